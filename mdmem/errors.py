@@ -171,7 +171,7 @@ def failure_json(failure: MdmemError, translate: Callable[[str], str] = wording.
 
 def attempt(work: Callable[[], str], translate: Callable[[str], str] = wording.plain) -> str | dict[str, Any]:
     """Do one piece of work of a server that lives on: its text, or the JSON object of its failure. The traceback of a bug goes to standard error."""
-    outcome = _outcome(work)
+    outcome = outcome_of(work)
     if isinstance(outcome, str):
         return outcome
     failure = _as_failure(outcome)
@@ -201,7 +201,7 @@ def report(
         return status
 
     try:
-        outcome = _outcome(main_to_the_last_line)
+        outcome = outcome_of(main_to_the_last_line)
     except KeyboardInterrupt:
         _print_failure(MdmemError("interrupted", "interrupted"), as_json)
         return 130
@@ -219,7 +219,7 @@ def report(
     return failure.exit_status
 
 
-def _outcome(work: Callable[[], T]) -> T | Exception:
+def outcome_of(work: Callable[[], T]) -> T | Exception:
     """The result of some work, or the exception that ended it. Here alone everything is caught.
 
     Raises:

@@ -22,7 +22,7 @@ HEADINGS: Mapping[str, Sequence[str]] = {
     "Brief an agent": ("context", "sessions", "digest", "flush", "mcp", "memory-tool", "plugin", "agent-hook"),
     "Look back": ("history", "blame", "when"),
     "Tidy": ("review", "conflicts", "contradicts", "check", "redact"),
-    "Look after": ("doctor", "reindex", "hooks", "run", "schedule", "stats"),
+    "Look after": ("doctor", "reindex", "hooks", "merge-driver", "run", "schedule", "stats"),
 }
 """The commands in the groups of the help."""
 
@@ -67,6 +67,7 @@ EXAMPLES: Mapping[str, str] = {
     "stats": "mdmem stats search",
     "reindex": "mdmem reindex --full",
     "help": "mdmem help errors",
+    "merge-driver": "mdmem merge-driver base.md ours.md theirs.md MEMORY.md",
     "hooks install": "mdmem hooks install",
     "hooks uninstall": "mdmem hooks uninstall",
     "hooks status": "mdmem hooks status",

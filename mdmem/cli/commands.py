@@ -51,6 +51,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "stats": ("tasks", "stats"),
     "reindex": ("maintenance", "reindex"),
     "help": ("manual", "help_"),
+    "merge-driver": ("maintenance", "merge_driver"),
     "hooks install": ("maintenance", "hooks_install"),
     "hooks uninstall": ("maintenance", "hooks_uninstall"),
     "hooks status": ("maintenance", "hooks_status"),

@@ -125,6 +125,21 @@ def reindex(
     return Answer({"entries": count}, f"{number_of(count, 'entry', 'entries')} indexed")
 
 
+def merge_driver(
+    call: Call,
+    base: Annotated[str, typer.Argument(metavar="BASE", help="What both sides began with.")],
+    ours: Annotated[str, typer.Argument(metavar="OURS", help="One side. It takes the result.")],
+    theirs: Annotated[str, typer.Argument(metavar="THEIRS", help="The other side.")],
+    path: Annotated[str, typer.Argument(metavar="PATH", help="The file's path in the work tree.")],
+    as_json: Json = False,
+) -> Answer:
+    """Merge a memory file by section and fact, for git.
+
+    The exit status is 0 where it is merged, and 1 where git's own merge of lines left conflicts.
+    """
+    raise UsageProblem("git calls it: merge-driver is the first word")
+
+
 def hooks_install(call: Call, as_json: Json = False) -> Answer:
     """Put the hooks where git looks.
 

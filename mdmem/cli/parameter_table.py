@@ -298,4 +298,11 @@ TABLE: ParameterTable = {
         ("topic", (), list, None, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "merge-driver": (
+        ("base", (), str, None, True),
+        ("ours", (), str, None, True),
+        ("theirs", (), str, None, True),
+        ("path", (), str, None, True),
+        ("as_json", ("--json",), bool, False, False),
+    ),
 }

@@ -61,6 +61,8 @@ MODULES = frozenset(
         "mdmem.hookfiles",
         "mdmem.lock_queue",
         "mdmem.packaged_files",
+        "mdmem.mergedriver",
+        "mdmem.editors.merge3.merging",
         "mdmem.mcp.arguments",
         "mdmem.mcp.door",  # with all of memory: when a client was answered first
         "mdmem.mcp.server",  # with the SDK, 600

@@ -1,0 +1,162 @@
+"""Merge one file for git, by section and fact: `mdmem merge-driver BASE OURS THEIRS PATH`. See gitattributes(5).
+
+The result stands in OURS. The exit status is 0 where it is merged, and 1 where git's own merge of texts left conflicts in it: that merge is
+made where this one cannot be, whatever the reason. git takes other statuses for a crash, and gives up the whole merge.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mdmem import files, layout
+from mdmem.errors import MdmemError, TextProblem, outcome_of, printable
+from mdmem.model import FileKind
+from mdmem.repo.runner import run
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.wording import number_of, plain
+
+if TYPE_CHECKING:
+    from mdmem.editors.merge3 import merging
+else:
+    merging = late.module("mdmem.editors.merge3.merging")
+
+_CONFLICT = 1
+_MOST_CONFLICTS = 127
+"""`git merge-file` exits with the number of conflicts up to this one; above it, it failed."""
+_PASSED_ON = ("GIT_CONFIG", "GIT_DIR", "GIT_WORK_TREE")
+"""The variables that tell git's own merge which settings it goes by (`merge.conflictStyle`)."""
+_MERGED_COMMIT = "GITHEAD_"
+"""`git merge` says in a variable how each commit that it merges is called: GITHEAD_ID=NAME."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """The files with the three versions of a file, and its `path` in the work tree. `ours` takes the result."""
+
+    base: Path
+    ours: Path
+    theirs: Path
+    path: str
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Merge three versions of a file into the second one, and return the exit status."""
+    words = sys.argv[2:] if arguments is None else arguments
+    if len(words) != 4:
+        _say("git calls it: merge-driver BASE OURS THEIRS PATH")
+        return _CONFLICT
+    base, ours, theirs, path = words
+    return merge_versions(Versions(Path(base), Path(ours), Path(theirs), path))
+
+
+def merge_versions(versions: Versions) -> int:
+    """Merge by section and fact or, where that cannot be, as git merges texts; return the exit status."""
+    try:
+        result = outcome_of(lambda: _merge_by_section(versions))
+    except KeyboardInterrupt:
+        result = TextProblem("interrupted", "interrupted")
+    if isinstance(result, str):
+        _say(f"{versions.path}: {result}" if result else "")
+        return 0
+    status = outcome_of(lambda: _merge_texts(versions))
+    if isinstance(status, int):
+        _say(f"{versions.path} is merged by lines: {_reason(result)}" if result else "")
+        return status
+    _say(f"{versions.path} is left as it was: {_reason(status)}")
+    return _CONFLICT
+
+
+def _reason(problem: Exception) -> str:
+    return plain(problem.message) if isinstance(problem, MdmemError) else f"{type(problem).__name__}: {problem}"
+
+
+def _merge_by_section(versions: Versions) -> str | None:
+    """Merge by section and fact: a line for the user, or an empty one. None for a file that is not merged so.
+
+    Raises:
+        MdmemError: it cannot be merged so.
+    """
+    base, ours, theirs = (_read(path) for path in (versions.base, versions.ours, versions.theirs))
+    kind = kind_by_name(versions.path)
+    merged = merging.merge3(base, ours, theirs, kind)
+    if merged.data is None:
+        if kind is FileKind.BOOTSTRAP:
+            return None
+        raise TextProblem("bad-text", merged.reason)
+    if merged.data != ours:
+        _put(versions.ours, merged.data)
+    notes = merged.notes
+    counts = (
+        (notes.contradictions, "contradiction", "contradictions"),
+        (notes.labels, "fact with two labels", "facts with two labels"),
+        (notes.kept, "line kept that one side took out", "lines kept that one side took out"),
+    )
+    return ", ".join(number_of(len(facts), *nouns) for facts, *nouns in counts if facts)
+
+
+def kind_by_name(path: str) -> FileKind:
+    """The kind of a file by its path in a work tree, whose workspaces are not known."""
+    if path.rpartition("/")[2] in layout.BOOTSTRAP_NAMES:
+        return FileKind.BOOTSTRAP
+    return FileKind.DAILY if layout.log_day(path) else FileKind.EVERGREEN
+
+
+def _merge_texts(versions: Versions) -> int:
+    """Merge as git merges texts, and return the exit status.
+
+    Raises:
+        TextProblem: git cannot either; nothing is changed then.
+    """
+    passed_on = {name: value for name, value in os.environ.items() if name.startswith(_PASSED_ON)}
+    labels = [word for label in ("HEAD", "base", _name_of_theirs()) for word in ("-L", label)]
+    paths = [str(path) for path in (versions.ours, versions.base, versions.theirs)]
+    result = run(Path(), ["merge-file", "-p", *labels, "--", *paths], extra=passed_on)
+    if not 0 <= result.status <= _MOST_CONFLICTS:
+        raise TextProblem("bad-text", result.error_text.partition("\n")[0] or f"git merge-file exited with {result.status}")
+    _put(versions.ours, result.output)
+    return _CONFLICT if result.status else 0
+
+
+def _name_of_theirs() -> str:
+    """The label of their side of a conflict: the name by which `git merge` was given it."""
+    names = [value for name, value in os.environ.items() if name.startswith(_MERGED_COMMIT) and value]
+    return names[0] if len(names) == 1 else "theirs"
+
+
+def _read(path: Path) -> bytes:
+    """The bytes of a version.
+
+    Raises:
+        MdmemError: it is no regular file, or larger than what is edited.
+    """
+    data = files.read(Path(os.path.realpath(path)))
+    if data is None:
+        raise TextProblem("bad-text", f"there is no file {path}")
+    return data
+
+
+def _put(path: Path, data: bytes) -> None:
+    """Write a file as a whole or not at all: git may read it whatever becomes of this process."""
+    target = Path(os.path.realpath(path))
+    new = target.with_name(files.temporary_name())
+    try:
+        new.write_bytes(data)
+        new.chmod(target.stat().st_mode & 0o777)
+        new.replace(target)
+    except BaseException:
+        with suppress(OSError):
+            new.unlink()
+        raise
+
+
+def _say(message: str) -> None:
+    """One line for the user; none where there is nothing to say, or nobody to hear it."""
+    if message and sys.stderr is not None:
+        with suppress(OSError):
+            print(printable(f"mdmem: {message}", keep=""), file=sys.stderr)
