@@ -13,7 +13,7 @@ from conftest import World
 from workspaces import Desk
 from workspaces import desk as make_desk
 
-from mdmem import doctor, hookfiles
+from mdmem import doctor, hookfiles, merge_setup
 from mdmem.catchup import index
 from mdmem.doctor import Finding, Level
 
@@ -28,6 +28,7 @@ def desk(world: World, repository: Path) -> Desk:
     """A workspace in which there is nothing to find. Its hooks step aside, as for a commit of mdmem's own."""
     desk = make_desk(World(world.home, {**world.environment, "MDMEM_COMMIT": "1"}), repository)
     hookfiles.install(desk.workspace.repository.hooks_dir, sys.executable)
+    merge_setup.install(desk.workspace, sys.executable)
     rebuild(desk, False)
     return desk
 

@@ -6,6 +6,7 @@ from workspaces import STATE
 from mdmem import events, githooks
 
 EVENTS = [
+    (("init", "--no-hooks"), ("init", "done", None)),
     (("init", "--no-hooks"), ("init", "unchanged", None)),
     (("hooks", "install"), ("hooks-install", "done", None)),
     (("hooks", "install"), ("hooks-install", "unchanged", None)),

@@ -17,7 +17,7 @@ from mdmem.catchup import index
 from mdmem.doctor import Finding, Level, exit_status
 
 SOUND = {
-    *("git", "settings", "identity", "repository", "locks", "fsck", "hooks", "state", "record", "temporary"),
+    *("git", "settings", "identity", "repository", "locks", "fsck", "hooks", "merge-driver", "state", "record", "temporary"),
     *("versions", "index", "files", "secrets", "history", "agents", "events"),
 }
 

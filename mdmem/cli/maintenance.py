@@ -33,13 +33,15 @@ def init(
         typer.Option("--agents", metavar="[FILE]", help="Put instructions for agents into FILE: how to use memory. [FILE: AGENTS.md]"),
     ] = None,
     no_agents: Annotated[str | None, typer.Option("--no-agents", metavar="[FILE]", help="Take them out again. [FILE: AGENTS.md]")] = None,
+    shared: Annotated[bool, typer.Option("--shared", help="Commit a .gitattributes, so that clones merge memory by section too.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Create a workspace, or adopt a folder with memory in it.
 
-    No existing file is altered but the one that --agents names; running it again is harmless.
+    No existing file is altered but the one that --agents names, and with --shared .gitattributes; running it again is harmless. git is set
+    up to merge memory files by section and fact.
     """
-    request = Initialise(folder=folder or call.workspace, hooks=not no_hooks, agents=agents, no_agents=no_agents)
+    request = Initialise(folder=folder or call.workspace, hooks=not no_hooks, agents=agents, no_agents=no_agents, shared=shared)
     result = memory.initialise(request, os.environ)
     answer = {
         "workspace": str(result.workspace),
@@ -48,6 +50,7 @@ def init(
         "took_out": result.took_out,
         "commit": result.commit,
         "hooks": list(result.hooks),
+        "merging": list(result.merging),
         "notes": [in_flags(note) for note in result.notes],
     }
     files = f", wrote {', '.join(result.written)}" if result.written else ""
@@ -135,13 +138,13 @@ def merge_driver(
 ) -> Answer:
     """Merge a memory file by section and fact, for git.
 
-    The exit status is 0 where it is merged, and 1 where git's own merge of lines left conflicts.
+    The exit status is 0 where it is merged, and 1 where git's own merge of lines left conflicts. init has git call it.
     """
     raise UsageProblem("git calls it: merge-driver is the first word")
 
 
 def hooks_install(call: Call, as_json: Json = False) -> Answer:
-    """Put the hooks where git looks.
+    """Put the hooks and the merge driver where git looks.
 
     A hook that is there already is kept and runs first.
     """
@@ -150,12 +153,17 @@ def hooks_install(call: Call, as_json: Json = False) -> Answer:
 
 
 def hooks_uninstall(call: Call, as_json: Json = False) -> Answer:
-    """Take mdmem's own hooks out, and put kept ones back."""
+    """Take mdmem's own hooks and its merge driver out.
+
+    Hooks that were kept are put back. Attributes that are shared stay.
+    """
     removed = open_memory(call).hooks.uninstall()
     return Answer({"removed": list(removed)}, f"removed {', '.join(removed)}" if removed else "none of mdmem's hooks were there")
 
 
 def hooks_status(call: Call, as_json: Json = False) -> Answer:
-    """Show the state of each hook."""
-    states = open_memory(call).hooks.states()
-    return Answer({"hooks": states}, "\n".join(f"{name}: {state}" for name, state in states.items()))
+    """Show the state of each hook, and of the merge driver."""
+    hooks = open_memory(call).hooks
+    states, driver = hooks.states(), hooks.merge_driver()
+    rows = [*states.items(), ("merge driver", driver)]
+    return Answer({"hooks": states, "merge_driver": driver}, "\n".join(f"{name}: {state}" for name, state in rows))

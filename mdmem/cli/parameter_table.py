@@ -10,6 +10,7 @@ TABLE: ParameterTable = {
         ("no_hooks", ("--no-hooks",), bool, False, False),
         ("agents", ("--agents",), str, None, False),
         ("no_agents", ("--no-agents",), str, None, False),
+        ("shared", ("--shared",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "edit-section": (

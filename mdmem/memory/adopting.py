@@ -7,14 +7,15 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mdmem import check, config, files, history, hookfiles, layout, packaged_files, repo
+from mdmem import check, config, files, history, hookfiles, layout, merge_setup, packaged_files, repo
 from mdmem.catchup.background import start_catching_up
 from mdmem.changes import instructions
 from mdmem.changes.refusals import refuse_errors, secrets_in_text
 from mdmem.config import Settings
-from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.errors import MdmemError, PathProblem, RepositoryProblem
 from mdmem.events import EventRecorder
 from mdmem.listing import is_marked
+from mdmem.memory import shared_attributes
 from mdmem.memory.guards import require_hooks_free
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Op, Problem
 from mdmem.model.reads import Initialise
@@ -33,7 +34,8 @@ _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 class InitResult:
     """The result of `init`: the files it wrote, the commit that has them, the hooks it installed, and lines for the user.
 
-    `took_out` is the file that mdmem's instructions to agents were taken out of.
+    `took_out` is the file that mdmem's instructions to agents were taken out of; `merging` is what was written so that git merges memory with
+    mdmem: `settings`, `attributes`, `shared attributes`.
     """
 
     workspace: Path
@@ -43,6 +45,7 @@ class InitResult:
     hooks: tuple[str, ...]
     notes: tuple[str, ...]
     took_out: FilePath | None = None
+    merging: tuple[str, ...] = ()
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
@@ -77,8 +80,12 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
                 written = (*written, FilePath(result.path))
             elif result.changed:
                 took_out = FilePath(result.path)
+        configured = replace(workspace, settings=_settings(workspace))
+        if request.shared and (shared := shared_attributes.share(configured)):
+            commit, written = shared, (*written, merge_setup.SHARED_PATH)
         hooks, hook_notes = _hooks(workspace) if request.hooks else ((), ())
-        event.done(bool(written or commit or hooks), commit=commit)
+        merging, merge_notes = _merging(configured)
+        event.done(bool(written or commit or hooks or merging), commit=commit)
     start_catching_up(workspace)
     others = other_markdown_note(workspace)
     return InitResult(
@@ -87,8 +94,9 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
         written=written,
         commit=commit,
         hooks=hooks,
-        notes=(*notes, *hook_notes, *([others] if others else [])),
+        notes=(*notes, *hook_notes, *merge_notes, *([others] if others else [])),
         took_out=took_out,
+        merging=merging,
     )
 
 
@@ -234,3 +242,11 @@ def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if problem.code != "hooks-managed":
             raise
         return (), (f"hooks were not installed: {problem.message}", problem.hint)
+
+
+def _merging(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Have git merge memory with mdmem; where that cannot be set up, a line for the user."""
+    try:
+        return merge_setup.install(workspace, sys.executable), ()
+    except MdmemError as problem:
+        return (), (f"git merges memory by lines: {problem.message}",)

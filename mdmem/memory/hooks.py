@@ -1,11 +1,11 @@
-"""`hooks`: put git's hooks where git looks, take them out, and tell their state."""
+"""`hooks`: put git's hooks and the merge driver where git looks, take them out, and tell their state."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable
 
-from mdmem import hookfiles
+from mdmem import hookfiles, merge_setup
 from mdmem.events import EventRecorder
 from mdmem.memory import guards
 from mdmem.startup.records import dataclass
@@ -20,23 +20,29 @@ class Hooks:
     record_event: Callable[[str], EventRecorder]
 
     def install(self) -> tuple[str, ...]:
-        """Install mdmem's hooks; return the names of those that were written.
+        """Install mdmem's hooks, and the merge driver; return the names of the hooks that were written.
 
         Raises:
             RepositoryProblem: `hooks-managed`, with the lines to add by hand.
         """
         with self.record_event("hooks-install") as event:
+            merging = merge_setup.install(self.workspace, sys.executable)
             guards.require_hooks_free(self.workspace)
             written = hookfiles.install(self.workspace.repository.hooks_dir, sys.executable)
-            event.done(bool(written))
+            event.done(bool(written or merging))
         return written
 
     def uninstall(self) -> tuple[str, ...]:
-        """Remove mdmem's own hooks; return their names."""
+        """Remove mdmem's own hooks, and the merge driver; return the names of the hooks."""
         with self.record_event("hooks-uninstall") as event:
             removed = hookfiles.uninstall(self.workspace.repository.hooks_dir)
-            event.done(bool(removed))
+            merging = merge_setup.uninstall(self.workspace)
+            event.done(bool(removed or merging))
         return removed
+
+    def merge_driver(self) -> str:
+        """The state of the merge driver: `installed`, `missing` or `broken`."""
+        return merge_setup.inspect(self.workspace).state
 
     def states(self) -> dict[str, str]:
         """The state of each hook by its name."""

@@ -18,13 +18,15 @@ _MAX_WEEKS = 520
 class Initialise:
     """Make or adopt a workspace in `folder`; None is MDMEM_WORKSPACE, else the current one.
 
-    `agents` is the file that mdmem's instructions to agents go into, `no_agents` the one that they are taken out of.
+    `agents` is the file that mdmem's instructions to agents go into, `no_agents` the one that they are taken out of. `shared`: the attributes
+    by which git merges memory with mdmem are committed, for every clone.
     """
 
     folder: str | None = None
     hooks: bool = True
     agents: str | None = None
     no_agents: str | None = None
+    shared: bool = False
 
     def __post_init__(self) -> None:
         """Refuse to put the instructions in and to take them out at once."""

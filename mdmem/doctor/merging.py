@@ -1,0 +1,51 @@
+"""Checks of how git merges memory files: the driver in its settings, and the attributes that name it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+
+from mdmem import merge_setup
+from mdmem.doctor.inspection import Finding, Inspection, Level
+from mdmem.merge_setup import MergeSetup
+from mdmem.wording import verb
+
+_MOST_NAMED = 3
+_MISSING, _BROKEN = "merge-driver-missing", "merge-driver-broken"
+
+
+def check_merge_driver(inspection: Inspection) -> Iterator[Finding]:
+    """A merge driver that is missing, or that does not run: git merges by lines then, and says nothing."""
+    setup = merge_setup.inspect(inspection.workspace)
+    if setup.state != "installed":
+        yield _fixed(inspection, setup) if inspection.fix else _problem(setup)
+        return
+    yield Finding(check="merge-driver", level=Level.OK, message="memory files are merged by section and fact")
+    if setup.elsewhere:
+        named = ", ".join(f"{path} ({value})" for path, value in setup.elsewhere[:_MOST_NAMED])
+        more = f" and {len(setup.elsewhere) - _MOST_NAMED} more" if len(setup.elsewhere) > _MOST_NAMED else ""
+        message = f"other attributes say how these are merged: {named}{more}"
+        yield Finding(check="merge-driver", level=Level.NOTE, message=message)
+
+
+def _fixed(inspection: Inspection, setup: MergeSetup) -> Finding:
+    """Set git up, and say what was wrong."""
+    with inspection.locked():
+        merge_setup.install(inspection.workspace, sys.executable)
+    problem = _problem(setup)
+    return Finding(check=problem.check, level=problem.level, message=f"installed ({problem.message})", fixed=True)
+
+
+def _problem(setup: MergeSetup) -> Finding:
+    if setup.command is None and setup.named:
+        message = "attributes name the driver mdmem, which git's settings here do not define: git merges memory by lines, without a word"
+    elif setup.command is None:
+        message = "git merges memory by lines: two branches that write on one day conflict"
+    elif not setup.works:
+        message = f"the program of the merge driver is gone, or fails: {setup.command}"
+    else:
+        message = "no attributes name the merge driver for some memory files: git merges these by lines"
+    broken = setup.command is not None and not setup.works
+    return Finding(
+        check=_BROKEN if broken else _MISSING, level=Level.WARNING, message=message, hint=f"{verb('doctor', 'fix')} installs it."
+    )
