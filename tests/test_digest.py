@@ -17,6 +17,7 @@ from workspaces import NOW, Desk, desk
 
 from mdmem.digest import news
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
+from mdmem.history.messages import parse_trailers
 from mdmem.memory import Memory
 from mdmem.model.digests import LINES, Digest
 from mdmem.model.writes import Forget, Remember, WriteOptions
@@ -99,6 +100,19 @@ def test_one_commit_a_day_and_source(at: Desk, transcript: Transcript):
     )
     assert [entry.day.isoformat() for entry in result.entries] == ["2026-03-04", "2026-03-04", "2026-03-05", "2026-03-05"]
     assert len(at.subjects()) - before == len(result.commits) == 3
+
+
+def test_sessions_share_the_commit_of_a_day(at: Desk, transcript: Transcript):
+    first, second = (
+        transcript("We decided to keep the old pump."),
+        transcript("We decided to paint the roof.", session="6b2f0000", start=START + timedelta(hours=1)),
+    )
+    result = digest(at, second, first)
+    trailers = parse_trailers(at.git("log", "-1", "--format=%B"))
+    assert len(result.commits) == 1
+    assert sorted(trailers["Session"]) == ["openclaw/5a1e0000", "openclaw/6b2f0000"]
+    assert sorted(read.partition("#")[0] for read in trailers["Read"]) == sorted(trailers["Session"])
+    assert {cited.split()[1] for cited in trailers["Cites"]} == {"openclaw/5a1e0000#2", "openclaw/6b2f0000#2"}
 
 
 def test_the_last_commit_says_how_far_the_transcript_is_read(at: Desk, transcript: Transcript):

@@ -29,7 +29,9 @@ def entry(text: str, minute: str = "09:00", line: int = 7, **more: str) -> DayEn
 
 def digest(at: Desk, *entries: DayEntry, source: Source = Source.USER_STATED, dry_run: bool = False) -> WriteResult:
     options = WriteOptions(source=source, session=SESSION, dry_run=dry_run)
-    change = DigestDay(day=DAY, entries=entries, run="digest/20260304T090000Z-0a1b2c3d", read=f"{SESSION}#9 0123456789ab", options=options)
+    change = DigestDay(
+        day=DAY, entries=entries, run="digest/20260304T090000Z-0a1b2c3d", reads=(f"{SESSION}#9 0123456789ab",), options=options
+    )
     return apply.apply(at.workspace, change, lambda _: None)
 
 

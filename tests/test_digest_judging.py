@@ -242,3 +242,21 @@ def test_the_best_of_a_copy_of_a_session_that_gave_something(at: Desk, transcrip
     copy = transcript(*said, session="6b2f0000")
     os.utime(copy, (time.time() - 2 * 24 * 3600,) * 2)
     assert texts(digest(at, copy)) == []
+
+
+def test_a_fork_that_was_read_with_a_session_left_unread_is_read_again(at: Desk, transcript: Transcript):
+    log = "memory/2026-03-04.md"
+    at.write(log, "# 2026-03-04\n\n```\nopen\n")
+    at.commit()
+    path, fork = transcript(KEPT), transcript(KEPT, session="6b2f0000")
+    os.utime(path, (0, 0))
+    assert [Path(left.session).name for left in digest(at, path, fork).left] == [path.name]
+    path.unlink()
+    at.write(log, "# 2026-03-04\n\n```\nopen\n```\n")
+    assert texts(digest(at, fork)) == [KEPT]
+
+
+def test_a_session_with_a_secret_for_a_name_is_not_named(at: Desk, transcript: Transcript):
+    result = digest(at, transcript(KEPT, session="AKIAIOSFODNN7EXAMPL3"), transcript(OTHER))
+    assert (texts(result), result.refused) == ([OTHER], 1)
+    assert "AKIA" not in at.git("log", "--format=%B")

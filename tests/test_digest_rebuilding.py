@@ -118,12 +118,11 @@ def test_a_fork_of_a_session_that_was_read_through(at: Desk, transcript: Transcr
 
 
 def test_progress_is_kept_when_a_later_transcript_fails(at: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch):
-    first, second = transcript(*SAID), transcript(*SAID, session="6b2f0000", start=START.replace(day=6))
-    digest(at, first)
+    digest(at, transcript(*SAID))
     at.git("checkout", "-q", "--detach")
-    grown = transcript(*SAID, "ok")
+    grown, later = transcript(*SAID, "ok"), transcript(*SAID, session="6b2f0000", start=START.replace(day=6))
     with pytest.raises(Exception, match="HEAD"):
-        digest(at, grown, second)
+        digest(at, grown, later)
     at.git("checkout", "-q", "-")
     assert digest(at, grown).messages == 0
-    assert len(digest(at, second).entries) == 3
+    assert len(digest(at, later).entries) == 3

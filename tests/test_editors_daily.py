@@ -110,6 +110,12 @@ def test_entries_that_stand_are_not_changed(text: str, entry: str) -> None:
     assert [i.fact for i in items(parse(edited.text))][:-1] == [i.fact for i in items(document)]
 
 
+MINUTES = ["00:00", "08:59", "09:00", "09:01", "10:00", "23:59"]
+logs = st.lists(
+    st.sampled_from([*(f"## {minute}" for minute in MINUTES), "- x", "", "text", "# D", "### Sub", "## Plans"]), min_size=1, max_size=12
+).map(lambda lines: "\n".join(lines) + "\n")
+
+
 class TestInsert:
     @pytest.mark.parametrize(
         ("before", "after"),
@@ -127,21 +133,39 @@ class TestInsert:
         ],
     )
     def test_where_a_minute_belongs(self, before: str, after: str):
-        edited = insert(parse(before), "09:00", "- y")
+        edited = insert(parse(before), {"09:00": ["- y"]})
         assert (edited.text, edited.op, edited.section[-1]) == (after, Op.DIGEST, "09:00")
 
     @pytest.mark.parametrize("text", ["# D\n\n```\nx\n", "# D\n\n## 08:00\n\n<!-- y\n"])
     def test_not_behind_an_open_block(self, text: str):
         with pytest.raises(SectionProblem) as problem:
-            insert(parse(text), "09:00", "- y")
+            insert(parse(text), {"09:00": ["- y"]})
         assert problem.value.code == "open-block"
 
     @given(closed_documents, st.sampled_from(["00:00", "09:00", "23:59"]))
     def test_every_line_stays_in_its_order(self, text: str, minute: str):
         document = parse(text)
         try:
-            after = insert(document, minute, "- y").text
+            after = insert(document, {minute: ["- y"]}).text
         except SectionProblem:
             assume(False)
         lines = iter(parse(after).lines)
         assert all(any(line.rstrip("\r\n") == each.rstrip("\r\n") for each in lines) for line in document.lines)
+
+    @given(
+        closed_documents | logs,
+        st.dictionaries(st.sampled_from(MINUTES), st.lists(st.sampled_from(["- y", "- z"]), min_size=1, max_size=3), min_size=1),
+    )
+    @settings(max_examples=300)
+    def test_many_at_once_stand_where_they_would_stand_alone(self, text: str, entries: dict[str, list[str]]):
+        document = parse(text)
+        try:
+            edited = insert(document, entries)
+        except SectionProblem:
+            assume(False)
+        one_by_one = text
+        for minute, entries_of_minute in entries.items():
+            for entry in entries_of_minute:
+                one_by_one = insert(parse(one_by_one), {minute: [entry]}).text
+        assert edited.text == one_by_one
+        assert [path[-1] for path in (edited.section, *edited.more_sections)] == list(entries)

@@ -1,8 +1,9 @@
-"""The entries of a session in the log of a day, and what their commit says of them."""
+"""The entries of sessions in the log of a day, and what their commit says of them."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import lru_cache
 
 from mdmem import history
 from mdmem.document import Document, is_blank, parse
@@ -23,8 +24,7 @@ def edit(document: Document, change: DigestDay) -> EditResult:
     Raises:
         SectionProblem: `open-block`.
     """
-    start = EditResult(text=document.text, op=Op.DIGEST, section=())
-    sections: list[SectionPath] = []
+    entries: dict[str, list[str]] = {}
     supersedes: list[Supersession] = []
     facts = {item.fact.id: item.fact.text for item in items(document)}
     statements = likeness.StatementIndex(facts.values())
@@ -32,14 +32,14 @@ def edit(document: Document, change: DigestDay) -> EditResult:
         fact = entry_fact(entry)
         if fact in facts or statements.holds_like(entry.text):
             continue
-        start = daily.insert(parse(start.text), entry.minute, _item(entry))
-        sections.append(start.section)
+        entries.setdefault(entry.minute, []).append(_item(entry))
         facts[fact] = entry.text
         statements.add(entry.text)
         if entry.supersedes is not None:
             supersedes.append(Supersession(entry.supersedes, fact))
-    first, *more = dict.fromkeys(sections) or [()]
-    return replace(start, section=first, more_sections=tuple(more), supersedes=tuple(supersedes))
+    if not entries:
+        return EditResult(text=document.text, op=Op.DIGEST, section=())
+    return replace(daily.insert(document, entries), supersedes=tuple(supersedes))
 
 
 def take_out(document: Document, facts: Collection[FactId]) -> EditResult:
@@ -72,19 +72,22 @@ def _without_heading(document: Document, path: SectionPath) -> str:
 
 
 def complete_note(note: history.CommitNote, change: DigestDay, added: tuple[FactId, ...]) -> history.CommitNote:
-    """The note of a digest's commit: the run, where each entry was said, the attributes, and how far the transcript is read."""
+    """The note of a digest's commit: the run, where each entry was said, the attributes, and how far transcripts are read."""
     entries = [(fact, entry) for entry in change.entries if (fact := entry_fact(entry)) in added]
+    session, *more_sessions = dict.fromkeys(entry.session for _, entry in entries)
     return replace(
         note,
-        provenance=replace(note.provenance, actor=ACTOR),
+        provenance=replace(note.provenance, actor=ACTOR, session=session),
+        more_sessions=tuple(more_sessions),
         run=change.run,
         cites=tuple((fact, entry.cites) for fact, entry in entries),
         keys=tuple((fact, entry.key) for fact, entry in entries if entry.key is not None),
         contradicts=tuple((old, fact) for fact, entry in entries for old in entry.contradicts),
-        reads=() if change.read is None else (change.read,),
+        reads=change.reads,
     )
 
 
+@lru_cache(maxsize=1024)
 def entry_fact(entry: DayEntry) -> FactId:
     """The id of an entry as a fact."""
     return parse_item(_item(entry)).id

@@ -1,4 +1,4 @@
-"""From the new entries of a session to changes of logs: one for each day, source and confidence. Pure."""
+"""From the new entries of sessions to changes of logs: one for each day, source and confidence. Pure."""
 
 from __future__ import annotations
 
@@ -9,35 +9,60 @@ from mdmem.extract.drafts import Draft
 from mdmem.model import Source
 from mdmem.model.sessions import Speaker
 from mdmem.model.writes import DayEntry, DigestDay, WriteOptions
-from mdmem.startup.records import replace
+from mdmem.startup.records import dataclass
 
 
-def session_days(drafts: Sequence[Draft], session: str, run: str, read: str | None, zone: tzinfo | None) -> tuple[DigestDay, ...]:
-    """Put the entries of a session under the days on which they were said, oldest day first.
+@dataclass(frozen=True, slots=True)
+class HeldSession:
+    """The entries of a session, CLIENT/SESSION, that are to be written with those of others.
+
+    - `drafts`: in the order in which they were said.
+    - `read`: how far the transcript is read with them, as CLIENT/SESSION#LINE HASH (None: not all of it is).
+    """
+
+    session: str
+    drafts: tuple[Draft, ...]
+    read: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class DayChange:
+    """A change of a log.
+
+    - `holds`: the numbers of the sessions, in the order in which they are held, that have entries in it.
+    - `ends`: the numbers of those that have no entries in a later one.
+    """
+
+    change: DigestDay
+    holds: tuple[int, ...]
+    ends: tuple[int, ...]
+
+
+def day_changes(held: Sequence[HeldSession], run: str, zone: tzinfo | None) -> list[DayChange]:
+    """Put the entries of sessions under the days on which they were said, oldest day first.
 
     Args:
-        drafts: in the order in which they were said.
-        session: CLIENT/SESSION.
+        held: the sessions.
         run: the name of the run.
-        read: how far the transcript is read (None: not all of it); the last change says it.
         zone: of the user, whose days count; None is the system's.
     """
-    groups: dict[tuple[date, Source, float], list[DayEntry]] = {}
-    for draft in drafts:
-        time = draft.time.astimezone(zone)
-        confidence = draft.source.confidence if draft.confidence is None else draft.confidence
-        groups.setdefault((time.date(), draft.source, confidence), []).append(_entry(draft, session, f"{time:%H:%M}"))
+    groups: dict[tuple[date, Source, float], list[tuple[int, DayEntry]]] = {}
+    for number, session in enumerate(held):
+        for draft in session.drafts:
+            time = draft.time.astimezone(zone)
+            confidence = draft.source.confidence if draft.confidence is None else draft.confidence
+            entry = _entry(draft, session.session, f"{time:%H:%M}")
+            groups.setdefault((time.date(), draft.source, confidence), []).append((number, entry))
     keys = sorted(groups, key=lambda key: (key[0], -key[1].strength, -key[2]))
-    changes = [
-        DigestDay(
-            day=day,
-            entries=tuple(groups[day, source, confidence]),
-            run=run,
-            options=WriteOptions(source=source, confidence=confidence, session=session),
-        )
-        for day, source, confidence in keys
-    ]
-    return (*changes[:-1], *(replace(change, read=read) for change in changes[-1:]))
+    last = {number: key for key in keys for number, _ in groups[key]}
+    changes = []
+    for key in keys:
+        day, source, confidence = key
+        entries = tuple(entry for _, entry in groups[key])
+        change = DigestDay(day=day, entries=entries, run=run, options=WriteOptions(source=source, confidence=confidence))
+        holds = tuple(dict.fromkeys(number for number, _ in groups[key]))
+        changes.append(DayChange(change, holds, tuple(number for number in holds if last[number] == key)))
+    return changes
 
 
 def _entry(draft: Draft, session: str, minute: str) -> DayEntry:

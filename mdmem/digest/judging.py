@@ -74,6 +74,7 @@ class EntryJudge:
     """Judges the entries of one session after the other, in the order in which they were said.
 
     What was judged holds until somebody else changes memory: under the workspace's lock `is_outdated` tells that, and `judge_again` helps.
+    It counts as written with the entries of later sessions, until `discard` or `note_written` says what came of it.
     """
 
     def __init__(self, workspace: Workspace, zone: tzinfo | None, say: Say, dry_run: bool) -> None:
@@ -90,21 +91,29 @@ class EntryJudge:
         self._session = ""
         self._given: frozenset[str] = frozenset()
         self._days: set[date] = set()
-        """The days of the session whose logs are known to be as they are on disk."""
+        """The days for which entries were judged since the last writing, and whose logs were as they are on disk."""
 
     def begin_session(self, session: str, given: frozenset[str]) -> None:
         """Go on with another session, CLIENT/SESSION, which was given the entries with these ids."""
+        self._session, self._given = session, given
+
+    def note_written(self) -> None:
+        """Note that what was judged is written."""
         for day in () if self._dry_run else self._days:
             if self._logs[day].written is None:
                 self._logs[day].added.clear()  # they are committed, and counted when it matters
-        self._session, self._given, self._days = session, given, set()
-
-    def discard_session(self) -> None:
-        """Forget what was judged of the session, as not all of it is written: another session may say the same."""
-        for day in self._days:
-            del self._logs[day]
         self._days = set()
+
+    def discard(self, day: date) -> None:
+        """Forget what was judged for a day, as it is not written: another session may say the same."""
+        self._logs.pop(day, None)
+        self._days.discard(day)
         self._memory, self._new = None, _NewEntries()
+
+    def discard_all(self) -> None:
+        """Forget what was judged since the last writing."""
+        for day in tuple(self._days):
+            self.discard(day)
 
     def judge(self, draft: Draft) -> Verdict:
         """Judge the next entry of the session."""
@@ -169,7 +178,8 @@ class EntryJudge:
             data = self._read_log(day)
             if day not in self._logs or self._logs[day].data != data:
                 facts = {item.fact.id: item.fact.text for item in items(parse_bytes(data or b""))}
-                self._logs[day] = _DayLog(data=data, facts=set(facts), statements=StatementIndex(facts.values()))
+                written: Counter[str] | None = Counter() if data is None else None
+                self._logs[day] = _DayLog(data=data, facts=set(facts), statements=StatementIndex(facts.values()), written=written)
         return self._logs[day]
 
     def _has_room(self, day: date, log: _DayLog) -> bool:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections import ChainMap
 from collections.abc import Iterable
 from datetime import UTC, date, datetime
 from functools import cached_property
+from operator import attrgetter
 from time import monotonic, time_ns
 from typing import TYPE_CHECKING
 
@@ -13,11 +15,11 @@ from mdmem.digest import cursors, marks
 from mdmem.digest.cursors import OTHER_PROJECT, Cursor, ReadState
 from mdmem.digest.marks import Marks
 from mdmem.digest.tally import Tally
-from mdmem.errors import PathProblem, RefusedChange, SectionProblem, TextProblem, TranscriptProblem
+from mdmem.errors import TranscriptProblem
 from mdmem.model.digests import Digest, LeftSession
 from mdmem.model.sessions import SkippedLines
 from mdmem.startup import late
-from mdmem.startup.records import replace
+from mdmem.startup.records import dataclass, replace
 from mdmem.transcripts.files import TranscriptFile
 from mdmem.workspace import Progress, Say, Workspace
 
@@ -36,6 +38,19 @@ _SAVING_SECONDS = 5.0
 """The pause between two savings of what is read, in a long run."""
 
 
+_MOST_HELD = 500
+"""Entries that are held before they are written: so many share few commits, and are soon read again after an interruption."""
+
+
+@dataclass(frozen=True, slots=True)
+class _HeldPart:
+    """A part of a transcript whose entries are not written yet, and the file's cursor when they are."""
+
+    file: TranscriptFile
+    cursor: Cursor
+    part: News
+
+
 class Work:
     """A run over transcripts: how far each is read, and the figures."""
 
@@ -49,6 +64,9 @@ class Work:
         read = cursors.read_state(workspace.state)
         self._cursors, self._ends = read.cursors, read.ends
         self._changed, self._saved = False, monotonic()
+        self._held: list[_HeldPart] = []
+        self._held_marks: dict[str, tuple[str, int]] = {}
+        """The marks of what is held."""
         self.tally = Tally()
 
     @cached_property
@@ -60,12 +78,16 @@ class Work:
         return writing.EntryWriter(self._workspace, self._request, self._run, self._zone, self.tally, self._say)
 
     def digest_files(self, files: Iterable[TranscriptFile], progress: Progress | None) -> None:
-        """Digest what is new in transcripts, one after another."""
-        changed = [file for file in files if not self._is_read(file)]
+        """Digest what is new in transcripts, one after another, and write the entries of several together. The oldest come first."""
+        changed = sorted((file for file in files if not self._is_read(file)), key=attrgetter("modified", "path"))
         for number, file in enumerate(changed, 1):
             self._digest_file(file)
+            if self._held and (self._writer.held >= _MOST_HELD or monotonic() - self._saved > _SAVING_SECONDS):
+                self._write_held()
             if progress is not None:
                 progress(number, len(changed))
+        if self._held:
+            self._write_held()
 
     def _is_read(self, file: TranscriptFile) -> bool:
         """True if nothing can be new in a file; one that could not be read is left alone again."""
@@ -90,7 +112,8 @@ class Work:
             cursor = self._cursor(file)
             if cursor is not None and self._is_read(file):  # by what commits tell
                 return
-            part = news.read_news(self._workspace, self._request, file, cursor, self._marks, self._zone, self._ended)
+            marks = ChainMap(self._marks, self._held_marks)
+            part = news.read_news(self._workspace, self._request, file, cursor, marks, self._zone, self._ended)
         except TranscriptProblem as problem:
             self.tally.left.append(LeftSession(file.path, problem.code))
             self._keep(file, replace(cursors.cursor_of(file), problem=problem.code))
@@ -98,16 +121,30 @@ class Work:
         except OSError as problem:
             self.tally.left.append(LeftSession(file.path, problem.strerror or "cannot be read"))
             return
-        if part is not None:
-            try:
-                self._writer.write(part)
-            except (SectionProblem, PathProblem, TextProblem, RefusedChange) as problem:  # a day's log cannot take entries
-                self.tally.left.append(LeftSession(file.path, problem.code))
-                return
-            self.tally.add_news(part)
-        self._keep(file, self._cursor_behind(file, cursor, part), part)
-        if monotonic() - self._saved > _SAVING_SECONDS:
-            self._save()
+        after = self._cursor_behind(file, cursor, part)
+        if part is not None and (part.drafts or self._held):
+            self._writer.hold(part)
+            self._held.append(_HeldPart(file, after, part))
+            for mark in part.marks:
+                self._held_marks.setdefault(mark, (part.session, _today()))
+        else:
+            self._keep(file, after, part)
+
+    def _write_held(self) -> None:
+        """Write the entries that are held; what was read with them counts as read.
+
+        A transcript that shares messages with one whose entries could not be written, as a fork of it does, is read again.
+        """
+        held, self._held = self._held, []
+        self._held_marks.clear()
+        problems = self._writer.write()
+        unwritten = {mark for each, problem in zip(held, problems, strict=True) if problem for mark in each.part.marks}
+        for each, problem in zip(held, problems, strict=True):
+            if problem is not None:
+                self.tally.left.append(LeftSession(each.file.path, problem.code))
+            elif unwritten.isdisjoint(each.part.marks):
+                self._keep(each.file, each.cursor, each.part)
+        self._save()
 
     def _cursor(self, file: TranscriptFile) -> Cursor | None:
         """The end of what is read of a file (None: nothing); by what commits tell where it was lost."""
@@ -138,6 +175,8 @@ class Work:
 
     def _keep(self, file: TranscriptFile, cursor: Cursor, part: News | None = None) -> None:
         """Note a transcript and its messages as read, now that the entries are written."""
+        if part is not None:
+            self.tally.add_news(part)
         if self._request.since is not None:  # what was left out is still to be read
             return
         if part is not None:

@@ -1,19 +1,20 @@
-"""Write the entries that were drawn from a session into the logs of their days."""
+"""Write the entries that were drawn from sessions into the logs of their days."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from datetime import date, tzinfo
 
+from mdmem import secrets
 from mdmem.changes import apply, digest_day
 from mdmem.changes.commit_notes import complete_options
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.transaction import Transaction
-from mdmem.digest.days import session_days
+from mdmem.digest.days import HeldSession, day_changes
 from mdmem.digest.judging import EntryJudge, Verdict
 from mdmem.digest.news import News
 from mdmem.digest.tally import Tally
-from mdmem.errors import MdmemError, RefusedChange, TextProblem
+from mdmem.errors import MdmemError, PathProblem, RefusedChange, SectionProblem, TextProblem
 from mdmem.extract.drafts import Draft
 from mdmem.given.sessions import read_record
 from mdmem.model.digests import Digest, DigestedEntry
@@ -25,7 +26,10 @@ _UNWRITABLE = "secret-found"
 
 
 class EntryWriter:
-    """Writes the entries of sessions, and adds up what came of them."""
+    """Writes the entries of sessions, and adds up what came of them.
+
+    Those of several sessions are held and written together, so that a day's entries of one source and confidence share a commit.
+    """
 
     def __init__(self, workspace: Workspace, request: Digest, run: str, zone: tzinfo | None, tally: Tally, say: Say) -> None:
         self._workspace = workspace
@@ -35,26 +39,49 @@ class EntryWriter:
         self._tally = tally
         self._say = say
         self._judge = EntryJudge(workspace, zone, say, request.dry_run)
+        self._held: list[HeldSession] = []
 
-    def write(self, news: News) -> None:
-        """Write the entries of a session.
+    @property
+    def held(self) -> int:
+        """The number of entries that are held."""
+        return sum(len(session.drafts) for session in self._held)
 
-        Raises:
-            SectionProblem, PathProblem, RefusedChange: the log of a day cannot take entries.
-            MdmemError: the workspace cannot be written.
-        """
-        if not news.drafts:
-            return
+    def hold(self, news: News) -> None:
+        """Judge the entries of a session, and hold those that are new until they are written."""
         transcript = news.transcript
         self._judge.begin_session(news.session, read_record(self._workspace.state, transcript.session).all_given)
-        drafts = [draft for draft in self._since(news.drafts) if self._count(self._judge.judge(draft))]
-        read_to = None if self._request.since else f"{news.session}#{transcript.lines} {transcript.line_hash}"
+        drafts = tuple(draft for draft in self._since(news.drafts) if self._count(self._judge.judge(draft)))
+        if drafts and secrets.find(news.session):  # commits would name it
+            self._tally.refused += len(drafts)
+            drafts = ()
+        read = None if self._request.since else f"{news.session}#{transcript.lines} {transcript.line_hash}"
+        self._held.append(HeldSession(news.session, drafts, read))
+
+    def write(self) -> list[MdmemError | None]:
+        """Write the entries that are held.
+
+        Returns:
+            For each session that was held, in their order, why the log of a day could not take its entries; None where they are written.
+
+        Raises:
+            MdmemError: the workspace cannot be written.
+        """
+        held, self._held = self._held, []
+        problems: list[MdmemError | None] = [None] * len(held)
         try:
-            for change in session_days(drafts, news.session, self._run, read_to, self._zone):
-                self._write_day(change)
+            for each in day_changes(held, self._run, self._zone):
+                reads = (held[number].read for number in each.ends if problems[number] is None)
+                try:
+                    self._write_day(replace(each.change, reads=tuple(filter(None, reads))))
+                except (SectionProblem, PathProblem, TextProblem, RefusedChange) as problem:
+                    for number in each.holds:
+                        problems[number] = problem
+                    self._judge.discard(each.change.day)
         except MdmemError:
-            self._judge.discard_session()
+            self._judge.discard_all()
             raise
+        self._judge.note_written()
+        return problems
 
     def _since(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
         """The drafts of the days that are asked for."""

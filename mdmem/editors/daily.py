@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from datetime import date
 
 from mdmem.document import Document, Section, is_blank, parse
@@ -52,7 +53,7 @@ def log(document: Document, minute: str, item: str, again: bool = False) -> Edit
         return EditResult(text=_new_minute(document, minute, item), op=Op.LOG, section=_minute_path(document, minute))
     # After blank lines the entry goes below them, so that the old log is a prefix of the new one.
     ends_blank = is_blank(document.lines[-1])
-    text = insert_blocks(document, len(document.lines), item) if ends_blank else append_to_section(document, last, item)
+    text = insert_blocks(document, (len(document.lines), item)) if ends_blank else append_to_section(document, last, item)
     return EditResult(text=text, op=Op.LOG, section=last.path)
 
 
@@ -62,7 +63,12 @@ def _minute_path(document: Document, minute: str) -> tuple[str, ...]:
 
 
 def _new_minute(document: Document, minute: str, item: str) -> str:
-    return insert_blocks(document, len(document.lines), f"{heading(_TIME_LEVEL, minute)}\n\n{item}")
+    return insert_blocks(document, (len(document.lines), _minute_block(minute, [item])))
+
+
+def _minute_block(minute: str, items: Sequence[str]) -> str:
+    """The text of a minute: its heading, and list items beneath it."""
+    return "\n\n".join((heading(_TIME_LEVEL, minute), "\n".join(items)))
 
 
 def is_minute(section: Section) -> bool:
@@ -70,24 +76,45 @@ def is_minute(section: Section) -> bool:
     return section.level == _TIME_LEVEL and _MINUTE.fullmatch(section.title) is not None
 
 
-def insert(document: Document, minute: str, item: str) -> EditResult:
-    """Put a list item where it belongs by its minute: under the last heading of that minute, else under a new one.
+def insert(document: Document, entries: Mapping[str, Sequence[str]]) -> EditResult:
+    """Put list items where they belong by their minutes: under the last heading of a minute, else under a new one.
 
     A new heading stands behind the last one that is not later; where all are later, before the first. Nothing that stands is touched.
 
+    Args:
+        entries: the items of each minute, each on one line.
+
     Raises:
-        SectionProblem: `open-block`: the text before the place ends inside an open fence or comment.
+        SectionProblem: `open-block`: the text before a place ends inside an open fence or comment.
     """
+    text = document.text
+    stands = _last_sections(document).keys() & entries.keys()
+    for minute in filter(stands.__contains__, entries):
+        current = parse(text)
+        text = append_to_section(current, _last_sections(current)[minute], "\n".join(entries[minute]))
+    current = parse(text)
+    blocks: dict[int, list[str]] = {}
+    for minute in sorted(entries.keys() - stands):
+        blocks.setdefault(_line_of(current, minute), []).append(_minute_block(minute, entries[minute]))
+    if blocks:
+        text = insert_blocks(current, *((line, "\n\n".join(blocks[line])) for line in sorted(blocks)))
+        current = parse(text)
+    last = _last_sections(current)
+    first, *more = (last[minute].path for minute in entries)
+    return EditResult(text=text, op=Op.DIGEST, section=first, more_sections=tuple(more))
+
+
+def _last_sections(document: Document) -> dict[str, Section]:
+    """The last section of each minute."""
+    return {section.title: section for section in document.sections if is_minute(section)}
+
+
+def _line_of(document: Document, minute: str) -> int:
+    """The line before which a minute belongs that the document does not have."""
     minutes = list(filter(is_minute, document.sections))
-    same = [section for section in minutes if section.title == minute]
-    if same:
-        return EditResult(text=append_to_section(document, same[-1], item), op=Op.DIGEST, section=same[-1].path)
     earlier = [section for section in minutes if section.title < minute]
     first = minutes[0].start if minutes else len(document.lines)
     line = earlier[-1].tree_end if earlier else first
     if document.open_line is not None and document.open_line < line:
         raise _open_block(document.open_line)
-    text = insert_blocks(document, line, f"{heading(_TIME_LEVEL, minute)}\n\n{item}")
-    new = parse(text)
-    added = next(section for section in new.sections if section.title == minute and section.level == _TIME_LEVEL)
-    return EditResult(text=text, op=Op.DIGEST, section=added.path)
+    return line

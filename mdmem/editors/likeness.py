@@ -315,6 +315,8 @@ class StatementIndex:
 
     def find(self, statement: str) -> Iterator[int]:
         """The numbers of the statements that resemble one."""
+        if not self._statements:
+            return
         profile = _profile(statement)
         holders = self._holders.get(profile.marks, {})
         for number in sorted({number for stem in profile.shared for number in holders.get(stem, ())}):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from operator import itemgetter
 
 from mdmem.addresses import find_section, join_path, matching_sections
 from mdmem.document import (
@@ -174,7 +175,7 @@ def create(document: Document, change: EditSection) -> EditResult:
     if any(section.level < level + len(headings) for section in parse(body, fragment=True).sections):
         raise body_escapes("it has a heading at or above the section's own level")
     path = (*(parent.path if parent else ()), *(title.lstrip("#").strip() for title in headings))
-    text = insert_blocks(document, line, "\n\n".join([*headings, body] if body else headings))
+    text = insert_blocks(document, (line, "\n\n".join([*headings, body] if body else headings)))
     return EditResult(text=text, op=Op.CREATE, section=path)
 
 
@@ -209,30 +210,39 @@ def _level_and_line(document: Document, parent: Section | None, after: str | Non
     return sibling.level, sibling.tree_end
 
 
-def insert_blocks(document: Document, line: int, text: str) -> str:
-    """The text of a document with `text` (LF) as blocks of its own before a line.
+def insert_blocks(document: Document, *insertions: tuple[int, str]) -> str:
+    """The text of a document with texts (LF) as blocks of their own, each before a line; the lines are in rising order, each once.
 
     Raises:
         SectionProblem: `open-block`, or `body-escapes-section` where another heading would change.
     """
-    end = document.line_end
-    before, after = document.bom + document.slice(0, line), document.slice(line, len(document.lines))
-    ends_bare = not after and bool(document.lines) and not document.lines[-1].endswith(("\n", "\r"))
-    if line and not before.endswith(("\n", "\r")):
-        before += end
-    if line and not is_blank(document.lines[line - 1]):
-        before += blank_line(before, end)
-    inserted = with_line_end(text, end) + ("" if ends_bare else end) + (end if after else "")
-    fragment = parse(text, fragment=True)
-    outline = [
-        *_outline(section for section in document.sections if section.start < line),
-        *_outline(fragment.sections),
-        *_outline(section for section in document.sections if section.start >= line),
-    ]
-    if fragment.open_line is None and _keeps_outline(document, before + inserted + after, outline):
-        return before + inserted + after
+    fragments = [parse(text, fragment=True) for _, text in insertions]
+    text = _with_blocks(document, insertions)
+    if all(fragment.open_line is None for fragment in fragments):
+        headings = [(section.start, 1, outline) for section, outline in zip(document.sections, _outline(document.sections), strict=True)]
+        for (line, _), fragment in zip(insertions, fragments, strict=True):
+            headings += [(line, 0, outline) for outline in _outline(fragment.sections)]
+        if _keeps_outline(document, text, [outline for _, _, outline in sorted(headings, key=itemgetter(0, 1))]):
+            return text
     if document.open_line is not None:
         number = document.open_line + 1
         message = f"the file ends inside an open fence or comment (line {number})"
         raise SectionProblem("open-block", message, "Close it first.", line=number)
     raise body_escapes("it would change what stands around it")
+
+
+def _with_blocks(document: Document, insertions: Iterable[tuple[int, str]]) -> str:
+    """The text of a document with texts before some of its lines, with a blank line between each and what stands around it."""
+    end = document.line_end
+    ends_bare = bool(document.lines) and not document.lines[-1].endswith(("\n", "\r"))
+    result, copied = document.bom, 0
+    for line, text in insertions:
+        result += document.slice(copied, line)
+        copied = line
+        if line and not result.endswith(("\n", "\r")):
+            result += end
+        if line and not is_blank(document.lines[line - 1]):
+            result += blank_line(result, end)
+        is_last = line == len(document.lines)
+        result += with_line_end(text, end) + ("" if is_last and ends_bare else end) + ("" if is_last else end)
+    return result + document.slice(copied, len(document.lines))

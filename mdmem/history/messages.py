@@ -46,8 +46,8 @@ class CommitNote:
     `ended` are facts without a successor; `confirms` are facts whose words are said again, from this source. `claimed_by` is the agent that
     calls a text the user's own.
 
-    Of a digest: `more_sections` are the other sections with new entries, `run` names the run, `cites` tells where each fact was said, `keys` what
-    it is about, and `reads` how far transcripts are read.
+    Of a digest: `more_sections` are the other sections with new entries, `more_sessions` the other sessions in which they were said, `run` names
+    the run, `cites` tells where each fact was said, `keys` what it is about, and `reads` how far transcripts are read.
     """
 
     op: Op
@@ -64,6 +64,7 @@ class CommitNote:
     reverts: tuple[CommitId, ...] = ()
     claimed_by: str | None = None
     more_sections: tuple[SectionPath, ...] = ()
+    more_sessions: tuple[str, ...] = ()
     run: str | None = None
     cites: tuple[tuple[FactId, str], ...] = ()
     keys: tuple[tuple[FactId, str], ...] = ()
@@ -171,6 +172,7 @@ def compose_message(note: CommitNote, *changes: tuple[str, str]) -> str:
         ("Also", "true" if note.also else ""),
         ("Actor", provenance.actor or ""),
         ("Session", provenance.session or ""),
+        *(("Session", session) for session in note.more_sessions),
         ("Run", note.run or ""),
         *(("Cites", f"{fact} {cited}") for fact, cited in note.cites),
         *(("Key", f"{fact} {key}") for fact, key in note.keys),

@@ -210,19 +210,29 @@ class DayEntry:
     supersedes: FactId | None = None
     contradicts: tuple[FactId, ...] = ()
 
+    @property
+    def session(self) -> str:
+        """The session in which it was said, as CLIENT/SESSION."""
+        return self.cites.rpartition("#")[0]
+
 
 @dataclass(frozen=True, slots=True)
 class DigestDay:
-    """Put entries of one session into the log of a day, where they belong by their minutes.
+    """Put entries of sessions into the log of a day, where they belong by their minutes.
 
-    `read`: how far the transcript is read with it, as CLIENT/SESSION#LINE HASH; None where more of the session follows.
+    `reads`: how far transcripts are read with it, each as CLIENT/SESSION#LINE HASH; of sessions of which nothing more follows.
     """
 
     day: date
     entries: tuple[DayEntry, ...]
     run: str
-    read: str | None = None
+    reads: tuple[str, ...] = ()
     options: WriteOptions = field(default_factory=WriteOptions)
+
+    @property
+    def sessions(self) -> tuple[str, ...]:
+        """The sessions in which the entries were said, each once, as CLIENT/SESSION."""
+        return tuple(dict.fromkeys(entry.session for entry in self.entries))
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cache
 from typing import TYPE_CHECKING
 
 from mdmem.history.notes import parse_message
-from mdmem.model import CommitId, FactId, FilePath, Op
+from mdmem.model import FactId, FilePath
 from mdmem.startup import late
 from mdmem.workspace import Say, Workspace
 
@@ -21,15 +20,8 @@ else:
 def count_by_session(workspace: Workspace, path: FilePath, say: Say) -> Counter[str]:
     """Count the entries of a log that digests wrote into it, by the session in which they were said, as CLIENT/SESSION."""
     with trail_update.fresh_trail(workspace, say) as trail:
-
-        @cache
-        def session_of(commit: CommitId) -> str | None:
-            stating = trail.commit_with_id(commit) or trail.side_commit(commit)
-            note = parse_message(stating.message) if stating else None
-            return note.provenance.session if note and note.op == Op.DIGEST else None
-
-        sessions = [session_of(each.origin.commit) for each in trail.live_occurrences(path) if each.entry.fact is not None]
-    return Counter(session for session in sessions if session is not None)
+        cites = [each.origin.cites for each in trail.live_occurrences(path) if each.entry.fact is not None]
+    return Counter(cited[0].rpartition("#")[0] for cited in cites if cited)
 
 
 def lines_read(workspace: Workspace) -> Iterator[tuple[str, str]]:
