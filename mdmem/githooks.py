@@ -1,4 +1,4 @@
-"""Run git's hooks: `python -m mdmem.githooks pre-commit`, `… post-commit` and the like, `… catch-up FOLDER`.
+"""Run git's hooks: `python -m mdmem.githooks pre-commit`, `… prepare-commit-msg FILE`, `… post-commit` and the like, `… catch-up FOLDER`.
 
 git runs hooks at the top of the work tree. Where the commit is mdmem's own (`MDMEM_COMMIT=1`) they have nothing to do.
 """
@@ -24,10 +24,11 @@ from mdmem.wording import translate
 
 if TYPE_CHECKING:
     from mdmem.catchup import index
-    from mdmem.memory import guards
+    from mdmem.memory import guards, merge_trailers
 else:
     index = late.module("mdmem.catchup.index")
     guards = late.module("mdmem.memory.guards")
+    merge_trailers = late.module("mdmem.memory.merge_trailers")
 
 
 _MAX_DESCRIPTORS = 65_536
@@ -58,6 +59,8 @@ def _run(words: tuple[str, ...]) -> int:
             os.nice(_NICENESS)
             os.chdir("/")  # so that the caller's folder is not kept busy
             index.catch_up_workspace(Path(folder), os.environ)
+        case ("prepare-commit-msg", message):
+            merge_trailers.add_merge_trailers(Path.cwd(), message, os.environ)
         case (hook, *_) if hook in HOOKS:
             _detach()
             os.nice(_NICENESS)

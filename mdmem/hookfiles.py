@@ -21,7 +21,8 @@ else:
     shutil = late.module("shutil")
 
 
-HOOKS = ("pre-commit", "post-commit", "post-merge", "post-checkout", "post-rewrite")
+_MERGE_HOOK = "prepare-commit-msg"
+HOOKS = ("pre-commit", _MERGE_HOOK, "post-commit", "post-merge", "post-checkout", "post-rewrite")
 
 _MARKER = "# mdmem hook "
 _PLACEHOLDER = "@PYTHON@"
@@ -46,7 +47,7 @@ _MANAGERS = (
 )
 """Hook managers, with the text that each writes into its hooks; a hook that only mentions or calls a manager is a hook like any other."""
 _FRAMEWORKS = ("the pre-commit framework", "prek")
-_PACKAGED_HOOKS = "in .pre-commit-config.yaml the hooks mdmem-check and mdmem-index"
+_PACKAGED_HOOKS = "in .pre-commit-config.yaml the hooks mdmem-check, mdmem-merge and mdmem-index"
 
 
 def install(folder: Path, python: str) -> tuple[str, ...]:
@@ -111,8 +112,9 @@ def hook_states(folder: Path) -> dict[str, str]:
 def lines_to_add(python: str) -> dict[str, str]:
     """For each hook the line of shell to add where another manager runs the hooks."""
     call = f"{_quoted(python)} -P -m {_ENTRY}"
-    background = {name: f"{call} {name} </dev/null >/dev/null 2>&1 &" for name in HOOKS if name != "pre-commit"}
-    return {"pre-commit": f"{call} pre-commit || exit 1", **background}
+    background = {name: f"{call} {name} </dev/null >/dev/null 2>&1 &" for name in HOOKS if name.startswith("post-")}
+    of_merges = f'{call} {_MERGE_HOOK} "$1" </dev/null >/dev/null 2>&1 || :'
+    return {"pre-commit": f"{call} pre-commit || exit 1", _MERGE_HOOK: of_merges, **background}
 
 
 def managed_hooks_problem(message: str, what_to_do: str, python: str) -> RepositoryProblem:

@@ -214,9 +214,13 @@ def parse_trailers(text: str) -> dict[str, list[str]]:
 
 
 def note_by_hand(message: str) -> ParsedNote:
-    """The note of a person's message. The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`; it may have a short id."""
+    """The note of a person's message. The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`; it may have a short id.
+
+    The message of a merge has the contradictions that the merge made.
+    """
     reverts = tuple(map(CommitId, _REVERTED_BY_GIT.findall(message)))
-    return ParsedNote(op=None, path=None, section="", provenance=_BY_A_PERSON, reverts=reverts)
+    made = parse_trailers(message).get("Contradicts", ()) if "Mdmem-Contradicts: " in message else ()
+    return ParsedNote(op=None, path=None, section="", provenance=_BY_A_PERSON, reverts=reverts, contradicts=tuple(_pairs(made)))
 
 
 def named_path(subject: str) -> FilePath | None:

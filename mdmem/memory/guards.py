@@ -25,7 +25,7 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
     repository = repo.discover(folder)
     problems: list[Problem] = []
     changes = repository.staged(environment.get("GIT_INDEX_FILE"))
-    workspaces = _workspaces(repository, {(repository.root / change.path).parent for change in changes}, environment)
+    workspaces = workspaces_of(repository, {(repository.root / change.path).parent for change in changes}, environment)
     for change in changes:
         workspace = workspaces.get((repository.root / change.path).parent)
         if workspace is None:
@@ -45,7 +45,7 @@ def staged_problems_of_workspace(folder: Path, environment: Mapping[str, str]) -
     """Do the same with paths from the workspace that `folder` is in; from the root of the work tree where it is in none."""
     repository = repo.discover(folder)
     here = repository.root / repository.prefix
-    workspace = _workspaces(repository, {here}, environment).get(here)
+    workspace = workspaces_of(repository, {here}, environment).get(here)
     start = workspace.repository.prefix if workspace else ""
     return tuple(replace(problem, path=os.path.relpath(problem.path, start or ".")) for problem in staged_problems(folder, environment))
 
@@ -61,7 +61,7 @@ def record_refusal(folder: Path, environment: Mapping[str, str], refused: Sequen
     """
     repository = repo.discover(folder)
     folders = [(repository.root / problem.path).parent for problem in refused]
-    workspaces = _workspaces(repository, set(folders), environment)
+    workspaces = workspaces_of(repository, set(folders), environment)
     codes: dict[Path, str] = {}
     for of_file, problem in zip(folders, refused, strict=True):
         if of_file in workspaces:
@@ -71,7 +71,7 @@ def record_refusal(folder: Path, environment: Mapping[str, str], refused: Sequen
         events.record_event(state, event)
 
 
-def _workspaces(repository: Repository, folders: Iterable[Path], environment: Mapping[str, str]) -> dict[Path, Workspace]:
+def workspaces_of(repository: Repository, folders: Iterable[Path], environment: Mapping[str, str]) -> dict[Path, Workspace]:
     """The workspace of each folder of the work tree that is in one.
 
     A workspace whose marks were deleted from the disk is one still: its state folder tells, or git does.

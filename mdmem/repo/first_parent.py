@@ -124,15 +124,33 @@ def _changes(repository: Repository, stdin: bytes) -> dict[CommitId, list[Change
     for field in fields:
         if not field.startswith(b":"):
             commit = CommitId(field.decode())
-            continue
-        old_mode, new_mode, before, after, status = field[1:].split(b" ")
-        path = before_path = FilePath(os.fsdecode(next(fields)))
-        if status.startswith(b"R"):
-            path = FilePath(os.fsdecode(next(fields)))
-        old, new = (blob.decode() if mode in _FILE_MODES else None for mode, blob in ((old_mode, before), (new_mode, after)))
-        if old or new:
-            changes.setdefault(commit, []).append(ChangedFile(path, before_path, old, new))
+        elif changed := _changed_file(field, fields):
+            changes.setdefault(commit, []).append(changed)
     return changes
+
+
+def _changed_file(attributes: bytes, fields: Iterator[bytes]) -> ChangedFile | None:
+    """A line of git's raw output, its paths being the next fields; None where neither version is a file."""
+    old_mode, new_mode, before, after, status = attributes[1:].split(b" ")
+    path = before_path = FilePath(os.fsdecode(next(fields)))
+    if status.startswith(b"R"):
+        path = FilePath(os.fsdecode(next(fields)))
+    old, new = (blob.decode() if mode in _FILE_MODES else None for mode, blob in ((old_mode, before), (new_mode, after)))
+    return ChangedFile(path, before_path, old, new) if old or new else None
+
+
+def changed_files(repository: Repository, before: CommitId | None, after: CommitId) -> list[ChangedFile]:
+    """The Markdown files that differ between two commits; all of the second one where the first is None."""
+    first = before or repository.git("mktree").decode().strip()
+    output = repository.git("diff-tree", "-r", "--raw", "-z", "-M", "--no-abbrev", "--relative", first, after, "--", MARKDOWN)
+    fields = iter(output.split(b"\0"))
+    return [changed for field in fields if field.startswith(b":") and (changed := _changed_file(field, fields))]
+
+
+def merge_bases(repository: Repository, one: CommitId, other: CommitId) -> list[CommitId]:
+    """The best common ancestors of two commits: several where branches were merged crosswise, none where they have no common past."""
+    listed = repository.run("merge-base", "--all", one, other)
+    return [CommitId(name) for name in listed.output.decode().split()] if listed.status == 0 else []
 
 
 def first_touch(repository: Repository, paths: Sequence[FilePath], upto: CommitId) -> CommitId | None:
@@ -182,7 +200,7 @@ def side_commits(repository: Repository, merge: CommitChanges) -> Iterator[tuple
         return
     revisions = ["--topo-order", "--full-history", *other_parents, f"^{first}"]
     touching = repository.git("rev-list", *revisions, "--", MARKDOWN).split()
-    stating = repository.git("rev-list", *revisions, "--extended-regexp", "--grep=^(Mdmem-Op: |This reverts commit )").split()
+    stating = repository.git("rev-list", *revisions, "--extended-regexp", "--grep=^(Mdmem-(Op|Contradicts): |This reverts commit )").split()
     relevant = {*touching, *stating}
     ids = (
         [CommitId(name.decode()) for name in repository.git("rev-list", "--reverse", *revisions).split() if name in relevant]

@@ -81,6 +81,7 @@ MODULES = frozenset(
         "mdmem.catchup.session_messages",
         "mdmem.memory.guards",
         "mdmem.memory.hooks",
+        "mdmem.memory.merge_trailers",  # only for a merge
         "mdmem.memory.pipelines",
         "mdmem.memory.tasks",
         "mdmem.changes.contradict",

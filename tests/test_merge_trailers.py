@@ -1,0 +1,228 @@
+"""The trailers of merges by hand, and what memory makes of them; real git throughout."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import Desk
+from workspaces import desk as make_desk
+
+from mdmem import hookfiles, merge_setup
+from mdmem.editors.merge3.merging import merge3
+from mdmem.facts import parse_item
+from mdmem.memory import Memory, merge_trailers
+from mdmem.merges import base_text, files_of_both
+from mdmem.model import CommitId, FilePath
+from mdmem.repo.first_parent import merge_bases
+
+BASE = "# Memory\n\n## Work\n\n- likes the green tea of Uji\n- employer: Stripe\n- sits by the window\n"
+OURS = BASE.replace("green tea of Uji", "green tea of Kyoto")
+THEIRS = BASE.replace("green tea of Uji", "green tea of Nara")
+
+
+def fact(line: str) -> str:
+    return parse_item(line).id
+
+
+KYOTO, NARA, WINDOW = map(fact, ("- likes the green tea of Kyoto", "- likes the green tea of Nara", "- sits by the window"))
+PAIR = " ".join(fact for _, fact in sorted({"- likes the green tea of Kyoto": KYOTO, "- likes the green tea of Nara": NARA}.items()))
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    """A workspace whose git merges with mdmem."""
+    at = make_desk(world, repository, seed=BASE)
+    hookfiles.install(at.workspace.repository.hooks_dir, sys.executable)
+    merge_setup.install(at.workspace, sys.executable)
+    return at
+
+
+def branch(at: Desk, ours: str, theirs: str, path: str = "MEMORY.md") -> None:
+    """One commit on a branch `side`, and one on `main`."""
+    at.git("switch", "-qc", "side")
+    at.write(path, theirs)
+    at.commit("theirs")
+    at.git("switch", "-q", "main")
+    at.write(path, ours)
+    at.commit("ours")
+
+
+def trailers(at: Desk, commit: str = "HEAD") -> list[str]:
+    return at.git("log", "-1", "--format=%(trailers:only,unfold)", commit).split("\n")[:-2]
+
+
+def test_a_contradiction_without_a_key_is_in_the_message_of_the_merge(at: Desk):
+    branch(at, OURS, THEIRS)
+    at.git("merge", "-q", "--no-edit", "side")
+    assert at.subjects()[0] == "Merge branch 'side'"
+    assert trailers(at) == [f"Mdmem-Contradicts: {PAIR}"]
+    (conflict,) = Memory.open(at.root, os.environ).conflicts().conflicts
+    assert {conflict.first.fact, conflict.second.fact} == {KYOTO, NARA}
+
+
+def test_values_of_a_key_are_a_contradiction_by_themselves(at: Desk):
+    branch(at, BASE.replace("Stripe", "Linear"), BASE.replace("Stripe", "Figma"))
+    at.git("merge", "-q", "--no-edit", "side")
+    assert trailers(at) == []
+
+
+def test_what_one_side_took_out_and_the_other_changed_is_kept(at: Desk):
+    changed = BASE.replace("- sits by the window\n", "- sits by the big window\n")
+    branch(at, BASE.replace("- sits by the window\n", ""), changed)
+    at.git("merge", "-q", "--no-edit", "side")
+    assert trailers(at) == [f"Mdmem-Kept: {fact('- sits by the big window')}"]
+
+
+def test_a_commit_that_is_no_merge_has_none(at: Desk):
+    at.write("MEMORY.md", OURS)
+    at.commit("by hand")
+    assert at.git("log", "-1", "--format=%B") == "by hand\n\n"
+
+
+@pytest.mark.parametrize("how", ["fast-forward", "squash", "rebase", "octopus"])
+def test_what_makes_no_merge_of_two_commits_has_none(at: Desk, how: str):
+    if how == "fast-forward":
+        at.git("switch", "-qc", "side")
+        at.write("MEMORY.md", THEIRS)
+        at.commit("theirs")
+        at.git("switch", "-q", "main")
+        at.git("merge", "-q", "side")
+    elif how == "squash":
+        branch(at, OURS, THEIRS)
+        at.git("merge", "-q", "--squash", "side")
+        at.git("commit", "-q", "--no-edit")
+    elif how == "rebase":
+        branch(at, OURS, THEIRS)
+        at.git("rebase", "-q", "side")
+    else:
+        branch(at, OURS, BASE)
+        at.git("switch", "-qc", "third", "main~1")
+        at.write("memory/a.md", "# A\n")
+        at.commit("third")
+        at.git("switch", "-q", "main")
+        at.git("merge", "-q", "--no-edit", "side", "third")
+    assert trailers(at) == []
+
+
+def test_a_merge_that_waits_for_its_commit(at: Desk):
+    branch(at, OURS, THEIRS)
+    at.git("merge", "-q", "--no-commit", "side")
+    at.git("commit", "-q", "--no-edit")
+    assert trailers(at) == [f"Mdmem-Contradicts: {PAIR}"]
+
+
+def test_of_what_a_person_decided_there_is_nothing_to_say(at: Desk):
+    branch(at, OURS, THEIRS)
+    at.git("merge", "-q", "--no-commit", "side")
+    at.write("MEMORY.md", OURS)
+    at.git("commit", "-q", "-a", "--no-edit")
+    assert trailers(at) == []
+
+
+def test_a_merge_that_is_finished_after_a_conflict(at: Desk):
+    at.write("README.txt", "base\n")
+    at.commit("a file of another sort")
+    branch(at, OURS, THEIRS)
+    for name in ("side", "main"):
+        at.git("switch", "-q", name)
+        at.write("README.txt", f"{name}\n")
+        at.commit(name)
+    at.git("merge", "-q", "--no-edit", "side", check=False)
+    at.git("add", "-A")
+    at.git("commit", "-q", "--no-edit")
+    assert trailers(at) == [f"Mdmem-Contradicts: {PAIR}"]
+    assert at.git("show", "HEAD:MEMORY.md").count("green tea") == 2
+
+
+def test_a_pull_says_what_a_merge_says(at: Desk, tmp_path: Path):
+    branch(at, OURS, THEIRS)
+    at.git("-c", "pull.rebase=false", "pull", "-q", "--no-edit", ".", "side")
+    assert trailers(at) == [f"Mdmem-Contradicts: {PAIR}"]
+
+
+def test_below_the_root_and_after_a_rename(world: World, repository: Path):
+    at = make_desk(world, repository, "sub", seed="# Memory\n")
+    hookfiles.install(at.workspace.repository.hooks_dir, sys.executable)
+    merge_setup.install(at.workspace, sys.executable)
+    at.write("memory/tea.md", BASE)
+    at.commit("tea")
+    at.git("switch", "-qc", "side")
+    at.git("mv", "memory/tea.md", "memory/drinks.md")
+    at.write("memory/drinks.md", THEIRS)
+    at.commit("theirs")
+    at.git("switch", "-q", "main")
+    at.write("memory/tea.md", OURS)
+    at.commit("ours")
+    at.git("merge", "-q", "--no-edit", "side")
+    assert trailers(at) == [f"Mdmem-Contradicts: {PAIR}"]
+    assert "Kyoto" in at.read("memory/drinks.md")
+    assert "Nara" in at.read("memory/drinks.md")
+
+
+def test_a_file_that_is_no_memory_says_nothing(at: Desk):
+    at.write("docs/notes.md", BASE)
+    at.commit("notes")
+    branch(at, OURS, THEIRS, "docs/notes.md")
+    at.git("merge", "-q", "-X", "ours", "--no-edit", "side")
+    assert trailers(at) == []
+
+
+def test_branches_that_were_merged_crosswise(at: Desk):
+    branch(at, OURS, BASE.replace("window", "door"))
+    at.git("branch", "cross")
+    at.git("merge", "-q", "--no-edit", "side")
+    at.git("switch", "-q", "side")
+    at.git("merge", "-q", "--no-edit", "cross")
+    at.write("MEMORY.md", at.read("MEMORY.md").replace("Kyoto", "Nara"))
+    at.commit("theirs")
+    at.git("switch", "-q", "main")
+    at.write("MEMORY.md", at.read("MEMORY.md").replace("Kyoto", "Osaka"))
+    at.commit("ours")
+    repository = at.workspace.repository
+    ours, theirs = (CommitId(at.git("rev-parse", name).strip()) for name in ("main", "side"))
+    bases = merge_bases(repository, ours, theirs)
+    assert len(bases) == 2
+    base = OURS.replace("window", "door").encode()
+    assert base_text(repository, bases, FilePath("MEMORY.md")) == base
+    at.git("merge", "-q", "--no-edit", "side")
+    assert trailers(at) == [f"Mdmem-Contradicts: {NARA} {fact('- likes the green tea of Osaka')}"]
+    (file,) = files_of_both(repository, ours, theirs)
+    assert merge3(file.base, file.ours, file.theirs).data == at.git("show", "HEAD:MEMORY.md").encode()
+
+
+def test_histories_without_a_common_past(at: Desk):
+    at.git("switch", "-q", "--orphan", "side")
+    at.write("MEMORY.md", THEIRS)
+    at.commit("theirs")
+    at.git("switch", "-q", "main")
+    at.git("merge", "-q", "--no-edit", "--allow-unrelated-histories", "side")
+    assert at.read("MEMORY.md").count("green tea") == 2
+
+
+def test_a_hook_of_ones_own_runs_first_and_its_words_stay(at: Desk):
+    hookfiles.uninstall(at.workspace.repository.hooks_dir)
+    at.hook("prepare-commit-msg", 'printf "Merge, said by a hook\\n\\nReviewed-by: Ada\\n" > "$1"')
+    hookfiles.install(at.workspace.repository.hooks_dir, sys.executable)
+    branch(at, OURS, THEIRS)
+    at.git("merge", "-q", "--no-edit", "side")
+    assert at.subjects()[0] == "Merge, said by a hook"
+    assert trailers(at) == ["Reviewed-by: Ada", f"Mdmem-Contradicts: {PAIR}"]
+
+
+def test_a_hook_that_fails_stops_no_merge(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    branch(at, OURS, THEIRS)
+    at.write("mdmem.toml", "what is this\n")
+    at.git("merge", "-q", "--no-edit", "side")
+    assert trailers(at) == []
+    assert at.read("MEMORY.md").count("green tea") == 2
+
+
+def test_twice_is_harmless(at: Desk):
+    branch(at, OURS, THEIRS)
+    at.git("merge", "-q", "--no-commit", "side")
+    message = at.write("message", "Merge\n\n# a comment of git\n")
+    for _ in range(2):
+        assert merge_trailers.add_merge_trailers(at.root, "message", os.environ) == (f"Mdmem-Contradicts: {PAIR}",)
+    assert message.read_text() == f"Merge\n\nMdmem-Contradicts: {PAIR}\n\n# a comment of git\n"
