@@ -62,3 +62,11 @@ def test_new_sections_of_one_name_are_one() -> None:
 def test_minutes_of_one_title_are_one_if_the_base_has_none() -> None:
     log = "# 2026-01-01\n"
     assert heads(log, log + "## 10:00\n- x\n## 10:00\n- y\n", log + "## 10:00\n- z\n") >= {("", "10:00+10:00", "10:00")}
+
+
+def test_of_several_new_sections_of_one_name_one_is_the_renamed_one_whichever_side_is_ours() -> None:
+    base = "# M\n## Work\n- a\n- b\n"
+    renamed_and_added = "# M\n## Job\n- a\n- b\n## Job\n- x\n"
+    added = base + "## Job\n- y\n"
+    assert heads(base, renamed_and_added, added) == {("M", "M", "M"), ("Work", "Job", "Work+Job"), ("", "Job", "")}
+    assert heads(base, added, renamed_and_added) == {("M", "M", "M"), ("Work", "Work+Job", "Job"), ("", "", "Job")}

@@ -192,6 +192,7 @@ def _unit_key(unit: MergedUnit) -> Any:
 
 
 def _entry_key(unit: MergedUnit) -> Any:
+    """The order of the entries of a minute: their texts without markers."""
     text = min(unit.texts)
     marker = MARKER.match(text)
-    return text[marker.end() :] if marker else text
+    return text[marker.end() :] if marker else text, *_unit_key(unit)

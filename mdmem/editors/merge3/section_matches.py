@@ -44,57 +44,71 @@ def match_all_sections(base: SectionTree, sides: tuple[SectionTree, SectionTree]
         folds: tells of a title whether sections that have it under one parent are one, if the base has no two of them.
     """
     triples = [SectionTriple(section.number, ([], [])) for section in base.sections]
-    of = tuple([-1] * len(side.sections) for side in sides)
+    in_sides = ([-1] * len(sides[0].sections), [-1] * len(sides[1].sections))
     for side, version in enumerate(sides):
         for old, new in _match_sections(base, version).items():
             triples[old].sides[side].append(new)
-            of[side][new] = old
-    names = _Names(triples, base, sides, (of[0], of[1]), folds)
-    names.match_new_sections()
-    return SectionMatches(triples, [section.number for section in base.sections], (of[0], of[1]))
+            in_sides[side][new] = old
+    matches = SectionMatches(triples, [section.number for section in base.sections], in_sides)
+    _NewSections(matches, base, sides, folds).match()
+    return matches
 
 
-class _Names:
-    """The sections that are new on a side, matched by their names: with each other, or with an old one that the other side named so."""
+_Name = tuple[int, str]
+"""The triple of a parent, and the title of a section in it."""
+
+
+class _NewSections:
+    """The sections that are new on a side, matched by their names: with an old one that the other side named so, or with each other."""
 
     def __init__(
-        self,
-        triples: list[SectionTriple],
-        base: SectionTree,
-        sides: tuple[SectionTree, SectionTree],
-        of: tuple[list[int], list[int]],
-        folds: Callable[[str], bool],
+        self, matches: SectionMatches, base: SectionTree, sides: tuple[SectionTree, SectionTree], folds: Callable[[str], bool]
     ) -> None:
-        self._triples, self._base, self._sides, self._of, self._folds = triples, base, sides, of, folds
+        self._matches, self._base, self._sides, self._folds = matches, base, sides, folds
+        self._renamed = (self._renamed_by(0), self._renamed_by(1))
 
-    def match_new_sections(self) -> None:
-        named = tuple(self._renamed(side) for side in (0, 1))
-        present = tuple(self._present(side) for side in (0, 1))
-        counted: dict[tuple[int, str, int], int] = {}
-        for side, version in enumerate(self._sides):
-            seen: Counter[tuple[int, str]] = Counter()
-            of = self._of[side]
-            for section in version.sections:
-                name = (of[section.parent], section.title)
-                nth = 0 if self._folds(section.title) else seen[name]
-                seen[name] += 1
-                if of[section.number] >= 0:
-                    continue
-                triple = present[side].get(name) if self._folds(section.title) else None
-                triple = triple if triple is not None else counted.get((*name, nth))
-                if triple is None and not nth:
-                    triple = named[1 - side].get(name)
-                if triple is None:
-                    triple = len(self._triples)
-                    self._triples.append(SectionTriple(None, ([], [])))
-                counted.setdefault((*name, nth), triple)
-                self._triples[triple].sides[side].append(section.number)
-                of[section.number] = triple
+    def match(self) -> None:
+        """Give each new section a triple, those around it first."""
+        triples = self._matches.triples
+        for parent, triple in enumerate(triples):  # which grows meanwhile
+            titles: dict[str, tuple[list[int], list[int]]] = {}
+            for side, version in enumerate(self._sides):
+                for child in (child for member in triple.sides[side] for child in version.sections[member].children):
+                    titles.setdefault(version.sections[child].title, ([], []))[side].append(child)
+            for title, groups in titles.items():
+                self._match_group((parent, title), groups)
 
-    def _renamed(self, side: int) -> dict[tuple[int, str], int]:
+    def _match_group(self, name: _Name, groups: tuple[list[int], list[int]]) -> None:
+        """Match the sections of one name, as far as they are new."""
+        folds = self._folds(name[1])
+        new: list[list[int]] = [[], []]
+        for side, group in enumerate(groups):
+            of = self._matches.in_sides[side]
+            matched = [of[section] for section in group if of[section] >= 0]
+            new[side] = [section for section in group if of[section] < 0]
+            renamed = self._renamed[1 - side].get(name)
+            if folds and matched:
+                self._add(matched[-1], side, new[side])
+                new[side] = []
+            elif renamed is not None:
+                self._add(renamed, side, new[side][:1])
+                del new[side][:1]
+        rows = [new] if folds else [[new[0][n : n + 1], new[1][n : n + 1]] for n in range(max(map(len, new)))]
+        for row in rows:
+            if any(row):
+                self._matches.triples.append(SectionTriple(None, ([], [])))
+                for side, sections in enumerate(row):
+                    self._add(len(self._matches.triples) - 1, side, sections)
+
+    def _add(self, triple: int, side: int, sections: Iterable[int]) -> None:
+        for section in sections:
+            self._matches.triples[triple].sides[side].append(section)
+            self._matches.in_sides[side][section] = triple
+
+    def _renamed_by(self, side: int) -> dict[_Name, int]:
         """The old sections that a side gave another name or parent, and the other did not, by that name."""
-        names: dict[tuple[int, str], int] = {}
-        for number, triple in enumerate(self._triples):
+        names: dict[_Name, int] = {}
+        for number, triple in enumerate(self._matches.triples):
             name = self._name(side, triple.main(side))
             old = self._base.sections[number]
             other = self._name(1 - side, triple.main(1 - side))
@@ -102,17 +116,11 @@ class _Names:
                 names.setdefault(name, number)
         return names
 
-    def _present(self, side: int) -> dict[tuple[int, str], int]:
-        """The matched sections of a side by their names; of several the last one."""
-        version, of = self._sides[side], self._of[side]
-        matched = (section for section in version.sections[1:] if of[section.number] >= 0 and of[section.parent] >= 0)
-        return {(of[section.parent], section.title): of[section.number] for section in matched}
-
-    def _name(self, side: int, number: int | None) -> tuple[int, str] | None:
+    def _name(self, side: int, number: int | None) -> _Name | None:
         if number is None:
             return None
         section = self._sides[side].sections[number]
-        return (self._of[side][section.parent], section.title)
+        return (self._matches.in_sides[side][section.parent], section.title)
 
 
 def _match_sections(old: SectionTree, new: SectionTree) -> dict[int, int]:
