@@ -14,8 +14,8 @@ def texts_of_triples(base: str, ours: str, theirs: str) -> list[tuple[str | None
     trees = [SectionTree(parse(text)) for text in (base, ours, theirs)]
     sections = match_all_sections(trees[0], (trees[1], trees[2]), lambda _: False)
     versions = [Version(tree) for tree in trees]
-    triples = match_units(versions[0], (versions[1], versions[2]), sections, [False] * len(sections.triples))
-    numbers = [(triple.base, *triple.sides) for triple in triples]
+    matches = match_units(versions[0], (versions[1], versions[2]), sections, [False] * len(sections.triples))
+    numbers = [(triple.base, *triple.sides) for triple in matches.triples]
     return [tuple(None if n is None else version.units[n].text for version, n in zip(versions, row, strict=True)) for row in numbers]
 
 

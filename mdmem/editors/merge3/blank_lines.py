@@ -3,34 +3,34 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
 from mdmem.document import BlockKind
-from mdmem.editors.merge3.unit_matches import UnitTriple
+from mdmem.editors.merge3.arrangement import PlannedElement
+from mdmem.editors.merge3.section_matches import SectionMatches
+from mdmem.editors.merge3.unit_matches import UnitMatches, UnitTriple
 from mdmem.editors.merge3.values import choices
 from mdmem.editors.merge3.versions import Unit, Version
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
 
 _INTERRUPTS = late.pattern(r"(?:[-+*]|1[.)])[ \t]")
 _SETEXT = late.pattern(r"[\s\S]*[\r\n]")
-_Pair = tuple[Hashable, Hashable]
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedElement:
-    """A heading or unit of the result. `identity` names it in all versions; `unit` is a unit as one side has it, None for a heading."""
-
-    identity: Hashable
-    text: str
-    unit: Unit | None = None
-
-    @property
-    def is_heading(self) -> bool:
-        """True for a heading."""
-        return self.unit is None
+def identities(versions: Sequence[Version], sections: SectionMatches, units: UnitMatches) -> Iterator[list[Hashable]]:
+    """For each version the identities of its elements: a triple, but for a second section of one triple, which stands nowhere as it is."""
+    triples_of = zip((range(len(sections.triples)), *sections.in_sides), (units.in_base, *units.in_sides), strict=True)
+    for number, (version, (of_section, of_unit)) in enumerate(zip(versions, triples_of, strict=True)):
+        names: list[Hashable] = []
+        for is_heading, n in version.elements:
+            if is_heading:
+                triple = sections.triples[of_section[n]]
+                names.append(triple if triple.members[number][0] == n else (number, n))
+            else:
+                names.append(of_unit[n])
+        yield names
 
 
 class Gaps:
@@ -38,19 +38,17 @@ class Gaps:
 
     Args:
         versions: the base and the two sides.
-        names: for each of them, the identities of its elements in their order.
+        identities: for each of them, what `PlannedElement.identity` is of each of its elements.
+        line_end: the line end of the result.
     """
 
-    def __init__(self, versions: Sequence[Version], names: Sequence[Sequence[Hashable]], line_end: str) -> None:
+    def __init__(self, versions: Sequence[Version], identities: Sequence[Iterable[Hashable]], line_end: str) -> None:
         self._versions, self._line_end = versions, line_end
-        self._by_pair = [self._pairs(version, identities) for version, identities in zip(versions, names, strict=True)]
+        self._by_pair = [
+            dict(zip(pairwise(names), version.gaps[1:-1], strict=True)) for version, names in zip(versions, identities, strict=True)
+        ]
         self._first = [version.gaps[0] if version.elements else None for version in versions]
         self._last = [version.gaps[-1] if version.elements else None for version in versions]
-
-    @staticmethod
-    def _pairs(version: Version, identities: Sequence[Hashable]) -> dict[_Pair, str]:
-        pairs = pairwise(identities)
-        return dict(zip(pairs, version.gaps[1:-1], strict=True))
 
     @cached_property
     def _usual(self) -> tuple[dict[tuple[str, str], str], ...]:

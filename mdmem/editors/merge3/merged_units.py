@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mdmem.editors.merge3.items import merge_unit
 from mdmem.editors.merge3.section_matches import SectionMatches
-from mdmem.editors.merge3.unit_matches import UnitTriple
+from mdmem.editors.merge3.unit_matches import UnitMatches, UnitTriple
 from mdmem.editors.merge3.values import choices
 from mdmem.editors.merge3.versions import Unit, Version
 from mdmem.startup.records import dataclass
@@ -31,7 +31,7 @@ class MergedUnit:
     is_moved_apart: bool = False
 
 
-class UnitMerger:
+class _UnitMerger:
     """Decides what stands of each unit, and in which section."""
 
     def __init__(self, base: Version, sides: tuple[Version, Version], sections: SectionMatches) -> None:
@@ -68,7 +68,7 @@ class UnitMerger:
         if is_moved_apart:
             names = (self._section_name(0, ours), self._section_name(1, theirs))
             _, section = min(zip(names, sections, strict=True))
-        texts = merge_unit(units[0].kind, old.text if old else None, units[0].text, units[1].text, any(triple.guessed))
+        texts = merge_unit(units[0].kind, old.text if old else None, units[0].text, units[1].text, triple.is_guess)
         return MergedUnit(triple=triple, section=section, unit=units[0], texts=texts, is_moved_apart=is_moved_apart)
 
     def _section_name(self, side: int, number: int) -> tuple[tuple[str, ...], str, str]:
@@ -76,13 +76,9 @@ class UnitMerger:
         return version.tree.name(version.section_of[number])
 
 
-def keep_once(units: list[MergedUnit], most: dict[str, int]) -> None:
-    """Take out of the units of a section what stands more often than on any side: the same text that two old units became."""
-    counts: dict[str, int] = {}
-    for unit in units:
-        texts = []
-        for text in unit.texts:
-            counts[text] = counts.get(text, 0) + 1
-            if counts[text] <= max(1, most.get(text, 0)):
-                texts.append(text)
-        unit.texts = tuple(texts)
+def merge_units(
+    base: Version, sides: tuple[Version, Version], sections: SectionMatches, units: UnitMatches
+) -> dict[UnitTriple, MergedUnit | None]:
+    """The unit that stands of each triple; None where nothing does."""
+    merger = _UnitMerger(base, sides, sections)
+    return {triple: merger.merge(triple) for triple in units.triples}

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from mdmem.document import decode, parse
-from mdmem.editors.merge3.arrangement import Arrangement
-from mdmem.editors.merge3.blank_lines import Gaps, PlannedElement
+from mdmem.editors.merge3.arrangement import PlannedElement, arrange
+from mdmem.editors.merge3.blank_lines import Gaps, identities
 from mdmem.editors.merge3.forms import TextForm
 from mdmem.editors.merge3.front_matter import merge_front_matter
 from mdmem.editors.merge3.merged_sections import merge_sections
-from mdmem.editors.merge3.merged_units import UnitMerger
+from mdmem.editors.merge3.merged_units import merge_units
 from mdmem.editors.merge3.notes import MergeNotes, collect_notes
 from mdmem.editors.merge3.section_matches import SectionMatches, match_all_sections
+from mdmem.editors.merge3.section_order import SectionOrder
 from mdmem.editors.merge3.unit_matches import match_units
+from mdmem.editors.merge3.unit_order import UnitOrder
 from mdmem.editors.merge3.values import choices
 from mdmem.editors.merge3.versions import SectionTree, Version
 from mdmem.errors import PathProblem
@@ -86,21 +88,22 @@ def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
     def is_minute(title: str) -> bool:
         return is_log and bool(_MINUTE.match(title))
 
-    matches = match_all_sections(base, (sides[0], sides[1]), is_minute)
-    sections = merge_sections(base, (sides[0], sides[1]), matches)
+    section_matches = match_all_sections(base, (sides[0], sides[1]), is_minute)
+    sections = merge_sections(base, (sides[0], sides[1]), section_matches)
     are_minutes = [is_minute(section.title) for section in sections]
-    versions = _split(trees, matches)
-    triples = match_units(versions[0], versions[1:], matches, are_minutes)
-    merger = UnitMerger(versions[0], versions[1:], matches)
-    units = [merger.merge(triple) for triple in triples]
-    arrangement = Arrangement(versions, matches, sections, triples, units, are_minutes)
-    elements = list(arrangement.elements())
+    versions = _split(trees, section_matches)
+    unit_matches = match_units(versions[0], versions[1:], section_matches, are_minutes)
+    merged = merge_units(versions[0], versions[1:], section_matches, unit_matches)
+    unit_order = UnitOrder(versions, section_matches, unit_matches, merged)
+    units = [unit_order.in_section(number, is_set) for number, is_set in enumerate(are_minutes)]
+    elements = list(arrange(sections, units, SectionOrder(trees, section_matches, sections, units, are_minutes).children))
     front = "".join(merge_front_matter(*(version.front for version in versions)))
+    gaps = Gaps(versions, list(identities(versions, section_matches, unit_matches)), line_end)
     return _Plan(
-        text=front + Gaps(versions, arrangement.names(), line_end).text(elements),
+        text=front + gaps.text(elements),
         front=front,
         elements=elements,
-        notes=collect_notes([unit for unit in units if unit], sections),
+        notes=collect_notes([unit for unit in merged.values() if unit], sections),
     )
 
 

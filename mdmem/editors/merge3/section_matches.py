@@ -12,7 +12,7 @@ _MOST_HOLDERS = 50
 """Contents that more sections have than this tell nothing about any of them."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class SectionTriple:
     """One section in the base and in both sides, by number. A side may have several: one of them, new, has the name that the other
     side gave to this one; its text and its subsections belong here.
@@ -21,6 +21,11 @@ class SectionTriple:
     base: int | None
     sides: tuple[list[int], list[int]]
 
+    @property
+    def members(self) -> tuple[list[int], list[int], list[int]]:
+        """The sections of the base, of one side and of the other."""
+        return [] if self.base is None else [self.base], *self.sides
+
     def main(self, side: int) -> int | None:
         """The section of a side that this one is."""
         return self.sides[side][0] if self.sides[side] else None
@@ -28,10 +33,9 @@ class SectionTriple:
 
 @dataclass(slots=True)
 class SectionMatches:
-    """The sections of all three versions, each once. `in_base` and `in_sides` give the triple of a section of a version."""
+    """The sections of all three versions, each once. `in_sides` gives the triple of a section of a side; one of the base has its own number."""
 
     triples: list[SectionTriple]
-    in_base: list[int]
     in_sides: tuple[list[int], list[int]]
 
 
@@ -49,7 +53,7 @@ def match_all_sections(base: SectionTree, sides: tuple[SectionTree, SectionTree]
         for old, new in _match_sections(base, version).items():
             triples[old].sides[side].append(new)
             in_sides[side][new] = old
-    matches = SectionMatches(triples, [section.number for section in base.sections], in_sides)
+    matches = SectionMatches(triples, in_sides)
     _NewSections(matches, base, sides, folds).match()
     return matches
 

@@ -75,6 +75,8 @@ def merge_order(base: Sequence[Item_], sides: tuple[Sequence[Item_], Sequence[It
     one side stays behind the one that it stood behind, in one piece with its neighbours; of two pieces at one place the one that
     sorts first is first.
     """
+    if sides[0] == sides[1]:
+        return list(sides[0])
     in_both = set(sides[0]) & set(sides[1])
     shared = _shared_order(base, [[item for item in side if item in in_both] for side in sides], key)
     pieces: dict[Item_ | None, list[list[Item_]]] = {}

@@ -27,12 +27,21 @@ Name = Callable[[Unit], Hashable | None]
 class UnitTriple:
     """One unit in the base and in both sides, by number.
 
-    `guessed`: for each side, whether it is that of the base by a likeness too small to mix the words of one with parts of the other.
+    `is_guess`: one of the sides is that of the base by a likeness too small to mix the words of one with parts of the other.
     """
 
     base: int | None = None
     sides: list[int | None] = field(default_factory=lambda: [None, None])
-    guessed: list[bool] = field(default_factory=lambda: [False, False])
+    is_guess: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UnitMatches:
+    """The units of all three versions, each once. `in_base` and `in_sides` give the triple of a unit of a version."""
+
+    triples: list[UnitTriple]
+    in_base: list[UnitTriple]
+    in_sides: tuple[list[UnitTriple], list[UnitTriple]]
 
 
 _Scope = tuple[Sequence[int], tuple[Sequence[int], Sequence[int]]]
@@ -61,69 +70,69 @@ class _UnitMatcher:
 
     def __init__(self, base: Version, sides: tuple[Version, Version], sections: SectionMatches, is_set: Sequence[bool]) -> None:
         self._base, self._sides, self._sections, self._is_set = base, sides, sections, is_set
-        self._of_base: list[UnitTriple | None] = [None] * len(base.units)
-        self._of_sides: tuple[list[UnitTriple | None], list[UnitTriple | None]] = (
-            [None] * len(sides[0].units),
-            [None] * len(sides[1].units),
-        )
+        self._of_base = [UnitTriple(base=number) for number in range(len(base.units))]
+        self._of_sides = ([UnitTriple()] * len(sides[0].units), [UnitTriple()] * len(sides[1].units))
 
-    def run(self) -> list[UnitTriple]:
+    def match(self) -> UnitMatches:
         """Match by rules, the certain ones first: of a section, of the file, and then by guesses of a section, of the file."""
-        scopes = [self._scope(number) for number in range(len(self._sections.triples))]
-        for number, scope in enumerate(scopes):
-            self._same_bytes(scope)
-            names = (_by_block_id, _by_fact, _by_words) if self._is_set[number] else (_by_block_id, _by_fact, _by_words, _by_key)
-            self._match(scope, names)
-        self._match(self._elsewhere(), (_by_single_fact,))
-        for number, scope in enumerate(scopes):
-            if not self._is_set[number]:
-                self._match(scope, (_by_lines, _by_likeness, self._in_place))
-        self._match(self._elsewhere(), (_by_single_key, _by_single_words, _by_more_lines, _by_great_likeness, _by_likeness_alone))
-        for number, scope in enumerate(scopes):
-            self._new_on_both(number, scope)
-        return list(dict.fromkeys(triple for triple in (*self._of_base, *self._of_sides[0], *self._of_sides[1]) if triple))
+        sets: list[_Scope] = []
+        lists: list[_Scope] = []
+        for number, is_set in enumerate(self._is_set):
+            scope = self._scope(number)
+            if self._same_bytes(scope):
+                (sets if is_set else lists).append(scope)
+        for scope in sets:
+            self._match(scope, (_by_block_id, _by_fact, _by_words))
+        for scope in lists:
+            self._match(scope, (_by_block_id, _by_fact, _by_words, _by_key))
+        self._match(self._elsewhere(lists), (_by_single_fact,))
+        for scope in lists:
+            self._match(scope, (_by_lines, _by_likeness, self._in_place))
+        self._match(self._elsewhere(lists), (_by_single_key, _by_single_words, _by_more_lines, _by_great_likeness, _by_likeness_alone))
+        for scope in (*sets, *lists):
+            self._new_on_both(scope)
+        for scope in lists:
+            self._new_key_on_both(scope)
+        triples = list(dict.fromkeys((*self._of_base, *self._of_sides[0], *self._of_sides[1])))
+        return UnitMatches(triples, self._of_base, self._of_sides)
 
     def _scope(self, number: int) -> _Scope:
         """The units of a section."""
         triple = self._sections.triples[number]
-        base = self._base.units_in[triple.base] if triple.base is not None else []
-        sides = [[u for member in triple.sides[side] for u in self._sides[side].units_in[member]] for side in (0, 1)]
+        base, ours, theirs = (
+            [n for member in members for n in version.units_in[member]]
+            for version, members in zip((self._base, *self._sides), triple.members, strict=True)
+        )
+        return base, (ours, theirs)
+
+    def _elsewhere(self, scopes: Iterable[_Scope]) -> _Scope:
+        """The units of some sections, as far as they are not matched."""
+        base = sorted(n for scope in scopes for n in scope[0] if None in self._of_base[n].sides)
+        sides = [sorted(n for scope in scopes for n in scope[1][side] if self._of_sides[side][n].base is None) for side in (0, 1)]
         return base, (sides[0], sides[1])
 
-    def _elsewhere(self) -> _Scope:
-        """The units of all sections that are no sets, as far as they are not matched."""
-        base = [n for n, section in enumerate(self._base.section_of) if not self._is_set[section] and None in self._triple(n).sides]
-        sides = [
-            [
-                n
-                for n, section in enumerate(self._sides[side].section_of)
-                if not self._is_set[self._sections.in_sides[side][section]] and self._side_triple(side, n).base is None
-            ]
-            for side in (0, 1)
-        ]
-        return base, (sides[0], sides[1])
-
-    def _same_bytes(self, scope: _Scope) -> None:
-        """Units of a section with the same text are one, the n-th of each version."""
+    def _same_bytes(self, scope: _Scope) -> bool:
+        """Units of a section with the same text are one, the n-th of each version. True if others are left."""
         base, sides = scope
-        by_text: dict[tuple[str, int], UnitTriple] = {}
-        for text, number in _numbered(self._base, base):
-            by_text[text] = self._of_base[number] = UnitTriple(base=number)
+        by_text = {text: self._of_base[number] for text, number in _numbered(self._base, base)}
+        is_complete = len(base) == len(sides[0]) == len(sides[1])
         for side in (0, 1):
             for text, number in _numbered(self._sides[side], sides[side]):
-                triple = by_text.setdefault(text, UnitTriple())
+                triple = by_text.get(text)
+                if triple is None:
+                    triple = by_text[text] = UnitTriple()
                 triple.sides[side] = number
                 self._of_sides[side][number] = triple
+        return not is_complete or len(by_text) > len(base)
 
     def _match(self, scope: _Scope, rules: Sequence[_Rule]) -> None:
         """Match units of the base with new ones: first with what both sides made of them alike, then with each side's own."""
         base, sides = scope
-        new = [n for n in sides[0] if self._side_triple(0, n).base is None and self._side_triple(0, n).sides[1] is not None]
-        self._match_side([n for n in base if self._triple(n).sides == [None, None]], new, (0, 1), scope, rules)
+        new = [n for n in sides[0] if self._of_sides[0][n].base is None and self._of_sides[0][n].sides[1] is not None]
+        self._match_side([n for n in base if self._of_base[n].sides == [None, None]], new, (0, 1), scope, rules)
         for side in (0, 1):
-            triples = ((n, self._side_triple(side, n)) for n in sides[side])
-            new = [n for n, triple in triples if triple.base is None and triple.sides[1 - side] is None]
-            self._match_side([n for n in base if self._triple(n).sides[side] is None], new, (side,), scope, rules)
+            new = [n for n in sides[side] if self._is_new(side, n)]
+            self._match_side([n for n in base if self._of_base[n].sides[side] is None], new, (side,), scope, rules)
 
     def _match_side(self, gone: list[int], new: list[int], to: tuple[int, ...], scope: _Scope, rules: Sequence[_Rule]) -> None:
         """Match units of the base that a side (the first of `to`) lacks with new ones of it, by one rule after the other."""
@@ -133,8 +142,8 @@ class _UnitMatcher:
                 return
             for old, unit, is_guess in rule(self._candidates(gone, new, side, scope)):
                 self._link(old, unit, to, is_guess)
-            gone = [n for n in gone if self._triple(n).sides[side] is None]
-            new = [n for n in new if self._side_triple(side, n).base is None]
+            gone = [n for n in gone if self._of_base[n].sides[side] is None]
+            new = [n for n in new if self._of_sides[side][n].base is None]
 
     def _candidates(self, gone: Sequence[int], new: Sequence[int], side: int, scope: _Scope) -> _Candidates:
         return _Candidates(
@@ -149,20 +158,19 @@ class _UnitMatcher:
 
     def _link(self, old: int, unit: int, to: tuple[int, ...], is_guess: bool) -> None:
         """Make a unit of the sides `to` (of both, if they have it alike) what became of one of the base."""
-        triple, new = self._triple(old), self._side_triple(to[0], unit)
+        triple, new = self._of_base[old], self._of_sides[to[0]][unit]
         for side in to:
             number = new.sides[side]
             assert number is not None
-            triple.sides[side], triple.guessed[side] = number, is_guess
+            triple.sides[side] = number
+            triple.is_guess |= is_guess
             self._of_sides[side][number] = triple
 
     def _in_place(self, candidates: _Candidates) -> Iterator[_Pair]:
         """Facts that stand exactly where one stood, alone between the same neighbours, and are a little like it."""
         side = candidates.side
-        old_gaps = _between(candidates.all_old, {n: n for n in candidates.all_old if self._triple(n).sides[side] is not None})
-        new_gaps = _between(
-            candidates.all_new, {n: old for n in candidates.all_new if (old := self._side_triple(side, n).base) is not None}
-        )
+        old_gaps = _between(candidates.all_old, {n: n for n in candidates.all_old if self._of_base[n].sides[side] is not None})
+        new_gaps = _between(candidates.all_new, {n: old for n in candidates.all_new if (old := self._of_sides[side][n].base) is not None})
         for place, numbers in old_gaps.items():
             others = new_gaps.get(place, [])
             if len(numbers) == len(others) == 1 and others[0] in candidates.new:
@@ -171,47 +179,38 @@ class _UnitMatcher:
 
     # What both sides brought in.
 
-    def _new_on_both(self, number: int, scope: _Scope) -> None:
-        """Match the new facts of both sides in a section: of one id, or alone with a key that the base does not have there."""
+    def _new_on_both(self, scope: _Scope) -> None:
+        """Match the facts of one id that each side brought into a section."""
+        ours, theirs = ([n for n in scope[1][side] if self._of_sides[side][n].sides[1 - side] is None] for side in (0, 1))
+        for pair in _pairs_by_name(*self._sides, ours, theirs, _fact_id, None):
+            self._join(*pair)
+
+    def _new_key_on_both(self, scope: _Scope) -> None:
+        """Match the facts that alone have a key on each side, which the base does not have there."""
         base, units = scope
-        left = [[n for n in units[side] if self._side_triple(side, n).sides[1 - side] is None] for side in (0, 1)]
-        if not left[0] or not left[1]:
-            return
-        for ours, theirs in _pairs_by_name(*self._sides, left[0], left[1], _fact_id, None):
-            self._join(ours, theirs)
-        if self._is_set[number]:
-            return
-        left = [
-            [n for n in left[side] if self._side_triple(side, n).base is None and self._side_triple(side, n).sides[1 - side] is None]
-            for side in (0, 1)
-        ]
-        old_keys = {self._base.units[n].key for n in base}
-        for ours, theirs in _pairs_by_name(*self._sides, left[0], left[1], _key, units):
-            if self._sides[0].units[ours].key not in old_keys:
-                self._join(ours, theirs)
+        ours, theirs = ([n for n in units[side] if self._is_new(side, n)] for side in (0, 1))
+        old_keys = {self._base.units[n].key for n in base} if ours and theirs else ()
+        for pair in _pairs_by_name(*self._sides, ours, theirs, _key, units):
+            if self._sides[0].units[pair[0]].key not in old_keys:
+                self._join(*pair)
+
+    def _is_new(self, side: int, number: int) -> bool:
+        """True for a unit that is neither in the base nor on the other side."""
+        triple = self._of_sides[side][number]
+        return triple.base is None and triple.sides[1 - side] is None
 
     def _join(self, ours: int, theirs: int) -> None:
         """Make a unit of each side one; not where each is already what became of another one of the base."""
-        first, second = self._side_triple(0, ours), self._side_triple(1, theirs)
+        first, second = self._of_sides[0][ours], self._of_sides[1][theirs]
         if first.base is None or second.base is None:
             into = first if first.base is not None else second
             into.sides = [ours, theirs]
             self._of_sides[0][ours] = self._of_sides[1][theirs] = into
 
-    def _triple(self, number: int) -> UnitTriple:
-        triple = self._of_base[number]
-        assert triple
-        return triple
 
-    def _side_triple(self, side: int, number: int) -> UnitTriple:
-        triple = self._of_sides[side][number]
-        assert triple
-        return triple
-
-
-def match_units(base: Version, sides: tuple[Version, Version], sections: SectionMatches, is_set: Sequence[bool]) -> list[UnitTriple]:
+def match_units(base: Version, sides: tuple[Version, Version], sections: SectionMatches, is_set: Sequence[bool]) -> UnitMatches:
     """Find out which units of three versions are one. In sections that are sets, only what has the same bytes or the same id is."""
-    return _UnitMatcher(base, sides, sections, is_set).run()
+    return _UnitMatcher(base, sides, sections, is_set).match()
 
 
 def _numbered(version: Version, units: Iterable[int]) -> Iterator[tuple[tuple[str, int], int]]:
