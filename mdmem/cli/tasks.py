@@ -121,11 +121,11 @@ def stats(
     block, its tokens, how much of it had been given before, what the guard kept and dropped. Of runs: what was read and written, by week.
     """
     if subject is None:
-        by_verb = open_memory(call).figures(ShowFigures(weeks))
+        by_verb = open_memory(call).figures.of_verbs(ShowFigures(weeks))
         nothing = "" if by_verb.verbs else "nothing was done in these weeks"
         return Answer(figures.figures_json(by_verb), figures.figures_text(by_verb, use_colour()), figures.notes(by_verb.damaged, nothing))
     if subject == _CONTEXT:
-        blocks = open_memory(call).context_figures(ShowFigures(weeks))
+        blocks = open_memory(call).figures.of_contexts(ShowFigures(weeks))
         nothing = "" if blocks.weeks else "no block in these weeks"
         return Answer(figures.contexts_json(blocks), figures.contexts_text(blocks, use_colour()), figures.notes(blocks.damaged, nothing))
     if subject == _RUNS:
@@ -135,7 +135,7 @@ def stats(
         )
     if subject != _SEARCH:
         raise UsageProblem(f"there are no figures of {subject!r}", _nearest(subject))
-    weekly = open_memory(call).search_figures(ShowFigures(weeks))
+    weekly = open_memory(call).figures.of_searches(ShowFigures(weeks))
     nothing = "" if weekly.weeks else "no search in these weeks"
     return Answer(figures.searches_json(weekly), figures.searches_text(weekly, use_colour()), figures.notes(weekly.damaged, nothing))
 

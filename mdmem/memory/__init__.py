@@ -17,7 +17,7 @@ from mdmem.startup import late
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, refresh
 
 if TYPE_CHECKING:
-    from mdmem import doctor, secrets, stats
+    from mdmem import doctor, secrets
     from mdmem.catchup import background, index, session_messages
     from mdmem.changes import pending, review, whole_files
     from mdmem.digest import citations, purging
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from mdmem.given.guard import GuardedTexts
     from mdmem.memory import adopting, contexts, figures, flushing, guards, hooks, pipelines, tasks
     from mdmem.memory.adopting import InitResult
+    from mdmem.memory.figures import EventFigures
     from mdmem.memory.hooks import Hooks
     from mdmem.memory.pipelines import Pipelines
     from mdmem.memory.tasks import Tasks
@@ -32,13 +33,12 @@ if TYPE_CHECKING:
     from mdmem.model.flushes import Flush, FlushPrompts, FlushResult
     from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
     from mdmem.model.purges import PurgePlan, PurgeResult
-    from mdmem.model.reads import Initialise, Outline, SectionView, Show, ShowFigures, WorkspaceStatus
+    from mdmem.model.reads import Initialise, Outline, SectionView, Show, WorkspaceStatus
     from mdmem.model.reviews import ReviewResult
     from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
     from mdmem.model.whole_files import MovePath, WholeFileEdit
     from mdmem.queries import blame, folders, history, labels, search, session_search, show
     from mdmem.queries.folders import FolderView
-    from mdmem.stats import ContextFigures, Figures, SearchFigures
 else:
     citations = late.module("mdmem.digest.citations")  # only where an answer cites sessions
     purging = late.module("mdmem.digest.purging")
@@ -65,7 +65,6 @@ else:
     tasks = late.module("mdmem.memory.tasks")
     pending = late.module("mdmem.changes.pending")
     secrets = late.module("mdmem.secrets")
-    stats = late.module("mdmem.stats")
 
 
 def _silent(_: str) -> None:
@@ -357,17 +356,10 @@ class Memory:
             event.done(any(finding.fixed for finding in findings))
         return findings
 
-    def figures(self, request: ShowFigures) -> Figures:
-        """Count the events of some weeks, verb by verb."""
-        return figures.count_events(self.workspace, request, stats.figures)
-
-    def search_figures(self, request: ShowFigures) -> SearchFigures:
-        """Sum up the answers of searches over some weeks."""
-        return figures.count_events(self.workspace, request, stats.search_figures)
-
-    def context_figures(self, request: ShowFigures) -> ContextFigures:
-        """Sum up the blocks of prompts, and what the guard did, over some weeks."""
-        return figures.count_events(self.workspace, request, stats.context_figures)
+    @property
+    def figures(self) -> EventFigures:
+        """The figures of events."""
+        return figures.EventFigures(self.workspace)
 
     @property
     def hooks(self) -> Hooks:

@@ -6,20 +6,36 @@ from collections.abc import Callable, Iterable
 from datetime import date, datetime, tzinfo
 from typing import TypeVar
 
-from mdmem import config, events
+from mdmem import config, events, stats
 from mdmem.events import Event
 from mdmem.model.reads import ShowFigures
+from mdmem.startup.records import dataclass
+from mdmem.stats import ContextFigures, Figures, SearchFigures
 from mdmem.workspace import Workspace
 
 T = TypeVar("T")
 
 
-def count_events(workspace: Workspace, request: ShowFigures, count: Callable[[Iterable[Event], int, date, tzinfo | None, int], T]) -> T:
-    """Give the events of a workspace to `count` (of `stats`); ages and weeks are by the real clock.
+@dataclass(frozen=True, slots=True)
+class EventFigures:
+    """The figures of a workspace's events over some weeks. Each raises OSError where the events cannot be read."""
 
-    Raises:
-        OSError: the events cannot be read.
-    """
-    zone = config.zone(workspace.settings.timezone)
-    log = events.read_log(workspace.state)
-    return count(log.events, log.damaged, datetime.now(zone).date(), zone, request.weeks)
+    workspace: Workspace
+
+    def of_verbs(self, request: ShowFigures) -> Figures:
+        """Count the events, verb by verb."""
+        return self._count(request, stats.figures)
+
+    def of_searches(self, request: ShowFigures) -> SearchFigures:
+        """Sum up the answers of searches."""
+        return self._count(request, stats.search_figures)
+
+    def of_contexts(self, request: ShowFigures) -> ContextFigures:
+        """Sum up the blocks of prompts, and what the guard did."""
+        return self._count(request, stats.context_figures)
+
+    def _count(self, request: ShowFigures, count: Callable[[Iterable[Event], int, date, tzinfo | None, int], T]) -> T:
+        """Give the events to `count`; ages and weeks are by the real clock."""
+        zone = config.zone(self.workspace.settings.timezone)
+        log = events.read_log(self.workspace.state)
+        return count(log.events, log.damaged, datetime.now(zone).date(), zone, request.weeks)
