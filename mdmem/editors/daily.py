@@ -73,7 +73,12 @@ def _minute_block(minute: str, items: Sequence[str]) -> str:
 
 def is_minute(section: Section) -> bool:
     """True for the heading of a minute."""
-    return section.level == _TIME_LEVEL and _MINUTE.fullmatch(section.title) is not None
+    return section.level == _TIME_LEVEL and is_minute_title(section.title)
+
+
+def is_minute_title(title: str) -> bool:
+    """True for the title of a minute's heading."""
+    return _MINUTE.fullmatch(title) is not None
 
 
 def insert(document: Document, entries: Mapping[str, Sequence[str]]) -> EditResult:

@@ -61,9 +61,12 @@ def fact_difference(before: Document | None, after: Document, within: Collection
         within: the sections that are compared; by default those whose text changed.
     """
     if within is None:
-        within = _changed_paths(before, after)
-    old = _items_by_section(before, within) if before else {}
-    new = _items_by_section(after, within)
+        within = changed_paths(before, after)
+    return items_difference(_items_by_section(before, within) if before else {}, _items_by_section(after, within))
+
+
+def items_difference(old: Mapping[SectionPath, Sequence[Item]], new: Mapping[SectionPath, Sequence[Item]]) -> FactDifference:
+    """Compare facts, as `fact_difference` does, that are read already: the items of two versions of some sections."""
     differences = [_compare(old.get(path, []), new.get(path, [])) for path in dict.fromkeys((*old, *new))]
     removed = tuple(item for difference in differences for item in difference.removed)
     added = tuple(item for difference in differences for item in difference.added)
@@ -72,7 +75,8 @@ def fact_difference(before: Document | None, after: Document, within: Collection
     return FactDifference(removed, added, tuple(Supersession(item.fact.id, successor.fact.id) for item, successor in pairs))
 
 
-def _changed_paths(before: Document | None, after: Document) -> set[SectionPath]:
+def changed_paths(before: Document | None, after: Document) -> set[SectionPath]:
+    """The paths of the sections whose own text differs between two versions."""
     old, new = _texts_by_section(before) if before else {}, _texts_by_section(after)
     return {path for path in (*old, *new) if old.get(path) != new.get(path)}
 

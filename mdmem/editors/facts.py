@@ -347,6 +347,15 @@ def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, st
     raise SectionProblem("body-escapes-section", "the change would alter what stands around the line", "Put a blank line around the list.")
 
 
+def replace_item(document: Document, item: Item, text: str) -> str:
+    """The text of a document with other lines in the place of an item.
+
+    Raises:
+        SectionProblem: `body-escapes-section`: a heading or another fact would change.
+    """
+    return _splice(document, item, [(item.end, text)])
+
+
 def items_named(document: Document, fact: str, section: str | None = None) -> tuple[Item, ...]:
     """The items of a document (or of one section's own text) that a text, an id or a prefix names."""
     return fact_names.items_matching(items(document) if section is None else section_items(document, find_section(document, section)), fact)

@@ -1,0 +1,262 @@
+"""The pieces that one file's change falls into: one a fact, and one a heading with what stands under it besides facts. Pure."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from mdmem.document import Document, parse, preamble_etag, section_etag
+from mdmem.editors.fact_difference import changed_paths, items_difference
+from mdmem.facts import Item
+from mdmem.history.file_changes import ChangedSections, FileChange, Page
+from mdmem.history.messages import section_name
+from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.proposals.file_facts import FileFacts
+from mdmem.startup.records import dataclass, replace
+
+_MOST_ABOVE = 20
+"""The facts above a part that are remembered, so that it can stand behind the nearest of them that is there."""
+_MOST_NAME = 500
+"""The most characters of a section's path in the name of a part."""
+
+
+@dataclass(frozen=True, slots=True)
+class ItemPlace:
+    """A list item with its surroundings.
+
+    These are its section, the raw headings that lead there, the facts above it, nearest first, and the facts there that have its key too.
+    """
+
+    item: Item
+    section: SectionPath
+    headings: tuple[str, ...]
+    above: tuple[FactId, ...]
+    same_key: frozenset[FactId]
+
+
+@dataclass(frozen=True, slots=True)
+class FactPiece:
+    """The change of one fact: `old` goes, `new` comes, one of them perhaps None."""
+
+    old: ItemPlace | None
+    new: ItemPlace | None
+
+    @property
+    def place(self) -> ItemPlace:
+        """Where the fact comes to stand; where it stood, if it goes."""
+        place = self.new or self.old
+        assert place is not None
+        return place
+
+    @property
+    def fact(self) -> FactId:
+        """The fact that it brings in, else the one that it takes out."""
+        return self.place.item.fact.id
+
+    @property
+    def swapped(self) -> FactPiece:
+        """The piece that takes this one back."""
+        return FactPiece(old=self.new, new=self.old)
+
+
+@dataclass(frozen=True, slots=True)
+class SectionPiece:
+    """The change of a heading, or of what stands under it besides facts.
+
+    `old` and `new` are its path before and afterwards, None where there is no such section; `before` and `after` are that text. `headings` are the
+    raw ones that lead to the new section, and `target` is the whole file before, with this change alone, where the text of a section changes.
+    """
+
+    old: SectionPath | None
+    new: SectionPath | None
+    etag: str
+    before: str | None
+    after: str | None
+    headings: tuple[str, ...] = ()
+    target: str | None = None
+
+    @property
+    def section(self) -> SectionPath:
+        """The path afterwards; before, if it goes."""
+        return self.new if self.new is not None else self.old or ()
+
+    @property
+    def name(self) -> str:
+        """The name of the part, as the trailer of a decision can hold it."""
+        return f"{section_name(self.section)[:_MOST_NAME]}@{self.etag}"
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource:
+    """The file where a part began, and the paths that the proposal gives to its sections."""
+
+    base: Document
+    paths: Mapping[SectionPath, SectionPath]
+
+
+# Facts.
+
+
+def fact_pieces(base: FileFacts, tip: FileFacts) -> tuple[FactPiece, ...]:
+    """The changes of facts between two versions of a file, whose sections go by the paths of the second one."""
+    changed = changed_paths(base.document, tip.document)
+    old, new = ({path: facts.in_section(path) for path in facts.paths if path in changed} for facts in (base, tip))
+    difference = items_difference(old, new)
+    added = {item.start: item for item in difference.added}
+    removed = {item.start: item for item in difference.removed}
+    came, went = _by_place(tip, added.values()), _by_place(base, removed.values())
+    pieces = []
+    for pair in difference.supersedes:
+        for path in new:
+            before, after = went.get((path, pair.old)), came.get((path, pair.new))
+            if before and after and before.start in removed and after.start in added:
+                del removed[before.start], added[after.start]
+                pieces.append(FactPiece(_place(base, before), _place(tip, after)))
+                break
+    pieces += [FactPiece(_place(base, item), None) for item in removed.values()]
+    pieces += [FactPiece(None, _place(tip, item)) for item in added.values()]
+    for path in new:
+        pieces += [FactPiece(_place(base, before), _place(tip, after)) for before, after in _relabelled(old.get(path, ()), new[path])]
+    return tuple(sorted(pieces, key=lambda piece: (piece.new is None, piece.place.item.start)))
+
+
+def _by_place(facts: FileFacts, items: Iterable[Item]) -> dict[tuple[SectionPath, FactId], Item]:
+    """The first of the items that state each fact in each section."""
+    first: dict[tuple[SectionPath, FactId], Item] = {}
+    for item in items:
+        first.setdefault((facts.document.path_at(item.start), item.fact.id), item)
+    return first
+
+
+def _relabelled(before: Sequence[Item], after: Sequence[Item]) -> Iterator[tuple[Item, Item]]:
+    """The facts of a section whose words stayed, and whose kind, tags, expiry, marks or lines beneath did not."""
+    earlier: dict[FactId, list[Item]] = {}
+    for item in before:
+        earlier.setdefault(item.fact.id, []).append(item)
+    for item in after:
+        same = earlier.get(item.fact.id)
+        old = same.pop(0) if same else item
+        if old.raw.rstrip() != item.raw.rstrip():
+            yield old, item
+
+
+def _place(facts: FileFacts, item: Item) -> ItemPlace:
+    section = facts.document.path_at(item.start)
+    same = facts.in_section(section)
+    number = bisect_left(same, item.start, key=lambda each: each.start)
+    above = tuple(each.fact.id for each in reversed(same[max(0, number - _MOST_ABOVE) : number]))
+    same_key = frozenset(each.fact.id for each in facts.key_holders(section, item.fact.key)) if item.fact.key else frozenset[FactId]()
+    return ItemPlace(item=item, section=section, headings=facts.headings.get(section, ()), above=above, same_key=same_key)
+
+
+def without_facts(tip: FileFacts, changed: Iterable[FactPiece]) -> Document:
+    """A file without the changes of its facts, worked out at once: what came goes, what went comes back behind its neighbours."""
+    document = tip.document
+    lines = dict(enumerate(document.lines))
+    for piece in changed:
+        old = piece.old.item.raw.rstrip("\r\n") + document.line_end if piece.old else ""
+        if piece.new is not None:
+            item = piece.new.item
+            lines |= dict.fromkeys(range(item.start, item.end), "")
+            lines[item.start] = old
+        elif piece.old is not None:
+            stands = {item.fact.id: item for item in tip.in_section(piece.old.section)}
+            above = next((stands[fact] for fact in piece.old.above if fact in stands), None)
+            section = tip.section(piece.old.section)
+            line = above.end - 1 if above else section.body - 1 if section else 0
+            lines[line] = lines.get(line, "") + old
+    return parse(document.bom + "".join(lines[number] for number in sorted(lines)))
+
+
+# Sections.
+
+
+def with_paths_of(base: Document, tip: Document) -> tuple[Document, Mapping[SectionPath, SectionPath]]:
+    """The first of two versions with its sections under the paths that they have in the second one; and the new path of each old one."""
+    path = FilePath("MEMORY.md")
+    sections = ChangedSections.of(FileChange(path, path, Page(base, path), Page(tip, path)))
+    renamed = sections.renamed(base)
+    if renamed is base:
+        return base, {}
+    paths = {old.path: new.path for old, new in zip(base.sections, renamed.sections, strict=True) if old.path != new.path}
+    return renamed, paths
+
+
+def section_pieces(
+    base: FileFacts, tip: FileFacts, facts: Iterable[FactPiece], paths: Mapping[SectionPath, SectionPath]
+) -> tuple[SectionPiece, ...]:
+    """The changes of headings and of texts that are no facts: sections renamed and made, texts changed, sections taken out.
+
+    Args:
+        base: the file before.
+        tip: the file afterwards.
+        facts: the changes of its facts.
+        paths: the new paths of old sections.
+    """
+    to_old = {new: old for old, new in paths.items()}
+    pieces = [_renamed_piece(base, tip, old, new) for new, old in to_old.items() if new[-1] != old[-1]]
+    changed = []
+    undone: Document | None = None
+    for new in tip.paths:
+        old = to_old.get(new, new)
+        if not base.has_section(old):
+            text = tip.prose(new)
+            if text or not _holds_facts(tip, new):
+                headings = tip.headings[new]
+                pieces.append(SectionPiece(old=None, new=new, etag=_etag(tip, new), before=None, after=text, headings=headings))
+        elif base.own_text(old) != tip.own_text(new) and (before := base.prose(old)) != (after := tip.prose(new)):
+            undone = undone or without_facts(tip, facts)
+            target = _target(base.document, undone, old, new)
+            changed.append(SectionPiece(old=old, new=new, etag=_etag(tip, new), before=before, after=after, target=target))
+    gone = [old for old in base.paths if not tip.has_section(paths.get(old, old))]
+    removed = [SectionPiece(old=old, new=None, etag=_etag(base, old), before=base.prose(old), after=None) for old in reversed(gone)]
+    return (*pieces, *changed, *removed)
+
+
+def _renamed_piece(base: FileFacts, tip: FileFacts, old: SectionPath, new: SectionPath) -> SectionPiece:
+    before, headings = base.headings[old][-1], tip.headings[new]
+    return SectionPiece(old=old, new=new, etag=_etag(tip, new), before=before, after=headings[-1], headings=headings)
+
+
+def _holds_facts(facts: FileFacts, path: SectionPath) -> bool:
+    """True if a section, or one below it, holds a fact."""
+    return any(facts.in_section(each) for each in facts.paths if each[: len(path)] == path)
+
+
+def _etag(facts: FileFacts, path: SectionPath) -> str:
+    section = facts.section(path)
+    return section_etag(facts.document, section) if section else preamble_etag(facts.document)
+
+
+def _target(base: Document, undone: Document, old: SectionPath, new: SectionPath) -> str:
+    """The text before with the own text of one section as it is afterwards, its facts apart."""
+    target, source = _bounds(base, old), _bounds(undone, new)
+    if target is None or source is None:
+        return base.text
+    own, text = base.slice(*target), undone.slice(*source).rstrip()
+    ending = own[len(own.rstrip()) :] if text and own.strip() else base.line_end * (2 if target[1] < len(base.lines) else 1)
+    return base.bom + base.slice(0, target[0]) + text + ending + base.slice(target[1], len(base.lines))
+
+
+def _bounds(document: Document, path: SectionPath) -> tuple[int, int] | None:
+    """The lines of a section's own text."""
+    if not path:
+        return 0, document.preamble_end
+    return next(((section.body, section.end) for section in document.sections if section.path == path), None)
+
+
+# Sections that have other names now.
+
+
+def renamed_pieces(pieces: Iterable[FactPiece], paths: Mapping[SectionPath, SectionPath]) -> tuple[FactPiece, ...]:
+    """Pieces as they are for a file whose sections have other paths now."""
+    return tuple(FactPiece(old=_moved(piece.old, paths), new=_moved(piece.new, paths)) for piece in pieces) if paths else tuple(pieces)
+
+
+def _moved(place: ItemPlace | None, paths: Mapping[SectionPath, SectionPath]) -> ItemPlace | None:
+    if place is None:
+        return None
+    for length in range(len(place.section), 0, -1):
+        if place.section[:length] in paths:
+            return replace(place, section=(*paths[place.section[:length]], *place.section[length:]))
+    return place

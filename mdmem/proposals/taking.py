@@ -1,0 +1,371 @@
+"""Pieces judged against a document as it is now (fresh, there already, or overtaken), and put onto it by three-way merge. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from enum import Enum, auto
+
+from mdmem.addresses import join_path
+from mdmem.document import Document, Section, decode, is_blank, parse, with_line_end
+from mdmem.editors import daily, likeness
+from mdmem.editors import facts as fact_editor
+from mdmem.editors.fact_difference import fact_difference
+from mdmem.editors.merge3.merging import merge3
+from mdmem.editors.merge3.notes import MergeNotes
+from mdmem.editors.outline import insert_blocks
+from mdmem.editors.section import append_to_section
+from mdmem.errors import SectionProblem
+from mdmem.facts import Item, holds_key, item_text, items
+from mdmem.model import FileKind, SectionPath
+from mdmem.proposals.file_facts import FileFacts
+from mdmem.proposals.pieces import FactPiece, FileSource, ItemPlace, SectionPiece, renamed_pieces, with_paths_of
+from mdmem.startup.records import dataclass, replace
+
+_SAME_LINE = 0.55
+"""The likeness of words from which on a line counts as another wording of one that is gone."""
+
+
+class Freshness(Enum):
+    """The relation of a piece to the file as it is now."""
+
+    FRESH = auto()
+    DONE = auto()
+    """All that it would do is so already."""
+    OVERTAKEN = auto()
+    """Its place was changed since."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """A piece against the file as it is: the items that it takes out, and the text that stands in its place (None: nothing)."""
+
+    freshness: Freshness
+    goes: tuple[Item, ...] = ()
+    standing: str | None = None
+
+
+# Facts.
+
+
+def judge_fact(piece: FactPiece, base: FileFacts, now: FileFacts, is_log: bool = False) -> Judgement:
+    """Judge the change of a fact; `base` is the file where the proposal began."""
+    new, old = piece.new, piece.old
+    if new is not None and old is not None and new.item.fact.id == old.item.fact.id:
+        return _judge_labels(old, new, now)
+    same = () if new is None else now.holders(new.item.fact.id, None if is_log else new.section)
+    if old is None:
+        return Judgement(Freshness.DONE, standing=_text(same)) if same else _judge_addition(piece.place, base, now, is_log)
+    goes = now.holders(old.item.fact.id, old.section) or now.only_holder(old.item.fact.id)
+    if goes:
+        return Judgement(Freshness.FRESH if _merges(old, new, goes[0]) else Freshness.OVERTAKEN, goes[:1], _text(goes))
+    if same:
+        return Judgement(Freshness.DONE, standing=_text(same))
+    successors = _successors(old, base, now)
+    if new is None and not successors:
+        return Judgement(Freshness.DONE)
+    return Judgement(Freshness.OVERTAKEN, tuple(successors[:1]), _text(successors))
+
+
+def _judge_labels(old: ItemPlace, new: ItemPlace, now: FileFacts) -> Judgement:
+    """Judge the change of what stands around the words of a fact."""
+    holders = now.holders(old.item.fact.id, old.section) or now.only_holder(old.item.fact.id)
+    if new.item.raw.rstrip() in [item.raw.rstrip() for item in holders]:
+        return Judgement(Freshness.DONE, standing=_text(holders))
+    same = tuple(item for item in holders if item.raw.rstrip() == old.item.raw.rstrip()) or holders
+    is_fresh = bool(same) and _merges(old, new, same[0])
+    return Judgement(Freshness.FRESH if is_fresh else Freshness.OVERTAKEN, same[:1], _text(same))
+
+
+def _merges(old: ItemPlace, new: ItemPlace | None, now: Item) -> bool:
+    """True if a change of a line goes together with what became of its labels since; a line with other labels does not just go."""
+    if now.raw.rstrip() == old.item.raw.rstrip():
+        return True
+    lines = [f"{raw.rstrip()}\n".encode() for raw in (old.item.raw, now.raw, new.item.raw if new else "")]
+    return new is not None and merge3(lines[0], lines[1], lines[2]).notes == MergeNotes()
+
+
+def _judge_addition(place: ItemPlace, base: FileFacts, now: FileFacts, is_log: bool) -> Judgement:
+    if is_log:
+        return Judgement(Freshness.FRESH)
+    if base.has_section(place.section) and not now.has_section(place.section):
+        return Judgement(Freshness.OVERTAKEN)
+    rivals = [item for item in key_rivals(place, now) if item.fact.id not in base.ids(place.section) | place.same_key]
+    return Judgement(Freshness.OVERTAKEN, tuple(rivals[:1]), _text(rivals)) if rivals else Judgement(Freshness.FRESH)
+
+
+def key_rivals(place: ItemPlace, now: FileFacts) -> list[Item]:
+    """The items that hold the key of a fact in its section, with another value."""
+    fact = place.item.fact
+    same = now.key_holders(place.section, fact.key) if fact.key else ()
+    return [item for item in same if item.fact.id != fact.id]
+
+
+def _successors(old: ItemPlace, base: FileFacts, now: FileFacts) -> list[Item]:
+    """The items that stand in the place of one that is gone: of its key, else the one that is most like it."""
+    earlier = base.ids(old.section)
+    later = [item for item in now.in_section(old.section) if item.fact.id not in earlier]
+    key = old.item.fact.key
+    if key and (holders := [item for item in later if holds_key(item.fact, key)]):
+        return holders
+    ranked = [(likeness.likeness(old.item.fact.text, item.fact.text), -item.start, item) for item in later]
+    alike, _, nearest = max(ranked, key=lambda row: row[:2], default=(0.0, 0, None))
+    return [nearest] if nearest is not None and alike >= _SAME_LINE else []
+
+
+def _text(stated: Sequence[Item]) -> str | None:
+    return item_text(stated[0].raw).strip() if stated else None
+
+
+@dataclass(frozen=True, slots=True)
+class PutText:
+    """A file with a piece in it, and the section where that stands; `text` is None where the piece is overtaken."""
+
+    text: str | None
+    section: SectionPath
+    judgement: Judgement
+
+
+def put_fact(
+    piece: FactPiece,
+    source: FileSource,
+    now: Document,
+    kind: FileKind,
+    *,
+    wording: str | None = None,
+    is_forced: bool = False,
+) -> PutText:
+    """Put the change of a fact onto a file as it is, merged with all that came to the file since.
+
+    Args:
+        piece: the change.
+        source: the file where the proposal began.
+        now: the file as it is.
+        kind: the kind of the file.
+        wording: a person's own wording of the new fact.
+        is_forced: whatever has come in its place.
+
+    Raises:
+        SectionProblem: `body-escapes-section`, `open-block`: what stands around it would change.
+    """
+    (in_base,) = renamed_pieces([piece], {new: old for old, new in source.paths.items()})
+    base, to_now = (source.base, {}) if now.text == source.base.text else with_paths_of(source.base, now)
+    (as_now,) = renamed_pieces([in_base], to_now)
+    base_facts, section = FileFacts(base), as_now.place.section
+    judgement = judge_fact(as_now, base_facts, FileFacts(now), kind is FileKind.DAILY)
+    if judgement.freshness is Freshness.DONE and wording is None:
+        return PutText(now.text, section, judgement)
+    is_fresh, has_base = judgement.freshness is Freshness.FRESH, base_facts.has_section(section)
+    if is_fresh and has_base and (text := _merge_fact(in_base, source.base, now, kind, wording)) is not None:
+        return PutText(text, section, judgement)
+    if not is_forced and (has_base or not is_fresh):
+        return PutText(None, section, judgement)
+    text, section = _take_fact(as_now, judgement.goes, now, kind is FileKind.DAILY, wording)
+    return PutText(text, section, judgement)
+
+
+def _merge_fact(piece: FactPiece, base: Document, now: Document, kind: FileKind, wording: str | None) -> str | None:
+    """A document with a change of its base, by three-way merge; None where the two sides meet in one line.
+
+    The `piece` goes by the paths that sections have in the base.
+    """
+    goes = (piece.old.item,) if piece.old else ()
+    theirs, _ = _take_fact(piece, goes, base, kind is FileKind.DAILY, wording)
+    result = merge3(base.text.encode(), now.text.encode(), theirs.encode(), kind)
+    if result.data is None or _speaks_of_others(result.notes, piece.place):
+        return None
+    merged = decode(result.data)
+    lost = {item.fact.id for item in fact_difference(now, parse(merged)).removed}
+    return merged if lost <= {item.fact.id for item in goes} else None
+
+
+def _speaks_of_others(notes: MergeNotes, place: ItemPlace) -> bool:
+    """True if a merge met something that is to be told, besides several values of one key, which were proposed together."""
+    together = {place.item.fact.id, *place.same_key}
+    return replace(notes, contradictions=()) != MergeNotes() or any(not together.issuperset(pair[:2]) for pair in notes.contradictions)
+
+
+def _take_fact(piece: FactPiece, goes: Sequence[Item], document: Document, is_log: bool, wording: str | None) -> tuple[str, SectionPath]:
+    """A document with the change of a fact in the place of what `goes`, and the section of it."""
+    new = piece.new
+    raw = None if new is None else new.item.raw.rstrip() if wording is None else written(wording)
+    if raw is not None and goes:
+        return _replace(document, goes[0], raw)
+    for item in goes:
+        return fact_editor.forget(document, item).text, document.path_at(item.start)
+    if new is None or raw is None:
+        return document.text, piece.place.section
+    return _add(document, new, with_line_end(raw, "\n"), is_log)
+
+
+def written(text: str) -> str:
+    """A person's text as a list item."""
+    first, *rest = text.strip().replace("\r\n", "\n").split("\n")
+    first = first if first.startswith(("- ", "* ", "+ ")) else f"- {first}"
+    return "\n".join([first, *(f"  {line}" if line.strip() and not line.startswith(" ") else line for line in rest)])
+
+
+def _replace(now: Document, item: Item, raw: str) -> tuple[str, SectionPath]:
+    """Put a new item in the place of one."""
+    ending = item.raw[len(item.raw.rstrip("\r\n")) :]
+    return fact_editor.replace_item(now, item, with_line_end(raw, now.line_end) + ending), now.path_at(item.start)
+
+
+def _add(now: Document, place: ItemPlace, raw: str, is_log: bool) -> tuple[str, SectionPath]:
+    if is_log and place.section and daily.is_minute_title(place.section[-1]) and now.sections:
+        added = daily.insert(now, {place.section[-1]: [raw]})
+        return added.text, added.section
+    target = next((section for section in now.sections if section.path == place.section), None)
+    if target is None and place.section:
+        return _with_section(now, place.section, place.headings, raw), place.section
+    if (text := _behind_neighbour(now, target, place, raw)) is not None:
+        return text, place.section
+    if target is not None:
+        return append_to_section(now, target, raw), place.section
+    return insert_blocks(now, (now.preamble_end, raw)), place.section
+
+
+def _behind_neighbour(now: Document, section: Section | None, place: ItemPlace, raw: str) -> str | None:
+    """The document with an item directly behind the nearest of those above it that stands there; None where it is to go to the end."""
+    path = section.path if section else ()
+    stands = {item.fact.id: item for item in items(now) if now.path_at(item.start) == path}
+    neighbour = next((stands[fact] for fact in place.above if fact in stands), None)
+    if neighbour is None or neighbour.start == max(item.start for item in stands.values()):
+        return None
+    line = with_line_end(raw, now.line_end) + now.line_end
+    end = neighbour.end
+    while end > neighbour.start and is_blank(now.lines[end - 1]):
+        end -= 1
+    text = now.bom + now.slice(0, end) + line + now.slice(end, len(now.lines))
+    return text if len(items(parse(text))) == len(items(now)) + 1 else None
+
+
+# Other text.
+
+
+def judge_section(piece: SectionPiece, base: Document, now: FileFacts) -> tuple[Judgement, str | None]:
+    """Judge the change of a heading or of other text; with it the file as it would be, None where it was changed since."""
+    document, old, new = now.document, piece.old, piece.new
+    if old is not None and new is not None and old != new and piece.target is None:
+        return _judge_renaming(piece, old, new, document)
+    if new is None:
+        return _judge_removal(piece, now, _prose(now, piece.section))
+    if old is None:
+        standing = _prose(now, new)
+        if standing is None:
+            return Judgement(Freshness.FRESH), _with_section(document, new, piece.headings, piece.after or "")
+        if standing == piece.after:
+            return Judgement(Freshness.DONE, standing=standing), document.text
+        if standing:
+            return Judgement(Freshness.OVERTAKEN, standing=standing), None
+        section = next(section for section in document.sections if section.path == new)
+        return Judgement(Freshness.FRESH), _with_own_text(document, section, piece.after or "")
+    return _judge_text(piece, base, document, _prose(now, new, old))
+
+
+def _prose(now: FileFacts, *paths: SectionPath) -> str | None:
+    """The text, facts apart, of the first of some sections that is there; None where none is."""
+    return next((now.prose(path) for path in paths if now.has_section(path)), None)
+
+
+def _judge_text(piece: SectionPiece, base: Document, now: Document, standing: str | None) -> tuple[Judgement, str | None]:
+    """Judge another text under a heading: it is overtaken where a line that it takes out, or the heading, is gone."""
+    before, after = (Counter(text.split("\n")) for text in (piece.before or "", piece.after or ""))
+    stands = Counter((standing or "").split("\n"))
+    if standing == piece.after:
+        return Judgement(Freshness.DONE, standing=standing), now.text
+    if standing is None or (before - after) - stands:
+        return Judgement(Freshness.OVERTAKEN, standing=standing), None
+    result = merge3(base.text.encode(), now.text.encode(), (piece.target or base.text).encode())
+    if result.data is None or result.notes != MergeNotes():
+        return Judgement(Freshness.OVERTAKEN, standing=standing), None
+    return Judgement(Freshness.FRESH, standing=standing), decode(result.data)
+
+
+def _judge_renaming(piece: SectionPiece, old: SectionPath, new: SectionPath, now: Document) -> tuple[Judgement, str | None]:
+    named = {section.path: section for section in now.sections}
+    if old not in named:
+        return Judgement(Freshness.DONE if new in named else Freshness.OVERTAKEN, standing=piece.after if new in named else None), None
+    lines = list(now.lines)
+    lines[named[old].start : named[old].body] = [f"{piece.after}{now.line_end}"]
+    standing = now.slice(named[old].start, named[old].body).rstrip("\r\n")
+    return Judgement(Freshness.FRESH, standing=standing), now.bom + "".join(lines)
+
+
+def _judge_removal(piece: SectionPiece, now: FileFacts, standing: str | None) -> tuple[Judgement, str | None]:
+    """Judge that a section goes: it does where it reads as before, and its facts are gone."""
+    document = now.document
+    section = now.section(piece.section)
+    if standing is None or section is None:
+        return Judgement(Freshness.DONE), document.text
+    if standing != piece.before:
+        return Judgement(Freshness.OVERTAKEN, standing=standing), None
+    if now.in_section(piece.section) or section.tree_end > section.end:
+        return Judgement(Freshness.FRESH, standing=standing), None
+    text = document.bom + document.slice(0, section.start) + document.slice(section.end, len(document.lines))
+    return Judgement(Freshness.FRESH, standing=standing), text
+
+
+def _with_section(now: Document, path: SectionPath, headings: tuple[str, ...], body: str) -> str:
+    """The document with a section that it lacks, and the sections that lead to it, at the end of the one around them."""
+    depth = len(path) - 1
+    while depth and not any(section.path == path[:depth] for section in now.sections):
+        depth -= 1
+    parent = next((section for section in now.sections if section.path == path[:depth]), None) if depth else None
+    line = parent.tree_end if parent else len(now.lines)
+    return insert_blocks(now, (line, "\n\n".join([*headings[depth:], body] if body else headings[depth:])))
+
+
+def _with_own_text(now: Document, section: Section | None, text: str) -> str:
+    """The document with another text under a heading; the facts there stay, behind it."""
+    start, end = (section.body, section.end) if section else (now.front, now.preamble_end)
+    kept = [item.raw.rstrip() for item in items(now, start, end)]
+    blocks = [block for block in (text, "\n".join(kept)) if block]
+    body = with_line_end("\n\n".join(blocks), now.line_end) + now.line_end if blocks else ""
+    lead = now.line_end if section and body else ""
+    tail = now.line_end if end < len(now.lines) else ""
+    return now.bom + now.slice(0, start) + lead + body + tail + now.slice(end, len(now.lines))
+
+
+def put_section(piece: SectionPiece, source: FileSource, now: Document, *, wording: str | None = None, is_forced: bool = False) -> PutText:
+    """Put the change of a heading, or of other text, onto a file as it is; arguments and errors as of `put_fact`."""
+    judgement, text = judge_section(piece, source.base, FileFacts(now))
+    if wording is not None:
+        text = _force_section(replace(piece, after=wording.strip()), now)
+    elif text is None and is_forced and piece.new is not None:
+        text = _force_section(piece, now)
+    return PutText(text, piece.section, judgement)
+
+
+def _force_section(piece: SectionPiece, now: Document) -> str:
+    """A document with a section's other text as proposed, whatever stands there now; its facts stay.
+
+    Raises:
+        SectionProblem: `section-not-found`: there is no such section any more.
+    """
+    section = next((section for section in now.sections if section.path in (piece.new, piece.old)), None)
+    if section is None and piece.section:
+        raise SectionProblem("section-not-found", f"the section {join_path(piece.section)!r} is gone", "Write it anew.")
+    return _with_own_text(now, section if piece.section else None, piece.after or "")
+
+
+def without(piece: FactPiece, document: Document, kept: frozenset[SectionPath]) -> str:
+    """A document without the change of a fact; as it is where that is not in it. Headings that are not `kept` go with their last fact."""
+    facts = FileFacts(document)
+    goes = facts.holders(piece.new.item.fact.id, piece.new.section)[:1] if piece.new else ()
+    if piece.new is not None and not goes:
+        return document.text
+    if piece.new is None and facts.holders(piece.fact, piece.place.section):
+        return document.text
+    text, section = _take_fact(piece.swapped, goes, document, is_log=False, wording=None)
+    while section and section not in kept and (bare := _bare_section(parse(text), section)):
+        document = parse(text)
+        text = document.bom + document.slice(0, bare.start) + document.slice(bare.end, len(document.lines))
+        section = section[:-1]
+    return text
+
+
+def _bare_section(document: Document, path: SectionPath) -> Section | None:
+    """The section with this path, if nothing stands under it."""
+    section = next((section for section in document.sections if section.path == path), None)
+    return section if section and section.tree_end == section.end and not document.slice(section.body, section.end).strip() else None
