@@ -114,6 +114,15 @@ class TestExtensions:
     def test_what_is_no_row_of_them(self, row: bytes) -> None:
         assert git_files.extensions_from(row + CHECKSUM, 0) is None
 
+    def test_a_checksum_that_reads_like_one(self) -> None:
+        checksum = extension(b"AAAA", bytes(12))[:20]
+        assert git_files.extensions_from(checksum, 0) == []
+        assert git_files.extensions_from(extension(b"BBBB", b"12") + checksum, 0) == [(b"BBBB", 8, 10)]
+
+    def test_a_large_one(self) -> None:
+        size = 1 << 24
+        assert git_files.extensions_from(extension(b"AAAA", bytes(size)) + CHECKSUM, 0) == [(b"AAAA", 8, 8 + size)]
+
 
 class TestAttributes:
     """Files with attributes outside the work tree: `filter` in one of them may change what git stores."""
@@ -155,12 +164,3 @@ def test_a_name_that_git_writes_as_it_is(monkeypatch: pytest.MonkeyPatch, name: 
         monkeypatch.delenv(f"GIT_AUTHOR_{part}", raising=False)
     settings = git_settings.GitSettings({(b"user", b"name"): name, (b"user", b"email"): b"x@example.org"})
     assert settings.person("AUTHOR") == name + b" <x@example.org>"
-
-    def test_a_checksum_that_reads_like_one(self) -> None:
-        checksum = extension(b"AAAA", bytes(12))[:20]
-        assert git_files.extensions_from(checksum, 0) == []
-        assert git_files.extensions_from(extension(b"BBBB", b"12") + checksum, 0) == [(b"BBBB", 8, 10)]
-
-    def test_a_large_one(self) -> None:
-        size = 1 << 24
-        assert git_files.extensions_from(extension(b"AAAA", bytes(size)) + CHECKSUM, 0) == [(b"AAAA", 8, 8 + size)]
