@@ -48,6 +48,8 @@ class CommitNote:
 
     Of a digest: `more_sections` are the other sections with new entries, `more_sessions` the other sessions in which they were said, `run` names
     the run, `cites` tells where each fact was said, `keys` what it is about, and `reads` how far transcripts are read.
+    Of a decision: the `proposal` and the agent that it is `proposed_by`; `accepts` and `rejects` are pairs of a proposal and a part. Of a
+    proposal: `again` are the decisions on these parts after which they are proposed once more.
     """
 
     op: Op
@@ -69,6 +71,11 @@ class CommitNote:
     cites: tuple[tuple[FactId, str], ...] = ()
     keys: tuple[tuple[FactId, str], ...] = ()
     reads: tuple[str, ...] = ()
+    proposal: str | None = None
+    proposed_by: str | None = None
+    accepts: tuple[tuple[str, str], ...] = ()
+    rejects: tuple[tuple[str, str], ...] = ()
+    again: tuple[CommitId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +87,8 @@ class ParsedNote:
     heading; of a digest, the first of its `sections`. `supersedes` pairs a fact with its successor, None where it has none.
 
     Of a digest: `run` names the run, `cites` pairs a fact with the lines of a session where it was said (`CLIENT/SESSION#LINE[-LINE]`), `keys`
-    pairs it with what it is about, and `reads` pairs the last line that was read of a session with that line's hash.
+    pairs it with what it is about, and `reads` pairs the last line that was read of a session with that line's hash. Of a proposal: `again` has
+    the decisions after which it was proposed once more.
     """
 
     op: str | None
@@ -100,6 +108,7 @@ class ParsedNote:
     cites: tuple[tuple[FactId, str], ...] = ()
     keys: tuple[tuple[FactId, str], ...] = ()
     reads: tuple[tuple[str, str], ...] = ()
+    again: tuple[CommitId, ...] = ()
 
     def names_section(self, section: SectionPath) -> bool:
         """True if a section is among those that the note names."""
@@ -177,6 +186,11 @@ def compose_message(note: CommitNote, *changes: tuple[str, str]) -> str:
         *(("Cites", f"{fact} {cited}") for fact, cited in note.cites),
         *(("Key", f"{fact} {key}") for fact, key in note.keys),
         *(("Read", read) for read in note.reads),
+        ("Proposal", note.proposal or ""),
+        ("Proposed-By", note.proposed_by or ""),
+        *(("Accepts", " ".join(pair)) for pair in note.accepts),
+        *(("Rejects", " ".join(pair)) for pair in note.rejects),
+        *(("Again", commit) for commit in note.again),
         ("Claimed-By", note.claimed_by or ""),
         ("Reason", provenance.reason or ""),
     ]
@@ -261,6 +275,7 @@ def parse_note(lines: Sequence[str], path: FilePath | None) -> ParsedNote:
         cites=tuple((FactId(match[1]), match[2]) for value in values.get("Cites", ()) if (match := _CITED.fullmatch(value))),
         keys=tuple((FactId(match[1]), match[2]) for value in values.get("Key", ()) if (match := _KEY.fullmatch(value))),
         reads=tuple((match[1], match[2]) for value in values.get("Read", ()) if (match := _READ.fullmatch(value))),
+        again=tuple(CommitId(value) for value in values.get("Again", ()) if _COMMIT.fullmatch(value)),
     )
 
 

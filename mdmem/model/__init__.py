@@ -88,6 +88,9 @@ class Op(StrEnum):
     CONFIRM = "confirm"
     SAVE = "save"
     DIGEST = "digest"
+    PROPOSE = "propose"
+    ACCEPT = "accept"
+    REJECT = "reject"
     MEMORY_TOOL = "memory-tool"
 
 

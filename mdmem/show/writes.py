@@ -81,6 +81,9 @@ _DONE = {
     Op.SAVE: "saved in",
     Op.MEMORY_TOOL: "changed",
     Op.DIGEST: "put into",
+    Op.PROPOSE: "proposed for",
+    Op.ACCEPT: "accepted in",
+    Op.REJECT: "rejected for",
 }
 
 
