@@ -569,6 +569,26 @@ class TestSettings:
         assert (git_settings.read_settings(str(at.root / ".git")) is not None) == is_plain
 
     @pytest.mark.parametrize(
+        ("written", "value"),
+        [
+            ("a b", "a b"),
+            ("a b  # c", "a b"),
+            ("a b;c", "a b"),
+            ('"a # b"', "a # b"),
+            ('"a b"# c', "a b"),
+            ('"a b" # c', "a b"),
+            ('"a b" ; c', "a b"),
+            ('""', ""),
+        ],
+    )
+    def test_their_values_are_those_of_git(self, at: Desk, written: str, value: str):
+        (at.world.home / ".gitconfig").write_text(f"[mdmem]\n\ttest = {written}\n")
+        values = git_settings.read_settings(str(at.root / ".git"))
+        assert values is not None
+        assert values.values[b"mdmem", b"test"] == value.encode()
+        assert at.git("config", "mdmem.test") == f"{value}\n"
+
+    @pytest.mark.parametrize(
         ("no_system", "system", "is_read", "expected"),
         [
             ("1", None, True, None),
