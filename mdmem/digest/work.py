@@ -79,15 +79,14 @@ class Work:
 
     def digest_files(self, files: Iterable[TranscriptFile], progress: Progress | None) -> None:
         """Digest what is new in transcripts, one after another, and write the entries of several together. The oldest come first."""
-        changed = sorted((file for file in files if not self._is_read(file)), key=attrgetter("modified", "path"))
+        changed = sorted({file for file in files if not self._is_read(file)}, key=attrgetter("modified", "path"))
         for number, file in enumerate(changed, 1):
             self._digest_file(file)
-            if self._held and (self._writer.held >= _MOST_HELD or monotonic() - self._saved > _SAVING_SECONDS):
+            if (self._held and self._writer.held >= _MOST_HELD) or monotonic() - self._saved > _SAVING_SECONDS:
                 self._write_held()
             if progress is not None:
                 progress(number, len(changed))
-        if self._held:
-            self._write_held()
+        self._write_held()
 
     def _is_read(self, file: TranscriptFile) -> bool:
         """True if nothing can be new in a file; one that could not be read is left alone again."""
@@ -131,13 +130,13 @@ class Work:
             self._keep(file, after, part)
 
     def _write_held(self) -> None:
-        """Write the entries that are held; what was read with them counts as read.
+        """Write the entries that are held; what was read with them counts as read. Keep how far all is read.
 
         A transcript that shares messages with one whose entries could not be written, as a fork of it does, is read again.
         """
         held, self._held = self._held, []
         self._held_marks.clear()
-        problems = self._writer.write()
+        problems = self._writer.write() if held else ()
         unwritten = {mark for each, problem in zip(held, problems, strict=True) if problem for mark in each.part.marks}
         for each, problem in zip(held, problems, strict=True):
             if problem is not None:

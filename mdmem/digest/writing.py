@@ -49,13 +49,16 @@ class EntryWriter:
     def hold(self, news: News) -> None:
         """Judge the entries of a session, and hold those that are new until they are written."""
         transcript = news.transcript
-        self._judge.begin_session(news.session, read_record(self._workspace.state, transcript.session).all_given)
-        drafts = tuple(draft for draft in self._since(news.drafts) if self._count(self._judge.judge(draft)))
-        if drafts and secrets.find(news.session):  # commits would name it
-            self._tally.refused += len(drafts)
-            drafts = ()
         read = None if self._request.since else f"{news.session}#{transcript.lines} {transcript.line_hash}"
-        self._held.append(HeldSession(news.session, drafts, read))
+        self._held.append(HeldSession(news.session, self._judged(news) if news.drafts else (), read))
+
+    def _judged(self, news: News) -> tuple[Draft, ...]:
+        """The entries of a session that are to be written."""
+        if secrets.find(news.session):  # commits would name it
+            self._tally.refused += len(news.drafts)
+            return ()
+        self._judge.begin_session(news.session, read_record(self._workspace.state, news.transcript.session).all_given)
+        return tuple(draft for draft in self._since(news.drafts) if self._count(self._judge.judge(draft)))
 
     def write(self) -> list[MdmemError | None]:
         """Write the entries that are held.
