@@ -18,6 +18,8 @@
     │                                `no-identity`, `pending-edits`, `commit-failed`, `hook-timeout`, `git-failed`, `git-missing`,
     │                                `git-timeout`, `busy`, `hooks-managed`, `pending-secret`, `cannot-purge`, `cannot-schedule`
     ├── TranscriptProblem            `unknown-format`
+    ├── ProposalProblem              `proposal-not-found`, `part-not-found`, `already-rejected`, `overtaken`, `not-allowed`, `nothing-committed`,
+    │                                `nothing-to-propose`, `too-many-proposals`, `too-many-parts`, `ambiguous`
     ├── RefusedChange                the codes of `check`: `conflict-markers`, `not-utf8`, `shrink`, `append`, `secret-found`
     └── StorageProblem               `storage`: the disk is full, read-only or failing
 
@@ -120,6 +122,10 @@ class RefusedChange(MdmemError):
 
 class TranscriptProblem(MdmemError):
     """A transcript of a session that cannot be read."""
+
+
+class ProposalProblem(MdmemError):
+    """A proposal, or a part of one, that is missing, or that cannot be made or decided so."""
 
 
 class StorageProblem(MdmemError):

@@ -23,13 +23,12 @@ from mdmem.startup.records import dataclass, field, replace
 if TYPE_CHECKING:
     from mdmem.model import actors
     from mdmem.repo import ignored
+    from mdmem.repo.branch_commits import CommitFiles
 else:
     ignored = late.module("mdmem.repo.ignored")
     actors = late.module("mdmem.model.actors")
 
 T = TypeVar("T")
-
-
 Say: TypeAlias = "Callable[[str], None]"
 """Takes a line for the user while a verb is at work."""
 Progress: TypeAlias = "Callable[[int, int], None]"
@@ -76,6 +75,8 @@ class Workspace:
     basis: Basis | None = field(default=None, compare=False)
     """The files that say what the settings are and where the repository is; None where their stamps are not to be relied on."""
     resources: Resources = field(default_factory=Resources, compare=False)
+    contents: CommitFiles | None = field(default=None, compare=False)
+    """The files of a commit, planned on in the place of those on disk; None for the disk."""
 
     @property
     def curated(self) -> FilePath:

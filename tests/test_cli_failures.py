@@ -116,6 +116,52 @@ def shortened(shell: Shell) -> None:
     shell.write("memory/rooms.md", "# Rooms\n")
 
 
+PROPOSED = "0123abcd"
+
+
+def proposed(shell: Shell) -> None:
+    """A proposal with one fact, whose id is known."""
+    shell.run("remember", "plays the cello", "--propose", "--actor", "bot")
+    tip = shell.git("for-each-ref", "--format=%(objectname)", "refs/heads/mdmem").strip()
+    shell.git("update-ref", f"refs/heads/mdmem/proposals/bot/{PROPOSED}", tip)
+
+
+def proposed_twice(shell: Shell) -> None:
+    proposed(shell)
+    shell.git("update-ref", f"refs/heads/mdmem/proposals/bot/{PROPOSED[:-1]}e", f"refs/heads/mdmem/proposals/bot/{PROPOSED}")
+
+
+def rejected(shell: Shell) -> None:
+    proposed(shell)
+    shell.run("reject", PROPOSED)
+
+
+def many_proposals(shell: Shell) -> None:
+    head = shell.git("rev-parse", "HEAD").strip()
+    for number in range(500):
+        shell.write(f".git/refs/heads/mdmem/proposals/bot/{number:08x}", f"{head}\n")
+
+
+def proposed_and_checked_out(shell: Shell) -> None:
+    proposed(shell)
+    shell.git("worktree", "add", "-q", "../theirs", f"mdmem/proposals/bot/{PROPOSED}")
+
+
+def many_parts(shell: Shell) -> None:
+    shell.git("stash")
+    shell.git("switch", "-q", "-c", "many")
+    shell.write("memory/many.md", "# Many\n\n" + "".join(f"- fact {number}\n" for number in range(1001)))
+    shell.git("add", "memory/many.md")
+    shell.git("commit", "-q", "-m", "many")
+    shell.git("switch", "-q", "-")
+    shell.git("branch", f"mdmem/proposals/bot/{PROPOSED}", "many")
+    shell.git("stash", "pop")
+
+
+def unborn(shell: Shell) -> None:
+    shell.git("symbolic-ref", "HEAD", "refs/heads/none")
+
+
 def twins() -> tuple[str, str]:
     """Two facts whose ids begin alike."""
     seen: dict[str, str] = {}
@@ -372,6 +418,20 @@ FAILURES = [
     Failure("usage", ("review", "--reason", "x")),
     Failure("usage", ("recall",), hints="mdmem recall --help"),
     Failure("usage", ("check", "--staged", "MEMORY.md")),
+    Failure("usage", ("log", "x", "--to", PROPOSED), hints=""),
+    Failure("usage", ("remember", "x", "--again")),
+    Failure("usage", ("forget", "x", "--purge", "--propose", "--yes")),
+    Failure("proposal-not-found", ("accept", PROPOSED), hints="mdmem proposals"),
+    Failure("proposal-not-found", ("reject", PROPOSED), prepare=rejected, hints="git log"),
+    Failure("part-not-found", ("accept", PROPOSED, "0000000"), prepare=proposed, hints="mdmem proposals"),
+    Failure("ambiguous", ("proposals", PROPOSED[:6]), prepare=proposed_twice, hints=PROPOSED),
+    Failure("not-allowed", ("accept", PROPOSED, "--actor", "bot"), prepare=proposed, hints="people"),
+    Failure("not-allowed", ("reject", PROPOSED, "--actor", "bot"), prepare=proposed, hints="people"),
+    Failure("already-rejected", ("remember", "plays the cello", "--propose"), prepare=rejected, hints="--again"),
+    Failure("nothing-committed", ("log", "x", "--propose"), prepare=unborn, hints="mdmem save"),
+    Failure("too-many-proposals", ("log", "x", "--propose"), prepare=many_proposals, hints="mdmem reject"),
+    Failure("too-many-parts", ("log", "x", "--propose", "--to", PROPOSED), prepare=many_parts),
+    Failure("checked-out", ("log", "x", "--propose", "--to", PROPOSED), prepare=proposed_and_checked_out),
 ]
 NOT_FROM_HERE = {
     "bug": "there is no known one",
@@ -379,6 +439,7 @@ NOT_FROM_HERE = {
     "missing-package": "the extras are there where the tests run",
     "git-timeout": "git would have to hang for a minute",
     "running": "another digest would have to be at work",
+    "overtaken": "what is not asked for by name is left out before, unless somebody saves the file at that moment",
     "unknown-format": "a digest goes on with other files",
     **dict.fromkeys(("bad-line", "file-exists", "is-folder"), "the memory tool alone takes whole files and folders"),
 }

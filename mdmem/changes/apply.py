@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mdmem import history
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
-from mdmem.changes.edits import FileEdit, RevertEdit, target_path, with_iso_day
+from mdmem.changes.edits import AcceptEdit, FileEdit, RevertEdit, target_path, with_iso_day
 from mdmem.changes.file_write import WrittenChange, write_plan
 from mdmem.changes.plan import Plan, plan_edit
 from mdmem.changes.recover import lock_workspace, recover
@@ -21,8 +21,9 @@ from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.changes import digest_day, repeats
+    from mdmem.changes import accepting, digest_day, repeats
 else:
+    accepting = late.module("mdmem.changes.accepting")
     digest_day = late.module("mdmem.changes.digest_day")
     repeats = late.module("mdmem.changes.repeats")
 
@@ -84,7 +85,7 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
         if not plan.changes and not plan.marks:
             return write_result(plan, None)
         to_write = plan if plan.changes or not plan.companion else _only_companion(plan, plan.companion)
-        note = _note(workspace, to_write, edit)
+        note = change_note(workspace, to_write, edit)
         if not to_write.changes:
             return write_result(plan, commit_note(workspace, note))
         result = write_plan(workspace, to_write, note, edit.options.allow, transaction.begin_write())
@@ -119,7 +120,8 @@ def _never_committed(path: FilePath) -> RepositoryProblem:
     return RepositoryProblem("commit-failed", f"git commits something else than was written to {path}", hint)
 
 
-def _note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.CommitNote:
+def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.CommitNote:
+    """The note for the commit of a plan."""
     note = history.CommitNote(
         op=plan.op,
         path=plan.path,
@@ -134,4 +136,6 @@ def _note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.CommitNot
         more_sections=plan.edit.more_sections,
     )
     note = with_provenance(workspace, note, edit.options)
+    if isinstance(edit, AcceptEdit):
+        return accepting.complete_note(note, edit.taking)
     return digest_day.complete_note(note, edit, plan.added) if isinstance(edit, DigestDay) else note

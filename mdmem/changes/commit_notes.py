@@ -49,13 +49,13 @@ def _text(data: bytes | None) -> str:
     return (data or b"").decode("utf-8", "replace")
 
 
-def commit_note(workspace: Workspace, note: history.CommitNote) -> CommitId:
-    """Make a commit that says something of facts and changes no file; what is staged stays staged."""
+def commit_note(workspace: Workspace, note: history.CommitNote, *changes: tuple[str, str]) -> CommitId:
+    """Make a commit that says something of facts and changes no file; what is staged stays staged. It quotes what texts differ in."""
     repository, settings = workspace.repository, workspace.settings
     repository.require_ready(settings.allow_detached, repository.branch())
     order = commits.CommitOrder(
         paths=(),
-        message=history.compose_message(note),
+        message=history.compose_message(note, *changes),
         date=repo.raw_date(workspace.now()),
         hook_timeout=settings.hook_timeout,
         identity=workspace.identity(),

@@ -23,13 +23,15 @@ from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
     from mdmem import packaged_files
-    from mdmem.changes import digest_day, foundations, superseding, task_notes
+    from mdmem.changes import accepting, digest_day, foundations, superseding, task_notes
+    from mdmem.changes.accepting import PartTaking
     from mdmem.editors import instructions, merge, whole_file
     from mdmem.editors.key_values import Foundations
     from mdmem.model.whole_files import WholeFileEdit
     from mdmem.queries import dates, suggestions
 else:
     packaged_files = late.module("mdmem.packaged_files")
+    accepting = late.module("mdmem.changes.accepting")
     digest_day = late.module("mdmem.changes.digest_day")
     dates = late.module("mdmem.queries.dates")
     foundations = late.module("mdmem.changes.foundations")
@@ -68,7 +70,15 @@ class InstructionsEdit:
     options: WriteOptions
 
 
-FileEdit: TypeAlias = "EditSection | Log | Remember | Forget | RevertEdit | InstructionsEdit | DigestDay | WholeFileEdit"
+@dataclass(frozen=True, slots=True)
+class AcceptEdit:
+    """Put a part of a proposal onto a file."""
+
+    taking: PartTaking
+    options: WriteOptions
+
+
+FileEdit: TypeAlias = "EditSection | Log | Remember | Forget | RevertEdit | InstructionsEdit | AcceptEdit | DigestDay | WholeFileEdit"
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +121,8 @@ def new_texts(edit: FileEdit) -> tuple[str, ...]:
             return (edit.key or "", edit.text)
         case Forget() | RevertEdit() | InstructionsEdit():
             return ()
+        case AcceptEdit():
+            return accepting.new_texts(edit.taking)
         case DigestDay():
             return tuple(entry.text for entry in edit.entries)
         case _:
@@ -137,6 +149,8 @@ def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
             path = layout.parse_path(edit.file) if edit.file is not None else workspace.curated
         case DigestDay():
             path = workspace.log_path(edit.day)
+        case AcceptEdit():
+            path = edit.taking.part.view.path
         case _:
             path = layout.parse_any_path(edit.path)
     require_writable(workspace, path)
@@ -170,6 +184,8 @@ def _may_append(edit: FileEdit) -> bool:
             return False
         case RevertEdit():
             return edit.from_log
+        case AcceptEdit():
+            return accepting.only_adds(edit.taking)
     return True
 
 
@@ -215,6 +231,9 @@ def _edit(workspace: Workspace, edit: FileEdit, path: FilePath, document: Docume
             return EditedText(result=result)
         case DigestDay():
             return EditedText(result=digest_day.edit(document or parse(daily.new_log(packaged_files.template("daily.md"), edit.day)), edit))
+        case AcceptEdit():
+            taken = accepting.edit(edit.taking, document, workspace.kind_of(path))
+            return EditedText(result=taken.result, fact=taken.fact, retracts=taken.retracts)
         case _:
             is_log = workspace.kind_of(path) is FileKind.DAILY
             return EditedText(result=whole_file.edit(document, edit, is_log))
@@ -281,7 +300,12 @@ def _remember(workspace: Workspace, edit: Remember, path: FilePath, document: Do
         _require_create(workspace, edit, path)
         document = parse("")
     similar = fact_editor.similar_items(document, edit)
-    needs_foundations = similar and fact_editor.needs_foundations(edit, similar, foundations.own_foundation(workspace, edit.options))
+    # In a proposal a value replaces another whatever the sources: a person is to decide.
+    needs_foundations = (
+        similar
+        and workspace.contents is None
+        and fact_editor.needs_foundations(edit, similar, foundations.own_foundation(workspace, edit.options))
+    )
     item_foundations = foundations.find_foundations(workspace, path, document, similar, edit.options) if needs_foundations else None
     result, fact = fact_editor.remember(document, edit, workspace.now().date(), similar, item_foundations)
     return EditedText(result=result, fact=fact, foundations=item_foundations)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import check, files
-from mdmem.changes.edits import EditedText, FileEdit, InstructionsEdit, RevertEdit, edit_text, new_texts
+from mdmem.changes.edits import AcceptEdit, EditedText, FileEdit, InstructionsEdit, RevertEdit, edit_text, new_texts
 from mdmem.changes.refusals import refuse_errors, refuse_recalled, secrets_in_options
 from mdmem.document import Document, decode, parse, parse_bytes
 from mdmem.editors import EditResult
@@ -101,7 +101,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         MdmemError: the edit cannot be made, or `check` refuses it.
     """
     full_path = files.path_on_disk(workspace.root, path)
-    before = files.read(full_path)
+    before = lookup.read_file(workspace, path, full_path)
     refuse_recalled(new_texts(edit), before)
     old = parse_bytes(before) if before is not None else None
     edited = edit_text(workspace, edit, path, old)
@@ -132,7 +132,8 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     )
     warnings = _check(workspace, edit.options, plan)
     bases = [] if edited.foundations is None else [edited.foundations]
-    better = _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
+    decided = isinstance(edit, AcceptEdit)
+    better = [] if decided else _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
     notes = [each.note for each in bases if each.note]
     if better:
         warnings = (*warnings, "weaker-source")
@@ -187,7 +188,7 @@ def _stated_supersession(
 
     With it the plan that takes the fact out of another file, if it stands in one.
     """
-    if edit.options.supersedes is None or isinstance(edit, RevertEdit | InstructionsEdit | DigestDay):
+    if edit.options.supersedes is None or isinstance(edit, RevertEdit | InstructionsEdit | DigestDay | AcceptEdit):
         return (), (), None
     old, location = edited.superseded, None
     if old is None:

@@ -34,6 +34,11 @@ Allow = Annotated[
         "--allow", metavar="NAME", help="Let a refusal of the check through: shrink, append or secret.", autocompletion=lambda: _REFUSALS
     ),
 ]
+Propose = Annotated[bool, typer.Option("--propose", help="Leave it to a person: as a proposal, on a branch of its own.")]
+To = Annotated[str | None, typer.Option("--to", metavar="ID", help="With --propose: as a part of this proposal.")]
+Again = Annotated[bool, typer.Option("--again", help="Propose it though it was rejected.")]
+ProposalArgument = Annotated[str, typer.Argument(metavar="ID", help="The proposal; the beginning of its id will do.")]
+Parts = Annotated[list[str] | None, typer.Argument(metavar="PART", help="Its parts, by the ids of facts, or SECTION@ETAG.")]
 FactArgument = Annotated[str, typer.Argument(metavar="FACT", help="Its exact text, its id, or six digits or more of the id.")]
 Preamble = Annotated[bool, typer.Option("--preamble", help="The text before the first heading.")]
 Nth = Annotated[int | None, typer.Option("--nth", metavar="N", help="Which one, where several match.")]

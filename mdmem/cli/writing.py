@@ -21,9 +21,27 @@ if TYPE_CHECKING:
     import typer
 
     from mdmem.cli import editor as user_editor
-    from mdmem.cli.options import Actor, Allow, AnyFile, FactArgument, File, Json, Kind, Nth, SectionOption, Supersedes, Tags, Writing
+    from mdmem.cli import proposed_writes
+    from mdmem.cli.options import (
+        Actor,
+        Again,
+        Allow,
+        AnyFile,
+        FactArgument,
+        File,
+        Json,
+        Kind,
+        Nth,
+        Propose,
+        SectionOption,
+        Supersedes,
+        Tags,
+        To,
+        Writing,
+    )
     from mdmem.show import hits, maintenance
 else:
+    proposed_writes = late.module("mdmem.cli.proposed_writes")
     user_editor = late.module("mdmem.cli.editor")
     hits = late.module("mdmem.show.hits")
     maintenance = late.module("mdmem.show.maintenance")
@@ -48,6 +66,9 @@ def edit_section(
     expect: Annotated[str | None, typer.Option("--expect", metavar="ETAG", help="Refuse if it is no longer what was read.")] = None,
     subtree: Annotated[bool, typer.Option("--subtree", help="With its subsections.")] = False,
     supersedes: Supersedes = None,
+    propose: Propose = False,
+    to: To = None,
+    again: Again = False,
     **shared: Writing,
 ) -> Answer:
     """Change one section of a file, and nothing else in it."""
@@ -81,6 +102,8 @@ def edit_section(
         change = replace(change, text=user_editor.edit_text(view.text.strip("\r\n") + "\n"), expect=expect or view.etag)
     elif change.action is not Action.RENAME:
         change = replace(change, text=read_argument(change.text), replacement=read_argument(change.replacement))
+    if propose or to or again:
+        return proposed_writes.propose(memory, change, propose, to, again)
     return write_answer(memory.apply(change))
 
 
@@ -94,6 +117,8 @@ def log(
     day: Annotated[str | None, typer.Option("--date", metavar="DAY", help="The day, in words too: yesterday. [default: today]")] = None,
     again: Annotated[bool, typer.Option("--again", help="Write it even if the day has the same entry already.")] = False,
     supersedes: Supersedes = None,
+    propose: Propose = False,
+    to: To = None,
     **shared: Writing,
 ) -> Answer:
     """Append an entry to a day's log."""
@@ -108,6 +133,8 @@ def log(
         again=again,
         options=write_options(shared, supersedes),
     )
+    if propose or to:
+        return proposed_writes.propose(open_memory(call), change, propose, to, again)
     result = open_memory(call).apply(change)
     return write_answer(result, result.added)
 
@@ -126,6 +153,9 @@ def remember(
         str | None, typer.Option("--until", metavar="DAY", help="The last day on which it holds, in words too: next friday.")
     ] = None,
     supersedes: Supersedes = None,
+    propose: Propose = False,
+    to: To = None,
+    again: Again = False,
     **shared: Writing,
 ) -> Answer:
     """Put a fact into MEMORY.md.
@@ -144,6 +174,8 @@ def remember(
         until=until,
         options=write_options(shared, supersedes),
     )
+    if propose or to or again:
+        return proposed_writes.propose(open_memory(call), change, propose, to, again)
     result = open_memory(call).apply(change)
     return write_answer(result, result.added)
 
@@ -156,6 +188,9 @@ def forget(
     purge: Annotated[bool, typer.Option("--purge", help="Remove it from all history too. It cannot be undone.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask.")] = False,
     supersedes: Supersedes = None,
+    propose: Propose = False,
+    to: To = None,
+    again: Again = False,
     **shared: Writing,
 ) -> Answer:
     """Remove a fact from its file.
@@ -169,10 +204,14 @@ def forget(
     if purge:
         if file or section or supersedes:
             raise UsageProblem("--purge takes a text out of everything: it goes with no --file, --section or --supersedes")
+        if propose or to or again:
+            raise UsageProblem("--purge cannot be proposed")
         if options.source is not Source.INFERRED or options.confidence is not None:
             raise UsageProblem("--purge states nothing: it goes with no --source or --confidence")
         purged = Purge(fact=fact, reason=options.reason, actor=options.actor, session=options.session, allow=options.allow)
         return _purge(call, purged, yes, options.dry_run)
+    if propose or to or again:
+        return proposed_writes.propose(open_memory(call), Forget(fact, file, section, options), propose, to, again)
     result = open_memory(call).apply(Forget(fact, file, section, options))
     return write_answer(result, result.removed)
 

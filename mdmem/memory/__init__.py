@@ -23,11 +23,12 @@ if TYPE_CHECKING:
     from mdmem.digest import citations, purging
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
-    from mdmem.memory import adopting, contexts, figures, flushing, guards, hooks, pipelines, tasks
+    from mdmem.memory import adopting, contexts, figures, flushing, guards, hooks, pipelines, proposals, tasks
     from mdmem.memory.adopting import InitResult
     from mdmem.memory.figures import EventFigures
     from mdmem.memory.hooks import Hooks
     from mdmem.memory.pipelines import Pipelines
+    from mdmem.memory.proposals import Proposals
     from mdmem.memory.tasks import Tasks
     from mdmem.model.contexts import BuildContext, ContextBlock
     from mdmem.model.flushes import Flush, FlushPrompts, FlushResult
@@ -45,6 +46,7 @@ else:
     doctor = late.module("mdmem.doctor")
     hooks = late.module("mdmem.memory.hooks")
     pipelines = late.module("mdmem.memory.pipelines")
+    proposals = late.module("mdmem.memory.proposals")
     adopting = late.module("mdmem.memory.adopting")
     contexts = late.module("mdmem.memory.contexts")
     flushing = late.module("mdmem.memory.flushing")
@@ -284,6 +286,11 @@ class Memory:
         """
         with self._record_event("when"):
             return history.when(self.workspace, text, self._say)
+
+    @property
+    def proposals(self) -> Proposals:
+        """The proposals, which a person decides."""
+        return proposals.Proposals(self.workspace, self._say, self._record_event, _catch_up)
 
     @property
     def tasks(self) -> Tasks:

@@ -9,7 +9,7 @@ from mdmem.errors import WorkspaceProblem
 
 RESERVED_ACTORS = ("digest", "dream", "sync", "web")
 """The actors of what mdmem does by itself; nobody else may be called so."""
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800")
+BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800")
 """Characters that show nothing, though they count as letters, marks or symbols; variation selectors are left out by their names."""
 
 
@@ -24,7 +24,7 @@ def _is_visible(character: str) -> bool:
     if character.isspace():
         return True
     is_control = unicodedata.category(character).startswith("C")
-    return not is_control and character not in _BLANK and "VARIATION SELECTOR" not in unicodedata.name(character, "")
+    return not is_control and character not in BLANK and "VARIATION SELECTOR" not in unicodedata.name(character, "")
 
 
 def is_person(actor: str, people: Iterable[str]) -> bool:

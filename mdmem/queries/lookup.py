@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import files
@@ -51,15 +52,27 @@ class FactLocation:
 def locate_fact(workspace: Workspace, reference: str, kinds: tuple[FileKind, ...]) -> list[FactLocation]:
     """Every location of a fact in files of these kinds."""
     locations = []
-    for path, listed in workspace.memory_files().items():
+    for path, full_path in _memory_paths(workspace).items():
         if workspace.kind_of(path) not in kinds:
             continue
         try:
-            document = parse_bytes(files.read(listed.full_path) or b"")
+            document = parse_bytes(read_file(workspace, path, full_path) or b"")
         except PathProblem:
             continue
         locations += [FactLocation(path, document, item) for item in fact_editor.items_named(document, reference)]
     return locations
+
+
+def read_file(workspace: Workspace, path: FilePath, full_path: Path) -> bytes | None:
+    """The bytes of a file, on disk or in the commit that is planned on; None where there is none."""
+    return files.read(full_path) if workspace.contents is None else workspace.contents.read(path)
+
+
+def _memory_paths(workspace: Workspace) -> dict[FilePath, Path]:
+    """The memory files, each with its path on disk."""
+    if workspace.contents is not None:
+        return {path: workspace.root / path for path in workspace.contents.paths()}
+    return {path: listed.full_path for path, listed in workspace.memory_files().items()}
 
 
 def require_one_location(

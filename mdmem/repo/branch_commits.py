@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
@@ -11,7 +12,8 @@ from mdmem.repo.runner import run
 from mdmem.repo.worktree import Identity, Repository
 from mdmem.startup.records import dataclass
 
-_SCRATCH = "refs/mdmem/scratch/"
+SCRATCH = "refs/mdmem/scratch/"
+"""The refs that hold new commits until a branch does; a killed process leaves one."""
 _SECONDS = 600.0
 _PLAIN_MODES = frozenset({b"100644", b"100755"})
 _NO_MODE = b"000000"
@@ -97,7 +99,7 @@ def full_path(repository: Repository, path: FilePath) -> bytes:
 
 def make_commits(repository: Repository, name: str, commits: Sequence[NewCommit]) -> CommitId:
     """Make commits, one after another, by one process, and return the last; nothing refers to them but a scratch ref of this `name`."""
-    ref = f"{_SCRATCH}{name}".encode()
+    ref = f"{SCRATCH}{name}".encode()
     stream = []
     for number, commit in enumerate(commits, 1):
         stream += [b"commit %s\nmark :%d\n" % (ref, number), b"author %s\ncommitter %s\n" % (commit.author, commit.committer)]
@@ -160,7 +162,7 @@ def move_refs(repository: Repository, moves: Iterable[tuple[str, str | None, str
     `scratch` names a scratch ref of `make_commits` that goes with them.
     """
     commands = [_ref_command(*move) for move in moves]
-    commands += [f"delete {_SCRATCH}{scratch}\0"] if scratch else []
+    commands += [f"delete {SCRATCH}{scratch}\0"] if scratch else []
     text = "\0".join(["start", *commands, "prepare", "commit", ""]).encode("utf-8", "surrogateescape")
     return run(repository.folder, ["update-ref", "-m", "mdmem: proposal", "--create-reflog", "-z", "--stdin"], text).status == 0
 
@@ -176,6 +178,15 @@ def list_refs(repository: Repository, prefix: str) -> dict[str, CommitId]:
     listed = repository.git("for-each-ref", "--format=%(refname) %(objectname)", prefix).decode("utf-8", "surrogateescape")
     rows = (line.rpartition(" ") for line in listed.splitlines())
     return {name: CommitId(commit) for name, _, commit in rows}
+
+
+def checked_out_in(repository: Repository, name: str) -> Path | None:
+    """The work tree that has a branch checked out, by its full name; None where none has."""
+    for block in repository.git("worktree", "list", "--porcelain", "-z").split(b"\0\0"):
+        fields = dict(os.fsdecode(line).partition(" ")[::2] for line in block.split(b"\0"))
+        if fields.get("branch") == name:
+            return Path(fields["worktree"])
+    return None
 
 
 # Reading commits.

@@ -38,6 +38,7 @@ MODULES = frozenset(
         "mdmem.cli",  # so that an interruption while it is loaded is heard
         "mdmem.cli.app",  # with Typer: 150
         "mdmem.cli.editor",
+        "mdmem.cli.proposed_writes",
         "mdmem.cli.terminal",
         "mdmem.digest.citations",
         "mdmem.digest.digesting",
@@ -83,7 +84,9 @@ MODULES = frozenset(
         "mdmem.memory.hooks",
         "mdmem.memory.merge_trailers",  # only for a merge
         "mdmem.memory.pipelines",
+        "mdmem.memory.proposals",
         "mdmem.memory.tasks",
+        "mdmem.changes.accepting",
         "mdmem.changes.contradict",
         "mdmem.changes.digest_day",
         "mdmem.changes.foundations",

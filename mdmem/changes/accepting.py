@@ -1,0 +1,119 @@
+"""Put a part of a proposal onto a document as it is now, and say in its commit where it comes from. Pure."""
+
+from __future__ import annotations
+
+from mdmem import history
+from mdmem.document import Document, parse
+from mdmem.editors import EditResult
+from mdmem.errors import ProposalProblem
+from mdmem.facts import parse_item
+from mdmem.model import FactId, FileKind, Op, Supersession
+from mdmem.model.proposals import PartOp
+from mdmem.proposals import taking
+from mdmem.proposals.file_facts import EMPTY, FileFacts
+from mdmem.proposals.parts import Part
+from mdmem.proposals.pieces import FactPiece, FileSource, SectionPiece
+from mdmem.proposals.taking import Freshness, Judgement
+from mdmem.startup.records import dataclass, replace
+from mdmem.wording import verb
+
+
+@dataclass(frozen=True, slots=True)
+class PartTaking:
+    """A part of a proposal to be taken onto memory.
+
+    `text` is a person's own wording; `is_named`: the part was asked for by its name, whatever has come in its place.
+    """
+
+    proposal: str
+    part: Part
+    text: str | None = None
+    is_named: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TakenText:
+    """A file with a part in it: `fact` is the one that came in, `retracts` are lines of a day's log that count no more."""
+
+    result: EditResult
+    fact: FactId | None = None
+    retracts: tuple[FactId, ...] = ()
+
+
+def new_texts(change: PartTaking) -> tuple[str, ...]:
+    """The texts that a part brings in."""
+    return tuple(text for text in (change.text, change.part.view.new) if text)
+
+
+def only_adds(change: PartTaking) -> bool:
+    """True for a part that a day's log takes: an entry more, or a statement on one."""
+    return change.part.view.op in (PartOp.ADD, PartOp.RETRACT, PartOp.CONFIRM)
+
+
+def edit(change: PartTaking, document: Document | None, kind: FileKind) -> TakenText:
+    """Put a part onto a document, which is None where there is no such file.
+
+    Raises:
+        ProposalProblem: `overtaken`: its place was changed since, and it was not asked for by name.
+        SectionProblem: what stands around it would change.
+    """
+    now, part = document or EMPTY, change.part
+    if part.source is not None and isinstance(part.piece, FactPiece):
+        return _edit_fact(change, part.piece, part.source, now, kind)
+    if part.source is not None and isinstance(part.piece, SectionPiece):
+        return _edit_section(change, part.piece, part.source, now)
+    result = EditResult(text=now.text, op=Op.ACCEPT, section=part.view.section, confirms=part.confirms)
+    return TakenText(result=result, retracts=(*part.retracts, *part.ended))
+
+
+def _edit_fact(change: PartTaking, piece: FactPiece, source: FileSource, now: Document, kind: FileKind) -> TakenText:
+    put = taking.put_fact(piece, source, now, kind, wording=change.text, is_forced=change.is_named)
+    if put.text is None:
+        raise overtaken(change, put.judgement)
+    new = None if piece.new is None else piece.fact if change.text is None else parse_item(taking.written(change.text)).id
+    if new is not None and not FileFacts(parse(put.text)).holders(new, None):
+        raise ProposalProblem("overtaken", f"{change.part.name} would read otherwise where it would stand", "Write it by hand.")
+    is_done = put.judgement.freshness is Freshness.DONE
+    went = set() if is_done else {item.fact.id for item in put.judgement.goes}
+    supersedes = () if is_done else _supersedes(change, new, went, kind is FileKind.DAILY)
+    return TakenText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section, supersedes=supersedes), fact=new)
+
+
+def _supersedes(change: PartTaking, new: FactId | None, went: set[FactId], is_log: bool) -> tuple[Supersession, ...]:
+    """The facts whose place a new one takes: those that go, and those that the proposal names."""
+    if new is None:
+        return ()
+    stated = [pair.old for pair in change.part.supersedes if pair.old in went or is_log]
+    return tuple(Supersession(old, new) for old in dict.fromkeys((*sorted(went), *stated)) if old != new)
+
+
+def _edit_section(change: PartTaking, piece: SectionPiece, source: FileSource, now: Document) -> TakenText:
+    put = taking.put_section(piece, source, now, wording=change.text, is_forced=change.is_named)
+    if put.text is None:
+        raise overtaken(change, put.judgement)
+    return TakenText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section))
+
+
+def overtaken(change: PartTaking, judgement: Judgement) -> ProposalProblem:
+    """The refusal of a part whose place was changed since, with both texts."""
+    view = change.part.view
+    now = judgement.standing or "nothing"
+    message = f"{view.name} is overtaken: its place was changed since it was proposed"
+    hint = f"Now there: {now}\nProposed: {view.new or 'nothing'}\n{verb('accept')} {change.proposal} {view.name} takes it all the same."
+    return ProposalProblem("overtaken", message, hint, part=view.name, standing=judgement.standing, proposed=view.new)
+
+
+def complete_note(note: history.CommitNote, change: PartTaking) -> history.CommitNote:
+    """The note of an accepting commit: the proposal, who proposed, the part, and where it was said."""
+    part = change.part
+    brought = next((pair.new for pair in note.supersedes), None) if change.text is not None else None
+    fact = brought or FactId(part.name)
+    return replace(
+        note,
+        proposal=change.proposal,
+        proposed_by=part.view.origin.actor,
+        accepts=((change.proposal, part.name),),
+        cites=tuple((fact, cited) for cited in part.view.origin.cites),
+        contradicts=part.contradicts if change.text is None else (),
+        keys=part.keys if change.text is None else (),
+    )

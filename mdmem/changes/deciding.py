@@ -1,0 +1,280 @@
+"""Decide on the parts of a proposal: take them onto memory, a commit a part, or reject them by a commit that says so."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from functools import partial
+from itertools import groupby
+
+from mdmem import history
+from mdmem.changes.accepting import PartTaking
+from mdmem.changes.apply import apply_edit, preview
+from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
+from mdmem.changes.edits import AcceptEdit
+from mdmem.changes.recover import lock_workspace, recover
+from mdmem.changes.refusals import refuse_errors, secrets_in_options
+from mdmem.changes.transaction import Transaction
+from mdmem.errors import ProposalProblem
+from mdmem.model import CommitId, FactId, Op, Provenance, Source
+from mdmem.model.proposals import Accept, Decision, PartName, PartOp, PartState, PartView, Reject
+from mdmem.model.writes import WriteOptions, WriteResult
+from mdmem.proposals import branches, reading, rewriting
+from mdmem.proposals.parts import Part
+from mdmem.proposals.pieces import FactPiece
+from mdmem.proposals.reading import Proposal
+from mdmem.repo import branch_commits, commits
+from mdmem.repo.branch_commits import NewCommit
+from mdmem.startup.records import replace
+from mdmem.wording import verb
+from mdmem.workspace import Say, Workspace
+
+_PARTS_A_COMMIT = 20
+"""The parts that one rejecting commit names: as many lines as a message quotes."""
+_LEAST_DIGITS = 6
+_OPS = {PartOp.ADD: Op.REMEMBER, PartOp.UPDATE: Op.REMEMBER, PartOp.DELETE: Op.FORGET, PartOp.SECTION: Op.REPLACE}
+
+
+def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
+    """Take parts of a proposal onto memory as it is now, each by a commit of its own: all of them, or nothing at all.
+
+    Raises:
+        ProposalProblem: `not-allowed`: an agent accepts nothing; `proposal-not-found`, `part-not-found`, `overtaken`.
+        MdmemError: a part is refused as any write would be; files, git index and HEAD are as they were.
+    """
+    options = complete_options(workspace, request.options)
+    _require_person(workspace, options, "accepts")
+    with lock_workspace(workspace, say):
+        recover(workspace, say)
+        proposal = _find(workspace, request.proposal)
+        edited = {part.name: text for name, text in request.edited for part in _named(proposal, name)}
+        names = [part.name for name in (*request.parts, *(name for name, _ in request.edited)) for part in _named(proposal, name)]
+        chosen = [part for part in proposal.parts if part.view.state.waits and part.name in names] if names else _fresh(proposal)
+        edits = [_edit(workspace, proposal, part, edited, bool(names), request.vouch, options) for part in rewriting.in_order(chosen)]
+        if options.dry_run:
+            results = [preview(workspace, edit) for edit in edits]
+            return _decision(proposal, edits, results, dry_run=True)
+        with Transaction() as transaction:
+            results = [apply_edit(workspace, edit, say, transaction) for edit in edits]
+        decision = _decision(proposal, edits, results)
+        closed = _settle(workspace, proposal)
+        return replace(decision, closed=closed)
+
+
+def _edit(
+    workspace: Workspace,
+    proposal: Proposal,
+    part: Part,
+    edited: dict[PartName, str],
+    is_named: bool,
+    vouch: bool,
+    options: WriteOptions,
+) -> AcceptEdit:
+    """The edit that takes one part, with its own source, or the person's where they vouch for it or edit it."""
+    origin, text = part.view.origin, edited.get(part.name)
+    is_persons = vouch or text is not None
+    source = Source.USER_STATED if is_persons else origin.source
+    its_options = replace(
+        options,
+        source=source,
+        confidence=source.confidence if is_persons else origin.confidence,
+        session=options.session or origin.session,
+        reason=options.reason or origin.reason,
+    )
+    return AcceptEdit(PartTaking(proposal=proposal.ref.id, part=part, text=text, is_named=is_named), its_options)
+
+
+def _decision(proposal: Proposal, edits: Sequence[AcceptEdit], results: Sequence[WriteResult], dry_run: bool = False) -> Decision:
+    taken = {edit.taking.part.name for edit in edits}
+    return Decision(
+        proposal=proposal.ref.id,
+        parts=tuple((edit.taking.part.view, result) for edit, result in zip(edits, results, strict=True)),
+        overtaken=tuple(view for view in proposal.view.in_state(PartState.OVERTAKEN) if view.name not in taken),
+        commits=tuple(result.commit for result in results if result.commit),
+        dry_run=dry_run,
+    )
+
+
+def _require_person(workspace: Workspace, options: WriteOptions, does: str) -> None:
+    if workspace.is_agent(options.actor):
+        hint = "Ask the user; the user's own settings name people whom an actor may stand for (people)."
+        raise ProposalProblem("not-allowed", f"{options.actor} is an agent, and {does} nothing: a person decides", hint)
+
+
+def _find(workspace: Workspace, named: str) -> Proposal:
+    ref = branches.find_proposal(workspace.repository, named)
+    (proposal,) = reading.read_proposals(workspace, [ref])
+    return proposal
+
+
+def parts_named(workspace: Workspace, proposal: str, name: str) -> list[PartView]:
+    """The parts of a proposal that a name means.
+
+    Raises:
+        ProposalProblem: `proposal-not-found`, `part-not-found`, `ambiguous`.
+    """
+    return [part.view for part in _named(_find(workspace, proposal), name)]
+
+
+def _fresh(proposal: Proposal) -> list[Part]:
+    return [part for part in proposal.parts if part.view.state is PartState.OPEN]
+
+
+def _named(proposal: Proposal, name: str) -> list[Part]:
+    """The parts that a name means: in full, six digits or more of an id, a section, or its etag.
+
+    Raises:
+        ProposalProblem: `part-not-found`, `ambiguous`.
+    """
+    word = name.strip()
+    exact = [part for part in proposal.parts if part.name == word]
+    others = [part for part in proposal.parts if _fits(part.name, word)]
+    parts = exact or others
+    if not parts:
+        raise ProposalProblem(
+            "part-not-found", f"{proposal.ref.id} has no part {name[:80]!r}", f"{verb('proposals')} {proposal.ref.id} lists them."
+        )
+    if len({part.name for part in parts}) > 1:
+        names = ", ".join(sorted({part.name for part in parts}))
+        raise ProposalProblem("ambiguous", f"{name[:80]!r} fits several parts", f"They are {names}.")
+    return parts
+
+
+def _fits(part: PartName, word: str) -> bool:
+    section, at, etag = part.rpartition("@")
+    if at:
+        return word in (section, etag, section.rpartition(" > ")[2])
+    return len(word) >= _LEAST_DIGITS and part.startswith(word.casefold())
+
+
+# Rejecting.
+
+
+def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
+    """Reject parts of a proposal: an empty commit says so, and the proposal's branch goes on without them.
+
+    Raises:
+        ProposalProblem: `not-allowed`, `proposal-not-found`, `part-not-found`.
+        RepositoryProblem: git cannot take a commit now.
+    """
+    options = complete_options(workspace, request.options)
+    _require_person(workspace, options, "rejects")
+    refuse_errors(secrets_in_options(options), options.allow)
+    with lock_workspace(workspace, say), Transaction() as transaction:
+        recover(workspace, say)
+        proposal = _find(workspace, request.proposal)
+        names = [part.name for name in request.parts for part in _named(proposal, name)]
+        chosen = [part for part in proposal.parts if part.view.state.waits and (part.name in names or not names)]
+        views = [part.view for part in chosen]
+        if options.dry_run:
+            return Decision(proposal=proposal.ref.id, parts=tuple((view, _rejected(view, None)) for view in views), dry_run=True)
+        made: dict[PartName, CommitId] = {}
+        for group in _groups(chosen):
+            parent = workspace.repository.head()
+            commit = commit_note(workspace, _rejection(workspace, proposal, group, options), _texts(group))
+            transaction.begin_write().add(partial(_withdraw, workspace, commit, parent))
+            made |= {part.name: commit for part in group}
+        closed = _settle(workspace, proposal)
+        return Decision(
+            proposal=proposal.ref.id,
+            parts=tuple((view, _rejected(view, made[view.name])) for view in views),
+            commits=tuple(dict.fromkeys(made.values())),
+            closed=closed,
+        )
+
+
+def _withdraw(workspace: Workspace, commit: CommitId, parent: CommitId | None, _: BaseException) -> bool:
+    return commits.withdraw(workspace.repository, commit, parent)
+
+
+def _rejected(view: PartView, commit: CommitId | None) -> WriteResult:
+    return WriteResult(changed=True, path=view.path, section=view.section, etag=None, commit=commit, op=Op.REJECT)
+
+
+def _groups(parts: Sequence[Part]) -> Iterator[list[Part]]:
+    """Parts of one section together, as many as one message quotes."""
+    ordered = sorted(parts, key=lambda part: (part.view.path, part.view.section))
+    for _, same in groupby(ordered, key=lambda part: (part.view.path, part.view.section)):
+        group = list(same)
+        yield from (group[start : start + _PARTS_A_COMMIT] for start in range(0, len(group), _PARTS_A_COMMIT))
+
+
+def _texts(group: Sequence[Part]) -> tuple[str, str]:
+    """The lines of some parts: those that do not come (quoted as gone), and those that stay."""
+    pieces = [part.piece for part in group if isinstance(part.piece, FactPiece)]
+    return (
+        "".join(f"{piece.new.item.raw.rstrip()}\n" for piece in pieces if piece.new),
+        "".join(f"{piece.old.item.raw.rstrip()}\n" for piece in pieces if piece.old),
+    )
+
+
+def _rejection(workspace: Workspace, proposal: Proposal, group: Sequence[Part], options: WriteOptions) -> history.CommitNote:
+    view = group[0].view
+    note = history.CommitNote(
+        op=Op.REJECT,
+        path=view.path,
+        section=view.section,
+        provenance=Provenance(),
+        proposed_by=view.origin.actor,
+        rejects=tuple(dict.fromkeys((proposal.ref.id, part.name) for part in group)),
+    )
+    return with_provenance(workspace, note, options)
+
+
+# The branch afterwards.
+
+
+def _settle(workspace: Workspace, proposal: Proposal) -> bool:
+    """Bring a proposal's branch to what was decided: without its rejected parts; away, where no part waits. True where it is gone.
+
+    What a killed process left undone is done here too. A branch that a work tree has checked out stays as it is.
+    """
+    repository, before = workspace.repository, proposal.ref
+    if branch_commits.checked_out_in(repository, before.name):
+        return False
+    (after,) = reading.read_proposals(workspace, [before])
+    branches.drop_old(repository)
+    if not after.view.waits:
+        if after.branch.is_shared:
+            return False
+        return branches.close(repository, before, _kept(workspace, before.id, before.tip))
+    gone = [part for part in after.parts if part.view.state is PartState.REJECTED and (part.piece is not None or part.is_stated)]
+    if not gone:
+        return False
+    tip = rewriting.rewrite(repository, after, gone, _message)
+    if tip is None:
+        return branches.close(repository, before, _kept(workspace, before.id, before.tip))
+    branch_commits.move_refs(repository, [(before.name, tip, before.tip)], scratch=before.id)
+    return False
+
+
+def _kept(workspace: Workspace, proposal: str, tip: CommitId) -> CommitId:
+    """A commit on top of a closed proposal, made now: by its date it is known how long it is kept."""
+    repository = workspace.repository
+    author, committer = branch_commits.identity_lines(repository, f"@{int(time.time())} +0000", workspace.identity())
+    message = f"mdmem: closed proposal {proposal}\n".encode()
+    new = NewCommit(message=message, author=author, committer=committer, files={}, parent=tip)
+    return branch_commits.make_commits(repository, proposal, [new])
+
+
+def _message(part: Part, before: str, after: str) -> str:
+    """The message of a commit that proposes one part."""
+    origin = part.view.origin
+    provenance = Provenance(
+        source=origin.source, confidence=origin.confidence, actor=origin.actor, session=origin.session, reason=origin.reason
+    )
+    note = history.CommitNote(
+        op=_OPS.get(part.view.op, Op.RETRACT if part.retracts or part.ended else Op.CONFIRM),
+        path=part.view.path,
+        section=part.view.section,
+        provenance=provenance,
+        supersedes=part.supersedes,
+        ended=part.ended,
+        retracts=part.retracts,
+        confirms=part.confirms,
+        contradicts=part.contradicts,
+        cites=tuple((FactId(part.name), cited) for cited in origin.cites),
+        keys=part.keys,
+        run=origin.run,
+    )
+    return history.compose_message(note, (before, after))

@@ -1,0 +1,161 @@
+"""Propose an edit: through the same planning and the same checks as the verb itself, but onto a branch of its own. HEAD, index and files stay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from mdmem import history, repo
+from mdmem.catchup import trail_update
+from mdmem.changes.apply import change_note
+from mdmem.changes.commit_notes import complete_options
+from mdmem.changes.edits import FileEdit, target_path, with_iso_day
+from mdmem.changes.plan import Plan, plan_edit
+from mdmem.changes.recover import lock_workspace
+from mdmem.changes.write_answer import plan_diff, write_result
+from mdmem.editors import likeness
+from mdmem.errors import ProposalProblem, RepositoryProblem
+from mdmem.facts import items
+from mdmem.model import CommitId, FactId, Source
+from mdmem.model.proposals import MOST_PARTS, Propose, ProposedWrite
+from mdmem.model.writes import WriteOptions
+from mdmem.proposals import branches, decisions, reading
+from mdmem.proposals.branches import ProposalRef
+from mdmem.proposals.decisions import DecidedPart
+from mdmem.repo import branch_commits
+from mdmem.repo.branch_commits import StoredFile
+from mdmem.startup.records import replace
+from mdmem.trail import Trail
+from mdmem.wording import field, number_of, verb
+from mdmem.workspace import Say, Workspace
+
+_TRIES = 20
+
+
+def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
+    """Propose an edit as a commit of a new branch, or of that of a standing proposal.
+
+    Raises:
+        MdmemError: the verb itself would refuse it. ProposalProblem: `already-rejected`, `too-many-proposals`, `too-many-parts`,
+            `proposal-not-found`, `nothing-committed`.
+    """
+    options = complete_options(workspace, request.edit.options)
+    edit = with_iso_day(workspace, replace(request.edit, options=options))
+    repository = workspace.repository
+    with lock_workspace(workspace, say):
+        for _ in range(_TRIES):
+            ref = branches.find_proposal(repository, request.to) if request.to is not None else None
+            tip = ref.tip if ref else repository.head()
+            if tip is None:
+                raise _nothing_committed()
+            view = replace(workspace, contents=branch_commits.CommitFiles(repository, tip))
+            plan = plan_edit(view, edit, target_path(view, edit))
+            if not plan.changes and not plan.marks:
+                return ProposedWrite(write_result(plan, None), ref.id if ref else None)
+            if not request.again and not _is_users_own(workspace, options):
+                _refuse_rejected(workspace, plan)
+            if options.dry_run:
+                return ProposedWrite(write_result(plan, None, diff=plan_diff(plan)), ref.id if ref else None)
+            if ref is not None:
+                branches.require_movable(repository, ref)
+                _require_room(workspace, ref, plan)
+            name, commit = _commit(workspace, ref, tip, plan, edit)
+            if commit is not None:
+                return ProposedWrite(write_result(plan, commit), name)
+    raise _moved_again()
+
+
+def _nothing_committed() -> ProposalProblem:
+    return ProposalProblem("nothing-committed", "there is no commit yet that a proposal could begin with", f"{verb('save')} makes one.")
+
+
+def _moved_again() -> RepositoryProblem:
+    return RepositoryProblem("busy", "the proposal is changed again and again by another program", "Try again.")
+
+
+def _commit(workspace: Workspace, ref: ProposalRef | None, tip: CommitId, plan: Plan, edit: FileEdit) -> tuple[str, CommitId | None]:
+    """Make the commit of a proposal, as the verb's own would be; the proposal's id, and None where its branch moved meanwhile."""
+    repository, before = workspace.repository, branch_commits.CommitFiles(workspace.repository, tip)
+    decided = decisions.decisions(repository, repository.head())
+    note = change_note(workspace, plan, edit)
+    if ref is not None:
+        names = dict.fromkeys((*plan.added, *plan.removed, *plan.retracts, *plan.ended, *plan.edit.confirms))
+        again = (decided[ref.id, name].commit for name in names if (ref.id, name) in decided)
+        note = replace(note, again=tuple(dict.fromkeys(again)))
+    message = history.compose_message(note, *((each.old.text if each.old else "", each.edit.text) for each in plan.files))
+    changed: dict[bytes, StoredFile | None] = {}
+    for each in plan.files:
+        if each.changes:
+            blob = branch_commits.store(repository, each.path, each.after)
+            changed[branch_commits.full_path(repository, each.path)] = StoredFile(before.mode(each.path), blob)
+    name = ref.id if ref else branches.new_id(repository, message, {proposal for proposal, _ in decided})
+    branch = ref.name if ref else branches.branch_name(plan.actor, name)
+    commit = _own_commit(workspace, name, message, changed, tip)
+    moved = branch_commits.move_refs(repository, [(branch, commit, ref.tip if ref else None)], scratch=name)
+    return name, commit if moved else None
+
+
+def _own_commit(workspace: Workspace, name: str, message: str, changed: Mapping[bytes, StoredFile | None], parent: CommitId) -> CommitId:
+    date, identity = repo.raw_date(workspace.now()), workspace.identity()
+    return branch_commits.make_own_commit(workspace.repository, name, message, changed, parent=parent, date=date, identity=identity)
+
+
+def _require_room(workspace: Workspace, ref: ProposalRef, plan: Plan) -> None:
+    """Refuse more parts than a proposal may have."""
+    (proposal,) = reading.read_proposals(workspace, [ref])
+    more = len(set(plan.added) - {part.name for part in proposal.parts}) or 1
+    number = sum(part.view.state.waits for part in proposal.parts)
+    if number + more > MOST_PARTS:
+        raise _too_many_parts(number + more)
+
+
+def _too_many_parts(number: int) -> ProposalProblem:
+    message = f"the proposal would have {number_of(number, 'part')}, and may have {MOST_PARTS:,}"
+    return ProposalProblem("too-many-parts", message, "Propose the rest once these are decided.")
+
+
+# What a person rejected.
+
+
+def _is_users_own(workspace: Workspace, options: WriteOptions) -> bool:
+    """True where the user says it, and no agent for them."""
+    return options.source is Source.USER_STATED and not workspace.is_agent(options.actor)
+
+
+def _refuse_rejected(workspace: Workspace, plan: Plan) -> None:
+    """Refuse to propose again what a person rejected, unless the user said it anew since."""
+    texts = {item.fact.id: item.fact.text for item in items(plan.new) if item.fact.id in plan.added}
+    gone = frozenset(plan.removed) | frozenset(plan.retracts)
+    _refuse_parts(workspace, texts, gone if not texts else frozenset())
+
+
+def _refuse_parts(workspace: Workspace, texts: dict[FactId, str], gone: frozenset[FactId]) -> None:
+    rejected = decisions.rejected_parts(workspace.repository, workspace.repository.head())
+    if not rejected:
+        return
+    with trail_update.fresh_trail(workspace) as trail:
+        for part in rejected:
+            fact = _same(part, texts, gone)
+            if fact is not None and not is_said_anew(trail, part, texts.get(fact, "")):
+                when = workspace.local_time(int(part.time.timestamp())).date()
+                message = f"{fact} was rejected on {when}, as a part of {part.proposal}"
+                raise ProposalProblem("already-rejected", message, f"{field('again')} proposes it once more.", fact=fact)
+
+
+def _same(part: DecidedPart, texts: dict[FactId, str], gone: frozenset[FactId]) -> FactId | None:
+    if part.is_removal:
+        return next((fact for fact in gone if fact == part.name), None)
+    return next((fact for fact, text in texts.items() if decisions.says_the_same(part, fact, text)), None)
+
+
+def is_said_anew(trail: Trail, part: DecidedPart, text: str) -> bool:
+    """True if the user stated what a rejected part says, after it was rejected."""
+    commit = trail.commit_with_id(part.commit)
+    facts = {FactId(part.name)} | {
+        each.entry.fact for each in trail.fact_occurrences() if each.entry.fact and text and likeness.resemble(text, each.entry.text)
+    }
+    for fact in facts:
+        for occurrence in trail.occurrences_of(fact):
+            is_later = occurrence.begun > commit.number if commit else occurrence.origin.time > part.time.timestamp()
+            if is_later and occurrence.origin.source is Source.USER_STATED and occurrence.origin.claimed_by is None:
+                return True
+    return False

@@ -1,0 +1,88 @@
+"""Commands of proposals: what others would change, and a person decides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+from mdmem.cli import editor
+from mdmem.cli.call import Answer, Call, open_memory, use_colour
+from mdmem.errors import UsageProblem
+from mdmem.model.proposals import Accept, Reject
+from mdmem.model.writes import WriteOptions
+from mdmem.show import proposals as show
+
+if TYPE_CHECKING:
+    import typer
+
+    from mdmem.cli.options import Actor, Allow, DryRun, Json, Parts, ProposalArgument, Reason, Session
+
+
+def proposals(
+    call: Call,
+    proposal: Annotated[str | None, typer.Argument(metavar="ID", help="Show this one, with all of its parts.")] = None,
+    as_json: Json = False,
+) -> Answer:
+    """List what waits for you, or show one proposal.
+
+    Control characters, and such as show nothing, are shown by their numbers.
+    """
+    memory = open_memory(call)
+    if proposal is not None:
+        view = memory.proposals.show(proposal)
+        return Answer(show.proposal_json(view), show.proposal_text(view, use_colour()))
+    views, now = memory.proposals.standing(), memory.workspace.now()
+    notes = () if views else ("nothing waits",)
+    return Answer(show.proposals_json(views, now), show.proposals_text(views, now), notes)
+
+
+def accept(
+    call: Call,
+    proposal: ProposalArgument,
+    parts: Parts = None,
+    edit: Annotated[
+        list[str] | None, typer.Option("--edit", metavar="PART", help="Open this part in $EDITOR first; then it is your own.")
+    ] = None,
+    vouch: Annotated[bool, typer.Option("--vouch", help="You say it yourself: it counts as user-stated.")] = False,
+    actor: Actor = None,
+    session: Session = None,
+    reason: Reason = None,
+    allow: Allow = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> Answer:
+    """Take parts of a proposal onto memory, a commit a part.
+
+    Without PART all that are fresh. What was changed since, in the same place, is taken only by its name.
+    """
+    memory = open_memory(call)
+    edited = []
+    for name in edit or ():
+        part, text = memory.proposals.part_text(proposal, name)
+        changed = editor.edit_text(f"{text}\n").strip()
+        if not changed:
+            raise UsageProblem(f"{part} is empty: nothing is changed", "mdmem reject takes a part out.")
+        edited.append((part, changed))
+    options = WriteOptions(actor=actor, session=session, reason=reason, dry_run=dry_run, allow=frozenset(allow or ()))
+    request = Accept(proposal=proposal, parts=tuple(parts or ()), edited=tuple(edited), vouch=vouch, options=options)
+    decision = memory.proposals.accept(request)
+    return Answer(show.accepted_json(decision), show.accepted_text(decision), show.decision_notes(decision))
+
+
+def reject(
+    call: Call,
+    proposal: ProposalArgument,
+    parts: Parts = None,
+    actor: Actor = None,
+    session: Session = None,
+    reason: Reason = None,
+    allow: Allow = None,
+    dry_run: DryRun = False,
+    as_json: Json = False,
+) -> Answer:
+    """Reject parts of a proposal, or all that waits of it.
+
+    A rejected text is not proposed again, unless --again is given or you say it yourself.
+    """
+    options = WriteOptions(actor=actor, session=session, reason=reason, dry_run=dry_run, allow=frozenset(allow or ()))
+    decision = open_memory(call).proposals.reject(Reject(proposal=proposal, parts=tuple(parts or ()), options=options))
+    return Answer(show.rejected_json(decision), show.rejected_text(decision), show.decision_notes(decision))

@@ -1,0 +1,88 @@
+"""Proposals: what others would change, and a person decides."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from mdmem.changes import deciding, proposing
+from mdmem.errors import ProposalProblem
+from mdmem.events import EventRecorder
+from mdmem.model.proposals import Accept, Decision, ProposalView, Propose, ProposedWrite, Reject
+from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.proposals import branches, reading
+from mdmem.startup.records import dataclass
+from mdmem.workspace import Say, Workspace
+
+_VERBS = {EditSection: "edit-section", Log: "log", Remember: "remember", Forget: "forget"}
+
+
+@dataclass(frozen=True, slots=True)
+class Proposals:
+    """The proposals of a workspace. `record_event` makes an event recorder for a verb; `catch_up` lets the index catch up."""
+
+    workspace: Workspace
+    say: Say
+    record_event: Callable[[str, WriteOptions | None], EventRecorder]
+    catch_up: Callable[[Workspace], None]
+
+    def propose(self, request: Propose) -> ProposedWrite:
+        """Propose an edit: committed on a branch of its own when this returns; files, index and HEAD stay.
+
+        Raises:
+            MdmemError: it was refused or failed, and nothing is changed.
+        """
+        options = request.edit.options
+        with self.record_event(f"propose-{_VERBS[type(request.edit)]}", options) as event:
+            done = proposing.propose(self.workspace, request, self.say)
+            event.done(done.result.changed and not options.dry_run, done.result.path, done.result.commit)
+        return done
+
+    def standing(self) -> tuple[ProposalView, ...]:
+        """The proposals that HEAD has not taken in, oldest first."""
+        read = reading.read_proposals(self.workspace)
+        return tuple(each.view for each in read if each.branch.is_ahead and (each.view.waits or not each.branch.is_shared))
+
+    def show(self, named: str) -> ProposalView:
+        """One proposal with all of its parts.
+
+        Raises:
+            ProposalProblem: there is none.
+        """
+        ref = branches.find_proposal(self.workspace.repository, named)
+        (proposal,) = reading.read_proposals(self.workspace, [ref])
+        return proposal.view
+
+    def part_text(self, named: str, part: str) -> tuple[str, str]:
+        """The name of a part, and its text for a person to edit.
+
+        Raises:
+            ProposalProblem: there is none, or it brings no text in.
+        """
+        (view,) = deciding.parts_named(self.workspace, named, part)[:1]
+        if view.new is None:
+            raise ProposalProblem("part-not-found", f"{view.name} brings in no text that could be edited", "")
+        return view.name, view.new
+
+    def accept(self, request: Accept) -> Decision:
+        """Take parts of a proposal onto memory, a commit a part: all of them, or nothing.
+
+        Raises:
+            MdmemError: one was refused or failed, and nothing is changed.
+        """
+        with self.record_event("accept", request.options) as event:
+            decision = deciding.accept(self.workspace, request, self.say)
+            event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))
+        if decision.commits:
+            self.catch_up(self.workspace)
+        return decision
+
+    def reject(self, request: Reject) -> Decision:
+        """Reject parts of a proposal.
+
+        Raises:
+            MdmemError: it was refused or failed, and nothing is changed.
+        """
+        with self.record_event("reject", request.options) as event:
+            decision = deciding.reject(self.workspace, request, self.say)
+            event.done(bool(decision.commits), commit=next(reversed(decision.commits), None))
+        return decision

@@ -1,0 +1,119 @@
+"""The branches of proposals: their names, which stand, how one is begun, rewritten and closed."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Collection
+from itertools import count
+
+from mdmem.errors import ProposalProblem
+from mdmem.model import CommitId
+from mdmem.model.actors import RESERVED_ACTORS
+from mdmem.model.proposals import KEPT_DAYS, MOST_PROPOSALS
+from mdmem.repo import Repository, branch_commits
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.wording import verb
+
+PREFIX = "refs/heads/mdmem/proposals/"
+CLOSED = "refs/mdmem/closed/"
+_NAME = late.pattern(rf"{PREFIX}(.+)/([0-9a-f]{{8}})")
+_UNSAFE = late.pattern(r"[^A-Za-z0-9_]+")
+_MOST_ACTOR = 40
+_NOBODY = "person"
+"""The actor's place in the name of a branch that somebody without a name proposed."""
+_DAY_SECONDS = 86_400
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalRef:
+    """The branch of a proposal, and its newest commit. `actor` is as the name of the branch has it."""
+
+    id: str
+    actor: str
+    name: str
+    tip: CommitId
+
+
+def safe_actor(actor: str | None) -> str:
+    """An actor's name as a part of the name of a branch; never that of an actor of mdmem's own, unless it is one."""
+    name = _UNSAFE.sub("-", actor or "").strip("-")[:_MOST_ACTOR].strip("-") or _NOBODY
+    return f"{name}-" if name != actor and name.casefold() in RESERVED_ACTORS else name
+
+
+def new_id(repository: Repository, content: str, decided: Collection[str]) -> str:
+    """An id that no proposal has or had, made of what is proposed; `decided` are those of which history speaks.
+
+    Raises:
+        ProposalProblem: `too-many-proposals`.
+    """
+    standing = standing_proposals(repository)
+    if len(standing) >= MOST_PROPOSALS:
+        hint = f"{verb('accept')} or {verb('reject')} some; {verb('proposals')} lists them."
+        raise ProposalProblem("too-many-proposals", f"{MOST_PROPOSALS} proposals wait already, which is the most", hint)
+    closed = (name.removeprefix(CLOSED) for name in branch_commits.list_refs(repository, CLOSED))
+    taken = {*standing, *decided, *closed}
+    ids = (hashlib.sha256(f"{content}\0{number}".encode("utf-8", "replace")).hexdigest()[:8] for number in count())
+    return next(name for name in ids if name not in taken)
+
+
+def branch_name(actor: str | None, proposal: str) -> str:
+    """The full name of a proposal's branch."""
+    return f"{PREFIX}{safe_actor(actor)}/{proposal}"
+
+
+def standing_proposals(repository: Repository) -> dict[str, ProposalRef]:
+    """The proposals whose branches stand, by their ids."""
+    refs = branch_commits.list_refs(repository, PREFIX)
+    matches = ((_NAME.fullmatch(name), name, tip) for name, tip in sorted(refs.items()))
+    return {match[2]: ProposalRef(id=match[2], actor=match[1], name=name, tip=tip) for match, name, tip in matches if match}
+
+
+def find_proposal(repository: Repository, named: str) -> ProposalRef:
+    """The standing proposal that an id, the beginning of one, or the name of its branch means.
+
+    Raises:
+        ProposalProblem: `proposal-not-found`, `ambiguous`.
+    """
+    standing = standing_proposals(repository)
+    word = named.strip().removeprefix("refs/heads/").removeprefix("mdmem/proposals/").rpartition("/")[2].casefold()
+    found = [ref for name, ref in standing.items() if word and name.startswith(word)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        names = ", ".join(ref.id for ref in found)
+        raise ProposalProblem("ambiguous", f"{len(found)} proposals have ids that begin with {word!r}", f"They are {names}.")
+    closed = [name for name in branch_commits.list_refs(repository, CLOSED) if word and name.removeprefix(CLOSED).startswith(word)]
+    if closed:
+        name = closed[0].removeprefix(CLOSED)
+        raise ProposalProblem("proposal-not-found", f"{name} is decided and closed", f"git log {closed[0]} shows what it held.")
+    raise ProposalProblem("proposal-not-found", f"there is no proposal {named[:80]!r}", f"{verb('proposals')} lists what waits.")
+
+
+def require_movable(repository: Repository, ref: ProposalRef) -> None:
+    """Refuse to move a branch under somebody's feet.
+
+    Raises:
+        ProposalProblem: `checked-out`: a work tree has it.
+    """
+    if (folder := branch_commits.checked_out_in(repository, ref.name)) is not None:
+        message = f"the branch of {ref.id} is checked out in {folder}"
+        raise ProposalProblem("checked-out", message, "Commit to it there, or switch to another branch first.")
+
+
+def close(repository: Repository, ref: ProposalRef, original: CommitId) -> bool:
+    """Take a proposal's branch away, and keep its commits for a while; False where it moved meanwhile."""
+    kept = branch_commits.list_refs(repository, f"{CLOSED}{ref.id}").get(f"{CLOSED}{ref.id}")
+    return branch_commits.move_refs(repository, [(ref.name, None, ref.tip), (f"{CLOSED}{ref.id}", original, kept)], scratch=ref.id)
+
+
+def drop_old(repository: Repository) -> None:
+    """Forget closed proposals once their time is over, and what killed processes left."""
+    oldest = int(time.time()) - KEPT_DAYS * _DAY_SECONDS
+    listed = repository.git("for-each-ref", "--format=%(refname) %(objectname) %(committerdate:unix)", CLOSED).decode("utf-8", "replace")
+    rows = [line.split(" ") for line in listed.splitlines()]
+    over = [(name, None, CommitId(commit)) for name, commit, when in rows if when.isdigit() and int(when) < oldest]
+    left = [(name, None, commit) for name, commit in branch_commits.list_refs(repository, branch_commits.SCRATCH).items()]
+    if over or left:
+        branch_commits.move_refs(repository, [*over, *left])

@@ -1,0 +1,255 @@
+"""The parts of a proposal, each judged against the files as they are now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from mdmem import files
+from mdmem.addresses import join_path
+from mdmem.document import parse_bytes
+from mdmem.editors.likeness import StatementIndex
+from mdmem.facts import item_text
+from mdmem.model import FactId, FileKind, FilePath, SectionPath, Supersession
+from mdmem.model.proposals import PartName, PartOp, PartOrigin, PartState, PartView
+from mdmem.model.trail import Occurrence
+from mdmem.proposals import pieces, taking
+from mdmem.proposals.decisions import DecidedPart
+from mdmem.proposals.file_facts import EMPTY, FileFacts
+from mdmem.proposals.origins import ProposedNote, ProposedNotes, part_origin
+from mdmem.proposals.pieces import FactPiece, FileSource, SectionPiece
+from mdmem.proposals.taking import Freshness, Judgement
+from mdmem.startup.records import dataclass, replace
+from mdmem.trail import Trail
+from mdmem.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part with all that it takes to put it onto memory: the piece of the text, or (without one) what is only stated."""
+
+    view: PartView
+    piece: FactPiece | SectionPiece | None
+    source: FileSource | None = None
+    supersedes: tuple[Supersession, ...] = ()
+    ended: tuple[FactId, ...] = ()
+    retracts: tuple[FactId, ...] = ()
+    confirms: tuple[FactId, ...] = ()
+    contradicts: tuple[tuple[FactId, FactId], ...] = ()
+    keys: tuple[tuple[FactId, str], ...] = ()
+
+    @property
+    def name(self) -> PartName:
+        """The name of the part."""
+        return self.view.name
+
+    @property
+    def is_stated(self) -> bool:
+        """True if it is a statement on what stands, and changes no text."""
+        return bool(self.ended or self.retracts or self.confirms)
+
+
+@dataclass(frozen=True, slots=True)
+class FileVersions:
+    """A file that a proposal changes: where it began, as it would be, and where it began under the paths that sections have now."""
+
+    path: FilePath
+    base: FileFacts
+    tip: FileFacts
+    base_now: FileFacts
+    to_now: Mapping[SectionPath, SectionPath]
+
+
+class StandingMemory:
+    """Memory as it stands, on disk and in the trail; what several proposals are judged against is read once."""
+
+    def __init__(self, workspace: Workspace, trail: Trail) -> None:
+        self._workspace = workspace
+        self._trail = trail
+        self._files: dict[FilePath, FileFacts] = {}
+        self._bases: dict[tuple[FilePath, int], tuple[FileFacts, FileFacts, Mapping[SectionPath, SectionPath]]] = {}
+        self._statements: dict[FilePath, tuple[StatementIndex, list[FactId]]] = {}
+
+    def file(self, path: FilePath) -> FileFacts:
+        """A file as it is on disk."""
+        if path not in self._files:
+            data = files.read(files.path_on_disk(self._workspace.root, path))
+            self._files[path] = FileFacts(parse_bytes(data) if data is not None else EMPTY)
+        return self._files[path]
+
+    def versions(self, path: FilePath, base: FileFacts, tip: FileFacts) -> FileVersions:
+        """The versions of a file that a proposal changes."""
+        if (path, id(base)) not in self._bases:
+            now = self.file(path).document
+            renamed, to_now = (base.document, {}) if now.text == base.document.text else pieces.with_paths_of(base.document, now)
+            base_now = base if renamed is base.document else FileFacts(renamed)
+            self._bases[path, id(base)] = (base, base_now, to_now)
+        _, base_now, to_now = self._bases[path, id(base)]
+        return FileVersions(path=path, base=base, tip=tip, base_now=base_now, to_now=to_now)
+
+    def is_log(self, path: FilePath) -> bool:
+        """True for the log of a day."""
+        return self._workspace.kind_of(path) is FileKind.DAILY
+
+    def live(self, fact: FactId) -> list[Occurrence]:
+        """The lines that state a fact now."""
+        return [each for each in self._trail.occurrences_of(fact) if each.ended is None]
+
+    def current(self, fact: FactId) -> list[Occurrence]:
+        """The lines that state a fact and still count."""
+        return [each for each in self.live(fact) if not self._trail.marks_of(each.number)]
+
+    def resembling(self, path: FilePath, text: str) -> Iterator[FactId]:
+        """The facts of a file that say nearly what a text says."""
+        if path not in self._statements:
+            facts = self.file(path)
+            items = [item for section in facts.paths for item in facts.in_section(section)]
+            self._statements[path] = (StatementIndex(item.fact.text for item in items), [item.fact.id for item in items])
+        statements, ids = self._statements[path]
+        return (ids[number] for number in statements.find(text))
+
+
+class PartReader:
+    """Reads the parts of one proposal."""
+
+    def __init__(self, workspace: Workspace, notes: ProposedNotes, decided: Mapping[PartName, DecidedPart], memory: StandingMemory) -> None:
+        self._workspace = workspace
+        self._notes = notes
+        self._decided = decided
+        self._memory = memory
+
+    def of_file(self, file: FileVersions) -> list[Part]:
+        """The parts that one file's change falls into."""
+        now, is_log = self._memory.file(file.path), self._memory.is_log(file.path)
+        renamed, paths = pieces.with_paths_of(file.base.document, file.tip.document)
+        base = file.base if renamed is file.base.document else FileFacts(renamed)
+        changed = pieces.fact_pieces(base, file.tip)
+        source = FileSource(base=file.base.document, paths=paths)
+        fitted = pieces.renamed_pieces(pieces.renamed_pieces(changed, {new: old for old, new in paths.items()}), file.to_now)
+        parts = []
+        for piece, as_now in zip(changed, fitted, strict=True):
+            judgement = taking.judge_fact(as_now, file.base_now, now, is_log)
+            parts.append(replace(self._fact_part(file.path, as_now, judgement, now), piece=piece, source=source))
+        if is_log:
+            return parts
+        sections = pieces.section_pieces(file.base, file.tip, changed, paths)
+        return parts + [replace(self._section_part(file, section, now), source=source) for section in sections]
+
+    def _fact_part(self, path: FilePath, piece: FactPiece, judgement: Judgement, now: FileFacts) -> Part:
+        fact = piece.fact
+        proposed = self._notes.of_fact(path, fact)
+        rivals = taking.key_rivals(piece.new, now) if piece.new else []
+        goes = {item.start for item in judgement.goes}
+        view = PartView(
+            name=fact,
+            path=path,
+            section=piece.place.section,
+            op=PartOp.DELETE if piece.new is None else PartOp.ADD if piece.old is None else PartOp.UPDATE,
+            old=item_text(piece.old.item.raw).strip() if piece.old else None,
+            new=item_text(piece.new.item.raw).strip() if piece.new else None,
+            origin=self._origin(proposed, fact),
+            state=self._state(fact, proposed, judgement.freshness),
+            standing=judgement.standing,
+            duplicate_of=self._duplicate(piece, path, {item.fact.id for item in judgement.goes}),
+            contradicts=next((item.fact.id for item in rivals if item.start not in goes), None),
+        )
+        supersedes = self._notes.supersedes(fact) if piece.new else ()
+        contradicts, keys = self._notes.contradicts(fact), self._notes.keys(fact)
+        return Part(view=view, piece=piece, supersedes=supersedes, contradicts=contradicts, keys=keys)
+
+    def _duplicate(self, piece: FactPiece, path: FilePath, goes: set[FactId]) -> FactId | None:
+        """A current fact that says elsewhere what a part brings in, or nearly so in the same file."""
+        if piece.new is None or (piece.old is not None and piece.old.item.fact.id == piece.new.item.fact.id):
+            return None
+        fact = piece.new.item.fact
+        if any(each.entry.path != path or each.entry.section != piece.new.section for each in self._memory.current(fact.id)):
+            return fact.id
+        return next((same for same in self._memory.resembling(path, fact.text) if same != fact.id and same not in goes), None)
+
+    def _section_part(self, file: FileVersions, piece: SectionPiece, now: FileFacts) -> Part:
+        judgement, _ = taking.judge_section(piece, file.base.document, now)
+        about = [each for each in self._notes.notes if file.path in each.paths]
+        named = [each for each in about if each.note.section == join_path(piece.section)]
+        proposed = next(reversed(named or about), None)
+        view = PartView(
+            name=piece.name,
+            path=file.path,
+            section=piece.section,
+            op=PartOp.SECTION,
+            old=piece.before,
+            new=piece.after,
+            origin=self._origin(proposed, None),
+            state=self._state(piece.name, proposed, judgement.freshness),
+            standing=judgement.standing,
+        )
+        return Part(view=view, piece=piece)
+
+    def _origin(self, proposed: ProposedNote | None, fact: FactId | None) -> PartOrigin:
+        return part_origin(self._workspace, self._notes, proposed, fact)
+
+    def _state(self, name: PartName, proposed: ProposedNote | None, freshness: Freshness) -> PartState:
+        decision = self._decided.get(name)
+        if decision and not (proposed and decision.commit in proposed.note.again):
+            return decision.state
+        match freshness:
+            case Freshness.FRESH:
+                return PartState.OPEN
+            case Freshness.DONE:
+                return PartState.ACCEPTED
+            case Freshness.OVERTAKEN:
+                return PartState.OVERTAKEN
+
+    # Parts without a text.
+
+    def of_statements(self, taken: Iterable[PartName]) -> list[Part]:
+        """The statements on facts of commits that change no text; `taken` are the names of other parts."""
+        names, parts = set(taken), []
+        for proposed in self._notes.marks():
+            note = proposed.note
+            ended = tuple(old for old, new in note.supersedes if new is None)
+            for fact in (*note.retracts, *ended, *note.confirms):
+                if fact not in names:
+                    names.add(fact)
+                    parts.append(self._stated_part(proposed, fact, is_ended=fact in ended))
+        return parts
+
+    def _stated_part(self, proposed: ProposedNote, fact: FactId, is_ended: bool) -> Part:
+        note = proposed.note
+        live = self._memory.live(fact)
+        is_open = bool(self._memory.current(fact))
+        is_confirmation = fact in note.confirms
+        text = live[-1].entry.text if live else None
+        view = PartView(
+            name=fact,
+            path=live[-1].entry.path if live else note.path or self._workspace.curated,
+            section=live[-1].entry.section if live else (),
+            op=PartOp.CONFIRM if is_confirmation else PartOp.RETRACT,
+            old=None if is_confirmation else text,
+            new=text if is_confirmation else None,
+            origin=self._origin(proposed, fact),
+            state=self._state(fact, proposed, Freshness.FRESH if is_open else Freshness.DONE),
+            standing=text if is_open else None,
+        )
+        return Part(
+            view=view,
+            piece=None,
+            ended=(fact,) if is_ended else (),
+            retracts=(fact,) if fact in note.retracts else (),
+            confirms=(fact,) if is_confirmation else (),
+        )
+
+    def of_decisions(self, taken: Iterable[PartName]) -> list[Part]:
+        """The decided parts that the branch does not hold any more."""
+        names = set(taken)
+        return [Part(view=self._decided_view(decision), piece=None) for name, decision in self._decided.items() if name not in names]
+
+    def _decided_view(self, decision: DecidedPart) -> PartView:
+        return PartView(
+            name=decision.name,
+            path=decision.path or self._workspace.curated,
+            section=tuple(decision.section.split(" > ")) if decision.section else (),
+            op=PartOp.SECTION if "@" in decision.name else PartOp.DELETE if decision.is_removal else PartOp.ADD,
+            old=decision.text if decision.is_removal else None,
+            new=None if decision.is_removal else decision.text,
+            origin=self._origin(None, None),
+            state=decision.state,
+        )

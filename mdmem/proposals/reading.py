@@ -1,0 +1,115 @@
+"""Proposals as they are now, with their parts: read by a handful of git processes, however many there are."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping, Sequence
+
+from mdmem.catchup import trail_update
+from mdmem.document import parse_bytes
+from mdmem.errors import PathProblem
+from mdmem.model.proposals import PartName, ProposalView
+from mdmem.proposals import branches, decisions
+from mdmem.proposals.branch_changes import ProposedBranch, read_branches
+from mdmem.proposals.branches import ProposalRef
+from mdmem.proposals.decisions import DecidedPart
+from mdmem.proposals.file_facts import EMPTY, FileFacts
+from mdmem.proposals.origins import ProposedNotes, read_notes
+from mdmem.proposals.parts import Part, PartReader, StandingMemory
+from mdmem.repo.branch_commits import BlobChange
+from mdmem.startup.records import dataclass
+from mdmem.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A proposal with its branch and its parts."""
+
+    branch: ProposedBranch
+    view: ProposalView
+    parts: tuple[Part, ...]
+
+    @property
+    def ref(self) -> ProposalRef:
+        """Its branch by name."""
+        return self.branch.ref
+
+
+def read_proposals(workspace: Workspace, refs: Iterable[ProposalRef] | None = None) -> list[Proposal]:
+    """The standing proposals (or these), oldest first, read at once."""
+    repository = workspace.repository
+    standing = list(branches.standing_proposals(repository).values() if refs is None else refs)
+    if not standing:
+        return []
+    head = repository.head()
+    decided: dict[str, dict[PartName, DecidedPart]] = {}
+    for (proposal, name), decision in decisions.decisions(repository, head).items():
+        decided.setdefault(proposal, {})[name] = decision
+    waiting = read_branches(workspace, standing, head)
+    notes = read_notes(workspace, [branch.commits for branch in waiting], [branch.commit_changes for branch in waiting])
+    texts = _Texts(workspace, waiting)
+    with trail_update.fresh_trail(workspace) as trail:
+        memory = StandingMemory(workspace, trail)
+        proposals = [
+            _proposal(workspace, branch, its_notes, decided.get(branch.ref.id, {}), texts, memory)
+            for branch, its_notes in zip(waiting, notes, strict=True)
+        ]
+    return sorted(proposals, key=lambda proposal: (proposal.view.since, proposal.ref.id))
+
+
+# Texts.
+
+
+class _Texts:
+    """The texts that branches change, read at once; each is parsed when it is asked for, and those where branches began once."""
+
+    def __init__(self, workspace: Workspace, waiting: Sequence[ProposedBranch]) -> None:
+        names = dict.fromkeys(blob for branch in waiting for _, change in branch.files for blob in (change.before, change.after) if blob)
+        self._blobs = workspace.repository.contents(list(names))
+        self._bases: dict[str | None, FileFacts] = {None: FileFacts(EMPTY)}
+
+    def base(self, change: BlobChange) -> FileFacts:
+        """The file where a branch began."""
+        if change.before not in self._bases:
+            self._bases[change.before] = self._facts(change.before)
+        return self._bases[change.before]
+
+    def tip(self, change: BlobChange) -> FileFacts:
+        """The file as a branch would have it."""
+        return self._facts(change.after)
+
+    def _facts(self, blob: str | None) -> FileFacts:
+        return FileFacts(parse_bytes(self._blobs[blob]) if blob else EMPTY)
+
+
+def _proposal(
+    workspace: Workspace,
+    branch: ProposedBranch,
+    notes: ProposedNotes,
+    decided: Mapping[PartName, DecidedPart],
+    texts: _Texts,
+    memory: StandingMemory,
+) -> Proposal:
+    """One proposal with its parts."""
+    reader = PartReader(workspace, notes, decided, memory)
+    parts: list[Part] = []
+    unreadable = []
+    for path, change in branch.files:
+        try:
+            parts += reader.of_file(memory.versions(path, texts.base(change), texts.tip(change)))
+        except PathProblem:
+            unreadable.append(os.fsdecode(change.path))
+    parts += reader.of_statements([part.name for part in parts])
+    parts += reader.of_decisions([part.name for part in parts])
+    view = ProposalView(
+        id=branch.ref.id,
+        actor=notes.actor or branch.ref.actor,
+        branch=branch.ref.name.removeprefix("refs/heads/"),
+        base=branch.base,
+        tip=branch.ref.tip,
+        since=workspace.local_time(branch.commits[0].time if branch.commits else 0),
+        parts=tuple(part.view for part in parts),
+        reason=notes.reason,
+        others=(*branch.others, *unreadable),
+    )
+    return Proposal(branch=branch, view=view, parts=tuple(parts))

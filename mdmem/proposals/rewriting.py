@@ -1,0 +1,150 @@
+"""A proposal's branch without some of its parts: its other commits stay as they are, on new parents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from mdmem.document import decode, parse
+from mdmem.errors import MdmemError
+from mdmem.history.messages import quoted_line
+from mdmem.history.notes import parse_message
+from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath
+from mdmem.proposals import taking
+from mdmem.proposals.file_facts import EMPTY, FileFacts
+from mdmem.proposals.parts import Part
+from mdmem.proposals.pieces import FactPiece, SectionPiece
+from mdmem.proposals.reading import Proposal
+from mdmem.repo import Repository, branch_commits
+from mdmem.repo.branch_commits import NEW_FILE_MODE, BranchCommit, NewCommit, StoredFile
+from mdmem.startup.records import replace
+
+Compose = Callable[[Part, str, str], str]
+"""The message of a commit that proposes one part, for the texts of its file before and after."""
+
+
+def rewrite(repository: Repository, proposal: Proposal, gone: Sequence[Part], compose: Compose) -> CommitId | None:
+    """Make the commits of a proposal without some parts, and return the last; None where nothing is left. No branch has moved yet."""
+    is_plain = all(isinstance(part.piece, FactPiece) for part in gone if part.piece is not None)
+    if is_plain and not any(len(commit.parents) > 1 for commit in proposal.branch.commits):
+        try:
+            return _make(repository, proposal, _filtered(repository, proposal, gone))
+        except MdmemError:
+            pass  # a text on the way does not take it: a commit a part does
+    names = {part.name for part in gone}
+    kept = [part for part in proposal.parts if part.name not in names]
+    return _make(repository, proposal, _part_by_part(repository, proposal, kept, compose))
+
+
+def _make(repository: Repository, proposal: Proposal, commits: list[NewCommit]) -> CommitId | None:
+    if not commits:
+        return None
+    first = replace(commits[0], parent=proposal.view.base)
+    return branch_commits.make_commits(repository, proposal.ref.id, [first, *commits[1:]])
+
+
+# Commit by commit.
+
+
+def _filtered(repository: Repository, proposal: Proposal, gone: Sequence[Part]) -> list[NewCommit]:
+    """The commits of a branch with the facts of some parts taken out of each version of their files."""
+    changes = proposal.branch.commit_changes
+    about: dict[bytes, list[Part]] = {}
+    for part in gone:
+        if isinstance(part.piece, FactPiece):
+            about.setdefault(branch_commits.full_path(repository, part.view.path), []).append(part)
+    names = [blob for row in changes for each in row if each.path in about for blob in (each.before, each.after) if blob]
+    blobs = repository.contents(list(dict.fromkeys(names)))
+    kept: dict[bytes, bytes | str | None] = {}
+    commits = []
+    for commit, row in zip(proposal.branch.commits, changes, strict=True):
+        files: dict[bytes, StoredFile | None] = {}
+        for each in row:
+            content: bytes | str | None = each.after
+            if each.path in about and each.after is not None:
+                content = _without(decode(blobs[each.after]), about[each.path])
+            before = kept.get(each.path, each.before if each.path not in about or each.before is None else blobs[each.before])
+            if content != before:
+                files[each.path] = StoredFile(each.mode, content) if content is not None else None
+            kept[each.path] = content
+        if files or (not row and not _states_only(commit, gone)):
+            commits.append(_new_commit(commit, _message_without(commit.message, gone), files))
+    return commits
+
+
+def _without(text: str, parts: Sequence[Part]) -> bytes:
+    for part in parts:
+        if isinstance(part.piece, FactPiece) and part.source is not None:
+            text = taking.without(part.piece, parse(text), frozenset(FileFacts(part.source.base).paths))
+    return text.encode()
+
+
+def _states_only(commit: BranchCommit, gone: Sequence[Part]) -> bool:
+    """True if a commit without a text states nothing but parts that go."""
+    note = parse_message(commit.message)
+    stated = {*note.retracts, *note.confirms, *(old for old, _ in note.supersedes)}
+    return bool(stated) and stated <= {FactId(part.name) for part in gone}
+
+
+def _message_without(message: str, gone: Sequence[Part]) -> str:
+    """A message without the lines that quote or name parts that go."""
+    raws = [place.item.raw for part in gone if isinstance(part.piece, FactPiece) for place in (part.piece.old, part.piece.new) if place]
+    quotes = {f"{sign} {quoted_line(line)}" for raw in raws for line in raw.splitlines() if line.strip() for sign in "+-"}
+    names = {part.name for part in gone}
+    lines = message.split("\n")
+    return "\n".join(
+        line for line in lines if line not in quotes and not (line.startswith("Mdmem-") and names.intersection(line.split(" ")[1:]))
+    )
+
+
+def _new_commit(commit: BranchCommit, message: str, files: dict[bytes, StoredFile | None]) -> NewCommit:
+    return NewCommit(message=message.encode("utf-8", "replace"), author=commit.author, committer=commit.committer, files=files)
+
+
+# Part by part.
+
+
+def _part_by_part(repository: Repository, proposal: Proposal, parts: Sequence[Part], compose: Compose) -> list[NewCommit]:
+    """A commit for each part, on top of where the branch began."""
+    modes = {change.path: change.mode for row in proposal.branch.commit_changes for change in row}
+    texts: dict[FilePath, str] = {}
+    commits = []
+    for part in sorted(parts, key=_order):
+        path = part.view.path
+        before = texts.get(path, part.source.base.text if part.source else "")
+        after = _with_part(before, part)
+        if after != before or part.piece is None:
+            texts[path] = after
+            name = branch_commits.full_path(repository, path)
+            files: dict[bytes, StoredFile | None] = (
+                {name: StoredFile(modes.get(name, NEW_FILE_MODE), after.encode())} if after != before else {}
+            )
+            commits.append(_new_commit(proposal.branch.commits[-1], compose(part, before, after), files))
+    return commits
+
+
+def _with_part(text: str, part: Part) -> str:
+    now = parse(text) if text else EMPTY
+    if part.source is None:
+        return text
+    match part.piece:
+        case FactPiece():
+            put = taking.put_fact(part.piece, part.source, now, FileKind.EVERGREEN, is_forced=True)
+        case SectionPiece():
+            put = taking.put_section(part.piece, part.source, now)
+        case None:
+            return text
+    return text if put.text is None else put.text
+
+
+def _order(part: Part) -> int:
+    """Headings first that others may go under; texts, and what goes, behind the facts."""
+    piece = part.piece
+    if not isinstance(piece, SectionPiece):
+        return 1
+    section: tuple[SectionPath | None, SectionPath | None] = (piece.old, piece.new)
+    return 2 if piece.target is not None else 3 if section[1] is None else 0
+
+
+def in_order(parts: Sequence[Part]) -> list[Part]:
+    """Parts in the order in which they can be put onto a file."""
+    return sorted(parts, key=_order)

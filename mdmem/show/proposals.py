@@ -1,0 +1,238 @@
+"""Proposals as text and as JSON; a person sees every character of a proposed text, those too that show nothing."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import Any
+
+from mdmem.addresses import join_path
+from mdmem.history.differences import DiffKind, word_difference
+from mdmem.model.actors import BLANK
+from mdmem.model.proposals import Decision, PartOp, PartState, PartView, ProposalView, ProposedWrite
+from mdmem.model.writes import WriteResult
+from mdmem.show.formatting import short_id
+from mdmem.show.writes import write_json, write_text
+from mdmem.wording import number_of
+
+_INDENT = "    "
+_HIDDEN = BLANK | frozenset("\u3164\uffa0")
+"""Characters that show nothing, though they count as letters, marks or symbols; with compatible forms of them."""
+_SIGNS = {PartOp.ADD: "+", PartOp.UPDATE: "~", PartOp.DELETE: "-", PartOp.RETRACT: "-", PartOp.CONFIRM: "=", PartOp.SECTION: "#"}
+
+
+def visible(text: str, keep: str = "\n") -> str:
+    """A text with every character by its number that steers a terminal, changes the order of others or shows nothing.
+
+    A variation selector behind a sign, and the joiner of an emoji, are shown too: a proposed text may hide words in them.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(c if c in keep or not _is_hidden(c) else f"<U+{ord(c):04X}>" for c in text)
+
+
+def _is_hidden(character: str) -> bool:
+    if character in _HIDDEN or not (character.isprintable() or unicodedata.category(character) == "Zs"):
+        return True
+    return (unicodedata.category(character) == "Zs" and character not in " \u3000") or "VARIATION SELECTOR" in unicodedata.name(
+        character, ""
+    )
+
+
+def _line(text: str) -> str:
+    return visible(" ".join(text.splitlines()), keep="")
+
+
+# What a verb proposed.
+
+
+def proposed_json(done: ProposedWrite) -> dict[str, Any]:
+    """The outcome of a verb that proposes: its own, and the proposal."""
+    return write_json(done.result) | {"proposal": done.proposal}
+
+
+def proposed_text(done: ProposedWrite, fact: str | None = None) -> str:
+    """The outcome of a verb that proposes, in one line that ends in the id of the proposal; the diff of a dry run."""
+    text = write_text(done.result, fact)
+    if done.result.diff is not None or not done.result.changed:
+        return text
+    return f"proposed, {text} in {done.proposal}"
+
+
+# Proposals.
+
+
+def _part_json(part: PartView) -> dict[str, Any]:
+    return {
+        "part": part.name,
+        "path": part.path,
+        "section": join_path(part.section),
+        "op": part.op.value,
+        "old": part.old,
+        "new": part.new,
+        "source": part.origin.source.value,
+        "confidence": part.origin.confidence,
+        "reason": part.origin.reason,
+        "cites": list(part.origin.cites),
+        "state": part.state.value,
+        "standing": part.standing,
+    }
+
+
+def proposal_json(view: ProposalView) -> dict[str, Any]:
+    """One proposal with all of its parts."""
+    return {"proposal": view.id, "actor": view.actor, "base": view.base, "parts": [_part_json(part) for part in view.parts]}
+
+
+def proposals_json(views: Sequence[ProposalView], now: datetime) -> dict[str, Any]:
+    """The proposals that wait, without their texts."""
+    return {"proposals": [_summary_json(view, now) for view in views]}
+
+
+def _summary_json(view: ProposalView, now: datetime) -> dict[str, Any]:
+    states = Counter(part.state for part in view.parts)
+    waiting = [part for part in view.parts if part.state.waits]
+    return {
+        "proposal": view.id,
+        "actor": view.actor,
+        "branch": view.branch,
+        "since": view.since.isoformat(),
+        "days": _days(view.since, now),
+        "parts": len(waiting),
+        "added": sum(part.new is not None for part in waiting),
+        "removed": sum(part.old is not None for part in waiting),
+        "fresh": states[PartState.OPEN],
+        "overtaken": states[PartState.OVERTAKEN],
+        "duplicates": [{"part": part.name, "fact": part.duplicate_of} for part in waiting if part.duplicate_of],
+        "contradicts": [{"part": part.name, "fact": part.contradicts} for part in waiting if part.contradicts],
+        "reason": view.reason,
+    }
+
+
+def _days(since: datetime, now: datetime) -> int:
+    return max(0, (now.date() - since.date()).days)
+
+
+def proposals_text(views: Sequence[ProposalView], now: datetime) -> str:
+    """The proposals that wait, a line each that begins with its id."""
+    return "\n".join(_summary_text(view, now) for view in views)
+
+
+def _summary_text(view: ProposalView, now: datetime) -> str:
+    summary = _summary_json(view, now)
+    if not summary["parts"]:
+        return f"{view.id} {_line(view.actor)}, {_age(summary['days'])}: nothing of it is open; mdmem accept {view.id} closes it"
+    words = [
+        number_of(summary["parts"], "part"),
+        f"+{summary['added']} -{summary['removed']}",
+        f"{summary['overtaken']} overtaken" if summary["overtaken"] else "fresh",
+        *([number_of(len(summary["duplicates"]), "duplicate")] if summary["duplicates"] else []),
+        *([number_of(len(summary["contradicts"]), "contradiction")] if summary["contradicts"] else []),
+    ]
+    reason = f": {_line(view.reason)}" if view.reason else ""
+    return f"{view.id} {_line(view.actor)}, {_age(summary['days'])}: {', '.join(words)}{reason}"
+
+
+def _age(days: int) -> str:
+    return "today" if days == 0 else f"{number_of(days, 'day')} old"
+
+
+def proposal_text(view: ProposalView, colour: bool) -> str:
+    """One proposal: each part with its place, what goes and what comes, word by word, and what stands there now."""
+    head = f"{view.id} {_line(view.actor)}" + (f": {_line(view.reason)}" if view.reason else "")
+    others = [f"not memory, left alone: {', '.join(map(_line, view.others))}"] if view.others else []
+    return "\n".join([head, *(line for part in view.parts for line in _part_lines(part, colour)), *others])
+
+
+def _part_lines(part: PartView, colour: bool) -> Iterator[str]:
+    where = f"{part.path}: {join_path(part.section)}" if part.section else part.path
+    state = "" if part.state is PartState.OPEN else f" ({part.state})"
+    yield f"{_SIGNS[part.op]} {_line(part.name)} {_line(where)}{state}"
+    if part.op is PartOp.UPDATE and part.old is not None and part.new is not None:
+        yield from _indented(_words(part.old, part.new))
+    else:
+        yield from _indented("\n".join([*_signed("- ", part.old), *_signed("+ ", part.new)]))
+    if part.state is PartState.OVERTAKEN:
+        yield from _indented("\n".join(_signed("now: ", part.standing or "nothing")))
+    origin = part.origin
+    said = [f"{origin.source}, {origin.confidence:g}", *([f"because {_line(origin.reason)}"] if origin.reason else []), *origin.cites]
+    yield f"{_INDENT}{_line('; '.join(said))}"
+    if part.state.waits and part.duplicate_of:
+        yield f"{_INDENT}stands already, as {part.duplicate_of}"
+    if part.state.waits and part.contradicts:
+        yield f"{_INDENT}would contradict {part.contradicts}"
+    del colour
+
+
+def _words(old: str, new: str) -> str:
+    """Two wordings as one text: what goes in [-…-], what comes in {+…+}."""
+    marks = {DiffKind.KEPT: ("", ""), DiffKind.OUT: ("[-", "-]"), DiffKind.IN: ("{+", "+}")}
+    return "".join(f"{marks[kind][0]}{visible(text)}{marks[kind][1]}" for kind, text in word_difference(old, new))
+
+
+def _signed(sign: str, text: str | None) -> list[str]:
+    return [] if text is None else [f"{sign}{line}" for line in (visible(text.replace("\r\n", "\n")).split("\n"))]
+
+
+def _indented(text: str) -> list[str]:
+    return [f"{_INDENT}{line}" for line in text.split("\n")]
+
+
+# Decisions.
+
+
+def accepted_json(decision: Decision) -> dict[str, Any]:
+    """The parts that were taken, each with the outcome of its write, and those that are overtaken."""
+    return {
+        "changed": any(result.changed for _, result in decision.parts),
+        "proposal": decision.proposal,
+        "accepted": [{"part": part.name, **write_json(result)} for part, result in decision.parts],
+        "overtaken": [_part_json(part) for part in decision.overtaken],
+        "commits": list(decision.commits),
+        "closed": decision.closed,
+    }
+
+
+def accepted_text(decision: Decision) -> str:
+    """The parts that were taken, a line each that ends in its commit."""
+    if decision.dry_run:
+        return "\n".join(write_text(result) for _, result in decision.parts) or "nothing to accept"
+    lines = [f"accepted {_line(_short(part))} {_ending(result)}" for part, result in decision.parts]
+    return "\n".join(lines or [f"nothing to accept in {decision.proposal}"])
+
+
+def decision_notes(decision: Decision) -> tuple[str, ...]:
+    """Lines for standard error: what was left, and that the proposal is closed."""
+    left = [f"{part.name} is overtaken: name it to take it all the same" for part in decision.overtaken]
+    closed = [f"{decision.proposal} is closed: nothing of it waits any more"] if decision.closed else []
+    return (*(note for _, result in decision.parts for note in result.notes), *left, *closed)
+
+
+def _short(part: PartView) -> str:
+    return f"{part.name} into {part.path}{f': {join_path(part.section)}' if part.section else ''}"
+
+
+def _ending(result: WriteResult) -> str:
+    return short_id(result.commit)
+
+
+def rejected_json(decision: Decision) -> dict[str, Any]:
+    """The parts that were rejected."""
+    return {
+        "changed": bool(decision.parts) and not decision.dry_run,
+        "proposal": decision.proposal,
+        "rejected": [part.name for part, _ in decision.parts],
+        "commits": list(decision.commits),
+        "closed": decision.closed,
+    }
+
+
+def rejected_text(decision: Decision) -> str:
+    """The parts that were rejected, a line each."""
+    verb = "would reject" if decision.dry_run else "rejected"
+    lines = [
+        f"{verb} {_line(part.name)}: {_line(part.new or part.old or '')} {_ending(result)}".rstrip() for part, result in decision.parts
+    ]
+    return "\n".join(lines or [f"nothing to reject in {decision.proposal}"])
