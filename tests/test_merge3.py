@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from time import process_time
 
 import pytest
 from edited_markdown import edited_texts
@@ -247,6 +249,32 @@ def test_left_to_git(base: str, ours: str, theirs: str, kind: FileKind, reason: 
     assert merge3(o, b, b, kind).data == merge3(o, b, o, kind).data == merge3(o, o, b, kind).data == b, (
         "what one side left alone is the other"
     )
+
+
+# Large files.
+
+
+@pytest.mark.parametrize(
+    "shape",
+    [
+        pytest.param(lambda n: f"## Title {n // 2}\n\n- fact {n}\n\n", id="each title twice"),
+        pytest.param(lambda n: f"## Title\n\n- fact {n}\n\n", id="one title"),
+        pytest.param(lambda _: "## Title\n\n- fact\n\n", id="one title and one text"),
+        pytest.param(lambda n: f"- fact {n} of many\n", id="one section"),
+        pytest.param(lambda n: f"#{n % 6 * '#'} Deep {n}\n", id="all levels"),
+    ],
+)
+def test_what_many_sections_and_facts_cost_grows_with_their_number(shape: Callable[[int], str]) -> None:
+    def seconds(size: int) -> float:
+        parts = [shape(n) for n in range(size)]
+        texts = ("".join(parts), "".join([*parts[7:], "- left\n"]), "".join(["- right\n", *parts[:-7]]))
+        start = process_time()
+        result = merge3(*(text.encode() for text in texts))
+        assert result.data is not None
+        return process_time() - start
+
+    seconds(10)
+    assert seconds(4000) < 40 * max(seconds(400), 0.01), "ten times as many: far from a hundred times as long"
 
 
 # All texts.

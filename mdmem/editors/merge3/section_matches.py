@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 
 from mdmem.editors.merge3.versions import SectionTree
 from mdmem.startup.records import dataclass
@@ -143,14 +143,18 @@ def _match_sections(old: SectionTree, new: SectionTree) -> dict[int, int]:
     return matcher.matches
 
 
+_Group = tuple[list[int], list[int]]
+"""Sections of one title in matched parents: old ones and new ones."""
+
+
 class _TreeMatcher:
     def __init__(self, old: SectionTree, new: SectionTree) -> None:
         self._old, self._new = old, new
         self.matches: dict[int, int] = {}
         self._taken: set[int] = set()
         self._to_descend: list[tuple[int, int]] = []
-        self._ambiguous: list[tuple[int, int, str]] = []
-        self._undecided: list[tuple[int, int, str]] = []
+        self._ambiguous: list[_Group] = []
+        self._undecided: list[_Group] = []
 
     def match(self, old: int, new: int) -> None:
         """Match two sections; `by_path` then goes on with what is in them."""
@@ -169,14 +173,14 @@ class _TreeMatcher:
                 if len(numbers) == len(others) == 1:
                     self.match(numbers[0], others[0])
                 elif others:
-                    self._ambiguous.append((old, new, title))
+                    self._ambiguous.append((numbers, others))
 
     @staticmethod
-    def _left_in(version: SectionTree, parent: int, matched: Iterable[int]) -> dict[str, list[int]]:
+    def _left_in(version: SectionTree, parent: int, matched: Container[int]) -> dict[str, list[int]]:
+        """The unmatched sections of a parent by their titles."""
         titles: dict[str, list[int]] = {}
-        done = matched if isinstance(matched, (set, dict)) else set(matched)
         for number in version.sections[parent].children:
-            if number not in done:
+            if number not in matched:
                 titles.setdefault(version.sections[number].title, []).append(number)
         return titles
 
@@ -186,22 +190,24 @@ class _TreeMatcher:
             groups, self._ambiguous = self._ambiguous, []
             for rule in (self._same_text, self._shared_text, self._as_many):
                 for group in groups:
-                    for pair in rule(*self._left_of(*group)):
+                    for pair in rule(*self._left_of(group)):
                         self.match(*pair)
             self._undecided += groups
             self.by_path()
 
     def in_order(self) -> None:
         """Match what is left of such sections in their order."""
-        for group in self._undecided:
-            for pair in zip(*self._left_of(*group), strict=False):
-                self.match(*pair)
-        self.by_path()
-        self.twins()
+        while self._undecided:
+            groups, self._undecided = self._undecided, []
+            for group in groups:
+                for pair in zip(*self._left_of(group), strict=False):
+                    self.match(*pair)
+            self.by_path()
+            self.twins()
 
-    def _left_of(self, old: int, new: int, title: str) -> tuple[list[int], list[int]]:
-        olds, news = self._left_in(self._old, old, self.matches), self._left_in(self._new, new, self._taken)
-        return olds.get(title, []), news.get(title, [])
+    def _left_of(self, group: _Group) -> _Group:
+        olds, news = group
+        return [number for number in olds if number not in self.matches], [number for number in news if number not in self._taken]
 
     def _same_text(self, olds: list[int], news: list[int]) -> Iterator[tuple[int, int]]:
         texts: dict[str, list[int]] = {}

@@ -20,8 +20,9 @@ def choices(base: Value, ours: Value, theirs: Value) -> tuple[Value, ...]:
 
 def merge_sets(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
     """The items of the base that no side took out, in their order, and behind them the added ones, sorted."""
-    kept = [item for item in base if item in ours and item in theirs]
-    return list(dict.fromkeys((*kept, *sorted({*ours, *theirs}.difference(base)))))
+    in_both = {*ours} & {*theirs}
+    added = ({*ours} | {*theirs}).difference(base)
+    return list(dict.fromkeys((*(item for item in base if item in in_both), *sorted(added))))
 
 
 def merge_lines(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str] | None:
