@@ -1,12 +1,14 @@
 """The shell sessions in the documentation print what stands there."""
 
 import difflib
+import sys
 from pathlib import Path
 
 import pytest
 from conftest import World
 from test_docs import script
 
+merges = script("merges")
 transcripts = script("transcripts")
 
 
@@ -56,3 +58,20 @@ def test_a_day_and_a_folder_hold_until_they_are_changed(world: World, tmp_path: 
 )
 def test_commands(block: str, expected: list[str]):
     assert transcripts.commands(block) == expected
+
+
+class TestExamplesOfMerges:
+    def test_they_are_current_in_both_directions(self):
+        written = merges.PAGE.read_text(encoding="utf-8")
+        assert merges.replayed(written) == written
+        examples = list(merges.examples(written))
+        assert len(examples) == written.count("```markdown merged") >= 7
+        assert all(merges.merged_text(base, other, one) == merged for base, one, other, merged in examples)
+
+    def test_git_makes_of_them_what_the_page_says(self, world: World, tmp_path: Path):
+        command = [sys.executable, "-P", "-m", "mdmem", "merge-driver", "base", "ours", "theirs", "MEMORY.md"]
+        for base, one, other, merged in merges.examples(merges.PAGE.read_text(encoding="utf-8")):
+            for name, text in (("base", base), ("ours", one), ("theirs", other)):
+                (tmp_path / name).write_text(text, encoding="utf-8")
+            world.run(tmp_path, command)
+            assert (tmp_path / "ours").read_text(encoding="utf-8") == merged
