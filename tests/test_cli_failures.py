@@ -430,6 +430,9 @@ FAILURES = [
     Failure("already-rejected", ("remember", "plays the cello", "--propose"), prepare=rejected, hints="--again"),
     Failure("nothing-committed", ("log", "x", "--propose"), prepare=unborn, hints="mdmem save"),
     Failure("too-many-proposals", ("log", "x", "--propose"), prepare=many_proposals, hints="mdmem reject"),
+    Failure("proposal-not-found", ("propose", "no-such-branch"), hints="git branch"),
+    Failure("nothing-to-propose", ("propose", "HEAD")),
+    Failure("too-many-parts", ("propose", "many"), prepare=many_parts),
     Failure("too-many-parts", ("log", "x", "--propose", "--to", PROPOSED), prepare=many_parts),
     Failure("checked-out", ("log", "x", "--propose", "--to", PROPOSED), prepare=proposed_and_checked_out),
 ]

@@ -14,7 +14,7 @@ from mdmem.errors import MdmemError
 from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model import Source
-from mdmem.model.proposals import Accept, Decision, PartOp, PartState, PartView, Propose, ProposedWrite, Reject
+from mdmem.model.proposals import Accept, Decision, PartOp, PartState, PartView, Propose, ProposeBranch, ProposedWrite, Reject
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.repo.branch_commits import list_refs
@@ -331,6 +331,29 @@ def test_pending_edits_become_a_commit_of_their_own_first(at: Desk) -> None:
     assert at.git("log", "-1", "--format=%b", "HEAD~1").strip() == ""
 
 
+def test_other_text_and_headings_are_parts_too(at: Desk) -> None:
+    at.git("switch", "-q", "-c", "feature")
+    text = SEED.replace("harbour", "station").replace("## Facts", "## Things") + "\n## New\n\nSome words.\n\n- a fact in it\n"
+    at.write("MEMORY.md", text)
+    at.commit("by hand")
+    at.git("switch", "-q", "main")
+    at.apply(fact("has a dog"))
+    view = proposing.propose_branch(at.workspace, ProposeBranch("feature", "why not"), silent).view
+    assert {part.state for part in view.parts} == {PartState.OPEN}
+    accept(at, view.id)
+    assert at.read("MEMORY.md") == text.replace("- drives a Volvo\n", "- drives a Volvo\n- has a dog\n")
+
+
+def test_a_heading_that_goes_goes_with_its_facts(at: Desk) -> None:
+    at.git("switch", "-q", "-c", "feature")
+    at.write("MEMORY.md", SEED.partition("## Work")[0])
+    at.commit("by hand")
+    at.git("switch", "-q", "main")
+    view = proposing.propose_branch(at.workspace, ProposeBranch("feature"), silent).view
+    accept(at, view.id)
+    assert at.read("MEMORY.md").strip() == SEED.partition("## Work")[0].strip()
+
+
 def test_entries_of_a_log_go_under_their_minutes(at: Desk) -> None:
     at.write("memory/2026-03-04.md", "# 2026-03-04\n\n## 09:00\n\n- early\n\n## 12:00\n\n- noon\n")
     at.commit()
@@ -571,3 +594,38 @@ def test_a_machines_proposal_begins_again_under_its_name(at: Desk) -> None:
         accept(at, "0a1b2c3d")
         assert list(closed(at)) == ["0a1b2c3d"]
     assert at.read("MEMORY.md").count("cellos") == 2
+
+
+# Several workspaces.
+
+
+def test_a_branch_with_files_of_two_workspaces_is_decided_by_each(world: World, repository: Path) -> None:
+    outer, inner = desk(world, repository, seed=SEED), desk(world, repository, "sub/notes", SEED)
+    for each in (outer, inner):
+        each.workspace.ensure_state()
+        each.apply(fact("has a dog"))
+    outer.git("switch", "-q", "-c", "feature")
+    for each in (outer, inner):
+        each.write("MEMORY.md", each.read("MEMORY.md") + f"- rides to {each.root.name}\n")
+    outer.commit("by hand")
+    outer.git("switch", "-q", "main")
+    view = proposing.propose_branch(outer.workspace, ProposeBranch("feature"), silent).view
+    assert ([part.new for part in view.parts], view.others) == ([f"rides to {outer.root.name}"], ("sub/notes/MEMORY.md",))
+    assert not accept(outer, view.id).closed
+    assert "rides" not in inner.read("MEMORY.md")
+    assert [part.new for part in parts(inner, view.id).values() if part.state.waits] == ["rides to notes"]
+    assert accept(inner, view.id).closed
+    assert inner.read("MEMORY.md").endswith("- rides to notes\n")
+
+
+def test_each_workspace_of_a_repository_has_its_own(world: World, repository: Path) -> None:
+    first, second = desk(world, repository, "one", SEED), desk(world, repository, "two", SEED)
+    for each in (first, second):
+        each.workspace.ensure_state()
+    mine, theirs = propose(first, fact("plays the cello")), propose(second, fact("rides a bicycle"))
+    assert [view.id for view in Memory(first.workspace).proposals.standing()] == [mine]
+    assert [view.id for view in Memory(second.workspace).proposals.standing()] == [theirs]
+    assert not accept(first, theirs).closed
+    assert accept(second, theirs).closed
+    assert "bicycle" in second.read("MEMORY.md")
+    assert "bicycle" not in first.read("MEMORY.md")

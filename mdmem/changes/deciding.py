@@ -27,7 +27,7 @@ from mdmem.repo import branch_commits, commits
 from mdmem.repo.branch_commits import NewCommit
 from mdmem.startup.records import replace
 from mdmem.wording import verb
-from mdmem.workspace import Say, Workspace
+from mdmem.workspace import Say, Workspace, open_at
 
 _PARTS_A_COMMIT = 20
 """The parts that one rejecting commit names: as many lines as a message quotes."""
@@ -235,7 +235,7 @@ def _settle(workspace: Workspace, proposal: Proposal) -> bool:
     (after,) = reading.read_proposals(workspace, [before])
     branches.drop_old(repository)
     if not after.view.waits:
-        if after.branch.is_shared:
+        if any(reading.waits(open_at(folder, workspace.environment), before) for folder in after.branch.shared_with):
             return False
         return branches.close(repository, before, _kept(workspace, before.id, before.tip))
     gone = [part for part in after.parts if part.view.state is PartState.REJECTED and (part.piece is not None or part.is_stated)]

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mdmem import history, repo
+from mdmem import check, history, repo
 from mdmem.catchup import trail_update
 from mdmem.changes.apply import change_note
-from mdmem.changes.commit_notes import complete_options
+from mdmem.changes.commit_notes import complete_options, with_provenance
 from mdmem.changes.edits import FileEdit, target_path, with_iso_day
 from mdmem.changes.plan import Plan, plan_edit
-from mdmem.changes.recover import lock_workspace
+from mdmem.changes.recover import lock_workspace, recover
+from mdmem.changes.refusals import refuse_errors, refuse_recalled, secrets_in_options
 from mdmem.changes.write_answer import plan_diff, write_result
 from mdmem.editors import likeness
 from mdmem.errors import ProposalProblem, RepositoryProblem
 from mdmem.facts import items
-from mdmem.model import CommitId, FactId, Source
-from mdmem.model.proposals import MOST_PARTS, Propose, ProposedWrite
+from mdmem.layout import guarded_kind, is_markdown
+from mdmem.model import CommitId, FactId, Op, Provenance, Source
+from mdmem.model.proposals import MOST_PARTS, PartState, Propose, ProposeBranch, ProposedWrite
 from mdmem.model.writes import WriteOptions
 from mdmem.proposals import branches, decisions, reading
 from mdmem.proposals.branches import ProposalRef
 from mdmem.proposals.decisions import DecidedPart
+from mdmem.proposals.reading import Proposal
 from mdmem.repo import branch_commits
 from mdmem.repo.branch_commits import StoredFile
 from mdmem.startup.records import replace
@@ -159,3 +162,65 @@ def is_said_anew(trail: Trail, part: DecidedPart, text: str) -> bool:
             if is_later and occurrence.origin.source is Source.USER_STATED and occurrence.origin.claimed_by is None:
                 return True
     return False
+
+
+# Branches.
+
+
+def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Proposal:
+    """Make a proposal of what stands on a branch; the branch itself stays.
+
+    Raises:
+        RefusedChange: the checks of a write refuse what it changes.
+        ProposalProblem: `proposal-not-found`: there is no such branch; `nothing-to-propose`, `already-rejected`, `too-many-parts`.
+    """
+    repository = workspace.repository
+    options = complete_options(workspace, WriteOptions(actor=request.actor, session=request.session, reason=request.reason))
+    with lock_workspace(workspace, say):
+        recover(workspace, say)
+        tip = repository.commit_named(f"refs/heads/{request.branch}") or repository.commit_named(request.branch)
+        if tip is None:
+            raise ProposalProblem("proposal-not-found", f"there is no branch {request.branch[:80]!r}", "git branch -a lists them.")
+        decided = {proposal for proposal, _ in decisions.decisions(repository, repository.head())}
+        name = branches.new_id(repository, f"{request.branch}\0{options.actor}\0{request.reason}", decided)
+        draft = ProposalRef(id=name, actor=branches.safe_actor(options.actor), name=branches.branch_name(options.actor, name), tip=tip)
+        (proposal,) = reading.read_proposals(workspace, [draft])
+        waiting = [part for part in proposal.parts if part.view.state.waits]
+        if not waiting:
+            raise ProposalProblem("nothing-to-propose", f"{request.branch} changes nothing of memory that does not stand already")
+        if len(waiting) > MOST_PARTS:
+            raise _too_many_parts(len(waiting))
+        _check_branch(workspace, proposal, options, request.allow)
+        if not request.again:
+            brought = {FactId(part.name): part.view.new or "" for part in waiting if part.view.new is not None}
+            gone = frozenset(FactId(part.name) for part in waiting if part.view.new is None)
+            _refuse_parts(workspace, brought, gone)
+        actor = options.actor or proposal.view.actor
+        note = history.CommitNote(
+            op=Op.PROPOSE, path=waiting[0].view.path, section=(), provenance=Provenance(actor=options.actor or None, reason=request.reason)
+        )
+        message = history.compose_message(with_provenance(workspace, note, options))
+        commit = _own_commit(workspace, name, message, {}, tip)
+        ref = replace(draft, actor=branches.safe_actor(actor), name=branches.branch_name(actor, name), tip=commit)
+        if not branch_commits.move_refs(repository, [(ref.name, commit, None)], scratch=name):
+            raise _moved_again()
+        (made,) = reading.read_proposals(workspace, [ref])
+        return made
+
+
+def _check_branch(workspace: Workspace, proposal: Proposal, options: WriteOptions, allow: frozenset[str]) -> None:
+    """Refuse what the check refuses in a write: in what a branch changes, and in the reason."""
+    repository = workspace.repository
+    before_files = branch_commits.CommitFiles(repository, proposal.view.base) if proposal.view.base else None
+    after_files = branch_commits.CommitFiles(repository, proposal.ref.tip)
+    paths = list(dict.fromkeys(part.view.path for part in proposal.parts if part.view.state is not PartState.REJECTED))
+    old = before_files.read_all(paths) if before_files else {}
+    new = after_files.read_all(paths)
+    problems = [*secrets_in_options(options)]
+    for path in paths:
+        before, after = old.get(path), new.get(path)
+        if after is None or not is_markdown(path):
+            continue
+        refuse_recalled([after.decode("utf-8", "replace")], before)
+        problems += check.find_errors(path, before, after, guarded_kind(path, workspace.kind_of(path)), is_note=workspace.is_note(path))
+    refuse_errors(problems, allow | {"shrink", "append"})

@@ -32,6 +32,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "proposals": ("proposals", "proposals"),
     "accept": ("proposals", "accept"),
     "reject": ("proposals", "reject"),
+    "propose": ("proposals", "propose"),
     "task start": ("tasks", "task_start"),
     "task note": ("tasks", "task_note"),
     "task done": ("tasks", "task_done"),

@@ -244,6 +244,15 @@ TABLE: ParameterTable = {
         ("dry_run", ("--dry-run",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "propose": (
+        ("branch", (), str, None, True),
+        ("message", ("-m",), str, None, False),
+        ("actor", ("--actor",), str, None, False),
+        ("session", ("--session",), str, None, False),
+        ("again", ("--again",), bool, False, False),
+        ("allow", ("--allow",), list, None, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "sessions": (
         ("reference", (), str, None, False),
         ("client", ("--client",), str, None, False),

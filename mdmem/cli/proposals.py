@@ -7,14 +7,33 @@ from typing import TYPE_CHECKING, Annotated
 from mdmem.cli import editor
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.errors import UsageProblem
-from mdmem.model.proposals import Accept, Reject
+from mdmem.model.proposals import Accept, ProposeBranch, Reject
 from mdmem.model.writes import WriteOptions
 from mdmem.show import proposals as show
 
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Actor, Allow, DryRun, Json, Parts, ProposalArgument, Reason, Session
+    from mdmem.cli.options import Actor, Again, Allow, DryRun, Json, Parts, ProposalArgument, Reason, Session
+
+
+def propose(
+    call: Call,
+    branch: Annotated[str, typer.Argument(metavar="BRANCH", help="A branch: of another work tree, of a forge.")],
+    message: Annotated[str | None, typer.Option("-m", metavar="WHY", help="Why; shown with the proposal.")] = None,
+    actor: Actor = None,
+    session: Session = None,
+    again: Again = False,
+    allow: Allow = None,
+    as_json: Json = False,
+) -> Answer:
+    """Make a proposal of what stands on a branch.
+
+    The branch itself stays. Nothing of it counts as memory until you accept it, part by part.
+    """
+    request = ProposeBranch(branch=branch, reason=message, actor=actor, session=session, again=again, allow=frozenset(allow or ()))
+    view = open_memory(call).proposals.propose_branch(request)
+    return Answer(show.proposal_json(view), show.proposal_text(view, use_colour()))
 
 
 def proposals(

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from mdmem.changes import deciding, proposing
 from mdmem.errors import ProposalProblem
 from mdmem.events import EventRecorder
-from mdmem.model.proposals import Accept, Decision, ProposalView, Propose, ProposedWrite, Reject
+from mdmem.model.proposals import Accept, Decision, ProposalView, Propose, ProposeBranch, ProposedWrite, Reject
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.startup.records import dataclass
@@ -37,10 +37,21 @@ class Proposals:
             event.done(done.result.changed and not options.dry_run, done.result.path, done.result.commit)
         return done
 
+    def propose_branch(self, request: ProposeBranch) -> ProposalView:
+        """Make a proposal of what stands on a branch.
+
+        Raises:
+            MdmemError: there is no such branch, it changes nothing of memory, or the checks of a write refuse it.
+        """
+        with self.record_event("propose", WriteOptions(actor=request.actor, session=request.session)) as event:
+            proposal = proposing.propose_branch(self.workspace, request, self.say)
+            event.done(True, commit=proposal.ref.tip)
+        return proposal.view
+
     def standing(self) -> tuple[ProposalView, ...]:
         """The proposals that HEAD has not taken in, oldest first."""
         read = reading.read_proposals(self.workspace)
-        return tuple(each.view for each in read if each.branch.is_ahead and (each.view.waits or not each.branch.is_shared))
+        return tuple(each.view for each in read if each.branch.is_ahead and (each.view.waits or not each.branch.shared_with))
 
     def show(self, named: str) -> ProposalView:
         """One proposal with all of its parts.

@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
+from mdmem.model.rules import require_no_trailer
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.startup.records import dataclass, field
 from mdmem.wording import field as field_name
@@ -110,6 +111,22 @@ class Propose:
     edit: EditSection | Log | Remember | Forget
     to: str | None = None
     again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProposeBranch:
+    """Make a proposal of what stands on a branch. `again`: though a person rejected some of it."""
+
+    branch: str
+    reason: str | None = None
+    actor: str | None = None
+    session: str | None = None
+    again: bool = False
+    allow: frozenset[str] = frozenset()
+
+    def __post_init__(self) -> None:
+        """Refuse a reason that reads as a trailer."""
+        require_no_trailer("reason", self.reason)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 
 from mdmem import layout
 from mdmem.layout import is_markdown
@@ -23,7 +24,7 @@ class ProposedBranch:
     - `commits`: those along its first parents that HEAD lacks, oldest first; `commit_changes` has the files that each of them changed.
     - `base`: the commit where it began; None for a branch that began with none.
     - `files`: the Markdown files of the workspace that differ from the base; `others` are the paths of the rest.
-    - `is_shared`: some of these are another workspace's.
+    - `shared_with`: the workspaces of which some of these are Markdown files.
     """
 
     ref: ProposalRef
@@ -32,7 +33,7 @@ class ProposedBranch:
     base: CommitId | None
     files: tuple[tuple[FilePath, BlobChange], ...]
     others: tuple[str, ...]
-    is_shared: bool
+    shared_with: tuple[Path, ...]
 
     @property
     def is_ahead(self) -> bool:
@@ -85,7 +86,7 @@ class _Folders:
         self._own = os.fsencode(workspace.repository.prefix)
         root = workspace.repository.root
         others = [folder for folder in used_workspaces(workspace.root) if folder != workspace.root]
-        self._others = [os.fsencode(f"{folder.relative_to(root)}/").removeprefix(b"./") for folder in others]
+        self._others = {os.fsencode(f"{folder.relative_to(root)}/").removeprefix(b"./"): folder for folder in others}
 
     def branch(
         self,
@@ -110,17 +111,19 @@ class _Folders:
             base=base,
             files=tuple(files),
             others=tuple(os.fsdecode(change.path) for change in others),
-            is_shared=any(change.path.lower().endswith(b".md") and self._is_anothers(change.path) for change in others),
+            shared_with=tuple(
+                dict.fromkeys(owner for change in others if is_markdown(os.fsdecode(change.path)) and (owner := self._owner(change.path)))
+            ),
         )
 
     def _memory_path(self, change: BlobChange) -> FilePath | None:
         """The path in the workspace of a file that may hold memory; None for any other."""
-        if not change.is_plain or not change.path.startswith(self._own) or self._is_anothers(change.path):
+        if not change.is_plain or not change.path.startswith(self._own) or self._owner(change.path):
             return None
         path = FilePath(os.fsdecode(change.path.removeprefix(self._own)))
         return path if is_markdown(path) and not layout.within(path, self._settings.extra_paths) else None
 
-    def _is_anothers(self, path: bytes) -> bool:
-        """True if the innermost workspace around a file is not this one."""
+    def _owner(self, path: bytes) -> Path | None:
+        """The innermost workspace around a file, if it is another one."""
         around = [folder for folder in (self._own, *self._others) if path.startswith(folder)]
-        return bool(around) and max(around, key=len) != self._own
+        return self._others.get(max(around, key=len)) if around else None

@@ -57,6 +57,11 @@ def read_proposals(workspace: Workspace, refs: Iterable[ProposalRef] | None = No
     return sorted(proposals, key=lambda proposal: (proposal.view.since, proposal.ref.id))
 
 
+def waits(workspace: Workspace, ref: ProposalRef) -> bool:
+    """True if a part of a proposal is still to be decided in a workspace."""
+    return any(proposal.view.waits for proposal in read_proposals(workspace, [ref]))
+
+
 # Texts.
 
 
