@@ -421,6 +421,7 @@ FAILURES = [
     Failure("usage", ("log", "x", "--to", PROPOSED), hints=""),
     Failure("usage", ("remember", "x", "--again")),
     Failure("usage", ("forget", "x", "--purge", "--propose", "--yes")),
+    Failure("usage", ("search", "x", "--proposed", "--history")),
     Failure("proposal-not-found", ("accept", PROPOSED), hints="mdmem proposals"),
     Failure("proposal-not-found", ("reject", PROPOSED), prepare=rejected, hints="git log"),
     Failure("part-not-found", ("accept", PROPOSED, "0000000"), prepare=proposed, hints="mdmem proposals"),

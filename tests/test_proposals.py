@@ -15,6 +15,7 @@ from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.proposals import Accept, Decision, PartOp, PartState, PartView, Propose, ProposeBranch, ProposedWrite, Reject
+from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.repo.branch_commits import list_refs
@@ -186,6 +187,14 @@ def test_duplicates_and_contradictions_are_told(at: Desk) -> None:
     read = parts(at, proposal)
     assert read[fact_id("likes tea")].duplicate_of == fact_id("likes tea")
     assert read[fact_id("employer: Linear")].contradicts == fact_id("employer: Stripe")
+
+
+def test_what_is_proposed_is_no_memory(at: Desk) -> None:
+    proposal = propose(at, fact("plays the cello"))
+    memory = Memory(at.workspace)
+    assert memory.search(Search("cello")).hits == ()
+    (hit,) = memory.proposals.search("cellos", 8)
+    assert (hit.proposal, hit.part.new) == (proposal, "plays the cello")
 
 
 # Deciding.

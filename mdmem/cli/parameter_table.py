@@ -132,6 +132,7 @@ TABLE: ParameterTable = {
         ("as_of", ("--as-of",), str, None, False),
         ("explain", ("--explain",), bool, False, False),
         ("sessions", ("--sessions",), bool, False, False),
+        ("proposed", ("--proposed",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "context": (

@@ -8,11 +8,15 @@ from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.errors import UsageProblem
 from mdmem.model.searches import ListFacts, Search
 from mdmem.show import hits
+from mdmem.startup import late
 
 if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import Json, Kind, SectionOption, Tags
+    from mdmem.show import proposals
+else:
+    proposals = late.module("mdmem.show.proposals")
 
 
 _COMBINED_DAYS = 7
@@ -47,6 +51,7 @@ def search(
     sessions: Annotated[
         bool, typer.Option("--sessions", help="Behind memory, as many messages of the sessions that your settings name.")
     ] = False,
+    proposed: Annotated[bool, typer.Option("--proposed", help="In what waits for you alone, which is no memory.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Find what memory says about something."""
@@ -70,6 +75,11 @@ def search(
         sessions=sessions,
     )
     memory = open_memory(call)
+    if proposed:
+        if request != Search(query=request.query, limit=limit):
+            raise UsageProblem("--proposed goes with -n alone")
+        matches = memory.proposals.search(request.query, limit)
+        return Answer(proposals.hits_json(request.query, matches), proposals.hits_text(matches), () if matches else ("no match",))
     result = memory.search(request)
     notes = () if result.hits or result.messages or result.stale else memory.empty_answer_notes(file, section)
     return Answer(hits.search_json(result), hits.search_text(result, use_colour()), (*hits.search_notes(result), *notes))

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from mdmem.changes import deciding, proposing
 from mdmem.errors import ProposalProblem
 from mdmem.events import EventRecorder
-from mdmem.model.proposals import Accept, Decision, ProposalView, Propose, ProposeBranch, ProposedWrite, Reject
+from mdmem.model.proposals import Accept, Decision, ProposalView, Propose, ProposeBranch, ProposedHit, ProposedWrite, Reject
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions
-from mdmem.proposals import branches, reading
+from mdmem.proposals import branches, reading, word_matches
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
 
@@ -73,6 +73,11 @@ class Proposals:
         if view.new is None:
             raise ProposalProblem("part-not-found", f"{view.name} brings in no text that could be edited", "")
         return view.name, view.new
+
+    def search(self, query: str, limit: int) -> tuple[ProposedHit, ...]:
+        """The parts that wait and hold words of a query, best first."""
+        with self.record_event("search-proposed", None):
+            return word_matches.find(reading.read_proposals(self.workspace), query, limit)
 
     def accept(self, request: Accept) -> Decision:
         """Take parts of a proposal onto memory, a commit a part: all of them, or nothing.

@@ -179,3 +179,13 @@ class Decision:
     closed: bool = False
     dry_run: bool = False
     notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ProposedHit:
+    """A part of a proposal that holds words of a query."""
+
+    proposal: str
+    actor: str
+    part: PartView
+    score: float

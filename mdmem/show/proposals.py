@@ -11,7 +11,7 @@ from typing import Any
 from mdmem.addresses import join_path
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model.actors import BLANK
-from mdmem.model.proposals import Decision, PartOp, PartState, PartView, ProposalView, ProposedWrite
+from mdmem.model.proposals import Decision, PartOp, PartState, PartView, ProposalView, ProposedHit, ProposedWrite
 from mdmem.model.writes import WriteResult
 from mdmem.show.formatting import short_id
 from mdmem.show.writes import write_json, write_text
@@ -236,3 +236,20 @@ def rejected_text(decision: Decision) -> str:
         f"{verb} {_line(part.name)}: {_line(part.new or part.old or '')} {_ending(result)}".rstrip() for part, result in decision.parts
     ]
     return "\n".join(lines or [f"nothing to reject in {decision.proposal}"])
+
+
+# Hits.
+
+
+def hits_json(query: str, hits: Sequence[ProposedHit]) -> dict[str, Any]:
+    """The parts that hold words of a query."""
+    rows = ({"proposal": hit.proposal, "actor": hit.actor, "score": hit.score, **_part_json(hit.part)} for hit in hits)
+    return {"query": query, "proposed": True, "hits": list(rows)}
+
+
+def hits_text(hits: Sequence[ProposedHit]) -> str:
+    """The parts that hold words of a query, a line each."""
+    return "\n".join(
+        f"{hit.proposal} {_SIGNS[hit.part.op]} {_line(hit.part.name)} {_line(hit.part.path)}: {_line(hit.part.new or hit.part.old or '')}"
+        for hit in hits
+    )

@@ -136,6 +136,7 @@ MODULES = frozenset(
         "mdmem.show.figures",
         "mdmem.show.hits",
         "mdmem.show.maintenance",
+        "mdmem.show.proposals",
         "mdmem.stats",
         "mdmem.trail",  # with SQLite
         "mdmem.transcripts.reading",  # only where a transcript has grown
