@@ -142,6 +142,7 @@ class TestReads:
             "index",
             "hooks",
             "pipelines",
+            "waiting",
         ]
 
     def test_reindex(self, shell: Shell):

@@ -15,10 +15,12 @@ from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.proposals import Accept, Decision, PartOp, PartState, PartView, Propose, ProposeBranch, ProposedWrite, Reject
+from mdmem.model.reads import Waiting
 from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.repo.branch_commits import list_refs
+from mdmem.show.formatting import waiting_line
 
 SEED = "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n- drives a Volvo\n\n## Work\n\nThe office is at the harbour.\n\n- employer: Stripe\n"
 BOT = "bot"
@@ -638,3 +640,20 @@ def test_each_workspace_of_a_repository_has_its_own(world: World, repository: Pa
     assert accept(second, theirs).closed
     assert "bicycle" in second.read("MEMORY.md")
     assert "bicycle" not in first.read("MEMORY.md")
+
+
+# What waits.
+
+
+def test_status_and_review_say_how_many_wait_and_since_when(at: Desk) -> None:
+    memory = Memory(at.workspace)
+    assert memory.status().waiting == Waiting()
+    first = propose(at, fact("plays the cello"))
+    propose(at, fact("rides a bicycle"), to=first)
+    propose(at, Forget("likes tea"))
+    at.git("branch", "mdmem/proposals/bot/0123abcd")
+    oldest = at.workspace.local_time(int(at.git("log", "-1", "--format=%at", f"mdmem/proposals/bot/{first}~1")))
+    assert memory.status().waiting == memory.review().waiting == Waiting(2, oldest)
+    assert waiting_line(memory.status().waiting) == f"2 proposals, the oldest of {oldest.date()}"
+    at.git("merge", "-q", f"mdmem/proposals/bot/{first}")
+    assert memory.status().waiting.proposals == 1

@@ -18,6 +18,7 @@ from mdmem.model.reviews import Advice, ReviewResult
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Claim, Conflict, Entry, Mark
 from mdmem.model.writes import Change, WriteOptions, WriteResult
+from mdmem.proposals import branch_changes
 from mdmem.queries import search
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
@@ -28,7 +29,7 @@ _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 def review(workspace: Workspace, say: Say) -> ReviewResult:
     """Advise on what could be tidied in the curated files; nothing is changed."""
-    return ReviewResult(gather_advice(workspace, say))
+    return ReviewResult(gather_advice(workspace, say), waiting=branch_changes.waiting(workspace))
 
 
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
@@ -55,7 +56,7 @@ def apply_safe_advice(workspace: Workspace, options: WriteOptions, apply: Callab
             break  # advice that stays after it was carried out would come back for ever
         done.append((chosen, apply(_with_options(chosen.change, options))))
         remaining = gather_advice(workspace, say)
-    return ReviewResult(remaining, tuple(done))
+    return ReviewResult(remaining, tuple(done), branch_changes.waiting(workspace))
 
 
 def _with_options(change: Change, options: WriteOptions) -> Change:

@@ -136,6 +136,14 @@ class PipelineStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """The number of proposals that wait for a person, and since when the oldest one does."""
+
+    proposals: int = 0
+    since: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class WorkspaceStatus:
     """The state of a workspace and its index.
 
@@ -157,3 +165,4 @@ class WorkspaceStatus:
     hooks: Mapping[str, str]
     notes: tuple[str, ...]
     pipelines: PipelineStatus | None = None
+    waiting: Waiting = Waiting()

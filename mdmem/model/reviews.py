@@ -5,6 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.model.reads import Waiting
 from mdmem.model.writes import Change, WriteResult
 from mdmem.startup.records import dataclass
 
@@ -46,3 +47,4 @@ class ReviewResult:
 
     advice: tuple[Advice, ...]
     done: tuple[tuple[Advice, WriteResult], ...] = ()
+    waiting: Waiting = Waiting()

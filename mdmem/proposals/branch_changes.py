@@ -10,6 +10,8 @@ from pathlib import Path
 from mdmem import layout
 from mdmem.layout import is_markdown
 from mdmem.model import CommitId, FilePath
+from mdmem.model.reads import Waiting
+from mdmem.proposals import branches
 from mdmem.proposals.branches import ProposalRef
 from mdmem.repo import branch_commits
 from mdmem.repo.branch_commits import BlobChange, BranchCommit
@@ -127,3 +129,14 @@ class _Folders:
         """The innermost workspace around a file, if it is another one."""
         around = [folder for folder in (self._own, *self._others) if path.startswith(folder)]
         return self._others.get(max(around, key=len)) if around else None
+
+
+def waiting(workspace: Workspace) -> Waiting:
+    """The number of proposals for this workspace that HEAD has not taken in, and since when the oldest one waits."""
+    standing = branches.standing_proposals(workspace.repository)
+    if not standing:
+        return Waiting()
+    read = read_branches(workspace, standing.values(), workspace.repository.head())
+    ahead = [branch for branch in read if branch.is_ahead]
+    oldest = min((branch.commits[0].time for branch in ahead), default=None)
+    return Waiting(proposals=len(ahead), since=None if oldest is None else workspace.local_time(oldest))

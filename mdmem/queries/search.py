@@ -29,10 +29,12 @@ from mdmem.workspace import Progress, Say, Workspace, two_curated_hint
 if TYPE_CHECKING:
     from mdmem import hookfiles, secrets
     from mdmem.catchup import background, trail_update
+    from mdmem.proposals import branch_changes
     from mdmem.queries import as_of, dates, other_markdown
     from mdmem.search import explanation
 else:
     hookfiles = late.module("mdmem.hookfiles")
+    branch_changes = late.module("mdmem.proposals.branch_changes")
     background = late.module("mdmem.catchup.background")
     dates = late.module("mdmem.queries.dates")
     as_of = late.module("mdmem.queries.as_of")
@@ -319,6 +321,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         indexed_commit=index.seen.commit,
         current=is_fresh,
         hooks=hookfiles.hook_states(workspace.repository.hooks_dir),
+        waiting=branch_changes.waiting(workspace),
         notes=tuple(note for note in (workspace.repository.under_way(), two_curated_hint(workspace)) if note),
     )
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import CommitId, SectionPath, Status
+from mdmem.wording import number_of
 
 if TYPE_CHECKING:
+    from mdmem.model.reads import Waiting
     from mdmem.model.searches import Hit
 
 _SHORT_ID = 10
@@ -79,3 +81,14 @@ def hit_remarks(hit: Hit) -> tuple[str, ...]:
         *(["(uncommitted)"] if hit.uncommitted else []),
         *(["(near)"] if hit.near else []),
     )
+
+
+def waiting_json(waiting: Waiting) -> dict[str, Any]:
+    """The number of proposals that wait for a person, and since when."""
+    return {"proposals": waiting.proposals, "since": waiting.since.isoformat() if waiting.since else None}
+
+
+def waiting_line(waiting: Waiting) -> str:
+    """A line for the proposals that wait for a person, and since when; empty where none does."""
+    since = f", the oldest of {waiting.since.date()}" if waiting.since else ""
+    return f"{number_of(waiting.proposals, 'proposal')}{since}" if waiting.proposals else ""

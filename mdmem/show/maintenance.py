@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mdmem.addresses import join_path
 from mdmem.model.reviews import Advice, ReviewResult
 from mdmem.secrets import Secret
-from mdmem.show.formatting import one_line, short_id, steerless
+from mdmem.show.formatting import one_line, short_id, steerless, waiting_json, waiting_line
 from mdmem.wording import number_of
 
 if TYPE_CHECKING:
@@ -67,7 +67,8 @@ def purged_text(done: PurgeResult) -> str:
 def reviewed_json(result: ReviewResult) -> dict[str, Any]:
     """The advice of a review, and what was carried out."""
     applied = [{**_advice_json(advice), "commit": result.commit} for advice, result in result.done]
-    return {"advice": [_advice_json(advice) for advice in result.advice], "applied": applied}
+    advice = [_advice_json(advice) for advice in result.advice]
+    return {"advice": advice, "applied": applied, "waiting": waiting_json(result.waiting)}
 
 
 def _advice_json(advice: Advice) -> dict[str, Any]:
@@ -86,7 +87,9 @@ def _advice_json(advice: Advice) -> dict[str, Any]:
 def reviewed_text(review: ReviewResult) -> str:
     """The advice that was carried out, a line each that ends in its commit; the rest with its command below."""
     done = [one_line(f"done: {_where(advice)} {short_id(result.commit)}".rstrip()) for advice, result in review.done]
-    return "\n".join([*done, *map(_advice_text, review.advice)])
+    waiting = waiting_line(review.waiting)
+    decide = [f"waiting for you: {waiting}\n    mdmem proposals"] if waiting else []
+    return "\n".join([*done, *map(_advice_text, review.advice), *decide])
 
 
 def _advice_text(advice: Advice) -> str:

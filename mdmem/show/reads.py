@@ -9,7 +9,7 @@ from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import Problem
 from mdmem.model.reads import Outline, PipelineStatus, SectionView, WorkspaceStatus
-from mdmem.show.formatting import one_line, section_line, short_id, some_of, steerless
+from mdmem.show.formatting import one_line, section_line, short_id, some_of, steerless, waiting_json, waiting_line
 from mdmem.wording import number_of
 
 
@@ -87,6 +87,7 @@ def status_json(status: WorkspaceStatus) -> dict[str, Any]:
         "index": {"current": status.current, "entries": status.entries, "commit": status.indexed_commit},
         "hooks": dict(status.hooks),
         "pipelines": _pipelines_json(status.pipelines) if status.pipelines else None,
+        "waiting": waiting_json(status.waiting),
     }
 
 
@@ -121,6 +122,7 @@ def status_text(status: WorkspaceStatus) -> str:
         *(f"uncommitted  {path}" for path in some_of(status.uncommitted)),
         *(f"skipped    {path}: {reason}" for path, reason in status.skipped),
         *(_pipeline_rows(status.pipelines) if status.pipelines else ()),
+        *([f"waiting    {waiting}"] if (waiting := waiting_line(status.waiting)) else []),
         *(f"next       {step}" for step in _next_steps(status)),
     ]
     return "\n".join(one_line(row) for row in rows)
@@ -146,6 +148,8 @@ def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
         yield f"mdmem save  (commits {number_of(len(status.uncommitted), 'pending file')} as yours)"
     if status.pipelines is not None and (status.pipelines.unread or not status.pipelines.last_step):
         yield "mdmem run  (reads the sessions)"
+    if status.waiting.proposals:
+        yield "mdmem proposals  (shows what waits for you)"
     if status.skipped:
         yield "mdmem check  (says what is wrong with files that are skipped)"
     if "foreign" not in status.hooks.values() and set(status.hooks.values()) - {"installed"}:

@@ -137,6 +137,7 @@ MODULES = frozenset(
         "mdmem.show.hits",
         "mdmem.show.maintenance",
         "mdmem.show.proposals",
+        "mdmem.proposals.branch_changes",
         "mdmem.stats",
         "mdmem.trail",  # with SQLite
         "mdmem.transcripts.reading",  # only where a transcript has grown
