@@ -1,6 +1,7 @@
 """Proposals that mean harm, or are many: nothing hides, nothing slips by, nothing takes long; purged and killed ones."""
 
 import time
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,9 @@ from mdmem.changes import deciding, proposing
 from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model.proposals import MOST_PARTS, PartState, ProposalView, ProposeBranch, Reject
-from mdmem.model.writes import Purge, Remember
+from mdmem.model.writes import Forget, Purge, Remember
 from mdmem.proposals import branches, decisions, reading
+from mdmem.queries import taken_out
 from mdmem.show.proposals import proposal_text, proposals_text, visible
 
 SEED = "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n"
@@ -175,3 +177,12 @@ def test_a_proposal_from_a_part_of_a_repository(world: World, repository: Path) 
     accept(inner, proposal)
     assert inner.read("MEMORY.md") == SEED + "- plays the cello\n"
     assert {path.name for path in repository.iterdir()} == {".git", "sub"}
+
+
+def test_what_was_rejected_counts_as_taken_out(at: Desk) -> None:
+    reject(at, propose(at, fact("plays the cello")))
+    reject(at, propose(at, Forget("likes tea")))
+    facts, now = taken_out.facts_taken_out(at.workspace, silent), at.workspace.now()
+    assert facts.holds("plays the cello", fact_id("plays the cello"), now - timedelta(days=365))
+    assert not facts.holds("plays the cello", fact_id("plays the cello"), now + timedelta(days=365))
+    assert not facts.holds("likes tea", fact_id("likes tea"), now - timedelta(days=365))

@@ -1,4 +1,4 @@
-"""Facts that a person took out of memory: forgot, deleted or edited away, without putting another in their place.
+"""Facts that a person took out of memory (forgot, deleted or edited away, without putting another in their place), or never let in.
 
 What a person took out no pipeline brings back, unless the person says it again later. To supersede a fact is not to take it out.
 """
@@ -18,7 +18,8 @@ from mdmem.history.notes import parse_message
 from mdmem.history.purged import PurgedWords, holds_purged, purged_words
 from mdmem.layout import is_markdown
 from mdmem.model import CommitId, FactId
-from mdmem.model.trail import Fate, MarkKind
+from mdmem.model.trail import Fate, MainlineCommit, MarkKind
+from mdmem.proposals import decisions
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
@@ -63,7 +64,7 @@ def facts_taken_out(workspace: Workspace, say: Say) -> TakenOutFacts:
     """Every fact that a person took out: its lines went, in commits or in edits that are not committed, or a line of a log was retracted."""
     with trail_update.fresh_trail(workspace, say) as trail:
         newest = trail.newest_commit
-        facts = (*_removed(workspace, trail), *_retracted(workspace, trail))
+        facts = (*_removed(workspace, trail), *_retracted(workspace, trail), *_rejected(workspace, newest))
         purged = purged_words(trail)
     return TakenOutFacts((*facts, *_removed_by_hand(workspace)), purged, newest.commit if newest else None)
 
@@ -87,6 +88,12 @@ def _retracted(workspace: Workspace, trail: Trail) -> list[TakenOut]:
             occurrences = trail.occurrences_of(mark.fact)
             retracted += [TakenOut(mark.fact, each.entry.text, time) for each in occurrences[-1:]]
     return retracted
+
+
+def _rejected(workspace: Workspace, newest: MainlineCommit | None) -> list[TakenOut]:
+    """The facts that were proposed, and that a person rejected."""
+    parts = decisions.rejected_parts(workspace.repository, newest.commit if newest else None)
+    return [TakenOut(FactId(part.name), part.text or "", part.time) for part in parts if not part.is_removal]
 
 
 def _removed_by_hand(workspace: Workspace) -> list[TakenOut]:
