@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
+from typing import TYPE_CHECKING
 
 from mdmem.document import parse_bytes
 from mdmem.editors import frontmatter
@@ -16,8 +17,14 @@ from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.trail import Commit, MainlineCommit, Origin
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
+from mdmem.startup import late
 from mdmem.trail import Trail
 from mdmem.workspace import Progress, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.catchup import combined_lines
+else:
+    combined_lines = late.module("mdmem.catchup.combined_lines")
 
 _FEWEST_COMMITS, _MOST_COMMITS = 50, 500
 """The bounds of a batch, which is replayed in one transaction. The less its commits change, the larger the next one is."""
@@ -136,6 +143,7 @@ def _replay(workspace: Workspace, trail: Trail, number: int, changed: CommitChan
     changes = [change for change in map(pages.change, changed.changes) if change is not None]
     side_commits = list(first_parent.side_commits(workspace.repository, changed)) if is_merge else []
     merged_origins: Mapping[FilePath, Mapping[str, Origin]] = line_origins(side_commits).lines if side_commits else {}
+    combined = combined_lines.combined_origins(workspace, changed, changes, merged_origins, trail) if side_commits else {}
     stating = [side_commit for side_commit, _ in side_commits]
     changes += _confirmed_files(trail, commit, stating, pages, {change.path for change in changes})
     step = build_step(
@@ -144,6 +152,7 @@ def _replay(workspace: Workspace, trail: Trail, number: int, changed: CommitChan
         trail,
         stating,
         merged_origins,
+        combined,
         is_log=lambda path: workspace.kind_of(path) is FileKind.DAILY,
         page_at=pages.at_commit,
         brought_by=lambda commit: first_parent.commits_brought_by(workspace.repository, commit),

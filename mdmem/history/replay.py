@@ -46,6 +46,7 @@ def build_step(
     trail: EarlierTrail,
     side_commits: Sequence[Commit] = (),
     merged_origins: Mapping[FilePath, Mapping[str, Origin]] = MappingProxyType({}),
+    combined_origins: Mapping[FilePath, Mapping[str, Origin]] = MappingProxyType({}),
     is_log: Callable[[FilePath], bool] = _is_daily,
     page_at: Callable[[CommitId, FilePath], Page | None] = _unknown,
     brought_by: Callable[[CommitId], Collection[CommitId]] = _nothing,
@@ -58,6 +59,7 @@ def build_step(
         trail: up to the commit before.
         side_commits: those that a merge brought in, oldest first.
         merged_origins: by file, the origin of each line (without white space around it) that these brought in.
+        combined_origins: the same of each line that the merge made of both sides' lines.
         is_log: tells the logs, which are only appended to.
         page_at: reads a file as a side commit has it; None where that has no such file.
         brought_by: gives the commits that a merge brought in.
@@ -77,6 +79,7 @@ def build_step(
         claims=claims,
         trail=trail,
         merged_origins=merged_origins,
+        combined_origins=combined_origins,
         statements=stated[-1],
         is_log=is_log,
         reverts=reverts,

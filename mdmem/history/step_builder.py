@@ -27,13 +27,15 @@ class StepBuilder:
 
     Call `drop_reverted`, `begin_entries`, `end_entries`, `confirm_entries` and `set_marks` once each, in this order. The last of `claims`
     is the mainline commit's own, those before it are of side commits and of commits squashed into one, oldest first. `statements` tell whose
-    statement a line is that the commit itself brings in, `merged_origins` are those of lines from side commits, by file and stripped line.
+    statement a line is that the commit itself brings in, `merged_origins` are those of lines from side commits, by file and stripped line, and
+    `combined_origins` those of lines that a merge made of both sides'.
     """
 
     number: int
     claims: list[CommitClaims]
     trail: EarlierTrail
     merged_origins: Mapping[FilePath, Mapping[str, Origin]]
+    combined_origins: Mapping[FilePath, Mapping[str, Origin]]
     statements: Statements
     is_log: Callable[[FilePath], bool]
     """Tells the logs, which are only appended to, from the files that are edited in place."""
@@ -98,7 +100,7 @@ class StepBuilder:
         self.ended.append(Ending(before.number, moved.old.entry, Fate.MOVED))
         if moved.same_line:
             origin, also = before.origin, False
-        elif moved.same_section:
+        elif moved.same_section and not self._is_combined(entry):
             origin = restated(origin, before.origin)
         self.begun.append(Occurrence(entry=entry, begun=self.number, origin=origin, also=before.also or also))
         if self.is_log(entry.path):
@@ -106,8 +108,14 @@ class StepBuilder:
         elif before.number in self._overruled:
             self.marks.marks.append(replace(self._overruled[before.number], occurrence=-len(self.begun)))
 
+    def _is_combined(self, entry: Entry) -> bool:
+        """True if a merge made the first line of an entry of both sides' lines."""
+        return entry.first_line in self.combined_origins.get(entry.path, _NO_ORIGINS)
+
     def _origin(self, entry: Entry, page: Page | None) -> tuple[Origin, bool]:
         """The origin of an entry that a commit brought in, and whether that states that its key has several values."""
+        if combined := self.combined_origins.get(entry.path, _NO_ORIGINS).get(entry.first_line):
+            return combined, False
         if merged := self.merged_origins.get(entry.path, _NO_ORIGINS).get(entry.first_line):
             return merged, merged.commit in self._multi_value_commits
         lines = page.document.lines[entry.start_line - 1 : entry.end_line] if page else ()

@@ -223,6 +223,14 @@ def side_commits(repository: Repository, merge: CommitChanges) -> Iterator[tuple
         reader.close()
 
 
+def merges_brought_by(repository: Repository, merge: CommitChanges) -> list[tuple[CommitId, CommitId]]:
+    """The parents of each merge of two commits on the branches that a merge brings in, oldest first."""
+    first, *others = merge.parents
+    output = repository.git("rev-list", "--topo-order", "--reverse", "--merges", "--max-parents=2", "--parents", *others, f"^{first}")
+    rows = [row.split() for row in output.decode().splitlines()]
+    return [(CommitId(ours), CommitId(theirs)) for _, ours, theirs in rows]
+
+
 def _patches(repository: Repository, commits: Sequence[CommitId]) -> dict[CommitId, tuple[FilePatch, ...]]:
     stdin = "".join(f"{commit}\n" for commit in commits).encode()
     output = repository.git(

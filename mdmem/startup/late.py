@@ -73,6 +73,8 @@ MODULES = frozenset(
         "mdmem.memory.adopting",
         "mdmem.catchup.background",
         "mdmem.catchup.boundary",
+        "mdmem.catchup.combined_lines",  # only where a merge is replayed
+        "mdmem.merges",
         "mdmem.catchup.unindexed",
         "mdmem.memory.contexts",
         "mdmem.memory.figures",

@@ -21,6 +21,7 @@ class MergedUnit:
         texts: its text, or two where those of both sides stand.
         is_kept: one side took it out; it stands since the other changed or moved it.
         is_moved_apart: each side moved it to another section.
+        made_of: the texts of both sides, sorted, where a text stands that neither side has.
     """
 
     triple: UnitTriple
@@ -29,6 +30,7 @@ class MergedUnit:
     texts: tuple[str, ...]
     is_kept: bool = False
     is_moved_apart: bool = False
+    made_of: tuple[str, str] | None = None
 
 
 class _UnitMerger:
@@ -69,7 +71,9 @@ class _UnitMerger:
             names = (self._section_name(0, ours), self._section_name(1, theirs))
             _, section = min(zip(names, sections, strict=True))
         texts = merge_unit(units[0].kind, old.text if old else None, units[0].text, units[1].text, triple.is_guess)
-        return MergedUnit(triple=triple, section=section, unit=units[0], texts=texts, is_moved_apart=is_moved_apart)
+        first, second = sorted(unit.text for unit in units)
+        made_of = None if {*texts} <= {first, second} else (first, second)
+        return MergedUnit(triple=triple, section=section, unit=units[0], texts=texts, is_moved_apart=is_moved_apart, made_of=made_of)
 
     def _section_name(self, side: int, number: int) -> tuple[tuple[str, ...], str, str]:
         version = self._sides[side]

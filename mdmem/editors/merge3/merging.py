@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from mdmem.document import decode, parse
 from mdmem.editors.merge3.arrangement import PlannedElement, arrange
 from mdmem.editors.merge3.blank_lines import Gaps, identities
@@ -26,6 +28,14 @@ _DAY = late.pattern(r"\d{4}-\d{2}-\d{2}\Z")
 _Trees = tuple[SectionTree, SectionTree, SectionTree]
 
 
+class Combination(NamedTuple):
+    """A text of a list item or another block that neither side has: it is made of those of both, which are sorted."""
+
+    text: str
+    first: str
+    second: str
+
+
 @dataclass(frozen=True, slots=True)
 class MergeResult:
     """A merged file; `data` is None where it is left to git's merge of lines, and `reason` says why."""
@@ -33,6 +43,7 @@ class MergeResult:
     data: bytes | None
     notes: MergeNotes = MergeNotes()
     reason: str = ""
+    combinations: tuple[Combination, ...] = ()
 
 
 def merge3(base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN) -> MergeResult:
@@ -64,7 +75,7 @@ def merge3(base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EV
     plan = _plan(trees, kind is FileKind.DAILY, form.line_end)
     if not _reads_as_planned(plan):
         return _left("the merged text would not read as planned")
-    return MergeResult(form.final(plan.text).encode(), plan.notes)
+    return MergeResult(form.final(plan.text).encode(), plan.notes, combinations=plan.combinations)
 
 
 def _left(reason: str) -> MergeResult:
@@ -79,6 +90,7 @@ class _Plan:
     front: str
     elements: list[PlannedElement]
     notes: MergeNotes
+    combinations: tuple[Combination, ...]
 
 
 def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
@@ -104,6 +116,13 @@ def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
         front=front,
         elements=elements,
         notes=collect_notes([unit for unit in merged.values() if unit], sections),
+        combinations=tuple(
+            Combination(text, *unit.made_of)
+            for unit in merged.values()
+            if unit and unit.made_of
+            for text in unit.texts
+            if text not in unit.made_of
+        ),
     )
 
 
