@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from mdmem import packaged_files
     from mdmem.changes import accepting, digest_day, foundations, superseding, task_notes
     from mdmem.changes.accepting import PartTaking
-    from mdmem.editors import instructions, merge, whole_file
+    from mdmem.editors import instructions, whole_file
     from mdmem.editors.key_values import Foundations
+    from mdmem.editors.merge3 import inverse_patch
     from mdmem.model.whole_files import WholeFileEdit
     from mdmem.queries import dates, suggestions
 else:
@@ -37,7 +38,7 @@ else:
     foundations = late.module("mdmem.changes.foundations")
     superseding = late.module("mdmem.changes.superseding")
     instructions = late.module("mdmem.editors.instructions")
-    merge = late.module("mdmem.editors.merge")
+    inverse_patch = late.module("mdmem.editors.merge3.inverse_patch")
     suggestions = late.module("mdmem.queries.suggestions")
     task_notes = late.module("mdmem.changes.task_notes")
     whole_file = late.module("mdmem.editors.whole_file")
@@ -340,7 +341,7 @@ def undone(edit: RevertEdit, document: Document) -> EditResult:
     """
     if edit.from_log:
         return digest_day.take_out(document, sorted(edit.only or ()))
-    return merge.undo(document, edit.after, edit.before, edit.only)
+    return inverse_patch.undo(document, edit.after, edit.before, edit.only)
 
 
 def _quote(text: str) -> str:

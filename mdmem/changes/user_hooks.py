@@ -6,7 +6,7 @@ from difflib import SequenceMatcher
 
 from mdmem import history
 from mdmem.document import parse_bytes
-from mdmem.editors import merge
+from mdmem.editors.merge3 import inverse_patch
 from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import FilePath
 from mdmem.startup import late
@@ -43,7 +43,7 @@ def looks_like_work_of_hook(data: bytes, before: bytes | None, after: bytes) -> 
 def without_change(data: bytes, before: bytes | None, after: bytes) -> bytes | None:
     """Take a change out of a file that somebody, or a hook, saved with it, and leave theirs; None where the two cannot be separated."""
     try:
-        return merge.undo(parse_bytes(data), after.decode(), _text(before)).text.encode()
+        return inverse_patch.undo(parse_bytes(data), after.decode(), _text(before)).text.encode()
     except MdmemError:
         return None
 

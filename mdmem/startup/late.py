@@ -58,7 +58,7 @@ MODULES = frozenset(
         "mdmem.editors.item_labels",
         "mdmem.editors.key_values",
         "mdmem.editors.likeness",
-        "mdmem.editors.merge",
+        "mdmem.editors.merge3.inverse_patch",
         "mdmem.hookfiles",
         "mdmem.lock_queue",
         "mdmem.packaged_files",

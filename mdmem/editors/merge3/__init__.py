@@ -1,1 +1,1 @@
-"""Three-way merge of memory files, by section and fact; the way in is `merging.merge3`."""
+"""Three versions of a memory file made one: `merging.merge3` merges two sides, `inverse_patch.undo` takes a change back out of what came of it."""

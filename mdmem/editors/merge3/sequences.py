@@ -5,46 +5,62 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
+from mdmem.startup import late
+
+if TYPE_CHECKING:
+    import difflib
+else:
+    difflib = late.module("difflib")
+
+_MOST_COMPARED = 10_000
+"""The most pairs of items that are compared where none stands once on each side."""
 Item_ = TypeVar("Item_", bound=Hashable)
 
 
 def matching_items(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Pairs of positions at which two sequences have the same item, both ascending.
 
-    Common ends first; between them the longest ascending run of items that stand once on each side, and what follows on from these.
+    Common ends first; between them the longest ascending run of items that stand once on each side, and so on between each two of these
+    (patience diff).
     """
-    shorter = min(len(left), len(right))
-    head = 0
-    while head < shorter and left[head] == right[head]:
-        head += 1
-    tail = 0
-    while tail < shorter - head and left[-1 - tail] == right[-1 - tail]:
-        tail += 1
-    left_end, right_end = len(left) - tail, len(right) - tail
-    pairs = [(n, n) for n in range(head)]
-    a, b = head, head
-    for x, y in [*_unique_pairs(left, right, head, left_end, right_end), (left_end, right_end)]:
-        back = 0
-        while x - back > a and y - back > b and left[x - back - 1] == right[y - back - 1]:
-            back += 1
-        while a < x - back and b < y - back and left[a] == right[b]:
+    pairs: list[tuple[int, int]] = []
+    ranges = [(0, len(left), 0, len(right))]
+    while ranges:
+        a, a_end, b, b_end = ranges.pop()
+        while a < a_end and b < b_end and left[a] == right[b]:
             pairs.append((a, b))
             a, b = a + 1, b + 1
-        pairs += [(x - n, y - n) for n in range(back, 0, -1)]
-        if x < left_end:
-            pairs.append((x, y))
-        a, b = x + 1, y + 1
-    return pairs + [(left_end + n, right_end + n) for n in range(tail)]
+        while a < a_end and b < b_end and left[a_end - 1] == right[b_end - 1]:
+            a_end, b_end = a_end - 1, b_end - 1
+            pairs.append((a_end, b_end))
+        if a == a_end or b == b_end:
+            continue
+        anchors = _unique_pairs(left, right, (a, a_end, b, b_end)) or _longest_run(left, right, (a, a_end, b, b_end))
+        pairs += anchors
+        ends = [*anchors, (a_end, b_end)] if anchors else []
+        starts = [(a, b), *((x + 1, y + 1) for x, y in anchors)]
+        ranges += [(x, x_end, y, y_end) for (x, y), (x_end, y_end) in zip(starts, ends, strict=False)]
+    return sorted(pairs)
 
 
-def _unique_pairs(left: Sequence[Hashable], right: Sequence[Hashable], start: int, left_end: int, right_end: int) -> list[tuple[int, int]]:
-    """The longest ascending run of pairs of items that stand once in each range."""
-    in_left, in_right = Counter(left[start:left_end]), Counter(right[start:right_end])
-    at = {item: n for n, item in enumerate(right[start:right_end], start) if in_right[item] == 1}
-    pairs = [(n, at[item]) for n, item in enumerate(left[start:left_end], start) if in_left[item] == 1 and item in at]
+def _unique_pairs(left: Sequence[Hashable], right: Sequence[Hashable], within: tuple[int, int, int, int]) -> list[tuple[int, int]]:
+    """The longest ascending run of pairs of items that stand once in each of two ranges."""
+    a, a_end, b, b_end = within
+    in_left, in_right = Counter(left[a:a_end]), Counter(right[b:b_end])
+    at = {item: n for n, item in enumerate(right[b:b_end], b) if in_right[item] == 1}
+    pairs = [(n, at[item]) for n, item in enumerate(left[a:a_end], a) if in_left[item] == 1 and item in at]
     return [pairs[n] for n in _ascending([y for _, y in pairs])]
+
+
+def _longest_run(left: Sequence[Hashable], right: Sequence[Hashable], within: tuple[int, int, int, int]) -> list[tuple[int, int]]:
+    """The longest run of items that two ranges have in common; none where looking for it would take long."""
+    a, a_end, b, b_end = within
+    if (a_end - a) * (b_end - b) > _MOST_COMPARED:
+        return []
+    run = difflib.SequenceMatcher(None, left[a:a_end], right[b:b_end], autojunk=False).find_longest_match()
+    return [(a + run.a + n, b + run.b + n) for n in range(run.size)]
 
 
 def _ascending(numbers: Sequence[int]) -> list[int]:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Hashable, Iterator, Sequence
-from difflib import SequenceMatcher
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from mdmem.document import Document, Section, lines_without_ends, parse, with_line_end
 from mdmem.editors import EditResult
+from mdmem.editors.merge3.sequences import matching_items
 from mdmem.errors import SectionProblem
 from mdmem.facts import items
 from mdmem.model import FactId, Op, SectionPath
@@ -93,40 +93,21 @@ def _join_lines(lines: list[str], now: Document) -> str:
 # The change: what differs between two texts.
 
 
-def _matching_blocks(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int, int]]:
-    """The lines (or paths) that two lists have in common: where each run begins in them, and how long it is."""
-    shorter = min(len(left), len(right))
-    head = 0
-    while head < shorter and left[head] == right[head]:
-        head += 1
-    tail = 0
-    while tail < shorter - head and left[-1 - tail] == right[-1 - tail]:
-        tail += 1
-    middle = SequenceMatcher(None, left[head : len(left) - tail], right[head : len(right) - tail], autojunk=False)
-    blocks = [(a + head, b + head, size) for a, b, size in middle.get_matching_blocks() if size]
-    return [(0, 0, head), *blocks, (len(left) - tail, len(right) - tail, tail)]
-
-
-def _matching_lines(left: Sequence[str], right: Sequence[str]) -> dict[int, int]:
-    """The lines of the left list that the right one has too, each with its number there."""
-    return {a + n: b + n for a, b, size in _matching_blocks(left, right) for n in range(size)}
-
-
 def _hunks(changed: Sequence[str], old: Sequence[str]) -> list[_Hunk]:
     hunks = []
     line = old_line = 0
-    for start, old_start, size in _matching_blocks(changed, old):
+    for start, old_start in (*matching_items(changed, old), (len(changed), len(old))):
         if start > line or old_start > old_line:
             hunks.append(_Hunk(line, start, old_line, tuple(old[old_line:old_start])))
-        line, old_line = start + size, old_start + size
+        line, old_line = start + 1, old_start + 1
     return hunks
 
 
 def _hunks_by_section(changed: Sequence[str], old: Sequence[str], after: str, before: str) -> Iterator[_Hunk]:
     """The hunks between each heading that both texts have and the next, so that none says of a heading that it moved."""
     new_sections, old_sections = parse(after).sections, parse(before).sections
-    blocks = _matching_blocks([section.path for section in new_sections], [section.path for section in old_sections])
-    matches = [(new_sections[a + n].start, old_sections[b + n].start) for a, b, size in blocks for n in range(size)]
+    pairs = matching_items([section.path for section in new_sections], [section.path for section in old_sections])
+    matches = [(new_sections[a].start, old_sections[b].start) for a, b in pairs]
     for (start, old_start), (end, old_end) in pairwise([(0, 0), *matches, (len(changed), len(old))]):
         for hunk in _hunks(changed[start:end], old[old_start:old_end]):
             yield _Hunk(start + hunk.start, start + hunk.end, old_start + hunk.old_start, hunk.old_lines)
@@ -177,7 +158,7 @@ def _strip_blank(lines: Sequence[str]) -> tuple[str, ...]:
 
 def _search_ranges(changed: Sequence[str], current: Sequence[str], after: str, now: Document) -> list[_SearchRange]:
     """Each section by itself if any of them was moved; and last the whole file without those that were."""
-    now_of = _matching_lines(changed, current)
+    now_of = dict(matching_items(changed, current))
     sections = list(_section_ranges(changed, current, parse(after), now)) if len(now_of) < len(changed) else []
     moved = [section for section in sections if now_of.get(section.start) != section.now_start]
     moved_from = {line for section in moved for line in range(section.start, section.end)}
@@ -192,8 +173,8 @@ def _section_ranges(changed: Sequence[str], current: Sequence[str], after: Docum
     for path, old in _unique_sections(after).items():
         new = new_sections.get(path)
         if new:
-            matching = _matching_lines(changed[old.start : old.end], current[new.start : new.end])
-            now_of = {old.start + line: new.start + now_line for line, now_line in matching.items()}
+            pairs = matching_items(changed[old.start : old.end], current[new.start : new.end])
+            now_of = {old.start + line: new.start + now_line for line, now_line in pairs}
             yield _SearchRange(start=old.start, end=old.end, now_start=new.start, now_end=new.end, now_of=now_of)
 
 

@@ -1,11 +1,13 @@
 """One change undone, everything later kept."""
 
+from time import process_time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdmem.document import Document, parse
-from mdmem.editors import merge
+from mdmem.editors.merge3 import inverse_patch
 from mdmem.errors import SectionProblem
 from mdmem.facts import fact_id
 
@@ -14,7 +16,7 @@ TITLE = "# Memory\n\n## Work\n\n"
 
 def undone(now: str, after: str, before: str, *only: str) -> str:
     """The text without the change, or without what it did to facts with these words."""
-    return merge.undo(parse(now), after, before, frozenset(map(fact_id, only)) or None).text
+    return inverse_patch.undo(parse(now), after, before, frozenset(map(fact_id, only)) or None).text
 
 
 @pytest.mark.parametrize("end", ["\n", "\r\n"])
@@ -28,7 +30,7 @@ def test_neighbouring_lines_stay(end: str, bom: str) -> None:
 
 
 def test_the_section_is_named() -> None:
-    assert merge.undo(parse(TITLE + "- b\n"), TITLE + "- b\n", TITLE + "- a\n").section == ("Memory", "Work")
+    assert inverse_patch.undo(parse(TITLE + "- b\n"), TITLE + "- b\n", TITLE + "- a\n").section == ("Memory", "Work")
 
 
 def test_of_several_sections_the_first_is_named_and_the_text_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -40,8 +42,8 @@ def test_of_several_sections_the_first_is_named_and_the_text_is_parsed_once(monk
 
     before = TITLE + "- a\n\n## Home\n\n- c\n\n## Garden\n\n- e\n"
     after = before.replace("- a", "- b").replace("- c", "- d").replace("- e", "- f")
-    monkeypatch.setattr(merge, "parse", parse_and_record)
-    edited = merge.undo(parse(after), after, before)
+    monkeypatch.setattr(inverse_patch, "parse", parse_and_record)
+    edited = inverse_patch.undo(parse(after), after, before)
     assert (edited.text, edited.section) == (before, ("Memory", "Work"))
     assert parsed == [before]
 
@@ -202,8 +204,8 @@ def test_the_first_item_goes_from_a_list_that_has_grown() -> None:
 
 def test_the_section_that_lines_went_from_is_named() -> None:
     before, after = "# A\n\n## B\n\n## C\n", "# A\n\n## B\n\n- one\n\n## C\n"
-    assert merge.undo(parse(after), after, before).section == ("A", "B")
-    assert merge.undo(parse(before), before, after).section == ("A", "B")
+    assert inverse_patch.undo(parse(after), after, before).section == ("A", "B")
+    assert inverse_patch.undo(parse(before), before, after).section == ("A", "B")
 
 
 LINES = st.lists(st.sampled_from(["- a\n", "- b\n", "- c\n", "\n", "## H\n", "text\n"]), max_size=8).map("".join)
@@ -225,3 +227,17 @@ def test_twice_is_as_once(before: list[int], after: list[int]) -> None:
     old, new = ("".join(f"- {n}\n" for n in numbers) for numbers in (before, after))
     once = undone(new, new, old)
     assert (once, undone(once, new, old)) == (old, old)
+
+
+def test_what_it_costs_grows_with_the_size_of_the_file() -> None:
+    def seconds(size: int) -> float:
+        before = [line for n in range(size) for line in (f"## {n}", "", f"- fact {n}", "")]
+        after = [*before[:-2], "- changed", ""]
+        now = ["# Later", "", *after, "- later"]
+        texts = ["".join(f"{line}\n" for line in lines) for lines in (now, after, before)]
+        start = process_time()
+        assert inverse_patch.undo(parse(texts[0]), texts[1], texts[2]).text.endswith(f"- fact {size - 1}\n\n- later\n")
+        return process_time() - start
+
+    seconds(10)
+    assert seconds(2000) < 40 * max(seconds(200), 0.005), "ten times as many lines: far from a hundred times as long"
