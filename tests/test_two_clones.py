@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import World
+from pi_sessions import digest, write_session
 from workspaces import Desk
 
 from mdmem.document import parse
@@ -225,3 +226,65 @@ def test_branches_that_are_merged_crosswise(pair: Pair, rounds: int):
     pair.ada.git("merge", "-q", "--no-edit", "FETCH_HEAD")
     assert texts(pair.ada, f"memory/{WEEK[0]}.md") == dict.fromkeys(written, 1)
     assert pair.ada.read(f"memory/{WEEK[0]}.md").count("## 10:00") == 1
+
+
+def test_both_digest_one_transcript(pair: Pair, tmp_path: Path):
+    """One has read the beginning, the other all of it, and both wrote something else that day: each entry stands once."""
+    said = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.", "We decided to sell the boat.")
+    pair.at(WEEK[0], "10:00")
+    path = write_session(tmp_path, *said[:2])
+    digest(pair.ada, path)
+    memory(pair.ada).apply(Log("ada was there", day="2026-03-04"))
+    path = write_session(tmp_path, *said)
+    digest(pair.bo, path)
+    memory(pair.bo).apply(Log("bo was there", day="2026-03-04"))
+    pair.meet()
+    written = [*(text for text in said if not text.startswith("agent: ")), "ada was there", "bo was there"]
+    for desk in (pair.ada, pair.bo):
+        assert texts(desk, "memory/2026-03-04.md") == dict.fromkeys(written, 1)
+        assert digest(desk, path).entries == ()
+
+
+@pytest.mark.parametrize("how", ["rebase", "cherry-pick", "stash pop", "revert", "linked work tree"])
+def test_whatever_merges_in_git_asks_the_driver(pair: Pair, tmp_path: Path, how: str):
+    """An entry each in one minute, which git by itself takes for a conflict."""
+    at, log = pair.ada, f"memory/{WEEK[0]}.md"
+    pair.at(WEEK[0], "10:00")
+    memory(at).apply(Log("said first"))
+    at.git("switch", "-qc", "side")
+    memory(at).apply(Log("said on the side"))
+    at.git("switch", "-q", "main")
+    memory(at).apply(Log("said on main"))
+    match how:
+        case "rebase":
+            at.git("rebase", "-q", "side")
+        case "cherry-pick":
+            at.git("cherry-pick", "side")
+        case "stash pop":
+            at.git("restore", "--source", "side", log)
+            at.git("stash", "-q")
+            at.write(log, at.read(log).replace("- said on the side\n", "") + "- said by hand\n")
+            at.commit("by hand")
+            at.git("stash", "pop", "-q")
+            assert texts(at, log) == {"said first": 1, "said on the side": 1, "said by hand": 1}
+            return
+        case "revert":
+            at.git("revert", "--no-edit", "HEAD")
+            at.git("merge", "-q", "--no-edit", "side")
+            assert texts(at, log) == {"said first": 1, "said on the side": 1}
+            return
+        case _:
+            at.git("worktree", "add", "-q", tmp_path / "linked", "side")
+            at = Desk(at.world, tmp_path / "linked")
+            at.git("merge", "-q", "--no-edit", "main")
+    assert texts(at, log) == {"said first": 1, "said on the side": 1, "said on main": 1}
+    assert at.git("status", "--short") == ""
+
+
+def test_attributes_of_ones_home_do_not_take_memory_away(pair: Pair, world: World):
+    (world.home / "attributes").write_text("*.md merge=binary\n")
+    world.git(pair.ada.root, "config", "--global", "core.attributesFile", world.home / "attributes")
+    for desk, text in ((pair.ada, "Zed"), (pair.bo, "Emacs")):
+        memory(desk).apply(Remember(text, key="editor"))
+    pair.meet()
+    assert conflicting_keys(pair.bo) == {"editor"}
