@@ -112,6 +112,13 @@ def test_by_force(tip: tuple[str, str], now: tuple[str, str], then: tuple[str, s
     assert put(BASE, swap(BASE, tip), swap(BASE, now), force=True) == (["overtaken"], swap(BASE, then))
 
 
+def test_a_renamed_section_is_known_by_the_keys_of_its_facts():
+    now = swap(
+        BASE, ("## A\n\n- one\n- two\n- three\n\n## B\n\nSome words.\n\n", "## A\n\n- one\n- two\n- three\n\n## Bee\n\n"), (K, "- k: x\n")
+    )
+    assert put(BASE, swap(BASE, (K, K + "- new\n")), now) == (["fresh"], swap(now, ("- k: x\n", "- k: x\n- new\n")))
+
+
 def test_headings_that_go_with_all_that_is_under_them():
     assert put(BASE, BASE.partition("\n## B")[0], BASE) == (["fresh", "fresh"], BASE.partition("## B")[0])
 

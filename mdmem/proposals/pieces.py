@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from mdmem.document import Document, parse, preamble_etag, section_etag
 from mdmem.editors.fact_difference import changed_paths, items_difference
+from mdmem.editors.merge3.section_matches import match_sections
+from mdmem.editors.merge3.versions import SectionTree
 from mdmem.facts import Item
-from mdmem.history.file_changes import ChangedSections, FileChange, Page
 from mdmem.history.messages import section_name
-from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.model import FactId, SectionPath
 from mdmem.proposals.file_facts import FileFacts
 from mdmem.startup.records import dataclass, replace
 
@@ -173,13 +174,15 @@ def without_facts(tip: FileFacts, changed: Iterable[FactPiece]) -> Document:
 
 def with_paths_of(base: Document, tip: Document) -> tuple[Document, Mapping[SectionPath, SectionPath]]:
     """The first of two versions with its sections under the paths that they have in the second one; and the new path of each old one."""
-    path = FilePath("MEMORY.md")
-    sections = ChangedSections.of(FileChange(path, path, Page(base, path), Page(tip, path)))
-    renamed = sections.renamed(base)
-    if renamed is base:
+    if [section.path for section in base.sections] == [section.path for section in tip.sections]:
         return base, {}
-    paths = {old.path: new.path for old, new in zip(base.sections, renamed.sections, strict=True) if old.path != new.path}
-    return renamed, paths
+    matches = match_sections(SectionTree(base), SectionTree(tip))
+    paths = {base.sections[old - 1].path: tip.sections[new - 1].path for old, new in matches.items() if old and new}
+    renamed = {old: new for old, new in paths.items() if old != new}
+    if not renamed:
+        return base, {}
+    sections = tuple(replace(section, path=renamed.get(section.path, section.path)) for section in base.sections)
+    return replace(base, sections=sections), renamed
 
 
 def section_pieces(

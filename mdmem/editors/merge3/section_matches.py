@@ -50,7 +50,7 @@ def match_all_sections(base: SectionTree, sides: tuple[SectionTree, SectionTree]
     triples = [SectionTriple(section.number, ([], [])) for section in base.sections]
     in_sides = ([-1] * len(sides[0].sections), [-1] * len(sides[1].sections))
     for side, version in enumerate(sides):
-        for old, new in _match_sections(base, version).items():
+        for old, new in match_sections(base, version).items():
             triples[old].sides[side].append(new)
             in_sides[side][new] = old
     matches = SectionMatches(triples, in_sides)
@@ -127,7 +127,7 @@ class _NewSections:
         return (self._matches.in_sides[side][section.parent], section.title)
 
 
-def _match_sections(old: SectionTree, new: SectionTree) -> dict[int, int]:
+def match_sections(old: SectionTree, new: SectionTree) -> dict[int, int]:
     """The section of a new version that each old one became, by number. The first rule that decides counts:
 
     the same path; the same title, which no other section that is left has; half of what the section holds; an empty one's place.
