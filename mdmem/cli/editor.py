@@ -12,11 +12,11 @@ from pathlib import Path
 from mdmem.errors import UsageProblem
 
 
-def edit_text(text: str) -> str:
-    """Open a text in the user's editor, and return it as edited."""
+def edit_text(text: str, option: str, without: str) -> str:
+    """Open a text in the user's editor, and return it as edited; `option` asked for it, and `without` a terminal there is another way."""
     program = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not program or not sys.stdin.isatty():
-        raise UsageProblem("--editor needs a terminal and $EDITOR", "Without them: --body -")
+        raise UsageProblem(f"{option} needs a terminal and $EDITOR", f"Without them: {without}")
     with tempfile.TemporaryDirectory(prefix="mdmem-") as folder:
         path = Path(folder) / "section.md"
         path.write_bytes(text.encode())

@@ -77,7 +77,7 @@ def accept(
     edited = []
     for name in edit or ():
         part, text = memory.proposals.part_text(proposal, name)
-        changed = editor.edit_text(f"{text}\n").strip()
+        changed = editor.edit_text(f"{text}\n", "--edit", "mdmem accept takes it as it is").strip()
         if not changed:
             raise UsageProblem(f"{part} is empty: nothing is changed", "mdmem reject takes a part out.")
         edited.append((part, changed))

@@ -99,7 +99,9 @@ def edit_section(
     memory = open_memory(call)
     if editor:
         view = memory.show(Show(file=file, section=section, nth=nth, preamble=preamble))
-        change = replace(change, text=user_editor.edit_text(view.text.strip("\r\n") + "\n"), expect=expect or view.etag)
+        change = replace(
+            change, text=user_editor.edit_text(view.text.strip("\r\n") + "\n", "--editor", "--body -"), expect=expect or view.etag
+        )
     elif change.action is not Action.RENAME:
         change = replace(change, text=read_argument(change.text), replacement=read_argument(change.replacement))
     if propose or to or again:
