@@ -1,5 +1,5 @@
-"""A write that is killed before each of its steps. As a program: `killed_write.py CHANGE FOLDER...`, where the write in the first folder is killed
-before its first step, in the second before its second, and so on. It prints an exit status for each: 1 where the write was killed.
+"""A write that is killed after some of its steps. As a program: `killed_write.py CHANGE STEPS FOLDER...`, where the write in each folder is killed
+after so many steps. It prints an exit status for each: 1 where the write was killed.
 """
 
 import os
@@ -11,30 +11,42 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mdmem.changes import APPLIERS
+from mdmem.changes import APPLIERS, deciding, proposing
+from mdmem.model.proposals import Accept, Propose, Reject
 from mdmem.model.writes import Change
 from mdmem.workspace import open_at
 
 if TYPE_CHECKING:
     from workspaces import Desk
 
+    Request = Propose | Accept | Reject
+
 _MOST_STEPS = 40
 _STEPS = ("os.rename", "os.remove", "os.mkdir", "os.link", "ctypes.dlsym")
 """Audit events that are a step of a write whatever their arguments. A function of the C library is looked up to exchange two names."""
+_WRITING_GITS = {"add", "commit", "fast-import", "update-ref"}
 
 
-def killed_at_every_step(at: "Desk", folder: Path, change: Change, now: str) -> list[tuple["Desk", bool]]:
+def killed_at_every_step(at: "Desk", folder: Path, change: "Change | Request", now: str) -> list[tuple["Desk", bool]]:
     """Make the change in copies of a workspace, killed before its first step, its second, and so on to the end; True where it was killed."""
-    copies = [folder / f"{steps}" for steps in range(_MOST_STEPS)]
+    statuses = killed_after(at, folder, change, now, range(_MOST_STEPS))
+    killed = [was_killed for _, was_killed in statuses].count(True)
+    assert [was_killed for _, was_killed in statuses] == [True] * killed + [False] * (_MOST_STEPS - killed)
+    assert 8 < killed < _MOST_STEPS - 1, "it has more steps than are tried"
+    return statuses[: killed + 1]
+
+
+def killed_after(at: "Desk", folder: Path, change: "Change | Request", now: str, steps: Sequence[int]) -> list[tuple["Desk", bool]]:
+    """Make the change in copies of a workspace, killed after so many steps; True where it was killed, and not at its end before."""
+    copies = [folder / f"{number}" for number in steps]
     for copy in copies:
         shutil.copytree(at.root, copy, symlinks=True)
     # Without -B a module that is compiled at its first import would be one step more.
-    command = [sys.executable, "-B", __file__, pickle.dumps(change).hex(), *copies]
+    words = [word for number, copy in zip(steps, copies, strict=True) for word in (str(number), copy)]
+    command = [sys.executable, "-B", __file__, pickle.dumps(change).hex(), *words]
     statuses = at.world.run(folder, command, environment={"MDMEM_NOW": now}).stdout.split()
-    killed = statuses.count("1")
-    assert statuses == ["1"] * killed + ["0"] * (_MOST_STEPS - killed)
-    assert 8 < killed < _MOST_STEPS - 1, "it has more steps than are tried"
-    return [(replace(at, root=copy), status == "1") for copy, status in zip(copies, statuses, strict=True)][: killed + 1]
+    assert set(statuses) <= {"0", "1"}
+    return [(replace(at, root=copy), status == "1") for copy, status in zip(copies, statuses, strict=True)]
 
 
 def is_step(event: str, arguments: Sequence[Any]) -> bool:
@@ -44,11 +56,11 @@ def is_step(event: str, arguments: Sequence[Any]) -> bool:
         is_file = not isinstance(path, int) and path != os.devnull  # a number is open already
         return is_file and isinstance(flags, int) and bool(flags & (os.O_WRONLY | os.O_RDWR))
     if event == "subprocess.Popen":
-        return not {"add", "commit"}.isdisjoint(arguments[1])
+        return not _WRITING_GITS.isdisjoint(arguments[1])
     return event in _STEPS
 
 
-def _write(folder: str, change: Change, steps: int) -> NoReturn:
+def _write(folder: str, change: "Change | Request", steps: int) -> NoReturn:
     """Make the change and die before one more step than these."""
     done = 0
 
@@ -61,15 +73,23 @@ def _write(folder: str, change: Change, steps: int) -> NoReturn:
 
     workspace = open_at(Path(folder), os.environ)
     sys.addaudithook(count)
-    APPLIERS[type(change)].apply(workspace, change, lambda _: None)
+    match change:
+        case Propose():
+            proposing.propose(workspace, change, lambda _: None)
+        case Accept():
+            deciding.accept(workspace, change, lambda _: None)
+        case Reject():
+            deciding.reject(workspace, change, lambda _: None)
+        case _:
+            APPLIERS[type(change)].apply(workspace, change, lambda _: None)
     os._exit(0)
 
 
-def _main(change: str, *folders: str) -> None:
-    for steps, folder in enumerate(folders):
+def _main(change: str, *words: str) -> None:
+    for steps, folder in zip(words[::2], words[1::2], strict=True):
         child = os.fork()
         if not child:
-            _write(folder, pickle.loads(bytes.fromhex(change)), steps)
+            _write(folder, pickle.loads(bytes.fromhex(change)), int(steps))
         print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 
 
