@@ -3,6 +3,7 @@
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
@@ -18,7 +19,8 @@ from mdmem.model.proposals import Accept, Decision, PartOp, PartState, PartView,
 from mdmem.model.reads import Waiting
 from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
-from mdmem.proposals import branches, reading
+from mdmem.proposals import branch_changes, branches, reading
+from mdmem.repo import branch_commits, worktree
 from mdmem.repo.branch_commits import list_refs
 from mdmem.show.formatting import waiting_line
 
@@ -112,6 +114,16 @@ def test_what_is_proposed_on_top_is_planned_on_the_proposals_text(at: Desk) -> N
     assert proposed(at, Forget("plays the cello"), to=one).result.removed == (fact_id("plays the cello"),)
     assert problem(proposed, at, Forget("plays the cello")).code == "fact-not-found"
     assert parts(at, one) == {}
+
+
+def test_a_command_that_is_sent_again_proposes_nothing_more(at: Desk) -> None:
+    first = proposed(at, fact("plays the cello"), reason="said in chat")
+    at.apply(fact("has a dog"))
+    again = proposed(at, fact("plays the cello"), reason="said in chat")
+    assert (again.result.changed, again.result.commit, again.proposal) == (False, None, first.proposal)
+    assert proposed(at, fact("plays the cello"), actor="other").proposal != first.proposal
+    reject(at, first.proposal or "")
+    assert proposed(at, fact("plays the cello"), reason="said in chat", again=True).proposal != first.proposal
 
 
 @pytest.mark.parametrize(
@@ -657,3 +669,23 @@ def test_status_and_review_say_how_many_wait_and_since_when(at: Desk) -> None:
     assert waiting_line(memory.status().waiting) == f"2 proposals, the oldest of {oldest.date()}"
     at.git("merge", "-q", f"mdmem/proposals/bot/{first}")
     assert memory.status().waiting.proposals == 1
+
+
+def test_many_are_read_by_as_many_processes_as_few(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, counts = branch_commits.run, []
+
+    def counted(*arguments: Any, **named: Any) -> Any:
+        counts[-1] += 1
+        return run(*arguments, **named)
+
+    for module in (branch_commits, worktree):
+        monkeypatch.setattr(module, "run", counted)
+    for number in range(6):
+        counts.append(0)
+        propose(at, fact(f"has {number} cats"))
+        counts.append(0)
+        assert len(Memory(at.workspace).proposals.standing()) == number + 1
+        counts.append(0)
+        assert branch_changes.waiting(at.workspace).proposals == number + 1
+    assert len(set(counts[4::3])) == len(set(counts[5::3])) == 1
+    assert max(counts[5::3]) <= 5

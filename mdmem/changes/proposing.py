@@ -18,7 +18,7 @@ from mdmem.errors import ProposalProblem, RepositoryProblem
 from mdmem.facts import items
 from mdmem.layout import guarded_kind, is_markdown
 from mdmem.model import CommitId, FactId, Op, Provenance, Source
-from mdmem.model.proposals import MOST_PARTS, PartState, Propose, ProposeBranch, ProposedWrite
+from mdmem.model.proposals import MOST_PARTS, PartName, PartState, Propose, ProposeBranch, ProposedWrite
 from mdmem.model.writes import WriteOptions
 from mdmem.proposals import branches, decisions, reading
 from mdmem.proposals.branches import ProposalRef
@@ -58,10 +58,15 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
                 _refuse_rejected(workspace, plan)
             if options.dry_run:
                 return ProposedWrite(write_result(plan, None, diff=plan_diff(plan)), ref.id if ref else None)
+            decided = decisions.decisions(repository, repository.head())
+            message = _message(workspace, ref, plan, edit, decided)
             if ref is not None:
                 branches.require_movable(repository, ref)
                 _require_room(workspace, ref, plan)
-            name, commit = _commit(workspace, ref, tip, plan, edit)
+            elif same := branches.find_same(repository, message):
+                return ProposedWrite(replace(write_result(plan, None), changed=False), same.id)
+            name = ref.id if ref else branches.new_id(repository, message, {proposal for proposal, _ in decided})
+            commit = _commit(workspace, ref, tip, plan, message, name)
             if commit is not None:
                 return ProposedWrite(write_result(plan, commit), name)
     raise _moved_again()
@@ -75,26 +80,34 @@ def _moved_again() -> RepositoryProblem:
     return RepositoryProblem("busy", "the proposal is changed again and again by another program", "Try again.")
 
 
-def _commit(workspace: Workspace, ref: ProposalRef | None, tip: CommitId, plan: Plan, edit: FileEdit) -> tuple[str, CommitId | None]:
-    """Make the commit of a proposal, as the verb's own would be; the proposal's id, and None where its branch moved meanwhile."""
-    repository, before = workspace.repository, branch_commits.CommitFiles(workspace.repository, tip)
-    decided = decisions.decisions(repository, repository.head())
+def _message(
+    workspace: Workspace,
+    ref: ProposalRef | None,
+    plan: Plan,
+    edit: FileEdit,
+    decided: Mapping[tuple[str, PartName], DecidedPart],
+) -> str:
+    """The message that the verb's own commit would have. What was decided of this very proposal is proposed to it once more."""
     note = change_note(workspace, plan, edit)
     if ref is not None:
         names = dict.fromkeys((*plan.added, *plan.removed, *plan.retracts, *plan.ended, *plan.edit.confirms))
         again = (decided[ref.id, name].commit for name in names if (ref.id, name) in decided)
         note = replace(note, again=tuple(dict.fromkeys(again)))
-    message = history.compose_message(note, *((each.old.text if each.old else "", each.edit.text) for each in plan.files))
+    return history.compose_message(note, *((each.old.text if each.old else "", each.edit.text) for each in plan.files))
+
+
+def _commit(workspace: Workspace, ref: ProposalRef | None, tip: CommitId, plan: Plan, message: str, name: str) -> CommitId | None:
+    """Make the commit of a proposal; None where its branch moved meanwhile."""
+    repository, before = workspace.repository, branch_commits.CommitFiles(workspace.repository, tip)
     changed: dict[bytes, StoredFile | None] = {}
     for each in plan.files:
         if each.changes:
             blob = branch_commits.store(repository, each.path, each.after)
             changed[branch_commits.full_path(repository, each.path)] = StoredFile(before.mode(each.path), blob)
-    name = ref.id if ref else branches.new_id(repository, message, {proposal for proposal, _ in decided})
     branch = ref.name if ref else branches.branch_name(plan.actor, name)
     commit = _own_commit(workspace, name, message, changed, tip)
     moved = branch_commits.move_refs(repository, [(branch, commit, ref.tip if ref else None)], scratch=name)
-    return name, commit if moved else None
+    return commit if moved else None
 
 
 def _own_commit(workspace: Workspace, name: str, message: str, changed: Mapping[bytes, StoredFile | None], parent: CommitId) -> CommitId:

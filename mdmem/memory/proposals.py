@@ -50,7 +50,8 @@ class Proposals:
 
     def standing(self) -> tuple[ProposalView, ...]:
         """The proposals that HEAD has not taken in, oldest first."""
-        read = reading.read_proposals(self.workspace)
+        with self.record_event("proposals", None):
+            read = reading.read_proposals(self.workspace)
         return tuple(each.view for each in read if each.branch.is_ahead and (each.view.waits or not each.branch.shared_with))
 
     def show(self, named: str) -> ProposalView:
@@ -59,8 +60,9 @@ class Proposals:
         Raises:
             ProposalProblem: there is none.
         """
-        ref = branches.find_proposal(self.workspace.repository, named)
-        (proposal,) = reading.read_proposals(self.workspace, [ref])
+        with self.record_event("proposals", None):
+            ref = branches.find_proposal(self.workspace.repository, named)
+            (proposal,) = reading.read_proposals(self.workspace, [ref])
         return proposal.view
 
     def part_text(self, named: str, part: str) -> tuple[str, str]:

@@ -54,8 +54,20 @@ def new_id(repository: Repository, content: str, decided: Collection[str]) -> st
         raise ProposalProblem("too-many-proposals", f"{MOST_PROPOSALS} proposals wait already, which is the most", hint)
     closed = (name.removeprefix(CLOSED) for name in branch_commits.list_refs(repository, CLOSED))
     taken = {*standing, *decided, *closed}
-    ids = (hashlib.sha256(f"{content}\0{number}".encode("utf-8", "replace")).hexdigest()[:8] for number in count())
-    return next(name for name in ids if name not in taken)
+    return next(name for number in count() if (name := _id(content, number)) not in taken)
+
+
+def _id(content: str, number: int = 0) -> str:
+    return hashlib.sha256(f"{content}\0{number}".encode("utf-8", "replace")).hexdigest()[:8]
+
+
+def find_same(repository: Repository, message: str) -> ProposalRef | None:
+    """The standing proposal that began with a commit of this message, from which `new_id` made its id; None where there is none."""
+    ref = standing_proposals(repository).get(_id(message))
+    if ref is None:
+        return None
+    commits = branch_commits.commits_not_in(repository, [ref.tip], repository.head()).values()
+    return ref if any(commit.message.rstrip() == message.rstrip() for commit in commits) else None
 
 
 def branch_name(actor: str | None, proposal: str) -> str:
