@@ -588,6 +588,12 @@ class TestSettings:
         assert values.values[b"mdmem", b"test"] == value.encode()
         assert at.git("config", "mdmem.test") == f"{value}\n"
 
+    @pytest.mark.parametrize("written", ['a "b"', '"a" b', '"a'])
+    def test_a_value_of_which_a_part_is_quoted_is_for_git(self, at: Desk, written: str):
+        (at.world.home / ".gitconfig").write_text(f"[mdmem]\n\ttest = {written}\n")
+        values = git_settings.read_settings(str(at.root / ".git"))
+        assert values is None or values.values[b"mdmem", b"test"] is None
+
     @pytest.mark.parametrize(
         ("no_system", "system", "is_read", "expected"),
         [
