@@ -72,6 +72,34 @@ def test_branches_merges_and_renames(vault: Vault) -> None:
     vault.assert_clean()
 
 
+def test_files_and_folders_of_all_modes(vault: Vault) -> None:
+    """Old versions of git wrote modes that are not written any more."""
+    blob = vault.git("hash-object", "-w", "--stdin", stdin=f"a\n{WORDS}\nb\n").strip()
+
+    def write_tree(*rows: tuple[str, str]) -> str:
+        tree = b"".join(mode_and_name.encode() + b"\0" + bytes.fromhex(name) for mode_and_name, name in rows)
+        (vault.root / ".git" / "odd-tree").write_bytes(tree)
+        return vault.git("hash-object", "-t", "tree", "-w", "--literally", ".git/odd-tree").strip()
+
+    inner = write_tree(("100664 old.txt", blob), ("100755 run.txt", blob))
+    tree = write_tree(("040000 deep", inner), ("100644 new.txt", blob), ("160000 other", vault.id("HEAD")))
+    vault.git("update-ref", "refs/heads/odd", vault.git("commit-tree", tree, "-m", "odd").strip())
+    done = vault.purge()
+    assert any("Submodules" in notice for notice in done.notices)
+    for path in ("deep/old.txt", "deep/run.txt", "new.txt"):
+        assert vault.git("cat-file", "blob", f"odd:{path}") == f"a\n{PURGED_MARK}\nb\n"
+    assert [row.split()[0] for row in vault.git("ls-tree", "odd").splitlines()] == ["040000", "100644", "160000"]
+    assert WORDS.encode() not in vault.everything()
+
+
+def test_a_ref_of_a_text(vault: Vault) -> None:
+    """No path says that it is Markdown, as which it is purged elsewhere."""
+    vault.git("update-ref", "refs/texts/a", "HEAD:MEMORY.md")
+    vault.purge()
+    assert vault.git("cat-file", "blob", "refs/texts/a") == f"{OTHER}- {PURGED_MARK}\n- after\n"
+    vault.assert_clean()
+
+
 def test_a_commit_that_becomes_empty_stays(vault: Vault) -> None:
     vault.commit("only it", MEMORY=f"{OTHER}- after\n")
     vault.commit("again", MEMORY=f"{OTHER}- {WORDS}\n- after\n")
@@ -80,10 +108,13 @@ def test_a_commit_that_becomes_empty_stays(vault: Vault) -> None:
     assert vault.git("diff", "HEAD~3", "HEAD") == ""
 
 
-def test_messages_and_headers(vault: Vault) -> None:
+@pytest.mark.parametrize("signature", ["gpgsig", "gpgsig-sha256"])
+def test_messages_and_headers(vault: Vault, signature: str) -> None:
     text = vault.git("cat-file", "commit", "HEAD")
     head, _, _ = text.partition("\n\n")
-    commit = "\n".join([head, "gpgsig -----BEGIN PGP SIGNATURE-----", " ", " abc", " -----END PGP SIGNATURE-----", "odd-header x", " y"])
+    commit = "\n".join(
+        [head, f"{signature} -----BEGIN PGP SIGNATURE-----", " ", " abc", " -----END PGP SIGNATURE-----", "odd-header x", " y"]
+    )
     commit += f"\n\nsubject {WORDS}\n\n+ - {WORDS}\n\nMdmem-Section: A > {WORDS}\nMdmem-Op: x\n"
     signed = vault.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=commit).strip()
     vault.git("reset", "-q", "--hard", signed)

@@ -25,8 +25,8 @@ def keep_all_objects(vault: Vault, value: str) -> None:
     vault.git("config", "extensions.preciousObjects", value)
 
 
-def worktree_with_refs(vault: Vault) -> None:
-    vault.linked().git("update-ref", "refs/worktree/own", "HEAD")
+def worktree_with_refs(vault: Vault, name: str = "refs/worktree/own") -> None:
+    vault.linked().git("update-ref", name, "HEAD")
 
 
 def busy_worktree(vault: Vault, verb: Sequence[str] = ("merge",)) -> None:
@@ -63,7 +63,7 @@ def unfinished_write(vault: Vault, state: Path = OTHER_STATE) -> None:
         lambda vault: vault.write(".git/objects/pack/pack-x.promisor", ""),
         *(partial(keep_all_objects, value=value) for value in ("true", "yes")),
         gone_worktree,
-        worktree_with_refs,
+        *(partial(worktree_with_refs, name=f"refs/{folder}/own") for folder in ("worktree", "bisect", "rewritten")),
         *(partial(busy_worktree, verb=verb) for verb in (["merge"], ["cherry-pick"], ["revert"], ["rebase"], ["rebase", "--apply"])),
         staged_in_worktree,
         unfinished_write,
