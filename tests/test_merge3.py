@@ -125,6 +125,21 @@ def test_a_twin_section_that_is_moved_under_its_twin() -> None:
     assert merged(base, ours, base.replace("- b b", "- b b\n- n n")) == ours.replace("- b b", "- b b\n- n n")
 
 
+def test_a_key_that_stands_elsewhere_with_another_value_takes_no_label_of_the_old_one() -> None:
+    base = PLAN.replace("- a a", "- k: one")
+    ours, theirs = PLAN.replace("- a a\n\n", "").replace("- c c", "- c c\n- k: other thing"), base.replace("k: one", "k: one #t")
+    assert "- k: one #t\n- k: other thing\n" in merged(base, ours, theirs), "it may be another fact: nothing that a side wrote goes"
+    assert "- c c\n- k: one #t\n" in merged(base, ours.replace("other thing", "one"), theirs)
+
+
+def test_what_replaced_a_moved_line_goes_with_it_only_if_it_begins_alike() -> None:
+    base = PLAN.replace("- a a", "- Saffron tests basket meadow compass wicker")
+    ours = PLAN.replace("- a a\n\n", "").replace("- c c", "- c c\n- Saffron tests basket meadow compass wicker")
+    other, alike = "- Wicker deploys meadow lantern compass", "- Saffron sends meadow lantern compass"
+    assert f"## A\n\n{other}\n" in merged(base, ours, PLAN.replace("- a a", other))
+    assert f"- c c\n{alike}\n" in merged(base, ours, PLAN.replace("- a a", alike))
+
+
 def test_two_values_move_together() -> None:
     ours, theirs = PLAN.replace("- a a\n\n", "").replace("- b b", "- b b\n- k: v"), PLAN.replace("- a a", "- a a\n- k: w")
     assert merged(PLAN.replace("- a a", "- a a\n- k: o"), ours, theirs).count("- k: ") == 2

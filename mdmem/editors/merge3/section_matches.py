@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Container, Hashable, Iterable, Iterator
 
+from mdmem.editors.merge3.sequences import unmatched_between
 from mdmem.editors.merge3.versions import SectionTree
 from mdmem.startup.records import dataclass
 
@@ -280,16 +281,20 @@ class _TreeMatcher:
     def by_surroundings(self) -> None:
         """Match empty sections that are alone between the same neighbours, in the same parent."""
         olds, _ = self._left()
-        same, after = {old: old for old in self.matches}, {new: old for old, new in self.matches.items()}
+        itself, old_of = {old: old for old in self.matches}, {new: old for old, new in self.matches.items()}
         for parent in dict.fromkeys(self._old.sections[number].parent for number in olds):
-            if parent not in same:
+            if parent not in itself:
                 continue
-            news = _between(self._new, self.matches[parent], after)
-            for place, numbers in _between(self._old, parent, same).items():
-                is_alone = len(numbers) == len(news.get(place, ())) == 1
-                if is_alone and not self._old.units(numbers[0]) and not self._old.sections[numbers[0]].children:
-                    self.match(numbers[0], news[place][0])
+            news = unmatched_between(self._new.sections[self.matches[parent]].children, old_of)
+            unmatched = unmatched_between(self._old.sections[parent].children, itself)
+            for neighbours, numbers in unmatched.items():
+                others = news.get(neighbours, ())
+                if len(numbers) == len(others) == 1 and self._is_empty(numbers[0]):
+                    self.match(numbers[0], others[0])
         self.by_path()
+
+    def _is_empty(self, old: int) -> bool:
+        return not self._old.units(old) and not self._old.sections[old].children
 
     def _left(self) -> tuple[list[int], list[int]]:
         return (
@@ -308,18 +313,3 @@ def _single(numbers: Iterable[int], version: SectionTree) -> dict[str, int]:
     for number in numbers:
         titles.setdefault(version.sections[number].title, []).append(number)
     return {title: group[0] for title, group in titles.items() if len(group) == 1}
-
-
-def _between(version: SectionTree, parent: int, old_of: dict[int, int]) -> dict[tuple[int, int], list[int]]:
-    """The unmatched sections of a parent by the matched ones (as old ones) before and behind them."""
-    gaps: dict[tuple[int, int], list[int]] = {}
-    before, waiting = 0, list[int]()
-    for number in (*version.sections[parent].children, -1):
-        if number >= 0 and number not in old_of:
-            waiting.append(number)
-            continue
-        behind = old_of.get(number, 0)
-        if waiting:
-            gaps[before, behind] = waiting
-        before, waiting = behind, []
-    return gaps

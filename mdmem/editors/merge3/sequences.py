@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mdmem.startup import late
@@ -16,7 +16,7 @@ else:
 
 _MOST_COMPARED = 10_000
 """The most pairs of items that are compared where none stands once on each side."""
-Item_ = TypeVar("Item_", bound=Hashable)
+ItemT = TypeVar("ItemT", bound=Hashable)
 
 
 def matching_items(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
@@ -84,7 +84,22 @@ def _ascending(numbers: Sequence[int]) -> list[int]:
     return run[::-1]
 
 
-def merge_order(base: Sequence[Item_], sides: tuple[Sequence[Item_], Sequence[Item_]], key: Callable[[Item_], Any]) -> list[Item_]:
+def unmatched_between(items: Iterable[int], matches: Mapping[int, int]) -> dict[tuple[int, int], list[int]]:
+    """Runs of items without a match, by the matches of the items before and behind them; at an end that is -1."""
+    runs: dict[tuple[int, int], list[int]] = {}
+    before, run = -1, list[int]()
+    for item in (*items, -1):
+        if item >= 0 and item not in matches:
+            run.append(item)
+            continue
+        behind = matches.get(item, -1)
+        if run:
+            runs[before, behind] = run
+        before, run = behind, []
+    return runs
+
+
+def merge_order(base: Sequence[ItemT], sides: tuple[Sequence[ItemT], Sequence[ItemT]], key: Callable[[ItemT], Any]) -> list[ItemT]:
     """One order of all items of two sides.
 
     Items of both sides stand in the order of the side that changed it; where both did, in the one that sorts first (`key`). An item of
@@ -95,11 +110,11 @@ def merge_order(base: Sequence[Item_], sides: tuple[Sequence[Item_], Sequence[It
         return list(sides[0])
     in_both = set(sides[0]) & set(sides[1])
     shared = _shared_order(base, [[item for item in side if item in in_both] for side in sides], key)
-    pieces: dict[Item_ | None, list[list[Item_]]] = {}
+    pieces: dict[ItemT | None, list[list[ItemT]]] = {}
     for side in sides:
         for anchor, piece in _pieces(side, in_both):
             pieces.setdefault(anchor, []).append(piece)
-    result: list[Item_] = []
+    result: list[ItemT] = []
     for anchor in (None, *shared):
         if anchor is not None:
             result.append(anchor)
@@ -108,9 +123,9 @@ def merge_order(base: Sequence[Item_], sides: tuple[Sequence[Item_], Sequence[It
     return result
 
 
-def _pieces(side: Iterable[Item_], in_both: Collection[Item_]) -> list[tuple[Item_ | None, list[Item_]]]:
+def _pieces(side: Iterable[ItemT], in_both: Collection[ItemT]) -> list[tuple[ItemT | None, list[ItemT]]]:
     """The runs of items that one side alone has, each with the shared item before it."""
-    pieces: list[tuple[Item_ | None, list[Item_]]] = [(None, [])]
+    pieces: list[tuple[ItemT | None, list[ItemT]]] = [(None, [])]
     for item in side:
         if item in in_both:
             pieces.append((item, []))
@@ -119,7 +134,7 @@ def _pieces(side: Iterable[Item_], in_both: Collection[Item_]) -> list[tuple[Ite
     return [(anchor, piece) for anchor, piece in pieces if piece]
 
 
-def _shared_order(base: Sequence[Item_], orders: list[list[Item_]], key: Callable[[Item_], Any]) -> list[Item_]:
+def _shared_order(base: Sequence[ItemT], orders: list[list[ItemT]], key: Callable[[ItemT], Any]) -> list[ItemT]:
     ours, theirs = orders
     if ours == theirs:
         return ours
@@ -134,8 +149,8 @@ def _shared_order(base: Sequence[Item_], orders: list[list[Item_]], key: Callabl
 
 
 def merge_set_order(
-    base: Sequence[Item_], sides: tuple[Sequence[Item_], Sequence[Item_]], keys: tuple[Callable[[Item_], Any], Callable[[Item_], Any]]
-) -> list[Item_]:
+    base: Sequence[ItemT], sides: tuple[Sequence[ItemT], Sequence[ItemT]], keys: tuple[Callable[[ItemT], Any], Callable[[ItemT], Any]]
+) -> list[ItemT]:
     """One order of a set that each side added to: what the base has as it stands there, then the added items by their places.
 
     The place of an item is the list of the keys of those added before it by its side that are greater than all between them and it, and
@@ -144,13 +159,13 @@ def merge_set_order(
     in_base = set(base)
     standing = set(sides[0]) | set(sides[1])
     added = [[item for item in side if item not in in_base] for side in sides]
-    key_of: dict[Item_, Any] = {}
+    key_of: dict[ItemT, Any] = {}
     for side, key in zip(added, keys, strict=True):
         for item in side:
             key_of[item] = max(key_of[item], key(item)) if item in key_of else key(item)
-    above: dict[Item_, list[Item_ | None]] = {}
+    above: dict[ItemT, list[ItemT | None]] = {}
     for side in added:
-        stack: list[Item_] = []
+        stack: list[ItemT] = []
         for item in side:
             while stack and key_of[stack[-1]] <= key_of[item]:
                 stack.pop()
@@ -159,23 +174,23 @@ def merge_set_order(
     return [item for item in base if item in standing] + _by_places(above, key_of)
 
 
-def _by_places(above: dict[Item_, list[Item_ | None]], key_of: dict[Item_, Any]) -> list[Item_]:
+def _by_places(above: dict[ItemT, list[ItemT | None]], key_of: dict[ItemT, Any]) -> list[ItemT]:
     """Items in the order of their places: behind the one `above` them whose place is the greater one, by their keys."""
-    parent: dict[Item_, Item_ | None] = {}
+    parent: dict[ItemT, ItemT | None] = {}
 
-    def place(item: Item_ | None) -> list[Any]:
+    def place(item: ItemT | None) -> list[Any]:
         steps = []
         while item is not None:
             steps.append(key_of[item])
             item = parent[item]
         return steps[::-1]
 
-    below: dict[Item_ | None, list[Item_]] = {}
+    below: dict[ItemT | None, list[ItemT]] = {}
     for item in sorted(above, key=lambda item: key_of[item], reverse=True):
         candidates = list(dict.fromkeys(above[item]))
         parent[item] = candidates[0] if len(candidates) == 1 else max(candidates, key=place)
         below.setdefault(parent[item], []).append(item)
-    order: list[Item_] = []
+    order: list[ItemT] = []
     waiting = list(below.get(None, ()))
     while waiting:
         order.append(waiting.pop())

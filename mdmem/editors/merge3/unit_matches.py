@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
 from mdmem.document import BlockKind
 from mdmem.editors import likeness
 from mdmem.editors.merge3.items import ItemText
 from mdmem.editors.merge3.section_matches import SectionMatches
+from mdmem.editors.merge3.sequences import unmatched_between
 from mdmem.editors.merge3.versions import Unit, Version
 from mdmem.startup.records import dataclass, field
 
 _MIN_LIKENESS, _MIN_LIKENESS_ELSEWHERE = 0.55, 0.8
 """The least likeness of two facts that may be one: in a section, and where one stands in another."""
-_MIN_LIKENESS_IN_PLACE = 0.3
-"""The least likeness of a fact to the one that stood exactly where it stands."""
+_MIN_LIKENESS_ALONE = 0.3
+"""The least likeness of a fact to the one that alone stood between the same neighbours."""
 _MIN_LIKENESS_OF_PARTS = 0.75
 """The least likeness from which on one side's words take the parts that the other side changed."""
 _MOST_HOLDERS = 50
@@ -74,7 +75,11 @@ class _UnitMatcher:
         self._of_sides = ([UnitTriple()] * len(sides[0].units), [UnitTriple()] * len(sides[1].units))
 
     def match(self) -> UnitMatches:
-        """Match by rules, the certain ones first: of a section, of the file, and then by guesses of a section, of the file."""
+        """Match by one rung after the other; what a rung has matched, no later one looks at.
+
+        The certain ones come first: the names of a section's units, and the id of a fact in another section. Then what is likely in a
+        section (half of the lines of a block, likeness), and in others; last what both sides brought in.
+        """
         sets: list[_Scope] = []
         lists: list[_Scope] = []
         for number, is_set in enumerate(self._is_set):
@@ -87,7 +92,7 @@ class _UnitMatcher:
             self._match(scope, (_by_block_id, _by_fact, _by_words, _by_key))
         self._match(self._elsewhere(lists), (_by_single_fact,))
         for scope in lists:
-            self._match(scope, (_by_lines, _by_likeness, self._in_place))
+            self._match(scope, (_by_lines, _by_likeness, self._by_neighbours))
         self._match(self._elsewhere(lists), (_by_single_key, _by_single_words, _by_more_lines, _by_great_likeness, _by_likeness_alone))
         for scope in (*sets, *lists):
             self._new_on_both(scope)
@@ -166,16 +171,31 @@ class _UnitMatcher:
             triple.is_guess |= is_guess
             self._of_sides[side][number] = triple
 
-    def _in_place(self, candidates: _Candidates) -> Iterator[_Pair]:
-        """Facts that stand exactly where one stood, alone between the same neighbours, and are a little like it."""
+    def _by_neighbours(self, candidates: _Candidates) -> Iterator[_Pair]:
+        """Facts that are alone between the same neighbours as the old one was, and a little like it.
+
+        If the other side moved the old one, the new one would go there too: then it has to begin with the same word.
+        """
         side = candidates.side
-        old_gaps = _between(candidates.all_old, {n: n for n in candidates.all_old if self._of_base[n].sides[side] is not None})
-        new_gaps = _between(candidates.all_new, {n: old for n in candidates.all_new if (old := self._of_sides[side][n].base) is not None})
-        for place, numbers in old_gaps.items():
-            others = new_gaps.get(place, [])
-            if len(numbers) == len(others) == 1 and others[0] in candidates.new:
-                for old, unit, _ in _alike(candidates, numbers, others, _MIN_LIKENESS_IN_PLACE):
+        old_runs = unmatched_between(candidates.all_old, {n: n for n in candidates.all_old if self._of_base[n].sides[side] is not None})
+        old_of = {n: old for n in candidates.all_new if (old := self._of_sides[side][n].base) is not None}
+        new_runs = unmatched_between(candidates.all_new, old_of)
+        for neighbours, numbers in old_runs.items():
+            others = new_runs.get(neighbours, [])
+            if len(numbers) != 1 or len(others) != 1 or others[0] not in candidates.new:
+                continue
+            if not self._is_moved(numbers[0]) or _have_one_subject(candidates, numbers[0], others[0]):
+                for old, unit, _ in _alike(candidates, numbers, others, _MIN_LIKENESS_ALONE):
                     yield old, unit, True
+
+    def _is_moved(self, old: int) -> bool:
+        """True for a unit of the base that a side has in another section."""
+        homes = (
+            of_section[version.section_of[number]]
+            for version, of_section, number in zip(self._sides, self._sections.in_sides, self._of_base[old].sides, strict=True)
+            if number is not None
+        )
+        return any(home != self._base.section_of[old] for home in homes)
 
     # What both sides brought in.
 
@@ -290,7 +310,10 @@ def _by_single_words(candidates: _Candidates) -> Iterator[_Pair]:
 
 
 def _by_single_key(candidates: _Candidates) -> Iterator[_Pair]:
-    yield from _by_name(candidates, _key, (candidates.gone, candidates.new))
+    """The facts that alone hold a key. With another value it may be another fact: somebody took one out, and somewhere states one anew."""
+    for old, unit, _ in _by_name(candidates, _key, (candidates.gone, candidates.new)):
+        facts = (candidates.old_version.units[old].fact, candidates.new_version.units[unit].fact)
+        yield old, unit, likeness.likeness(*(fact.text for fact in facts if fact)) < _MIN_LIKENESS_OF_PARTS
 
 
 def _by_lines(candidates: _Candidates, least: int = 1) -> Iterator[_Pair]:
@@ -330,9 +353,14 @@ def _by_likeness_alone(candidates: _Candidates) -> Iterator[_Pair]:
     pairs = list(_likenesses(candidates, candidates.gone, candidates.new, _MIN_LIKENESS))
     olds, news = Counter(old for _, old, _ in pairs), Counter(unit for _, _, unit in pairs)
     for alike, old, unit in pairs:
-        words = [version.units[n].words_of_fact for version, n in ((candidates.old_version, old), (candidates.new_version, unit))]
-        if olds[old] == news[unit] == 1 and words[0][0] == words[1][0]:
+        if olds[old] == news[unit] == 1 and _have_one_subject(candidates, old, unit):
             yield old, unit, -alike < _MIN_LIKENESS_OF_PARTS
+
+
+def _have_one_subject(candidates: _Candidates, old: int, new: int) -> bool:
+    """True for facts that begin with the same word."""
+    words = (candidates.old_version.units[old].words_of_fact, candidates.new_version.units[new].words_of_fact)
+    return words[0][:1] == words[1][:1] != []
 
 
 def _alike(candidates: _Candidates, gone: Sequence[int], new: Sequence[int], least: float) -> Iterator[_Pair]:
@@ -362,18 +390,3 @@ def _one_to_one(ranked: Iterable[tuple[float, int, int]]) -> Iterator[tuple[floa
             olds.add(old)
             news.add(new)
             yield rank, old, new
-
-
-def _between(numbers: Sequence[int], old_of: Mapping[int, int]) -> dict[tuple[int, int], list[int]]:
-    """Units by the matched ones (as units of the base) before and behind them."""
-    gaps: dict[tuple[int, int], list[int]] = {}
-    before, waiting = -1, list[int]()
-    for number in (*numbers, -1):
-        if number not in old_of and number >= 0:
-            waiting.append(number)
-            continue
-        behind = old_of.get(number, -1)
-        if waiting:
-            gaps[before, behind] = waiting
-        before, waiting = behind, []
-    return gaps
