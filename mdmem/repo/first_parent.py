@@ -141,7 +141,7 @@ def _changed_file(attributes: bytes, fields: Iterator[bytes]) -> ChangedFile | N
 
 def changed_files(repository: Repository, before: CommitId | None, after: CommitId) -> list[ChangedFile]:
     """The Markdown files that differ between two commits; all of the second one where the first is None."""
-    first = before or repository.git("mktree").decode().strip()
+    first = before or repository.git("hash-object", "-t", "tree", "--stdin").decode().strip()
     output = repository.git("diff-tree", "-r", "--raw", "-z", "-M", "--no-abbrev", "--relative", first, after, "--", MARKDOWN)
     fields = iter(output.split(b"\0"))
     return [changed for field in fields if field.startswith(b":") and (changed := _changed_file(field, fields))]
