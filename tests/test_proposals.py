@@ -316,6 +316,24 @@ def test_an_overtaken_part_is_taken_by_its_name_alone(at: Desk) -> None:
     assert trailers(at)["Supersedes"] == [f"{fact_id('employer: Apple')} {name}"]
 
 
+def test_a_part_that_only_the_merge_shows_to_be_overtaken_is_left_out(at: Desk) -> None:
+    """A line that comes to stand twice, where its first one has become another."""
+    text = "# M\n\n## A\n\n- l: green\n- k: red\n\n## B\n\n- k: red\n- l: green\n"
+    at.write("MEMORY.md", text)
+    at.commit()
+    at.git("switch", "-q", "-c", "feature")
+    at.write("MEMORY.md", text.replace("## B\n\n", "## B\n\n- k: red #x\n") + "- plays the cello\n")
+    at.commit("by hand")
+    at.git("switch", "-q", "main")
+    at.write("MEMORY.md", text.replace("## B\n\n- k: red\n", "## B\n\n- red #y\n"))
+    at.commit()
+    view = proposing.propose_branch(at.workspace, ProposeBranch("feature"), silent).view
+    assert fact_id("k: red") in [part.name for part in view.in_state(PartState.OPEN)]
+    accept(at, view.id)
+    assert "- plays the cello\n" in at.read("MEMORY.md")
+    assert "- red #y\n" in at.read("MEMORY.md")
+
+
 def test_a_new_value_of_a_key_overtakes_one_that_is_proposed(at: Desk) -> None:
     proposal = propose(at, fact("cello", key="instrument"))
     at.apply(fact("viola", key="instrument"))

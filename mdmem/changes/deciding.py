@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
-from mdmem import history
+from mdmem import files, history
+from mdmem.changes import accepting
 from mdmem.changes.accepting import PartTaking
 from mdmem.changes.apply import apply_edit, preview
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
@@ -15,8 +16,9 @@ from mdmem.changes.edits import AcceptEdit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_options
 from mdmem.changes.transaction import Transaction
-from mdmem.errors import ProposalProblem
-from mdmem.model import CommitId, FactId, Op, Provenance, Source
+from mdmem.document import Document, parse, parse_bytes
+from mdmem.errors import MdmemError, ProposalProblem
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source
 from mdmem.model.proposals import Accept, Decision, PartName, PartOp, PartState, PartView, Reject
 from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.proposals import branches, reading, rewriting
@@ -49,7 +51,10 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
         proposal = _find(workspace, request.proposal)
         edited = {part.name: text for name, text in request.edited for part in _named(proposal, name)}
         names = [part.name for name in (*request.parts, *(name for name, _ in request.edited)) for part in _named(proposal, name)]
-        chosen = [part for part in proposal.parts if part.view.state.waits and part.name in names] if names else _fresh(proposal)
+        if not names:
+            proposal = _with_met_parts(workspace, proposal)
+        states = (PartState.OPEN, PartState.OVERTAKEN) if names else (PartState.OPEN,)
+        chosen = [part for part in proposal.parts if part.view.state in states and (part.name in names or not names)]
         edits = [_edit(workspace, proposal, part, edited, bool(names), request.vouch, options) for part in rewriting.in_order(chosen)]
         if options.dry_run:
             results = [preview(workspace, edit) for edit in edits]
@@ -116,8 +121,25 @@ def parts_named(workspace: Workspace, proposal: str, name: str) -> list[PartView
     return [part.view for part in _named(_find(workspace, proposal), name)]
 
 
-def _fresh(proposal: Proposal) -> list[Part]:
-    return [part for part in proposal.parts if part.view.state is PartState.OPEN]
+def _with_met_parts(workspace: Workspace, proposal: Proposal) -> Proposal:
+    """A proposal whose fresh parts that cannot be taken one after the other are overtaken too: only the merge itself shows it of some."""
+    texts: dict[FilePath, Document | None] = {}
+    met: list[Part] = []
+    for part in rewriting.in_order([part for part in proposal.parts if part.view.state is PartState.OPEN]):
+        path = part.view.path
+        if path not in texts:
+            data = files.read(files.path_on_disk(workspace.root, path))
+            texts[path] = None if data is None else parse_bytes(data)
+        try:
+            taken = accepting.edit(PartTaking(proposal=proposal.ref.id, part=part), texts[path], workspace.kind_of(path))
+        except ProposalProblem:
+            met.append(part)
+        except MdmemError:
+            continue  # which is said when it is carried out
+        else:
+            texts[path] = parse(taken.result.text)
+    parts = tuple(replace(part, view=replace(part.view, state=PartState.OVERTAKEN)) if part in met else part for part in proposal.parts)
+    return replace(proposal, parts=parts, view=replace(proposal.view, parts=tuple(part.view for part in parts)))
 
 
 def _named(proposal: Proposal, name: str) -> list[Part]:

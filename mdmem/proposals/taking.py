@@ -56,9 +56,12 @@ def judge_fact(piece: FactPiece, base: FileFacts, now: FileFacts, is_log: bool =
     same = () if new is None else now.holders(new.item.fact.id, None if is_log else new.section)
     if old is None:
         return Judgement(Freshness.DONE, standing=_text(same)) if same else _judge_addition(piece.place, base, now, is_log)
-    goes = now.holders(old.item.fact.id, old.section) or now.only_holder(old.item.fact.id)
+    stays = now.holders(old.item.fact.id, old.section)
+    goes = stays or now.only_holder(old.item.fact.id)
     if goes:
-        return Judgement(Freshness.FRESH if _merges(old, new, goes[0]) else Freshness.OVERTAKEN, goes[:1], _text(goes))
+        # What was moved meanwhile changes there, but does not just go.
+        is_fresh = _merges(old, new, goes[0]) and bool(stays or new)
+        return Judgement(Freshness.FRESH if is_fresh else Freshness.OVERTAKEN, goes[:1], _text(goes))
     if same:
         return Judgement(Freshness.DONE, standing=_text(same))
     successors = _successors(old, base, now)
