@@ -14,13 +14,14 @@ from powercut import Git, Look, Recorder, State, Step, cuts, lay_out, left_at_th
 from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk
 
 from mdmem.memory import Memory, initialise
+from mdmem.model.proposals import Accept, Propose, Reject
 from mdmem.model.reads import Initialise
 from mdmem.model.whole_files import CreateFile, MovePath
 from mdmem.model.writes import Action, Change, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, Save, WriteOptions
 
 RECORD = ".git/mdmem/root/write-ahead.json"
 OPTIONS = WriteOptions(actor="agent/main")
-TASK = "Move it"
+TASK, PROPOSAL = "Move it", "0123abcd"
 
 
 def nothing(at: Desk) -> None:
@@ -66,6 +67,14 @@ def begun(at: Desk) -> None:
     Memory(at.workspace).tasks.start(TASK, "Redis", OPTIONS)
 
 
+def proposed(at: Desk) -> None:
+    """A proposal under a name that is known."""
+    used(at)
+    edit = Remember("likes tea", section="Home", options=OPTIONS)
+    proposal = Memory(at.workspace).proposals.propose(Propose(edit)).proposal
+    at.git("branch", "-m", f"mdmem/proposals/agent-main/{proposal}", f"mdmem/proposals/agent-main/{PROPOSAL}")
+
+
 def applied(change: Change) -> Callable[[Memory], object]:
     return lambda memory: memory.apply(change)
 
@@ -96,6 +105,8 @@ VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
     "memory-tool, a file removed": (with_a_fact_elsewhere, changed_file(MovePath("memory/a.md", None))),
     "memory-tool, a file renamed": (with_a_fact_elsewhere, changed_file(MovePath("memory/a.md", "memory/b.md"))),
     "memory-tool, a file moved": (with_a_fact_elsewhere, changed_file(MovePath("memory/a.md", "notes/deep/a.md"))),
+    "accept": (proposed, lambda memory: memory.proposals.accept(Accept(PROPOSAL))),
+    "reject": (proposed, lambda memory: memory.proposals.reject(Reject(PROPOSAL))),
     "task start": (used, lambda memory: memory.tasks.start(TASK, "Redis", OPTIONS)),
     "task note": (begun, lambda memory: memory.tasks.note(TASK, "half way", OPTIONS)),
     "task done": (begun, lambda memory: memory.tasks.end(TASK, "it is moved", OPTIONS)),
