@@ -506,7 +506,7 @@ class TestReview:
 
     def test_json(self, untidy: Shell):
         answer = untidy.run("review", "--json").answer
-        assert list(answer) == ["advice", "applied"]
+        assert list(answer) == ["advice", "applied", "waiting"]
         assert {advice["kind"]: advice["safe"] for advice in answer["advice"]} | {"untouched": False} == {
             **{"superseded-standing": True, "expired": True, "duplicate": True, "contradiction": False, "untouched": False},
         }
