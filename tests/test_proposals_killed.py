@@ -20,7 +20,7 @@ from mdmem.proposals import branches
 
 CELLO, BICYCLE = "plays the cello", "rides a bicycle"
 MOST_STEPS = 60
-STEPS = [pytest.param(range(0, MOST_STEPS, 4), id="some"), pytest.param(range(MOST_STEPS), id="all", marks=pytest.mark.slow)]
+STEPS = [pytest.param(range(0, MOST_STEPS, 9), id="some"), pytest.param(range(MOST_STEPS), id="all", marks=pytest.mark.slow)]
 
 
 @pytest.fixture
