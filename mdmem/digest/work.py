@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import ChainMap
-from collections.abc import Iterable
+from collections.abc import Iterable, MutableMapping
 from datetime import UTC, date, datetime
 from functools import cached_property
 from operator import attrgetter
@@ -111,8 +111,8 @@ class Work:
             cursor = self._cursor(file)
             if cursor is not None and self._is_read(file):  # by what commits tell
                 return
-            marks = ChainMap(self._marks, self._held_marks)
-            part = news.read_news(self._workspace, self._request, file, cursor, marks, self._zone, self._ended)
+            seen = ChainMap(self._marks, self._held_marks)
+            part = news.read_news(self._workspace, self._request, file, cursor, seen, self._zone, self._ended)
         except TranscriptProblem as problem:
             self.tally.left.append(LeftSession(file.path, problem.code))
             self._keep(file, replace(cursors.cursor_of(file), problem=problem.code))
@@ -124,8 +124,7 @@ class Work:
         if part is not None and (part.drafts or self._held):
             self._writer.hold(part)
             self._held.append(_HeldPart(file, after, part))
-            for mark in part.marks:
-                self._held_marks.setdefault(mark, (part.session, _today()))
+            _add_marks(self._held_marks, part)
         else:
             self._keep(file, after, part)
 
@@ -179,8 +178,7 @@ class Work:
         if self._request.since is not None:  # what was left out is still to be read
             return
         if part is not None:
-            for mark in part.marks:
-                self._marks.setdefault(mark, (part.session, _today()))
+            _add_marks(self._marks, part)
         self._cursors[file.path] = cursor
         self._changed = True
 
@@ -197,6 +195,13 @@ class Work:
             cursors.write_state(self._workspace.state, ReadState(self._cursors, self._ends))
             if "_marks" in vars(self):
                 marks.write_marks(self._workspace.state, self._marks, _today())
+
+
+def _add_marks(seen: MutableMapping[str, tuple[str, int]], part: News) -> None:
+    """Note the session in which messages were read, but for those that an earlier one has."""
+    read = part.session, _today()
+    for mark in part.marks:
+        seen.setdefault(mark, read)
 
 
 def _add_skipped(before: SkippedLines | None, part: News) -> SkippedLines | None:
