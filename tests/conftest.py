@@ -1,6 +1,7 @@
 """A sealed world for git: a home of its own, fixed dates, nothing inherited."""
 
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -128,12 +129,17 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     return World(home, environment)
 
 
-@pytest.fixture
-def repository(world: World, tmp_path: Path) -> Path:
-    """A fresh git repository whose owner has a name; no commit yet."""
-    folder = tmp_path / "repository"
-    folder.mkdir()
-    world.git(folder, "init", "-q")
-    world.git(folder, "config", "user.name", NAME)
-    world.git(folder, "config", "user.email", EMAIL)
+@pytest.fixture(scope="session")
+def empty_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `repository` is a copy of."""
+    folder = tmp_path_factory.mktemp("empty")
+    environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
+    for words in (["init", "-q", "-b", "main"], ["config", "user.name", NAME], ["config", "user.email", EMAIL]):
+        subprocess.run(["git", *words], cwd=folder, env=environment, check=True)
     return folder
+
+
+@pytest.fixture
+def repository(world: World, tmp_path: Path, empty_repository: Path) -> Path:
+    """A fresh git repository whose owner has a name; no commit yet."""
+    return Path(shutil.copytree(empty_repository, tmp_path / "repository"))
