@@ -41,3 +41,12 @@ def attribute(sentence: Sentence, tools: bool = False) -> str | None:
 def attribute_kind(key: str) -> str:
     """The kind of a statement about an attribute."""
     return "preference" if key in _LIKINGS or key.startswith(_FAVOURITE) else "fact"
+
+
+def attribute_named(name: str) -> str | None:
+    """The attribute of a name, or of another name for it; None where the rules know none."""
+    words, folded = vocabulary(), " ".join(name.split()).casefold()
+    key = words.same_keys.get(folded, folded)
+    if key in words.keys or (key.startswith(_FAVOURITE) and len(key) > len(_FAVOURITE)):
+        return key
+    return None

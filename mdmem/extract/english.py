@@ -210,7 +210,7 @@ _IS_OR_COLON = rf"(?:{_IS} (?:not [^,.;]{{1,30}} but )?|{_NOW} (?:isn't|aren't) 
 _ARTICLE = r"(?:called |named |a |an |the )?"
 _CAPITAL = r"(?-i:[A-Z])"
 _NOT_A_HOME = r"(?!fear\b|hope\b|denial\b|peace\b|harmony\b|a world\b|the (?:past|present|moment|future|now)\b|(?:\w+ )?times\b)"
-_BELONGINGS = "bike|boat|editor|laptop|doctor|dentist|therapist|landlord|landlady|accountant|lawyer|gym|bank|hometown|team"
+BELONGINGS = "bike|boat|editor|laptop|doctor|dentist|therapist|landlord|landlady|accountant|lawyer|gym|bank|hometown|team"
 _ADJECTIVE = (
     r"(?!\w+(?:ish|ese)\b|(?:german|french|dutch|greek|czech|swiss|thai|russian|italian|american|canadian|mexican|indian|brazilian|norwegian|"
     r"ukrainian|australian|african|asian|european|christian|catholic|buddhist|muslim|jewish|hindu|ok)\b)"
@@ -281,11 +281,11 @@ ATTRIBUTES: tuple[tuple[str, str, str], ...] = (
     (RELATIVES, rf"{_MY}(?P<key>{_KIN})(?:{_IS} (?:called|named) |'s name{_IS} )(?P<value>{_CAPITAL}\w*)", "{key}"),
     (RELATIVES, rf"{_MY}(?P<key>{_KIN}){_IS_OR_COLON}{_ADJECTIVE}(?P<value>{_CAPITAL}\w*)(?: now)?\s*[.!,]?$", "{key}"),
     (
-        RELATIVES + " " + _BELONGINGS.replace("|", " "),
-        rf"(?P<value>\b{_NAME}){_IS} {_MY}(?P<key>{_KIN}|{_BELONGINGS})(?: now)?\s*[.!,]?$",
+        RELATIVES + " " + BELONGINGS.replace("|", " "),
+        rf"(?P<value>\b{_NAME}){_IS} {_MY}(?P<key>{_KIN}|{BELONGINGS})(?: now)?\s*[.!,]?$",
         "{key}",
     ),
-    (_BELONGINGS.replace("|", " "), rf"{_MY}(?P<key>{_BELONGINGS}){_IS_OR_COLON}{_ARTICLE}(?P<value>{_CAPITAL}.*)", "{key}"),
+    (BELONGINGS.replace("|", " "), rf"{_MY}(?P<key>{BELONGINGS}){_IS_OR_COLON}{_ARTICLE}(?P<value>{_CAPITAL}.*)", "{key}"),
     ("favourite favorite fave", rf"{_MY}(?:favou?rite|fave) (?P<key>{_FAVOURITE}){_IS_OR_COLON}(?P<value>.+)", "favourite {key}"),
     (
         "favourite favorite fave",

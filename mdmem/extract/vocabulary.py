@@ -59,6 +59,8 @@ class Vocabulary:
     attributes: tuple[tuple[WordedPattern, str], ...]
     attribute_words: frozenset[str]
     """One of these is in every statement about an attribute."""
+    keys: frozenset[str]
+    """The attributes that have one name; those of a favourite have as many as there are things."""
     same_keys: Mapping[str, str]
     """The attribute for each other name of it."""
     not_so: Pattern[str]
@@ -101,6 +103,9 @@ def vocabulary() -> Vocabulary:
         correction=_worded(english.CORRECTIONS_WORDS, english.CORRECTIONS),
         agent=((_any(english.LESSONS), "lesson"), (_any(english.STATUSES), "status")),
         agent_hints=english.AGENT_HINTS,
+        keys=frozenset(key for _, _, key in english.ATTRIBUTES if "{" not in key)
+        | _words(english.RELATIVES)
+        | frozenset(english.BELONGINGS.split("|")),
         same_keys={name: key for key, names in english.KEY_SYNONYMS.items() for name in names},
         not_so=_any(english.NOT_SO),
         not_so_before=_any(english.NOT_SO_BEFORE),
