@@ -56,6 +56,11 @@ class Settings:
     session_scope: str = "project"
     owner: tuple[str, ...] = ()
     digest: str = "rules"
+    model_url: str | None = None
+    model_name: str | None = None
+    model_key_env: str | None = None
+    model_command: tuple[str, ...] = ()
+    model_tokens_day: int = 200_000
 
 
 LANGUAGES = {
@@ -82,14 +87,25 @@ LANGUAGES = {
 }
 """The languages that words can be stemmed in (`search.terms`), by ISO 639 code."""
 
-_CHOICES = {"direct_edits": ("commit", "refuse"), "context": ("on", "off"), "session_scope": ("project", "all"), "digest": ("rules", "off")}
+_CHOICES = {
+    "direct_edits": ("commit", "refuse"),
+    "context": ("on", "off"),
+    "session_scope": ("project", "all"),
+    "digest": ("rules", "model", "off"),
+}
 _NAMES = Settings.__match_args__
-_TEXTS = ("timezone", "author", "actor", "daily", "direct_edits", "language", "context", "workspace", "session_scope", "digest")
+_TEXTS = (
+    *("timezone", "author", "actor", "daily", "direct_edits", "language", "context", "workspace", "session_scope", "digest"),
+    *("model_url", "model_name", "model_key_env"),
+)
 _LONG_TEXTS = ("flush_prompt", "flush_system")
-_LISTS = ("people", "paths", "extra_paths", "sessions", "owner")
+_LISTS = ("people", "paths", "extra_paths", "sessions", "owner", "model_command")
 _FLAGS = ("allow_detached", "log_queries")
-_COUNTS = ("budget_lines", "budget_bytes")
-_OWN_ONLY = ("people", "workspace", "sessions", "session_scope", "owner", "digest")
+_COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day")
+_OWN_ONLY = (
+    *("people", "workspace", "sessions", "session_scope", "owner", "digest"),
+    *("model_url", "model_name", "model_key_env", "model_command", "model_tokens_day"),
+)
 """The settings that only the user's own file may hold, since whoever can write to a workspace could say anything there."""
 _BY_WORKSPACE = "in"
 _GONE = {"agents": "Every actor is an agent unless people, in your own settings, names it: take the line out."}

@@ -35,11 +35,13 @@ class TimeUpError(Exception):
     """A process took too long; it and all its children are ended."""
 
 
-def converse(command: Sequence[str], environment: Mapping[str, str], text: bytes, seconds: float) -> tuple[int, bytes, bytes]:
+def converse(
+    command: Sequence[str], environment: Mapping[str, str], text: bytes, seconds: float, folder: str | None = None
+) -> tuple[int, bytes, bytes]:
     """Start a process (found by PATH) with `text` on its standard input, and read its output to the end.
 
     The whole text is there before the start: if this process is killed, the child never takes a part of it for the whole. Pipes that are
-    kept open by processes in the background are not waited for.
+    kept open by processes in the background are not waited for. It runs in `folder` (None: in the current one).
 
     Returns:
         Its exit status (below zero: the signal that ended it), standard output and standard error.
@@ -60,6 +62,7 @@ def converse(command: Sequence[str], environment: Mapping[str, str], text: bytes
                     stdout=their_output,
                     stderr=their_errors,
                     env=environment,
+                    cwd=folder,
                     start_new_session=True,
                 )
             their_output.close()

@@ -47,6 +47,7 @@ MODULES = frozenset(
         "mdmem.digest.running",
         "mdmem.digest.runs",
         "mdmem.digest.session_views",
+        "mdmem.digest.model_step",  # only where a model is set
         "mdmem.digest.news",
         "mdmem.digest.rebuilding",
         "mdmem.digest.sources",
@@ -60,6 +61,8 @@ MODULES = frozenset(
         "mdmem.editors.likeness",
         "mdmem.editors.merge3.inverse_patch",
         "mdmem.hookfiles",
+        "mdmem.llm.endpoints",
+        "mdmem.llm.server",  # with the package: 600
         "mdmem.lock_queue",
         "mdmem.packaged_files",
         "mdmem.mergedriver",
