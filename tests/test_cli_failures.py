@@ -292,6 +292,7 @@ FAILURES = [
     Failure("ignored-path", ("log", "x", "--date", "2026-03-06"), file(".gitignore", "memory/\n")),
     Failure("key-ambiguous", ("remember", "hamster", "--key", "pet"), hints="--supersedes ID"),
     Failure("no-identity", APPEND, nobody, "git config --global user.name"),
+    Failure("no-model", ("digest", "--model"), hints="model_url"),
     Failure("no-sessions", ("digest",), hints="sessions = "),
     Failure("no-workspace", ("show",), elsewhere, "mdmem init"),
     Failure("no-workspace", ("-C", "/nowhere/at/all", "status"), hints="mdmem init"),

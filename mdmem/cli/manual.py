@@ -25,6 +25,7 @@ TOPICS = {
     "context": "The block of an agent's prompt, and what comes before a compaction",
     "digest": "What is read of agents' sessions, what is kept, what never is",
     "merging": "Two branches, two clones: what git makes of them with mdmem",
+    "model": "A model that reads sessions: what is sent, what it costs",
     "schedule": "What is due, on a timer: systemd, cron, a container",
     "mcp": "The server for Claude Code, Codex and other hosts (MCP)",
     "clients": "Claude Code, Codex, OpenClaw and others: install, see, switch off",

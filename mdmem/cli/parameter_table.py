@@ -266,6 +266,7 @@ TABLE: ParameterTable = {
         ("sessions", (), list, None, False),
         ("since", ("--since",), str, None, False),
         ("keep", ("--keep",), str, 'facts', False),
+        ("model", ("--model",), bool, False, False),
         ("no_model", ("--no-model",), bool, False, False),
         ("dry_run", ("--dry-run",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),

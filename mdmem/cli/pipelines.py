@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.cli.flags import in_flags
+from mdmem.errors import UsageProblem
 from mdmem.model.digests import FACTS, Digest
 from mdmem.model.schedules import Schedule
 from mdmem.model.session_lists import ShowSessions
@@ -55,7 +56,8 @@ def digest(
     keep: Annotated[
         str, typer.Option("--keep", metavar="facts|lines", help="What is worth keeping, or every statement that is no noise.")
     ] = FACTS,
-    no_model: Annotated[bool, typer.Option("--no-model", help="By rules alone; so far there is no other way.")] = False,
+    model: Annotated[bool, typer.Option("--model", help="Have the model of your own settings read what the rules leave.")] = False,
+    no_model: Annotated[bool, typer.Option("--no-model", help="By rules alone, whatever your settings say.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be written; write nothing.")] = False,
     as_json: Json = False,
 ) -> Answer:
@@ -64,9 +66,11 @@ def digest(
     Transcripts of Claude Code, Codex, OpenClaw (pi) and Gemini CLI are read from where the last digest ended. Rules choose what is worth
     keeping; each entry says where it was said. Nothing is written twice.
     """
-    request = Digest(sessions=tuple(sessions or ()), since=since, keep=keep, dry_run=dry_run)
+    if model and no_model:
+        raise UsageProblem("--model and --no-model exclude each other")
+    request = Digest(sessions=tuple(sessions or ()), since=since, keep=keep, dry_run=dry_run, model=model or (False if no_model else None))
     result = open_memory(call).pipelines.digest(request)
-    return Answer(digests.digest_json(result), digests.digest_text(result), status=1 if result.left else 0)
+    return Answer(digests.digest_json(result), digests.digest_text(result), status=1 if result.failed else 0)
 
 
 def run(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, tzinfo
 
-from mdmem.extract.drafts import Draft
+from mdmem.extract.drafts import MODEL_RULE, Draft
 from mdmem.model import Source
 from mdmem.model.sessions import Speaker
 from mdmem.model.writes import DayEntry, DigestDay, WriteOptions
@@ -77,4 +77,5 @@ def _entry(draft: Draft, session: str, minute: str) -> DayEntry:
         key=draft.key,
         supersedes=draft.supersedes,
         contradicts=draft.contradicts,
+        by_model=draft.rule == MODEL_RULE,
     )

@@ -20,8 +20,10 @@ from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
     from mdmem.digest import sources
+    from mdmem.llm import endpoints
     from mdmem.queries import dates
 else:
+    endpoints = late.module("mdmem.llm.endpoints")
     sources = late.module("mdmem.digest.sources")
     dates = late.module("mdmem.queries.dates")
 
@@ -37,8 +39,11 @@ def digest(workspace: Workspace, request: Digest, say: Say, progress: Progress |
     Raises:
         PathProblem: `file-not-found`: there is no such transcript. TranscriptProblem: `ambiguous`: several fit a name.
         RepositoryProblem: `running`: another digest is at work.
+        WorkspaceProblem: `no-model`, PackageProblem: `missing-package`: the model that is asked for is not set, or its package is missing.
         MdmemError: the workspace cannot be written.
     """
+    if request.model:
+        endpoints.configured(workspace.settings, workspace.environment)
     files = [stat_file(sources.named_transcript(workspace, name)) for name in request.sessions]
     if not request.sessions and workspace.settings.digest != "off":
         require_sources(workspace.settings, workspace.environment)
@@ -94,6 +99,7 @@ def _digest(
     is_whole = False
     try:
         work.digest_files(due_files(workspace) if files is None else files, progress)
+        work.ask_model(files)
         is_whole = files is None
     finally:
         step.figures = work.tally.figures()

@@ -61,6 +61,7 @@ def read_news(
     marks: Mapping[str, tuple[str, int]],
     zone: tzinfo | None,
     ended: int,
+    permissive: bool = True,
 ) -> News | None:
     """Read what is new in a file.
 
@@ -72,6 +73,7 @@ def read_news(
         marks: the session in which each message was read already, here or in another file, by its mark.
         zone: of the user, whose days count; None is the system's.
         ended: sessions whose files were last written before this time (ns) are over.
+        permissive: draw by permissive rules from one that is over and gives nothing else; False: leave that to a later reading.
 
     Returns:
         None: it holds nothing yet.
@@ -96,7 +98,7 @@ def read_news(
     drawn = draw(transcript.messages, rules, transcript.after_line, known_lines)
     drafts = drawn.drafts
     has_entries = bool(drafts or (cursor and cursor.has_entries))
-    permissive = not has_entries and file.modified <= ended
+    permissive = permissive and not has_entries and file.modified <= ended
     if permissive:
         whole = read_file(file.path, None, owners) if transcript.after_line else transcript
         drafts = _draw_permissively(whole, rules, marks) if whole else ()

@@ -22,6 +22,7 @@ from mdmem.digest.turns import LOCK_NAME
 from mdmem.errors import RepositoryProblem, TranscriptProblem
 from mdmem.facts import fact_id, normalise
 from mdmem.history.purged import purged_trailer, without_meant_days
+from mdmem.llm import request_log
 from mdmem.model.purges import PurgePlan, PurgeResult
 from mdmem.model.writes import Purge
 from mdmem.queries import digested
@@ -80,7 +81,7 @@ def _for_note(workspace: Workspace, target: PurgeTarget, held: list[_Held]) -> H
         paths=tuple(str(each.path) for each in held),
         reads=tuple(dict.fromkeys(f"{each.session}#{each.end.line} {each.end.hash}" for each in held)),
         purged=purged_trailer(target.words) if in_use else "",
-        kept_state=frozenset((cursors.CURSORS_NAME, marks.MARKS_NAME)),
+        kept_state=frozenset((cursors.CURSORS_NAME, marks.MARKS_NAME, request_log.LOG_NAME, request_log.OLDER_LOG_NAME)),
     )
 
 

@@ -59,4 +59,5 @@ def _tried(workspace: Workspace, step: PipelineStep, say: Say, progress: Progres
     except OSError as problem:
         where = f": {problem.filename}" if problem.filename else ""
         return StepResult(record=recorder.record, message=f"{problem.strerror or problem}{where}")
-    return StepResult(record=recorder.record, left=result.left)
+    model = result.model
+    return StepResult(record=recorder.record, left=result.left, message=model.message if model and recorder.record.failed else "")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mdmem.model import CommitId
-from mdmem.model.digests import DigestedEntry, DigestResult, LeftSession
+from mdmem.model.digests import DigestedEntry, DigestResult, LeftSession, ModelFigures
 from mdmem.model.runs import DONE, UNCHANGED
 from mdmem.startup.records import dataclass, field
 
@@ -29,6 +29,16 @@ class Tally:
     surplus: int = 0
     skipped: int = 0
     outside: int = 0
+    by_model: int = 0
+    tokens: int = 0
+    requests: int = 0
+    request_bytes: int = 0
+    bad_answers: int = 0
+    waiting: int = 0
+    model_outcome: str = ""
+    """Why the model did not answer (empty: it did, or was not asked)."""
+    model_message: str = ""
+    asks_model: bool = False
     entries: list[DigestedEntry] = field(default_factory=list)
     commits: list[CommitId] = field(default_factory=list)
     left: list[LeftSession] = field(default_factory=list)
@@ -48,6 +58,8 @@ class Tally:
         """The outcome of a step with these figures."""
         if self.left:
             return _UNKNOWN_FORMAT if any(left.why == _UNKNOWN_FORMAT for left in self.left) else _UNREADABLE
+        if self.model_outcome:
+            return self.model_outcome
         return DONE if self.commits or self.messages else UNCHANGED
 
     def figures(self) -> dict[str, int]:
@@ -57,11 +69,13 @@ class Tally:
             "size": self.size,
             "messages": self.messages,
             "noise": self.noise,
-            "by_rule": len(self.entries),
+            "by_rule": len(self.entries) - self.by_model,
+            "by_model": self.by_model,
             "entries": len(self.entries),
             "doubled": self.repeated,
             "redacted": self.redacted,
             "refused": self.refused,
+            "tokens": self.tokens,
             "surplus": self.surplus,
             "skipped": self.skipped,
             "left": len(self.left),
@@ -83,4 +97,17 @@ class Tally:
             commits=tuple(self.commits),
             left=tuple(self.left),
             outside=self.outside,
+            model=self._model_figures() if self.asks_model else None,
+        )
+
+    def _model_figures(self) -> ModelFigures:
+        return ModelFigures(
+            requests=self.requests,
+            size=self.request_bytes,
+            tokens=self.tokens,
+            entries=self.by_model,
+            bad_answers=self.bad_answers,
+            waiting=self.waiting,
+            outcome=self.model_outcome,
+            message=self.model_message,
         )

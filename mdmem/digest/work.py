@@ -24,10 +24,12 @@ from mdmem.transcripts.files import TranscriptFile
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.digest import news, rebuilding, writing
+    from mdmem.digest import model_step, news, rebuilding, writing
+    from mdmem.digest.model_step import ModelNews, ModelStep
     from mdmem.digest.news import News
     from mdmem.digest.writing import EntryWriter
 else:
+    model_step = late.module("mdmem.digest.model_step")
     news = late.module("mdmem.digest.news")
     rebuilding = late.module("mdmem.digest.rebuilding")
     writing = late.module("mdmem.digest.writing")
@@ -67,7 +69,12 @@ class Work:
         self._held: list[_HeldPart] = []
         self._held_marks: dict[str, tuple[str, int]] = {}
         """The marks of what is held."""
+        self._unsettled: list[tuple[TranscriptFile, str]] = []
+        """Sessions that are over and gave nothing, which the model comes before permissive rules for."""
         self.tally = Tally()
+        self._model: ModelStep | None = None
+        if workspace.settings.digest == "model" or request.model:
+            self._begin_model_step()
 
     @cached_property
     def _marks(self) -> Marks:
@@ -88,6 +95,39 @@ class Work:
                 progress(number, len(changed))
         self._write_held()
 
+    def _begin_model_step(self) -> None:
+        if model_step.is_wanted(self._workspace.settings, self._request):
+            self._model = model_step.ModelStep(self._workspace, self._request, self._run, self._zone, self.tally, self._say)
+            self.tally.asks_model = self._request.model is not False
+
+    def ask_model(self, files: Iterable[TranscriptFile] | None) -> None:
+        """Ask the model what the rules have left of transcripts (None: of all), where it is set; then draw by permissive rules where nothing was found."""
+        if self._model is None:
+            return
+        for part in self._model.news(None if files is None else {file.path for file in files}, self._marks):
+            if self._is_written(part):
+                self._model.settle(part)
+                if not self._request.dry_run:
+                    self._save()
+        for file, session in self._unsettled:
+            if not self._model.is_pending(session):
+                self._digest_file(file, permissive=True)
+        if self._held:
+            self._write_held()
+        self.tally.waiting = self._model.waiting
+
+    def _is_written(self, part: ModelNews) -> bool:
+        """Write the entries that the model suggests for a session; False where its log cannot take them."""
+        if not part.drafts:
+            return True
+        self._writer.hold_drafts(part.session, part.session_id, part.drafts)
+        problem = self._writer.write()[0]
+        if problem is not None:
+            self.tally.left.append(LeftSession(part.path, problem.code))
+        elif (cursor := self._cursors.get(part.path)) is not None:
+            self._cursors[part.path], self._changed = replace(cursor, has_entries=True, settled=True), True
+        return problem is None
+
     def _is_read(self, file: TranscriptFile) -> bool:
         """True if nothing can be new in a file; one that could not be read is left alone again."""
         if not self._cursors.is_read(file, self._ended):
@@ -105,14 +145,15 @@ class Work:
         """True if sessions are read whatever project they are of: those that were named, or all."""
         return bool(self._request.sessions) or self._workspace.settings.session_scope == "all"
 
-    def _digest_file(self, file: TranscriptFile) -> None:
+    def _digest_file(self, file: TranscriptFile, permissive: bool = False) -> None:
         """Digest what is new in one transcript, or note why it is left alone."""
         try:
             cursor = self._cursor(file)
             if cursor is not None and self._is_read(file):  # by what commits tell
                 return
             seen = ChainMap(self._marks, self._held_marks)
-            part = news.read_news(self._workspace, self._request, file, cursor, seen, self._zone, self._ended)
+            permissive = permissive or self._model is None
+            part = news.read_news(self._workspace, self._request, file, cursor, seen, self._zone, self._ended, permissive)
         except TranscriptProblem as problem:
             self.tally.left.append(LeftSession(file.path, problem.code))
             self._keep(file, replace(cursors.cursor_of(file), problem=problem.code))
@@ -120,6 +161,8 @@ class Work:
         except OSError as problem:
             self.tally.left.append(LeftSession(file.path, problem.strerror or "cannot be read"))
             return
+        if part is not None and not part.settled and file.modified <= self._ended:
+            self._unsettled.append((file, part.session))
         after = self._cursor_behind(file, cursor, part)
         if part is not None and (part.drafts or self._held):
             self._writer.hold(part)
@@ -179,6 +222,8 @@ class Work:
             return
         if part is not None:
             _add_marks(self._marks, part)
+            if self._model is not None:
+                self._model.add(part, file.path)
         self._cursors[file.path] = cursor
         self._changed = True
 
@@ -190,8 +235,11 @@ class Work:
 
     def _save(self) -> None:
         self._saved = monotonic()
+        self._changed = self._changed or (self._model is not None and self._model.has_changed)
         if self._changed and not self._request.dry_run:
             self._workspace.ensure_state()
+            if self._model is not None:
+                self._model.save()  # before the cursors: lines that are counted twice are sent sooner, and none is forgotten
             cursors.write_state(self._workspace.state, ReadState(self._cursors, self._ends))
             if "_marks" in vars(self):
                 marks.write_marks(self._workspace.state, self._marks, _today())

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, tzinfo
 
 from mdmem import secrets
@@ -50,15 +50,19 @@ class EntryWriter:
         """Judge the entries of a session, and hold those that are new until they are written."""
         transcript = news.transcript
         read = None if self._request.since else f"{news.session}#{transcript.lines} {transcript.line_hash}"
-        self._held.append(HeldSession(news.session, self._judged(news) if news.drafts else (), read))
+        self.hold_drafts(news.session, transcript.session, news.drafts, read)
 
-    def _judged(self, news: News) -> tuple[Draft, ...]:
+    def hold_drafts(self, session: str, session_id: str, drafts: Sequence[Draft], read: str | None = None) -> None:
+        """Judge entries of CLIENT/SESSION, and hold those that are new; `read`: how far the transcript is read with them (see `HeldSession`)."""
+        self._held.append(HeldSession(session, self._judged(session, session_id, drafts) if drafts else (), read))
+
+    def _judged(self, session: str, session_id: str, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
         """The entries of a session that are to be written."""
-        if secrets.find(news.session):  # commits would name it
-            self._tally.refused += len(news.drafts)
+        if secrets.find(session):  # commits would name it
+            self._tally.refused += len(drafts)
             return ()
-        self._judge.begin_session(news.session, read_record(self._workspace.state, news.transcript.session).all_given)
-        return tuple(draft for draft in self._since(news.drafts) if self._count(self._judge.judge(draft)))
+        self._judge.begin_session(session, read_record(self._workspace.state, session_id).all_given)
+        return tuple(draft for draft in self._since(drafts) if self._count(self._judge.judge(draft)))
 
     def write(self) -> list[MdmemError | None]:
         """Write the entries that are held.
@@ -140,7 +144,9 @@ class EntryWriter:
     def _count_written(self, change: DigestDay, result: WriteResult) -> None:
         entries = [_written_entry(change, entry) for entry in change.entries]
         written = [entry for entry in entries if entry.fact in result.added]
+        suggested = {digest_day.entry_fact(entry) for entry in change.entries if entry.by_model}
         self._tally.entries += written
+        self._tally.by_model += sum(entry.fact in suggested for entry in written)
         self._tally.repeated += len(entries) - len(written)
         if result.commit is not None:
             self._tally.commits.append(result.commit)

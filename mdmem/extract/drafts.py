@@ -25,6 +25,7 @@ from mdmem.startup.records import dataclass, field
 
 MOST_CHARACTERS = 400
 """The most characters of an entry, its question or the words that it corrects included."""
+MODEL_RULE = "model"
 _CORRECTED_WITHIN = 10
 _QUOTED_CHARACTERS = 140
 _PERMISSIVE_ENTRIES = 3
@@ -38,7 +39,7 @@ class Draft:
     """An entry that was drawn from a message and is not written yet.
 
     - `first_line`, `last_line`: the lines of the transcript that it says again.
-    - `rule`: by what it was kept: the name of a cue, `statement`, `weight` or `permissive`.
+    - `rule`: by what it was kept: the name of a cue, `statement`, `weight`, `permissive`, or `model`.
     - `key`: the attribute that it is about.
     - `supersedes`, `contradicts`: the entries of the same session that it corrects: exactly one, or one of these.
     """
@@ -126,6 +127,20 @@ def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0, kn
             drafts.extend(own)
             noise_count += not own
     return DrawnEntries(tuple(drafts), noise_count)
+
+
+def unsettled(messages: Sequence[Message], drafts: Sequence[Draft]) -> Iterator[tuple[Message, str]]:
+    """The messages from which no entry was drawn, with what is no noise in them; `drafts` are the entries that were."""
+    settled = {draft.last_line for draft in drafts}
+    for message in messages:
+        is_of_person = message.speaker is Speaker.USER
+        if message.time is None or message.line in settled or (is_of_person and (not message.typed or noise.is_command(message.text))):
+            continue
+        _, statements = _statements(message)
+        if not is_of_person:
+            statements = tuple(each for each in statements if not noise.is_narration(each))
+        if statements and not noise.is_slight(statements):
+            yield message, _joined(statements)
 
 
 def draw_permissively(messages: Sequence[Message], rules: DraftRules) -> tuple[Draft, ...]:

@@ -6,6 +6,7 @@ A file is named by the hash of its request, which is not kept. An answer that co
 from __future__ import annotations
 
 import json
+import math
 import time
 from contextlib import suppress
 from hashlib import sha256
@@ -46,7 +47,16 @@ def keep_answer(state: Path, name: str, text: str, attempt: int | None) -> None:
 
 def drop_old_answers(state: Path) -> None:
     """Drop the answers that were kept for 30 days."""
+    _drop_answers(state, time.time() - _SECONDS)
+
+
+def drop_all_answers(state: Path) -> None:
+    """Drop all answers: they may hold what was purged while one was waited for."""
+    _drop_answers(state, math.inf)
+
+
+def _drop_answers(state: Path, before: float) -> None:
     with suppress(OSError):
         for path in (state / FOLDER_NAME).iterdir():
-            if path.stat().st_mtime < time.time() - _SECONDS:
+            if path.stat().st_mtime < before:
                 path.unlink(missing_ok=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from mdmem.model.digests import LeftSession
+from mdmem.model.digests import PASSING_OUTCOMES, LeftSession
 from mdmem.startup.records import dataclass
 
 NOTHING_TO_DO, UNCHANGED, DONE = "nothing-to-do", "unchanged", "done"
-"""The outcomes of a step that has not failed. All others are codes of failures."""
+"""The outcomes of a step that has not failed; nor has one in which the model alone did not answer. All others are codes of failures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class StepRecord:
     @property
     def failed(self) -> bool:
         """True if the step failed, wholly or in part."""
-        return self.outcome not in (DONE, UNCHANGED, NOTHING_TO_DO)
+        return self.outcome not in (DONE, UNCHANGED, NOTHING_TO_DO, *PASSING_OUTCOMES)
 
 
 @dataclass(frozen=True, slots=True)

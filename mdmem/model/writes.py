@@ -197,7 +197,7 @@ class DayEntry:
     """An entry for the log of a day.
 
     - `cites`: where it was said, as CLIENT/SESSION#LINE[-LINE]; `time`: when, and `by_agent`: whether an agent said it.
-    - `key`: the attribute that it is about.
+    - `key`: the attribute that it is about. `by_model`: a model suggested it.
     """
 
     minute: str
@@ -209,6 +209,7 @@ class DayEntry:
     key: str | None = None
     supersedes: FactId | None = None
     contradicts: tuple[FactId, ...] = ()
+    by_model: bool = False
 
     @property
     def session(self) -> str:

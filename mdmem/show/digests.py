@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mdmem.model.digests import DigestResult
+from mdmem.model.digests import DigestResult, ModelFigures
 from mdmem.show.formatting import one_line
 
 
@@ -34,10 +34,16 @@ def digest_json(result: DigestResult) -> dict[str, Any]:
         "redacted": result.redacted,
         "refused": result.refused,
         "surplus": result.surplus,
-        "tokens": 0,
+        "tokens": result.model.tokens if result.model else 0,
+        "model": _model_json(result.model) if result.model else None,
         "commits": list(result.commits),
         "left": [{"session": left.session, "why": left.why} for left in result.left],
     }
+
+
+def _model_json(figures: ModelFigures) -> dict[str, Any]:
+    names = ("requests", "size", "entries", "bad_answers", "waiting", "outcome", "message")
+    return {("bytes" if name == "size" else name): getattr(figures, name) for name in names}
 
 
 def digest_text(result: DigestResult) -> str:
@@ -59,9 +65,24 @@ def _lines(result: DigestResult) -> Iterator[str]:
         *(f"{count} {words}" for count, words in _exceptions(result) if count),
     ]
     yield ", ".join(figures)
+    if result.model is not None:
+        yield from _model_lines(result.model)
     if result.outside and not result.messages:
         yield f'{_counted(result.outside, "session")} of other folders left out; session_scope = "all" in your own settings has all count'
     yield from (one_line(f"left alone: {left.session}: {left.why}") for left in result.left)
+
+
+def _model_lines(figures: ModelFigures) -> Iterator[str]:
+    """The part of the model: nothing where it was not needed."""
+    parts = [
+        *([f"{_counted(figures.requests, 'request')} ({figures.size:,} bytes, {figures.tokens:,} tokens)"] if figures.requests else []),
+        *([f"{figures.entries} of the entries"] if figures.entries else []),
+        *([f"{_counted(figures.bad_answers, 'suggestion')} refused"] if figures.bad_answers else []),
+        *([f"{_counted(figures.waiting, 'session')} waiting"] if figures.waiting else []),
+        *([one_line(f"{figures.outcome}: {figures.message}")] if figures.outcome else []),
+    ]
+    if parts:
+        yield f"model: {', '.join(parts)}"
 
 
 def _exceptions(result: DigestResult) -> Iterator[tuple[int, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mdmem.digest.runs import record_json
+from mdmem.model.digests import PASSING_OUTCOMES
 from mdmem.model.runs import NOTHING_TO_DO, UNCHANGED, RunResult, StepResult
 from mdmem.show.formatting import one_line
 from mdmem.wording import number_of
@@ -36,5 +37,6 @@ def _lines(step: StepResult) -> Iterator[str]:
         yield f"{record.step}: nothing new"
     else:
         entries, sessions = number_of(record.entries, "entry", "entries"), number_of(record.sessions, "session")
-        yield f"{record.step}: {entries} of {sessions}, {number_of(record.messages, 'message')} ({record.run})"
+        trouble = f", {record.outcome}" if record.outcome in PASSING_OUTCOMES else ""
+        yield f"{record.step}: {entries} of {sessions}, {number_of(record.messages, 'message')}{trouble} ({record.run})"
     yield from (f"  left alone: {left.session}: {left.why}" for left in step.left)

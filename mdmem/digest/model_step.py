@@ -1,0 +1,282 @@
+"""The model step of a digest: the model reads what the rules have not settled, and what it suggests becomes entries as far as code can check it.
+
+It comes when the rules are done and their entries written. So a model that is down or slow keeps nothing back, and no lock of the workspace is
+held while it is waited for.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import tzinfo
+from pathlib import Path
+from typing import NamedTuple
+
+from mdmem import config, secrets
+from mdmem.catchup.session_messages import purged_texts
+from mdmem.config import Settings
+from mdmem.digest import model_due
+from mdmem.digest.model_due import MOST_TRIES, DueLines
+from mdmem.digest.news import News
+from mdmem.digest.tally import Tally
+from mdmem.errors import MdmemError, TranscriptProblem
+from mdmem.extract.drafts import MODEL_RULE, Draft, DraftRules, draw, unsettled
+from mdmem.facts import fact_id
+from mdmem.llm import endpoints, kept_answers
+from mdmem.llm.asking import AskedRun, Asker
+from mdmem.llm.extraction import AGENT, OTHER, USER, SuggestedFact, check_facts
+from mdmem.llm.failures import BAD_ANSWER, BUDGET, ModelFailure
+from mdmem.llm.packing import last_whole_line, pack
+from mdmem.llm.requests import ExtractData, RequestLine, extract_request
+from mdmem.model import Source
+from mdmem.model.digests import LINES, Digest
+from mdmem.model.sessions import Message, Speaker, Transcript
+from mdmem.startup.records import dataclass, replace
+from mdmem.transcripts.files import read_file
+from mdmem.workspace import Say, Workspace
+
+_IDLE_SECONDS = 15 * 60
+_MOST_SECONDS = 8 * 60
+"""After so long no more is asked in a run: a timer ends one that takes 15 minutes."""
+_MOST_KNOWN = 30
+"""The most entries that a request names as drawn already."""
+_CONTEXT_LINES = 40
+"""They are of this many lines before the first line of a request, or behind that."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelNews:
+    """The entries that the model suggests for a session, and what is due of it when they are written."""
+
+    session: str
+    session_id: str
+    path: str
+    drafts: tuple[Draft, ...]
+    due: DueLines
+
+
+class _Asked(NamedTuple):
+    """The requests for a session, and the entries of those that were answered."""
+
+    requests: tuple[tuple[RequestLine, ...], ...]
+    answered: int
+    drafts: tuple[Draft, ...]
+    failure: ModelFailure | None
+
+
+def is_wanted(settings: Settings, request: Digest) -> bool:
+    """True if a digest keeps note of what is due for the model, or asks it."""
+    return request.since is None and (settings.digest == "model" or request.model is True)
+
+
+class ModelStep:
+    """Keeps note of the lines that are due for the model, and asks it about them."""
+
+    def __init__(self, workspace: Workspace, request: Digest, run: str, zone: tzinfo | None, tally: Tally, say: Say) -> None:
+        self._workspace = workspace
+        self._request = request
+        self._run = run
+        self._zone = zone
+        self._tally = tally
+        self._say = say
+        self._due = model_due.read_due(workspace.state)
+        self.has_changed = False
+        self._deadline = time.monotonic() + _MOST_SECONDS
+        self._stopped = False
+        """True after a failure that the next request would meet too."""
+
+    def add(self, news: News, path: str) -> None:
+        """Note what the rules have left of a transcript."""
+        if not news.messages or news.outside:
+            return
+        due, first = self._due.get(news.session), min(message.line for message in news.messages)
+        if due is None or (not news.transcript.after_line and due.line >= first):
+            due = DueLines(path=path, line=first - 1)
+        self._due[news.session] = replace(
+            due,
+            path=path,
+            turns=due.turns + sum(message.speaker is Speaker.USER and message.typed for message in news.messages),
+            size=due.size + sum(len(text.encode()) for _, text in unsettled(news.messages, news.drafts)),
+        )
+        self.has_changed = True
+
+    @property
+    def waiting(self) -> int:
+        """The number of sessions about which the model is still to be asked."""
+        return sum(due.is_pending for due in self._due.values())
+
+    def is_pending(self, session: str) -> bool:
+        """True if the model will still be asked about a session."""
+        return session in self._due and self._due[session].is_pending
+
+    def news(self, paths: Collection[str] | None, marks: Mapping[str, tuple[str, int]]) -> Iterator[ModelNews]:
+        """Ask the model about one session after the other, as far as they are due and (unless `paths` is None) in these files."""
+        if self._request.model is False:
+            return
+        try:
+            endpoint = endpoints.configured(self._workspace.settings, self._workspace.environment)
+        except MdmemError as problem:
+            self._tally.model_outcome, self._tally.model_message = problem.code, problem.message
+            return
+        if self._request.model and paths:
+            self._add_named(paths)
+        ready = [session for session, due in self._due.items() if (paths is None or due.path in paths) and self._is_ready(due)]
+        if not ready:
+            return
+        settings = self._workspace.settings
+        run = AskedRun(self._run, settings.model_tokens_day, self._zone, self._request.dry_run)
+        asker = Asker(self._workspace.state, endpoint, run, lambda: config.now(settings, self._workspace.environment))
+        try:
+            for session in ready:
+                if self._stopped or self._is_late:
+                    break
+                news = self._ask_about(session, asker, marks)
+                self._count(asker)
+                if news is not None:
+                    yield news
+        finally:
+            asker.close()
+
+    def _count(self, asker: Asker) -> None:
+        """Note what was sent so far."""
+        self._tally.tokens, self._tally.requests, self._tally.request_bytes = asker.tokens, asker.sent, asker.sent_bytes
+
+    @property
+    def _is_late(self) -> bool:
+        """True if the run has taken so long that what is left waits for the next one; somebody who asks for the model waits."""
+        return self._request.model is not True and time.monotonic() > self._deadline
+
+    def settle(self, news: ModelNews) -> None:
+        """Note what is due of a session now that its entries are written."""
+        self._due[news.session] = news.due
+        self.has_changed = True
+
+    def save(self) -> None:
+        """Keep what is due."""
+        if self.has_changed:
+            model_due.write_due(self._workspace.state, self._due)
+            self.has_changed = False
+
+    def _add_named(self, paths: Collection[str]) -> None:
+        """Take in sessions that were named, and that the rules alone have read before."""
+        known = {due.path for due in self._due.values()}
+        for path in paths:
+            transcript = _read(path, self._workspace.settings.owner) if path not in known else None
+            if transcript is not None and not transcript.own:
+                name = f"{transcript.client}/{transcript.session}"
+                self._due.setdefault(name, DueLines(path=path, line=0, size=transcript.size))
+
+    def _is_ready(self, due: DueLines) -> bool:
+        try:
+            is_idle = Path(due.path).stat().st_mtime < time.time() - _IDLE_SECONDS
+        except OSError:
+            return False
+        return due.is_ready(is_idle or self._request.model is True)
+
+    def _ask_about(self, session: str, asker: Asker, marks: Mapping[str, tuple[str, int]]) -> ModelNews | None:
+        """Ask about what is due of a session; None where its transcript cannot be read."""
+        due = self._due[session]
+        transcript = _read(due.path, self._workspace.settings.owner)
+        if transcript is None or f"{transcript.client}/{transcript.session}" != session:
+            del self._due[session]
+            self.has_changed = True
+            return None
+        rules = DraftRules(zone=self._zone, keep_lines=self._request.keep == LINES, tools_line=transcript.tools_line)
+        drawn = draw(transcript.messages, rules).drafts
+        purged = purged_texts(self._workspace, self._say)
+        new = [
+            message
+            for message in transcript.messages
+            if message.line > due.line and marks.get(message.mark, (session, 0))[0] == session and not purged.hold(message)
+        ]
+        asked = self._ask(pack(self._lines(new, drawn)), drawn, new, asker, due.tries)
+        if purged_texts(self._workspace, self._say).digest != purged.digest:
+            kept_answers.drop_all_answers(self._workspace.state)
+        return ModelNews(
+            session=session,
+            session_id=transcript.session,
+            path=due.path,
+            drafts=asked.drafts,
+            due=self._due_after(due, asked, transcript.lines),
+        )
+
+    def _due_after(self, due: DueLines, asked: _Asked, last_line: int) -> DueLines:
+        """The lines that are still due when the entries of the requests that were answered are written."""
+        if asked.answered == len(asked.requests):
+            return DueLines(path=due.path, line=last_line, given_up=due.given_up)
+        line = max(due.line, last_whole_line(asked.requests, asked.answered))
+        left = sum(len(each.text.encode()) for lines in asked.requests[asked.answered :] for each in lines)
+        tries = due.tries + (asked.failure is not None and asked.failure.outcome != BUDGET)
+        if tries > MOST_TRIES:
+            return DueLines(path=due.path, line=last_line, given_up=due.given_up + left)
+        return replace(due, line=line, size=max(left, model_due.FEWEST_BYTES), tries=tries)
+
+    def _lines(self, messages: Sequence[Message], drawn: Sequence[Draft]) -> Iterator[RequestLine]:
+        for message, text in unsettled(messages, drawn):
+            if message.time is not None and not secrets.find(text, strict=True):
+                time = message.time.astimezone(self._zone)
+                yield RequestLine(number=message.line, who=_who(message), day=time.date(), minute=f"{time:%H:%M}", text=text)
+
+    def _ask(
+        self, requests: tuple[tuple[RequestLine, ...], ...], drawn: Sequence[Draft], messages: Sequence[Message], asker: Asker, tries: int
+    ) -> _Asked:
+        """Send requests until one gets no answer."""
+        drafts: list[Draft] = []
+        zone, by_line = self._workspace.settings.timezone or "local", {message.line: message for message in messages}
+        for number, lines in enumerate(requests):
+            if self._is_late:
+                return _Asked(requests, number, tuple(drafts), None)
+            request = extract_request(ExtractData(zone, lines, _known(drawn, lines)))
+            try:
+                answer = asker.ask(request, tries)
+            except ModelFailure as failure:
+                self._tally.model_outcome, self._tally.model_message = failure.outcome, str(failure)
+                self._stopped = failure.outcome != BAD_ANSWER
+                return _Asked(requests, number, tuple(drafts), failure)
+            if answer is not None:
+                checked = check_facts(answer.items, lines)
+                self._tally.refused += len(checked.refused)
+                self._tally.bad_answers += len(checked.refused)
+                drafts.extend(_draft(fact, by_line) for fact in checked.facts)
+        return _Asked(requests, len(requests), tuple(drafts), None)
+
+
+def _read(path: str, owners: Collection[str]) -> Transcript | None:
+    with suppress(OSError, TranscriptProblem):
+        return read_file(path, None, owners)
+    return None
+
+
+def _who(message: Message) -> str:
+    if message.speaker is Speaker.AGENT:
+        return AGENT
+    return USER if message.sender is None else OTHER
+
+
+def _known(drawn: Sequence[Draft], lines: Sequence[RequestLine]) -> tuple[tuple[str, str], ...]:
+    """The entries that the rules drew around some lines. They depend on the transcript alone, so that the same request is made again."""
+    first, last = lines[0].number - _CONTEXT_LINES, lines[-1].number
+    near = [draft for draft in drawn if first <= draft.last_line <= last and not secrets.find(draft.text, strict=True)]
+    return tuple((fact_id(draft.text), draft.text) for draft in near[-_MOST_KNOWN:])
+
+
+def _draft(fact: SuggestedFact, by_line: Mapping[int, Message]) -> Draft:
+    """A suggested fact as an entry. It is said when the last of its lines was said: of a person, where persons say it."""
+    cited = [by_line[line] for line in fact.lines]
+    said = [message for message in cited if message.speaker is Speaker.USER] if fact.by_person else []
+    last = (said or cited)[-1]
+    sender = next((message.sender for message in said if message.sender is not None), None)
+    if last.time is None:
+        raise ValueError(f"the message of line {last.line} has no time")
+    return Draft(
+        time=last.time,
+        text=fact.text if sender is None else f"{sender}: {fact.text}",
+        kind=fact.kind,
+        source=Source.INFERRED if fact.by_person else Source.AUTO,
+        speaker=Speaker.USER if fact.by_person else Speaker.AGENT,
+        rule=MODEL_RULE,
+        first_line=fact.lines[0],
+        last_line=fact.lines[-1],
+        key=fact.key if sender is None else None,
+    )
