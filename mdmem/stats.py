@@ -137,6 +137,8 @@ class RunWeek:
     doubled: int
     redacted: int
     refused: int
+    by_model: int
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +247,8 @@ def _run_week(name: str, steps: Sequence[StepRecord]) -> RunWeek:
         doubled=sum(step.doubled for step in steps),
         redacted=sum(step.redacted for step in steps),
         refused=sum(step.refused for step in steps),
+        by_model=sum(step.by_model for step in steps),
+        tokens=sum(step.tokens for step in steps),
     )
 
 

@@ -20,6 +20,7 @@ from mdmem.digest.runs import RUNS_NAME
 from mdmem.llm import request_log
 from mdmem.memory import Memory
 from mdmem.model.digests import Digest, DigestResult
+from mdmem.model.reads import ShowFigures
 from mdmem.model.runs import RunResult
 from mdmem.model.writes import Log, Purge
 from mdmem.show.digests import digest_json, digest_text
@@ -406,6 +407,23 @@ def test_a_purge_while_the_model_is_waited_for(at: Desk, folder: Path, server: S
 
 
 class TestWhatIsTold:
+    def test_status_and_stats(self, at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+        server.script = in_turn(Reply(facts(ONE, OTHER | {"lines": [99]}), usage=(700, 30)), Reply(status=500))
+        aged(write_session(folder, *TALK))
+        run(at)
+        aged(write_session(folder, *TALK, *(SMALL.format(number) for number in range(20, 30))))
+        run(at)
+        with closing(Memory(at.workspace)) as memory:
+            pipelines = memory.status().pipelines
+            assert pipelines is not None
+            status = pipelines.model
+            (week,) = memory.pipelines.figures(ShowFigures()).weeks
+        assert status is not None
+        assert (status.tokens_used, status.tokens_a_day, status.waiting, status.given_up) == (730, 200_000, 1, 0)
+        assert status.last_outcome == "model-down"
+        assert (week.by_model, week.tokens, week.refused) == (1, 730, 1)
+
     def test_each_figure_is_that_of_a_recount(self, at: Desk, folder: Path, server: ScriptedServer):
         server.script = in_turn(Reply(facts(ONE, OTHER, OTHER | {"lines": [99]}), usage=(700, 30)))
         aged(write_session(folder, *TALK))

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mdmem.digest import cursors, runs
+from mdmem import config
+from mdmem.digest import cursors, model_due, runs
 from mdmem.digest.cursors import Cursors
-from mdmem.model.reads import PipelineStatus, SilentStep, SkippedPart
+from mdmem.llm import request_log
+from mdmem.model.reads import ModelStatus, PipelineStatus, SilentStep, SkippedPart
 from mdmem.model.runs import StepRecord
 from mdmem.transcripts.files import TranscriptFile, find_files
 from mdmem.workspace import Workspace
@@ -39,6 +41,23 @@ def pipeline_status(workspace: Workspace) -> PipelineStatus:
         oldest_time=_time(oldest) if oldest else None,
         silent=tuple(_silent(records, now)),
         skipped=tuple(_skipped(kept)),
+        model=_model_status(workspace) if workspace.settings.digest == "model" else None,
+    )
+
+
+def _model_status(workspace: Workspace) -> ModelStatus:
+    """The state of the model, by the log of requests and what is due."""
+    settings, due = workspace.settings, model_due.read_due(workspace.state).values()
+    today = config.now(settings, workspace.environment)
+    records = list(request_log.read_records(workspace.state))
+    last = records[-1] if records else None
+    return ModelStatus(
+        tokens_used=request_log.tokens_on(records, today.date(), today.tzinfo),
+        tokens_a_day=settings.model_tokens_day,
+        waiting=sum(each.is_pending for each in due),
+        given_up=sum(each.given_up > 0 for each in due),
+        last_outcome=last.outcome if last else None,
+        last_time=last.time if last else None,
     )
 
 

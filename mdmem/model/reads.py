@@ -116,12 +116,30 @@ class SkippedPart:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelStatus:
+    """The state of the model that reads sessions.
+
+    - `tokens_used`, `tokens_a_day`: of today, and the most. `waiting`: sessions about which it is still to be asked.
+    - `given_up`: sessions of which lines were left to the rules, since it did not answer.
+    - `last_outcome`, `last_time`: of the last request (None: there was none).
+    """
+
+    tokens_used: int
+    tokens_a_day: int
+    waiting: int
+    given_up: int
+    last_outcome: str | None = None
+    last_time: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class PipelineStatus:
     """The state of the pipelines.
 
     - `last_step`, `last_run`, `last_time`, `last_outcome`: of the last step that was carried out; None where none was.
     - `unread`: sessions that are not read, and nothing was said in them for more than 20 days; `oldest_unread` is the path of the oldest of them,
       `oldest_time` when something was said there.
+    - `model`: None where the settings have sessions read by rules alone.
     """
 
     last_step: str | None
@@ -133,6 +151,7 @@ class PipelineStatus:
     oldest_time: datetime | None
     silent: tuple[SilentStep, ...]
     skipped: tuple[SkippedPart, ...]
+    model: ModelStatus | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -127,7 +127,7 @@ def contexts_text(figures: ContextFigures, colour: bool) -> str:
 
 def runs_json(figures: RunFigures) -> dict[str, Any]:
     """The steps of runs by week."""
-    names = ("steps", "failed", "sessions", "messages", "noise", "entries", "doubled", "redacted", "refused")
+    names = ("steps", "failed", "sessions", "messages", "noise", "entries", "doubled", "redacted", "refused", "by_model", "tokens")
     return {"weeks": [{"week": week.week, "bytes": week.size, **{name: getattr(week, name) for name in names}} for week in figures.weeks]}
 
 
@@ -136,12 +136,17 @@ def runs_text(figures: RunFigures, colour: bool) -> str:
     if not figures.weeks:
         return ""
     most = max(week.entries for week in figures.weeks)
-    head = ("week", "steps", "failed", "sessions", "messages", "noise", "entries", "doubled", "redacted", "refused", f"{_BAR} # are {most}")
+    has_model = any(week.tokens or week.by_model for week in figures.weeks)
+    of_model = ("by model", "tokens") if has_model else ()
+    counted = ("week", "steps", "failed", "sessions", "messages", "noise", "entries", "doubled", "redacted", "refused")
+    head = (*counted, *of_model, f"{_BAR} # are {most}")
     rows = [
         (
             *(week.week, str(week.steps), _count(week.failed), _count(week.sessions), f"{week.messages:,}"),
             *(_share(week.noise / week.messages if week.messages else None), _count(week.entries), _count(week.doubled)),
-            *(_count(week.redacted), _count(week.refused), _share_bar(week.entries, 0, most)),
+            *(_count(week.redacted), _count(week.refused)),
+            *((_count(week.by_model), f"{week.tokens:,}") if has_model else ()),
+            _share_bar(week.entries, 0, most),
         )
         for week in figures.weeks
     ]

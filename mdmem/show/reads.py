@@ -8,7 +8,7 @@ from typing import Any
 from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import Problem
-from mdmem.model.reads import Outline, PipelineStatus, SectionView, WorkspaceStatus
+from mdmem.model.reads import ModelStatus, Outline, PipelineStatus, SectionView, WorkspaceStatus
 from mdmem.show.formatting import one_line, section_line, short_id, some_of, steerless, waiting_json, waiting_line
 from mdmem.wording import number_of
 
@@ -103,7 +103,19 @@ def _pipelines_json(status: PipelineStatus) -> dict[str, Any]:
         "last": last if status.last_step else None,
         "unread": {"count": status.unread, "oldest": oldest if status.unread else None},
         "silent": [{"step": each.step, "since": each.since.isoformat(timespec="seconds"), "bytes": each.size} for each in status.silent],
+        "model": _model_json(status.model) if status.model else None,
         "skipped": [{"path": each.path, "lines": each.count, "first": each.line, "reason": each.reason} for each in status.skipped],
+    }
+
+
+def _model_json(status: ModelStatus) -> dict[str, Any]:
+    last = {"outcome": status.last_outcome, "time": status.last_time.isoformat(timespec="seconds") if status.last_time else None}
+    return {
+        "tokens_used": status.tokens_used,
+        "tokens_a_day": status.tokens_a_day,
+        "waiting": status.waiting,
+        "given_up": status.given_up,
+        "last": last if status.last_time else None,
     }
 
 
@@ -138,8 +150,20 @@ def _pipeline_rows(status: PipelineStatus) -> Iterator[str]:
         yield f"unread     {count} for more than 20 days, the oldest of {status.oldest_time:%Y-%m-%d} ({status.oldest_unread}); clients delete them"
     for silent in status.silent:
         yield f"silent     {silent.step} has found nothing since {silent.since:%Y-%m-%d}, in {silent.size:,} bytes of new transcripts"
+    if status.model is not None:
+        yield f"model      {', '.join(_model_parts(status.model))}"
     parts = [f"{part.path}: {number_of(part.count, 'line')}, the first is line {part.line} ({part.reason})" for part in status.skipped]
     yield from (f"skipped    {part}" for part in some_of(parts))
+
+
+def _model_parts(status: ModelStatus) -> Iterator[str]:
+    yield f"{status.tokens_used:,} of {status.tokens_a_day:,} tokens today"
+    if status.last_time:
+        yield f"last request {status.last_outcome}, {status.last_time.astimezone():%Y-%m-%d %H:%M}"
+    if status.waiting:
+        yield f"{number_of(status.waiting, 'session')} waiting"
+    if status.given_up:
+        yield f"{number_of(status.given_up, 'session')} left to the rules in part, since it did not answer"
 
 
 def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
