@@ -59,8 +59,9 @@ def _run(words: tuple[str, ...]) -> int:
             os.nice(_NICENESS)
             os.chdir("/")  # so that the caller's folder is not kept busy
             index.catch_up_workspace(Path(folder), os.environ)
-        case ("prepare-commit-msg", message):
-            merge_trailers.add_merge_trailers(Path.cwd(), message, os.environ)
+        case ("prepare-commit-msg", message, *_):
+            if Path(message).with_name("MERGE_HEAD").exists():  # the pre-commit framework calls it for each commit
+                merge_trailers.add_merge_trailers(Path.cwd(), message, os.environ)
         case (hook, *_) if hook in HOOKS:
             _detach()
             os.nice(_NICENESS)

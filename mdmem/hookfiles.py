@@ -113,7 +113,7 @@ def lines_to_add(python: str) -> dict[str, str]:
     """For each hook the line of shell to add where another manager runs the hooks."""
     call = f"{_quoted(python)} -P -m {_ENTRY}"
     background = {name: f"{call} {name} </dev/null >/dev/null 2>&1 &" for name in HOOKS if name.startswith("post-")}
-    of_merges = f'{call} {_MERGE_HOOK} "$1" </dev/null >/dev/null 2>&1 || :'
+    of_merges = f'[ ! -f "${{1%/*}}/MERGE_HEAD" ] || {call} {_MERGE_HOOK} "$1" </dev/null >/dev/null 2>&1 || :'
     return {"pre-commit": f"{call} pre-commit || exit 1", _MERGE_HOOK: of_merges, **background}
 
 

@@ -106,11 +106,38 @@ def test_what_makes_no_merge_of_two_commits_has_none(at: Desk, how: str):
     assert trailers(at) == []
 
 
-def test_a_merge_that_waits_for_its_commit(at: Desk):
+@pytest.mark.parametrize("message", [["--no-edit"], ["-m", "Both"], ["-F", "words"], ["-C", "side"]])
+def test_a_merge_that_waits_for_its_commit(at: Desk, message: list[str]):
+    at.write("words", "Both\n")
     branch(at, OURS, THEIRS)
     at.git("merge", "-q", "--no-commit", "side")
-    at.git("commit", "-q", "--no-edit")
+    at.git("commit", "-q", *message)
     assert trailers(at) == [f"Mdmem-Contradicts: {PAIR}"]
+
+
+def test_a_line_added_by_hand_does_the_same_and_starts_nothing_for_other_commits(at: Desk):
+    hookfiles.uninstall(at.workspace.repository.hooks_dir)
+    python = at.root / "calls" / "python"
+    at.hook("prepare-commit-msg", f"set -e\n{hookfiles.lines_to_add(str(python))['prepare-commit-msg']}")
+    at.write("calls/python", f'#!/bin/sh\necho "$@" >>"$0.log"\nexec "{sys.executable}" "$@"\n').chmod(0o755)
+    branch(at, OURS, THEIRS)
+    assert not python.with_name("python.log").exists()
+    at.git("merge", "-q", "--no-commit", "side")
+    at.git("commit", "-q", "-m", "Both")
+    assert python.with_name("python.log").read_text() == "-P -m mdmem.githooks prepare-commit-msg .git/COMMIT_EDITMSG\n"
+    assert trailers(at) == [f"Mdmem-Contradicts: {PAIR}"]
+
+
+@pytest.mark.parametrize("message", [["--no-edit"], ["-m", "Both"]])
+def test_a_merge_in_a_linked_work_tree(at: Desk, tmp_path: Path, message: list[str]):
+    """There git names the file of the message by a whole path, in the work tree's own folder."""
+    branch(at, OURS, THEIRS)
+    linked = tmp_path / "linked"
+    at.git("worktree", "add", "-q", "-b", "other", str(linked))
+    at.git("-C", str(linked), "merge", "-q", "--no-commit", "side")
+    assert not (at.root / ".git" / "MERGE_HEAD").exists()
+    at.git("-C", str(linked), "commit", "-q", *message)
+    assert trailers(at, "other") == [f"Mdmem-Contradicts: {PAIR}"]
 
 
 def test_of_what_a_person_decided_there_is_nothing_to_say(at: Desk):
