@@ -16,7 +16,6 @@ from scripted_models import MODEL, Reply, Script, ScriptedServer, command, fact,
 from workspaces import NOW, TOKEN, Desk, desk
 
 from mdmem.digest import model_due
-from mdmem.digest.runs import RUNS_NAME
 from mdmem.llm import request_log
 from mdmem.memory import Memory
 from mdmem.model.digests import Digest, DigestResult
@@ -24,6 +23,7 @@ from mdmem.model.reads import ShowFigures
 from mdmem.model.runs import RunResult
 from mdmem.model.writes import Log, Purge
 from mdmem.show.digests import digest_json, digest_text
+from mdmem.steps.run_log import RUNS_NAME
 
 ONE = fact([3], "The pipes behind wall 2 drip slowly", "drip slowly")
 OTHER = fact([4], "The damp cellar has old shelves under the stairs, by wall 3", "damp cellar")

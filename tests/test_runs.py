@@ -13,9 +13,9 @@ from conftest import World
 from pi_sessions import write_session
 
 from mdmem import files
-from mdmem.digest import runs
-from mdmem.digest.turns import in_turn
 from mdmem.errors import RepositoryProblem
+from mdmem.steps import run_log
+from mdmem.steps.turns import in_turn
 
 KEYS = [
     *("time", "run", "step", "ms", "sessions", "bytes", "messages", "noise", "by_rule", "by_model", "entries", "doubled", "redacted"),
@@ -44,7 +44,7 @@ def state(shell: Shell) -> Path:
 
 
 def lines(shell: Shell) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (state(shell) / runs.RUNS_NAME).read_text().splitlines()]
+    return [json.loads(line) for line in (state(shell) / run_log.RUNS_NAME).read_text().splitlines()]
 
 
 def steps(shell: Shell) -> list[dict[str, Any]]:
@@ -58,7 +58,7 @@ class TestRun:
         settings(shell, text)
         done = shell.run("run", "--json")
         assert (done.status, [(step["step"], step["outcome"]) for step in done.answer["steps"]]) == (0, [("digest", "nothing-to-do")])
-        assert not (state(shell) / runs.RUNS_NAME).exists()
+        assert not (state(shell) / run_log.RUNS_NAME).exists()
 
     def test_below_another_run_nothing_is_to_be_done(self, shell: Shell, sessions: Path):
         write_session(sessions, *TALK)
@@ -107,32 +107,32 @@ class TestRun:
     def test_a_digest_by_hand_is_recorded_too(self, shell: Shell, tmp_path: Path):
         path = write_session(tmp_path, *TALK)
         shell.run("digest", str(path), "--dry-run")
-        assert not (state(shell) / runs.RUNS_NAME).exists()
+        assert not (state(shell) / run_log.RUNS_NAME).exists()
         shell.run("digest", str(path))
         assert [(line["step"], line["entries"]) for line in lines(shell)] == [("digest", 2)]
 
     def test_records_have_a_bound(self, shell: Shell, sessions: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(runs, "MAX_BYTES", 1_000)
+        monkeypatch.setattr(run_log, "MAX_BYTES", 1_000)
         write_session(sessions, *TALK)
         for _ in range(8):
             steps(shell)
-        assert (state(shell) / runs.RUNS_NAME).stat().st_size <= 1_000
-        assert 2 <= len(runs.read_steps(state(shell))) <= 6
+        assert (state(shell) / run_log.RUNS_NAME).stat().st_size <= 1_000
+        assert 2 <= len(run_log.read_steps(state(shell))) <= 6
 
     def test_a_damaged_record_is_left_out(self, shell: Shell, sessions: Path):
         write_session(sessions, *TALK)
         steps(shell)
-        with (state(shell) / runs.RUNS_NAME).open("a") as file:
+        with (state(shell) / run_log.RUNS_NAME).open("a") as file:
             file.write('{"time": 3}\n[]\n{"half')
         steps(shell)
-        assert [record.outcome for record in runs.read_steps(state(shell))] == ["done", "unchanged"]
+        assert [record.outcome for record in run_log.read_steps(state(shell))] == ["done", "unchanged"]
 
 
 def test_each_run_has_a_name_of_its_own(tmp_path: Path):
     names = []
     for _ in range(5):  # in one second
-        with runs.StepRecorder(tmp_path, "digest") as step:
-            step.run = runs.new_name(tmp_path, "digest")
+        with run_log.StepRecorder(tmp_path, "digest") as step:
+            step.run = run_log.new_name(tmp_path, "digest")
             names.append(step.run)
     assert len(set(names)) == 5
     assert names == sorted(names)

@@ -12,9 +12,9 @@ from commandline import Shell
 from pi_sessions import START, write_session
 from workspaces import TOKEN
 
-from mdmem.digest.runs import RUNS_NAME
 from mdmem.memory import Memory
 from mdmem.model.writes import Forget
+from mdmem.steps.run_log import RUNS_NAME
 from mdmem.workspace import open_at
 
 SAYS_NOTHING = {"ok", "Noted.", "Thanks a lot!"}

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem.digest.due import due_files
-from mdmem.digest.runs import StepRecorder, new_name
-from mdmem.digest.turns import BELOW_RUN, in_turn
 from mdmem.digest.work import Work
 from mdmem.model.digests import Digest, DigestResult
 from mdmem.model.rules import is_iso_day
 from mdmem.startup import late
 from mdmem.startup.records import replace
+from mdmem.steps.run_log import StepRecorder, new_name
+from mdmem.steps.turns import BELOW_RUN, in_turn
 from mdmem.transcripts.clients import require_sources
 from mdmem.transcripts.files import TranscriptFile, stat_file
 from mdmem.workspace import Progress, Say, Workspace

@@ -7,11 +7,12 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from mdmem import config
-from mdmem.digest import cursors, model_due, runs
+from mdmem.digest import cursors, model_due
 from mdmem.digest.cursors import Cursors
 from mdmem.llm import request_log
 from mdmem.model.reads import ModelStatus, PipelineStatus, SilentStep, SkippedPart
 from mdmem.model.runs import StepRecord
+from mdmem.steps import run_log
 from mdmem.transcripts.files import TranscriptFile, find_files
 from mdmem.workspace import Workspace
 
@@ -26,7 +27,7 @@ def pipeline_status(workspace: Workspace) -> PipelineStatus:
     Raises:
         OSError: the records of steps cannot be read.
     """
-    records, kept, now = runs.read_steps(workspace.state), cursors.read_cursors(workspace.state), datetime.now(UTC)
+    records, kept, now = run_log.read_steps(workspace.state), cursors.read_cursors(workspace.state), datetime.now(UTC)
     last = records[-1] if records else None
     sources = workspace.settings.sessions if workspace.settings.digest != "off" else ()
     unread = _unread(find_files(sources, workspace.environment), kept, now)

@@ -18,7 +18,6 @@ from mdmem.changes.purge_history import HeldTranscripts
 from mdmem.changes.purge_target import PurgeTarget
 from mdmem.digest import cursors, marks
 from mdmem.digest.cursors import ReadEnd, ReadState, cursor_of
-from mdmem.digest.turns import LOCK_NAME
 from mdmem.errors import RepositoryProblem, TranscriptProblem
 from mdmem.facts import fact_id, normalise
 from mdmem.history.purged import purged_trailer, without_meant_days
@@ -28,6 +27,7 @@ from mdmem.model.writes import Purge
 from mdmem.queries import digested
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
+from mdmem.steps.turns import LOCK_NAME
 from mdmem.transcripts.files import find_files, read_head, stat_file
 from mdmem.transcripts.lines import last_line, parse_object, whole_lines
 from mdmem.transcripts.reading import line_hash

@@ -22,15 +22,17 @@ from mdmem.workspace import Progress, Say, Workspace
 if TYPE_CHECKING:
     from mdmem import stats
     from mdmem.catchup import background
-    from mdmem.digest import digesting, overview, running, runs, session_views, starting
+    from mdmem.digest import digesting, overview, session_views, starting
+    from mdmem.memory import running
     from mdmem.schedule import placing
     from mdmem.stats import RunFigures
+    from mdmem.steps import run_log
 else:
     background = late.module("mdmem.catchup.background")
     digesting = late.module("mdmem.digest.digesting")
     overview = late.module("mdmem.digest.overview")
-    running = late.module("mdmem.digest.running")
-    runs = late.module("mdmem.digest.runs")
+    running = late.module("mdmem.memory.running")
+    run_log = late.module("mdmem.steps.run_log")
     session_views = late.module("mdmem.digest.session_views")
     starting = late.module("mdmem.digest.starting")
     placing = late.module("mdmem.schedule.placing")
@@ -104,7 +106,7 @@ class Pipelines:
     def figures(self, request: ShowFigures) -> RunFigures:
         """Sum up the steps of some weeks."""
         zone = config.zone(self.workspace.settings.timezone)
-        return stats.run_figures(runs.read_steps(self.workspace.state), datetime.now(zone).date(), zone, request.weeks)
+        return stats.run_figures(run_log.read_steps(self.workspace.state), datetime.now(zone).date(), zone, request.weeks)
 
     def schedule(self, request: Schedule) -> ScheduleResult:
         """Say how `run` is called every five minutes, or see to it, or to the end of it.

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mdmem.digest.runs import record_json
 from mdmem.model.digests import PASSING_OUTCOMES
 from mdmem.model.runs import NOTHING_TO_DO, UNCHANGED, RunResult, StepResult
 from mdmem.show.formatting import one_line
+from mdmem.steps.run_log import record_json
 from mdmem.wording import number_of
 
 

@@ -44,8 +44,8 @@ MODULES = frozenset(
         "mdmem.digest.digesting",
         "mdmem.digest.purging",
         "mdmem.digest.overview",
-        "mdmem.digest.running",
-        "mdmem.digest.runs",
+        "mdmem.memory.running",
+        "mdmem.steps.run_log",
         "mdmem.digest.session_views",
         "mdmem.digest.model_step",  # only where a model is set
         "mdmem.digest.news",

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from mdmem.digest import digesting
-from mdmem.digest.runs import StepRecorder, unrecorded
-from mdmem.digest.turns import BELOW_RUN, in_turn
 from mdmem.errors import MdmemError
 from mdmem.model.digests import DigestResult
 from mdmem.model.runs import RunResult, StepResult
+from mdmem.steps.run_log import StepRecorder, unrecorded
+from mdmem.steps.turns import BELOW_RUN, in_turn
 from mdmem.workspace import Progress, Say, Workspace
 
 
