@@ -17,8 +17,9 @@ from mdmem.extract.sentences import Sentence
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.memory import Memory
-from mdmem.model import FactId
+from mdmem.model import FactId, Status
 from mdmem.model.digests import Digest, DigestResult
+from mdmem.model.searches import ListFacts
 from mdmem.transcripts.reading import read
 
 START = datetime(2026, 3, 4, 4, 0, tzinfo=UTC)
@@ -214,6 +215,22 @@ def test_a_correction_shortly_after_supersedes(at: Desk, wording: int):
     facts, superseded = facts_by_turn(result), {old for note in notes(at, result) for old, _ in note.supersedes}
     joined = [key for number, key in enumerate(PAIRS) if facts[3 * number] in superseded]
     assert len(joined) >= LEAST * len(PAIRS), set(PAIRS) - set(joined)
+
+
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("We meet the auditors on the 14th of April.", "Actually, the auditors come on the 21st of April."),
+        ("We decided to meet on the 14th of April.", "If the room is free then, I meant the 21st of April."),
+    ],
+    ids=["an own word of what was inferred", "an inferred one of an own word"],
+)
+def test_what_was_corrected_counts_no_more(at: Desk, earlier: str, later: str):
+    result = digest(at, [("user", earlier), ("agent", "I see."), ("user", later)], timedelta(minutes=1))
+    assert len(result.commits) == 2
+    with closing(Memory(at.workspace)) as memory:
+        statuses = {hit.fact: hit.status for hit in memory.facts(ListFacts(everything=True)).facts}
+    assert [statuses[entry.fact] for entry in sorted(result.entries, key=lambda entry: entry.minute)] == [Status.SUPERSEDED, Status.CURRENT]
 
 
 @pytest.mark.parametrize(("earlier", "later"), LOOK_ALIKES)
