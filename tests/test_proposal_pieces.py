@@ -143,6 +143,81 @@ def test_line_ends_of_the_file_as_it_is():
     assert put(BASE, swap(BASE, (TWO, "- two and a half\n")), now) == (["fresh"], now.replace("- two\r\n", "- two and a half\r\n"))
 
 
+# Prose.
+
+INDENTED, FENCED = "First.\n\n    code one\n\n\n    code two\n\nLast.", "First.\n\n```\na\n\n- b\n```\n\nLast, which  \nis broken."
+
+
+@pytest.mark.parametrize(
+    ("own", "prose"),
+    [
+        ("First.\n\nSecond.\n", "First.\n\nSecond."),
+        (f"\n{INDENTED}\n", INDENTED),
+        (f"\n{FENCED}\n", FENCED),
+        ("- a\n\n\n    code\n\ntext\n- b\n\n", "text"),
+        ("First.\n\n- a\n- b\n\n\nSecond.\n\n- c\n", "First.\n\nSecond."),
+        ("    code\n- a\n", "    code"),
+        (" \n\t\n- a\n\n", ""),
+        ("text\n## B\nmore\n", "text\n\nmore"),
+    ],
+)
+def test_the_prose_of_a_section_is_what_stands_between_its_facts(own: str, prose: str):
+    for text in (own, own.replace("\n", "\r\n")):
+        assert FileFacts(parse(f"## B\n{text}")).prose(("B",)) == prose
+
+
+@pytest.mark.parametrize("prose", ["First.\n\nSecond.", INDENTED, FENCED, "> quoted\n>\n> text\n\n<!-- a\n\nb -->"])
+def test_accepted_prose_reads_as_it_was_proposed(prose: str):
+    new = f"{BASE}\n## New\n\n{prose}\n"
+    assert put(BASE, new, swap(BASE, (TWO, ""))) == (["fresh"], swap(new, (TWO, "")))
+    changed = swap(BASE, ("Some words.", prose))
+    assert put(BASE, changed, swap(BASE, (K, "- k: w\n"))) == (["fresh"], swap(changed, (K, "- k: w\n")))
+    assert put(BASE, changed, swap(BASE, ("Some words.", "Third words.")), force=True) == (["overtaken"], changed)
+    assert put(BASE, changed, changed) == (["done"], changed)
+    assert put(changed, BASE, changed) == (["fresh"], BASE)
+
+
+def test_facts_between_paragraphs_come_behind_them():
+    tip = swap(BASE, ("Some words.\n\n- k: v\n", "First.\n\n- new\n- newer\n\nSecond.\n\n- k: v\n"))
+    then = swap(BASE, ("Some words.", "First.\n\nSecond."), (K, K + "- new\n- newer\n"))
+    assert put(BASE, tip, BASE) == (["fresh", "fresh", "fresh"], then)
+
+
+def test_a_paragraph_that_becomes_two():
+    base, tip = swap(BASE, ("Some words.", "First.\nSecond.")), swap(BASE, ("Some words.", "First.\n\nSecond."))
+    assert put(base, tip, swap(base, (K, "- k: w\n"))) == (["fresh"], swap(tip, (K, "- k: w\n")))
+
+
+@pytest.mark.parametrize("words", ["Some words. ", "Some words.\n", "\nSome words."])
+def test_white_space_that_shows_nothing_is_no_piece(words: str):
+    assert of(BASE, swap(BASE, ("Some words.", words)))[1] == []
+    assert put(BASE, swap(BASE, ("\n## B\n\nSome words.\n\n- k: v\n", "")), swap(BASE, (K, ""), ("Some words.", words))) == (
+        ["done", "fresh"],
+        BASE.partition("## B")[0],
+    )
+
+
+def test_a_fact_that_goes_from_between_paragraphs_changes_no_prose():
+    base = swap(BASE, ("Some words.\n", "First.\n- new\n\nSecond.\n"))
+    assert [type(piece) for piece in of(base, swap(base, ("- new\n", "")))[1]] == [FactPiece]
+
+
+FRONT = "---\ntitle: {}\n---\n"
+
+
+def test_front_matter_is_replaced_as_a_whole():
+    a, b, c = (FRONT.format(title) + BASE for title in "abc")
+    assert put(a, b, a) == (["fresh"], b)
+    assert put(a, b, c) == (["overtaken"], c)
+    assert put(a, b, c, force=True) == (["overtaken"], b.replace("---\n#", "---\n\n#"))
+    assert put(a, BASE, c, force=True)[1].lstrip() == BASE
+
+
+def test_front_matter_of_which_a_proposal_does_not_speak_stays():
+    base, tip, now = f"Some text.\n\n{BASE}", f"First.\n\nSecond.\n\n{BASE}", f"{FRONT.format('a')}\nThird text.\n\n{BASE}"
+    assert put(base, tip, now, force=True) == (["overtaken"], f"{FRONT.format('a')}\nFirst.\n\nSecond.\n\n{BASE}")
+
+
 def test_a_name_that_a_trailer_can_hold():
     _, (piece,) = of(BASE, BASE + f"\n## He\u200b\u202ead{'x' * 3000}\n\nWords.\n")
     assert isinstance(piece, SectionPiece)

@@ -385,6 +385,15 @@ def test_other_text_and_headings_are_parts_too(at: Desk) -> None:
     assert at.read("MEMORY.md") == text.replace("- drives a Volvo\n", "- drives a Volvo\n- has a dog\n")
 
 
+def test_prose_is_taken_with_its_paragraphs(at: Desk) -> None:
+    text = "First.\n\n    code one\n\n    code two\n\nLast."
+    proposal = propose(at, EditSection("New", Action.BODY, text, create=True))
+    propose(at, EditSection("Work", Action.BODY, f"{text}\n\n- employer: Stripe"), to=proposal)
+    assert {part.new for part in parts(at, proposal).values()} == {text}
+    accept(at, proposal)
+    assert at.read("MEMORY.md") == f"{SEED.replace('The office is at the harbour.', text)}\n## New\n\n{text}\n"
+
+
 def test_a_heading_that_goes_goes_with_its_facts(at: Desk) -> None:
     at.git("switch", "-q", "-c", "feature")
     at.write("MEMORY.md", SEED.partition("## Work")[0])

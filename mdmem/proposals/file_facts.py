@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from functools import cached_property
+from itertools import groupby
 
-from mdmem.document import Document, Section, parse
+from mdmem.document import Document, Section, is_blank, parse
+from mdmem.editors.outline import strip_blank_lines
 from mdmem.facts import Item, items, normalise
 from mdmem.model import FactId, SectionPath
+from mdmem.startup import late
+
+_BLANK_LINES = late.pattern(r"\n{3,}")
 
 EMPTY = parse("")
 """The document of a file that is not there."""
@@ -47,10 +52,11 @@ class FileFacts:
         return "".join(self.document.slice(start, end) for start, end in self._ranges.get(path, ()))
 
     def prose(self, path: SectionPath) -> str:
-        """The own text of a section besides its facts, without blank lines."""
+        """The own text of a section besides its facts: the texts between them, without the blank lines around each, joined by one."""
         taken = {line for item in self.in_section(path) for line in range(item.start, item.end)}
-        numbers = (number for start, end in self._ranges.get(path, ()) for number in range(start, end) if number not in taken)
-        return "\n".join(filter(None, (self.document.lines[number].rstrip() for number in numbers)))
+        runs = (run for start, end in self._ranges.get(path, ()) for run in groupby(range(start, end), key=taken.__contains__))
+        lines = ((self.document.lines[number].rstrip("\r\n") for number in numbers) for is_fact, numbers in runs if not is_fact)
+        return "\n\n".join(filter(None, (strip_blank_lines("\n".join(each)) for each in lines)))
 
     @cached_property
     def by_fact(self) -> dict[FactId, list[tuple[SectionPath, Item]]]:
@@ -89,3 +95,17 @@ class FileFacts:
             own = self.document.slice(section.start, section.body).rstrip("\r\n")
             lines.setdefault(section.path, (*lines.get(section.path[:-1], ()), own))
         return lines
+
+
+def same_prose(text: str | None, other: str | None) -> bool:
+    """True if two texts are the same apart from white space at the ends of lines and more than one blank line; None is a text that is not there."""
+    return text == other or (text is not None and other is not None and _tidied(text) == _tidied(other))
+
+
+def _tidied(text: str) -> str:
+    return _BLANK_LINES.sub("\n\n", "\n".join(line.rstrip() for line in text.split("\n")))
+
+
+def written_lines(text: str) -> list[str]:
+    """The lines of a text that are not blank, without white space at their ends."""
+    return [line.rstrip() for line in text.split("\n") if not is_blank(line)]

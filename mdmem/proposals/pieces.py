@@ -5,14 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from mdmem.document import Document, parse, preamble_etag, section_etag
+from mdmem.document import Document, is_blank, parse, preamble_etag, section_etag
 from mdmem.editors.fact_difference import changed_paths, items_difference
 from mdmem.editors.merge3.section_matches import match_sections
 from mdmem.editors.merge3.versions import SectionTree
 from mdmem.facts import Item
 from mdmem.history.messages import section_name
 from mdmem.model import FactId, SectionPath
-from mdmem.proposals.file_facts import FileFacts
+from mdmem.proposals.file_facts import FileFacts, same_prose
 from mdmem.startup.records import dataclass, replace
 
 _MOST_ABOVE = 20
@@ -160,6 +160,8 @@ def without_facts(tip: FileFacts, changed: Iterable[FactPiece]) -> Document:
             item = piece.new.item
             lines |= dict.fromkeys(range(item.start, item.end), "")
             lines[item.start] = old
+            if not old and item.end in lines and is_blank(lines[item.end]) and is_blank(_line_above(lines, item.start)):
+                lines[item.end] = ""  # of the blank lines on both sides one is left
         elif piece.old is not None:
             stands = {item.fact.id: item for item in tip.in_section(piece.old.section)}
             above = next((stands[fact] for fact in piece.old.above if fact in stands), None)
@@ -167,6 +169,11 @@ def without_facts(tip: FileFacts, changed: Iterable[FactPiece]) -> Document:
             line = above.end - 1 if above else section.body - 1 if section else 0
             lines[line] = lines.get(line, "") + old
     return parse(document.bom + "".join(lines[number] for number in sorted(lines)))
+
+
+def _line_above(lines: Mapping[int, str], number: int) -> str:
+    """The nearest line above one that was not taken out; empty where there is none."""
+    return next((lines[above] for above in range(number - 1, -1, -1) if lines[above]), "")
 
 
 # Sections.
@@ -207,7 +214,7 @@ def section_pieces(
             if text or not _holds_facts(tip, new):
                 headings = tip.headings[new]
                 pieces.append(SectionPiece(old=None, new=new, etag=_etag(tip, new), before=None, after=text, headings=headings))
-        elif base.own_text(old) != tip.own_text(new) and (before := base.prose(old)) != (after := tip.prose(new)):
+        elif base.own_text(old) != tip.own_text(new) and not same_prose(before := base.prose(old), after := tip.prose(new)):
             undone = undone or without_facts(tip, facts)
             target = _target(base.document, undone, old, new)
             changed.append(SectionPiece(old=old, new=new, etag=_etag(tip, new), before=before, after=after, target=target))

@@ -13,12 +13,12 @@ from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.editors.merge3.merging import merge3
 from mdmem.editors.merge3.notes import MergeNotes
-from mdmem.editors.outline import insert_blocks
+from mdmem.editors.outline import insert_blocks, strip_blank_lines
 from mdmem.editors.section import append_to_section
 from mdmem.errors import SectionProblem
 from mdmem.facts import Item, holds_key, item_text, items
 from mdmem.model import FileKind, SectionPath
-from mdmem.proposals.file_facts import FileFacts
+from mdmem.proposals.file_facts import FileFacts, same_prose, written_lines
 from mdmem.proposals.pieces import FactPiece, FileSource, ItemPlace, SectionPiece, renamed_pieces, with_paths_of
 from mdmem.startup.records import dataclass, replace
 
@@ -257,12 +257,12 @@ def judge_section(piece: SectionPiece, base: Document, now: FileFacts) -> tuple[
         standing = _prose(now, new)
         if standing is None:
             return Judgement(Freshness.FRESH), _with_section(document, new, piece.headings, piece.after or "")
-        if standing == piece.after:
+        if same_prose(standing, piece.after):
             return Judgement(Freshness.DONE, standing=standing), document.text
         if standing:
             return Judgement(Freshness.OVERTAKEN, standing=standing), None
         section = next(section for section in document.sections if section.path == new)
-        return Judgement(Freshness.FRESH), _with_own_text(document, section, piece.after or "")
+        return Judgement(Freshness.FRESH), _with_own_text(document, section.body, section.end, piece.after or "")
     return _judge_text(piece, base, document, _prose(now, new, old))
 
 
@@ -273,9 +273,8 @@ def _prose(now: FileFacts, *paths: SectionPath) -> str | None:
 
 def _judge_text(piece: SectionPiece, base: Document, now: Document, standing: str | None) -> tuple[Judgement, str | None]:
     """Judge another text under a heading: it is overtaken where a line that it takes out, or the heading, is gone."""
-    before, after = (Counter(text.split("\n")) for text in (piece.before or "", piece.after or ""))
-    stands = Counter((standing or "").split("\n"))
-    if standing == piece.after:
+    before, after, stands = (Counter(written_lines(text or "")) for text in (piece.before, piece.after, standing))
+    if same_prose(standing, piece.after):
         return Judgement(Freshness.DONE, standing=standing), now.text
     if standing is None or (before - after) - stands:
         return Judgement(Freshness.OVERTAKEN, standing=standing), None
@@ -301,7 +300,7 @@ def _judge_removal(piece: SectionPiece, now: FileFacts, standing: str | None) ->
     section = now.section(piece.section)
     if standing is None or section is None:
         return Judgement(Freshness.DONE), document.text
-    if standing != piece.before:
+    if not same_prose(standing, piece.before):
         return Judgement(Freshness.OVERTAKEN, standing=standing), None
     if now.in_section(piece.section) or section.tree_end > section.end:
         return Judgement(Freshness.FRESH, standing=standing), None
@@ -319,13 +318,12 @@ def _with_section(now: Document, path: SectionPath, headings: tuple[str, ...], b
     return insert_blocks(now, (line, "\n\n".join([*headings[depth:], body] if body else headings[depth:])))
 
 
-def _with_own_text(now: Document, section: Section | None, text: str) -> str:
-    """The document with another text under a heading; the facts there stay, behind it."""
-    start, end = (section.body, section.end) if section else (now.front, now.preamble_end)
+def _with_own_text(now: Document, start: int, end: int, text: str) -> str:
+    """The document with another text in the lines of a section's own text; the facts there stay, behind it."""
     kept = [item.raw.rstrip() for item in items(now, start, end)]
     blocks = [block for block in (text, "\n".join(kept)) if block]
     body = with_line_end("\n\n".join(blocks), now.line_end) + now.line_end if blocks else ""
-    lead = now.line_end if section and body else ""
+    lead = now.line_end if start and body else ""
     tail = now.line_end if end < len(now.lines) else ""
     return now.bom + now.slice(0, start) + lead + body + tail + now.slice(end, len(now.lines))
 
@@ -334,7 +332,7 @@ def put_section(piece: SectionPiece, source: FileSource, now: Document, *, wordi
     """Put the change of a heading, or of other text, onto a file as it is; arguments and errors as of `put_fact`."""
     judgement, text = judge_section(piece, source.base, FileFacts(now))
     if wording is not None:
-        text = _force_section(replace(piece, after=wording.strip()), now)
+        text = _force_section(replace(piece, after=strip_blank_lines(wording).rstrip()), now)
     elif text is None and is_forced and piece.new is not None:
         text = _force_section(piece, now)
     return PutText(text, piece.section, judgement)
@@ -346,10 +344,14 @@ def _force_section(piece: SectionPiece, now: Document) -> str:
     Raises:
         SectionProblem: `section-not-found`: there is no such section any more.
     """
+    text = piece.after or ""
+    if not piece.section:  # the text before the first heading, of which front matter is a part where the proposal speaks of it
+        has_front = any(parse(each).front for each in (piece.before or "", text))
+        return _with_own_text(now, 0 if has_front else now.front, now.preamble_end, text)
     section = next((section for section in now.sections if section.path in (piece.new, piece.old)), None)
-    if section is None and piece.section:
+    if section is None:
         raise SectionProblem("section-not-found", f"the section {join_path(piece.section)!r} is gone", "Write it anew.")
-    return _with_own_text(now, section if piece.section else None, piece.after or "")
+    return _with_own_text(now, section.body, section.end, text)
 
 
 def without(piece: FactPiece, document: Document, kept: frozenset[SectionPath]) -> str:
