@@ -104,8 +104,18 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
     Commands that run in this process start nothing in the background, unless the test is marked `background`.
     """
     if request.node.get_closest_marker("background") is None:
-        monkeypatch.setattr(import_module("mdmem.catchup.background"), "start_catching_up", lambda workspace: None)
-    home = tmp_path / "home"
+        keep_from_background(monkeypatch)
+    return sealed_world(tmp_path, monkeypatch)
+
+
+def keep_from_background(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have commands that run in this process start nothing in the background."""
+    monkeypatch.setattr(import_module("mdmem.catchup.background"), "start_catching_up", lambda workspace: None)
+
+
+def sealed_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """A sealed world with its home in a folder."""
+    home = folder / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n")
     environment = {name: os.environ[name] for name in _INHERITED if name in os.environ} | {
@@ -114,7 +124,7 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
         "GIT_CONFIG_NOSYSTEM": "1",
-        "GIT_CEILING_DIRECTORIES": str(tmp_path),
+        "GIT_CEILING_DIRECTORIES": str(folder),
         "GIT_EDITOR": "false",
         "GIT_TERMINAL_PROMPT": "0",
         "GIT_AUTHOR_DATE": DATE,
