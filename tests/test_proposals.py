@@ -418,6 +418,22 @@ def test_entries_of_a_log_go_under_their_minutes(at: Desk) -> None:
     assert [fact_id("early")] in [stated.get("Retracts") for stated in retracting]
 
 
+def test_a_memory_file_that_cannot_be_read_now_closes_no_proposal(at: Desk) -> None:
+    at.write("memory/a.md", "# A\n\n- one\n")
+    at.commit()
+    proposal = propose(at, fact("plays the cello"))
+    propose(at, Remember("two", file="memory/a.md", section="A"), to=proposal)
+    (at.root / "MEMORY.md").write_bytes(b"# Memory\n\n\xff\n")
+    assert accept(at, proposal, fact_id("two")).closed is False
+    for decide in (accept, reject):
+        assert problem(decide, at, proposal).code == "unsupported-file"
+        assert problem(decide, at, proposal, fact_id("plays the cello")).code == "unsupported-file"
+    at.write("MEMORY.md", SEED)
+    assert [part.state for part in parts(at, proposal).values() if part.new == "plays the cello"] == [PartState.OPEN]
+    assert accept(at, proposal).closed
+    assert "cello" in at.read("MEMORY.md")
+
+
 # Rejecting.
 
 

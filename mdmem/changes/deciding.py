@@ -55,6 +55,7 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
             proposal = _with_met_parts(workspace, proposal)
         states = (PartState.OPEN, PartState.OVERTAKEN) if names else (PartState.OPEN,)
         chosen = [part for part in proposal.parts if part.view.state in states and (part.name in names or not names)]
+        _require_readable(proposal, chosen)
         edits = [_edit(workspace, proposal, part, edited, bool(names), request.vouch, options) for part in rewriting.in_order(chosen)]
         if options.dry_run:
             results = [preview(workspace, edit) for edit in edits]
@@ -152,6 +153,7 @@ def _named(proposal: Proposal, name: str) -> list[Part]:
     exact = [part for part in proposal.parts if part.name == word]
     others = [part for part in proposal.parts if _fits(part.name, word)]
     parts = exact or others
+    _require_readable(proposal, parts)
     if not parts:
         raise ProposalProblem(
             "part-not-found", f"{proposal.ref.id} has no part {name[:80]!r}", f"{verb('proposals')} {proposal.ref.id} lists them."
@@ -160,6 +162,12 @@ def _named(proposal: Proposal, name: str) -> list[Part]:
         names = ", ".join(sorted({part.name for part in parts}))
         raise ProposalProblem("ambiguous", f"{name[:80]!r} fits several parts", f"They are {names}.")
     return parts
+
+
+def _require_readable(proposal: Proposal, parts: Sequence[Part]) -> None:
+    """Refuse to decide on nothing while a memory file cannot be read, in which parts may wait."""
+    if not parts and proposal.problems:
+        raise proposal.problems[0]
 
 
 def _fits(part: PartName, word: str) -> bool:
@@ -187,6 +195,7 @@ def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
         proposal = _find(workspace, request.proposal)
         names = [part.name for name in request.parts for part in _named(proposal, name)]
         chosen = [part for part in proposal.parts if part.view.state.waits and (part.name in names or not names)]
+        _require_readable(proposal, chosen)
         views = [part.view for part in chosen]
         if options.dry_run:
             return Decision(proposal=proposal.ref.id, parts=tuple((view, _rejected(view, None)) for view in views), dry_run=True)
@@ -256,6 +265,8 @@ def _settle(workspace: Workspace, proposal: Proposal) -> bool:
         return False
     (after,) = reading.read_proposals(workspace, [before])
     branches.drop_old(repository)
+    if after.problems:
+        return False
     if not after.view.waits:
         if any(reading.waits(open_at(folder, workspace.environment), before) for folder in after.branch.shared_with):
             return False

@@ -23,11 +23,12 @@ from mdmem.workspace import Workspace
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposal with its branch and its parts."""
+    """A proposal with its branch and its parts; `problems` are of memory files that cannot be read now, so that nobody knows its parts there."""
 
     branch: ProposedBranch
     view: ProposalView
     parts: tuple[Part, ...]
+    problems: tuple[PathProblem, ...] = ()
 
     @property
     def ref(self) -> ProposalRef:
@@ -58,8 +59,8 @@ def read_proposals(workspace: Workspace, refs: Iterable[ProposalRef] | None = No
 
 
 def waits(workspace: Workspace, ref: ProposalRef) -> bool:
-    """True if a part of a proposal is still to be decided in a workspace."""
-    return any(proposal.view.waits for proposal in read_proposals(workspace, [ref]))
+    """True if a part of a proposal is still to be decided in a workspace, or may be."""
+    return any(proposal.view.waits or proposal.problems for proposal in read_proposals(workspace, [ref]))
 
 
 # Texts.
@@ -98,8 +99,12 @@ def _proposal(
     """One proposal with its parts."""
     reader = PartReader(workspace, notes, decided, memory)
     parts: list[Part] = []
-    unreadable = []
+    problems, unreadable = [], []
     for path, change in branch.files:
+        try:
+            memory.file(path)
+        except PathProblem as problem:
+            problems.append(problem)
         try:
             parts += reader.of_file(memory.versions(path, texts.base(change), texts.tip(change)))
         except PathProblem:
@@ -117,4 +122,4 @@ def _proposal(
         reason=notes.reason,
         others=(*branch.others, *unreadable),
     )
-    return Proposal(branch=branch, view=view, parts=tuple(parts))
+    return Proposal(branch=branch, view=view, parts=tuple(parts), problems=tuple(problems))
