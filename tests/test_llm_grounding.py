@@ -3,8 +3,10 @@
 from datetime import date
 
 import pytest
+from reworded_lines import INVENTED, REWORDED
 
 from mdmem.llm.grounding import Ground, SaidLine
+from mdmem.llm.plain_words import is_plain
 
 DAY = date(2026, 11, 19)
 LINES = (
@@ -79,3 +81,32 @@ def test_a_relative_date_counts_from_the_day_of_its_own_line():
     ground = Ground((SaidLine("We moved to SQLite.", DAY), SaidLine("That was yesterday.", date(2026, 1, 1))))
     assert ground.ungrounded("Moved to SQLite on 2025-12-31") == ""
     assert ground.ungrounded("Moved to SQLite on 2026-11-18")
+
+
+def refused(line: str, texts: tuple[str, ...]) -> list[str]:
+    ground = Ground((SaidLine(line, DAY),))
+    return [text for text in texts if ground.ungrounded(text)]
+
+
+def test_the_same_in_other_words_is_rarely_refused():
+    count = sum(len(texts) for _, texts in REWORDED)
+    assert sum(len(refused(line, texts)) for line, texts in REWORDED) <= 0.05 * count
+
+
+@pytest.mark.parametrize(("line", "texts"), INVENTED)
+def test_what_a_line_does_not_say_is_refused(line: str, texts: tuple[str, ...]):
+    assert refused(line, texts) == list(texts)
+
+
+NAMES = """
+    Adam Ada Amy Anna April Art August Ben Bill Bob Carol Chase Chuck Daisy Dawn Dean Drew Emma Eric Faith Frank Gene Grace Grant Guy Harry Hope Ivy
+    Jack James Jane Jay Joy Kate Kelly Lance Lily Lisa Liz Mark Mary Max Mia Miles Nick Noah Olive Pam Pat Paul Pearl Penny Peter Ray Reed Rich Rob
+    Robin Rose Ruby Sam Sandy Scott Sky Sue Ted Tim Tom Victor Violet Wade Wayne Will Baker Bell Brooks Cooper Hunter Jobs King Parker Price Walker
+    Berlin Cork Lisbon Nice Paris Reading Rome Sydney Acme Amazon Apple Chrome Discord Docker Excel Flask Go Google Java Kafka Linear Meta Notion
+    Oracle Outlook Postgres Python React Redis Rust Shell Signal Slack Spring Stripe Swift Target Teams Uber Visa Word Zoom
+"""
+
+
+@pytest.mark.parametrize("name", NAMES.split())
+def test_a_name_is_no_plain_word(name: str):
+    assert not is_plain(name.casefold())

@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from mdmem.extract.relative_dates import annotate
 from mdmem.extract.vocabulary import vocabulary
+from mdmem.llm.plain_words import is_plain
 from mdmem.search.terms import STOP_WORDS, folded, stem
 from mdmem.startup import late
 
@@ -51,24 +52,10 @@ _ADDRESS = late.pattern(
 _WORD = late.pattern(r"[^\W\d_]+(?:['’][^\W\d_]+)*")
 _SENTENCE_START = late.pattern(r"(?:^|[.!?:;…]\s)[\s\"'“‘(\[*_-]*\Z")
 _PLACE_OF_NAME = late.pattern(
-    r"(?:\b(?i:at|named|called|joined|join|joins|with|near|from|met|hired by|works for|working for|lives in|living in|moved to|moving to|based in))\s+"
-    r"(?P<word>[^\W\d_]+)"
+    r"\b(?i:at|by|for|from|in|into|near|of|on|onto|than|through|to|via|with|named|called|join|joins|joined|met|use|uses|used|using|bei|namens|"
+    r"(?:dr|mr|mrs|ms|prof)\.?)\s+(?=(?P<word>[^\W\d_]+))"
 )
-_OPENING_WORDS = """
-    user users person people someone customer client agent assistant team project
-    works work worked working lives live lived living moved moves moving joined joins joining left leaves leaving started starts starting stopped
-    stops quit quits switched switches switching uses use used using prefers prefer preferred likes like liked loves love hates hate dislikes dislike
-    wants want wanted plans plan planned planning needs need needed has had owns own bought buys sold sells decided decides chose chooses agreed
-    agrees keeps keep kept drops drop dropped replaced replaces replace changed changes avoid avoids never always only also no not decision
-    preference fact lesson note remember deploy deploys deployed deploying release releases released released fixed fixes fix failed fails caused
-    cause root learned learns learning realised realized visits visited visiting attends attended attending studies studied speaks allergic vegan
-    vegetarian married engaged born named called favourite favorite goes went travels travelled traveled will would must should is are was were
-    does did do may can there this that these those it its they their he his she her we our the a an in on at by for from with since before after
-    until when while if because next last every each all both some now currently previously formerly recently today yesterday tomorrow
-"""
-_OPENERS = frozenset(_OPENING_WORDS.split())
-"""Plain words with which a statement may begin in a capital though its lines do not have them."""
-_FEWEST_SHARED = 1 / 3
+_FEWEST_SHARED = 1 / 4
 """The share of the content words of a text that must stand in its lines."""
 
 
@@ -155,18 +142,18 @@ class Ground:
                     yield word
             elif word != lowered and word != "I" and not word.startswith("I'") and not self._holds_word(lowered):
                 is_opener = (
-                    word[1:].islower() and lowered in _OPENERS | _NUMBER_WORDS.keys() and _SENTENCE_START.search(text[: match.start()])
+                    word[1:].islower() and (is_plain(lowered) or lowered in _NUMBER_WORDS) and _SENTENCE_START.search(text[: match.start()])
                 )
                 if not is_opener and not _is_month_of_date(lowered, text, match.start()):
                     yield word
         for match in _PLACE_OF_NAME.finditer(text):
             lowered = match["word"].casefold()
-            if lowered not in STOP_WORDS and lowered not in _plain_words() and not self._holds_word(lowered):
+            if lowered not in STOP_WORDS and lowered not in _plain_words() and not is_plain(lowered) and not self._holds_word(lowered):
                 yield match["word"]
 
     def _other_words(self, text: str) -> Iterator[str]:
         """All of a text that has hardly a word of its lines."""
-        content = [word for word in _folded_words(text.casefold()) if word not in STOP_WORDS and word not in _OPENERS]
+        content = [word for word in _folded_words(text.casefold()) if word not in STOP_WORDS]
         if content and sum(map(self._holds_word, content)) < _FEWEST_SHARED * len(content):
             yield text
 
@@ -246,4 +233,4 @@ def _holds_unspaced(folded_text: str, word: str) -> bool:
 
 def _plain_words() -> frozenset[str]:
     words = vocabulary()
-    return _OPENERS | words.stop_words | words.time_words | words.kin | words.first_person | words.second_person | words.numbers
+    return words.stop_words | words.time_words | words.kin | words.first_person | words.second_person | words.numbers
