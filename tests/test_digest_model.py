@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from conftest import World
 from model_sessions import KEPT, SMALL, TALK, aged, entries, log_of, settings
-from pi_sessions import START, write_session
+from pi_sessions import START, stamp, write_session
 from scripted_models import MODEL, Reply, Script, ScriptedServer, command, fact, facts, in_turn, quoting, serving
 from workspaces import NOW, TOKEN, Desk, desk
 
@@ -99,6 +99,18 @@ class TestWhatIsSent:
         assert KEPT not in json.dumps(server.data[0]["lines"])
         for unsent in (TOKEN, "Why is that", "Let me look", "drowned"):
             assert unsent not in sent
+
+    def test_what_an_agent_is_about_to_forget(self, at: Desk, folder: Path, server: ScriptedServer):
+        path = aged(write_session(folder, *TALK[:7]), 1)
+        run(at)
+        assert server.bodies == []
+        record = {"type": "compaction", "id": "c1", "parentId": f"{6:08x}", "timestamp": stamp(START), "summary": "The pipes drip."}
+        path.write_text(f"{path.read_text()}{json.dumps(record)}\n")
+        run(at)
+        (data,) = server.data
+        assert [line["n"] for line in data["lines"]] == list(range(3, 9))
+        run(at)
+        assert len(server.bodies) == 1
 
     @pytest.mark.parametrize(("said", "minutes", "count"), [(TALK[:7], 1, 0), (TALK[:7], 20, 1), (TALK, 1, 1), (TALK[:3], 20, 0)])
     def test_ten_turns_or_idle_and_500_bytes(

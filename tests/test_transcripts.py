@@ -174,6 +174,7 @@ class TestClaude:
         later = claude("user", "z", "b", "later", 4, **TYPED)
         transcript = read_all([claude("user", "a", None, "we use uv", **TYPED), answer, answer, boundary, summary, later])
         assert [(message.line, message.text) for message in transcript.messages] == [(1, "we use uv"), (3, "Kept."), (6, "later")]
+        assert transcript.compacted_line == 4
 
 
 def codex(kind: str, payload: dict[str, Any], minute: int = 0) -> dict[str, Any]:
@@ -210,7 +211,7 @@ class TestCodex:
         )
         assert (transcript.client, transcript.session, transcript.project) == ("codex", "s2", "/home/u/work")
         assert told(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted.")]
-        assert transcript.tools_line == 6
+        assert (transcript.tools_line, transcript.compacted_line) == (6, 9)
         assert transcript.skipped == ()
 
     def test_of_a_text_only_the_parts_of_the_person_count(self):
@@ -301,7 +302,7 @@ class TestOpenclaw:
         )
         assert (transcript.client, transcript.session, transcript.project) == ("openclaw", "s3", "/home/u/work")
         assert told(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted."), ("user", True, "and ruff")]
-        assert transcript.tools_line == 9
+        assert (transcript.tools_line, transcript.compacted_line) == (9, 6)
         assert transcript.skipped == ()
 
     def test_the_first_version_has_no_ids(self):

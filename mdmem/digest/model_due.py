@@ -15,7 +15,7 @@ FEWEST_BYTES = 500
 """Fewer bytes are not sent."""
 _MANY_BYTES, _MANY_TURNS = 50_000, 10
 """So much is sent while the session goes on."""
-_VERSION = 1
+_VERSION = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +24,7 @@ class DueLines:
 
     - `path`: of the transcript. `line`: the last line that it has read, or that were left to the rules.
     - `turns`, `size`: messages of the user behind it, and the bytes of texts that would be sent.
+    - `compacted`: the agent's context was compacted behind it.
     - `tries`: runs in which it gave no answer. `given_up`: the bytes that were left to the rules for that.
     """
 
@@ -31,6 +32,7 @@ class DueLines:
     line: int
     turns: int = 0
     size: int = 0
+    compacted: bool = False
     tries: int = 0
     given_up: int = 0
 
@@ -41,7 +43,7 @@ class DueLines:
 
     def is_ready(self, is_idle: bool) -> bool:
         """True if they are sent now. `is_idle`: nothing was said for a while."""
-        return self.is_pending and (is_idle or self.turns >= _MANY_TURNS or self.size >= _MANY_BYTES)
+        return self.is_pending and (is_idle or self.compacted or self.turns >= _MANY_TURNS or self.size >= _MANY_BYTES)
 
 
 def read_due(state: Path) -> dict[str, DueLines]:
@@ -50,8 +52,8 @@ def read_due(state: Path) -> dict[str, DueLines]:
         values = json.loads((state / DUE_NAME).read_bytes())
         if values["version"] == _VERSION:
             return {
-                session: DueLines(path=path, line=line, turns=turns, size=size, tries=tries, given_up=given_up)
-                for session, (path, line, turns, size, tries, given_up) in values["sessions"].items()
+                session: DueLines(path=path, line=line, turns=turns, size=size, compacted=compacted, tries=tries, given_up=given_up)
+                for session, (path, line, turns, size, compacted, tries, given_up) in values["sessions"].items()
             }
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
@@ -65,7 +67,7 @@ def write_due(state: Path, due: dict[str, DueLines]) -> None:
         OSError
     """
     sessions = {
-        session: [each.path, each.line, each.turns, each.size, each.tries, each.given_up]
+        session: [each.path, each.line, each.turns, each.size, each.compacted, each.tries, each.given_up]
         for session, each in due.items()
         if Path(each.path).exists()
     }

@@ -88,16 +88,19 @@ class ModelStep:
 
     def add(self, news: News, path: str) -> None:
         """Note what the rules have left of a transcript."""
-        if not news.messages or news.outside:
+        due, after_line = self._due.get(news.session), news.transcript.after_line
+        is_compacted = (news.transcript.compacted_line or 0) > after_line
+        if news.outside or not (news.messages or (due and is_compacted)):
             return
-        due, first = self._due.get(news.session), min(message.line for message in news.messages)
-        if due is None or (not news.transcript.after_line and due.line >= first):
+        first = min((message.line for message in news.messages), default=after_line + 1)
+        if due is None or (not after_line and due.line >= first):
             due = DueLines(path=path, line=first - 1)
         self._due[news.session] = replace(
             due,
             path=path,
             turns=due.turns + sum(message.speaker is Speaker.USER and message.typed for message in news.messages),
             size=due.size + sum(len(text.encode()) for _, text in unsettled(news.messages, news.drafts)),
+            compacted=due.compacted or is_compacted,
         )
         self.has_changed = True
 

@@ -89,6 +89,7 @@ class Transcript:
     - `line_hash`: the first 12 hex digits of the SHA-256 of the last of these lines (None: there is none).
     - `tools_line`: the first line at which the agent used a tool (None: it used none). Messages before it are judged as those of a session without
       tools, so that a session that is read message by message gives what it gives as a whole.
+    - `compacted_line`: where the context of the agent was compacted last, in the part that was read (None: nowhere).
     - `own`: mdmem itself began it.
     - `after_line`: messages behind this line are new; those up to it were read before (0: all are new, as in a file that was rewritten).
     - `from_line`: the first line that was read; `messages` says nothing of those before it.
@@ -105,6 +106,7 @@ class Transcript:
     line_hash: str | None
     tools_line: int | None
     own: bool
+    compacted_line: int | None = None
     skipped: tuple[SkippedLine, ...] = ()
     after_line: int = 0
     from_line: int = 1

@@ -73,6 +73,7 @@ _WRITTEN_BY_CLIENT = (
 )
 """Beginnings of texts that the client writes in the person's name; older versions do not mark them otherwise."""
 _SYNTHETIC = "<synthetic>"
+_COMPACTED = "compact_boundary"
 
 _TYPE = late.pattern(rb'"type"\s*:\s*"([a-z_-]+)"')
 _LINKS = late.pattern(rb'"(uuid|parentUuid)"\s*:\s*"([^"\\]{1,80})"')
@@ -135,6 +136,8 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
         if kind not in ("user", "assistant", "attachment"):
             if kind not in _OTHER_TYPES:
                 reading.skip_type(line.number, kind)
+            if record.get("subtype") == _COMPACTED:
+                header.compacted_line = line.number
             header.set_first(session=record.get("sessionId"), project=record.get("cwd"))
             chain.add(text_of(record.get("uuid")), text_of(record.get("parentUuid")))
             continue

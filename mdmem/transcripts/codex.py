@@ -70,6 +70,7 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
         elif kind == "event_msg":
             _read_event(payload, reading, window)
         elif kind == "compacted":
+            header.compacted_line = line.number
             _drop_summary(payload.get("message"), reading.messages)
         elif kind not in _TYPES:
             reading.skip_type(line.number, kind)

@@ -24,9 +24,9 @@ from mdmem.transcripts.records import (
 
 CLIENT = "openclaw"
 
-_SESSION, _MESSAGE = "session", "message"
+_SESSION, _MESSAGE, _COMPACTED = "session", "message", "compaction"
 _OTHER_TYPES = frozenset(
-    ["branch_summary", "compaction", "custom", "custom_message", "label", "leaf", "model_change", "session_info", "thinking_level_change"]
+    ["branch_summary", _COMPACTED, "custom", "custom_message", "label", "leaf", "model_change", "session_info", "thinking_level_change"]
 )
 _OTHER_ROLES = frozenset(["toolResult", "bashExecution", "custom", "hookMessage", "branchSummary", "compactionSummary", "system"])
 _GATEWAY_MODELS = frozenset({"gateway-injected", "delivery-mirror"})
@@ -66,6 +66,8 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool, owners: Col
         if kind == _SESSION:
             header.set_first(session=record.get("id"), project=record.get("cwd"), started=record.get("timestamp"))
             continue
+        if kind == _COMPACTED:
+            header.compacted_line = line.number
         if kind != _MESSAGE and kind not in _OTHER_TYPES:
             reading.skip_type(line.number, kind)
         message = _message(line, record, reading, owners) if kind == _MESSAGE else None

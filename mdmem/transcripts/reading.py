@@ -87,6 +87,7 @@ def read(data: bytes, start: ReadingStart | None = None, owners: Collection[str]
         size=reader.end,
         line_hash=reader.hash,
         tools_line=header.tools_line,
+        compacted_line=header.compacted_line,
         own=own is True,
         skipped=tuple(skipped for skipped in reading.skipped if start is None or skipped.line > start.read_line),
         after_line=start.read_line if start else 0,

@@ -38,11 +38,11 @@ class RawMessage:
 
 @dataclass(slots=True)
 class SessionHeader:
-    """The facts about a session that its records tell besides its messages. Each is set by the first record that tells it.
+    """The facts about a session that its records tell besides its messages. Each but the last is set by the first record that tells it.
 
     - `unattended`: nobody types in this session (a program or another agent began it).
     - `tells_origin`: a record said where its text comes from, so one that does not is not typed.
-    - `tools_line`: where the agent used a tool for the first time.
+    - `tools_line`: where the agent used a tool for the first time. `compacted_line`: where the context was compacted last.
     """
 
     session: str | None = None
@@ -51,6 +51,7 @@ class SessionHeader:
     unattended: bool = False
     tells_origin: bool = False
     tools_line: int | None = None
+    compacted_line: int | None = None
 
     def set_first(self, session: Any = None, project: Any = None, started: Any = None) -> None:
         """Take over what is not known yet."""
