@@ -1,6 +1,7 @@
 """The model step of a digest: what is sent and when, what becomes of the answers, and what holds when there is none."""
 
 import json
+import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
@@ -83,7 +84,17 @@ class TestWhatIsSent:
         assert "Mdmem-Op: digest" in message
         assert "Mdmem-Source: inferred" in message
         assert "openclaw/5a1e0000#12" in message
-        assert "Mdmem-Read" not in message  # the rules' commit has it
+        assert "Mdmem-Read: openclaw/5a1e0000#12 " in message
+
+    def test_what_it_alone_found_is_not_asked_for_again_where_the_state_is_lost(self, at: Desk, folder: Path, server: ScriptedServer):
+        aged(write_session(folder, *TALK[1:]))
+        run(at)
+        written = log_of(at)
+        assert len(entries(at)) == 10
+        shutil.rmtree(at.workspace.state)
+        run(at)
+        assert log_of(at) == written
+        assert len(server.bodies) == 1
 
     def test_noise_secrets_and_what_rules_settled_are_not_sent(self, at: Desk, folder: Path, server: ScriptedServer):
         said = [

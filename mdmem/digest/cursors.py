@@ -51,9 +51,14 @@ class Cursor:
     skipped: SkippedLines | None = None
 
     @property
+    def read_end(self) -> ReadEnd | None:
+        """The last line that is read; None where none is."""
+        return ReadEnd(self.start.read_line, self.start.read_hash) if self.start else self.end
+
+    @property
     def read_line(self) -> int:
-        """The last line that is read, 0 where none is."""
-        return self.start.read_line if self.start else self.end.line if self.end else 0
+        """The number of that line, 0 where there is none."""
+        return self.read_end.line if self.read_end else 0
 
     def fits(self, file: TranscriptFile) -> bool:
         """True if a file is the one that was read, and has not become shorter."""

@@ -120,11 +120,13 @@ class Work:
         """Write the entries that the model suggests for a session; False where its log cannot take them."""
         if not part.drafts:
             return True
-        self._writer.hold_drafts(part.session, part.session_id, part.drafts)
+        cursor = self._cursors.get(part.path)
+        read = None if cursor is None or cursor.read_end is None else f"{part.session}#{cursor.read_end.line} {cursor.read_end.hash}"
+        self._writer.hold_drafts(part.session, part.session_id, part.drafts, read)
         problem = self._writer.write()[0]
         if problem is not None:
             self.tally.left.append(LeftSession(part.path, problem.code))
-        elif (cursor := self._cursors.get(part.path)) is not None:
+        elif cursor is not None:
             self._cursors[part.path], self._changed = replace(cursor, has_entries=True, settled=True), True
         return problem is None
 
