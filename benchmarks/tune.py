@@ -37,7 +37,7 @@ Settings = Mapping[str, object]
 Rows = list[tuple[str, list[float]]]
 
 PLAIN: Settings = {
-    "FIELD_WEIGHTS": {"text": 1.0, "grams": 1.0},
+    "FIELD_WEIGHTS": {name: ranking.FIELD_WEIGHTS[name] for name in ("text", "grams")},
     "RARITY_WEIGHT": 1e9,
     "MEMBER_SHARE": NOTHING,
     "INFLECTED_SHARE": NOTHING,
@@ -65,13 +65,13 @@ def whole(*names: str) -> Settings:
 
 
 STEPS: list[tuple[str, Settings]] = [
-    ("neighbours", fields("around")),
-    ("headings", fields("around", "heading")),
+    ("neighbours", fields("around", "grams_around")),
+    ("headings", fields("around", "grams_around", "heading")),
     ("speaker", whole("SPEAKER_FACTOR")),
     ("date", whole("DATE_FACTOR")),
     ("a question is no answer", whole("QUESTION_FACTOR")),
     ("words of time", {"ANSWER_FACTORS": dict([_TIME])}),
-    ("question before", fields("around", "heading", "asked")),
+    ("question before", fields("around", "grams_around", "heading", "asked")),
     ("words of like meaning", whole("RARITY_WEIGHT")),
     ("weak words", whole("WEAK_WORD_WEIGHT")),
     ("amounts", {"ANSWER_FACTORS": dict([_TIME, _AMOUNT])}),

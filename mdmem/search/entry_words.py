@@ -43,11 +43,12 @@ class HeadingWords:
 
 def own_words(entry: Entry, language: str) -> OwnWords:
     """The words of an entry's text, in a memory of a language."""
-    return _words_of_text(shown_text(entry), language)
+    return words_of_text(shown_text(entry), language)
 
 
 @lru_cache(maxsize=_KEPT)
-def _words_of_text(text: str, language: str) -> OwnWords:
+def words_of_text(text: str, language: str) -> OwnWords:
+    """The words of a text, in a memory of a language."""
     scripts = split_scripts(text)
     words = folded(scripts.spaced)
     indexed = stemmed(words, text_language(scripts.spaced, words, language))
@@ -82,6 +83,9 @@ def holds_any(entry: Entry, about: str, terms_of_fields: Mapping[str, AbstractSe
     """True if an entry holds one of some terms (by field) itself: in its text, its headings, the name of its file or its front matter."""
     own = own_words(entry, language)
     above = with_about(heading_words(entry.path, entry.section, language), about, language)
-    held_grams = grams((*own.runs, *above.runs)) if terms_of_fields["grams"] else ()
-    fields = (("text", own.indexed.split()), ("heading", above.indexed.split()), ("grams", held_grams))
+    fields = (
+        ("text", own.indexed.split()),
+        ("heading", [*above.indexed.split(), *grams(above.runs)]),
+        ("grams", grams(own.runs) if terms_of_fields["grams"] else ()),
+    )
     return any(not terms_of_fields[name].isdisjoint(held) for name, held in fields)

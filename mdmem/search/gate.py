@@ -25,7 +25,7 @@ from mdmem.search.terms import ENGLISH, folded, query_terms, split_scripts, stem
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
-CONSTANT = 0.47
+CONSTANT = 0.3
 SCORE_WEIGHT = 1.01
 """The weight of the first hit's score, over the logarithm of the number of entries."""
 MATCHED_WEIGHT = 0.30

@@ -32,6 +32,9 @@ _MAX_ASKED = 24
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 2
 """The fewest letters that two forms of a word share, and the most that they end in, in a language without a stemmer."""
 
+GRAM_FIELDS = ("grams", "grams_around")
+"""The fields of characters and pairs of them alone."""
+
 _SOME_DAY = 1
 """The first ordinal; entries without a day have 0."""
 _FIRST_DAY, _LAST_DAY = date(1970, 1, 2), date(9000, 1, 1)
@@ -167,12 +170,15 @@ def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
     worth = {term: ranking.WEAK_WORD_WEIGHT if term in weak_terms() and not only_weak else 1.0 for term in terms.words}
     words = {**{variant: query_word for query_word, variant in terms.also if query_word in worth}, **{term: term for term in terms.words}}
     related_terms = _all_likes(terms, lexicon) if len(terms.words) <= _MAX_ASKED else {}
+    counts: dict[str, Callable[[str], int]] = {"heading": lexicon.heading, "around": lexicon.has_term}
     clauses = []
     for name, weight in ranking.FIELD_WEIGHTS.items():
-        if name == "grams":
+        if name in GRAM_FIELDS:
             clauses += [(name, gram, weight, gram) for gram in terms.grams]
             continue
-        document_count = lexicon.heading if name == "heading" else lexicon.holding
+        if name == "heading":
+            clauses += [(name, gram, weight, gram) for gram in terms.grams if lexicon.heading(gram)]
+        document_count = counts.get(name, lexicon.holding)
         clauses += [(name, term, weight * worth[query_word], query_word) for term, query_word in words.items() if document_count(term)]
         share = weight * ranking.RELATED_SHARES[name]
         clauses += [

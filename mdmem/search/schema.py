@@ -22,13 +22,12 @@ from mdmem.model.trail import Entry, Origin
 from mdmem.search import ranking
 from mdmem.search.cues import asking_sentences, entry_cues
 from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, heading_words, own_words, with_about
+from mdmem.search.surroundings import Surroundings
 from mdmem.search.terms import encodable, grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
-INDEX_VERSION = 14
+INDEX_VERSION = 15
 
-NEIGHBOURS = 2
-"""Entries on each side in the same file whose words count for an entry too; see `ranking.FIELD_WEIGHTS`."""
 
 TERMS = "terms"
 """The analyzer of fields with terms, separated by spaces."""
@@ -116,7 +115,7 @@ def schema() -> Schema:
         builder.add_integer_field(number, fast=True)
     builder.add_float_field("confidence", fast=True)
     builder.add_float_field("factor", fast=True)
-    for name in ("text", "around", "asked", "heading", "grams"):
+    for name in ("text", "around", "asked", "heading", "grams", "grams_around"):
         builder.add_text_field(name, tokenizer_name=TERMS, index_option="freq")
     builder.add_bytes_field("row", stored=True)
     return builder.build()
@@ -189,15 +188,6 @@ def _path_labels(path: str) -> tuple[str, ...]:
     pure = Path(path)
     labelled_paths = dict.fromkeys((path, *(str(folder) for folder in pure.parents if folder.name), pure.name))
     return tuple(as_label("place", encodable(labelled_path)) for labelled_path in labelled_paths)
-
-
-def _near(rows: Sequence[IndexRow], position: int) -> Sequence[int]:
-    """The positions of an entry and of its neighbours on the same subject: in a daily log all, elsewhere those of the same section."""
-    nearby = range(max(0, position - NEIGHBOURS), min(len(rows), position + NEIGHBOURS + 1))
-    entry = rows[position].entry
-    if rows[position].kind is FileKind.DAILY:
-        return nearby
-    return [nearby_position for nearby_position in nearby if rows[nearby_position].entry.section == entry.section]
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,14 +264,13 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, end
     """
     owner = as_label("gone", ended_by) if ended_by else file_label("path", path)
     words_of_rows = [own_words(row.entry, language) for row in rows]
-    neighbour_words = [words.beside for words in words_of_rows]
+    around = Surroundings([row.entry.section for row in rows], words_of_rows, is_log=bool(rows) and rows[0].kind is FileKind.DAILY)
     shared, lifetime_fields = None, None
     for position, row in enumerate(rows):
         entry, own = row.entry, words_of_rows[position]
         if lifetime_fields is None or shared != (row.origin, row.uncommitted, row.kind, row.lifetime, row.last):
             shared = row.origin, row.uncommitted, row.kind, row.lifetime, row.last
             lifetime_fields = _course(*shared)
-        near = _near(rows, position)
         is_log, day = row.kind is FileKind.DAILY, entry.day.toordinal() if entry.day else ranking.NO_DAY
         section_fields = _section_fields(path, entry.day, entry.section, language)
         above = with_about(section_fields.heading, row.about, language)
@@ -292,17 +281,19 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, end
             "logged": day if is_log else ranking.NO_DAY,
             "cues": entry_cues(entry, own.words, is_log),
             "text": own.indexed,
-            "around": " ".join([own.indexed if neighbour == position else neighbour_words[neighbour] for neighbour in near]),
-            "heading": above.indexed,
+            "around": f"{around.words(position)} {above.indexed}",
+            "heading": " ".join((above.indexed, *grams(above.runs))) if above.runs else above.indexed,
             "row": _dump(row, lifetime_fields, section_fields),
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()
             fields["last"] = min(fields["last"], fields["until"])
-        if position - 1 in near and (question := asking_sentences(rows[position - 1].entry.text[-MAX_NEIGHBOUR_CHARS:])):
+        if around.is_near(position, position - 1) and (question := asking_sentences(rows[position - 1].entry.text[-MAX_NEIGHBOUR_CHARS:])):
             fields["asked"] = terms(split_scripts(question).spaced, language)
-        if own.runs or above.runs:
-            fields["grams"] = " ".join(grams((*own.runs, *above.runs)))
+        if own.runs:
+            fields["grams"] = " ".join(grams(own.runs))
+        if character_pairs := around.character_pairs(position):
+            fields["grams_around"] = character_pairs
         yield fields
 
 

@@ -89,13 +89,14 @@ def split_scripts(text: str) -> SplitText:
     return SplitText(re.compile(UNSPACED).sub(" ", normal) if runs else normal, runs)
 
 
-def _pairs(run: str) -> list[str]:
+def pairs(run: str) -> list[str]:
+    """Every overlapping pair of characters."""
     return [run[at : at + 2] for at in range(len(run) - 1)]
 
 
 def grams(runs: Iterable[str]) -> list[str]:
     """Every character and every overlapping pair of characters, as they are indexed."""
-    return [gram for run in runs for gram in (*run, *_pairs(run))]
+    return [gram for run in runs for gram in (*run, *pairs(run))]
 
 
 def folded(text: str) -> list[str]:
@@ -186,18 +187,18 @@ def query_terms(query: str, language: str = ENGLISH, few_stop_words: bool = Fals
     character only if it stands alone.
     """
     text = split_scripts(query[:_MAX_QUERY_CHARS])
-    query_grams = [gram for run in text.runs for gram in _pairs(run) or [run]]
+    query_grams = [gram for run in text.runs for gram in pairs(run) or [run]]
     words = folded(text.spaced)
     query_language = text_language(text.spaced, words, language)
     telling = _telling(text.spaced, words, query_language, language)
     searched = words if few_stop_words and len(telling) * 2 >= len(words) else telling or ([] if query_grams else words)
     stems = dict.fromkeys(stem(word, query_language) for word in searched)
-    pairs = {
+    both_as_one = {
         stem(first + second, query_language): stem(first, query_language)
         for first, second in pairwise(words[:MAX_TERMS])
         if not STOP_WORDS.issuperset((first, second))
     }
-    joined = tuple((word, term) for term, word in pairs.items() if term not in stems)
+    joined = tuple((word, term) for term, word in both_as_one.items() if term not in stems)
     also = tuple(_also(searched, query_language, ENGLISH if query_language != ENGLISH else _latin(language)))[:MAX_TERMS]
     return Terms(tuple(stems)[:MAX_TERMS], tuple(dict.fromkeys(query_grams))[:MAX_TERMS], joined, also)
 

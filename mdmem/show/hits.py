@@ -26,6 +26,7 @@ _FIELD_NAMES = {
     "asked": "in a question before it",
     "heading": "in its headings, file name or front matter",
     "grams": "by its characters",
+    "grams_around": "by characters in or near it",
 }
 _FACTORS = {
     "file": "stands in an agent's prompt already",
