@@ -17,7 +17,7 @@ from mdmem.queries.context import budget, parts
 from mdmem.queries.context.text import FRAME_TOKENS
 
 BUDGETS = (375, 500, 1000, 2000)
-FLOORS = (0.3, 0.35, 0.45, 0.5)
+FLOORS = (0.3, 0.4, 0.45, 0.5)
 EXPONENTS = (0.0, 0.05, 0.2, 0.3)
 DEPTH = 200
 

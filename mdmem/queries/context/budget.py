@@ -26,8 +26,8 @@ SHARES: Mapping[Purpose, Mapping[ContextPart, float]] = {
 _HEIRS = (ContextPart.DAYS, ContextPart.PINNED)
 COST_EXPONENT = 0.1
 """Entries are chosen by their worth over this power of their tokens: of those that match nearly alike the shorter one, so that more fit.
-An answer is in a block of 375 tokens for 86.8 instead of 86.3 percent of questions, of 500 for 90.3 instead of 89.5, of 1,000 for 93.0
-instead of 92.6 (LoCoMo, public half; `benchmarks/blocks.py`). From 0.3 on the gain is gone."""
+An answer is in a block of 500 tokens for 89.7 instead of 89.1 percent of questions, of 1,000 for 93.3 instead of 93.0, of 375 as often (LoCoMo,
+public half; `benchmarks/blocks.py`). From 0.3 on the gain is gone."""
 
 
 @dataclass(frozen=True, slots=True)
