@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdmem.extract.always_kept import find_cue
-from mdmem.extract.attributes import attribute
+from mdmem.extract.attributes import attribute, attribute_value
 from mdmem.extract.drafts import MOST_CHARACTERS, Draft, DraftRules, draw, draw_permissively
 from mdmem.extract.relative_dates import annotate
 from mdmem.extract.sentences import Sentence, sentences, strip_pasted
@@ -260,6 +260,20 @@ class TestAttributes:
     )
     def test_of_a_statement(self, text: str, key: str | None):
         assert attribute(Sentence.of(text)) == key
+
+    @pytest.mark.parametrize(
+        ("text", "name", "value"),
+        [
+            ("I live in Berlin.", "home", "Berlin"),
+            ("Good news! I just joined Linear.", "employer", "Linear"),
+            ("My sister is called Ida.", "sister", "Ida"),
+            ("Assam is my favourite tea", "favourite tea", "Assam"),
+            ("I live in Berlin.", "employer", None),
+            ("Do I live in Berlin?", "home", None),
+        ],
+    )
+    def test_its_value(self, text: str, name: str, value: str | None):
+        assert attribute_value(text, name) == value
 
 
 def worded_patterns() -> list[WordedPattern]:

@@ -7,11 +7,12 @@ nothing that is over, nobody else's words.
 from __future__ import annotations
 
 from mdmem.extract.pasted import is_announced
-from mdmem.extract.sentences import Sentence
+from mdmem.extract.sentences import Sentence, sentences
 from mdmem.extract.vocabulary import vocabulary
 
 _LIKINGS = frozenset({"allergy", "diet"})
 _FAVOURITE = "favourite "
+_AROUND = " \t.,;!"
 
 
 def attribute(sentence: Sentence, tools: bool = False) -> str | None:
@@ -21,6 +22,21 @@ def attribute(sentence: Sentence, tools: bool = False) -> str | None:
         sentence: as it stands.
         tools: the session is one with tools, in which one moves to another database rather than to another city.
     """
+    stated = _stated(sentence, tools)
+    return stated[0] if stated else None
+
+
+def attribute_value(text: str, name: str) -> str | None:
+    """The value that a text gives an attribute, in its own words: `Berlin` for `I live in Berlin.`; None where it gives it none."""
+    for sentence in sentences(text):
+        stated = _stated(sentence, False)
+        if stated is not None and stated[0] == name:
+            return stated[1].strip(_AROUND) or None
+    return None
+
+
+def _stated(sentence: Sentence, tools: bool) -> tuple[str, str] | None:
+    """The attribute of a statement and its value."""
     words = vocabulary()
     if words.attribute_words.isdisjoint(sentence.pieces) or words.first_person.isdisjoint(sentence.folded) or sentence.is_question:
         return None
@@ -34,7 +50,7 @@ def attribute(sentence: Sentence, tools: bool = False) -> str | None:
         if words.not_so_before.search(text, 0, match.start()) or is_announced(text, match.start()):
             return None
         named = (match.groupdict().get("key") or "").casefold()
-        return key.format(key=words.same_keys.get(named, named))
+        return key.format(key=words.same_keys.get(named, named)), match["value"]
     return None
 
 
