@@ -17,18 +17,18 @@ _EXAMPLE = re.compile(r"\s*".join(rf"```markdown {name}\n(.*?)```\n" for name in
 def examples(page: str) -> Iterator[tuple[str, str, str, str]]:
     """The texts of each example: base, one side, the other, merged."""
     for match in _EXAMPLE.finditer(page):
-        base, one, other, merged = match.groups()
-        yield base, one, other, merged
+        base, ours, theirs, merged = match.groups()
+        yield base, ours, theirs, merged
 
 
-def merged_text(base: str, one: str, other: str) -> str:
-    """What is merged of an example."""
-    data = merge3(base.encode(), one.encode(), other.encode()).data
+def merged_text(base: str, ours: str, theirs: str) -> str:
+    """Merge the texts of an example; the result is empty where a person has to."""
+    data = merge3(base.encode(), ours.encode(), theirs.encode()).data
     return "" if data is None else data.decode()
 
 
 def replayed(page: str) -> str:
-    """A page with what comes out now."""
+    """The page with its examples merged anew."""
 
     def merged(match: re.Match[str]) -> str:
         start, end = match.start(4) - match.start(), match.end(4) - match.start()

@@ -78,7 +78,7 @@ def _options(parameter: inspect.Parameter, annotation: Any) -> Iterable[inspect.
     if parameter.kind is not parameter.VAR_KEYWORD:
         return [parameter.replace(annotation=annotation)]
     _, shared = get_args(annotation)
-    return inspect.signature(shared).parameters.values()
+    return [own for each in inspect.signature(shared).parameters.values() for own in _options(each, each.annotation)]
 
 
 def _build() -> typer.Typer:

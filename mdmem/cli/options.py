@@ -45,9 +45,7 @@ Nth = Annotated[int | None, typer.Option("--nth", metavar="N", help="Which one, 
 TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one line.")]
 
 
-def _writing(
-    source: SourceOption = Source.INFERRED,
-    confidence: Confidence = None,
+def _committing(
     actor: Actor = None,
     session: Session = None,
     reason: Reason = None,
@@ -55,8 +53,16 @@ def _writing(
     dry_run: DryRun = False,
     as_json: Json = False,
 ) -> None:
-    """Hold the signature that every writing command shares; it is never called."""
+    """Hold the parameters that every command with a commit shares; it is never called."""
+
+
+Committing = Annotated[Any, _committing]
+"""`**shared: Committing` in a command stands for the parameters of that signature; `app` puts them there."""
+
+
+def _writing(source: SourceOption = Source.INFERRED, confidence: Confidence = None, **shared: Committing) -> None:
+    """Hold the parameters that every writing command shares; it is never called."""
 
 
 Writing = Annotated[Any, _writing]
-"""`**shared: Writing` in a command stands for the parameters of that signature; `app` puts them there."""
+"""The same for commands that write a statement, which has a source."""

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import editor
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
+from mdmem.cli.write_options import write_options
 from mdmem.errors import UsageProblem
 from mdmem.model.proposals import Accept, ProposeBranch, Reject
-from mdmem.model.writes import WriteOptions
 from mdmem.show import proposals as show
 
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Actor, Again, Allow, DryRun, Json, Parts, ProposalArgument, Reason, Session
+    from mdmem.cli.options import Actor, Again, Allow, Committing, Json, Parts, ProposalArgument, Session
 
 
 def propose(
@@ -62,12 +62,7 @@ def accept(
         list[str] | None, typer.Option("--edit", metavar="PART", help="Open this part in $EDITOR first; then it is your own.")
     ] = None,
     vouch: Annotated[bool, typer.Option("--vouch", help="You say it yourself: it counts as user-stated.")] = False,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
-    allow: Allow = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    **shared: Committing,
 ) -> Answer:
     """Take parts of a proposal onto memory, a commit a part.
 
@@ -81,8 +76,7 @@ def accept(
         if not changed:
             raise UsageProblem(f"{part} is empty: nothing is changed", "mdmem reject takes a part out.")
         edited.append((part, changed))
-    options = WriteOptions(actor=actor, session=session, reason=reason, dry_run=dry_run, allow=frozenset(allow or ()))
-    request = Accept(proposal=proposal, parts=tuple(parts or ()), edited=tuple(edited), vouch=vouch, options=options)
+    request = Accept(proposal=proposal, parts=tuple(parts or ()), edited=tuple(edited), vouch=vouch, options=write_options(shared))
     decision = memory.proposals.accept(request)
     return Answer(show.accepted_json(decision), show.accepted_text(decision), show.decision_notes(decision))
 
@@ -91,17 +85,11 @@ def reject(
     call: Call,
     proposal: ProposalArgument,
     parts: Parts = None,
-    actor: Actor = None,
-    session: Session = None,
-    reason: Reason = None,
-    allow: Allow = None,
-    dry_run: DryRun = False,
-    as_json: Json = False,
+    **shared: Committing,
 ) -> Answer:
     """Reject parts of a proposal, or all that waits of it.
 
     A rejected text is not proposed again, unless --again is given or you say it yourself.
     """
-    options = WriteOptions(actor=actor, session=session, reason=reason, dry_run=dry_run, allow=frozenset(allow or ()))
-    decision = open_memory(call).proposals.reject(Reject(proposal=proposal, parts=tuple(parts or ()), options=options))
+    decision = open_memory(call).proposals.reject(Reject(proposal, tuple(parts or ()), write_options(shared)))
     return Answer(show.rejected_json(decision), show.rejected_text(decision), show.decision_notes(decision))

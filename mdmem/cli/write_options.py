@@ -12,8 +12,8 @@ from mdmem.show import writes
 
 
 def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> WriteOptions:
-    """The record of the options that writing commands share (`options.Writing`); `supersedes` is taken by some."""
-    names = ("source", "confidence", "actor", "session", "reason", "dry_run")
+    """The record of the options that commands share (`options.Committing`, `options.Writing`); `supersedes` is taken by some."""
+    names = shared.keys() & {"source", "confidence", "actor", "session", "reason", "dry_run"}
     return WriteOptions(**{name: shared[name] for name in names}, supersedes=supersedes, allow=frozenset(shared["allow"] or ()))
 
 

@@ -141,14 +141,14 @@ def show_session(workspace: Workspace, request: ShowSessions, reference: str, sa
     Raises:
         PathProblem: `file-not-found`: there is no such session. TranscriptProblem: `ambiguous`, `unknown-format`, `bad-line`.
     """
-    known, zone = KnownSessions(workspace), config.zone(workspace.settings.timezone)
+    sessions, zone = KnownSessions(workspace), config.zone(workspace.settings.timezone)
     name = SessionName(None, reference) if sources.is_file(reference) else sources.parse_name(reference)
     if sources.is_file(name.without_lines):
         path = Path(name.without_lines)
     else:
         transcript_file = sources.find_transcript(workspace, name)
         if transcript_file is None:
-            return SessionView(known.gone_session(name, reference), ())
+            return SessionView(sessions.gone_session(name, reference), ())
         path = transcript_file.path
     transcript = read_file(str(path), None, workspace.settings.owner)
     if transcript is None:
@@ -160,7 +160,7 @@ def show_session(workspace: Workspace, request: ShowSessions, reference: str, sa
     messages = [message for message in transcript.messages if not purged.hold(message)]
     first, last = _part(messages, name, request.limit)
     return SessionView(
-        session=known.summary(path, transcript),
+        session=sessions.summary(path, transcript),
         messages=tuple(_shown(message, name, request.chars, zone) for message in messages[first:last]),
         older=first,
         newer=len(messages) - last,

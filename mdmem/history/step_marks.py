@@ -80,7 +80,7 @@ class StepMarks:
         for fact in claims.note.retracts:
             self._mark(MarkKind.RETRACTED, claims, fact, None)
         for kind, pairs in ((MarkKind.CONTRADICTS, claims.note.contradicts), (MarkKind.RESOLVED, claims.note.resolves)):
-            self.marks += [self._new_mark(kind, claims, one, other) for one, other in pairs]
+            self.marks += [self._new_mark(kind, claims, fact, other) for fact, other in pairs]
 
     def add_taken_back(self, claims: CommitClaims) -> None:
         """Set the marks of a commit that was reverted on its side, ended as they are: they hold where that revert is taken back."""

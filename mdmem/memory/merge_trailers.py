@@ -28,8 +28,8 @@ def add_merge_trailers(folder: Path, message: str, environment: Mapping[str, str
         message: the file with the message, relative to the folder.
         environment: the variables of the hook; `GIT_INDEX_FILE` names what is committed.
     """
-    found = repo.discover(folder)
-    repository = found.at_folder(found.root)
+    repository = repo.discover(folder)
+    repository = repository.at_folder(repository.root)
     heads, ours = _merge_heads(repository), repository.head()
     if len(heads) != 1 or ours is None:
         return ()
@@ -40,7 +40,7 @@ def add_merge_trailers(folder: Path, message: str, environment: Mapping[str, str
         if not text.endswith(b"\n"):  # git would take the trailers for a part of the last line's paragraph
             path.write_bytes(text + b"\n")
         options = [word for trailer in trailers for word in ("--trailer", trailer)]
-        found.git("interpret-trailers", "--in-place", "--if-exists", "addIfDifferent", *options, message)
+        repository.git("interpret-trailers", "--in-place", "--if-exists", "addIfDifferent", *options, message)
     return trailers
 
 

@@ -90,12 +90,12 @@ def find_proposal(repository: Repository, named: str) -> ProposalRef:
     """
     standing = standing_proposals(repository)
     word = named.strip().removeprefix("refs/heads/").removeprefix("mdmem/proposals/").rpartition("/")[2].casefold()
-    found = [ref for name, ref in standing.items() if word and name.startswith(word)]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        names = ", ".join(ref.id for ref in found)
-        raise ProposalProblem("ambiguous", f"{len(found)} proposals have ids that begin with {word!r}", f"They are {names}.")
+    refs = [ref for name, ref in standing.items() if word and name.startswith(word)]
+    if len(refs) == 1:
+        return refs[0]
+    if refs:
+        names = ", ".join(ref.id for ref in refs)
+        raise ProposalProblem("ambiguous", f"{len(refs)} proposals have ids that begin with {word!r}", f"They are {names}.")
     closed = [name for name in branch_commits.list_refs(repository, CLOSED) if word and name.removeprefix(CLOSED).startswith(word)]
     if closed:
         name = closed[0].removeprefix(CLOSED)

@@ -147,9 +147,9 @@ def changed_files(repository: Repository, before: CommitId | None, after: Commit
     return [changed for field in fields if field.startswith(b":") and (changed := _changed_file(field, fields))]
 
 
-def merge_bases(repository: Repository, one: CommitId, other: CommitId) -> list[CommitId]:
+def merge_bases(repository: Repository, first: CommitId, second: CommitId) -> list[CommitId]:
     """The best common ancestors of two commits: several where branches were merged crosswise, none where they have no common past."""
-    listed = repository.run("merge-base", "--all", one, other)
+    listed = repository.run("merge-base", "--all", first, second)
     return [CommitId(name) for name in listed.output.decode().split()] if listed.status == 0 else []
 
 

@@ -157,8 +157,8 @@ def _part_lines(part: PartView, colour: bool) -> Iterator[str]:
     if part.state is PartState.OVERTAKEN:
         yield from _indented("\n".join(_signed("now: ", part.standing or "nothing")))
     origin = part.origin
-    said = [f"{origin.source}, {origin.confidence:g}", *([f"because {_line(origin.reason)}"] if origin.reason else []), *origin.cites]
-    yield f"{_INDENT}{_line('; '.join(said))}"
+    details = [f"{origin.source}, {origin.confidence:g}", *([f"because {_line(origin.reason)}"] if origin.reason else []), *origin.cites]
+    yield f"{_INDENT}{_line('; '.join(details))}"
     if part.state.waits and part.duplicate_of:
         yield f"{_INDENT}stands already, as {part.duplicate_of}"
     if part.state.waits and part.contradicts:

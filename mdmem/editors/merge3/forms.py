@@ -27,8 +27,8 @@ class TextForm:
         if "" in ends:  # lines of one text end differently: each keeps its own
             most = [parse(text).line_end for text in texts if text]
             return cls("", max(most, key=lambda end: (most.count(end), end)), bom)
-        base, one, two = ends
-        sides = [end for end in (one, two) if end]
+        base, *sides = ends
+        sides = [end for end in sides if end]
         if not sides:
             return cls("\n", base or "\n", bom)
         written = sides if base is None else choices(base, sides[0], sides[-1])

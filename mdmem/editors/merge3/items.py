@@ -63,7 +63,7 @@ def merge_items(base: str | None, ours: str, theirs: str, is_guess: bool = False
         base: the item that both began with; None where both brought in the same words.
         ours: one side's item.
         theirs: the other side's.
-        is_guess: it is not certain that they are one item. Then a part of one goes into no words of the other.
+        is_guess: they may be different items. Then the words of one take no part of the other.
     """
     if ours == theirs:
         return (ours,)

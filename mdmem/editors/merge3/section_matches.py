@@ -1,4 +1,4 @@
-"""Sections of three versions that are one: by path, by title, by content, by surroundings."""
+"""Match the sections of three versions: by path, by title, by content, by surroundings."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ _MOST_HOLDERS = 50
 
 @dataclass(slots=True, eq=False)
 class SectionTriple:
-    """One section in the base and in both sides, by number. A side may have several: one of them, new, has the name that the other
-    side gave to this one; its text and its subsections belong here.
+    """A section in the base and in both sides, by number.
+
+    A side may have a second one: a new section with the name that the other side gave to this one. Its text and its subsections belong here.
     """
 
     base: int | None
@@ -28,7 +29,7 @@ class SectionTriple:
         return [] if self.base is None else [self.base], *self.sides
 
     def main(self, side: int) -> int | None:
-        """The section of a side that this one is."""
+        """The number of the section in a side; None where that side lacks it."""
         return self.sides[side][0] if self.sides[side] else None
 
 
@@ -41,12 +42,12 @@ class SectionMatches:
 
 
 def match_all_sections(base: SectionTree, sides: tuple[SectionTree, SectionTree], folds: Callable[[str], bool]) -> SectionMatches:
-    """Find out which sections of three versions are one.
+    """Match the sections of three versions.
 
     Args:
         base: what both sides began with.
         sides: the two sides.
-        folds: tells of a title whether sections that have it under one parent are one, if the base has no two of them.
+        folds: True for a title whose sections under one parent are the same section, if the base has no two of them.
     """
     triples = [SectionTriple(section.number, ([], [])) for section in base.sections]
     in_sides = ([-1] * len(sides[0].sections), [-1] * len(sides[1].sections))

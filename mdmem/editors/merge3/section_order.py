@@ -39,7 +39,7 @@ class SectionOrder:
 
     Args:
         trees: the base and the two sides.
-        matches: which of their sections are one.
+        matches: their sections, matched.
         sections: the merged sections.
         units: for each of them the units that stand in it.
         is_minute: for each of them, whether it is a minute of a day's log.

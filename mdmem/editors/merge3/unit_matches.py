@@ -1,4 +1,4 @@
-"""Units of three versions that are one: in a section by bytes and names, then by likeness; in another section by their facts."""
+"""Match the units of three versions: within a section by bytes and names, then by likeness; across sections by their facts."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from mdmem.editors.merge3.versions import Unit, Version
 from mdmem.startup.records import dataclass, field
 
 _MIN_LIKENESS, _MIN_LIKENESS_ELSEWHERE = 0.55, 0.8
-"""The least likeness of two facts that may be one: in a section, and where one stands in another."""
+"""The likeness from which on two facts may be the same one: within a section, and across sections."""
 _MIN_LIKENESS_ALONE = 0.3
-"""The least likeness of a fact to the one that alone stood between the same neighbours."""
+"""The same, for the only facts between the same neighbours."""
 _MIN_LIKENESS_OF_PARTS = 0.75
-"""The least likeness from which on one side's words take the parts that the other side changed."""
+"""The likeness from which on the words of one side take the parts that the other side changed."""
 _MOST_HOLDERS = 50
 
 Name = Callable[[Unit], Hashable | None]
@@ -117,7 +117,7 @@ class _UnitMatcher:
         return base, (sides[0], sides[1])
 
     def _same_bytes(self, scope: _Scope) -> bool:
-        """Units of a section with the same text are one, the n-th of each version. True if others are left."""
+        """Match units of a section that have the same text, the n-th of each version. True if others are left."""
         base, sides = scope
         by_text = {text: self._of_base[number] for text, number in _numbered(self._base, base)}
         is_complete = len(base) == len(sides[0]) == len(sides[1])
@@ -229,7 +229,7 @@ class _UnitMatcher:
 
 
 def match_units(base: Version, sides: tuple[Version, Version], sections: SectionMatches, is_set: Sequence[bool]) -> UnitMatches:
-    """Find out which units of three versions are one. In sections that are sets, only what has the same bytes or the same id is."""
+    """Match the units of three versions. In sections that are sets, only units with the same bytes or the same id match."""
     return _UnitMatcher(base, sides, sections, is_set).match()
 
 

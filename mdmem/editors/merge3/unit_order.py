@@ -19,8 +19,8 @@ class UnitOrder:
 
     Args:
         versions: the base and the two sides.
-        sections: which of their sections are one.
-        matches: which of their units are one.
+        sections: their sections, matched.
+        matches: their units, matched.
         merged: the unit that stands of each triple.
     """
 

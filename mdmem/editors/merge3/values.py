@@ -12,7 +12,7 @@ Value = TypeVar("Value")
 
 
 def choices(base: Value, ours: Value, theirs: Value) -> tuple[Value, ...]:
-    """The values that stand of one: a side that left it alone gives way. Two where both changed it, each to another one."""
+    """Merge a value: the changed one where one side changed it, both where the sides changed it to different ones."""
     if ours == theirs or theirs == base:
         return (ours,)
     return (theirs,) if ours == base else (ours, theirs)

@@ -1,4 +1,4 @@
-"""One of the three texts of a merge in its parts: sections, and in them units, with the blank lines between them as gaps.
+"""A text of a merge taken apart: its sections, the units in each, and the blank lines between these as gaps.
 
 A unit is a list item, another block, or a run of lines that belong to no block (a rule, link references). Where nothing changed, the own
 text of a section is one unit as a whole. Headings and units are the elements of a text: these and the gaps, joined, are all that stands
