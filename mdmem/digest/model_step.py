@@ -163,9 +163,9 @@ class ModelStep:
 
     def _add_named(self, paths: Collection[str]) -> None:
         """Take in sessions that were named, and that the rules alone have read before."""
-        known = {due.path for due in self._due.values()}
+        due_paths = {due.path for due in self._due.values()}
         for path in paths:
-            transcript = _read(path, self._workspace.settings.owner) if path not in known else None
+            transcript = _read(path, self._workspace.settings.owner) if path not in due_paths else None
             if transcript is not None and not transcript.own:
                 name = f"{transcript.client}/{transcript.session}"
                 self._due.setdefault(name, DueLines(path=path, line=0, size=transcript.size))
@@ -267,9 +267,9 @@ def _known(drawn: Sequence[Draft], lines: Sequence[RequestLine]) -> tuple[tuple[
 def _draft(fact: SuggestedFact, by_line: Mapping[int, Message]) -> Draft:
     """A suggested fact as an entry. It is said when the last of its lines was said: of a person, where persons say it."""
     cited = [by_line[line] for line in fact.lines]
-    said = [message for message in cited if message.speaker is Speaker.USER] if fact.by_person else []
-    last = (said or cited)[-1]
-    sender = next((message.sender for message in said if message.sender is not None), None)
+    spoken = [message for message in cited if message.speaker is Speaker.USER] if fact.by_person else []
+    last = (spoken or cited)[-1]
+    sender = next((message.sender for message in spoken if message.sender is not None), None)
     if last.time is None:
         raise ValueError(f"the message of line {last.line} has no time")
     return Draft(

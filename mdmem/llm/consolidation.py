@@ -79,8 +79,8 @@ def _checked(item: Any, facts: Mapping[FactId, DayFact], memory: Mapping[FactId,
         old = None
     is_written = op in (ChangeOp.ADD, ChangeOp.UPDATE)
     text = require_text(item.get("text")) if is_written else ""
-    said = [each.text for each in (fact, old) if each is not None]
-    if ungrounded := Ground(SaidLine(each, fact.day) for each in said).ungrounded(text) if is_written else "":
+    texts = [each.text for each in (fact, old) if each is not None]
+    if ungrounded := Ground(SaidLine(each, fact.day) for each in texts).ungrounded(text) if is_written else "":
         raise RefusedItemError(f"not in the fact: {ungrounded}")
     keys = [each.key for each in (fact, old) if each is not None and each.key is not None]
     return SuggestedChange(

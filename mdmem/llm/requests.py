@@ -103,8 +103,8 @@ def extract_request(data: ExtractData) -> ModelRequest:
         }
         for line in data.lines
     ]
-    known = [{"id": fact, "text": _without_secrets(text)} for fact, text in data.known]
-    values = {"task": EXTRACT_TASK, "day": day.isoformat(), "zone": data.zone, "lines": lines, "known": known}
+    entries = [{"id": fact, "text": _without_secrets(text)} for fact, text in data.known]
+    values = {"task": EXTRACT_TASK, "day": day.isoformat(), "zone": data.zone, "lines": lines, "known": entries}
     return ModelRequest(EXTRACT_TASK, _text(EXTRACT, values), "facts", _schema_text(FACTS_SCHEMA))
 
 
