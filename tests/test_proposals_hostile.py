@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from test_proposals import BOT, accept, closed, fact, parts, problem, propose, reject, silent
+from proposal_actions import BOT, accept, closed, fact, parts, problem, propose, reject, silent
 from workspaces import TOKEN, Desk, desk
 
 from mdmem.changes import deciding, proposing

@@ -8,7 +8,7 @@ import pytest
 from commandline import mdmem
 from conftest import World
 from killed_write import killed_after
-from test_proposals import BOT, SEED, accept, closed, fact, parts, propose, reject, silent
+from proposal_actions import BOT, SEED, accept, closed, fact, parts, propose, reject, silent
 from workspaces import NOW, Desk, desk
 
 from mdmem.changes import proposing

@@ -5,7 +5,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import ChainMap, Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,17 +28,17 @@ WEEK = tuple(f"2026-03-{day:02}" for day in range(6, 13))
 
 @dataclass(frozen=True)
 class Pair:
-    """Two clones of one repository, and the day that it is."""
+    """Two clones of one repository, and the day that it is; git takes it from `dates`."""
 
     ada: Desk
     bo: Desk
+    dates: dict[str, str]
     patch: pytest.MonkeyPatch
 
     def at(self, day: str, time: str) -> None:
         moment = f"{day}T{time}:00+00:00"
         self.patch.setenv("MDMEM_NOW", moment)
-        for desk in (self.ada, self.bo):
-            dict.update(desk.world.environment, {"GIT_AUTHOR_DATE": moment, "GIT_COMMITTER_DATE": moment})  # type: ignore[arg-type]
+        self.dates.update(GIT_AUTHOR_DATE=moment, GIT_COMMITTER_DATE=moment)
 
     def meet(self) -> None:
         """Both have everything: one pulls and pushes, then the other, then the first again."""
@@ -49,6 +49,8 @@ class Pair:
 
 @pytest.fixture
 def pair(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
+    dates: dict[str, str] = {}
+    world = World(world.home, ChainMap(dates, dict(world.environment)))
     origin = tmp_path / "origin.git"
     world.git(tmp_path, "init", "-q", "--bare", origin)
     clones = []
@@ -63,7 +65,7 @@ def pair(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
             at.git("push", "-q", "origin", "HEAD")
         initialise(Initialise(str(at.root), hooks=False), os.environ)
         clones.append(at)
-    return Pair(*clones, monkeypatch)
+    return Pair(*clones, dates, monkeypatch)
 
 
 def memory(at: Desk) -> Memory:

@@ -1,0 +1,69 @@
+"""Propose, read and decide on parts of proposals, as tests do."""
+
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from workspaces import Desk
+
+from mdmem.changes import deciding, proposing
+from mdmem.errors import MdmemError
+from mdmem.model.proposals import Accept, Decision, PartView, Propose, ProposedWrite, Reject
+from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.proposals import branches, reading
+from mdmem.repo.branch_commits import list_refs
+
+SEED = "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n- drives a Volvo\n\n## Work\n\nThe office is at the harbour.\n\n- employer: Stripe\n"
+BOT = "bot"
+
+
+def silent(_: str) -> None:
+    pass
+
+
+def propose(at: Desk, edit: EditSection | Log | Remember | Forget, to: str | None = None, again: bool = False, **options: Any) -> str:
+    return proposed(at, edit, to, again, **options).proposal or ""
+
+
+def proposed(
+    at: Desk, edit: EditSection | Log | Remember | Forget, to: str | None = None, again: bool = False, **options: Any
+) -> ProposedWrite:
+    by_agent = replace(edit, options=WriteOptions(**{"actor": BOT, **options}))
+    return proposing.propose(at.workspace, Propose(by_agent, to, again), silent)
+
+
+def fact(text: str, section: str = "Facts", key: str | None = None) -> Remember:
+    return Remember(text, section=section, key=key)
+
+
+def parts(at: Desk, proposal: str) -> dict[str, PartView]:
+    (read,) = reading.read_proposals(at.workspace, [branches.find_proposal(at.workspace.repository, proposal)])
+    return {part.name: part for part in read.view.parts}
+
+
+def accept(at: Desk, proposal: str, *names: str, **fields: Any) -> Decision:
+    return deciding.accept(at.workspace, Accept(proposal, tuple(names), **fields), silent)
+
+
+def reject(at: Desk, proposal: str, *names: str) -> Decision:
+    return deciding.reject(at.workspace, Reject(proposal, tuple(names)), silent)
+
+
+def closed(at: Desk) -> dict[str, str]:
+    return {name.removeprefix(branches.CLOSED): commit for name, commit in list_refs(at.workspace.repository, branches.CLOSED).items()}
+
+
+def trailers(at: Desk, commit: str = "HEAD") -> dict[str, list[str]]:
+    values: dict[str, list[str]] = {}
+    for line in at.git("log", "-1", "--format=%B", commit).splitlines():
+        if match := re.fullmatch(r"Mdmem-([\w-]+): (.*)", line):
+            values.setdefault(match[1], []).append(match[2])
+    return values
+
+
+def problem(work: Callable[..., object], *arguments: object, **fields: object) -> MdmemError:
+    with pytest.raises(MdmemError) as caught:
+        work(*arguments, **fields)
+    return caught.value
