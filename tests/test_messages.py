@@ -218,6 +218,34 @@ def test_trailers_of_a_person_state_nothing() -> None:
     assert parse_message(f'Revert "x"\n\nThis reverts commit {"a" * 40}.\n').reverts == ("a" * 40,)
 
 
+MADE = "Mdmem-Contradicts: 1f3c9a2b 8e0d4c11"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_trailer"),
+    [
+        (f"Merge branch 'side'\n\n{MADE}\n", True),
+        (f"Merge branch 'side'\r\n\r\n{MADE}\r\n", True),
+        (f"Merge\n\nReviewed-by: Ada\n{MADE}\n", True),
+        (f"Merge\n\nWords: of two\n  lines\n{MADE}\n", True),
+        (f"Merge\n\nSigned-off-by: Ada\na line of another sort\n{MADE}\n", True),
+        (f"Merge\n\n(cherry picked from commit 0)\n{MADE}\n", True),
+        (f"Merge\n \t\n{MADE}\n", True),
+        (f"{MADE}\n", False),
+        (f"About\n{MADE}\n", False),
+        (f"About marks\n\nI wonder what\n{MADE}\nis for.\n", False),
+        (f"About marks\n\nA line such as\n{MADE}\n", False),
+        (f"About marks\n\n    {MADE}\n", False),
+        (f"About marks\n\n{MADE}\n\nThat is what it said.\n", False),
+        ("About marks\n\nSigned-off-by: Ada\n" + 7 * "words\n" + f"{MADE}\n", False),
+    ],
+)
+def test_a_merge_states_by_its_trailers_alone(world: World, tmp_path: Path, text: str, is_trailer: bool) -> None:
+    assert parse_message(text).contradicts == (((FactId("1f3c9a2b"), FactId("8e0d4c11")),) if is_trailer else ())
+    read_by_git = world.git(tmp_path, "interpret-trailers", "--parse", stdin=text.replace("\r", "")).stdout.splitlines()
+    assert (MADE in read_by_git) == is_trailer
+
+
 def test_malformed_trailers_are_left_out() -> None:
     lines = [
         "Op: juggle",

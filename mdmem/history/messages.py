@@ -34,6 +34,9 @@ _CITED = late.pattern(rf"([0-9a-f]{{8}}) ({_REFERENCE}(?:-[1-9]\d*)?)")
 _KEY = late.pattern(r"([0-9a-f]{8}) +(\S.*)")
 _READ = late.pattern(rf"({_REFERENCE}) ([0-9a-f]{{12}})")
 _REVERTED_BY_GIT = late.pattern(r"(?m)^This reverts commit ([0-9a-f]{7,64})\b")
+_BETWEEN_PARAGRAPHS = late.pattern(r"\n(?:[ \t]*\n)+")
+_MADE_BY_GIT = late.pattern(r"Signed-off-by: |\(cherry picked from commit ")
+_TRAILER = late.pattern(r"[A-Za-z0-9-]+[ \t]*:|\(cherry picked from commit ")
 _BY_A_PERSON = Provenance(source=Source.USER_STATED, confidence=Source.USER_STATED.confidence)
 
 FactPair = tuple[FactId, FactId]
@@ -230,11 +233,21 @@ def parse_trailers(text: str) -> dict[str, list[str]]:
 def note_by_hand(message: str) -> ParsedNote:
     """The note of a person's message. The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`; it may have a short id.
 
-    The message of a merge has the contradictions that the merge made.
+    The trailers of a merge name the contradictions that it made; a line like these in the text above them does not.
     """
     reverts = tuple(map(CommitId, _REVERTED_BY_GIT.findall(message)))
-    made = parse_trailers(message).get("Contradicts", ()) if "Mdmem-Contradicts: " in message else ()
+    made = parse_trailers(_trailer_block(message)).get("Contradicts", ()) if "Mdmem-Contradicts: " in message else ()
     return ParsedNote(op=None, path=None, section="", provenance=_BY_A_PERSON, reverts=reverts, contradicts=tuple(_pairs(made)))
+
+
+def _trailer_block(message: str) -> str:
+    """The last paragraph of a message, if git takes it for trailers, by the rule of git-interpret-trailers(1): the first never is."""
+    _, *paragraphs = _BETWEEN_PARAGRAPHS.split(message.replace("\r\n", "\n").strip())
+    lines = paragraphs[-1].split("\n") if paragraphs else []
+    own = [line for line in lines if not line.startswith((" ", "\t"))]  # what is indented goes on with the line before
+    others = [line for line in own if not _TRAILER.match(line)]
+    is_block = not others or (any(map(_MADE_BY_GIT.match, own)) and 3 * (len(own) - len(others)) >= len(others))
+    return "\n".join(lines) if is_block else ""
 
 
 def named_path(subject: str) -> FilePath | None:
