@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mdmem import history
-from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
+from mdmem.changes.commit_notes import commit_note, complete_options, with_pipeline, with_provenance
 from mdmem.changes.edits import AcceptEdit, FileEdit, RevertEdit, target_path, with_iso_day
 from mdmem.changes.file_write import WrittenChange, write_plan
 from mdmem.changes.plan import Plan, plan_edit
@@ -136,6 +136,8 @@ def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.Com
         more_sections=plan.edit.more_sections,
     )
     note = with_provenance(workspace, note, edit.options)
+    if edit.options.pipeline is not None:
+        return with_pipeline(note, edit.options.pipeline, plan.added or plan.removed)
     if isinstance(edit, AcceptEdit):
         return accepting.complete_note(note, edit.taking)
     return digest_day.complete_note(note, edit, plan.added) if isinstance(edit, DigestDay) else note

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from mdmem import history, repo
-from mdmem.model import CommitId, Provenance, Source
-from mdmem.model.writes import WriteOptions
+from mdmem.model import CommitId, FactId, Provenance, Source
+from mdmem.model.writes import PipelineNote, WriteOptions
 from mdmem.repo import commits
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
@@ -21,6 +21,7 @@ def complete_options(workspace: Workspace, options: WriteOptions, own_work: bool
         WorkspaceProblem: `reserved-actor`.
     """
     confidence = options.source.confidence if options.confidence is None else options.confidence
+    own_work = own_work or options.pipeline is not None
     return replace(options, confidence=confidence, actor=None if own_work else workspace.given_actor(options.actor))
 
 
@@ -35,6 +36,20 @@ def with_provenance(workspace: Workspace, note: history.CommitNote, options: Wri
     )
     claims = options.source is Source.USER_STATED and workspace.is_agent(options.actor)
     return replace(note, provenance=provenance, claimed_by=options.actor if claims else None)
+
+
+def with_pipeline(note: history.CommitNote, pipeline: PipelineNote, facts: Sequence[FactId]) -> history.CommitNote:
+    """Add what a pipeline's commit says of the fact that its change is about, the last of some."""
+    fact = facts[-1] if facts else None
+    return replace(
+        note,
+        provenance=replace(note.provenance, actor=pipeline.actor),
+        run=pipeline.run,
+        cites=tuple((fact, cited) for cited in pipeline.cites) if fact else (),
+        keys=((fact, pipeline.attribute),) if fact and pipeline.attribute else (),
+        senders=((fact, pipeline.sender),) if fact and pipeline.sender else (),
+        dreamt=pipeline.dreamt,
+    )
 
 
 def saved_message(workspace: Workspace, text: str, files: Iterable[tuple[bytes | None, bytes | None]], actor: str | None) -> str:

@@ -82,6 +82,7 @@ def complete_note(note: history.CommitNote, change: DigestDay, added: tuple[Fact
         run=change.run,
         cites=tuple((fact, entry.cites) for fact, entry in entries),
         keys=tuple((fact, entry.key) for fact, entry in entries if entry.key is not None),
+        senders=tuple((fact, entry.sender) for fact, entry in entries if entry.sender is not None),
         contradicts=tuple((old, fact) for fact, entry in entries for old in entry.contradicts),
         reads=change.reads,
     )

@@ -99,4 +99,5 @@ def _entry(draft: Draft, session: str, minute: str) -> DayEntry:
         supersedes=draft.supersedes,
         contradicts=draft.contradicts,
         by_model=draft.rule == MODEL_RULE,
+        sender=draft.sender,
     )

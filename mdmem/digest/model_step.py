@@ -282,4 +282,5 @@ def _draft(fact: SuggestedFact, by_line: Mapping[int, Message]) -> Draft:
         first_line=fact.lines[0],
         last_line=fact.lines[-1],
         key=fact.key if sender is None else None,
+        sender=sender,
     )

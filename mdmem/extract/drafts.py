@@ -40,7 +40,7 @@ class Draft:
 
     - `first_line`, `last_line`: the lines of the transcript that it says again.
     - `rule`: by what it was kept: the name of a cue, `statement`, `weight`, `permissive`, or `model`.
-    - `key`: the attribute that it is about.
+    - `key`: the attribute that it is about. `sender`: the name of another person than the user who said it.
     - `supersedes`, `contradicts`: the entries of the same session that it corrects: exactly one, or one of these.
     """
 
@@ -56,6 +56,7 @@ class Draft:
     key: str | None = None
     supersedes: FactId | None = None
     contradicts: tuple[FactId, ...] = ()
+    sender: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +158,7 @@ def draw_permissively(messages: Sequence[Message], rules: DraftRules) -> tuple[D
     return tuple(
         Draft(
             time=_time(message),
-            text=_cut(_dated(_joined(statements), message, rules)),
+            text=_of_sender(message, _dated(_joined(statements), message, rules)),
             kind="fact",
             source=Source.AUTO,
             speaker=message.speaker,
@@ -165,6 +166,7 @@ def draw_permissively(messages: Sequence[Message], rules: DraftRules) -> tuple[D
             first_line=message.line,
             last_line=message.line,
             confidence=_PERMISSIVE_CONFIDENCE,
+            sender=message.sender,
         )
         for _, _, message, statements in sorted(chosen, key=lambda each: each[2].line)
     )
@@ -282,7 +284,7 @@ def _draft(
             kind = "decision"
     return Draft(
         time=_time(message),
-        text=_cut(text if message.sender is None else f"{message.sender}: {text}"),
+        text=_of_sender(message, text),
         kind=kind,
         source=Source.USER_STATED if part.cue and part.cue.own_word and message.sender is None else Source.INFERRED,
         speaker=message.speaker,
@@ -292,7 +294,13 @@ def _draft(
         key=key,
         supersedes=fact_id(corrected[0].text) if len(corrected) == 1 else None,
         contradicts=tuple(fact_id(each.text) for each in corrected) if len(corrected) > 1 else (),
+        sender=message.sender,
     )
+
+
+def _of_sender(message: Message, text: str) -> str:
+    """The text of an entry, with the name of another person than the user before what they said."""
+    return _cut(text if message.sender is None else f"{message.sender}: {text}")
 
 
 def _corrected(message: Message, part: _Part, recent: Sequence[tuple[Message, tuple[Draft, ...]]]) -> tuple[Draft, ...]:

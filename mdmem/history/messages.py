@@ -31,7 +31,7 @@ _COMMIT = late.pattern(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _REFERENCE = r"[^\s/]+/\S(?:.*\S)?#[1-9]\d*"
 """A line of a session, CLIENT/SESSION#LINE. The id of a session may hold any sign."""
 _CITED = late.pattern(rf"([0-9a-f]{{8}}) ({_REFERENCE}(?:-[1-9]\d*)?)")
-_KEY = late.pattern(r"([0-9a-f]{8}) +(\S.*)")
+_OF_FACT = late.pattern(r"([0-9a-f]{8}) +(\S.*)")
 _READ = late.pattern(rf"({_REFERENCE}) ([0-9a-f]{{12}})")
 _REVERTED_BY_GIT = late.pattern(r"(?m)^This reverts commit ([0-9a-f]{7,64})\b")
 _BETWEEN_PARAGRAPHS = late.pattern(r"\n(?:[ \t]*\n)+")
@@ -50,7 +50,8 @@ class CommitNote:
     calls a text the user's own.
 
     Of a digest: `more_sections` are the other sections with new entries, `more_sessions` the other sessions in which they were said, `run` names
-    the run, `cites` tells where each fact was said, `keys` what it is about, and `reads` how far transcripts are read.
+    the run, `cites` tells where each fact was said, `keys` what it is about, `senders` who said it where that was not the user, and `reads` how far
+    transcripts are read. Of a dream, too; `dreamt` is the commit through which it has judged what came in.
     Of a decision: the `proposal` and the agent that it is `proposed_by`; `accepts` and `rejects` are pairs of a proposal and a part. Of a
     proposal: `again` are the decisions on these parts after which they are proposed once more.
     """
@@ -74,6 +75,8 @@ class CommitNote:
     cites: tuple[tuple[FactId, str], ...] = ()
     keys: tuple[tuple[FactId, str], ...] = ()
     reads: tuple[str, ...] = ()
+    senders: tuple[tuple[FactId, str], ...] = ()
+    dreamt: CommitId | None = None
     proposal: str | None = None
     proposed_by: str | None = None
     accepts: tuple[tuple[str, str], ...] = ()
@@ -90,7 +93,8 @@ class ParsedNote:
     heading; of a digest, the first of its `sections`. `supersedes` pairs a fact with its successor, None where it has none.
 
     Of a digest: `run` names the run, `cites` pairs a fact with the lines of a session where it was said (`CLIENT/SESSION#LINE[-LINE]`), `keys`
-    pairs it with what it is about, and `reads` pairs the last line that was read of a session with that line's hash. Of a proposal: `again` has
+    pairs it with what it is about, `senders` with the name of another person than the user who said it, and `reads` pairs the last line that was
+    read of a session with that line's hash. Of a dream: `dreamt` is the commit through which it has judged what came in. Of a proposal: `again` has
     the decisions after which it was proposed once more.
     """
 
@@ -111,6 +115,8 @@ class ParsedNote:
     cites: tuple[tuple[FactId, str], ...] = ()
     keys: tuple[tuple[FactId, str], ...] = ()
     reads: tuple[tuple[str, str], ...] = ()
+    senders: tuple[tuple[FactId, str], ...] = ()
+    dreamt: CommitId | None = None
     again: tuple[CommitId, ...] = ()
 
     def names_section(self, section: SectionPath) -> bool:
@@ -125,6 +131,10 @@ class ParsedNote:
     def attribute_of(self, fact: FactId) -> str | None:
         """The attribute that a fact is about."""
         return next((key for each, key in self.keys if each == fact), None)
+
+    def sender_of(self, fact: FactId) -> str | None:
+        """The name of another person than the user who said a fact."""
+        return next((name for each, name in self.senders if each == fact), None)
 
     @property
     def is_by_hand(self) -> bool:
@@ -188,7 +198,9 @@ def compose_message(note: CommitNote, *changes: tuple[str, str]) -> str:
         ("Run", note.run or ""),
         *(("Cites", f"{fact} {cited}") for fact, cited in note.cites),
         *(("Key", f"{fact} {key}") for fact, key in note.keys),
+        *(("Sender", f"{fact} {name}") for fact, name in note.senders),
         *(("Read", read) for read in note.reads),
+        ("Dreamt", note.dreamt or ""),
         ("Proposal", note.proposal or ""),
         ("Proposed-By", note.proposed_by or ""),
         *(("Accepts", " ".join(pair)) for pair in note.accepts),
@@ -286,8 +298,10 @@ def parse_note(lines: Sequence[str], path: FilePath | None) -> ParsedNote:
         sections=tuple(filter(None, values.get("Section", ()))),
         run=first("Run"),
         cites=tuple((FactId(match[1]), match[2]) for value in values.get("Cites", ()) if (match := _CITED.fullmatch(value))),
-        keys=tuple((FactId(match[1]), match[2]) for value in values.get("Key", ()) if (match := _KEY.fullmatch(value))),
+        keys=tuple((FactId(match[1]), match[2]) for value in values.get("Key", ()) if (match := _OF_FACT.fullmatch(value))),
         reads=tuple((match[1], match[2]) for value in values.get("Read", ()) if (match := _READ.fullmatch(value))),
+        senders=tuple((FactId(match[1]), match[2]) for value in values.get("Sender", ()) if (match := _OF_FACT.fullmatch(value))),
+        dreamt=next((CommitId(value) for value in values.get("Dreamt", ()) if _COMMIT.fullmatch(value)), None),
         again=tuple(CommitId(value) for value in values.get("Again", ()) if _COMMIT.fullmatch(value)),
     )
 

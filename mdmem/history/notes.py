@@ -65,6 +65,7 @@ def parse_message(message: str) -> ParsedNote:
         cites=tuple(pair for note in notes for pair in note.cites),
         keys=tuple(pair for note in notes for pair in note.keys),
         reads=tuple(read for note in notes for read in note.reads),
+        senders=tuple(pair for note in notes for pair in note.senders),
         again=tuple(commit for note in notes for commit in note.again),
     )
 

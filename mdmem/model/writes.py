@@ -9,17 +9,41 @@ from typing import Self
 from mdmem import wording
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, Op, SectionPath, Source, Supersession
-from mdmem.model.rules import require_allowances, require_no_trailer, require_possible_day, require_range
+from mdmem.model.rules import is_iso_day, require_allowances, require_no_trailer, require_possible_day, require_range
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
 _RUN = late.pattern(r"(?:digest|dream)/[^\s/]+")
+_NIGHT = late.pattern(r"dream/\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])")
 _MINUTE = late.pattern(r"([01]\d|2[0-3]):[0-5]\d")
+
+
+def is_night(name: str) -> bool:
+    """True for the name of a night, as commits have it: dream/YYYY-MM-DD."""
+    return _NIGHT.fullmatch(name) is not None and is_iso_day(name.partition("/")[2])
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineNote:
+    """What the commit of a pipeline's change says beside what every write says.
+
+    - `actor`: the pipeline. `run`: the name of its run.
+    - Of the fact that comes in, or that goes: `cites`, where it was said, as CLIENT/SESSION#LINE[-LINE]; `attribute`, what it is about; `sender`, the
+      name of another person who said it.
+    - `dreamt`: the commit through which the run has judged what came in, in its last commit.
+    """
+
+    actor: str
+    run: str
+    cites: tuple[str, ...] = ()
+    attribute: str | None = None
+    sender: str | None = None
+    dreamt: CommitId | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Options that all writing verbs share. `confidence` is from 0 to 1; None is the default of the source."""
+    """Options that all writing verbs share. `confidence` is from 0 to 1; None is the default of the source. `pipeline` is for mdmem's own work."""
 
     source: Source = Source.INFERRED
     confidence: float | None = None
@@ -29,6 +53,7 @@ class WriteOptions:
     supersedes: str | None = None
     dry_run: bool = False
     allow: frozenset[str] = frozenset()
+    pipeline: PipelineNote | None = None
 
     def __post_init__(self) -> None:
         """Refuse a confidence out of its range, a reason that reads as a trailer, and what cannot be allowed."""
@@ -197,7 +222,7 @@ class DayEntry:
     """An entry for the log of a day.
 
     - `cites`: where it was said, as CLIENT/SESSION#LINE[-LINE]; `time`: when, and `by_agent`: whether an agent said it.
-    - `key`: the attribute that it is about. `by_model`: a model suggested it.
+    - `key`: the attribute that it is about. `by_model`: a model suggested it. `sender`: the name of another person than the user who said it.
     """
 
     minute: str
@@ -210,6 +235,7 @@ class DayEntry:
     supersedes: FactId | None = None
     contradicts: tuple[FactId, ...] = ()
     by_model: bool = False
+    sender: str | None = None
 
     @property
     def session(self) -> str:
