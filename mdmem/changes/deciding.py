@@ -20,7 +20,7 @@ from mdmem.document import Document, parse, parse_bytes
 from mdmem.errors import MdmemError, ProposalProblem
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source
 from mdmem.model.proposals import Accept, Decision, PartName, PartOp, PartState, PartView, Reject
-from mdmem.model.writes import WriteOptions, WriteResult
+from mdmem.model.writes import WriteOptions, WriteResult, is_night
 from mdmem.proposals import branches, reading, rewriting
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece
@@ -108,9 +108,27 @@ def _require_person(workspace: Workspace, options: WriteOptions, does: str) -> N
 
 
 def _find(workspace: Workspace, named: str) -> Proposal:
+    """The proposal that is named; by the name of a night, that which holds its parts, with these alone."""
+    if is_night(named):
+        return _of_night(workspace, named)
     ref = branches.find_proposal(workspace.repository, named)
     (proposal,) = reading.read_proposals(workspace, [ref])
     return proposal
+
+
+def _of_night(workspace: Workspace, night: str) -> Proposal:
+    proposals = []
+    for proposal in reading.read_proposals(workspace):
+        parts = tuple(part for part in proposal.parts if part.view.origin.run == night)
+        if any(part.view.state.waits for part in parts):
+            view = replace(proposal.view, parts=tuple(part.view for part in parts))
+            proposals.append(replace(proposal, parts=parts, view=view))
+    if not proposals:
+        raise ProposalProblem("proposal-not-found", f"nothing waits of what {night} proposed", f"{verb('proposals')} lists what waits.")
+    if len(proposals) > 1:
+        names = ", ".join(proposal.ref.id for proposal in proposals)
+        raise ProposalProblem("ambiguous", f"{night} has parts in {len(proposals)} proposals, of several machines", f"They are {names}.")
+    return proposals[0]
 
 
 def parts_named(workspace: Workspace, proposal: str, name: str) -> list[PartView]:
@@ -272,9 +290,18 @@ def _settle(workspace: Workspace, proposal: Proposal) -> bool:
             return False
         return branches.close(repository, before, _kept(workspace, before.id, before.tip))
     gone = [part for part in after.parts if part.view.state is PartState.REJECTED and (part.piece is not None or part.is_stated)]
-    if not gone:
+    return bool(gone) and withdraw_parts(workspace, after, gone)
+
+
+def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Part]) -> bool:
+    """Take parts out of a proposal's branch, without a decision on them. True where the branch is gone.
+
+    A branch that a work tree has checked out stays as it is.
+    """
+    repository, before = workspace.repository, proposal.ref
+    if branch_commits.checked_out_in(repository, before.name):
         return False
-    tip = rewriting.rewrite(repository, after, gone, _message)
+    tip = rewriting.rewrite(repository, proposal, parts, _message)
     if tip is None:
         return branches.close(repository, before, _kept(workspace, before.id, before.tip))
     branch_commits.move_refs(repository, [(before.name, tip, before.tip)], scratch=before.id)

@@ -46,7 +46,7 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
     repository = workspace.repository
     with lock_workspace(workspace, say):
         for _ in range(_TRIES):
-            ref = branches.find_proposal(repository, request.to) if request.to is not None else None
+            ref = _ref(workspace, request)
             tip = ref.tip if ref else repository.head()
             if tip is None:
                 raise _nothing_committed()
@@ -59,17 +59,32 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
             if options.dry_run:
                 return ProposedWrite(write_result(plan, None, diff=plan_diff(plan)), ref.id if ref else None)
             decided = decisions.decisions(repository, repository.head())
-            message = _message(workspace, ref, plan, edit, decided)
+            message = _message(workspace, ref.id if ref else request.own, plan, edit, decided)
             if ref is not None:
                 branches.require_movable(repository, ref)
                 _require_room(workspace, ref, plan)
-            elif same := branches.find_same(repository, message):
+            elif request.own is None and (same := branches.find_same(repository, message)):
                 return ProposedWrite(replace(write_result(plan, None), changed=False), same.id)
-            name = ref.id if ref else branches.new_id(repository, message, {proposal for proposal, _ in decided})
-            commit = _commit(workspace, ref, tip, plan, message, name)
+            name = ref.id if ref else request.own or branches.new_id(repository, message, {proposal for proposal, _ in decided})
+            actor = options.pipeline.actor if options.pipeline else plan.actor
+            commit = _commit(workspace, ref, tip, plan, message, name, actor)
             if commit is not None:
                 return ProposedWrite(write_result(plan, commit), name)
     raise _moved_again()
+
+
+def _ref(workspace: Workspace, request: Propose) -> ProposalRef | None:
+    """The standing proposal that an edit goes to; None where it begins one.
+
+    Raises:
+        ProposalProblem: `proposal-not-found`, `too-many-proposals`.
+    """
+    if request.own is None:
+        return branches.find_proposal(workspace.repository, request.to) if request.to is not None else None
+    standing = branches.standing_proposals(workspace.repository)
+    if request.own not in standing:
+        branches.require_few(standing)
+    return standing.get(request.own)
 
 
 def _nothing_committed() -> ProposalProblem:
@@ -82,21 +97,23 @@ def _moved_again() -> RepositoryProblem:
 
 def _message(
     workspace: Workspace,
-    ref: ProposalRef | None,
+    proposal: str | None,
     plan: Plan,
     edit: FileEdit,
     decided: Mapping[tuple[str, PartName], DecidedPart],
 ) -> str:
     """The message that the verb's own commit would have. What was decided of this very proposal is proposed to it once more."""
     note = change_note(workspace, plan, edit)
-    if ref is not None:
+    if proposal is not None:
         names = dict.fromkeys((*plan.added, *plan.removed, *plan.retracts, *plan.ended, *plan.edit.confirms))
-        again = (decided[ref.id, name].commit for name in names if (ref.id, name) in decided)
+        again = (decided[proposal, name].commit for name in names if (proposal, name) in decided)
         note = replace(note, again=tuple(dict.fromkeys(again)))
     return history.compose_message(note, *((each.old.text if each.old else "", each.edit.text) for each in plan.files))
 
 
-def _commit(workspace: Workspace, ref: ProposalRef | None, tip: CommitId, plan: Plan, message: str, name: str) -> CommitId | None:
+def _commit(
+    workspace: Workspace, ref: ProposalRef | None, tip: CommitId, plan: Plan, message: str, name: str, actor: str | None
+) -> CommitId | None:
     """Make the commit of a proposal; None where its branch moved meanwhile."""
     repository, before = workspace.repository, branch_commits.CommitFiles(workspace.repository, tip)
     changed: dict[bytes, StoredFile | None] = {}
@@ -104,7 +121,7 @@ def _commit(workspace: Workspace, ref: ProposalRef | None, tip: CommitId, plan: 
         if each.changes:
             blob = branch_commits.store(repository, each.path, each.after)
             changed[branch_commits.full_path(repository, each.path)] = StoredFile(before.mode(each.path), blob)
-    branch = ref.name if ref else branches.branch_name(plan.actor, name)
+    branch = ref.name if ref else branches.branch_name(actor, name)
     commit = _own_commit(workspace, name, message, changed, tip)
     moved = branch_commits.move_refs(repository, [(branch, commit, ref.tip if ref else None)], scratch=name)
     return commit if moved else None
@@ -134,7 +151,7 @@ def _too_many_parts(number: int) -> ProposalProblem:
 
 def _is_users_own(workspace: Workspace, options: WriteOptions) -> bool:
     """True where the user says it, and no agent for them."""
-    return options.source is Source.USER_STATED and not workspace.is_agent(options.actor)
+    return options.pipeline is None and options.source is Source.USER_STATED and not workspace.is_agent(options.actor)
 
 
 def _refuse_rejected(workspace: Workspace, plan: Plan) -> None:

@@ -106,11 +106,15 @@ class ProposalView:
 
 @dataclass(frozen=True, slots=True)
 class Propose:
-    """Propose an edit: as a new proposal, or (`to`) as a part of one that stands. `again`: though a person rejected it."""
+    """Propose an edit: as a new proposal, or (`to`) as a part of one that stands. `again`: though a person rejected it.
+
+    `own`: the id of a pipeline's own proposal, to which it goes, and which is begun where it does not stand.
+    """
 
     edit: EditSection | Log | Remember | Forget
     to: str | None = None
     again: bool = False
+    own: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,12 +49,21 @@ def new_id(repository: Repository, content: str, decided: Collection[str]) -> st
         ProposalProblem: `too-many-proposals`.
     """
     standing = standing_proposals(repository)
-    if len(standing) >= MOST_PROPOSALS:
-        hint = f"{verb('accept')} or {verb('reject')} some; {verb('proposals')} lists them."
-        raise ProposalProblem("too-many-proposals", f"{MOST_PROPOSALS} proposals wait already, which is the most", hint)
+    require_few(standing)
     closed = (name.removeprefix(CLOSED) for name in branch_commits.list_refs(repository, CLOSED))
     taken = {*standing, *decided, *closed}
     return next(name for number in count() if (name := _id(content, number)) not in taken)
+
+
+def require_few(standing: Collection[str]) -> None:
+    """Refuse one proposal more than may stand.
+
+    Raises:
+        ProposalProblem: `too-many-proposals`.
+    """
+    if len(standing) >= MOST_PROPOSALS:
+        hint = f"{verb('accept')} or {verb('reject')} some; {verb('proposals')} lists them."
+        raise ProposalProblem("too-many-proposals", f"{MOST_PROPOSALS} proposals wait already, which is the most", hint)
 
 
 def _id(content: str, number: int = 0) -> str:

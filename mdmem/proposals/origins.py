@@ -100,6 +100,9 @@ def read_notes(
     for commits, rows in zip(parsed, changes, strict=True):
         notes = []
         for (commit, note, facts), row in zip(commits, rows, strict=True):
+            if len(commit.parents) > 1:  # what it brings is of the branch that it merges
+                notes.append(ProposedNote(commit=commit, note=note, paths=frozenset(), facts=frozenset()))
+                continue
             paths = frozenset(FilePath(os.fsdecode(each.path.removeprefix(prefix))) for each in row if each.path.startswith(prefix))
             about = _changed_facts(row, blobs) if facts is None else facts
             notes.append(ProposedNote(commit=commit, note=note, paths=paths, facts=about))

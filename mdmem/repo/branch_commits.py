@@ -33,7 +33,7 @@ class NewCommit:
     """A commit to be made: its message, author and committer (`NAME <EMAIL> SECONDS ZONE`), and the files that it changes.
 
     `files` has paths from the root of the work tree; None where a file goes. `parent` is a commit that exists; None is the commit before it
-    in the same order.
+    in the same order. `merges` is a second parent.
     """
 
     message: bytes
@@ -41,6 +41,7 @@ class NewCommit:
     committer: bytes
     files: Mapping[bytes, StoredFile | None]
     parent: CommitId | None = None
+    merges: CommitId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,7 @@ def make_commits(repository: Repository, name: str, commits: Sequence[NewCommit]
         stream.append(_data(commit.message))
         if commit.parent or number > 1:
             stream.append(b"from %s\n" % (commit.parent.encode() if commit.parent else b":%d" % (number - 1)))
+        stream += [b"merge %s\n" % commit.merges.encode()] if commit.merges else []
         stream += [_file_line(path, stored) for path, stored in commit.files.items()]
         stream.append(b"\n")
     stream.append(b"get-mark :%d\n" % len(commits))
