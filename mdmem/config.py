@@ -61,6 +61,9 @@ class Settings:
     model_key_env: str | None = None
     model_command: tuple[str, ...] = ()
     model_tokens_day: int = 200_000
+    dream: str = "propose"
+    dream_at: str = "02:00"
+    dream_changes: int = 20
 
 
 LANGUAGES = {
@@ -92,21 +95,23 @@ _CHOICES = {
     "context": ("on", "off"),
     "session_scope": ("project", "all"),
     "digest": ("rules", "model", "off"),
+    "dream": ("off", "propose", "apply"),
 }
 _NAMES = Settings.__match_args__
 _TEXTS = (
     *("timezone", "author", "actor", "daily", "direct_edits", "language", "context", "workspace", "session_scope", "digest"),
-    *("model_url", "model_name", "model_key_env"),
+    *("model_url", "model_name", "model_key_env", "dream", "dream_at"),
 )
 _LONG_TEXTS = ("flush_prompt", "flush_system")
 _LISTS = ("people", "paths", "extra_paths", "sessions", "owner", "model_command")
 _FLAGS = ("allow_detached", "log_queries")
-_COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day")
+_COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
 _OWN_ONLY = (
     *("people", "workspace", "sessions", "session_scope", "owner", "digest"),
-    *("model_url", "model_name", "model_key_env", "model_command", "model_tokens_day"),
+    *("model_url", "model_name", "model_key_env", "model_command", "model_tokens_day", "dream", "dream_at", "dream_changes"),
 )
 """The settings that only the user's own file may hold, since whoever can write to a workspace could say anything there."""
+_MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _BY_WORKSPACE = "in"
 _GONE = {"agents": "Every actor is an agent unless people, in your own settings, names it: take the line out."}
 """Settings of earlier versions, and what to do about them."""
@@ -158,6 +163,8 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
             raise wrong("a one-line text")
         if value not in _CHOICES.get(name, (value,)):
             raise wrong(" or ".join(_CHOICES[name]))
+        if name == "dream_at" and not _MINUTE.fullmatch(value):
+            raise wrong("a time as 02:00")
         if name == "daily" and not layout.is_named_by_day(value):
             raise wrong("a Markdown file of the workspace with %Y, %m and %d in its name, once each")
         return _language_name(value, file_name) if name == "language" else value

@@ -15,7 +15,9 @@ TALK = [KEPT, *(SMALL.format(number) for number in range(2, 12))]
 def settings(at: Desk, folder: Path, *lines: str, digest: str = "model") -> None:
     path = at.world.home / ".config" / "mdmem" / "config.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join([f'sessions = ["{folder}/*.jsonl"]', 'session_scope = "all"', f'digest = "{digest}"', *lines, ""]))
+    path.write_text(
+        "\n".join([f'sessions = ["{folder}/*.jsonl"]', 'session_scope = "all"', f'digest = "{digest}"', 'dream = "off"', *lines, ""])
+    )
 
 
 def aged(path: Path, minutes: float = 20) -> Path:

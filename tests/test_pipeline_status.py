@@ -25,7 +25,7 @@ def sessions(shell: Shell) -> Path:
     folder.mkdir()
     own = shell.world.home / ".config" / "mdmem" / "config.toml"
     own.parent.mkdir(parents=True)
-    own.write_text(f'sessions = ["{folder}/*.jsonl"]\nsession_scope = "all"\n')
+    own.write_text(f'sessions = ["{folder}/*.jsonl"]\nsession_scope = "all"\ndream = "off"\n')
     return folder
 
 

@@ -47,7 +47,7 @@ def days(shell: Shell) -> int:
         write_session(folder, f"We decided to keep pump number {day}.", "agent: Noted.", session=f"5a1e{day:04d}", start=held)
     own = shell.world.home / ".config" / "mdmem" / "config.toml"
     own.parent.mkdir(parents=True)
-    own.write_text(f'sessions = ["{folder}/*.jsonl"]\nsession_scope = "all"\n')
+    own.write_text(f'sessions = ["{folder}/*.jsonl"]\nsession_scope = "all"\ndream = "off"\n')
     return count
 
 

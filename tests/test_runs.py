@@ -29,7 +29,7 @@ def sessions(shell: Shell) -> Path:
     """The folder of the sessions that the user's own settings name."""
     folder = shell.world.home / "sessions"
     folder.mkdir()
-    settings(shell, f'sessions = ["{folder}/*.jsonl"]\nsession_scope = "all"\n')
+    settings(shell, f'sessions = ["{folder}/*.jsonl"]\nsession_scope = "all"\ndream = "off"\n')
     return folder
 
 
@@ -53,7 +53,7 @@ def steps(shell: Shell) -> list[dict[str, Any]]:
 
 
 class TestRun:
-    @pytest.mark.parametrize("text", ["", 'sessions = ["claude"]\ndigest = "off"\n'])
+    @pytest.mark.parametrize("text", ["", 'sessions = ["claude"]\ndigest = "off"\ndream = "off"\n'])
     def test_nothing_is_to_be_done_until_a_client_is_named(self, shell: Shell, text: str):
         settings(shell, text)
         done = shell.run("run", "--json")

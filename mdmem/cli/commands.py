@@ -39,6 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "task show": ("tasks", "task_show"),
     "sessions": ("pipelines", "sessions"),
     "digest": ("pipelines", "digest"),
+    "dream": ("pipelines", "dream"),
     "run": ("pipelines", "run"),
     "schedule": ("pipelines", "schedule"),
     "flush": ("contexts", "flush"),

@@ -271,6 +271,15 @@ TABLE: ParameterTable = {
         ("dry_run", ("--dry-run",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "dream": (
+        ("days", ("--day",), list, None, False),
+        ("propose", ("--propose",), bool, False, False),
+        ("apply", ("--apply",), bool, False, False),
+        ("model", ("--model",), bool, False, False),
+        ("no_model", ("--no-model",), bool, False, False),
+        ("dry_run", ("--dry-run",), bool, False, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "run": (
         ("only_failures", ("--quiet",), bool, False, False),
         ("as_json", ("--json",), bool, False, False),

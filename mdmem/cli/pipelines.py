@@ -8,9 +8,10 @@ from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.cli.flags import in_flags
 from mdmem.errors import UsageProblem
 from mdmem.model.digests import FACTS, Digest
+from mdmem.model.dreams import Dream
 from mdmem.model.schedules import Schedule
 from mdmem.model.session_lists import ShowSessions
-from mdmem.show import digests, runs, schedules
+from mdmem.show import digests, dreams, runs, schedules
 from mdmem.show import sessions as show
 from mdmem.startup.records import replace
 
@@ -66,11 +67,41 @@ def digest(
     Transcripts of Claude Code, Codex, OpenClaw (pi) and Gemini CLI are read from where the last digest ended. Rules choose what is worth
     keeping; each entry says where it was said. Nothing is written twice.
     """
-    if model and no_model:
-        raise UsageProblem("--model and --no-model exclude each other")
-    request = Digest(sessions=tuple(sessions or ()), since=since, keep=keep, dry_run=dry_run, model=model or (False if no_model else None))
+    asks_model = _chosen(model, no_model, "--model", "--no-model")
+    request = Digest(sessions=tuple(sessions or ()), since=since, keep=keep, dry_run=dry_run, model=asks_model)
     result = open_memory(call).pipelines.digest(request)
     return Answer(digests.digest_json(result), digests.digest_text(result), status=1 if result.failed else 0)
+
+
+def dream(
+    call: Call,
+    days: Annotated[
+        list[str] | None,
+        typer.Option("--day", metavar="DATE", help="An ended day. [default: yesterday, and what came since the last dream]"),
+    ] = None,
+    propose: Annotated[bool, typer.Option("--propose", help="Change nothing; propose all of it.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Carry out what is sure, and propose the rest.")] = False,
+    model: Annotated[bool, typer.Option("--model", help="Ask the model of your own settings too.")] = False,
+    no_model: Annotated[bool, typer.Option("--no-model", help="By rules alone.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done; write nothing.")] = False,
+    as_json: Json = False,
+) -> Answer:
+    """Take what lasts of ended days' logs into curated memory.
+
+    Each entry is held against what stands: it is added, takes the place of a fact, or is left. What is not sure is proposed, and mdmem accept
+    takes it; without --apply (or dream = "apply" in your own settings) all is. mdmem revert dream/DATE takes a night back.
+    """
+    applies = _chosen(apply, propose, "--apply", "--propose")
+    asks_model = _chosen(model, no_model, "--model", "--no-model")
+    result = open_memory(call).pipelines.dream(Dream(days=tuple(days or ()), apply=applies, model=asks_model, dry_run=dry_run))
+    return Answer(dreams.dream_json(result), dreams.dream_text(result), tuple(map(in_flags, dreams.dream_notes(result))))
+
+
+def _chosen(wanted: bool, unwanted: bool, yes: str, no: str) -> bool | None:
+    """The choice of two options that exclude each other; None where neither is given."""
+    if wanted and unwanted:
+        raise UsageProblem(f"{yes} and {no} exclude each other")
+    return True if wanted else False if unwanted else None
 
 
 def run(

@@ -327,3 +327,12 @@ KEY_SYNONYMS = {
     "grandfather": ("grandpa",),
 }
 """Other keys under which an attribute may stand in curated memory."""
+
+MANY_VALUED = (
+    "sister brother son daughter twin aunt uncle cousin niece nephew grandmother grandfather dog cat puppy kitten roommate allergy"
+)
+"""The attributes of which one may have several: another value takes the place of none."""
+REQUEST_TO_FORGET = (
+    r"(?:(?:please|ok|okay|hey|now|can you|could you|you can)[, ]+)*forget(?: the fact)?(?: that| about)?[: ]+(?P<subject>\S.*)"
+)
+"""The whole of a request to take something out of memory."""

@@ -63,6 +63,8 @@ class Vocabulary:
     """The attributes that have one name; those of a favourite have as many as there are things."""
     same_keys: Mapping[str, str]
     """The attribute for each other name of it."""
+    many_valued: frozenset[str]
+    request_to_forget: Pattern[str]
     not_so: Pattern[str]
     not_so_before: Pattern[str]
 
@@ -107,6 +109,8 @@ def vocabulary() -> Vocabulary:
         | _words(english.RELATIVES)
         | frozenset(english.BELONGINGS.split("|")),
         same_keys={name: key for key, names in english.KEY_SYNONYMS.items() for name in names},
+        many_valued=_words(english.MANY_VALUED),
+        request_to_forget=_any((rf"^{english.REQUEST_TO_FORGET}$",)),
         not_so=_any(english.NOT_SO),
         not_so_before=_any(english.NOT_SO_BEFORE),
         attributes=tuple((_worded(words, (pattern,)), key) for words, pattern, key in english.ATTRIBUTES),

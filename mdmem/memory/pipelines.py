@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from mdmem import config
 from mdmem.events import EventRecorder
 from mdmem.model.digests import Digest, DigestResult
+from mdmem.model.dreams import Dream, DreamResult
 from mdmem.model.reads import ShowFigures, WorkspaceStatus
 from mdmem.model.runs import RunResult
 from mdmem.model.schedules import Schedule, ScheduleResult
@@ -23,12 +24,14 @@ if TYPE_CHECKING:
     from mdmem import stats
     from mdmem.catchup import background
     from mdmem.digest import digesting, overview, session_views, starting
+    from mdmem.dream import dreaming
     from mdmem.memory import running
     from mdmem.schedule import placing
     from mdmem.stats import RunFigures
     from mdmem.steps import run_log
 else:
     background = late.module("mdmem.catchup.background")
+    dreaming = late.module("mdmem.dream.dreaming")
     digesting = late.module("mdmem.digest.digesting")
     overview = late.module("mdmem.digest.overview")
     running = late.module("mdmem.memory.running")
@@ -80,6 +83,20 @@ class Pipelines:
             background.start_catching_up(self.workspace)
         return result
 
+    def dream(self, request: Dream) -> DreamResult:
+        """Take what lasts of ended days into curated memory, or propose it.
+
+        Raises:
+            MdmemError: a day has not ended, or memory cannot be written.
+        """
+        with self.record_event("dream", WriteOptions(dry_run=request.dry_run)) as event:
+            result = dreaming.dream(self.workspace, request, self.say)
+            event.done(bool(result.commits))
+            event.measured(dreaming.figures(result))
+        if result.commits:
+            background.start_catching_up(self.workspace)
+        return result
+
     def start_digest(self, transcript: Path, is_last: bool = False) -> bool:
         """Start a digest of a session in the background, where the user's own settings have it read; at most once a minute, or if it is the last."""
         return starting.start_digest(self.workspace, transcript, is_last)
@@ -88,7 +105,7 @@ class Pipelines:
         """Carry out what is due. A step that fails is in the result.
 
         Raises:
-            RepositoryProblem: `running`: another run or digest is at work.
+            RepositoryProblem: `running`: another pipeline is at work.
         """
         with self.record_event("run") as event:
             result = running.run(self.workspace, self.say, self.progress)

@@ -3,61 +3,81 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from functools import partial
+from typing import TYPE_CHECKING
 
 from mdmem.digest import digesting
 from mdmem.errors import MdmemError
 from mdmem.model.digests import DigestResult
+from mdmem.model.dreams import DreamResult
 from mdmem.model.runs import RunResult, StepResult
+from mdmem.startup import late
 from mdmem.steps.run_log import StepRecorder, unrecorded
 from mdmem.steps.turns import BELOW_RUN, in_turn
 from mdmem.workspace import Progress, Say, Workspace
 
+if TYPE_CHECKING:
+    from mdmem.dream import dreaming, due
+else:
+    dreaming = late.module("mdmem.dream.dreaming")
+    due = late.module("mdmem.dream.due")
 
-class PipelineStep(NamedTuple):
-    """A step of a run: its name, a function that tells if it may be due, and one that carries it out."""
-
-    name: str
-    is_due: Callable[[Workspace], bool]
-    carry_out: Callable[[Workspace, StepRecorder, Say, Progress | None], DigestResult]
-
-
-STEPS: tuple[PipelineStep, ...] = (PipelineStep("digest", digesting.is_due, digesting.digest_due),)
-"""The steps in their order."""
+_DIGEST, _DREAM = "digest", "dream"
+_Work = Callable[[StepRecorder], DigestResult | DreamResult]
 
 
 def run(workspace: Workspace, say: Say, progress: Progress | None = None) -> RunResult:
-    """Carry out the steps that are due. One that fails holds up no other.
+    """Carry out the steps that are due: a digest, and a dream for each ended day. One that fails holds up no other; of dreams, the later ones.
 
     Raises:
-        RepositoryProblem: `running`: another run or digest is at work.
+        RepositoryProblem: `running`: another pipeline is at work.
     """
-    due = [] if workspace.environment.get(BELOW_RUN) else [step for step in STEPS if step.is_due(workspace)]
-    if not due:
-        return RunResult(tuple(StepResult(unrecorded(step.name)) for step in STEPS))
+    is_below = bool(workspace.environment.get(BELOW_RUN))
+    is_digest_due = not is_below and digesting.is_due(workspace)
+    if not is_digest_due and (is_below or not _has_night(workspace)):
+        return RunResult((StepResult(unrecorded(_DIGEST)),))
     workspace.ensure_state()
     results: list[StepResult] = []
 
     def work() -> None:
-        results.extend(_tried(workspace, step, say, progress) for step in due)
+        if is_digest_due:
+            results.append(_tried(workspace, _DIGEST, lambda step: digesting.digest_due(workspace, step, say, progress)))
+        results.extend(_nights(workspace, say))
 
     def look_again(transcripts: tuple[str, ...]) -> bool:
-        results.append(_tried(workspace, PipelineStep("digest", digesting.is_due, digesting.digest_reported(transcripts)), say, progress))
+        digest_them = digesting.digest_reported(transcripts)
+        results.append(_tried(workspace, _DIGEST, lambda step: digest_them(workspace, step, say, progress)))
         return not results[-1].message
 
     in_turn(workspace.state, work, look_again)
     return RunResult(tuple(results))
 
 
-def _tried(workspace: Workspace, step: PipelineStep, say: Say, progress: Progress | None) -> StepResult:
-    recorder = StepRecorder(workspace.state, step.name)
+def _has_night(workspace: Workspace) -> bool:
+    return workspace.settings.dream != "off" and due.is_due(workspace)
+
+
+def _nights(workspace: Workspace, say: Say) -> list[StepResult]:
+    """Dream each ended day that is due, oldest first, up to the first that fails."""
+    results: list[StepResult] = []
+    for day in due.due_days(workspace) if _has_night(workspace) else ():
+        results.append(_tried(workspace, _DREAM, partial(dreaming.dream_day, workspace, day, say)))
+        if results[-1].message:
+            break
+    return results
+
+
+def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
+    recorder = StepRecorder(workspace.state, name)
     try:
         with recorder:
-            result = step.carry_out(workspace, recorder, say, progress)
+            result = work(recorder)
     except MdmemError as problem:
         return StepResult(record=recorder.record, message=problem.message, hint=problem.hint)
     except OSError as problem:
         where = f": {problem.filename}" if problem.filename else ""
         return StepResult(record=recorder.record, message=f"{problem.strerror or problem}{where}")
-    model = result.model
-    return StepResult(record=recorder.record, left=result.left, message=model.message if model and recorder.record.failed else "")
+    if isinstance(result, DreamResult):
+        return StepResult(record=recorder.record, message=result.message if recorder.record.failed else "")
+    message = result.model.message if result.model and recorder.record.failed else ""
+    return StepResult(record=recorder.record, left=result.left, message=message)

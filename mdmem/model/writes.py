@@ -25,7 +25,7 @@ def is_night(name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PipelineNote:
-    """What the commit of a pipeline's change says beside what every write says.
+    """The part of a commit's note that only a pipeline writes, beside what every write says.
 
     - `actor`: the pipeline. `run`: the name of its run.
     - Of the fact that comes in, or that goes: `cites`, where it was said, as CLIENT/SESSION#LINE[-LINE]; `attribute`, what it is about; `sender`, the

@@ -44,6 +44,8 @@ MODULES = frozenset(
         "mdmem.digest.digesting",
         "mdmem.digest.purging",
         "mdmem.digest.overview",
+        "mdmem.dream.dreaming",
+        "mdmem.dream.due",
         "mdmem.memory.running",
         "mdmem.steps.run_log",
         "mdmem.digest.session_views",
@@ -99,6 +101,7 @@ MODULES = frozenset(
         "mdmem.queries.suggestions",
         "mdmem.catchup.pages",
         "mdmem.given.guard",
+        "mdmem.history.notes",
         "mdmem.history.purged",  # only where messages are read
         "mdmem.given.summary",
         "mdmem.queries.blame",
@@ -143,6 +146,7 @@ MODULES = frozenset(
         "mdmem.show.maintenance",
         "mdmem.show.proposals",
         "mdmem.proposals.branch_changes",
+        "mdmem.proposals.branches",
         "mdmem.stats",
         "mdmem.trail",  # with SQLite
         "mdmem.transcripts.reading",  # only where a transcript has grown

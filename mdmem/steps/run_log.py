@@ -72,13 +72,18 @@ class StepRecorder:
 def new_name(state: Path, step: str) -> str:
     """A name for the commits of a step that begins now: STEP/UTC-TIME-HOST, which no step of this workspace has had before.
 
-    The host is a short name of this machine that does not tell which it is. Of two steps in one second the later has the next second in its name.
+    The host is that of `host_name`. Of two steps in one second the later has the next second in its name.
     """
-    host = sha256(platform.node().encode()).hexdigest()[:_HOST_DIGITS]
+    host = host_name()
     last = _last_name(state)
     seconds = (datetime.now(UTC) + timedelta(seconds=later) for later in range(_MOST_SECONDS))
     names = [f"{step}/{time:%Y%m%dT%H%M%SZ}-{host}" for time in seconds]
     return names[names.index(last) + 1] if last in names[:-1] else names[0]
+
+
+def host_name() -> str:
+    """A short name of this machine that does not tell which it is: 8 hex digits."""
+    return sha256(platform.node().encode()).hexdigest()[:_HOST_DIGITS]
 
 
 def _last_name(state: Path) -> str | None:

@@ -1,0 +1,213 @@
+"""Candidates for curated memory: the entries of days' logs that still count, with what their commits say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from datetime import date, datetime, time, timedelta, tzinfo
+
+from mdmem.editors.daily import is_minute_title
+from mdmem.editors.likeness import StatementIndex
+from mdmem.history.messages import ParsedNote
+from mdmem.history.notes import parse_message
+from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Source
+from mdmem.model.trail import Occurrence
+from mdmem.startup.records import dataclass, replace
+from mdmem.trail import Trail
+
+KINDS = frozenset({"preference", "decision", "fact", "lesson"})
+"""The kinds of entries that may become curated memory."""
+WEEK = timedelta(days=7)
+"""An entry that was not taken is judged once more, so long after its day."""
+
+
+@dataclass(frozen=True, slots=True)
+class DreamCandidate:
+    """An entry of a day's log that may become curated memory.
+
+    - `begun`: the number of the mainline commit that brought it in. `said`: when it was said, as its place in the log tells.
+    - `source`, `confidence`: user-stated only where a digest cites the person's own message, or where the person committed it; what an agent calls
+      so is inferred.
+    - `cites`: the lines of sessions where it was said; `sessions`: those sessions, as far as they are told.
+    - `attribute`: what it is about, as a rule or its own key names it. `sender`: the name of another person who said it.
+    - `corrects`: facts that it takes the place of, or contradicts, as its commit states.
+    - `is_new`: it has not been judged on an earlier night.
+    """
+
+    fact: FactId
+    text: str
+    kind: str | None
+    tags: tuple[str, ...]
+    path: FilePath
+    day: date
+    said: datetime
+    begun: int
+    source: Source
+    confidence: float
+    cites: tuple[str, ...] = ()
+    sessions: frozenset[str] = frozenset()
+    attribute: str | None = None
+    sender: str | None = None
+    corrects: frozenset[FactId] = frozenset()
+    is_new: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Night:
+    """The entries that a night judges: those of `days`, or (without) all up to `day` that came since the last night.
+
+    - `day`: the ended day after which it is named. `seen`: the number of the last mainline commit that the last night knew, and `seen_day` its
+      day; None where none is known.
+    """
+
+    day: date
+    days: tuple[date, ...] = ()
+    seen: int = 0
+    seen_day: date | None = None
+
+    @property
+    def run(self) -> str:
+        """The name of the night, as its commits have it."""
+        return f"dream/{self.day.isoformat()}"
+
+    def is_new(self, entry: DreamCandidate) -> bool:
+        """True for an entry that is to be judged for the first time."""
+        if self.days or self.seen_day is None:
+            return entry.day in (self.days or (self.day,))
+        return entry.day <= self.day and (entry.begun > self.seen or entry.day > self.seen_day)
+
+    def is_a_week_old(self, entry: DreamCandidate) -> bool:
+        """True for an entry that is to be judged once more."""
+        if self.days or self.seen_day is None:
+            return entry.day + WEEK in (self.days or (self.day,))
+        return self.seen_day < entry.day + WEEK <= self.day
+
+    def choose(self, entries: Iterable[DreamCandidate]) -> list[DreamCandidate]:
+        """The entries that are to be judged, in the order in which they were said."""
+        chosen = [replace(entry, is_new=is_new) for entry in entries if (is_new := self.is_new(entry)) or self.is_a_week_old(entry)]
+        return sorted(chosen, key=lambda entry: (entry.said, entry.begun))
+
+
+class LogEntries:
+    """All entries of days' logs that still count, up to a day."""
+
+    def __init__(self, entries: Iterable[DreamCandidate]) -> None:
+        self.entries = tuple(entries)
+        self._statements: StatementIndex | None = None
+        self._by_fact: dict[FactId, list[DreamCandidate]] = {}
+        for entry in self.entries:
+            self._by_fact.setdefault(entry.fact, []).append(entry)
+
+    @property
+    def candidates(self) -> Iterator[DreamCandidate]:
+        """Those of the kinds that may become curated memory."""
+        return (entry for entry in self.entries if (entry.kind or "").casefold() in KINDS)
+
+    def saying(self, candidate: DreamCandidate) -> list[DreamCandidate]:
+        """The entries that say what a candidate says, in these or nearly these words, itself included."""
+        if self._statements is None:
+            self._statements = StatementIndex(entry.text for entry in self.entries)
+        alike = {number: self.entries[number] for number in self._statements.find(candidate.text)}
+        return list(dict.fromkeys([*self._by_fact.get(candidate.fact, ()), *alike.values()]))
+
+    def is_lasting(self, candidate: DreamCandidate) -> bool:
+        """True if it was said on two days, and in two sessions."""
+        alike = self.saying(candidate)
+        return len({entry.day for entry in alike}) > 1 and len({session for entry in alike for session in entry.sessions}) > 1
+
+    def cites(self, candidate: DreamCandidate) -> tuple[str, ...]:
+        """The lines of sessions where it was said, all times."""
+        return tuple(dict.fromkeys(cited for entry in self.saying(candidate) for cited in entry.cites))
+
+    def times_of_cites(self) -> dict[str, datetime]:
+        """The times at which the lines of sessions that entries cite were said."""
+        return {cited: entry.said for entry in self.entries for cited in entry.cites}
+
+
+def read_log_entries(trail: Trail, kind_of: Callable[[str], FileKind], last: date, today: date, zone: tzinfo | None) -> LogEntries:
+    """Read the entries of days' logs that still count.
+
+    Args:
+        trail: brought up to date.
+        kind_of: tells the kind of a file.
+        last: the last day whose entries count.
+        today: entries that held until an earlier day do not count.
+        zone: of the user.
+    """
+    notes = _Notes(trail)
+    kinds: dict[FilePath, FileKind] = {}
+    entries = []
+    for occurrence in trail.fact_occurrences():
+        entry = occurrence.entry
+        if occurrence.ended is not None or entry.day is None or entry.day > last or (entry.until is not None and entry.until < today):
+            continue
+        if kinds.setdefault(entry.path, kind_of(entry.path)) is FileKind.DAILY and not trail.marks_of(occurrence.number):
+            entries.append(_candidate(occurrence, entry.day, notes.of(occurrence.origin.commit), zone))
+    return LogEntries(entry for entry in entries if entry is not None)
+
+
+class _Notes:
+    """The notes of commits, each read once."""
+
+    def __init__(self, trail: Trail) -> None:
+        self._trail = trail
+        self._notes: dict[CommitId, ParsedNote | None] = {}
+
+    def of(self, commit: CommitId) -> ParsedNote | None:
+        """The note of a commit; None where it cannot be told."""
+        if commit not in self._notes:
+            stating = self._trail.commit_with_id(commit) or self._trail.side_commit(commit)
+            self._notes[commit] = parse_message(stating.message) if stating else None
+        return self._notes[commit]
+
+
+def _candidate(occurrence: Occurrence, day: date, note: ParsedNote | None, zone: tzinfo | None) -> DreamCandidate | None:
+    entry, origin = occurrence.entry, occurrence.origin
+    if entry.fact is None:
+        return None
+    source, confidence = origin.source, origin.confidence
+    if source is Source.USER_STATED and not _is_persons(occurrence, note):
+        source, confidence = Source.INFERRED, min(confidence, Source.INFERRED.confidence)
+    session = note.provenance.session if note else None
+    sessions = {cited.rpartition("#")[0] for cited in origin.cites} or ({session} if session else set())
+    return DreamCandidate(
+        fact=entry.fact,
+        text=entry.text,
+        kind=entry.kind,
+        tags=entry.tags,
+        path=entry.path,
+        day=day,
+        said=_time_of(occurrence, day, zone),
+        begun=occurrence.begun,
+        source=source,
+        confidence=confidence,
+        cites=origin.cites,
+        sessions=frozenset(sessions),
+        attribute=origin.attribute or entry.key,
+        sender=note.sender_of(entry.fact) if note else None,
+        corrects=_corrected(entry.fact, note),
+    )
+
+
+def _is_persons(occurrence: Occurrence, note: ParsedNote | None) -> bool:
+    """True if a user-stated entry is the person's own: a digest cites their message, or they committed it themselves."""
+    if note is None or occurrence.origin.claimed_by is not None:
+        return False
+    return note.op is None or (note.op == Op.DIGEST and bool(occurrence.origin.cites))
+
+
+def _corrected(fact: FactId, note: ParsedNote | None) -> frozenset[FactId]:
+    if note is None:
+        return frozenset()
+    pairs = (pair for pair in note.contradicts if fact in pair)
+    return frozenset((*(old for old, new in note.supersedes if new == fact), *(each for pair in pairs for each in pair if each != fact)))
+
+
+def _time_of(occurrence: Occurrence, day: date, zone: tzinfo | None) -> datetime:
+    """The time at which an entry was said: that of the heading above it, else of its commit if on that day, else the start of the day."""
+    section = occurrence.entry.section
+    if section and is_minute_title(section[-1]):
+        minute = time.fromisoformat(section[-1])
+    else:
+        committed = datetime.fromtimestamp(occurrence.origin.time).astimezone(zone)
+        minute = committed.time() if committed.date() == day else time()
+    return datetime.combine(day, minute).replace(tzinfo=zone) if zone else datetime.combine(day, minute).astimezone()

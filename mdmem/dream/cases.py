@@ -1,0 +1,266 @@
+"""The change of curated memory that each entry asks for, by rules: by its id, what it is about, and what it resembles. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from mdmem.dream.candidates import DreamCandidate, LogEntries
+from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
+from mdmem.dream.suggestions import Suggestion
+from mdmem.editors.likeness import StatementIndex, candidate_pairs, likeness
+from mdmem.extract.vocabulary import vocabulary
+from mdmem.facts import fact_id, normalise
+from mdmem.model import FactId, FilePath, Source
+from mdmem.model.dreams import DreamOp
+from mdmem.startup import late
+from mdmem.startup.records import replace
+
+RELATED = 0.6
+"""The likeness from which on two statements may be about one thing (`likeness`). From 0.8 on, with the same names and numbers, they say the same."""
+_WORD = late.pattern(r"\w{3,}")
+
+
+def judge(
+    candidates: Sequence[DreamCandidate], memory: CuratedMemory, log: LogEntries, is_taken_out: Callable[[DreamCandidate], bool]
+) -> list[Suggestion]:
+    """Suggest a change for each entry, and one for each fact that stands twice in a file.
+
+    Args:
+        candidates: the entries, in the order in which they were said.
+        memory: what stands.
+        log: all entries that count, which tell how often something was said.
+        is_taken_out: tells of an entry that a person took out what it says, after it was said.
+    """
+    judge_of_night = _Judge(memory, log, is_taken_out)
+    return _one_for_each([*judge_of_night.duplicates(), *judge_of_night.all(candidates)])
+
+
+def leave(candidate: DreamCandidate, why: str) -> Suggestion:
+    """The suggestion to leave an entry where it is."""
+    return Suggestion(
+        op=DreamOp.NONE, candidate=candidate, why=why, source=candidate.source, confidence=candidate.confidence, cites=candidate.cites
+    )
+
+
+def supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
+    """True if an entry may replace a fact with the same key unasked: it is equally or better founded, and newer, and the owner's."""
+    is_founded = candidate.source.strength >= old.source.strength
+    return is_founded and candidate.said > old.said and candidate.sender is None and old.is_changeable
+
+
+def key_in_place(old: CuratedFact, attribute: str | None) -> str | None:
+    """The key under which a fact stands, where it is that of an attribute."""
+    return old.key if old.key is not None and canonical_attribute(old.key) == attribute else None
+
+
+class _Judge:
+    """Judges one entry after another, by what will stand once those before it are settled."""
+
+    def __init__(self, memory: CuratedMemory, log: LogEntries, is_taken_out: Callable[[DreamCandidate], bool]) -> None:
+        self._memory = memory
+        self._log = log
+        self._is_taken_out = is_taken_out
+        self._facts: list[CuratedFact | None] = []
+        self._statements = StatementIndex()
+        self._numbers: list[int] = []
+        """The number of the fact behind each statement: its text and, where it has a key, its value."""
+        self._proposed = StatementIndex()
+        for fact in memory.facts:
+            self._add(fact)
+
+    def _add(self, fact: CuratedFact) -> None:
+        for text in dict.fromkeys((fact.text, fact.value)):
+            self._statements.add(text)
+            self._numbers.append(len(self._facts))
+        self._facts.append(fact)
+
+    @property
+    def _current(self) -> list[CuratedFact]:
+        return [fact for fact in self._facts if fact is not None]
+
+    def duplicates(self) -> Iterator[Suggestion]:
+        """The facts that stand twice in a file: of two, the weaker or later line goes."""
+        first: dict[tuple[FilePath, FactId], CuratedFact] = {}
+        for fact in self._memory.facts:
+            kept = first.setdefault((fact.path, fact.fact), fact)
+            if kept is not fact and fact.is_changeable and fact.section != kept.section:
+                goes = kept if fact.source.strength > kept.source.strength else fact
+                first[fact.path, fact.fact] = fact if goes is kept else kept
+                why = "it stands twice in this file"
+                yield Suggestion(op=DreamOp.DELETE, candidate=None, why=why, old=goes, source=goes.source, is_sure=True)
+
+    def all(self, candidates: Sequence[DreamCandidate]) -> Iterator[Suggestion]:
+        """The suggestions for some entries."""
+        open_ones = [each for each in candidates if self._settled(each) is None]
+        older = _older_values(open_ones)
+        for candidate in candidates:
+            suggestion = self._settled(candidate)
+            if suggestion is None and candidate in older:
+                suggestion = leave(candidate, f"another {older[candidate]} was said later")
+            if suggestion is None:
+                suggestion = self._judge(candidate)
+            if suggestion.is_sure:
+                self._settle(suggestion)
+            elif suggestion.op is DreamOp.ADD:
+                self._proposed.add(suggestion.text)
+            yield suggestion
+
+    def _settled(self, candidate: DreamCandidate) -> Suggestion | None:
+        """The suggestion to leave an entry whose words stand already, or were taken out; None for any other."""
+        if self._stands(candidate):
+            return leave(candidate, "it stands already")
+        if self._is_taken_out(candidate):
+            return leave(candidate, "a person took it out")
+        return None
+
+    def _stands(self, candidate: DreamCandidate) -> bool:
+        folded = normalise(candidate.text)
+        if any(candidate.fact == fact.fact or folded == normalise(fact.value) for fact in self._current):
+            return True
+        alike = (self._facts[self._numbers[number]] for number in self._statements.find(candidate.text))
+        return any(fact is not None and _in_one_order(candidate.text, fact.text) for fact in alike)
+
+    def _settle(self, suggestion: Suggestion) -> None:
+        """Count a change as done."""
+        candidate, old = suggestion.candidate, suggestion.old
+        if old is not None:
+            self._facts = [None if fact is old else fact for fact in self._facts]
+        if candidate is not None and suggestion.op in (DreamOp.ADD, DreamOp.UPDATE):
+            self._add(_as_curated(suggestion, candidate, old))
+
+    def _judge(self, candidate: DreamCandidate) -> Suggestion:
+        if (subject := subject_to_forget(candidate.text)) is not None:
+            return self._forget(candidate, subject)
+        attribute = canonical_attribute(candidate.attribute)
+        if attribute is not None and attribute not in vocabulary().many_valued:
+            holders = [fact for fact in self._current if fact.attribute == attribute]
+            if holders:
+                return self._update_key(candidate, attribute, holders)
+        old, why = self._corrected(candidate), "it corrects what stands"
+        if old is None:
+            old, why = self._related(candidate.text), "it resembles what stands, and says something else"
+        if old is not None:
+            return self._update(candidate, old, why, is_sure=False)
+        return self._add_new(candidate)
+
+    def _forget(self, candidate: DreamCandidate, subject: str) -> Suggestion:
+        old = self._related(subject)
+        if old is None:
+            return leave(candidate, "it asks to forget what does not stand")
+        return replace(leave(candidate, "it asks to forget this"), op=DreamOp.DELETE, old=old)
+
+    def _update_key(self, candidate: DreamCandidate, attribute: str, holders: Sequence[CuratedFact]) -> Suggestion:
+        old = max(holders, key=lambda fact: (fact.said, fact.line))
+        is_sure = len(holders) == 1 and supersedes_safely(candidate, old)
+        return self._update(candidate, old, f"another {attribute} was said later", is_sure=is_sure, attribute=attribute)
+
+    def _update(self, candidate: DreamCandidate, old: CuratedFact, why: str, *, is_sure: bool, attribute: str | None = None) -> Suggestion:
+        if candidate.said <= old.said:
+            return leave(candidate, "it was said before what stands")
+        return Suggestion(
+            op=DreamOp.UPDATE,
+            candidate=candidate,
+            why=why,
+            old=old,
+            text=candidate.text,
+            key=key_in_place(old, attribute) if attribute else None,
+            source=candidate.source,
+            confidence=candidate.confidence,
+            is_sure=is_sure,
+            cites=candidate.cites,
+        )
+
+    def _corrected(self, candidate: DreamCandidate) -> CuratedFact | None:
+        """The only fact that an entry corrects, as its commit states."""
+        corrected = [fact for fact in self._current if candidate.corrects & {fact.fact, fact_id(fact.value)}]
+        return corrected[0] if len(corrected) == 1 else None
+
+    def _related(self, text: str) -> CuratedFact | None:
+        """The only fact that a text resembles."""
+        facts = self._current
+        values = [fact.value for fact in facts]
+        related = [facts[number] for _, number in candidate_pairs([text], values) if likeness(text, values[number]) >= RELATED]
+        return related[0] if len({fact.fact for fact in related}) == 1 else None
+
+    def _add_new(self, candidate: DreamCandidate) -> Suggestion:
+        addition = Suggestion(
+            op=DreamOp.ADD,
+            candidate=candidate,
+            why="the user said it",
+            text=candidate.text,
+            source=candidate.source,
+            confidence=candidate.confidence,
+            cites=candidate.cites,
+        )
+        if next(self._proposed.find(candidate.text), None) is not None:
+            return leave(candidate, "another entry says the same")
+        if candidate.sender is not None:
+            return replace(addition, why=f"{candidate.sender} said it")
+        if candidate.source is Source.USER_STATED:
+            return replace(addition, is_sure=True)
+        if self._log.is_lasting(candidate):
+            lasting = replace(addition, why="it was said on two days, in two sessions", cites=self._log.cites(candidate))
+            return replace(lasting, is_sure=candidate.source is Source.INFERRED)
+        return leave(candidate, "nobody said it twice")
+
+
+def subject_to_forget(text: str) -> str | None:
+    """The words behind a request to forget something; None where a text is none."""
+    match = vocabulary().request_to_forget.match(text)
+    return match["subject"].rstrip(" .!") or None if match else None
+
+
+def _older_values(candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, str]:
+    """The entries about an attribute of which another one, said later and at least as well founded, is about the same; with its name."""
+    newest: dict[str, DreamCandidate] = {}
+    about: dict[DreamCandidate, str] = {}
+    for candidate in candidates:
+        attribute = canonical_attribute(candidate.attribute)
+        if attribute is None or attribute in vocabulary().many_valued or candidate.sender is not None:
+            continue
+        about[candidate] = attribute
+        best = newest.get(attribute)
+        if best is None or (candidate.source.strength, candidate.said, candidate.begun) >= (best.source.strength, best.said, best.begun):
+            newest[attribute] = candidate
+    return {each: name for each, name in about.items() if each is not newest[name] and each.said <= newest[name].said}
+
+
+def _one_for_each(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
+    """Of several changes of one fact that are not sure, the last one that is best founded."""
+    best: dict[int, Suggestion] = {}
+    for suggestion in suggestions:
+        if suggestion.old is not None and not suggestion.is_sure:
+            other = best.get(id(suggestion.old))
+            if other is None or suggestion.source.strength >= other.source.strength:
+                best[id(suggestion.old)] = suggestion
+    return [
+        leave(each.candidate, "another entry asks for a change of the same fact")
+        if each.candidate is not None and each.old is not None and not each.is_sure and best[id(each.old)] is not each
+        else each
+        for each in suggestions
+    ]
+
+
+def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, old: CuratedFact | None) -> CuratedFact:
+    """The fact that a change brings in, as it will stand."""
+    text = f"{suggestion.key}: {suggestion.text}" if suggestion.key else suggestion.text
+    return CuratedFact(
+        fact=fact_id(text),
+        text=text,
+        key=suggestion.key,
+        attribute=canonical_attribute(suggestion.key or candidate.attribute),
+        kind=candidate.kind,
+        path=old.path if old else FilePath(""),
+        section=old.section if old else (),
+        line=old.line if old else 0,
+        source=suggestion.source,
+        said=candidate.said,
+        is_changeable=True,
+    )
+
+
+def _in_one_order(left: str, right: str) -> bool:
+    """True if two texts have the words that they share in one order: tea over coffee is not coffee over tea."""
+    a, b = ([word.casefold() for word in _WORD.findall(text)] for text in (left, right))
+    shared = {word for word in a if a.count(word) == b.count(word) == 1}
+    return [word for word in a if word in shared] == [word for word in b if word in shared]

@@ -1,0 +1,136 @@
+"""Curated memory as it stands on disk: the facts of files that are edited in place, with what commits say of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, datetime
+
+from mdmem import files, layout
+from mdmem.catchup import entry_states
+from mdmem.document import Document, parse_bytes
+from mdmem.entries import entries
+from mdmem.errors import PathProblem
+from mdmem.extract.vocabulary import vocabulary
+from mdmem.facts import items, split_key
+from mdmem.model import FactId, FileKind, FilePath, SectionPath, Source
+from mdmem.model.trail import Occurrence
+from mdmem.startup.records import dataclass
+from mdmem.trail import Trail
+from mdmem.workspace import Workspace
+
+_KINDS = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)
+
+
+@dataclass(frozen=True, slots=True)
+class CuratedFact:
+    """A fact that stands in a file which is edited in place.
+
+    - `text`: with its `key`. `attribute`: what it is about, as its commit or its key tells.
+    - `source`: as its commit states it, claims included; what no commit has yet is the person's own.
+    - `said`: when it was said, where a session is cited, else when it was committed.
+    - `line`: from 1. `is_changeable`: dreams may change the file.
+    """
+
+    fact: FactId
+    text: str
+    key: str | None
+    attribute: str | None
+    kind: str | None
+    path: FilePath
+    section: SectionPath
+    line: int
+    source: Source
+    said: datetime
+    is_changeable: bool
+
+    @property
+    def value(self) -> str:
+        """The text without the key."""
+        return split_key(self.text, self.key)[1] if self.key else self.text
+
+
+@dataclass(frozen=True, slots=True)
+class FileExtent:
+    """A file that is edited in place, with the number of its facts; `size` in bytes, `lines` of all its text."""
+
+    path: FilePath
+    size: int
+    lines: int
+    facts: int
+
+
+@dataclass(frozen=True, slots=True)
+class CuratedMemory:
+    """All facts that count in files which are edited in place, and these files by their paths."""
+
+    facts: tuple[CuratedFact, ...]
+    files: Mapping[FilePath, FileExtent]
+
+
+def canonical_attribute(name: str | None) -> str | None:
+    """The name of an attribute for one of its names, as a rule or a person writes it."""
+    folded = " ".join((name or "").split()).casefold()
+    return vocabulary().same_keys.get(folded, folded) or None
+
+
+def read_curated(workspace: Workspace, trail: Trail, times_of_cites: Mapping[str, datetime]) -> CuratedMemory:
+    """Read the facts that count today. A file that cannot be read is left out."""
+    today, facts = workspace.now().date(), []
+    read: dict[FilePath, FileExtent] = {}
+    for path, listed in workspace.memory_files().items():
+        kind = workspace.kind_of(path)
+        if kind not in _KINDS or path == layout.TASKS_PATH:
+            continue
+        try:
+            data = files.read(listed.full_path) or b""
+            document = parse_bytes(data)
+        except PathProblem:
+            continue
+        changeable = kind is FileKind.EVERGREEN and not layout.within(path, workspace.settings.extra_paths)
+        of_file = _facts_of(workspace, trail, path, document, times_of_cites, changeable, today)
+        facts += of_file
+        read[path] = FileExtent(path, size=len(data), lines=len(document.lines), facts=len(of_file))
+    return CuratedMemory(tuple(facts), read)
+
+
+def _facts_of(
+    workspace: Workspace,
+    trail: Trail,
+    path: FilePath,
+    document: Document,
+    times_of_cites: Mapping[str, datetime],
+    changeable: bool,
+    today: date,
+) -> list[CuratedFact]:
+    in_file = entries(document, path)
+    states, _ = entry_states.match_entries(trail, path, in_file)
+    by_line = {item.start + 1: item for item in items(document)}
+    facts = []
+    for entry, state in zip(in_file, states, strict=True):
+        item = by_line.get(entry.start_line)
+        if entry.fact is None or item is None or (entry.until is not None and entry.until < today):
+            continue
+        occurrence = state.occurrence
+        facts.append(
+            CuratedFact(
+                fact=entry.fact,
+                text=item.fact.text,
+                key=item.fact.key,
+                attribute=canonical_attribute((occurrence.origin.attribute if occurrence else None) or item.fact.key),
+                kind=entry.kind,
+                path=path,
+                section=entry.section,
+                line=entry.start_line,
+                source=occurrence.origin.source if occurrence else Source.USER_STATED,
+                said=_said(workspace, occurrence, times_of_cites),
+                is_changeable=changeable,
+            )
+        )
+    return facts
+
+
+def _said(workspace: Workspace, occurrence: Occurrence | None, times_of_cites: Mapping[str, datetime]) -> datetime:
+    if occurrence is None:
+        return workspace.now()
+    times = [times_of_cites[cited] for cited in occurrence.origin.cites if cited in times_of_cites]
+    return max(times, default=workspace.local_time(occurrence.origin.time))

@@ -1,0 +1,82 @@
+"""`dream`: take what lasts of ended days into curated memory, as a verb and as a step of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date, timedelta
+from typing import TYPE_CHECKING
+
+from mdmem.dream.work import NightWork
+from mdmem.errors import UsageProblem
+from mdmem.model.dreams import Dream, DreamOp, DreamResult
+from mdmem.model.rules import is_iso_day, parse_day
+from mdmem.model.runs import DONE, UNCHANGED
+from mdmem.startup import late
+from mdmem.steps.run_log import StepRecorder
+from mdmem.steps.turns import in_turn
+from mdmem.wording import field
+from mdmem.workspace import Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.queries import dates
+else:
+    dates = late.module("mdmem.queries.dates")
+
+STEP = "dream"
+
+
+def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:
+    """Judge the entries of ended days, and carry out or propose what they ask for.
+
+    Raises:
+        UsageProblem: a day has not ended. RepositoryProblem: `running`: another pipeline is at work.
+        MdmemError: memory cannot be written.
+    """
+    days = [_ended_day(workspace, day) for day in request.days]
+    last = max(days) if days else workspace.now().date() - timedelta(days=1)
+    workspace.ensure_state()
+
+    def work() -> DreamResult:
+        with StepRecorder(workspace.state, STEP, keep=not request.dry_run) as step:
+            return _dream(workspace, NightWork(workspace, days, request, say, last), step)
+
+    return in_turn(workspace.state, work, lambda _: False)
+
+
+def dream_day(workspace: Workspace, day: date, say: Say, step: StepRecorder) -> DreamResult:
+    """Do the night of one ended day, in the turn of the caller.
+
+    Raises:
+        MdmemError: memory cannot be written.
+    """
+    return _dream(workspace, NightWork(workspace, (), Dream(), say, day), step)
+
+
+def _ended_day(workspace: Workspace, named: str) -> date:
+    day = parse_day(named) if is_iso_day(named) else dates.past_day(workspace, named, "day")
+    if day >= workspace.now().date():
+        raise UsageProblem(f"{field('day')}: {day} has not ended yet", "Only ended days are dreamt.")
+    return day
+
+
+def _dream(workspace: Workspace, work: NightWork, step: StepRecorder) -> DreamResult:
+    """Do the work of a night, and give the step its figures, whatever ends it."""
+    step.run = work.run
+    try:
+        work.carry_out()
+    finally:
+        result = work.result()
+        step.figures = figures(result)
+    step.outcome = result.outcome or (DONE if any(change.commit for change in result.changes) else UNCHANGED)
+    return result
+
+
+def figures(result: DreamResult) -> Mapping[str, int]:
+    """The figures that the record of a night keeps."""
+    changes = [change for change in result.changes if change.op is not DreamOp.NONE]
+    return {
+        "entries": sum(change.applied for change in changes),
+        "proposed": sum(not change.applied for change in changes),
+        "doubled": len(result.changes) - len(changes),
+        "tokens": result.tokens,
+    }

@@ -1,0 +1,107 @@
+"""The rails: which of the suggested changes are carried out, and which a person decides, whoever suggested them. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+
+from mdmem.dream.curated import CuratedFact, CuratedMemory
+from mdmem.dream.suggestions import Suggestion
+from mdmem.model import FilePath, Source
+from mdmem.model.dreams import TOO_MANY_CHANGES, DreamOp
+from mdmem.startup.records import dataclass, replace
+
+_LARGEST_LOSS = 10
+"""A file loses at most one of so many facts in a night, but one at least."""
+_MARKER_BYTES = 20
+"""The bytes of a new fact besides its text: list marker, kind, line end."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """The bounds of a night.
+
+    - `applies`: what is sure is carried out. `most`: the most changes that are; `done`: those that this night has carried out already.
+    - `curated`: the file that new facts go to, and what it may hold.
+    """
+
+    applies: bool
+    most: int
+    done: int
+    curated: FilePath
+    budget_lines: int
+    budget_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """The changes that are carried out and those that are proposed, in their order; what is left alone; and an outcome, empty where all went well."""
+
+    applied: tuple[Suggestion, ...]
+    proposed: tuple[Suggestion, ...]
+    left: tuple[Suggestion, ...]
+    outcome: str = ""
+
+
+def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Limits) -> Decided:
+    """Sort changes into those that are carried out and those that are proposed."""
+    left = tuple(each for each in suggestions if each.op is DreamOp.NONE)
+    changes = [replace(each, is_sure=each.is_sure and _is_allowed(each)) for each in suggestions if each.op is not DreamOp.NONE]
+    changes = _with_few_losses(changes, memory)
+    changes = _within_budget(changes, memory, limits)
+    sure = [each for each in changes if each.is_sure]
+    too_many = bool(sure) and len(sure) + limits.done > limits.most
+    if not limits.applies or too_many:
+        sure = []
+    applied = tuple(each for each in changes if each in sure)
+    proposed = tuple(each for each in changes if each not in sure)
+    return Decided(applied, proposed, left, TOO_MANY_CHANGES if too_many and limits.applies else "")
+
+
+def _is_allowed(change: Suggestion) -> bool:
+    """True if a change may be carried out unasked: nobody else's words, and no line of the user's but for their own."""
+    old, candidate = change.old, change.candidate
+    if candidate is not None and candidate.sender is not None:
+        return False
+    if old is None:
+        return True
+    is_guarded = old.source is Source.USER_STATED and candidate is not None
+    is_successor = change.op is DreamOp.UPDATE and change.source is Source.USER_STATED
+    return old.is_changeable and (is_successor or not is_guarded)
+
+
+def _with_few_losses(changes: Sequence[Suggestion], memory: CuratedMemory) -> list[Suggestion]:
+    """The changes, of which those are not sure by which a file would lose too many facts."""
+    losses: Counter[FilePath] = Counter()
+    kept = []
+    for change in changes:
+        if change.is_sure and change.op is DreamOp.DELETE and change.old is not None:
+            path = change.old.path
+            losses[path] += 1
+            if losses[path] > max(1, memory.files[path].facts // _LARGEST_LOSS):
+                change = replace(change, is_sure=False)
+        kept.append(change)
+    return kept
+
+
+def _within_budget(changes: Sequence[Suggestion], memory: CuratedMemory, limits: Limits) -> list[Suggestion]:
+    """The changes; where a file is full, new facts are not sure, and what is oldest there is suggested to go for each of them."""
+    file = memory.files.get(limits.curated)
+    size, lines = (file.size, file.lines) if file else (0, 0)
+    kept, over = [], 0
+    for change in changes:
+        if change.op is DreamOp.ADD and change.is_sure:
+            size += len(change.text.encode()) + _MARKER_BYTES
+            lines += change.text.count("\n") + 1
+            if size > limits.budget_bytes or lines > limits.budget_lines:
+                change, over = replace(change, is_sure=False), over + 1
+        kept.append(change)
+    taken = {id(change.old) for change in changes}
+    oldest = sorted((fact for fact in memory.facts if fact.path == limits.curated and id(fact) not in taken), key=_age)
+    why = f"{limits.curated} is full, and this is the oldest there"
+    return kept + [Suggestion(op=DreamOp.DELETE, candidate=None, why=why, old=fact) for fact in oldest[:over]]
+
+
+def _age(fact: CuratedFact) -> tuple[int, float, int]:
+    """The order in which facts may go: the weakest, then the oldest."""
+    return fact.source.strength, fact.said.timestamp(), fact.line

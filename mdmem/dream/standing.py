@@ -1,0 +1,69 @@
+"""The proposal of a machine's dreams: one that stands, to which nights add."""
+
+from __future__ import annotations
+
+from mdmem.changes import deciding
+from mdmem.dream.suggestions import Suggestion
+from mdmem.editors.likeness import StatementIndex
+from mdmem.facts import fact_id, parse_item
+from mdmem.model import FactId, Source
+from mdmem.model.dreams import MOST_STANDING_PARTS, DreamOp
+from mdmem.model.proposals import PartOp
+from mdmem.proposals import branches, joining, reading
+from mdmem.proposals.branches import ProposalRef
+from mdmem.proposals.parts import Part
+from mdmem.steps.run_log import host_name
+from mdmem.workspace import Workspace
+
+
+class WaitingParts:
+    """The parts that wait for a person, whoever proposed them."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        waiting = [part.view for proposal in reading.read_proposals(workspace) for part in proposal.parts if part.view.state.waits]
+        facts = [parse_item(f"- {view.new}") for view in waiting if view.new is not None and view.op is not PartOp.SECTION]
+        self._facts = {fact.id for fact in facts}
+        self._texts = StatementIndex(fact.text for fact in facts)
+        self._removals = {FactId(view.name) for view in waiting if view.op is PartOp.DELETE}
+
+    def hold(self, change: Suggestion) -> bool:
+        """True if a change is proposed already, in these or nearly these words."""
+        if change.op is DreamOp.DELETE:
+            return change.old is not None and change.old.fact in self._removals
+        text = f"{change.key}: {change.text}" if change.key else change.text
+        return fact_id(text) in self._facts or self._texts.holds_like(text)
+
+
+def own_id() -> str:
+    """The id of this machine's proposal."""
+    return host_name()
+
+
+def own_ref(workspace: Workspace) -> ProposalRef | None:
+    """The branch of this machine's proposal; None where none stands."""
+    return branches.standing_proposals(workspace.repository).get(own_id())
+
+
+def bring_up(workspace: Workspace) -> None:
+    """Join this machine's proposal with HEAD, so that what stands there now can be proposed to change."""
+    ref = own_ref(workspace)
+    if ref is not None:
+        joining.join_head(workspace, ref)
+
+
+def drop_surplus(workspace: Workspace) -> int:
+    """Withdraw the parts that are too many, the weakest and oldest first, and return how many these are."""
+    ref = own_ref(workspace)
+    if ref is None:
+        return 0
+    (proposal,) = reading.read_proposals(workspace, [ref])
+    waiting = [part for part in proposal.parts if part.view.state.waits]
+    surplus = sorted(waiting, key=_age)[: max(0, len(waiting) - MOST_STANDING_PARTS)]
+    if surplus:
+        deciding.withdraw_parts(workspace, proposal, surplus)
+    return len(surplus)
+
+
+def _age(part: Part) -> tuple[bool, str]:
+    """The order in which parts go: what nobody said, then what an older night proposed."""
+    return part.view.origin.source is not Source.AUTO, part.view.origin.run or ""

@@ -1,0 +1,39 @@
+"""Suggestions: the change that an entry asks for, as rules or a model have it, before it is told what becomes of it."""
+
+from __future__ import annotations
+
+from mdmem.dream.candidates import DreamCandidate
+from mdmem.dream.curated import CuratedFact
+from mdmem.model import FactId, Source
+from mdmem.model.dreams import DreamOp
+from mdmem.startup.records import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """A change of curated memory that an entry asks for; a NONE leaves it as it is.
+
+    - `candidate`: the entry (None: of a fact that stands twice, or of what is oldest in a file that is full).
+    - `old`: the fact that is replaced or goes.
+    - `text`: of the fact that comes in, without a key; empty where none does. `key`: the key that it has.
+    - `section`: the address of the section that it goes to; None leaves that to its kind, and to the place of `old`.
+    - `source`, `confidence`: of the text as it is worded here.
+    - `is_sure`: it may be carried out without being asked for.
+    """
+
+    op: DreamOp
+    candidate: DreamCandidate | None
+    why: str
+    old: CuratedFact | None = None
+    text: str = ""
+    key: str | None = None
+    section: str | None = None
+    source: Source = Source.INFERRED
+    confidence: float = Source.INFERRED.confidence
+    is_sure: bool = False
+    cites: tuple[str, ...] = ()
+
+    @property
+    def identity(self) -> tuple[DreamOp, FactId | None, FactId | None]:
+        """The same for the same change, judged again."""
+        return self.op, self.candidate.fact if self.candidate else None, self.old.fact if self.old else None

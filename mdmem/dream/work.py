@@ -1,0 +1,278 @@
+"""The work of one night: judge its entries, carry out what is sure and propose the rest, and judge again whatever has changed meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import date
+
+from mdmem import config
+from mdmem.catchup import trail_update
+from mdmem.changes import apply, proposing, revert_run
+from mdmem.changes.commit_notes import complete_options
+from mdmem.changes.recover import lock_workspace, recover
+from mdmem.changes.transaction import Transaction
+from mdmem.dream import cases, due, rails, standing
+from mdmem.dream.candidates import DreamCandidate, Night, read_log_entries
+from mdmem.dream.curated import CuratedMemory, read_curated
+from mdmem.dream.rails import Decided, Limits
+from mdmem.dream.suggestions import Suggestion
+from mdmem.dream.writing import edit_of
+from mdmem.errors import (
+    FactProblem,
+    MdmemError,
+    PathProblem,
+    ProposalProblem,
+    RefusedChange,
+    RepositoryProblem,
+    SectionProblem,
+    TextProblem,
+)
+from mdmem.facts import fact_id
+from mdmem.model import CommitId, FactId, FilePath
+from mdmem.model.dreams import Dream, DreamChange, DreamOp, DreamResult
+from mdmem.model.proposals import Propose
+from mdmem.model.writes import WriteResult
+from mdmem.queries import taken_out
+from mdmem.startup.records import dataclass, replace
+from mdmem.trail import Trail
+from mdmem.workspace import Say, Workspace
+
+_TRIES = 30
+_REFUSALS = (TextProblem, RefusedChange, SectionProblem, FactProblem, PathProblem, ProposalProblem)
+"""Failures of one change that hold up no other."""
+
+
+@dataclass(frozen=True, slots=True)
+class _NightPlan:
+    """The changes of a night, by memory as it is: `head` and `stamps` tell whether it still is."""
+
+    decided: Decided
+    memory: CuratedMemory
+    head: CommitId
+    stamps: Mapping[FilePath, tuple[int, int, int]]
+
+
+class NightWork:
+    """Does the work of one night."""
+
+    def __init__(self, workspace: Workspace, days: Sequence[date], request: Dream, say: Say, last: date) -> None:
+        self._workspace = workspace
+        self._request = request
+        self._say = say
+        self._days = tuple(sorted(days))
+        self._last = last
+        self._night = Night(last, self._days)
+        self._changes: dict[tuple[DreamOp, FactId | None, FactId | None], DreamChange] = {}
+        self.tokens = 0
+        self.outcome = ""
+        self.message = ""
+
+    @property
+    def run(self) -> str:
+        """The name of the night."""
+        return self._night.run
+
+    def result(self) -> DreamResult:
+        """The fate of each entry."""
+        order = list(DreamOp)
+        changes = sorted(self._changes.values(), key=lambda change: order.index(change.op))
+        return DreamResult(
+            run=self.run,
+            days=self._days or (self._last,),
+            changes=tuple(changes),
+            tokens=self.tokens,
+            outcome=self.outcome,
+            message=self.message,
+            dry_run=self._request.dry_run,
+        )
+
+    def carry_out(self) -> None:
+        """Do all of it. What is done already, by a night that was cut short, is left as it is.
+
+        Raises:
+            MdmemError: memory cannot be written, or is changed again and again; what is done stays done.
+        """
+        if self._workspace.repository.head() is None:
+            return
+        for _ in range(_TRIES):
+            plan = self._plan()
+            self._changes = {key: change for key, change in self._changes.items() if change.commit or change.proposal}
+            for each in plan.decided.left:
+                self._note(each, None)
+            self.outcome = plan.decided.outcome or self.outcome
+            if self._request.dry_run:
+                self._preview(plan)
+                return
+            todo = self._new_proposals(plan)
+            if self._apply_all(plan, is_last=not todo):
+                self._propose_all(plan, todo)
+                self._keep(plan)
+                return
+        raise RepositoryProblem("busy", "memory is changed again and again by another program", "The next run does the rest.")
+
+    # Judging.
+
+    def _plan(self) -> _NightPlan:
+        workspace = self._workspace
+        workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
+        stamps = _stamps(workspace)
+        gone = taken_out.facts_taken_out(workspace, self._say)
+        zone, today = config.zone(workspace.settings.timezone), workspace.now().date()
+        with trail_update.fresh_trail(workspace, self._say) as trail:
+            newest = trail.newest_commit
+            if newest is None:
+                raise RepositoryProblem("busy", "HEAD moved while it was read", "Try again.")
+            self._night = Night(self._last, self._days) if self._days else _night_of(workspace, trail, self._last)
+            log = read_log_entries(trail, workspace.kind_of, self._last, today, zone)
+            memory = read_curated(workspace, trail, log.times_of_cites())
+        candidates = self._night.choose(log.candidates)
+        suggestions = cases.judge(candidates, memory, log, lambda entry: gone.holds(entry.text, entry.fact, entry.said))
+        decided = rails.decide(suggestions, memory, self._limits())
+        return _NightPlan(decided, memory, newest.commit, stamps)
+
+    def _limits(self) -> Limits:
+        settings = self._workspace.settings
+        return Limits(
+            applies=self._request.apply if self._request.apply is not None else settings.dream == "apply",
+            most=settings.dream_changes,
+            done=len(revert_run.run_commits(self._workspace, self.run).ids),
+            curated=self._workspace.curated,
+            budget_lines=settings.budget_lines,
+            budget_bytes=settings.budget_bytes,
+        )
+
+    # Carrying out.
+
+    def _apply_all(self, plan: _NightPlan, is_last: bool) -> bool:
+        """Carry out what is sure; False as soon as memory is not as it was when that was judged."""
+        head, stamps = plan.head, dict(plan.stamps)
+        for number, suggestion in enumerate(plan.decided.applied, 1):
+            ends_night = is_last and number == len(plan.decided.applied)
+            edit = edit_of(suggestion, self.run, dreamt=plan.head if ends_night else None)
+            try:
+                with lock_workspace(self._workspace, self._say), Transaction() as transaction:
+                    recover(self._workspace, self._say)
+                    if self._workspace.repository.head() != head or _stamps(self._workspace) != stamps:
+                        return False
+                    edit = replace(edit, options=complete_options(self._workspace, edit.options))
+                    result = apply.apply_edit(self._workspace, edit, self._say, transaction)
+            except _REFUSALS as problem:
+                self._note_refusal(suggestion, problem)
+                continue
+            self._note(suggestion, result, applied=True)
+            if result.commit is None:
+                continue
+            if result.notes or self._workspace.repository.commit_named(f"{result.commit}^") != head:
+                return False
+            head, after = result.commit, dict(_stamps(self._workspace))
+            if {path: stamp for path, stamp in after.items() if path != result.path} != {
+                path: stamp for path, stamp in stamps.items() if path != result.path
+            }:
+                return False
+            stamps = after
+        return True
+
+    def _new_proposals(self, plan: _NightPlan) -> list[Suggestion]:
+        """The changes that are to be proposed and are not yet."""
+        if not plan.decided.proposed:
+            return []
+        waiting = standing.WaitingParts(self._workspace)
+        todo = []
+        for suggestion in plan.decided.proposed:
+            if suggestion.identity in self._changes:
+                continue
+            if waiting.hold(suggestion):
+                self._leave(suggestion, "it is proposed already")
+            else:
+                todo.append(suggestion)
+        return todo
+
+    def _propose_all(self, plan: _NightPlan, todo: Sequence[Suggestion]) -> None:
+        """Propose changes, as parts of this machine's standing proposal."""
+        if todo:
+            standing.bring_up(self._workspace)
+        for number, suggestion in enumerate(todo, 1):
+            edit = edit_of(suggestion, self.run, dreamt=plan.head if number == len(todo) else None)
+            try:
+                done = proposing.propose(self._workspace, Propose(edit, own=standing.own_id()), self._say)
+            except _REFUSALS as problem:
+                self._note_refusal(suggestion, problem)
+                continue
+            self._note(suggestion, done.result, proposal=done.proposal)
+        standing.drop_surplus(self._workspace)
+
+    def _preview(self, plan: _NightPlan) -> None:
+        """Note what would be carried out and proposed."""
+        for suggestion in (*plan.decided.applied, *self._new_proposals(plan)):
+            is_applied = suggestion in plan.decided.applied
+            edit = edit_of(suggestion, self.run, dry_run=True)
+            try:
+                edit = replace(edit, options=complete_options(self._workspace, edit.options))
+                self._note(suggestion, apply.preview(self._workspace, edit), applied=is_applied)
+            except _REFUSALS as problem:
+                self._note_refusal(suggestion, problem)
+
+    def _keep(self, plan: _NightPlan) -> None:
+        """Keep what this night knew, unless it was asked for days of its own."""
+        if self._days:
+            return
+        seen = due.read_seen(self._workspace)
+        if seen is None or seen.day <= self._last:
+            with trail_update.fresh_trail(self._workspace, self._say) as trail:
+                commit = trail.commit_with_id(plan.head)
+            self._workspace.ensure_state()
+            due.write_seen(self._workspace.state, due.SeenNight(self._last, plan.head, commit.time if commit else 0))
+
+    # Noting.
+
+    def _leave(self, suggestion: Suggestion, why: str) -> None:
+        if suggestion.candidate is not None:
+            self._note(cases.leave(suggestion.candidate, why), None)
+
+    def _note_refusal(self, suggestion: Suggestion, problem: MdmemError) -> None:
+        self._leave(suggestion, f"{problem.code}: {problem.message}")
+
+    def _note(self, suggestion: Suggestion, result: WriteResult | None, *, applied: bool = False, proposal: str | None = None) -> None:
+        candidate, old = suggestion.candidate, suggestion.old
+        text = suggestion.text or (old.text if old and suggestion.op is DreamOp.DELETE else candidate.text if candidate else "")
+        fact = _fact_of(suggestion, candidate, result)
+        self._changes[suggestion.identity] = DreamChange(
+            op=suggestion.op,
+            fact=fact,
+            old=old.fact if old else None,
+            path=FilePath(result.path) if result else old.path if old else candidate.path if candidate else FilePath(""),
+            section=result.section if result else old.section if old else (),
+            text=text,
+            source=suggestion.source,
+            applied=applied,
+            why=suggestion.why,
+            cites=suggestion.cites,
+            commit=result.commit if result else None,
+            proposal=proposal,
+        )
+
+
+def _fact_of(suggestion: Suggestion, candidate: DreamCandidate | None, result: WriteResult | None) -> FactId:
+    """The fact that a change is about: the one that comes in, else the one that goes, else the entry itself."""
+    if suggestion.op in (DreamOp.ADD, DreamOp.UPDATE):
+        if result is not None and result.added:
+            return result.added[-1]
+        return fact_id(f"{suggestion.key}: {suggestion.text}" if suggestion.key else suggestion.text)
+    if suggestion.op is DreamOp.DELETE and suggestion.old is not None:
+        return suggestion.old.fact
+    return candidate.fact if candidate else fact_id(suggestion.text)
+
+
+def _night_of(workspace: Workspace, trail: Trail, day: date) -> Night:
+    """The night of a day, with what the last one knew; of a day that was dreamt before, what came in since."""
+    seen = due.read_seen(workspace)
+    if seen is None:
+        return Night(day)
+    commit = trail.commit_with_id(seen.commit) or trail.last_commit_before(seen.time, seen.time + 1)  # where history was rewritten
+    return Night(day, seen=commit.number if commit else 0, seen_day=min(seen.day, day))
+
+
+def _stamps(workspace: Workspace) -> dict[FilePath, tuple[int, int, int]]:
+    """The stamps of memory's files, by which a change on disk is told."""
+    files = workspace.memory_files().items()
+    return {path: (listed.status.st_mtime_ns, listed.status.st_size, listed.status.st_ino) for path, listed in files}

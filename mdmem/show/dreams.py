@@ -1,0 +1,68 @@
+"""Results of `dream`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from mdmem.addresses import join_path
+from mdmem.model.dreams import DreamChange, DreamOp, DreamResult
+from mdmem.show.formatting import one_line
+from mdmem.wording import number_of, verb
+
+_SIGNS = {DreamOp.ADD: "+", DreamOp.UPDATE: "~", DreamOp.DELETE: "-", DreamOp.NONE: " "}
+
+
+def dream_json(result: DreamResult) -> dict[str, Any]:
+    """A night as an object."""
+    return {
+        "run": result.run,
+        "days": [day.isoformat() for day in result.days],
+        "changes": [_change_json(change) for change in result.changes],
+        "tokens": result.tokens,
+        "outcome": result.outcome,
+        "message": result.message,
+    }
+
+
+def _change_json(change: DreamChange) -> dict[str, Any]:
+    return {
+        "op": change.op.value,
+        "fact": change.fact,
+        "old": change.old,
+        "path": change.path,
+        "section": join_path(change.section),
+        "text": change.text,
+        "source": change.source.value,
+        "applied": change.applied,
+        "why": change.why,
+        "cites": list(change.cites),
+        "commit": change.commit if change.applied else None,
+        "proposal": change.proposal,
+    }
+
+
+def dream_text(result: DreamResult) -> str:
+    """The changes, a line each, and a line of figures."""
+    return "\n".join(one_line(line) for line in _lines(result))
+
+
+def _lines(result: DreamResult) -> Iterator[str]:
+    for change in result.changes:
+        if change.op is not DreamOp.NONE:
+            fate = "" if change.applied else ", proposed" if change.proposal else ", to be proposed"
+            cites = f"; {', '.join(change.cites)}" if change.cites else ""
+            yield f"{_SIGNS[change.op]} {change.fact} {change.text}  ({change.source.value}{fate}: {change.why}{cites})"
+    changes = [change for change in result.changes if change.op is not DreamOp.NONE]
+    applied = sum(change.applied for change in changes)
+    left = len(result.changes) - len(changes)
+    entries = number_of(left, "entry", "entries")
+    yield f"{result.run}: {number_of(applied, 'change')}, {len(changes) - applied} proposed, {entries} left as they are"
+
+
+def dream_notes(result: DreamResult) -> tuple[str, ...]:
+    """Lines for the user besides."""
+    notes = [result.message] if result.message else []
+    if any(change.proposal for change in result.changes):
+        notes.append(f"{verb('proposals')} shows what waits, and {verb('accept')} {result.run} takes it.")
+    return tuple(notes)

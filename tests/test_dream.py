@@ -1,0 +1,371 @@
+"""Dreams by rules: the fate of each entry, what is proposed, what a night's commits say, and how it is taken back."""
+
+from contextlib import closing
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+from conftest import World
+from dreams import DAY, Said, curated, digested, dream, fates, in_the_morning, logged, only, settings, waiting
+from workspaces import Desk, desk
+
+from mdmem.errors import MdmemError
+from mdmem.memory import Memory
+from mdmem.model import Source
+from mdmem.model.dreams import DreamOp
+from mdmem.model.proposals import Accept, Reject
+from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
+from mdmem.trail import Trail
+
+SEED = "# Memory\n\n## Facts\n\n- employer: Stripe\n- plays the cello in a quartet on Tuesdays\n"
+STATED, INFERRED, AUTO = Source.USER_STATED, Source.INFERRED, Source.AUTO
+ADD, UPDATE, DELETE, NONE = DreamOp
+WEEK_BEFORE = DAY - timedelta(days=7)
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    in_the_morning(monkeypatch)
+    settings(world, 'dream = "apply"')
+    return desk(world, repository, seed=SEED)
+
+
+def remember(at: Desk, text: str, source: Source = STATED, key: str | None = None) -> None:
+    at.apply(Remember(text, key=key, section="Facts", options=WriteOptions(source=source)))
+
+
+class TestNew:
+    def test_what_the_user_said_is_added(self, at: Desk):
+        digested(at, Said("I prefer tea over coffee", kind="preference"), Said("we meet on Mondays", source=INFERRED))
+        assert fates(dream(at)) == {"I prefer tea over coffee": (ADD, True), "we meet on Mondays": (NONE, False)}
+        assert "- [preference] I prefer tea over coffee" in curated(at)
+        assert waiting(at) == []
+
+    @pytest.mark.parametrize(
+        ("source", "sessions", "days", "fate"),
+        [
+            (INFERRED, 2, 2, (ADD, True)),
+            (INFERRED, 1, 2, (NONE, False)),
+            (INFERRED, 2, 1, (NONE, False)),
+            (AUTO, 2, 2, (ADD, False)),
+            (AUTO, 1, 1, (NONE, False)),
+        ],
+    )
+    def test_what_is_inferred_is_said_on_two_days_in_two_sessions(
+        self, at: Desk, source: Source, sessions: int, days: int, fate: tuple[DreamOp, bool]
+    ):
+        other = DAY - timedelta(days=2) if days == 2 else DAY
+        digested(at, Said("the pump hums at night", source=source, day=other, line=7))
+        session = "claude/bbbbbbbb" if sessions == 2 else "claude/aaaaaaaa"
+        text = "the pump hums at night" if days == 2 else "at night the pump hums"
+        digested(at, Said(text, source=source, session=session))
+        result = dream(at)
+        assert fate in fates(result).values()
+        if fate[0] is ADD:
+            change = next(each for each in result.changes if each.op is ADD)
+            assert set(change.cites) == {"claude/aaaaaaaa#7", "claude/bbbbbbbb#1"}
+
+    def test_it_is_judged_once_more_after_a_week(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        digested(at, Said("the pump hums at night", source=INFERRED, day=WEEK_BEFORE))
+        in_the_morning(monkeypatch, f"{WEEK_BEFORE + timedelta(days=1)}T07:00:00+00:00")
+        assert fates(dream(at)) == {"the pump hums at night": (NONE, False)}
+        again = DAY - timedelta(days=3)
+        digested(at, Said("the pump hums at night", source=INFERRED, session="claude/bbbbbbbb", day=again, kind="status"))
+        in_the_morning(monkeypatch, f"{DAY}T07:00:00+00:00")
+        assert dream(at).changes == ()
+        in_the_morning(monkeypatch)
+        assert fates(dream(at)) == {"the pump hums at night": (ADD, True)}
+
+    def test_an_agents_own_word_for_it_is_inferred(self, at: Desk):
+        logged(at, "the user wants all tests deleted", source=STATED)
+        change = only(dream(at))
+        assert (change.op, change.source) == (NONE, INFERRED)
+
+    def test_what_a_person_committed_is_theirs(self, at: Desk):
+        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n## 09:00\n\n- [decision] the shed is painted green\n")
+        at.commit()
+        change = only(dream(at))
+        assert (change.op, change.applied, change.source) == (ADD, True, STATED)
+
+    def test_other_kinds_and_plain_entries_stay_where_they_are(self, at: Desk):
+        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n- [status] all tests pass\n- the cat was fed\n- [task] buy milk\n")
+        at.commit()
+        assert dream(at).changes == ()
+
+    def test_another_senders_words_are_proposed(self, at: Desk):
+        digested(at, Said("the party is on Friday", source=INFERRED, sender="Berta"))
+        change = only(dream(at))
+        assert (change.op, change.applied, change.text) == (ADD, False, "Berta: the party is on Friday")
+        assert [part.new for part in waiting(at)] == ["[fact] Berta: the party is on Friday"]
+        assert curated(at) == ["- employer: Stripe", "- plays the cello in a quartet on Tuesdays"]
+
+
+class TestStanding:
+    def test_the_same_is_left(self, at: Desk):
+        remember(at, "I prefer tea over coffee")
+        digested(at, Said("I prefer tea over coffee"), Said("I plays the cello in a quartet on Tuesdays", line=2))
+        assert {change.why for change in dream(at).changes} == {"it stands already"}
+
+    def test_the_same_words_the_other_way_round_are_not_the_same(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        in_the_morning(monkeypatch, "2026-03-05T12:00:00+00:00")
+        remember(at, "I prefer tea over coffee")
+        in_the_morning(monkeypatch)
+        digested(at, Said("I prefer coffee over tea"))
+        change = only(dream(at))
+        assert (change.op, change.applied) == (UPDATE, False)
+
+    def test_a_keyed_value_says_the_same(self, at: Desk):
+        remember(at, "I work at Linear", key="job")
+        digested(at, Said("I work at Linear", key="employer"))
+        assert only(dream(at)).why == "it stands already"
+
+    @pytest.mark.parametrize("how", ["forget", "hand", "reject"])
+    def test_what_a_person_took_out_stays_out(self, at: Desk, how: str):
+        digested(at, Said("I prefer tea over coffee"))
+        if how == "reject":
+            dream(at, apply=False)
+            with closing(Memory(at.workspace)) as memory:
+                memory.proposals.reject(Reject("dream/2026-03-06"))
+        else:
+            remember(at, "I prefer tea over coffee")
+            if how == "forget":
+                at.apply(Forget("I prefer tea over coffee", file="MEMORY.md"))
+            else:
+                at.write("MEMORY.md", SEED)
+        assert only(dream(at, "2026-03-06")).why == "a person took it out"
+
+    def test_said_again_it_comes_back(self, at: Desk):
+        remember(at, "I prefer tea over coffee")
+        at.apply(Forget("I prefer tea over coffee"))
+        later = DAY + timedelta(days=1)
+        digested(at, Said("I prefer tea over coffee", minute="23:00", day=later))
+        assert fates(dream(at)) == {}
+
+    def test_a_fact_that_stands_twice_goes_once(self, at: Desk):
+        at.write("MEMORY.md", SEED + "\n## Work\n\n- employer: Stripe\n")
+        at.commit()
+        digested(at, Said("I prefer tea over coffee"))
+        assert fates(dream(at)) == {"employer: Stripe": (DELETE, True), "I prefer tea over coffee": (ADD, True)}
+        assert curated(at).count("- employer: Stripe") == 1
+        assert at.read("MEMORY.md").index("employer") < at.read("MEMORY.md").index("## Work")
+
+
+class TestKeys:
+    def test_a_newer_value_of_the_same_standing_takes_its_place(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
+        remember(at, "Linear", key="employer")
+        in_the_morning(monkeypatch)
+        digested(at, Said("I just joined Figma", key="employer"))
+        change = only(dream(at))
+        assert (change.op, change.applied, change.why) == (UPDATE, True, "another employer was said later")
+        assert "- employer: I just joined Figma" in curated(at)
+        assert not any("Linear" in line for line in curated(at))
+
+    def test_a_line_without_the_key_in_it(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        in_the_morning(monkeypatch, "2026-03-05T08:00:00+00:00")
+        digested(at, Said("I live in Oslo", key="home", day=date(2026, 3, 4)))
+        dream(at)
+        in_the_morning(monkeypatch)
+        digested(at, Said("I moved to Lisbon", key="home"))
+        change = only(dream(at))
+        assert (change.op, change.applied) == (UPDATE, True)
+        assert "- [fact] I moved to Lisbon" in curated(at)
+        assert not any("Oslo" in line for line in curated(at))
+
+    def test_a_weaker_value_is_proposed(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
+        remember(at, "Linear", key="employer")
+        in_the_morning(monkeypatch)
+        digested(at, Said("they work at Figma now", key="employer", source=INFERRED))
+        change = only(dream(at))
+        assert (change.op, change.applied) == (UPDATE, False)
+        assert [(part.old, part.new) for part in waiting(at)] == [("employer: Linear", "employer: they work at Figma now")]
+
+    def test_what_was_said_before_what_stands_changes_nothing(self, at: Desk):
+        remember(at, "Linear", key="employer")  # this morning
+        digested(at, Said("I just joined Figma", key="employer"))
+        assert only(dream(at)).why == "it was said before what stands"
+
+    def test_of_several_in_a_night_the_newest_counts(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        at.write("MEMORY.md", "# Memory\n")
+        at.commit()
+        digested(at, Said("I just joined Figma", key="employer", minute="18:00", line=9), Said("I work at Linear", key="employer"))
+        assert fates(dream(at)) == {"I just joined Figma": (ADD, True), "I work at Linear": (NONE, False)}
+
+    def test_what_one_may_have_several_of_takes_the_place_of_none(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        in_the_morning(monkeypatch, "2026-03-05T08:00:00+00:00")
+        digested(at, Said("my sister is called Anna", key="sister", day=date(2026, 3, 4)))
+        dream(at)
+        in_the_morning(monkeypatch)
+        digested(at, Said("Berta, my other sister, is a pilot in Kenya", key="sister"))
+        dream(at)
+        assert any("Anna" in line for line in curated(at))
+
+    def test_another_key_for_the_same_attribute(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        at.write("MEMORY.md", "# Memory\n\n## Facts\n\n- **company:** Stripe\n")
+        at.git("commit", "-qam", "by hand", "--date", "2026-01-01T00:00:00+00:00")
+        digested(at, Said("I just joined Figma", key="employer"))
+        dream(at)
+        assert curated(at) == ["- **company:** I just joined Figma"]
+
+
+class TestProposals:
+    def test_what_resembles_is_proposed(self, at: Desk):
+        digested(at, Said("plays the cello in a trio on Tuesdays"))
+        change = only(dream(at))
+        assert (change.op, change.applied) == (UPDATE, False)
+        with closing(Memory(at.workspace)) as memory:
+            (view,) = memory.proposals.standing()
+        assert view.branch.startswith("mdmem/proposals/dream/")
+        assert [part.origin.cites for part in view.parts] == [("claude/aaaaaaaa#1",)]
+        assert [(part.origin.source, part.origin.run) for part in view.parts] == [(STATED, "dream/2026-03-06")]
+
+    def test_a_night_proposes_nothing_twice(self, at: Desk):
+        digested(at, Said("plays the cello in a trio on Tuesdays"))
+        dream(at)
+        assert [change.why for change in dream(at, "2026-03-06").changes] == ["it is proposed already"]
+        assert len(waiting(at)) == 1
+
+    def test_nights_add_to_one_proposal_and_know_what_came_since(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        digested(at, Said("plays the cello in a trio on Tuesdays"))
+        dream(at)
+        remember(at, "the boat lies in the harbour of Bergen")
+        in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
+        digested(at, Said("the boat lies in the harbour of Molde", day=date(2026, 3, 7), minute="23:00"))
+        assert only(dream(at)).op is UPDATE
+        with closing(Memory(at.workspace)) as memory:
+            (view,) = memory.proposals.standing()
+        assert {(part.old, part.new) for part in view.parts} == {
+            ("plays the cello in a quartet on Tuesdays", "plays the cello in a trio on Tuesdays"),
+            ("the boat lies in the harbour of Bergen", "the boat lies in the harbour of Molde"),
+        }
+
+    def test_a_night_is_accepted_by_its_name(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        digested(at, Said("plays the cello in a trio on Tuesdays"))
+        dream(at)
+        in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
+        digested(at, Said("Berta: the party is on Friday", day=date(2026, 3, 7), sender="Berta"))
+        dream(at)
+        with closing(Memory(at.workspace)) as memory:
+            decision = memory.proposals.accept(Accept("dream/2026-03-06"))
+            assert [part.new for part, _ in decision.parts] == ["plays the cello in a trio on Tuesdays"]
+            assert not decision.closed
+            with pytest.raises(MdmemError, match=r"nothing waits of what dream/2026-03-06 proposed"):
+                memory.proposals.accept(Accept("dream/2026-03-06"))
+        assert "- plays the cello in a trio on Tuesdays" in curated(at)
+        assert len(waiting(at)) == 1
+
+    def test_a_request_to_forget_is_proposed(self, at: Desk):
+        digested(at, Said("please forget that I play the cello in a quartet on Tuesdays"))
+        change = only(dream(at))
+        assert (change.op, change.applied, change.old) == (DELETE, False, change.fact)
+        assert [part.old for part in waiting(at)] == ["plays the cello in a quartet on Tuesdays"]
+
+    def test_too_many_changes_are_all_proposed(self, at: Desk, world: World):
+        settings(world, 'dream = "apply"', "dream_changes = 3")
+        sayings = ("I prefer tea over coffee", "my boat lies in Bergen", "the shed is painted green", "never call before nine")
+        digested(at, *(Said(text, line=number) for number, text in enumerate(sayings, 1)))
+        result = dream(at)
+        assert (result.outcome, sum(change.applied for change in result.changes), len(waiting(at))) == ("too-many-changes", 0, 4)
+
+    def test_a_full_file_takes_no_more(self, at: Desk, world: World):
+        settings(world, 'dream = "apply"', "budget_lines = 5")
+        digested(at, Said("I prefer tea over coffee"))
+        assert fates(dream(at)) == {"I prefer tea over coffee": (ADD, False), "employer: Stripe": (DELETE, False)}
+
+    def test_at_most_so_many_parts_stand(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("mdmem.dream.standing.MOST_STANDING_PARTS", 2)
+        digested(at, *(Said(f"the party is on {day}", sender="Berta", line=number) for number, day in enumerate(("May 1", "June 2"), 1)))
+        dream(at)
+        in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
+        digested(at, Said("the cake is from Oslo", sender="Carl", day=date(2026, 3, 7)))
+        dream(at)
+        assert len(waiting(at)) == 2
+        assert "[fact] Carl: the cake is from Oslo" in [part.new for part in waiting(at)]
+
+
+class TestNights:
+    def test_what_its_commits_say(self, at: Desk):
+        before = at.git("rev-parse", "HEAD").strip()
+        digested(at, Said("I prefer tea over coffee", kind="preference", key="favourite drink"))
+        head = at.git("rev-parse", "HEAD").strip()
+        change = only(dream(at))
+        message = at.git("log", "-1", "--format=%B")
+        assert message == (
+            "MEMORY.md: remember Preferences\n\n"
+            "+ ## Preferences\n+ [preference] I prefer tea over coffee\n\n"
+            "Mdmem-Op: remember\nMdmem-Section: Memory > Preferences\nMdmem-Source: user-stated\nMdmem-Confidence: 0.95\n"
+            f"Mdmem-Actor: dream\nMdmem-Run: dream/2026-03-06\nMdmem-Cites: {change.fact} claude/aaaaaaaa#1\n"
+            f"Mdmem-Key: {change.fact} favourite drink\nMdmem-Dreamt: {head}\nMdmem-Reason: the user said it\n\n"
+        )
+        assert before != head
+
+    @pytest.mark.parametrize("lost", [False, True])
+    def test_a_night_is_done_once(self, at: Desk, lost: bool):
+        digested(at, Said("I prefer tea over coffee"), Said("we meet on Mondays", source=INFERRED, line=2))
+        assert len(dream(at).changes) == 2
+        if lost:
+            (at.workspace.state / "dream.json").unlink()
+        assert dream(at).changes == ()
+
+    def test_entries_that_came_late_are_judged_by_the_next_night(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        digested(at, Said("I prefer tea over coffee"))
+        dream(at)
+        digested(at, Said("I keep two bees in a jar", day=date(2026, 2, 20)), Said("I swim on Sundays", day=date(2026, 3, 7)))
+        in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
+        assert fates(dream(at)) == {"I keep two bees in a jar": (ADD, True), "I swim on Sundays": (ADD, True)}
+
+    def test_a_day_of_ones_own(self, at: Desk):
+        digested(at, Said("I keep two bees in a jar", day=date(2026, 2, 20)))
+        assert dream(at).changes == ()
+        result = dream(at, "2026-02-20")
+        assert (result.run, fates(result)) == ("dream/2026-02-20", {"I keep two bees in a jar": (ADD, True)})
+
+    def test_a_day_that_has_not_ended(self, at: Desk):
+        with pytest.raises(MdmemError, match="2026-03-07 has not ended yet"):
+            dream(at, "2026-03-07")
+
+    def test_a_dry_run_changes_nothing(self, at: Desk):
+        digested(at, Said("I prefer tea over coffee"), Said("plays the cello in a trio on Tuesdays", line=2))
+        before, refs = at.tree_state(), at.git("for-each-ref")
+        result = dream(at, dry_run=True)
+        assert fates(result) == {"I prefer tea over coffee": (ADD, True), "plays the cello in a trio on Tuesdays": (UPDATE, False)}
+        assert (at.tree_state(), at.git("for-each-ref")) == (before, refs)
+        assert len(dream(at).changes) == 2
+
+    def test_it_is_taken_back_byte_for_byte(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
+        remember(at, "Linear", key="employer")
+        in_the_morning(monkeypatch)
+        at.write("MEMORY.md", at.read("MEMORY.md") + "\n## Work\n\n- plays the cello in a quartet on Tuesdays\n")
+        at.commit()
+        digested(at, Said("I just joined Figma", key="employer"), Said("I prefer tea", kind="preference", line=2))
+        before = at.read("MEMORY.md")
+        assert sum(change.applied for change in dream(at).changes) == 3
+        at.apply(Revert("dream/2026-03-06"))
+        assert at.read("MEMORY.md") == before
+        assert all(
+            change.op is NONE for change in dream(at, "2026-03-06").changes if change.text != "plays the cello in a quartet on Tuesdays"
+        )
+
+    def test_a_person_edits_meanwhile(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        digested(at, Said("I prefer tea over coffee"), Said("I swim on Sundays", line=2))
+        edited: list[str] = []
+        current = Trail.live_occurrences
+
+        def live_occurrences(trail: Trail, path: str) -> object:
+            if path == "MEMORY.md" and not edited:
+                edited.append(at.read("MEMORY.md") + "- I swim on Sundays\n")
+                at.write("MEMORY.md", edited[0])
+            return current(trail, path)
+
+        monkeypatch.setattr(Trail, "live_occurrences", live_occurrences)
+        dream(at)
+        assert curated(at).count("- I swim on Sundays") + curated(at).count("- [fact] I swim on Sundays") == 1
+        assert "- [fact] I prefer tea over coffee" in curated(at)
+        assert at.git("status", "--porcelain") == ""
+
+    def test_without_a_commit_there_is_nothing(self, world: World, repository: Path):
+        at = Desk(world, repository)
+        at.write("MEMORY.md", SEED)
+        assert dream(at).changes == ()
