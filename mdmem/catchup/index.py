@@ -22,12 +22,12 @@ from mdmem.search.indexer import INDEX_NAME, FileEntries, SearchIndex
 from mdmem.search.snapshot import EMPTY_SNAPSHOT, SNAPSHOT_NAME, Snapshot, SnapshotFile, stamps_digest
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-from mdmem.trail import Trail
 from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
 
 if TYPE_CHECKING:
     from mdmem import trail
     from mdmem.catchup import boundary, pages, trail_update, unindexed
+    from mdmem.trail import Trail
 else:
     boundary = late.module("mdmem.catchup.boundary")
     unindexed = late.module("mdmem.catchup.unindexed")
