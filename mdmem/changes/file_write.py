@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
@@ -55,7 +55,12 @@ class Retry:
 
 
 def write_plan(
-    workspace: Workspace, plan: Plan, note: history.CommitNote, allow: frozenset[str], steps: WriteSteps
+    workspace: Workspace,
+    plan: Plan,
+    note: history.CommitNote,
+    allow: frozenset[str],
+    steps: WriteSteps,
+    meanwhile: Callable[[], None] | None = None,
 ) -> WrittenChange | Retry:
     """Write and commit a plan.
 
@@ -65,6 +70,7 @@ def write_plan(
         note: what the commit says.
         allow: the refusals of the check that are let through.
         steps: collects how each step is undone. The caller undoes them if this raises.
+        meanwhile: called while git commits, at each attempt.
 
     Raises:
         MdmemError: it was refused or failed.
@@ -83,6 +89,7 @@ def write_plan(
         identity=identity,
         state=states[0] if len(states) == 1 else None,
         hookless=_is_hookless(repository),
+        meanwhile=meanwhile,
     )
     with ExitStack() as bits:
         for each, state in zip(plan.files, states, strict=True):

@@ -54,6 +54,7 @@ class CommitOrder:
         allow: problems that mdmem's own hooks let through; None where this is mdmem's commit, which they do not check.
         state: the state of the one path, where it was just read: git need not be asked again.
         hookless: no hook would do anything, so git need not start any.
+        meanwhile: called while git commits, at each attempt.
     """
 
     paths: Sequence[FilePath]
@@ -64,6 +65,7 @@ class CommitOrder:
     allow: Collection[str] | None = None
     state: PathState | None = None
     hookless: bool = False
+    meanwhile: Callable[[], None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +147,7 @@ def _run_commit(repository: Repository, order: CommitOrder, before: CommitId | N
     options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
     options += ["--", *literal_pathspecs(order.paths)] if order.paths else ["--allow-empty"]
     text = order.message.encode("utf-8", "replace")
-    return _run_with_retries(repository, [*settings, "commit", *options], text, variables, order.hook_timeout, may_retry)
+    return _run_with_retries(repository, [*settings, "commit", *options], text, variables, order.hook_timeout, may_retry, order.meanwhile)
 
 
 def renew_index(repository: Repository, paths: Sequence[FilePath]) -> bool:
@@ -174,6 +176,7 @@ def _run_with_retries(
     extra: Mapping[str, str],
     seconds: float,
     may_retry: Callable[[GitResult], bool] = _is_lock_failure,
+    meanwhile: Callable[[], None] | None = None,
 ) -> GitResult:
     """Run git, and retry for as long as `may_retry` says: by default while another git holds a lock that it needs.
 
@@ -181,7 +184,7 @@ def _run_with_retries(
     """
     started, pause = time.monotonic(), _FIRST_PAUSE
     while True:
-        result = run(repository.folder, arguments, text, extra, seconds)
+        result = run(repository.folder, arguments, text, extra, seconds, meanwhile)
         if result.status == 0 or time.monotonic() - started > _LOCK_SECONDS or not may_retry(result):
             return result
         lock = locks.lock_named_in(result.error_text)

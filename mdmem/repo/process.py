@@ -13,7 +13,7 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import IO
 
@@ -36,12 +36,18 @@ class TimeUpError(Exception):
 
 
 def converse(
-    command: Sequence[str], environment: Mapping[str, str], text: bytes, seconds: float, folder: str | None = None
+    command: Sequence[str],
+    environment: Mapping[str, str],
+    text: bytes,
+    seconds: float,
+    folder: str | None = None,
+    meanwhile: Callable[[], None] | None = None,
 ) -> tuple[int, bytes, bytes]:
     """Start a process (found by PATH) with `text` on its standard input, and read its output to the end.
 
     The whole text is there before the start: if this process is killed, the child never takes a part of it for the whole. Pipes that are
-    kept open by processes in the background are not waited for. It runs in `folder` (None: in the current one).
+    kept open by processes in the background are not waited for. It runs in `folder` (None: in the current one). `meanwhile` is called while the
+    process works, and is to be quick.
 
     Returns:
         Its exit status (below zero: the signal that ended it), standard output and standard error.
@@ -67,6 +73,8 @@ def converse(
                 )
             their_output.close()
             their_errors.close()
+            if meanwhile is not None:
+                meanwhile()
             received = _read_streams(process, (output, errors), time.monotonic() + seconds)
         except BaseException:
             if process is not None:

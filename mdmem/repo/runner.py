@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from mdmem.errors import PathProblem, RepositoryProblem
@@ -61,15 +61,18 @@ def run(
     text: bytes = b"",
     extra: Mapping[str, str] | None = None,
     seconds: float = READ_SECONDS,
+    meanwhile: Callable[[], None] | None = None,
 ) -> GitResult:
     """Run git once, in `folder`, with `text` on its standard input; its whole process group has `seconds`.
+
+    `meanwhile` is called while git works (see `process.converse`).
 
     Raises:
         RepositoryProblem: `git-missing`, or `git-timeout` where it took too long.
     """
     command = ["git", "-C", os.fspath(folder), "--no-pager", *_SETTINGS, *arguments]
     try:
-        status, output, errors = converse(command, environment(extra), text, seconds)
+        status, output, errors = converse(command, environment(extra), text, seconds, meanwhile=meanwhile)
     except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
         raise RepositoryProblem("git-missing", "git is not installed", "Install git.") from problem
     except TimeUpError as problem:
