@@ -60,7 +60,7 @@ FILES = {
     "memory/open.md": "# Open\n\n```\ncode\n",
     "notes.txt": "no memory\n",
 }
-WRITE = ["changed", "path", "section", "etag", "commit", "added", "removed", "supersedes", "contradicts", "kept", "warnings"]
+WRITE = ["changed", "path", "section", "etag", "commit", "added", "removed", "supersedes", "contradicts", "kept", "like", "warnings"]
 FACT = ["id", "text", "key", "kind", "tags", "path", "section", "line", "source", "confidence", "status", "until", "cites", "attribute"]
 HIT = [
     *("path", "start_line", "end_line", "section", "kind", "day", "text", "score", "fact", "tags", "source", "confidence", "status"),

@@ -261,3 +261,12 @@ def test_calls_run_at_once_and_see_what_is_there(at: Desk, caller: Caller):
         list(pool.map(work, range(8)))
     assert at.read("memory/2026-03-05.md").count("was seen") == 8
     assert at.git("status", "--porcelain") == ""
+
+
+def test_what_a_new_line_resembles_is_named_with_the_tool_that_ends_it(at: Desk, caller: Caller):
+    at.write("MEMORY.md", SEED + f"- uses Emacs with {TOKEN}\n")
+    at.commit()
+    caller.text("memory_search", query="emacs")
+    answer = caller.written("memory_log", text="no longer uses Emacs with that")
+    assert [like["text"] for like in answer["like"]] == ["uses Emacs with [REDACTED:github-token]"]
+    assert answer["hint"] == f"what holds no more goes out by memory_forget {answer['like'][0]['fact']}"

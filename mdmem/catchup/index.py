@@ -18,8 +18,8 @@ from mdmem.files import INDEX_LOCK, QUEUE_LOCK
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import commits
 from mdmem.search.engine import BrokenIndex
-from mdmem.search.indexer import INDEX_NAME, FileEntries, SearchIndex
-from mdmem.search.snapshot import EMPTY_SNAPSHOT, SNAPSHOT_NAME, Snapshot, SnapshotFile, stamps_digest
+from mdmem.search.indexer import FileEntries, SearchIndex
+from mdmem.search.snapshot import EMPTY_SNAPSHOT, INDEX_NAME, SNAPSHOT_NAME, Snapshot, SnapshotFile, stamps_digest
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
@@ -156,6 +156,12 @@ def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
     """The index as it is, and True if it has seen everything that is there."""
     index = _open_index(workspace).index(workspace)
     return index, _has_seen(index, _survey(workspace))
+
+
+def index_at(workspace: Workspace, commit: CommitId) -> SearchIndex | None:
+    """The index as it is, if it has seen this commit, under these settings; files that were saved since are not looked at."""
+    index = _open_index(workspace).index(workspace)
+    return index if (index.seen.commit, index.seen.settings) == (commit, _settings(workspace)) else None
 
 
 def fresh_index(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False, current: bool = False) -> FreshIndex:

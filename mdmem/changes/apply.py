@@ -22,10 +22,13 @@ from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
     from mdmem.changes import accepting, digest_day, repeats
+    from mdmem.queries import likes
+    from mdmem.queries.likes import LikeSearch
 else:
     accepting = late.module("mdmem.changes.accepting")
     digest_day = late.module("mdmem.changes.digest_day")
     repeats = late.module("mdmem.changes.repeats")
+    likes = late.module("mdmem.queries.likes")
 
 _TRIES, _OVERTAKEN_TRIES = 50, 5
 
@@ -66,8 +69,12 @@ def apply_all(workspace: Workspace, changes: Sequence[FileEdit], options: WriteO
 
 def preview(workspace: Workspace, edit: FileEdit) -> WriteResult:
     """Say what would come of a change; nothing is written."""
-    plan = plan_edit(workspace, edit, target_path(workspace, edit))
-    return write_result(plan, None, diff=plan_diff(plan))
+    plan, like = plan_edit(workspace, edit, target_path(workspace, edit)), _like_search(workspace, edit)
+    result = write_result(plan, None, diff=plan_diff(plan))
+    if like is None or not plan.changes:
+        return result
+    like.search()
+    return _with_likes(result, plan, like)
 
 
 def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Transaction) -> WriteResult:
@@ -80,6 +87,7 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
     path, overtaken = target_path(workspace, edit), 0
     owner = f"as claimed by {edit.options.actor}" if workspace.is_agent(edit.options.actor) else "as yours"
     notes: tuple[str, ...] = ()
+    like = _like_search(workspace, edit)
     for _ in range(_TRIES):
         plan = _plan(workspace, edit, path)
         if not plan.changes and not plan.marks:
@@ -88,11 +96,12 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
         note = change_note(workspace, to_write, edit)
         if not to_write.changes:
             return write_result(plan, commit_note(workspace, note))
-        result = write_plan(workspace, to_write, note, edit.options.allow, transaction.begin_write())
+        result = write_plan(workspace, to_write, note, edit.options.allow, transaction.begin_write(), like.search if like else None)
         if isinstance(result, WrittenChange):
             notes += tuple(f"committed the pending edits of {pending} first, {owner}" for pending in result.pending)
             notes += tuple(f"committed what was saved to {saved} meanwhile, as yours" for saved in result.saved)
-            return write_result(plan, result.commit, notes=notes)
+            written = write_result(plan, result.commit, notes=notes)
+            return _with_likes(written, plan, like) if like else written
         if result.overtaken:
             overtaken += 1
             if overtaken == _OVERTAKEN_TRIES:
@@ -107,6 +116,22 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         # An unfinished merge may be the reason that the edit cannot be made: it is reported instead.
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         raise
+
+
+def _like_search(workspace: Workspace, edit: FileEdit) -> LikeSearch | None:
+    """The search for what a new line resembles, where nothing says yet what it takes the place of."""
+    match edit:
+        case Log(more=()) | Remember(key=None) if edit.options.supersedes is None and workspace.contents is None:
+            return likes.LikeSearch(workspace, edit.text)
+    return None
+
+
+def _with_likes(result: WriteResult, plan: Plan, like: LikeSearch) -> WriteResult:
+    """The answer with the standing facts that the new line resembles; none where it has superseded one."""
+    if result.supersedes:
+        return result
+    facts = like.facts(plan.path, plan.new, {*result.added, *result.removed, *result.contradicts})
+    return replace(result, like=facts, ends=bool(facts) and like.ends_something)
 
 
 def _only_companion(plan: Plan, companion: Plan) -> Plan:

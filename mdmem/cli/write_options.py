@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mdmem.cli.call import Answer
+from mdmem.cli.flags import in_flags
 from mdmem.model import FactId
 from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.show import writes
@@ -19,4 +20,6 @@ def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> W
 
 def write_answer(result: WriteResult, facts: Sequence[FactId] = ()) -> Answer:
     """The answer of a write; its id is the last of `facts`."""
-    return Answer(writes.write_json(result), writes.write_text(result, facts[-1] if facts else None), result.notes)
+    hint = in_flags(writes.like_hint(result))
+    data = writes.write_json(result) | ({"hint": hint} if hint else {})
+    return Answer(data, writes.write_text(result, facts[-1] if facts else None), writes.write_notes(result))

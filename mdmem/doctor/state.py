@@ -14,9 +14,9 @@ from mdmem.doctor.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.events import Outcome
 from mdmem.repo.runner import TEMPORARIES
 from mdmem.search.engine import BrokenIndex
-from mdmem.search.indexer import INDEX_NAME, SearchIndex
+from mdmem.search.indexer import SearchIndex
 from mdmem.search.query import Filter
-from mdmem.search.snapshot import EMPTY_SNAPSHOT
+from mdmem.search.snapshot import EMPTY_SNAPSHOT, INDEX_NAME
 from mdmem.startup import late
 from mdmem.trail import BrokenTrail
 from mdmem.wording import verb

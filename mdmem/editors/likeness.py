@@ -92,7 +92,7 @@ and each statement keeps as many candidates as the third says."""
 
 
 @dataclass(frozen=True, slots=True)
-class _Word:
+class ContentWord:
     """A word of a statement, folded. `name`: it looks like a proper noun. `number`: it holds a digit."""
 
     text: str
@@ -102,10 +102,12 @@ class _Word:
 
     @property
     def weight_shared(self) -> float:
+        """Its weight where both statements have it."""
         return self.weight * (_NUMBER if self.number else _SHARED_NAME if self.name else 1.0)
 
     @property
     def weight_changed(self) -> float:
+        """Its weight where only one has it."""
         return self.weight * (_NUMBER if self.number else _CHANGED_NAME if self.name else 1.0)
 
 
@@ -117,7 +119,7 @@ def _fold(word: str) -> str:
 
 
 @cache
-def _change_groups() -> dict[str, set[int]]:
+def change_groups() -> dict[str, set[int]]:
     """The numbers of the `_CHANGE_VERBS` groups that hold each word."""
     groups: dict[str, set[int]] = defaultdict(set)
     for number, words in enumerate(_CHANGE_VERBS):
@@ -129,32 +131,45 @@ def _change_groups() -> dict[str, set[int]]:
 _NO_GROUPS: set[int] = set()
 
 
-def _character_pairs(run: str) -> Iterator[_Word]:
+def change_verbs_like(word: str) -> list[str]:
+    """The verbs that report the same kind of change as a folded word, with itself; none for another word."""
+    return [verb for number in sorted(change_groups().get(word, _NO_GROUPS)) for verb in _CHANGE_VERBS[number].split()]
+
+
+def _character_pairs(run: str) -> Iterator[ContentWord]:
     for pair in [run[at : at + 2] for at in range(len(run) - 1)] or [run]:
-        yield _Word(pair, _LOOSE_PAIR_WEIGHT if _PARTICLES.search(pair) and pair not in _change_groups() else _PAIR_WEIGHT)
+        yield ContentWord(pair, _LOOSE_PAIR_WEIGHT if _PARTICLES.search(pair) and pair not in change_groups() else _PAIR_WEIGHT)
 
 
-def _spaced_words(text: str, start: int) -> Iterator[_Word]:
+def _is_empty(word: str, in_capitals: bool) -> bool:
+    """True for a stop word or a single letter. Initials, such as CI, are neither; in a text all in capitals nobody can tell."""
+    if len(word) == 1:
+        return not word.isdigit()
+    return word.casefold() in _STOP_WORDS and (in_capitals or not word.isupper())
+
+
+def _spaced_words(text: str, start: int) -> Iterator[ContentWord]:
     """The words of a text that begins at character `start` of its statement."""
     before = "" if start else "."
     end = 0
+    in_capitals = text.isupper()
     for match in _WORD.finditer(text):
         word = match[0]
         before = text[end : match.start()].strip() or ("" if end or start else before)
         end = match.end()
         begins_sentence = before.endswith((".", "!", "?", ";"))
-        if word.casefold() in _STOP_WORDS or (len(word) == 1 and not word.isdigit()):
+        if _is_empty(word, in_capitals):
             continue
         has_capital = any(character.isupper() for character in (word[1:] if begins_sentence else word))
         has_digit = any(character.isdigit() for character in word)
-        yield _Word(_fold(word), min(len(word), _MAX_WEIGHT), name=has_capital and not begins_sentence, number=has_digit)
+        yield ContentWord(_fold(word), min(len(word), _MAX_WEIGHT), name=has_capital and not begins_sentence, number=has_digit)
 
 
 @lru_cache(maxsize=4096)
-def _words(statement: str) -> tuple[_Word, ...]:
+def content_words(statement: str) -> tuple[ContentWord, ...]:
     """The content words of a statement, each once, in their order."""
     text = unicodedata.normalize("NFC", UNTIL.sub("", statement)[:_MAX_CHARS])
-    words: dict[str, _Word] = {}
+    words: dict[str, ContentWord] = {}
     end = 0
     for run in () if text.isascii() else re.compile(UNSPACED).finditer(text):
         for word in (*_spaced_words(text[end : run.start()], end), *_character_pairs(run[0])):
@@ -165,27 +180,27 @@ def _words(statement: str) -> tuple[_Word, ...]:
     return tuple(words.values())[:_MAX_WORDS]
 
 
-def _kinship(left: str, right: str) -> float:
+def kinship(left: str, right: str) -> float:
     """From 0 to 1: the share of their stem in two different words, or a half where they report the same change."""
     if left[:_MIN_STEM] == right[:_MIN_STEM]:
         shorter = min(len(left), len(right))
         shared = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), shorter)
         if shared >= _MIN_STEM and shorter - shared <= _MAX_ENDING:
             return 2 * shared / (len(left) + len(right))
-    return _SAME_CHANGE if _change_groups().get(left, _NO_GROUPS) & _change_groups().get(right, _NO_GROUPS) else 0.0
+    return _SAME_CHANGE if change_groups().get(left, _NO_GROUPS) & change_groups().get(right, _NO_GROUPS) else 0.0
 
 
 def _stems(word: str) -> Iterator[str]:
     """The first letters of a word and its groups of change verbs: all its kin share one of them."""
     yield word[:_MIN_STEM]
-    yield from (f"\0{group}" for group in _change_groups().get(word, _NO_GROUPS))
+    yield from (f"\0{group}" for group in change_groups().get(word, _NO_GROUPS))
 
 
 _Matches = Mapping[int, tuple[int, float]]
 """Words of the left statement (by number) with their counterpart in the right one, and the kinship of the two."""
 
 
-def _match_words(left: Sequence[_Word], right: Sequence[_Word]) -> _Matches:
+def _match_words(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> _Matches:
     """Pair the words of two statements: equal words first, then the nearest kin."""
     numbers = {word.text: number for number, word in enumerate(right)}
     matches = {number: (numbers[word.text], 1.0) for number, word in enumerate(left) if word.text in numbers}
@@ -195,20 +210,20 @@ def _match_words(left: Sequence[_Word], right: Sequence[_Word]) -> _Matches:
         for stem in _stems(word.text) if b not in matched_right else ():
             by_stem[stem].append(b)
     candidates = {(a, b) for a, word in enumerate(left) if a not in matches for stem in _stems(word.text) for b in by_stem.get(stem, ())}
-    for distance, a, b in sorted((-_kinship(left[a].text, right[b].text), a, b) for a, b in candidates):
+    for distance, a, b in sorted((-kinship(left[a].text, right[b].text), a, b) for a, b in candidates):
         if distance and a not in matches and b not in matched_right:
             matches[a] = (b, -distance)
             matched_right.add(b)
     return matches
 
 
-def _differ_in_subject(left: Sequence[_Word], right: Sequence[_Word], matches: _Matches) -> bool:
+def _differ_in_subject(left: Sequence[ContentWord], right: Sequence[ContentWord], matches: _Matches) -> bool:
     """True if two statements say different things of different subjects: they differ both before and after what they share."""
     matched_right = {b for b, _ in matches.values()}
     return all(_differs_around(words, matched) for words, matched in ((left, matches.keys()), (right, matched_right)))
 
 
-def _differs_around(words: Sequence[_Word], matched: Collection[int]) -> bool:
+def _differs_around(words: Sequence[ContentWord], matched: Collection[int]) -> bool:
     """True if unmatched words stand both before and after the first matched one."""
     first = min(matched)
     own = [number for number, word in enumerate(words) if number not in matched and word.weight > _LOOSE_PAIR_WEIGHT]
@@ -221,14 +236,14 @@ def likeness(left: str, right: str) -> float:
     0 too where they differ both before and after what they share (`Ana works at Stripe`, `Ben works at Linear`): then they are similar
     statements about different subjects.
     """
-    a, b = _words(left), _words(right)
+    a, b = content_words(left), content_words(right)
     matches = _match_words(a, b)
     if not matches or _differ_in_subject(a, b, matches):
         return 0.0
-    shared = fsum(kinship * (a[i].weight_shared + b[j].weight_shared) for i, (j, kinship) in matches.items())
+    shared = fsum(share * (a[i].weight_shared + b[j].weight_shared) for i, (j, share) in matches.items())
     if matches.get(0) == (0, 1.0):
         shared += (_SUBJECT - 1) * (a[0].weight_shared + b[0].weight_shared)
-    rest = fsum((1 - kinship) * (a[i].weight_shared + b[j].weight_shared) for i, (j, kinship) in matches.items())
+    rest = fsum((1 - share) * (a[i].weight_shared + b[j].weight_shared) for i, (j, share) in matches.items())
     matched_right = {j for j, _ in matches.values()}
     rest += fsum(word.weight_changed for i, word in enumerate(a) if i not in matches)
     rest += fsum(word.weight_changed for j, word in enumerate(b) if j not in matched_right)
@@ -240,11 +255,11 @@ def word_overlap(left: str, right: str) -> float:
 
     0 where they hold different numbers, or one of them negates what the other states.
     """
-    a, b = _words(left), _words(right)
+    a, b = content_words(left), content_words(right)
     left_numbers, right_numbers = ({word.text for word in words if word.number} for words in (a, b))
     if not a or not b or left_numbers != right_numbers or _is_negated(left) != _is_negated(right):
         return 0.0
-    shared = fsum(kinship * (a[i].weight + b[j].weight) for i, (j, kinship) in _match_words(a, b).items())
+    shared = fsum(share * (a[i].weight + b[j].weight) for i, (j, share) in _match_words(a, b).items())
     return shared / fsum(word.weight for word in (*a, *b))
 
 
@@ -271,7 +286,7 @@ class _Profile:
 
 @lru_cache(maxsize=4096)
 def _profile(statement: str) -> _Profile:
-    words = _words(statement)
+    words = content_words(statement)
     numbers, names = (frozenset(word.text for word in words if which(word)) for which in (_BY_NUMBER, _BY_NAME))
     shared: dict[str, float] = defaultdict(float)
     changed: dict[str, float] = defaultdict(float)
@@ -349,4 +364,4 @@ def candidate_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple
 
 
 def _all_stems(statement: str) -> set[str]:
-    return {stem for word in _words(statement) for stem in _stems(word.text)}
+    return {stem for word in content_words(statement) for stem in _stems(word.text)}

@@ -12,6 +12,7 @@ from mdmem.addresses import join_path
 from mdmem.errors import PathProblem, SectionProblem, json_line
 from mdmem.fact_names import id_prefix
 from mdmem.mcp import texts
+from mdmem.mcp.phrases import in_arguments
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.contexts import BuildContext, Purpose
@@ -21,7 +22,7 @@ from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.show import history as histories
 from mdmem.show import writes
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +151,9 @@ def _context(memory: Memory, call: ToolCall) -> str:
 
 
 def _written(result: WriteResult) -> str:
-    return json_line(writes.write_json(result))
+    hint = in_arguments(writes.like_hint(result))
+    like = tuple(replace(each, text=texts.clean(each.text)) for each in result.like)
+    return json_line(writes.write_json(replace(result, like=like)) | ({"hint": hint} if hint else {}))
 
 
 def _remember(memory: Memory, call: ToolCall) -> str:

@@ -8,7 +8,7 @@ from typing import Self
 
 from mdmem import wording
 from mdmem.errors import UsageProblem
-from mdmem.model import CommitId, FactId, Op, SectionPath, Source, Supersession
+from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source, Supersession
 from mdmem.model.rules import is_iso_day, require_allowances, require_no_trailer, require_possible_day, require_range
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
@@ -342,6 +342,17 @@ class Save:
         require_allowances(wording.field("allow"), self.allow)
 
 
+@dataclass(frozen=True, slots=True)
+class LikeFact:
+    """A standing fact that a new one resembles, with its line in the file as it is now. `in_log`: it stands in a day's log."""
+
+    fact: FactId
+    text: str
+    path: FilePath
+    line: int
+    in_log: bool
+
+
 Change = EditSection | Log | Remember | Forget | Revert | Contradict | Resolve
 
 
@@ -352,7 +363,8 @@ class WriteResult:
     `ended` are facts that were superseded without a successor; `kept` is what stood behind and beneath a replaced text, and stays.
     `contradicts` are the current facts that the new one contradicts. `diff` is set by a dry run; `notes` are lines for the user; `warnings`
     are codes of `check`. `day` is the one that the caller gave in words, as an ISO date. `excerpt` are the lines
-    around words that were replaced in a whole file, with their numbers.
+    around words that were replaced in a whole file, with their numbers. `like` are the standing facts that a new one resembles; `ends`: it
+    says that something holds no more.
     """
 
     changed: bool
@@ -372,3 +384,5 @@ class WriteResult:
     kept: tuple[str, ...] = ()
     day: str | None = None
     excerpt: tuple[tuple[int, str], ...] = ()
+    like: tuple[LikeFact, ...] = ()
+    ends: bool = False

@@ -41,8 +41,6 @@ else:
 
 T = TypeVar("T")
 
-INDEX_NAME = "index"
-"""The folder of the index, in the state folder."""
 _DOCUMENTS_NAME = "documents"
 ADDED_AT_ONCE = 256
 """Documents in a batch. The writer's own thread sleeps when it has none, and waking it takes longer than making a document."""
@@ -143,6 +141,10 @@ class SearchIndex:
     def search(self, request: IndexQuery) -> tuple[Match, ...]:
         """See `IndexSearcher.search`."""
         return self._finder.search(request) if self._finder else ()
+
+    def with_words(self, text: str, today: date, limit: int) -> list[IndexRow]:
+        """See `IndexSearcher.with_words`."""
+        return self._finder.with_words(text, today, limit) if self._finder else []
 
     def entries(self, passing_filter: Filter, today: date | None = None) -> tuple[Hit, ...]:
         """See `IndexSearcher.entries`."""

@@ -189,6 +189,13 @@ def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
     return tuple(clauses)
 
 
+def text_clauses(text: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[Clause, ...]:
+    """The clauses of a text for entries that hold its words themselves; none if no entry does."""
+    terms = query_terms(text, language)
+    words = [("text", word, 1.0, word) for word in terms.words if lexicon.holding(word)]
+    return (*words, *(("grams", gram, 1.0, gram) for gram in terms.grams))
+
+
 def own_terms(clauses: Iterable[Clause]) -> dict[str, set[str]]:
     """The terms of clauses, by each of the fields that hold an entry's own words."""
     terms_of_fields: dict[str, set[str]] = {name: set() for name in ranking.OWN_FIELDS}

@@ -35,6 +35,8 @@ Address = tantivy.DocAddress
 Scored = tuple[float, Any]
 
 _MANY_OF_FILE = 2000
+_OF_ALL_TIMES = 4
+"""The entries looked at for each current one, where some may be past."""
 _MOST_INFLECTED = 5
 """The words looked at, in alphabetical order, that begin like an unknown one."""
 
@@ -183,6 +185,20 @@ class IndexSearcher:
             for number, row in best
         ]
         return tuple(sorted(matches, key=results.rank_key)[: request.limit])
+
+    def with_words(self, text: str, today: date, limit: int) -> list[IndexRow]:
+        """The rows that are current today and share most with a text by their own words alone, best first: at most so many.
+
+        Raises:
+            BrokenIndex: the index turns out to be damaged.
+        """
+        asked = query.text_clauses(text, self.lexicon, self._language)
+        if not asked:
+            return []
+        addresses = [address for _, address in self._engine_hits(query.any_term_query(asked), _OF_ALL_TIMES * limit)]
+        last_days = self._column("last", addresses)
+        current = [address for address, last_day in zip(addresses, last_days, strict=True) if last_day >= today.toordinal()]
+        return [self._row(address) for address in current[:limit]]
 
     def entries(self, passing_filter: Filter, today: date | None = None) -> tuple[Hit, ...]:
         """Every entry that passes the filter, by path and line, with the score 0; where the past is asked for, as in a search.

@@ -8,17 +8,25 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from zlib import crc32
 
 from mdmem.files import sync
 from mdmem.model import CommitId
-from mdmem.search import schema
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
+if TYPE_CHECKING:
+    from mdmem.search import schema
+else:
+    schema = late.module("mdmem.search.schema")
+
+INDEX_NAME = "index"
+"""The folder of the index, in the state folder."""
 SNAPSHOT_NAME = "seen.json"
 _FILES = b',"files":'
 """Separates the head of `seen.json`, which every search reads, from the files, which it needs only if they have changed."""
+_HEAD_BYTES = 1024
 _DIGEST_BYTES = 16
 
 
@@ -126,12 +134,27 @@ class _StoredFiles(Mapping[str, SnapshotFile]):
         return len(self._files)
 
 
+def seen_commit(folder: Path) -> CommitId | None:
+    """The commit that the index in a folder has seen, read without the engine; None where nothing readable is there."""
+    try:
+        with (folder / SNAPSHOT_NAME).open("rb") as stream:
+            text = stream.read(_HEAD_BYTES)
+        commit: CommitId | None = _head(text[: text.index(_FILES)])["commit"]
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return commit
+
+
+def _head(text: bytes) -> Any:
+    return json.loads(text.decode("utf-8", "surrogatepass") + "}")
+
+
 def read_snapshot(folder: Path) -> Snapshot | None:
     """The snapshot of the index in a folder; None if there is none of this version."""
     try:
         text = (folder / SNAPSHOT_NAME).read_bytes()
         end = text.index(_FILES)
-        header, files = json.loads(text[:end].decode("utf-8", "surrogatepass") + "}"), memoryview(text)[end + len(_FILES) : -1]
+        header, files = _head(text[:end]), memoryview(text)[end + len(_FILES) : -1]
         if header["version"] != schema.INDEX_VERSION or header["check"] != crc32(files):
             return None
         return Snapshot(

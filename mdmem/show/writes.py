@@ -10,8 +10,10 @@ from mdmem.errors import printable
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import WriteResult
 from mdmem.show.formatting import one_line, section_line, short_id, some_of
+from mdmem.wording import verb
 
 _MAX_KEPT = 60
+_MAX_LIKE = 100
 
 
 def write_json(result: WriteResult) -> dict[str, Any]:
@@ -30,6 +32,7 @@ def write_json(result: WriteResult) -> dict[str, Any]:
         ],
         "contradicts": list(result.contradicts),
         "kept": list(result.kept),
+        "like": [{"fact": each.fact, "text": each.text, "path": each.path, "line": each.line} for each in result.like],
         "warnings": list(result.warnings),
     }
     if result.day is not None:
@@ -46,6 +49,24 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
     where += f" (until {result.day})" if result.day and result.op is not Op.LOG else ""
     done = f"{_done(result)} {where}{_beside(result)}" if result.changed else f"unchanged: {where}"
     return one_line(f"{done} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
+
+
+def write_notes(result: WriteResult) -> tuple[str, ...]:
+    """The notes of a write, and the standing facts that its line resembles."""
+    hint = like_hint(result)
+    like = (f"like {each.fact} {each.path}:{each.line} {one_line(each.text)[:_MAX_LIKE]}" for each in result.like)
+    return (*result.notes, *like, *((hint,) if hint else ()))
+
+
+def like_hint(result: WriteResult) -> str:
+    """A sentence on what to do about the first fact that a new line resembles; empty where there is none."""
+    if not result.like:
+        return ""
+    first = result.like[0]
+    if result.ends:
+        return f"what holds no more goes out by {verb('forget')} {first.fact}"
+    again = verb("log" if first.in_log else "remember", "supersedes")
+    return f"if it takes the place of one, say it again so: {again} {first.fact}"
 
 
 def _beside(result: WriteResult) -> str:

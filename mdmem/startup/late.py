@@ -57,6 +57,7 @@ MODULES = frozenset(
         "mdmem.digest.starting",
         "mdmem.doctor",
         "mdmem.fact_names",
+        "mdmem.editors.corrections",  # only where the index has seen all
         "mdmem.editors.instructions",  # only for `init`
         "mdmem.editors.item_labels",
         "mdmem.editors.key_values",
@@ -105,6 +106,7 @@ MODULES = frozenset(
         "mdmem.history.purged",  # only where messages are read
         "mdmem.given.summary",
         "mdmem.queries.blame",
+        "mdmem.queries.likes",
         "mdmem.queries.restated",
         "mdmem.queries.history",
         "mdmem.queries.show",
@@ -138,6 +140,7 @@ MODULES = frozenset(
         "mdmem.schedule.placing",
         "mdmem.search.explanation",
         "mdmem.search.gate",
+        "mdmem.search.schema",
         "mdmem.secrets",  # a hundred regular expressions
         "mdmem.search.tags",
         "mdmem.search.term_statistics",  # only where files were just saved

@@ -1,0 +1,112 @@
+"""The standing facts that a new line resembles, so that whoever writes it can say what it takes the place of.
+
+They come from the index as it is: there are none where it is behind, or has no answer in time. All of it is done while git commits, so that
+a write hardly waits for it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from mdmem import files, layout
+from mdmem.document import Document, split_lines
+from mdmem.errors import MdmemError
+from mdmem.model import CommitId, FactId, FileKind, FilePath
+from mdmem.model.writes import LikeFact
+from mdmem.search.snapshot import INDEX_NAME, seen_commit
+from mdmem.startup import late
+from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mdmem.catchup import index
+    from mdmem.editors import corrections
+    from mdmem.search.indexer import SearchIndex
+    from mdmem.search.schema import IndexRow
+else:
+    index = late.module("mdmem.catchup.index")
+    corrections = late.module("mdmem.editors.corrections")
+
+_MOST = 3
+_NEAREST = 16
+"""The entries of the index that are compared with the new line."""
+_SECONDS = 0.01
+"""The time of the processor that the search and the comparison may take; loading their modules is not counted."""
+
+
+class LikeSearch:
+    """The search for the standing facts that a text resembles. `search` may be called more than once; it works only once."""
+
+    def __init__(self, workspace: Workspace, text: str) -> None:
+        self._workspace = workspace
+        self._text = text
+        self._commit = workspace.repository.head()
+        self._rows: list[IndexRow] | None = None
+
+    @property
+    def ends_something(self) -> bool:
+        """True if facts are resembled, and the text says that something holds no more."""
+        return bool(self._rows) and corrections.ends_something(self._text)
+
+    def search(self) -> None:
+        """Search the index, if it has seen the commit that was the newest one when this object was made."""
+        if self._rows is not None:
+            return
+        self._rows = []
+        if self._commit is None or seen_commit(self._workspace.state / INDEX_NAME) != self._commit:
+            return
+        try:
+            self._rows = self._resembled(self._commit)
+        except (MdmemError, OSError):  # a damaged index is mended by the catch-up that follows the write
+            return
+
+    def _resembled(self, commit: CommitId) -> list[IndexRow]:
+        """The rows that the text resembles, the most alike first."""
+        seen = index.index_at(self._workspace, commit)
+        if seen is None:
+            return []
+        words = corrections.words_to_search(self._text)
+        limit = time.thread_time() + _SECONDS
+        alike: list[tuple[float, IndexRow]] = []
+        for row in self._nearest(seen, words):
+            if time.thread_time() > limit:
+                return []
+            likeness = corrections.correction_likeness(row.entry.text, self._text)
+            alike += [(likeness, row)] if likeness else []
+        return [row for _, row in sorted(alike, key=lambda pair: -pair[0])]
+
+    def _nearest(self, seen: SearchIndex, words: str) -> Iterator[IndexRow]:
+        """The current facts that may be superseded and are nearest to some words."""
+        read_only = self._workspace.settings.extra_paths
+        for row in seen.with_words(words, self._workspace.now().date(), _NEAREST):
+            if row.entry.fact and row.kind is not FileKind.BOOTSTRAP and not layout.within(row.entry.path, read_only):
+                yield row
+
+    def facts(self, path: FilePath, document: Document, besides: Collection[FactId]) -> tuple[LikeFact, ...]:
+        """The facts that the text resembles, as they stand now, besides some; `document` is the file at `path` after the write."""
+        like: dict[FactId, LikeFact] = {}
+        for row in self._rows or ():
+            entry = row.entry
+            if entry.fact is None or entry.fact in besides or len(like) == _MOST:
+                continue
+            line = self._line_now(row, document.lines if entry.path == path else None)
+            if line is not None:
+                in_log = row.kind is FileKind.DAILY
+                like.setdefault(entry.fact, LikeFact(fact=entry.fact, text=entry.text, path=entry.path, line=line, in_log=in_log))
+        return tuple(like.values())
+
+    def _line_now(self, row: IndexRow, lines: Sequence[str] | None) -> int | None:
+        """The line at which an entry of the index stands; None where it does not stand any more."""
+        entry = row.entry
+        if lines is None:
+            try:
+                data = files.read(files.path_on_disk(self._workspace.root, entry.path))
+            except MdmemError:
+                return None
+            lines = split_lines((data or b"").decode("utf-8", "replace"))
+        at = entry.start_line - 1
+        if at < len(lines) and lines[at].strip() == entry.first_line:
+            return entry.start_line
+        same = [number for number, line in enumerate(lines, 1) if line.strip() == entry.first_line]
+        return min(same, key=lambda number: abs(number - entry.start_line), default=None)
