@@ -21,9 +21,16 @@ from mdmem.llm.requests import ExtractData, ModelRequest, RequestLine, extract_r
 NOW = datetime(2026, 11, 19, 23, 59, tzinfo=UTC)
 
 
+ASKERS: list[Asker] = []
+"""Those of a test, to be closed behind it."""
+
+
 @pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
+def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+    yield
+    while ASKERS:
+        ASKERS.pop().close()
 
 
 @pytest.fixture
@@ -40,7 +47,8 @@ def asker(
     state: Path, server: ScriptedServer, *, tokens: int = 100_000, dry: bool = False, seconds: float = 10, now: datetime = NOW
 ) -> Asker:
     endpoint = ModelServer(server.url, MODEL, "", seconds)
-    return Asker(state, endpoint, AskedRun("digest/1", tokens, UTC, dry), lambda: now)
+    ASKERS.append(Asker(state, endpoint, AskedRun("digest/1", tokens, UTC, dry), lambda: now))
+    return ASKERS[-1]
 
 
 def records(state: Path) -> list[dict[str, Any]]:

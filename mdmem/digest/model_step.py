@@ -37,7 +37,7 @@ from mdmem.transcripts.files import read_file
 from mdmem.workspace import Say, Workspace
 
 _IDLE_SECONDS = 15 * 60
-_MOST_SECONDS = 8 * 60
+_MOST_SECONDS = 5 * 60
 """After so long no more is asked in a run: a timer ends one that takes 15 minutes."""
 _MOST_KNOWN = 30
 """The most entries that a request names as drawn already."""

@@ -17,6 +17,8 @@ from mdmem.startup.records import replace
 
 RELATED = 0.6
 """The likeness from which on two statements may be about one thing (`likeness`). From 0.8 on, with the same names and numbers, they say the same."""
+SAID_ONCE, FORGETS_NOTHING = "nobody said it twice", "it asks to forget what does not stand"
+"""Why an entry is left, as far as the rules can tell."""
 _WORD = late.pattern(r"\w{3,}")
 
 
@@ -146,7 +148,7 @@ class _Judge:
     def _forget(self, candidate: DreamCandidate, subject: str) -> Suggestion:
         old = self._related(subject)
         if old is None:
-            return leave(candidate, "it asks to forget what does not stand")
+            return leave(candidate, FORGETS_NOTHING)
         return replace(leave(candidate, "it asks to forget this"), op=DreamOp.DELETE, old=old)
 
     def _update_key(self, candidate: DreamCandidate, attribute: str, holders: Sequence[CuratedFact]) -> Suggestion:
@@ -201,7 +203,7 @@ class _Judge:
         if self._log.is_lasting(candidate):
             lasting = replace(addition, why="it was said on two days, in two sessions", cites=self._log.cites(candidate))
             return replace(lasting, is_sure=candidate.source is Source.INFERRED)
-        return leave(candidate, "nobody said it twice")
+        return leave(candidate, SAID_ONCE)
 
 
 def subject_to_forget(text: str) -> str | None:

@@ -18,8 +18,10 @@ from mdmem.wording import field
 from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
+    from mdmem.llm import endpoints
     from mdmem.queries import dates
 else:
+    endpoints = late.module("mdmem.llm.endpoints")
     dates = late.module("mdmem.queries.dates")
 
 STEP = "dream"
@@ -30,8 +32,11 @@ def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:
 
     Raises:
         UsageProblem: a day has not ended. RepositoryProblem: `running`: another pipeline is at work.
+        WorkspaceProblem: `no-model`, PackageProblem: `missing-package`: the model that is asked for is not set, or its package is missing.
         MdmemError: memory cannot be written.
     """
+    if request.model:
+        endpoints.configured(workspace.settings, workspace.environment)
     days = [_ended_day(workspace, day) for day in request.days]
     last = max(days) if days else workspace.now().date() - timedelta(days=1)
     workspace.ensure_state()
@@ -78,5 +83,6 @@ def figures(result: DreamResult) -> Mapping[str, int]:
         "entries": sum(change.applied for change in changes),
         "proposed": sum(not change.applied for change in changes),
         "doubled": len(result.changes) - len(changes),
+        "refused": result.refused,
         "tokens": result.tokens,
     }

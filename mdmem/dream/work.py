@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 from mdmem import config
 from mdmem.catchup import trail_update
@@ -33,9 +34,16 @@ from mdmem.model.dreams import Dream, DreamChange, DreamOp, DreamResult
 from mdmem.model.proposals import Propose
 from mdmem.model.writes import WriteResult
 from mdmem.queries import taken_out
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
 from mdmem.workspace import Say, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.dream import model_step
+    from mdmem.dream.model_step import NightModel
+else:
+    model_step = late.module("mdmem.dream.model_step")
 
 _TRIES = 30
 _REFUSALS = (TextProblem, RefusedChange, SectionProblem, FactProblem, PathProblem, ProposalProblem)
@@ -63,7 +71,7 @@ class NightWork:
         self._last = last
         self._night = Night(last, self._days)
         self._changes: dict[tuple[DreamOp, FactId | None, FactId | None], DreamChange] = {}
-        self.tokens = 0
+        self._model: NightModel | None = None
         self.outcome = ""
         self.message = ""
 
@@ -80,7 +88,8 @@ class NightWork:
             run=self.run,
             days=self._days or (self._last,),
             changes=tuple(changes),
-            tokens=self.tokens,
+            tokens=self._model.tokens if self._model else 0,
+            refused=self._model.refused if self._model else 0,
             outcome=self.outcome,
             message=self.message,
             dry_run=self._request.dry_run,
@@ -126,9 +135,27 @@ class NightWork:
             log = read_log_entries(trail, workspace.kind_of, self._last, today, zone)
             memory = read_curated(workspace, trail, log.times_of_cites())
         candidates = self._night.choose(log.candidates)
-        suggestions = cases.judge(candidates, memory, log, lambda entry: gone.holds(entry.text, entry.fact, entry.said))
+
+        def is_taken_out(candidate: DreamCandidate) -> bool:
+            return gone.holds(candidate.text, candidate.fact, candidate.said)
+
+        suggestions = self._with_model(cases.judge(candidates, memory, log, is_taken_out), memory, is_taken_out)
         decided = rails.decide(suggestions, memory, self._limits())
         return _NightPlan(decided, memory, newest.commit, stamps)
+
+    def _with_model(
+        self, by_rules: Sequence[Suggestion], memory: CuratedMemory, is_taken_out: Callable[[DreamCandidate], bool]
+    ) -> Sequence[Suggestion]:
+        """Merge in the suggestions of a model where one is wanted. It is asked once, before anything is written."""
+        is_wanted = self._workspace.settings.digest == "model" if self._request.model is None else self._request.model
+        if not is_wanted:
+            return by_rules
+        if self._model is None:
+            dry, typed = self._request.dry_run, self._request.model is True
+            self._model = model_step.NightModel(self._workspace, self._night, self._say, is_dry=dry, is_asked_for=typed)
+        suggestions = self._model.merged(by_rules, memory, is_taken_out)
+        self.outcome, self.message = self._model.outcome, self._model.message
+        return suggestions
 
     def _limits(self) -> Limits:
         settings = self._workspace.settings

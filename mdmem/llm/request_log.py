@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from datetime import date, datetime, tzinfo
 from pathlib import Path
 
@@ -66,6 +68,13 @@ def read_records(state: Path) -> Iterator[RequestRecord]:
                 yield record
         except (ValueError, TypeError, KeyError, RecursionError):
             continue
+
+
+def last_record(state: Path) -> RequestRecord | None:
+    """The last request; None where there was none, or the log cannot be read."""
+    with suppress(OSError):
+        return next(iter(deque(read_records(state), maxlen=1)), None)
+    return None
 
 
 def tokens_of_day(state: Path, day: date, zone: tzinfo | None) -> int:

@@ -121,7 +121,13 @@ def consolidate_request(data: ConsolidateData) -> ModelRequest:
         for fact in data.facts
     ]
     memory = [
-        {"id": entry.id, "key": entry.key, "text": _without_secrets(entry.text), "section": entry.section, "source": entry.source.value}
+        {
+            "id": entry.id,
+            "key": entry.key and _without_secrets(entry.key),
+            "text": _without_secrets(entry.text),
+            "section": _without_secrets(entry.section),
+            "source": entry.source.value,
+        }
         for entry in data.memory
     ]
     values = {"task": CONSOLIDATE_TASK, "day": data.day.isoformat(), "facts": facts, "memory": memory}

@@ -15,6 +15,7 @@ from mdmem.llm.requests import ModelRequest
 _RETRIES = 3
 """After a time-out, 429 or 5xx; the package waits as long as the server says, and else longer each time."""
 _NO_KEY = "none"
+_NO_ANSWER = "the server's answer is not in the format of OpenAI"
 _NOT_ACCEPTED = (400, 404, 415, 422, 501)
 """The answers of servers that do not know a form of answer."""
 
@@ -51,8 +52,10 @@ class ServerModel:
             except openai.APIStatusError as problem:
                 if not self._has_other_form(problem):
                     raise _failure(problem) from problem
-            except (openai.OpenAIError, ValueError) as problem:  # ValueError: what calls itself JSON and is none
-                raise ModelFailure(DOWN, str(problem)) from problem
+            except openai.OpenAIError as problem:
+                raise ModelFailure(DOWN, f"the server: {problem}") from problem
+            except ValueError as problem:  # what calls itself JSON and is none
+                raise ModelFailure(DOWN, _NO_ANSWER) from problem
 
     def close(self) -> None:
         """Close the connection."""
@@ -83,7 +86,7 @@ class ServerModel:
             choice, usage = completion.choices[0], completion.usage
             text = choice.message.content or ""
         except (AttributeError, IndexError, TypeError) as problem:
-            raise ModelFailure(DOWN, "the server's answer is not in the format of OpenAI") from problem
+            raise ModelFailure(DOWN, _NO_ANSWER) from problem
         return ModelAnswer(
             text=text if isinstance(text, str) else "",
             tokens_in=_count(usage, "prompt_tokens"),

@@ -72,13 +72,15 @@ class DreamChange:
 class DreamResult:
     """The outcome of a night: its `run` as commits name it, its days, and the fate of each entry.
 
-    `outcome` is empty, or the code of what kept some of it back, with `message`.
+    - `tokens`: of the model's requests and answers; `refused`: what it suggested and code did not take.
+    - `outcome`: empty, or the code of what kept some of it back, with `message`.
     """
 
     run: str
     days: tuple[date, ...]
     changes: tuple[DreamChange, ...]
     tokens: int = 0
+    refused: int = 0
     outcome: str = ""
     message: str = ""
     dry_run: bool = False

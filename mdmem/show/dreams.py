@@ -20,6 +20,7 @@ def dream_json(result: DreamResult) -> dict[str, Any]:
         "days": [day.isoformat() for day in result.days],
         "changes": [_change_json(change) for change in result.changes],
         "tokens": result.tokens,
+        "refused": result.refused,
         "outcome": result.outcome,
         "message": result.message,
     }

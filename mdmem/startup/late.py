@@ -50,6 +50,7 @@ MODULES = frozenset(
         "mdmem.steps.run_log",
         "mdmem.digest.session_views",
         "mdmem.digest.model_step",  # only where a model is set
+        "mdmem.dream.model_step",  # likewise
         "mdmem.digest.news",
         "mdmem.digest.rebuilding",
         "mdmem.digest.sources",

@@ -1,0 +1,260 @@
+"""The part of a model in a night: what it is asked, and what becomes of the changes that it suggests. Pure.
+
+A model settles what the rules leave open, and can make less sure of what they would do, never more: what is carried out unasked has an entry's
+own words, and is what the rules would carry out too. All else that a model suggests is proposed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+
+from mdmem import secrets
+from mdmem.addresses import join_path
+from mdmem.dream.candidates import DreamCandidate
+from mdmem.dream.cases import FORGETS_NOTHING, SAID_ONCE, leave, subject_to_forget
+from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
+from mdmem.dream.suggestions import Suggestion
+from mdmem.editors.likeness import StatementIndex, candidate_pairs, likeness
+from mdmem.facts import fact_id, normalise
+from mdmem.llm.consolidation import ChangeOp, SuggestedChange
+from mdmem.llm.grounding import Ground, SaidLine
+from mdmem.llm.requests import ConsolidateData, DayFact, MemoryEntry
+from mdmem.model import FactId, FilePath, Source
+from mdmem.model.dreams import DreamOp
+from mdmem.startup.records import dataclass, replace
+
+_NEAR = 0.25
+"""The likeness from which on a fact is shown to the model beside an entry."""
+_MOST_NEAR = 5
+_MOST_FACTS, _MOST_BYTES = 25, 20_000
+"""The most entries of a request, and the most bytes of all that it says of them and of memory."""
+_MOST_CHARACTERS = 1_000
+"""Longer entries and facts are not sent."""
+_BYTES_AROUND = 120
+"""The bytes of a fact in a request besides its texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenEntries:
+    """Entries whose fate the rules leave open, as many as one request holds, and its data."""
+
+    facts: frozenset[FactId]
+    data: ConsolidateData
+
+
+@dataclass(frozen=True, slots=True)
+class MergedSuggestions:
+    """The suggestions of rules and model, one for each of the rules', and how many of the model's were refused."""
+
+    suggestions: tuple[Suggestion, ...]
+    refused: int
+
+
+def open_requests(day: date, by_rules: Sequence[Suggestion], memory: CuratedMemory, asked: frozenset[FactId]) -> list[OpenEntries]:
+    """The requests about the entries that the rules leave open, without those that were asked about already.
+
+    They depend on what commits hold alone, so that the same ones are made again after an interruption.
+    """
+    opened = {each.fact: rule for each, rule in _open(by_rules).items() if each.fact not in asked}
+    near = _near(list(opened.values()), memory)
+    requests: list[OpenEntries] = []
+    facts: list[DayFact] = []
+    shown: dict[FactId, CuratedFact] = {}
+    for fact, rule in opened.items():
+        more = {each.fact: each for each in near[fact] if each.fact not in shown}
+        if facts and (
+            len(facts) == _MOST_FACTS or _size(facts, shown.values()) + _size([_day_fact(rule, near[fact])], more.values()) > _MOST_BYTES
+        ):
+            requests.append(_request(day, facts, shown))
+            facts, shown = [], {}
+            more = {each.fact: each for each in near[fact]}
+        facts.append(_day_fact(rule, near[fact]))
+        shown |= more
+    return [*requests, _request(day, facts, shown)] if facts else requests
+
+
+def _request(day: date, facts: Sequence[DayFact], shown: Mapping[FactId, CuratedFact]) -> OpenEntries:
+    memory = tuple(
+        MemoryEntry(id=fact, text=each.value, section=join_path(each.section), source=each.source, key=each.key)
+        for fact, each in shown.items()
+    )
+    return OpenEntries(frozenset(fact.id for fact in facts), ConsolidateData(day=day, facts=tuple(facts), memory=memory))
+
+
+def _open(by_rules: Iterable[Suggestion]) -> dict[DreamCandidate, Suggestion]:
+    """The entries that the rules leave open, each fact once, with what they suggest for it."""
+    opened: dict[FactId, Suggestion] = {}
+    for rule in by_rules:
+        if rule.candidate is not None and _is_open(rule, rule.candidate):
+            opened.setdefault(rule.candidate.fact, rule)
+    return {rule.candidate: rule for rule in opened.values() if rule.candidate is not None}
+
+
+def _is_open(rule: Suggestion, candidate: DreamCandidate) -> bool:
+    """True unless a change is certain, or none is wanted, whatever the words mean."""
+    if candidate.sender is not None or len(candidate.text) > _MOST_CHARACTERS or secrets.find(candidate.text, strict=True):
+        return False
+    if rule.op is DreamOp.NONE:
+        return rule.why in (SAID_ONCE, FORGETS_NOTHING)
+    return not (rule.op is DreamOp.UPDATE and rule.is_sure)
+
+
+def _near(rules: Sequence[Suggestion], memory: CuratedMemory) -> dict[FactId, list[CuratedFact]]:
+    """The facts to be shown beside each entry: those that it may be about, by the rules, and those that resemble it most."""
+    candidates = [rule.candidate for rule in rules if rule.candidate is not None]
+    facts = [fact for fact in memory.facts if len(fact.value) <= _MOST_CHARACTERS]
+    texts, values = [each.text for each in candidates], [fact.value for fact in facts]
+    alike: dict[int, list[tuple[float, int]]] = {}
+    for at, number in candidate_pairs(texts, values):
+        if (measure := likeness(texts[at], values[number])) >= _NEAR:
+            alike.setdefault(at, []).append((-measure, number))
+    near: dict[FactId, list[CuratedFact]] = {}
+    for at, (rule, candidate) in enumerate(zip(rules, candidates, strict=True)):
+        attribute = canonical_attribute(candidate.attribute)
+        by_rule = [
+            fact for fact in facts if fact is rule.old or (attribute and fact.attribute == attribute) or fact.fact in candidate.corrects
+        ]
+        closest = [facts[number] for _, number in sorted(alike.get(at, ()))[:_MOST_NEAR]]
+        near[candidate.fact] = list({fact.fact: fact for fact in (*by_rule[:_MOST_NEAR], *closest)}.values())
+    return near
+
+
+def _day_fact(rule: Suggestion, near: Sequence[CuratedFact]) -> DayFact:
+    candidate = rule.candidate
+    if candidate is None:
+        raise ValueError("a suggestion without an entry")
+    return DayFact(
+        id=candidate.fact,
+        text=candidate.text,
+        day=candidate.day,
+        source=candidate.source,
+        near=tuple(fact.fact for fact in near),
+        key=candidate.attribute,
+    )
+
+
+def _size(facts: Iterable[DayFact], shown: Iterable[CuratedFact]) -> int:
+    """The bytes that entries and facts take in a request."""
+    entries = sum(len(fact.text.encode()) + 12 * len(fact.near) + _BYTES_AROUND for fact in facts)
+    return entries + sum(len(fact.value.encode()) + len(join_path(fact.section).encode()) + _BYTES_AROUND for fact in shown)
+
+
+def merge(
+    by_rules: Sequence[Suggestion],
+    changes: Mapping[FactId, SuggestedChange],
+    memory: CuratedMemory,
+    curated: FilePath,
+    is_taken_out: Callable[[DreamCandidate], bool],
+) -> MergedSuggestions:
+    """Put the changes that a model suggests in the place of the rules', as far as they may stand there.
+
+    Args:
+        by_rules: the suggestions of the rules.
+        changes: those of the model, checked against what it was sent, by the fact of their entry.
+        memory: what stands.
+        curated: the file that new facts go to.
+        is_taken_out: tells of an entry, reworded, that a person took out what it says.
+    """
+    merger = _Merger(by_rules, memory, curated, is_taken_out)
+    merged, refused = list(by_rules), 0
+    opened = {id(rule) for rule in _open(by_rules).values()}
+    for number, rule in enumerate(by_rules):
+        change = changes.get(rule.candidate.fact) if rule.candidate is not None and id(rule) in opened else None
+        if change is None or rule.candidate is None:
+            continue
+        suggestion = merger.suggestion(change, rule, rule.candidate)
+        if suggestion is None:
+            refused += 1
+        else:
+            merged[number] = suggestion
+    return MergedSuggestions(tuple(merged), refused)
+
+
+class _Merger:
+    """Makes suggestions of the changes of a model."""
+
+    def __init__(
+        self, by_rules: Sequence[Suggestion], memory: CuratedMemory, curated: FilePath, is_taken_out: Callable[[DreamCandidate], bool]
+    ) -> None:
+        self._is_taken_out = is_taken_out
+        self._changed = {rule.old.fact: rule.candidate for rule in by_rules if rule.old is not None}
+        """The facts that a change is suggested for, and by which entry."""
+        self._changeable = {fact.fact: fact for fact in reversed(memory.facts) if fact.is_changeable}
+        self._sections = {join_path(fact.section) for fact in memory.facts if fact.path == curated and fact.section}
+        self._statements = StatementIndex(
+            [*(fact.value for fact in memory.facts), *(rule.text for rule in by_rules if rule.op is DreamOp.ADD)]
+        )
+
+    def suggestion(self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate) -> Suggestion | None:
+        """The suggestion that a change makes; None where the rules' has to stand."""
+        match change.op:
+            case ChangeOp.ADD:
+                return self._addition(change, rule, candidate)
+            case ChangeOp.UPDATE:
+                return self._update(change, rule, candidate)
+            case ChangeOp.DELETE:
+                return self._removal(change, rule, candidate)
+            case ChangeOp.NONE:
+                return _unwanted(rule, candidate)
+
+    def _addition(self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate) -> Suggestion | None:
+        if subject_to_forget(candidate.text) is not None:
+            return None
+        section = change.section if change.section in self._sections else None
+        if rule.op is DreamOp.ADD and rule.is_sure:
+            return replace(rule, section=section)
+        worded = self._worded(change, candidate)
+        if worded is None:
+            return None
+        return replace(worded, op=DreamOp.ADD, section=section, cites=rule.cites)
+
+    def _update(self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate) -> Suggestion | None:
+        old = self._old(change, candidate)
+        if old is None or candidate.said <= old.said or rule.op is DreamOp.DELETE or subject_to_forget(candidate.text) is not None:
+            return None
+        worded = self._worded(change, candidate)
+        if worded is None:
+            return None
+        has_key = old.key is not None and change.key is not None and canonical_attribute(change.key) == canonical_attribute(old.key)
+        self._changed[old.fact] = candidate
+        return replace(worded, op=DreamOp.UPDATE, old=old, key=old.key if has_key else None, cites=rule.cites)
+
+    def _removal(self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate) -> Suggestion | None:
+        """A fact goes only where a person asks for it in so many words; the model says which one is meant."""
+        old = self._old(change, candidate)
+        if old is None or subject_to_forget(candidate.text) is None or candidate.source is Source.AUTO:
+            return None
+        self._changed[old.fact] = candidate
+        return replace(leave(candidate, _reason(change, candidate, old)), op=DreamOp.DELETE, old=old, cites=rule.cites)
+
+    def _old(self, change: SuggestedChange, candidate: DreamCandidate) -> CuratedFact | None:
+        """The fact that a change is about, if it may be changed and no other entry asks for that."""
+        old = self._changeable.get(change.old) if change.old is not None else None
+        return old if old is not None and self._changed.get(old.fact, candidate) is candidate else None
+
+    def _worded(self, change: SuggestedChange, candidate: DreamCandidate) -> Suggestion | None:
+        """A suggestion with the words of a change, which are nobody's own if they are not the entry's; None where they stand, or were taken out."""
+        old = self._changeable.get(change.old) if change.old is not None else None
+        suggestion = replace(leave(candidate, _reason(change, candidate, old)), text=candidate.text)
+        if normalise(change.text) == normalise(candidate.text):
+            return suggestion
+        if self._statements.holds_like(change.text) or self._is_taken_out(replace(candidate, text=change.text, fact=fact_id(change.text))):
+            return None
+        self._statements.add(change.text)
+        source = min(candidate.source, Source.INFERRED, key=lambda source: source.strength)
+        return replace(suggestion, text=change.text, source=source, confidence=min(candidate.confidence, source.confidence))
+
+
+def _unwanted(rule: Suggestion, candidate: DreamCandidate) -> Suggestion:
+    """The suggestion for an entry that a model would leave: the words of a person are proposed at least."""
+    if candidate.source is Source.USER_STATED:
+        return replace(rule, is_sure=False)
+    return leave(candidate, "a model would leave it")
+
+
+def _reason(change: SuggestedChange, candidate: DreamCandidate, old: CuratedFact | None) -> str:
+    """The reason of a change, in the model's words as far as entry and fact hold them."""
+    lines: Iterator[SaidLine] = (SaidLine(text, candidate.day) for text in (candidate.text, old.value if old else "") if text)
+    is_held = bool(change.why) and not Ground(lines).ungrounded(change.why)
+    return f"a model suggests it: {change.why}" if is_held else "a model suggests it"
