@@ -89,7 +89,9 @@ class _Judge:
                 goes = kept if fact.source.strength > kept.source.strength else fact
                 first[fact.path, fact.fact] = fact if goes is kept else kept
                 why = "it stands twice in this file"
-                yield Suggestion(op=DreamOp.DELETE, candidate=None, why=why, old=goes, source=goes.source, is_sure=True)
+                removal = Suggestion(op=DreamOp.DELETE, candidate=None, why=why, old=goes, source=goes.source, is_sure=True)
+                self._settle(removal)
+                yield removal
 
     def all(self, candidates: Sequence[DreamCandidate]) -> Iterator[Suggestion]:
         """The suggestions for some entries."""
@@ -128,7 +130,7 @@ class _Judge:
         if old is not None:
             self._facts = [None if fact is old else fact for fact in self._facts]
         if candidate is not None and suggestion.op in (DreamOp.ADD, DreamOp.UPDATE):
-            self._add(_as_curated(suggestion, candidate, old))
+            self._add(_as_curated(suggestion, candidate, old.path if old else self._memory.curated))
 
     def _judge(self, candidate: DreamCandidate) -> Suggestion:
         if (subject := subject_to_forget(candidate.text)) is not None:
@@ -243,8 +245,8 @@ def _one_for_each(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
     ]
 
 
-def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, old: CuratedFact | None) -> CuratedFact:
-    """The fact that a change brings in, as it will stand."""
+def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePath) -> CuratedFact:
+    """The fact that a change brings in, as it will stand in a file; where there is only told then."""
     text = f"{suggestion.key}: {suggestion.text}" if suggestion.key else suggestion.text
     return CuratedFact(
         fact=fact_id(text),
@@ -252,9 +254,9 @@ def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, old: CuratedF
         key=suggestion.key,
         attribute=canonical_attribute(suggestion.key or candidate.attribute),
         kind=candidate.kind,
-        path=old.path if old else FilePath(""),
-        section=old.section if old else (),
-        line=old.line if old else 0,
+        path=path,
+        section=(),
+        line=0,
         source=suggestion.source,
         said=candidate.said,
         is_changeable=True,

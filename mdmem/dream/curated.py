@@ -61,10 +61,11 @@ class FileExtent:
 
 @dataclass(frozen=True, slots=True)
 class CuratedMemory:
-    """All facts that count in files which are edited in place, and these files by their paths."""
+    """All facts that count in files which are edited in place, and these files by their paths; `curated` is the one that new facts go to."""
 
     facts: tuple[CuratedFact, ...]
     files: Mapping[FilePath, FileExtent]
+    curated: FilePath
 
 
 def canonical_attribute(name: str | None) -> str | None:
@@ -90,7 +91,7 @@ def read_curated(workspace: Workspace, trail: Trail, times_of_cites: Mapping[str
         of_file = _facts_of(workspace, trail, path, document, times_of_cites, changeable, today)
         facts += of_file
         read[path] = FileExtent(path, size=len(data), lines=len(document.lines), facts=len(of_file))
-    return CuratedMemory(tuple(facts), read)
+    return CuratedMemory(tuple(facts), read, workspace.curated)
 
 
 def _facts_of(

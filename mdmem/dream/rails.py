@@ -22,13 +22,12 @@ class Limits:
     """The bounds of a night.
 
     - `applies`: what is sure is carried out. `most`: the most changes that are; `done`: those that this night has carried out already.
-    - `curated`: the file that new facts go to, and what it may hold.
+    - `budget_lines`, `budget_bytes`: the most that the curated file may hold.
     """
 
     applies: bool
     most: int
     done: int
-    curated: FilePath
     budget_lines: int
     budget_bytes: int
 
@@ -86,7 +85,7 @@ def _with_few_losses(changes: Sequence[Suggestion], memory: CuratedMemory) -> li
 
 def _within_budget(changes: Sequence[Suggestion], memory: CuratedMemory, limits: Limits) -> list[Suggestion]:
     """The changes; where a file is full, new facts are not sure, and what is oldest there is suggested to go for each of them."""
-    file = memory.files.get(limits.curated)
+    file = memory.files.get(memory.curated)
     size, lines = (file.size, file.lines) if file else (0, 0)
     kept, over = [], 0
     for change in changes:
@@ -97,8 +96,8 @@ def _within_budget(changes: Sequence[Suggestion], memory: CuratedMemory, limits:
                 change, over = replace(change, is_sure=False), over + 1
         kept.append(change)
     taken = {id(change.old) for change in changes}
-    oldest = sorted((fact for fact in memory.facts if fact.path == limits.curated and id(fact) not in taken), key=_age)
-    why = f"{limits.curated} is full, and this is the oldest there"
+    oldest = sorted((fact for fact in memory.facts if fact.path == memory.curated and id(fact) not in taken), key=_age)
+    why = f"{memory.curated} is full, and this is the oldest there"
     return kept + [Suggestion(op=DreamOp.DELETE, candidate=None, why=why, old=fact) for fact in oldest[:over]]
 
 

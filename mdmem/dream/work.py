@@ -163,7 +163,6 @@ class NightWork:
             applies=self._request.apply if self._request.apply is not None else settings.dream == "apply",
             most=settings.dream_changes,
             done=len(revert_run.run_commits(self._workspace, self.run).ids),
-            curated=self._workspace.curated,
             budget_lines=settings.budget_lines,
             budget_bytes=settings.budget_bytes,
         )
