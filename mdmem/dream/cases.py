@@ -8,6 +8,7 @@ from mdmem.dream.candidates import DreamCandidate, LogEntries
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
 from mdmem.dream.suggestions import Suggestion
 from mdmem.editors.likeness import StatementIndex, candidate_pairs, likeness
+from mdmem.extract.attributes import attribute_value
 from mdmem.extract.vocabulary import vocabulary
 from mdmem.facts import fact_id, normalise
 from mdmem.model import FactId, FilePath, Source
@@ -20,6 +21,7 @@ RELATED = 0.6
 SAID_ONCE, FORGETS_NOTHING = "nobody said it twice", "it asks to forget what does not stand"
 """Why an entry is left, as far as the rules can tell."""
 _WORD = late.pattern(r"\w{3,}")
+_KEY_MARKS, _VALUE_ENDS = "*_", " .,;!"
 
 
 def judge(
@@ -95,8 +97,7 @@ class _Judge:
 
     def all(self, candidates: Sequence[DreamCandidate]) -> Iterator[Suggestion]:
         """The suggestions for some entries."""
-        open_ones = [each for each in candidates if self._settled(each) is None]
-        older = _older_values(open_ones)
+        older = _older_values(each for each in candidates if not self._is_taken_out(each))
         for candidate in candidates:
             suggestion = self._settled(candidate)
             if suggestion is None and candidate in older:
@@ -136,9 +137,11 @@ class _Judge:
         if (subject := subject_to_forget(candidate.text)) is not None:
             return self._forget(candidate, subject)
         attribute = canonical_attribute(candidate.attribute)
-        if attribute is not None and attribute not in vocabulary().many_valued:
-            holders = [fact for fact in self._current if fact.attribute == attribute]
-            if holders:
+        holders = [fact for fact in self._current if attribute is not None and fact.attribute == attribute]
+        if attribute is not None and holders:
+            if any(_value(candidate.text, attribute) == _value(fact.text, attribute) for fact in holders):
+                return leave(candidate, "it stands already")
+            if attribute not in vocabulary().many_valued:
                 return self._update_key(candidate, attribute, holders)
         old, why = self._corrected(candidate), "it corrects what stands"
         if old is None:
@@ -227,6 +230,15 @@ def _older_values(candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, 
         if best is None or (candidate.source.strength, candidate.said, candidate.begun) >= (best.source.strength, best.said, best.begun):
             newest[attribute] = candidate
     return {each: name for each, name in about.items() if each is not newest[name] and each.said <= newest[name].said}
+
+
+def _value(text: str, attribute: str) -> str:
+    """The value that a text gives an attribute, folded: that of a statement, or what stands behind the name of the attribute."""
+    stated = attribute_value(text, attribute)
+    if stated is None:
+        name, colon, rest = text.partition(": ")
+        stated = rest if colon and canonical_attribute(name.strip(_KEY_MARKS)) == attribute else text
+    return normalise(stated).strip(_VALUE_ENDS)
 
 
 def _one_for_each(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
