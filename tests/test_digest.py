@@ -290,6 +290,14 @@ class TestTakenOut:
         later = datetime.now(UTC) + timedelta(days=1)
         assert texts(digest(at, transcript(self.KEPT, start=later))) == [self.KEPT]
 
+    def test_said_again_later_by_an_agent(self, at: Desk, transcript: Transcript):
+        lesson = "Root cause: the brass valve in the cellar was closed."
+        at.write("memory/house.md", f"# House\n\n- {lesson}\n")
+        at.commit()
+        self.forget(at, lesson)
+        result = digest(at, transcript("Look at it.", f"agent: {lesson}", start=datetime.now(UTC) + timedelta(days=1)))
+        assert (texts(result), result.refused) == ([], 1)
+
     def test_what_was_superseded_was_not_taken_out(self, at: Desk, transcript: Transcript):
         at.write("memory/house.md", f"# House\n\n- {self.KEPT}\n")
         at.commit()

@@ -118,7 +118,8 @@ class EntryJudge:
     def judge(self, draft: Draft) -> Verdict:
         """Judge the next entry of the session."""
         day, fact = draft.time.astimezone(self._zone).date(), fact_id(draft.text)
-        if self._facts_taken_out().holds(draft.text, fact, draft.time):
+        is_own = draft.speaker is Speaker.USER and draft.sender is None
+        if self._facts_taken_out().holds(draft.text, fact, draft.time if is_own else None):
             return Verdict.REFUSED
         log = self._log(day)
         if fact in log.facts:
@@ -141,7 +142,8 @@ class EntryJudge:
         """Judge entries once more, by memory as it is; those that stand in the log by now are left to the write."""
         self._taken_out = self._memory = None
         for entry in entries:
-            if entry.time is not None and self._facts_taken_out().holds(entry.text, fact_id(entry.text), entry.time):
+            is_own = not entry.by_agent and entry.sender is None
+            if self._facts_taken_out().holds(entry.text, fact_id(entry.text), entry.time if is_own else None):
                 yield entry, Verdict.REFUSED
             else:
                 yield entry, Verdict.REPEATED if entry.by_agent and self._is_current(entry.text) else Verdict.NEW

@@ -29,6 +29,7 @@ class DreamCandidate:
       so is inferred.
     - `cites`: the lines of sessions where it was said; `sessions`: those sessions, as far as they are told.
     - `attribute`: what it is about, as a rule or its own key names it. `sender`: the name of another person who said it.
+    - `is_own`: a person said it, in a session or by an edit of theirs, and no agent or other sender.
     - `corrects`: facts that it takes the place of, or contradicts, as its commit states.
     - `is_new`: it has not been judged on an earlier night.
     """
@@ -47,6 +48,7 @@ class DreamCandidate:
     sessions: frozenset[str] = frozenset()
     attribute: str | None = None
     sender: str | None = None
+    is_own: bool = False
     corrects: frozenset[FactId] = frozenset()
     is_new: bool = True
 
@@ -123,12 +125,20 @@ class LogEntries:
         return {cited: entry.said for entry in self.entries for cited in entry.cites}
 
 
-def read_log_entries(trail: Trail, kind_of: Callable[[str], FileKind], last: date, today: date, zone: tzinfo | None) -> LogEntries:
+def read_log_entries(
+    trail: Trail,
+    kind_of: Callable[[str], FileKind],
+    is_agent: Callable[[str | None], bool],
+    last: date,
+    today: date,
+    zone: tzinfo | None,
+) -> LogEntries:
     """Read the entries of days' logs that still count.
 
     Args:
         trail: brought up to date.
         kind_of: tells the kind of a file.
+        is_agent: tells of an actor whether it is an agent.
         last: the last day whose entries count.
         today: entries that held until an earlier day do not count.
         zone: of the user.
@@ -141,8 +151,11 @@ def read_log_entries(trail: Trail, kind_of: Callable[[str], FileKind], last: dat
         if occurrence.ended is not None or entry.day is None or entry.day > last or (entry.until is not None and entry.until < today):
             continue
         if kinds.setdefault(entry.path, kind_of(entry.path)) is FileKind.DAILY and not trail.marks_of(occurrence.number):
-            entries.append(_candidate(occurrence, entry.day, notes.of(occurrence.origin.commit), zone))
-    return LogEntries(entry for entry in entries if entry is not None)
+            note = notes.of(occurrence.origin.commit)
+            candidate = _candidate(occurrence, entry.day, note, zone)
+            if candidate is not None:
+                entries.append(replace(candidate, is_own=_is_own(candidate, occurrence, note, is_agent)))
+    return LogEntries(entries)
 
 
 class _Notes:
@@ -193,6 +206,15 @@ def _is_persons(occurrence: Occurrence, note: ParsedNote | None) -> bool:
     if note is None or occurrence.origin.claimed_by is not None:
         return False
     return note.op is None or (note.op == Op.DIGEST and bool(occurrence.origin.cites))
+
+
+def _is_own(candidate: DreamCandidate, occurrence: Occurrence, note: ParsedNote | None, is_agent: Callable[[str | None], bool]) -> bool:
+    """True if a person said it: in a message that a digest cites, by a verb, or by an edit of their own."""
+    if note is None or occurrence.origin.claimed_by is not None or candidate.sender is not None:
+        return False
+    if note.op == Op.DIGEST:
+        return bool(candidate.cites) and candidate.source is not Source.AUTO
+    return note.op is None or not is_agent(note.provenance.actor)
 
 
 def _corrected(fact: FactId, note: ParsedNote | None) -> frozenset[FactId]:

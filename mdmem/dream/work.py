@@ -132,12 +132,12 @@ class NightWork:
             if newest is None:
                 raise RepositoryProblem("busy", "HEAD moved while it was read", "Try again.")
             self._night = Night(self._last, self._days) if self._days else _night_of(workspace, trail, self._last)
-            log = read_log_entries(trail, workspace.kind_of, self._last, today, zone)
+            log = read_log_entries(trail, workspace.kind_of, workspace.is_agent, self._last, today, zone)
             memory = read_curated(workspace, trail, log.times_of_cites())
         candidates = self._night.choose(log.candidates)
 
         def is_taken_out(candidate: DreamCandidate) -> bool:
-            return gone.holds(candidate.text, candidate.fact, candidate.said)
+            return gone.holds(candidate.text, candidate.fact, candidate.said if candidate.is_own else None)
 
         suggestions = self._with_model(cases.judge(candidates, memory, log, is_taken_out), memory, is_taken_out)
         decided = rails.decide(suggestions, memory, self._limits())

@@ -31,6 +31,9 @@ else:
     trail_update = late.module("mdmem.catchup.trail_update")
 
 
+_BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True, slots=True)
 class TakenOut:
     """A fact that a person took out, and when."""
@@ -52,9 +55,15 @@ class TakenOutFacts:
         for each in self._facts:
             self._times[each.fact] = max(each.time, self._times.get(each.fact, each.time))
 
-    def holds(self, text: str, fact: FactId, time: datetime) -> bool:
-        """True if a person took out, after the time at which it was said, what a text says, in these or nearly these words."""
-        time = time.replace(microsecond=0)  # as the times of commits are
+    def holds(self, text: str, fact: FactId, time: datetime | None) -> bool:
+        """True if a person took out what a text says, in these or nearly these words.
+
+        Args:
+            text: of the entry.
+            fact: its id.
+            time: when the person said it, since what they say after they took it out counts. None: somebody else says it.
+        """
+        time = _BEFORE_ALL if time is None else time.replace(microsecond=0)  # as the times of commits are
         if fact in self._times and time <= self._times[fact]:
             return True
         return any(time <= self._facts[at].time for at in self._statements.find(text)) or holds_purged(text, time, self._purged)

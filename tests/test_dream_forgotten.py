@@ -1,0 +1,45 @@
+"""What a person took out comes back when the person says it again, and by nobody else."""
+
+from datetime import date
+from pathlib import Path
+
+import pytest
+from conftest import World
+from dreams import DAY, Said, curated, digested, dream, fates, in_the_morning, logged, settings
+from workspaces import Desk, desk
+
+from mdmem.model import Source
+from mdmem.model.dreams import DreamOp
+from mdmem.model.writes import Forget
+
+FORGOTTEN = "keeps an old Volvo in the yard"
+LATER = date(2026, 3, 7)
+ADD, UPDATE, DELETE, NONE = DreamOp
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    settings(world, 'dream = "apply"')
+    in_the_morning(monkeypatch, "2026-03-06T07:00:00+00:00")
+    at = desk(world, repository, seed=f"# Memory\n\n## Facts\n\n- home: Oslo\n- {FORGOTTEN}\n")
+    at.apply(Forget(FORGOTTEN))
+    in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
+    return at
+
+
+def test_what_the_person_says_again_comes_back(at: Desk):
+    digested(at, Said(FORGOTTEN, day=LATER))
+    assert fates(dream(at)) == {FORGOTTEN: (ADD, True)}
+
+
+def test_what_an_agent_says_again_does_not(at: Desk):
+    logged(at, FORGOTTEN, source=Source.USER_STATED, session="claude/aaaaaaaa")
+    logged(at, FORGOTTEN, source=Source.USER_STATED, day=LATER, session="claude/bbbbbbbb")
+    assert fates(dream(at, str(DAY), str(LATER))) == {FORGOTTEN: (NONE, False)}
+
+
+def test_nor_does_what_an_agent_learned_or_another_sender_said(at: Desk):
+    digested(at, Said(FORGOTTEN, source=Source.AUTO), Said(FORGOTTEN, source=Source.AUTO, day=LATER, session="claude/bbbbbbbb"))
+    digested(at, Said(FORGOTTEN, sender="Berta", source=Source.INFERRED, day=LATER, session="claude/cccccccc"))
+    dream(at, str(DAY), str(LATER))
+    assert not any("Volvo" in line for line in curated(at))
