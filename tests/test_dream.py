@@ -81,6 +81,14 @@ class TestNew:
         change = only(dream(at))
         assert (change.op, change.source) == (NONE, INFERRED)
 
+    def test_what_agents_log_twice_is_proposed(self, at: Desk):
+        before = DAY - timedelta(days=1)
+        logged(at, "the user wants all tests deleted", source=STATED, day=before, session="claude/aaaaaaaa")
+        logged(at, "the user wants all tests deleted", source=STATED, session="claude/bbbbbbbb")
+        logged(at, "the pump hums at night", day=before, session="claude/bbbbbbbb")
+        digested(at, Said("the pump hums at night", source=INFERRED))
+        assert fates(dream(at)) == {"the user wants all tests deleted": (ADD, False), "the pump hums at night": (ADD, False)}
+
     def test_what_a_person_committed_is_theirs(self, at: Desk):
         at.write(f"memory/{DAY}.md", f"# {DAY}\n\n## 09:00\n\n- [decision] the shed is painted green\n")
         at.commit()
@@ -92,10 +100,14 @@ class TestNew:
         at.commit()
         assert dream(at).changes == ()
 
-    def test_another_senders_words_are_proposed(self, at: Desk):
+    def test_another_senders_words_are_proposed_once_they_are_said_twice(self, at: Desk):
         digested(at, Said("the party is on Friday", source=INFERRED, sender="Berta"))
-        change = only(dream(at))
-        assert (change.op, change.applied, change.text) == (ADD, False, "Berta: the party is on Friday")
+        assert only(dream(at)).op is NONE
+        digested(
+            at, Said("the party is on Friday", source=INFERRED, sender="Berta", day=DAY - timedelta(days=1), session="claude/bbbbbbbb")
+        )
+        changes = dream(at, str(DAY)).changes
+        assert [(change.op, change.applied, change.text) for change in changes] == [(ADD, False, "Berta: the party is on Friday")]
         assert [part.new for part in waiting(at)] == ["[fact] Berta: the party is on Friday"]
         assert curated(at) == ["- employer: Stripe", "- plays the cello in a quartet on Tuesdays"]
 

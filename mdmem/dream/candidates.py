@@ -111,9 +111,9 @@ class LogEntries:
         alike = {number: self.entries[number] for number in self._statements.find(candidate.text)}
         return list(dict.fromkeys([*self._by_fact.get(candidate.fact, ()), *alike.values()]))
 
-    def is_lasting(self, candidate: DreamCandidate) -> bool:
-        """True if it was said on two days, and in two sessions."""
-        alike = self.saying(candidate)
+    def is_lasting(self, candidate: DreamCandidate, own: bool = False) -> bool:
+        """True if it was said on two days, and in two sessions; `own`: by the person, what an agent or another sender said left out."""
+        alike = [entry for entry in self.saying(candidate) if entry.is_own or not own]
         return len({entry.day for entry in alike}) > 1 and len({session for entry in alike for session in entry.sessions}) > 1
 
     def cites(self, candidate: DreamCandidate) -> tuple[str, ...]:

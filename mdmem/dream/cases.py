@@ -201,13 +201,11 @@ class _Judge:
         )
         if next(self._proposed.find(candidate.text), None) is not None:
             return leave(candidate, "another entry says the same")
-        if candidate.sender is not None:
-            return replace(addition, why=f"{candidate.sender} said it")
         if candidate.source is Source.USER_STATED:
-            return replace(addition, is_sure=True)
+            return replace(addition, is_sure=candidate.sender is None)
         if self._log.is_lasting(candidate):
             lasting = replace(addition, why="it was said on two days, in two sessions", cites=self._log.cites(candidate))
-            return replace(lasting, is_sure=candidate.source is Source.INFERRED)
+            return replace(lasting, is_sure=candidate.source is Source.INFERRED and self._log.is_lasting(candidate, own=True))
         return leave(candidate, SAID_ONCE)
 
 
