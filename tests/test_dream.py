@@ -204,14 +204,19 @@ class TestKeys:
         digested(at, Said("I just joined Figma", key="employer", minute="18:00", line=9), Said("I work at Linear", key="employer"))
         assert fates(dream(at)) == {"I just joined Figma": (ADD, True), "I work at Linear": (NONE, False)}
 
-    def test_what_one_may_have_several_of_takes_the_place_of_none(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_what_one_may_have_several_of_takes_the_place_of_none_unasked(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         in_the_morning(monkeypatch, "2026-03-05T08:00:00+00:00")
         digested(at, Said("my sister is called Anna", key="sister", day=date(2026, 3, 4)))
         dream(at)
         in_the_morning(monkeypatch)
         digested(at, Said("Berta, my other sister, is a pilot in Kenya", key="sister"))
-        dream(at)
+        assert fates(dream(at)) == {"Berta, my other sister, is a pilot in Kenya": (UPDATE, False)}
         assert any("Anna" in line for line in curated(at))
+
+    def test_what_was_said_of_such_a_key_before_what_stands_is_left(self, at: Desk):
+        remember(at, "Anna", key="sister")
+        digested(at, Said("my sister is called Berta", key="sister"))
+        assert fates(dream(at)) == {"my sister is called Berta": (NONE, False)}
 
     def test_another_key_for_the_same_attribute(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         at.write("MEMORY.md", "# Memory\n\n## Facts\n\n- **company:** Stripe\n")
@@ -222,6 +227,14 @@ class TestKeys:
 
 
 class TestProposals:
+    @pytest.mark.parametrize(
+        ("text", "fate"),
+        [("plays the cello loudly in a string quartet on Tuesdays", NONE), ("plays the cello in a trio on Fridays", UPDATE)],
+    )
+    def test_an_agents_wording_of_what_stands_is_left(self, at: Desk, text: str, fate: DreamOp):
+        logged(at, text)
+        assert only(dream(at)).op is fate
+
     def test_what_resembles_is_proposed(self, at: Desk):
         digested(at, Said("plays the cello in a trio on Tuesdays"))
         change = only(dream(at))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from mdmem.dream.candidates import DreamCandidate, LogEntries
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
 from mdmem.dream.suggestions import Suggestion
-from mdmem.editors.likeness import StatementIndex, candidate_pairs, likeness
+from mdmem.editors.likeness import StatementIndex, candidate_pairs, have_same_marks, likeness
 from mdmem.extract.attributes import attribute_value
 from mdmem.extract.vocabulary import vocabulary
 from mdmem.facts import fact_id, normalise
@@ -141,11 +141,12 @@ class _Judge:
         if attribute is not None and holders:
             if any(_value(candidate.text, attribute) == _value(fact.text, attribute) for fact in holders):
                 return leave(candidate, "it stands already")
-            if attribute not in vocabulary().many_valued:
-                return self._update_key(candidate, attribute, holders)
+            return self._update_key(candidate, attribute, holders)
         old, why = self._corrected(candidate), "it corrects what stands"
         if old is None:
             old, why = self._related(candidate.text), "it resembles what stands, and says something else"
+            if old is not None and not candidate.is_own and have_same_marks(candidate.text, old.value):
+                return leave(candidate, "it stands in other words")
         if old is not None:
             return self._update(candidate, old, why, is_sure=False)
         return self._add_new(candidate)
@@ -158,7 +159,7 @@ class _Judge:
 
     def _update_key(self, candidate: DreamCandidate, attribute: str, holders: Sequence[CuratedFact]) -> Suggestion:
         old = max(holders, key=lambda fact: (fact.said, fact.line))
-        is_sure = len(holders) == 1 and supersedes_safely(candidate, old)
+        is_sure = len(holders) == 1 and attribute not in vocabulary().many_valued and supersedes_safely(candidate, old)
         return self._update(candidate, old, f"another {attribute} was said later", is_sure=is_sure, attribute=attribute)
 
     def _update(self, candidate: DreamCandidate, old: CuratedFact, why: str, *, is_sure: bool, attribute: str | None = None) -> Suggestion:

@@ -266,7 +266,12 @@ def word_overlap(left: str, right: str) -> float:
 def resemble(left: str, right: str) -> bool:
     """True for two statements that say the same in nearly the same words: with the same numbers, names and negation."""
     a, b = _profile(left), _profile(right)
-    return a.marks == b.marks and _may_be_alike(a, b) and likeness(left, right) >= _RESEMBLANCE
+    return have_same_marks(left, right) and _may_be_alike(a, b) and likeness(left, right) >= _RESEMBLANCE
+
+
+def have_same_marks(left: str, right: str) -> bool:
+    """True for two statements with the same numbers and names, both or neither of which negate."""
+    return _profile(left).marks == _profile(right).marks
 
 
 @dataclass(frozen=True, slots=True)
