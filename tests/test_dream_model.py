@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Iterator, Sequence
-from datetime import UTC, date, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import World
+from dream_records import DAY, USER, adds, change, entry, memory_of, stands, updates
 from dreams import DAY as DAY_OF_NIGHT
 from dreams import Said, curated, digested, dream, fates, in_the_morning, waiting
 from hypothesis import given
@@ -16,73 +17,20 @@ from scripted_models import MODEL, Reply, ScriptedServer, in_turn, serving
 from workspaces import NOW, TOKEN, Desk, desk
 
 from mdmem.dream import model_changes
-from mdmem.dream.candidates import DreamCandidate, Night
+from mdmem.dream.candidates import Night
 from mdmem.dream.cases import FORGETS_NOTHING, SAID_ONCE, leave
-from mdmem.dream.curated import CuratedFact, CuratedMemory, FileExtent
+from mdmem.dream.curated import CuratedMemory
 from mdmem.dream.model_step import NightModel
 from mdmem.dream.suggestions import Suggestion
 from mdmem.errors import WorkspaceProblem
-from mdmem.facts import fact_id
 from mdmem.llm import kept_answers, request_log
 from mdmem.llm.consolidation import check_changes
 from mdmem.llm.request_log import RequestRecord
 from mdmem.llm.requests import consolidate_request
-from mdmem.model import FactId, FilePath, Source
+from mdmem.model import FactId, Source
 from mdmem.model.dreams import DreamOp
 from mdmem.model.writes import Purge, Remember
 from mdmem.startup.records import replace
-
-DAY = date(2026, 3, 4)
-SAID = datetime(2026, 3, 4, 9, 30, tzinfo=UTC)
-MEMORY, USER = FilePath("MEMORY.md"), FilePath("USER.md")
-
-
-def entry(text: str, source: Source = Source.USER_STATED, **more: Any) -> DreamCandidate:
-    values: dict[str, Any] = {
-        "fact": fact_id(text),
-        "text": text,
-        "kind": "fact",
-        "tags": (),
-        "path": FilePath("memory/2026-03-04.md"),
-        "day": DAY,
-        "said": SAID,
-        "begun": 7,
-        "source": source,
-        "confidence": source.confidence,
-        "cites": ("openclaw/5a1e0000#3",),
-    }
-    return DreamCandidate(**values | more)
-
-
-def stands(text: str, source: Source = Source.USER_STATED, **more: Any) -> CuratedFact:
-    values: dict[str, Any] = {
-        "fact": fact_id(text),
-        "text": text,
-        "key": None,
-        "attribute": None,
-        "kind": None,
-        "path": MEMORY,
-        "section": ("Memory", "Facts"),
-        "line": 3,
-        "source": source,
-        "said": SAID - timedelta(days=30),
-        "is_changeable": True,
-    }
-    return CuratedFact(**values | more)
-
-
-def memory_of(*facts: CuratedFact) -> CuratedMemory:
-    paths = dict.fromkeys(fact.path for fact in facts)
-    return CuratedMemory(facts, {path: FileExtent(path, 100, 10, len(facts)) for path in paths})
-
-
-def adds(candidate: DreamCandidate, is_sure: bool = True) -> Suggestion:
-    return replace(leave(candidate, "the user said it"), op=DreamOp.ADD, text=candidate.text, is_sure=is_sure)
-
-
-def updates(candidate: DreamCandidate, old: CuratedFact, is_sure: bool = False) -> Suggestion:
-    return replace(leave(candidate, "it resembles"), op=DreamOp.UPDATE, old=old, text=candidate.text, is_sure=is_sure)
-
 
 STAMPS = entry("I collect old stamps of Austria.")
 PUMP = entry("The pump of the cellar leaks since Monday (2026-03-02).", Source.INFERRED)
@@ -95,11 +43,6 @@ OF_USER = stands("The pump of the cellar is my own.", path=USER, is_changeable=F
 ALL = memory_of(TUBA, OLD_PUMP, WORK, OF_USER)
 
 
-def change(op: str, of: DreamCandidate, old: CuratedFact | None = None, text: str = "", **more: Any) -> dict[str, Any]:
-    values = {"op": op, "fact": of.fact, "old": old and old.fact, "section": None, "key": None, "text": text or of.text, "why": ""}
-    return values | more
-
-
 def merged(
     rules: Sequence[Suggestion], *items: dict[str, Any], memory: CuratedMemory = ALL, taken_out: str = ""
 ) -> model_changes.MergedSuggestions:
@@ -107,7 +50,7 @@ def merged(
     for request in model_changes.open_requests(DAY, rules, memory, frozenset()):
         checked = check_changes([item for item in items if item["fact"] in request.facts], request.data)
         changes |= {each.fact: each for each in checked.changes}
-    return model_changes.merge(rules, changes, memory, MEMORY, lambda candidate: candidate.text == taken_out)
+    return model_changes.merge(rules, changes, memory, lambda candidate: candidate.text == taken_out)
 
 
 class TestWhatIsAsked:

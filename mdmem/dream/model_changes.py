@@ -20,7 +20,7 @@ from mdmem.facts import fact_id, normalise
 from mdmem.llm.consolidation import ChangeOp, SuggestedChange
 from mdmem.llm.grounding import Ground, SaidLine
 from mdmem.llm.requests import ConsolidateData, DayFact, MemoryEntry
-from mdmem.model import FactId, FilePath, Source
+from mdmem.model import FactId, Source
 from mdmem.model.dreams import DreamOp
 from mdmem.startup.records import dataclass, replace
 
@@ -144,7 +144,6 @@ def merge(
     by_rules: Sequence[Suggestion],
     changes: Mapping[FactId, SuggestedChange],
     memory: CuratedMemory,
-    curated: FilePath,
     is_taken_out: Callable[[DreamCandidate], bool],
 ) -> MergedSuggestions:
     """Put the changes that a model suggests in the place of the rules', as far as they may stand there.
@@ -153,10 +152,9 @@ def merge(
         by_rules: the suggestions of the rules.
         changes: those of the model, checked against what it was sent, by the fact of their entry.
         memory: what stands.
-        curated: the file that new facts go to.
         is_taken_out: tells of an entry, reworded, that a person took out what it says.
     """
-    merger = _Merger(by_rules, memory, curated, is_taken_out)
+    merger = _Merger(by_rules, memory, is_taken_out)
     merged, refused = list(by_rules), 0
     opened = {id(rule) for rule in _open(by_rules).values()}
     for number, rule in enumerate(by_rules):
@@ -174,14 +172,12 @@ def merge(
 class _Merger:
     """Makes suggestions of the changes of a model."""
 
-    def __init__(
-        self, by_rules: Sequence[Suggestion], memory: CuratedMemory, curated: FilePath, is_taken_out: Callable[[DreamCandidate], bool]
-    ) -> None:
+    def __init__(self, by_rules: Sequence[Suggestion], memory: CuratedMemory, is_taken_out: Callable[[DreamCandidate], bool]) -> None:
         self._is_taken_out = is_taken_out
         self._changed = {rule.old.fact: rule.candidate for rule in by_rules if rule.old is not None}
         """The facts that a change is suggested for, and by which entry."""
         self._changeable = {fact.fact: fact for fact in reversed(memory.facts) if fact.is_changeable}
-        self._sections = {join_path(fact.section) for fact in memory.facts if fact.path == curated and fact.section}
+        self._sections = {join_path(fact.section) for fact in memory.facts if fact.path == memory.curated and fact.section}
         self._statements = StatementIndex(
             [*(fact.value for fact in memory.facts), *(rule.text for rule in by_rules if rule.op is DreamOp.ADD)]
         )

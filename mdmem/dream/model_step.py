@@ -78,7 +78,7 @@ class NightModel:
             checked = check_changes([item for item in self._heard.items if item.get("fact") in request.facts], request.data)
             changes |= {change.fact: change for change in checked.changes}
             refused += len(checked.refused)
-        merged = model_changes.merge(by_rules, changes, memory, self._workspace.curated, is_taken_out)
+        merged = model_changes.merge(by_rules, changes, memory, is_taken_out)
         if is_first:
             self.refused = refused + merged.refused
         return list(merged.suggestions)
