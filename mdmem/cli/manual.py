@@ -24,6 +24,7 @@ TOPICS = {
     "proposals": "What waits for you: changes that a person decides",
     "context": "The block of an agent's prompt, and what comes before a compaction",
     "digest": "What is read of agents' sessions, what is kept, what never is",
+    "dream": "What lasts of ended days: what is taken into curated memory, what is proposed",
     "merging": "Two branches, two clones: what git makes of them with mdmem",
     "model": "A model that reads sessions: what is sent, what it costs",
     "schedule": "What is due, on a timer: systemd, cron, a container",

@@ -5,10 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 
 from mdmem.model.digests import PASSING_OUTCOMES, LeftSession
+from mdmem.model.dreams import TOO_MANY_CHANGES
 from mdmem.startup.records import dataclass
 
 NOTHING_TO_DO, UNCHANGED, DONE = "nothing-to-do", "unchanged", "done"
 """The outcomes of a step that has not failed; nor has one in which the model alone did not answer. All others are codes of failures."""
+
+
+PASSING = (*PASSING_OUTCOMES, TOO_MANY_CHANGES)
+"""Outcomes of a step that has worked, and of which the user should know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +52,7 @@ class StepRecord:
     @property
     def failed(self) -> bool:
         """True if the step failed, wholly or in part."""
-        return self.outcome not in (DONE, UNCHANGED, NOTHING_TO_DO, *PASSING_OUTCOMES)
+        return self.outcome not in (DONE, UNCHANGED, NOTHING_TO_DO, *PASSING)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mdmem.model.digests import PASSING_OUTCOMES
-from mdmem.model.runs import NOTHING_TO_DO, UNCHANGED, RunResult, StepResult
+from mdmem.model.runs import NOTHING_TO_DO, PASSING, UNCHANGED, RunResult, StepResult
 from mdmem.show.formatting import one_line
 from mdmem.steps.run_log import record_json
 from mdmem.wording import number_of
@@ -35,8 +34,11 @@ def _lines(step: StepResult) -> Iterator[str]:
         yield f"{record.step}: nothing to do"
     elif record.outcome == UNCHANGED:
         yield f"{record.step}: nothing new"
+    elif record.step == "dream":
+        trouble = f", {record.outcome}" if record.outcome in PASSING else ""
+        yield f"{record.step}: {number_of(record.entries, 'change')}, {record.proposed} proposed{trouble} ({record.run})"
     else:
         entries, sessions = number_of(record.entries, "entry", "entries"), number_of(record.sessions, "session")
-        trouble = f", {record.outcome}" if record.outcome in PASSING_OUTCOMES else ""
+        trouble = f", {record.outcome}" if record.outcome in PASSING else ""
         yield f"{record.step}: {entries} of {sessions}, {number_of(record.messages, 'message')}{trouble} ({record.run})"
     yield from (f"  left alone: {left.session}: {left.why}" for left in step.left)
