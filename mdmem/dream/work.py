@@ -103,6 +103,9 @@ class NightWork:
         """
         if self._workspace.repository.head() is None:
             return
+        if not self._request.dry_run:
+            with lock_workspace(self._workspace, self._say):
+                recover(self._workspace, self._say)  # a line that a killed night put into a file stands there, and in no commit
         for _ in range(_TRIES):
             plan = self._plan()
             self._changes = {key: change for key, change in self._changes.items() if change.commit or change.proposal}
