@@ -67,17 +67,14 @@ class Statements:
         by_hand = note_by_hand(commit.message)
         self._own = replace(own, reverts=(*own.reverts, *by_hand.reverts)) if own and by_hand.reverts else own or by_hand
         self._weakest = weakest_note(each.note for each in quoting) if quoting else self._own
+        self.tells_where_said = any(each.note.cites for each in quoting)
+        """True if a note tells where facts were said."""
         self._origins: dict[int, Origin] = {}
 
     @property
     def notes(self) -> tuple[ParsedNote, ...]:
         """All that the commit states: the notes of squashed commits, as far as they are about what it changed, and last its own."""
         return (*self._limited, self._own)
-
-    @property
-    def tells_where_said(self) -> bool:
-        """True if a note tells where facts were said."""
-        return any(each.note.cites for each in self._quoting)
 
     def is_of_many(self) -> bool:
         """True if several notes count, so that the lines of the commit may be different people's statements."""
@@ -103,7 +100,7 @@ class Statements:
     def origin(self, note: ParsedNote, fact: FactId | None = None) -> Origin:
         """The origin of what a note states: one object for each note, but for the facts of a digest."""
         origin = self._shared_origin(note)
-        citing = self._citing_note(note, fact) if fact is not None else None
+        citing = self._citing_note(note, fact) if fact is not None and (note.cites or self.tells_where_said) else None
         if fact is None or citing is None:
             return origin
         return replace(origin, cites=citing.cites_of(fact), attribute=citing.attribute_of(fact))

@@ -95,7 +95,7 @@ def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
 
     Words before a colon name a speaker in a daily log only; elsewhere they are a key.
     """
-    numbers = [word for word in words if word.isdigit()]
+    numbers = list(filter(str.isdigit, words))
     time = not _TIME_WORDS.isdisjoint(words) or _YEAR_DIGITS in map(len, numbers)
     amount = bool(numbers) or not _AMOUNTS.isdisjoint(words)
     speaker = _speaker(entry.text) if is_log else 0

@@ -21,6 +21,7 @@ MAX_NEIGHBOUR_CHARS = 1000
 _DAY_NAME = late.pattern(r"^\d{4}-\d{2}-\d{2}-?")
 _CURATED_STEM = "memory"
 _KEPT = 4096
+_FILES_KEPT = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ def with_about(above: HeadingWords, about: str, language: str) -> HeadingWords:
     return HeadingWords(f"{above.indexed} {terms(scripts.spaced, language)}", (*above.runs, *scripts.runs))
 
 
+@lru_cache(maxsize=_FILES_KEPT)
 def _names(path: str) -> str:
     """The words that a path adds to its entries, without the suffix, the digits of a day and the name `memory`."""
     whole = Path(path)

@@ -45,6 +45,8 @@ _STATEMENT_LABELS = 2**16
 _DIGEST_BYTES = 8
 _NOTHING_MORE: tuple[Any, ...] = (None, None, (), None, None)
 _KEPT = 4096
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+"""One encoder for all rows: `json.dumps` with options makes one for each call, which takes longer than the call."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +203,7 @@ class _SectionFields:
 
 @lru_cache(maxsize=_KEPT)
 def _section_fields(path: FilePath, day: date | None, section: SectionPath, language: str) -> _SectionFields:
-    dumped = json.dumps([path, day and day.isoformat(), section], ensure_ascii=False, separators=(",", ":"))
+    dumped = _as_json([path, day and day.isoformat(), section])
     return _SectionFields(heading_words(path, section, language), (*_path_labels(path), *_parts(section)), dumped)
 
 
@@ -266,13 +268,16 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, end
     words_of_rows = [own_words(row.entry, language) for row in rows]
     around = Surroundings([row.entry.section for row in rows], words_of_rows, is_log=bool(rows) and rows[0].kind is FileKind.DAILY)
     shared, lifetime_fields = None, None
+    above_entry, section_fields = None, None
     for position, row in enumerate(rows):
         entry, own = row.entry, words_of_rows[position]
         if lifetime_fields is None or shared != (row.origin, row.uncommitted, row.kind, row.lifetime, row.last):
             shared = row.origin, row.uncommitted, row.kind, row.lifetime, row.last
             lifetime_fields = _course(*shared)
         is_log, day = row.kind is FileKind.DAILY, entry.day.toordinal() if entry.day else ranking.NO_DAY
-        section_fields = _section_fields(path, entry.day, entry.section, language)
+        if section_fields is None or above_entry != (entry.day, entry.section):
+            above_entry = entry.day, entry.section
+            section_fields = _section_fields(path, *above_entry, language)
         above = with_about(section_fields.heading, row.about, language)
         fields: dict[str, Any] = {
             **lifetime_fields.numbers,
@@ -305,20 +310,12 @@ def _plain_line(text: str) -> str:
 def _dump(row: IndexRow, lifetime_fields: _LifetimeFields, section_fields: _SectionFields) -> bytes:
     """The stored row: a JSON list in three parts (shared by rows of one commit, shared by a section, its own)."""
     entry = row.entry
-    fact = "null" if entry.fact is None else json.dumps(entry.fact, ensure_ascii=False)
-    text = json.dumps(entry.text, ensure_ascii=False)
-    own = f"{fact},{entry.start_line},{entry.end_line},{text}"
+    own = f"{_as_json(entry.fact)},{entry.start_line},{entry.end_line},{_as_json(entry.text)}"
     until, first_line = entry.until and entry.until.isoformat(), entry.first_line
     plain = first_line == _plain_line(entry.text)
     if not plain or entry.kind or entry.key or entry.tags or until or row.about:
-        own += (
-            ","
-            + json.dumps(
-                [entry.kind, entry.key, entry.tags, until, None if plain else first_line, *([row.about] if row.about else [])],
-                ensure_ascii=False,
-                separators=(",", ":"),
-            )[1:-1]
-        )
+        optional = [entry.kind, entry.key, entry.tags, until, None if plain else first_line, *([row.about] if row.about else [])]
+        own += "," + _as_json(optional)[1:-1]
     return f"[{lifetime_fields.dumped},{section_fields.dumped},[{own}]]".encode("utf-8", "surrogatepass")
 
 
@@ -327,11 +324,7 @@ def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, lif
     origin_values = origin and [origin.commit, origin.time, origin.source, origin.confidence]
     if origin and origin_values and origin.cites:
         origin_values += ["\n".join(origin.cites), origin.attribute]
-    return json.dumps(
-        [origin_values, uncommitted, kind, lifetime_values[:1] if life == live_since(life.begun) else lifetime_values, last],
-        ensure_ascii=False,
-        separators=(",", ":"),
-    )
+    return _as_json([origin_values, uncommitted, kind, lifetime_values[:1] if life == live_since(life.begun) else lifetime_values, last])
 
 
 def _day(text: str | None) -> date | None:
