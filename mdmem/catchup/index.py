@@ -5,33 +5,34 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import ExitStack, suppress
+from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import files, listing
+from mdmem import files
 from mdmem.catchup import debounce
 from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import INDEX_LOCK, QUEUE_LOCK
-from mdmem.model import CommitId, FilePath
+from mdmem.model import CommitId
 from mdmem.repo import commits
 from mdmem.search.engine import BrokenIndex
-from mdmem.search.indexer import FileEntries, SearchIndex
-from mdmem.search.snapshot import EMPTY_SNAPSHOT, INDEX_NAME, SNAPSHOT_NAME, Snapshot, SnapshotFile, stamps_digest
+from mdmem.search.indexer import SearchIndex
+from mdmem.search.snapshot import EMPTY_SNAPSHOT, INDEX_NAME, SNAPSHOT_NAME, Snapshot, stamps_digest
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
 
 if TYPE_CHECKING:
     from mdmem import trail
-    from mdmem.catchup import boundary, pages, trail_update, unindexed
+    from mdmem.catchup import boundary, changed_files, page_worker, trail_update, unindexed
     from mdmem.trail import Trail
 else:
     boundary = late.module("mdmem.catchup.boundary")
     unindexed = late.module("mdmem.catchup.unindexed")
-    pages = late.module("mdmem.catchup.pages")
+    changed_files = late.module("mdmem.catchup.changed_files")
+    page_worker = late.module("mdmem.catchup.page_worker")
     trail_update = late.module("mdmem.catchup.trail_update")
     trail = late.module("mdmem.trail")
 
@@ -201,11 +202,15 @@ def rebuild_index(workspace: Workspace, full: bool, say: Say, progress: Progress
         if full:
             trail.discard(workspace.state)
             boundary.forget_boundary(workspace)
-        return _bring_up(workspace, full, progress)
+        return _bring_up(workspace, full, progress, is_shared=True)
 
 
 def _bring_up(
-    workspace: Workspace, full: bool = False, progress: Progress | None = None, before: tuple[Snapshot, _WorkspaceSurvey] | None = None
+    workspace: Workspace,
+    full: bool = False,
+    progress: Progress | None = None,
+    before: tuple[Snapshot, _WorkspaceSurvey] | None = None,
+    is_shared: bool = False,
 ) -> FreshIndex:
     """Bring the index up to date; the caller holds the lock.
 
@@ -214,13 +219,14 @@ def _bring_up(
         before: the snapshot and the survey from before the lock was acquired. If the snapshot is still the same, nobody has updated the
             index meanwhile, and the files are not looked at twice. If not, the old survey must not be used: what another process has
             indexed since would be removed again.
+        is_shared: a second process may be started for what is built from nothing.
     """
     index = _opened(workspace, full)
     survey = before[1] if before and _in_short(before[0]) == _in_short(index.seen) else _survey(workspace)
     if _has_seen(index, survey):
         return FreshIndex(index=index, commit=survey.commit)
     try:
-        index = _update(workspace, index, survey, progress)
+        index = _update(workspace, index, survey, progress, is_shared=is_shared)
     except BrokenIndex:
         index = _update(workspace, _opened(workspace, from_scratch=True), survey, progress)
     return FreshIndex(index=index, commit=index.seen.commit)
@@ -246,63 +252,31 @@ def _since(index: SearchIndex, trail_table: Trail) -> int | None:
 
 
 def _update(
-    workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey, progress: Progress | None, stored: bool = True
+    workspace: Workspace,
+    index: SearchIndex,
+    survey: _WorkspaceSurvey,
+    progress: Progress | None,
+    stored: bool = True,
+    is_shared: bool = False,
 ) -> SearchIndex:
     """Index what has changed; the rest stays, unless the settings or the history differ.
 
     If this is not the `stored` index, the trail keeps what that one has still to remove.
     """
-    with trail_update.fresh_trail(workspace) as trail_table:
-        survey = replace(survey, settings=_settings(workspace))
-        since = _since(index, trail_table)
-        if index.seen != EMPTY_SNAPSHOT and (since is None or index.seen.settings != survey.settings):
-            index, since = _opened(workspace, from_scratch=True), 0
-        _read_changes(workspace, index, survey, trail_table, since or 0, progress)
-        if stored and trail_table.dropped_commits():
-            with trail_table.writing():
-                trail_table.forget_dropped()
+    with ExitStack() as processes:
+        is_bulk = is_shared and index.seen == EMPTY_SNAPSHOT and changed_files.is_much(survey.stamps.values())
+        worker = processes.enter_context(page_worker.started(workspace)) if is_bulk else None
+        with trail_update.fresh_trail(workspace) as trail_table:
+            survey = replace(survey, settings=_settings(workspace))
+            since = _since(index, trail_table)
+            if index.seen != EMPTY_SNAPSHOT and (since is None or index.seen.settings != survey.settings):
+                index, since = _opened(workspace, from_scratch=True), 0
+            changed = changed_files.ChangedFiles(workspace, index.seen, survey.stamps, trail_table, since or 0, worker)
+            changed.update(index, survey.settings, progress)
+            if stored and trail_table.dropped_commits():
+                with trail_table.writing():
+                    trail_table.forget_dropped()
     return index
-
-
-def _read_changes(
-    workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey, trail_table: Trail, since: int, progress: Progress | None
-) -> None:
-    commit = trail_table.newest_commit.commit if trail_table.newest_commit else None
-    before = dict(index.seen.files)
-    touched = pages.touched_paths(trail_table, since)
-    if index.seen.commit != commit:
-        touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
-    stamps = survey.stamps
-    due = sorted(path for path, stamp in stamps.items() if path in touched or path not in before or before[path].stamp.text != stamp)
-    missing = {FilePath(path) for path in (*before, *touched) if path not in stamps}
-    emptied = sorted(path for path in missing if trail_table.live_occurrences(path))
-    total = len(due) + len(emptied)
-    reader = pages.PageReader(workspace, trail_table, total)
-    seen: dict[str, SnapshotFile] = {path: before[path] for path in stamps if path in before}
-
-    def changed() -> Iterator[FileEntries]:
-        for listed in _still_there(workspace, due):
-            seen[listed.path], page = reader.read(listed, before.get(listed.path) if listed.path not in touched else None)
-            if page is not None:
-                yield page
-        yield from map(reader.entries_of_removed_file, emptied)
-
-    newest = trail_table.newest_commit.number if trail_table.newest_commit else 0
-    index.update(
-        changed(),
-        missing.difference(emptied),
-        Snapshot(commit=commit, files=seen, settings=survey.settings, has_pair_marks=bool(trail_table.pair_marks())),
-        (lambda n: progress(n, total)) if progress else None,
-        pages.ended_rows(workspace, trail_table, since, newest),
-        {name for name, _, _ in trail_table.dropped_commits()},
-    )
-
-
-def _still_there(workspace: Workspace, paths: Iterable[str]) -> Iterator[listing.ListedFile]:
-    """The files at these paths; files that are gone since the survey are left to the next one."""
-    for path in paths:
-        with suppress(FileNotFoundError, NotADirectoryError):
-            yield listing.list_file(workspace.root, path, (workspace.root / path).lstat())
 
 
 # In the background.
@@ -324,7 +298,7 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
             queue.close()
             for _ in range(_ROUNDS):
-                _bring_up(workspace)
+                _bring_up(workspace, is_shared=True)
                 if index_as_is(workspace)[1]:
                     break
     commits.maintain(workspace.repository)

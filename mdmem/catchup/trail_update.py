@@ -23,10 +23,10 @@ else:
 
 def stored_trail(workspace: Workspace) -> Trail:
     """The trail as it is stored, not brought up to HEAD."""
-    return Trail.open(workspace.state, _settings(workspace))
+    return Trail.open(workspace.state, settings_digest(workspace))
 
 
-def _settings(workspace: Workspace) -> str:
+def settings_digest(workspace: Workspace) -> str:
     """A digest of everything that the trail depends on besides the commits."""
     borders = workspace.history_borders()
     settings = repr(
@@ -79,7 +79,7 @@ def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progres
     try:
         return _updated(workspace, stored_trail(workspace), head, progress)
     except BrokenTrail:
-        return _updated(workspace, Trail.create(workspace.state, _settings(workspace)), head, progress)
+        return _updated(workspace, Trail.create(workspace.state, settings_digest(workspace)), head, progress)
     except RepositoryProblem:
         if head is None or workspace.history_boundary == head or not boundary.is_partial(workspace):
             raise

@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import tantivy
 
@@ -82,6 +82,20 @@ class FileEntries:
             for entry, origin, uncommitted, lifetime in parallel
         ]
         return [replace(rows[0], about=self.about), *rows[1:]] if rows and self.about else rows
+
+
+@dataclass(frozen=True, slots=True)
+class FileFields:
+    """The field values of the documents of one file, of basic types alone."""
+
+    path: FilePath
+    documents: list[dict[str, Any]]
+
+
+def file_fields(file: FileEntries, language: str) -> FileFields:
+    """The fields of a file, with words stemmed in a language."""
+    parts = (file.rows, schema.in_file_order(file.uncommitted_removals))
+    return FileFields(file.path, [fields for rows in parts for fields in schema.document_fields(file.path, rows, language)])
 
 
 class SearchIndex:
@@ -198,7 +212,7 @@ class SearchIndex:
 
     def update(
         self,
-        changed: Iterable[FileEntries],
+        changed: Iterable[FileEntries | FileFields],
         removed: Collection[str],
         seen: Snapshot,
         progress: Callable[[int], None] | None = None,
@@ -238,7 +252,7 @@ class SearchIndex:
 
     def _change(
         self,
-        changed: Iterable[FileEntries],
+        changed: Iterable[FileEntries | FileFields],
         removed: Collection[str],
         progress: Callable[[int], None] | None,
         past: Iterable[tuple[CommitId, tuple[IndexRow, ...]]],
@@ -256,8 +270,8 @@ class SearchIndex:
             for number, file in enumerate(changed, 1):
                 touched.add(file.path)
                 replaced(schema.file_label("path", file.path))
-                for rows_together in (file.rows, schema.in_file_order(file.uncommitted_removals)):
-                    yield from schema.documents(file.path, rows_together, self._language)
+                made = file if isinstance(file, FileFields) else file_fields(file, self._language)
+                yield from map(schema.as_document, made.documents)
                 if progress:
                     progress(number)
             for commit, rows in past:

@@ -252,7 +252,12 @@ def in_file_order(rows: Iterable[IndexRow]) -> list[IndexRow]:
 
 def documents(path: FilePath, rows: Sequence[IndexRow], language: str, ended_by: CommitId | None = None) -> Iterator[Document]:
     """Documents of rows of one file; the arguments are those of `document_fields`."""
-    return (Document.from_dict(fields, schema()) for fields in document_fields(path, rows, language, ended_by))
+    return map(as_document, document_fields(path, rows, language, ended_by))
+
+
+def as_document(fields: dict[str, Any]) -> Document:
+    """A document of the index with these field values."""
+    return Document.from_dict(fields, schema())
 
 
 def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, ended_by: CommitId | None = None) -> Iterator[dict[str, Any]]:

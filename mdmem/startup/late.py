@@ -101,7 +101,8 @@ MODULES = frozenset(
         "mdmem.changes.foundations",
         "mdmem.queries.dates",
         "mdmem.queries.suggestions",
-        "mdmem.catchup.pages",
+        "mdmem.catchup.changed_files",
+        "mdmem.catchup.page_worker",  # only where an index is built from nothing
         "mdmem.given.guard",
         "mdmem.history.notes",
         "mdmem.history.purged",  # only where messages are read

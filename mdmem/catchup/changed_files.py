@@ -1,0 +1,115 @@
+"""The files that have changed since an index was made, read for it: alone or, where it is built from nothing, by two processes."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from mdmem import listing
+from mdmem.catchup import pages, trail_update
+from mdmem.model import FilePath
+from mdmem.search.indexer import FileEntries, FileFields, SearchIndex
+from mdmem.search.snapshot import Snapshot, SnapshotFile
+from mdmem.trail import Trail
+from mdmem.workspace import Progress, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.catchup.page_worker import PageWorker
+
+_MUCH_BYTES = 1_000_000
+"""Of fewer bytes most are read before a second process has started."""
+_CHUNK_BYTES = 65_536
+"""The bytes of files that a process takes at once, at least."""
+
+
+class ChangedFiles:
+    """The files that an index has not seen as they are.
+
+    Args:
+        workspace: the workspace.
+        seen: what the index has seen.
+        stamps: the files of the workspace with their stamps.
+        trail: the trail, brought up to HEAD.
+        since: the number of the mainline commit up to which the index agrees with it.
+        worker: a process that reads files too.
+    """
+
+    def __init__(
+        self, workspace: Workspace, seen: Snapshot, stamps: Mapping[str, str], trail: Trail, since: int, worker: PageWorker | None
+    ) -> None:
+        self._workspace, self._trail, self._since, self._worker = workspace, trail, since, worker
+        self._commit = trail.newest_commit.commit if trail.newest_commit else None
+        self._before = before = dict(seen.files)
+        self._touched = pages.touched_paths(trail, since)
+        if seen.commit != self._commit:
+            self._touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
+        due = sorted(
+            path for path, stamp in stamps.items() if path in self._touched or path not in before or before[path].stamp.text != stamp
+        )
+        self._missing = {FilePath(path) for path in (*before, *self._touched) if path not in stamps}
+        self._emptied = sorted(path for path in self._missing if trail.live_occurrences(path))
+        self._total = len(due) + len(self._emptied)
+        self._reader = pages.PageReader(workspace, trail, self._total)
+        self._seen: dict[str, SnapshotFile] = {path: before[path] for path in stamps if path in before}
+        self._chunks = deque(_chunks(due, stamps))
+
+    def update(self, index: SearchIndex, settings: str, progress: Progress | None) -> None:
+        """Bring an index up to them; `settings` are those that it depends on, as a digest."""
+        newest = self._trail.newest_commit.number if self._trail.newest_commit else 0
+        index.update(
+            self._read(),
+            self._missing.difference(self._emptied),
+            Snapshot(commit=self._commit, files=self._seen, settings=settings, has_pair_marks=bool(self._trail.pair_marks())),
+            (lambda n: progress(n, self._total)) if progress else None,
+            pages.ended_rows(self._workspace, self._trail, self._since, newest),
+            {name for name, _, _ in self._trail.dropped_commits()},
+        )
+
+    def _read(self) -> Iterator[FileEntries | FileFields]:
+        if self._worker is not None:
+            settings = trail_update.settings_digest(self._workspace)
+            for answer in self._worker.read(self._chunks, self._commit, settings, self._total):
+                if answer is None:
+                    yield from self._read_chunk()
+                else:
+                    snapshot_file, fields = answer
+                    self._seen[fields.path] = snapshot_file
+                    yield fields
+        while self._chunks:
+            yield from self._read_chunk()
+        yield from map(self._reader.entries_of_removed_file, self._emptied)
+
+    def _read_chunk(self) -> Iterator[FileEntries]:
+        """Read some files here. Those that are gone since the survey are left to the next one."""
+        for path in self._chunks.popleft():
+            with suppress(FileNotFoundError, NotADirectoryError):
+                file = listing.list_file(self._workspace.root, path, (self._workspace.root / path).lstat())
+                self._seen[path], page = self._reader.read(file, self._before.get(path) if path not in self._touched else None)
+                if page is not None:
+                    yield page
+
+
+def is_much(stamps: Iterable[str]) -> bool:
+    """True if files with these stamps are so many bytes that two processes read them faster than one."""
+    return (os.cpu_count() or 1) > 1 and sum(map(_size, stamps)) >= _MUCH_BYTES
+
+
+def _size(stamp: str) -> int:
+    return int(stamp.split(" ", 3)[2])
+
+
+def _chunks(paths: Iterable[str], stamps: Mapping[str, str]) -> Iterator[list[FilePath]]:
+    """Paths, a few files at a time."""
+    chunk: list[FilePath] = []
+    size = 0
+    for path in paths:
+        chunk.append(FilePath(path))
+        size += _size(stamps[path])
+        if size >= _CHUNK_BYTES:
+            yield chunk
+            chunk, size = [], 0
+    if chunk:
+        yield chunk
