@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from datetime import date, datetime, time, timedelta, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
+from mdmem import config
 from mdmem.editors.daily import is_minute_title
 from mdmem.editors.likeness import StatementIndex
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Source
 from mdmem.model.trail import Occurrence
+from mdmem.repo import first_parent
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
+from mdmem.workspace import Workspace
 
 KINDS = frozenset({"preference", "decision", "fact", "lesson"})
 """The kinds of entries that may become curated memory."""
@@ -125,37 +128,39 @@ class LogEntries:
         return {cited: entry.said for entry in self.entries for cited in entry.cites}
 
 
-def read_log_entries(
-    trail: Trail,
-    kind_of: Callable[[str], FileKind],
-    is_agent: Callable[[str | None], bool],
-    last: date,
-    today: date,
-    zone: tzinfo | None,
-) -> LogEntries:
-    """Read the entries of days' logs that still count.
-
-    Args:
-        trail: brought up to date.
-        kind_of: tells the kind of a file.
-        is_agent: tells of an actor whether it is an agent.
-        last: the last day whose entries count.
-        today: entries that held until an earlier day do not count.
-        zone: of the user.
-    """
-    notes = _Notes(trail)
+def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntries:
+    """Read the entries of days' logs that still count, up to a day. The trail is up to date."""
+    today = workspace.now().date()
     kinds: dict[FilePath, FileKind] = {}
-    entries = []
+    occurrences = []
     for occurrence in trail.fact_occurrences():
         entry = occurrence.entry
         if occurrence.ended is not None or entry.day is None or entry.day > last or (entry.until is not None and entry.until < today):
             continue
-        if kinds.setdefault(entry.path, kind_of(entry.path)) is FileKind.DAILY and not trail.marks_of(occurrence.number):
-            note = notes.of(occurrence.origin.commit)
-            candidate = _candidate(occurrence, entry.day, note, zone)
-            if candidate is not None:
-                entries.append(replace(candidate, is_own=_is_own(candidate, occurrence, note, is_agent)))
-    return LogEntries(entries)
+        if kinds.setdefault(entry.path, workspace.kind_of(entry.path)) is FileKind.DAILY and not trail.marks_of(occurrence.number):
+            occurrences.append((entry.day, occurrence))
+    notes, zones = _Notes(trail), _Zones(workspace, [occurrence for _, occurrence in occurrences])
+    candidates = []
+    for day, occurrence in occurrences:
+        note = notes.of(occurrence.origin.commit)
+        candidate = _candidate(occurrence, day, note, zones.of(occurrence))
+        if candidate is not None:
+            candidates.append(replace(candidate, is_own=_is_own(candidate, occurrence, note, workspace.is_agent)))
+    return LogEntries(candidates)
+
+
+class _Zones:
+    """The zones in which the minutes of entries were written: the user's now, or the one of a commit that was made in another."""
+
+    def __init__(self, workspace: Workspace, occurrences: Iterable[Occurrence]) -> None:
+        self._zone = config.zone(workspace.settings.timezone)
+        self._offsets = first_parent.author_offsets(workspace.repository, {occurrence.origin.commit for occurrence in occurrences})
+
+    def of(self, occurrence: Occurrence) -> tzinfo | None:
+        """The zone for one entry; None is the system's."""
+        offset = self._offsets.get(occurrence.origin.commit)
+        committed = datetime.fromtimestamp(occurrence.origin.time, UTC).astimezone(self._zone)
+        return self._zone if offset is None or offset == committed.utcoffset() else timezone(offset)
 
 
 class _Notes:

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from mdmem import config
 from mdmem.catchup import trail_update
 from mdmem.changes import apply, proposing, revert_run
 from mdmem.changes.commit_notes import complete_options
@@ -129,13 +128,12 @@ class NightWork:
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         stamps = _stamps(workspace)
         gone = taken_out.facts_taken_out(workspace, self._say)
-        zone, today = config.zone(workspace.settings.timezone), workspace.now().date()
         with trail_update.fresh_trail(workspace, self._say) as trail:
             newest = trail.newest_commit
             if newest is None:
                 raise RepositoryProblem("busy", "HEAD moved while it was read", "Try again.")
             self._night = Night(self._last, self._days) if self._days else _night_of(workspace, trail, self._last)
-            log = read_log_entries(trail, workspace.kind_of, workspace.is_agent, self._last, today, zone)
+            log = read_log_entries(workspace, trail, self._last)
             memory = read_curated(workspace, trail, log.times_of_cites())
         candidates = self._night.choose(log.candidates)
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
@@ -25,6 +26,7 @@ _COMMITS_AT_ONCE = 500
 _SHA1_DIGITS = 40
 _FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%B")
 _FILE_MODES = (b"100644", b"100755")
+_OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,19 @@ def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[Commit
         CommitChanges(commit, committed, parents, tuple(changes.get(commit.id, ())))
         for commit, committed, parents in _messages(repository, stdin)
     ]
+
+
+def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[CommitId, timedelta]:
+    """The offset from UTC in which each of some commits was written; without those that are not here."""
+    stdin = "".join(f"{name}\n" for name in ids).encode()
+    command = ("log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--date=format:%z", "--format=%H %ad")
+    offsets = {}
+    for line in repository.git(*command, text=stdin).decode("ascii", "replace").splitlines() if stdin else ():
+        name, _, offset = line.partition(" ")
+        if match := _OFFSET.fullmatch(offset):
+            ahead = timedelta(hours=int(match[2]), minutes=int(match[3]))
+            offsets[CommitId(name)] = -ahead if match[1] == "-" else ahead
+    return offsets
 
 
 def _messages(repository: Repository, stdin: bytes) -> Iterator[tuple[Commit, int, tuple[CommitId, ...]]]:
