@@ -10,17 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pytest
-from conftest import World
+from conftest import EMAIL, NAME, World, keep_from_background, sealed_world
 from made_sessions import write_session
 from week_script import EVENTS, MEMORY, MINUTE, OWNER, PROFILE, SESSIONS, START, Call, HandEdit, Reject, Run, Session, Zone
 
 from mdmem.cli import main
 
 CLIENTS = ("claude", "codex", "openclaw", "gemini")
-Facts = frozenset[str]
+Proposed = tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -38,29 +38,42 @@ class Answer:
 
 @dataclass(frozen=True)
 class Night:
-    """A night: the files before it and after it, and a copy of the repository made on the morning after it."""
+    """A night: the files before and after it, what is proposed, and a copy of the repository that was made on the morning after it."""
 
     files_before: Mapping[str, bytes]
     files_after: Mapping[str, bytes]
-    proposed_before: Facts
-    proposed_after: Facts
-    runs: Sequence[str]
+    proposed: Proposed
+    commit_before: str
     copy: Path
     time: datetime
-    zone: str
 
 
 @dataclass
 class Week:
-    """The workspace of the week; `nights` by their names."""
+    """A workspace in which a week is lived through: its transcripts, the person's `settings`, and its `nights` by their names."""
 
     world: World
     root: Path
     patch: pytest.MonkeyPatch
     settings: Sequence[str] = ()
+    sessions: Sequence[Session] = SESSIONS
     nights: dict[str, Night] = field(default_factory=dict)
-    zone: str = ""
     steps: list[Mapping[str, Any]] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, folder: Path, patch: pytest.MonkeyPatch, *settings: str, memory: str = MEMORY, start: datetime = START) -> Self:
+        """A workspace in a sealed world of its own, with what the person wrote before the week."""
+        keep_from_background(patch)
+        world = sealed_world(folder, patch)
+        week = cls(world, folder / "repository", patch, settings)
+        week.root.mkdir()
+        for words in (["init", "-q", "-b", "main"], ["config", "user.name", NAME], ["config", "user.email", EMAIL]):
+            week.git(*words)
+        week.root.joinpath("MEMORY.md").write_text(memory)
+        week.root.joinpath("USER.md").write_text(PROFILE)
+        week.git("add", "-A")
+        week.git("commit", "-q", "-m", "seed", at=start)
+        return week
 
     def call(self, *words: str, at: datetime | None = None, root: Path | None = None, status: int = 0) -> Answer:
         """A command in this process."""
@@ -79,7 +92,6 @@ class Week:
 
     def set_zone(self, zone: str) -> None:
         """Write the person's own settings."""
-        self.zone = zone
         path = self.world.home / ".config" / "mdmem" / "config.toml"
         path.parent.mkdir(parents=True, exist_ok=True)
         lines = (f'timezone = "{zone}"', f"sessions = {list(CLIENTS)}", 'session_scope = "all"', f'owner = ["{OWNER}"]', *self.settings)
@@ -87,7 +99,7 @@ class Week:
 
     def write_sessions(self, now: datetime) -> None:
         """Write the transcripts as they are at a time."""
-        for session in SESSIONS:
+        for session in self.sessions:
             data = _transcript(session, now)
             if not data:
                 continue
@@ -123,20 +135,27 @@ class Week:
             parts += [{**part, "proposal": name} for part in listed if part["state"] in ("open", "overtaken")]
         return parts
 
-    def proposed(self) -> Facts:
+    def proposed(self) -> Proposed:
         """What is proposed, as `OLD -> NEW`, either of which may be empty."""
-        return frozenset(change_text(part["old"], part["new"]) for part in self.proposals())
+        return tuple(change_text(part["old"], part["new"]) for part in self.proposals())
 
     def run(self, event: Run) -> None:
         self.write_sessions(event.at)
-        before, proposed_before = self.files(), self.proposed() if event.night else frozenset()
+        before = self.files()
+        commit = self.git("rev-parse", "HEAD").strip()
         steps = self.call("run", "--json", at=event.at).values["steps"]
         self.steps += steps
         if event.night is None:
             return
-        runs = [step["run"] for step in steps if step["step"] == "dream" and step["run"]]
         copy = self.root.parent / f"morning {len(self.nights)}" / self.root.name
-        self.nights[event.night] = Night(before, self.files(), proposed_before, self.proposed(), runs, copy, event.at, self.zone)
+        self.nights[event.night] = Night(
+            files_before=before,
+            files_after=self.files(),
+            proposed=self.proposed(),
+            commit_before=commit,
+            copy=copy,
+            time=event.at,
+        )
         shutil.copytree(self.root, copy, symlinks=True)
 
     def reject(self, event: Reject) -> None:
@@ -147,10 +166,6 @@ class Week:
 
 def live(week: Week, dreams: bool = True, stop: Callable[[Run], bool] = lambda _: False) -> None:
     """Live through the week; `stop` ends it behind a run. Where nothing `dreams`, nobody accepts or rejects anything."""
-    week.root.joinpath("MEMORY.md").write_text(MEMORY)
-    week.root.joinpath("USER.md").write_text(PROFILE)
-    week.git("add", "-A")
-    week.git("commit", "-q", "-m", "seed", at=START)
     for event in EVENTS:
         match event:
             case Call(words=("accept", *_)) | Reject() if not dreams:

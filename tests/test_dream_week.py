@@ -1,32 +1,27 @@
 """A week of one person, four clients and two time zones: what is in the logs, in MEMORY.md and proposed, against a list that was written before."""
 
+import shutil
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from conftest import EMAIL, NAME, keep_from_background, sealed_world
-from simulated_week import Week, entries_of, live
-from week_gold import FORBIDDEN, entries
+from simulated_week import Night, Week, change_text, entries_of, facts_of, live, plain
+from week_gold import END, FORBIDDEN, FORBIDDEN_IN_MEMORY, FREE, NIGHTS, Change, changes, entries, lines
+
+from mdmem.facts import parse_item
+from mdmem.history.messages import ParsedNote
+from mdmem.history.notes import parse_message
 
 KEPT = 0.9
 """The least share of the entries of the gold list."""
 
 
-def new_week(folder: Path, patch: pytest.MonkeyPatch) -> Week:
-    keep_from_background(patch)
-    world = sealed_world(folder, patch)
-    root = folder / "repository"
-    root.mkdir()
-    for words in (["init", "-q", "-b", "main"], ["config", "user.name", NAME], ["config", "user.email", EMAIL]):
-        world.git(root, *words)
-    return Week(world, root, patch)
-
-
 @pytest.fixture(scope="module")
 def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
     with pytest.MonkeyPatch.context() as patch:
-        week = new_week(tmp_path_factory.mktemp("week"), patch)
-        live(week, dreams=False)
+        week = Week.begin(tmp_path_factory.mktemp("week"), patch, 'dream = "apply"')
+        live(week)
         yield week
 
 
@@ -54,3 +49,108 @@ def test_nothing_forbidden_is_written(week: Week):
     memory = b"\n".join(week.files().values()).decode()
     everything = memory + week.git("log", "--all", "-p", "--format=%B")
     assert [words for words in FORBIDDEN if words in everything] == []
+
+
+def gold_texts(gold: list[Change]) -> Counter[str]:
+    return Counter(change_text(change.old, change.new) for change in gold)
+
+
+def own_notes(week: Week, night: Night) -> list[ParsedNote]:
+    """What the commits of a night say, newest first."""
+    log = week.git("log", "--format=%B%x00", f"{night.commit_before}..HEAD", root=night.copy)
+    return [note for message in log.split("\0") if (note := parse_message(message.strip())).run and note.run.startswith("dream/")]
+
+
+@pytest.mark.parametrize("name", NIGHTS)
+def test_what_a_night_changes(week: Week, name: str):
+    night, gold = week.nights[name], changes(NIGHTS[name].applied)
+    before, after = (Counter(facts_of(files["MEMORY.md"])) for files in (night.files_before, night.files_after))
+    assert Counter(new for new in (after - before).elements() if new not in FREE) == Counter(change.new for change in gold if change.new)
+    assert before - after == Counter(change.old for change in gold if change.old)
+    assert {note.run for note in own_notes(week, night)} <= {f"dream/{day}" for day in NIGHTS[name].days}
+
+
+@pytest.mark.parametrize("name", NIGHTS)
+def test_what_a_night_states(week: Week, name: str):
+    night, gold = week.nights[name], changes(NIGHTS[name].applied)
+    notes, texts = own_notes(week, night), {}
+    for files in (night.files_before, night.files_after):
+        items = (line for line in files["MEMORY.md"].decode().splitlines() if line.startswith("- "))
+        texts |= {parse_item(line).id: plain(line) for line in items}
+    pairs = {(texts[old], texts[new]) for note in notes for old, new in note.supersedes if new is not None}
+    assert pairs == {(change.old, change.new) for change in gold if change.old and change.new}
+    facts = week.call("facts", "--json", "-n", "0", "--file", "MEMORY.md", root=night.copy).values["facts"]
+    sources = {(fact["source"], plain(fact["text"])) for fact in facts}
+    assert {(change.source, change.new) for change in gold if change.new} <= sources
+    cited = {texts[fact] for note in notes for fact, _ in note.cites if fact in texts}
+    assert {change.new for change in gold if change.new} <= cited
+
+
+@pytest.mark.parametrize("name", NIGHTS)
+def test_what_stands_proposed_after_a_night(week: Week, name: str):
+    proposed = [text for text in week.nights[name].proposed if not text.endswith(FREE)]
+    assert Counter(proposed) == gold_texts(changes(NIGHTS[name].proposed))
+
+
+def test_the_end_of_the_week(week: Week):
+    facts = [text for text in facts_of(week.files()["MEMORY.md"]) if text not in FREE]
+    assert Counter(facts) == Counter(lines(END))
+    memory = week.files()["MEMORY.md"].decode()
+    assert [words for words in FORBIDDEN_IN_MEMORY if words in memory] == []
+    assert all(night.files_before["USER.md"] == night.files_after["USER.md"] for night in week.nights.values())
+    assert sum(len(changes(night.applied)) for night in NIGHTS.values()) >= 15
+
+
+def morning(night: Night, folder: Path) -> Path:
+    """A copy of the repository as it is on the morning after a night."""
+    return Path(shutil.copytree(night.copy, folder / night.copy.name, symlinks=True))
+
+
+@pytest.mark.parametrize("name", NIGHTS)
+def test_each_morning_is_given_back(week: Week, tmp_path: Path, name: str):
+    night = week.nights[name]
+    root = morning(night, tmp_path)
+    for run in dict.fromkeys(note.run for note in own_notes(week, night)):
+        week.call("revert", str(run), at=night.time, root=root)
+    assert week.git("status", "--porcelain", root=root) == ""
+    files = week.files(root)
+    logs = {path for path in files if path.startswith("memory/")}
+    assert {path: data for path, data in files.items() if path not in logs} == {
+        path: data for path, data in night.files_before.items() if path not in logs
+    }
+    assert {path: files[path] for path in logs} == {path: night.files_after[path] for path in logs}
+
+
+def test_what_a_person_accepted_stays(week: Week, tmp_path: Path):
+    night = week.nights["third"]
+    root = morning(night, tmp_path)
+    week.call("revert", "dream/2026-03-03", at=night.time, root=root)
+    before, after = (Counter(facts_of(files["MEMORY.md"])) for files in (night.files_after, week.files(root)))
+    assert before - after == Counter(change.new for change in changes(NIGHTS["second"].applied))
+    assert after - before == Counter()
+
+
+def test_a_night_is_dreamt_once(week: Week, tmp_path: Path):
+    night = week.nights["sixth"]
+    root = morning(night, tmp_path)
+    head = week.git("rev-parse", "HEAD", root=root)
+    for words in (("run",), ("dream", "--apply"), ("dream", "--day", "2026-03-10", "--apply"), ("dream", "--day", "2026-03-02", "--apply")):
+        week.call(*words, at=night.time, root=root)
+    assert week.git("rev-parse", "HEAD", root=root) == head
+
+
+def test_a_night_that_only_proposes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    week = Week.begin(tmp_path, monkeypatch)  # the default
+    names = ("first", "second")
+    live(week, stop=lambda event: event.night == names[-1])
+    before = Counter(facts_of(week.files()["MEMORY.md"]))
+    gold = [changes(NIGHTS[name].applied + NIGHTS[name].proposed) for name in names]
+    assert not before & Counter(change.new for night in gold for change in night)
+    assert Counter(text for text in week.proposed() if not text.endswith(FREE)) == sum(map(gold_texts, gold), Counter())
+    for night, day in zip(gold, ("2026-03-02", "2026-03-03"), strict=True):
+        week.call("accept", f"dream/{day}", at=week.nights[names[-1]].time)
+        after = Counter(facts_of(week.files()["MEMORY.md"]))
+        assert Counter(new for new in (after - before).elements() if new not in FREE) == Counter(change.new for change in night)
+        assert before - after == Counter(change.old for change in night if change.old)
+        before = after
+    assert week.proposed() == ()

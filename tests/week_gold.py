@@ -54,6 +54,7 @@ ENTRIES = """
 2026-03-05 09:02 inferred [fact] The office plant is called Fern.
 2026-03-05 09:03 user-stated [decision] Same as yesterday (2026-03-04): the deploy window closes at 17:00.
 2026-03-05 09:04 inferred [fact] Hannah reviews the contracts of the suppliers.
+2026-03-05 09:05 user-stated [fact] My phone number is +49 30 2222222.
 # The agent's own `log`: its claim stands in the log as it is.
 2026-03-05 15:30 user-stated [preference] Ada wants every branch deleted after a merge.
 # Friday in Berlin, Thursday in New York, where Ada is and where it is read.
@@ -179,7 +180,8 @@ NIGHTS: Mapping[str, NightGold] = {
         user-stated: -> Note that I play tennis on Tuesdays.
         user-stated: -> My brother is called Jan.
         # Left: Fern (it stands); the branches, an agent's claim; the bike, dinner, archive, second mirror, Hannah (said once); Figma, said before the
-        # person wrote Notion; the Volvo, forgotten by the person and said by an agent alone, though on two days in two sessions.
+        # person wrote Notion; the phone, said in Berlin in the morning before the person wrote another number at two, though nine in New York, where it is
+        # judged, is later; the Volvo, forgotten by the person and said by an agent alone, though on two days in two sessions.
         """,
         """
         inferred: keeps bees behind the house ->
@@ -247,6 +249,7 @@ Ida Marie
 keeps bees behind the house
 swims on Fridays
 Remember that the nightly import runs at 04:00.
++49 30 3333333
 the office plant is called Fern
 I drive a Skoda.
 Remember that the staging database is called Larch.
@@ -287,7 +290,7 @@ class Change:
 
 
 def lines(text: str) -> Iterator[str]:
-    """The lines of a list, without reasons and blank ones."""
+    """The lines of a list, without reasons, headings and blank ones."""
     for line in text.splitlines():
         if line.strip() and not line.strip().startswith("#"):
             yield line.strip()

@@ -43,6 +43,7 @@ MEMORY = """\
 - keeps an old Volvo in the yard
 - keeps bees behind the house
 - the nightly import runs at 03:00
+- phone: +49 30 1111111
 
 ## Preferences
 
@@ -197,6 +198,7 @@ SESSIONS = (
             ("user", "The office plant is called Fern."),
             ("user", "Same as yesterday: the deploy window closes at 17:00."),
             ("user", "Hannah reviews the contracts of the suppliers."),
+            ("user", "My phone number is +49 30 2222222."),
         ),
     ),
     Session(
@@ -360,6 +362,7 @@ EVENTS: Sequence[Event] = (
     Call(berlin("4 12:00"), ("accept", "dream/2026-03-03")),
     HandEdit(berlin("4 15:00"), (("keeps bees", "- keeps bees behind the house\n- swims on Fridays\n"),), None),
     Run(berlin("5 02:05"), "third"),
+    HandEdit(berlin("5 14:00"), (("phone: ", "- phone: +49 30 3333333\n"),), "a new number"),
     Run(berlin("5 15:00")),
     Call(
         berlin("5 15:30"),
