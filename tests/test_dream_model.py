@@ -30,6 +30,7 @@ from mdmem.llm.requests import consolidate_request
 from mdmem.model import FactId, Source
 from mdmem.model.dreams import DreamOp
 from mdmem.model.writes import Purge, Remember
+from mdmem.show.dreams import dream_json, dream_text
 from mdmem.startup.records import replace
 
 STAMPS = entry("I collect old stamps of Austria.")
@@ -362,6 +363,17 @@ class TestTheNight:
                 dream(morning, str(DAY_OF_NIGHT), model=asked_for)  # proposes alone
                 assert morning.git("rev-parse", "HEAD") == before
                 assert len(server.bodies) == count, (setting, asked_for)
+
+    def test_a_dry_run_tells_the_requests(self, morning: Desk):
+        with serving(answers) as server:
+            self.lines(morning, server)
+            digested(morning, STATED)
+            result = dream(morning, dry_run=True)
+            assert server.bodies == []
+        assert dream_text(result).endswith(f"\nmodel: 1 request ({result.size:,} bytes, 0 tokens)")
+        assert result.size > 1_000
+        values = dream_json(result)
+        assert (values["requests"], values["bytes"], values["tokens"]) == (1, result.size, 0)
 
     def test_one_that_is_not_set_is_said_before_anything_is_done(self, morning: Desk):
         digested(morning, STATED)

@@ -87,6 +87,8 @@ class NightWork:
             run=self.run,
             days=self._days or (self._last,),
             changes=tuple(changes),
+            requests=self._model.requests if self._model else 0,
+            size=self._model.request_bytes if self._model else 0,
             tokens=self._model.tokens if self._model else 0,
             refused=self._model.refused if self._model else 0,
             outcome=self.outcome,

@@ -72,13 +72,16 @@ class DreamChange:
 class DreamResult:
     """The outcome of a night: its `run` as commits name it, its days, and the fate of each entry.
 
-    - `tokens`: of the model's requests and answers; `refused`: what it suggested and code did not take.
+    - `requests`, `size`: those sent to a model, and their bytes; in a dry run those that would be. `tokens`: what they cost; `refused`: the
+      suggestions of the model that code did not take.
     - `outcome`: empty, or the code of what kept some of it back, with `message`.
     """
 
     run: str
     days: tuple[date, ...]
     changes: tuple[DreamChange, ...]
+    requests: int = 0
+    size: int = 0
     tokens: int = 0
     refused: int = 0
     outcome: str = ""

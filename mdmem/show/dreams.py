@@ -19,6 +19,8 @@ def dream_json(result: DreamResult) -> dict[str, Any]:
         "run": result.run,
         "days": [day.isoformat() for day in result.days],
         "changes": [_change_json(change) for change in result.changes],
+        "requests": result.requests,
+        "bytes": result.size,
         "tokens": result.tokens,
         "refused": result.refused,
         "outcome": result.outcome,
@@ -59,6 +61,9 @@ def _lines(result: DreamResult) -> Iterator[str]:
     left = len(result.changes) - len(changes)
     entries = number_of(left, "entry", "entries")
     yield f"{result.run}: {number_of(applied, 'change')}, {len(changes) - applied} proposed, {entries} left as they are"
+    if result.requests:
+        refused = f", {number_of(result.refused, 'suggestion')} refused" if result.refused else ""
+        yield f"model: {number_of(result.requests, 'request')} ({result.size:,} bytes, {result.tokens:,} tokens){refused}"
 
 
 def dream_notes(result: DreamResult) -> tuple[str, ...]:
