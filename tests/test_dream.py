@@ -15,6 +15,7 @@ from mdmem.model import Source
 from mdmem.model.dreams import DreamOp
 from mdmem.model.proposals import Accept, Reject
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
+from mdmem.show.reads import status_text
 from mdmem.trail import Trail
 
 SEED = "# Memory\n\n## Facts\n\n- employer: Stripe\n- plays the cello in a quartet on Tuesdays\n"
@@ -339,6 +340,15 @@ class TestNights:
         digested(at, Said("I keep two bees in a jar", day=date(2026, 2, 20)), Said("I swim on Sundays", day=date(2026, 3, 7)))
         in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
         assert fates(dream(at)) == {"I keep two bees in a jar": (ADD, True), "I swim on Sundays": (ADD, True)}
+
+    def test_status_tells_the_last_night(self, at: Desk):
+        digested(at, Said("I prefer tea over coffee"))
+        dream(at)
+        with closing(Memory(at.workspace)) as memory:
+            status = memory.status()
+        assert status.pipelines is not None
+        assert status.pipelines.dreamt == DAY
+        assert "dreamt     to 2026-03-06" in status_text(status)
 
     def test_a_day_of_ones_own(self, at: Desk):
         digested(at, Said("I keep two bees in a jar", day=date(2026, 2, 20)))

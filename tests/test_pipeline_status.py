@@ -58,7 +58,14 @@ class TestStatus:
 
     def test_before_the_first_run(self, shell: Shell, sessions: Path):
         write_session(sessions, "We decided to keep the pump.")
-        assert status(shell) == {"last": None, "unread": {"count": 0, "oldest": None}, "silent": [], "model": None, "skipped": []}
+        assert status(shell) == {
+            "last": None,
+            "unread": {"count": 0, "oldest": None},
+            "silent": [],
+            "dreamt": None,
+            "model": None,
+            "skipped": [],
+        }
         out = shell.run("status").out
         assert "last run   none\n" in out
         assert "next       mdmem run" in out

@@ -119,7 +119,9 @@ def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
 
 
 def _like_search(workspace: Workspace, edit: FileEdit) -> LikeSearch | None:
-    """The search for what a new line resembles, where nothing says yet what it takes the place of."""
+    """The search for what a new line resembles, where nothing says yet what it takes the place of, and somebody reads the answer."""
+    if edit.options.pipeline is not None:
+        return None
     match edit:
         case Log(more=()) | Remember(key=None) if edit.options.supersedes is None and workspace.contents is None:
             return likes.LikeSearch(workspace, edit.text)

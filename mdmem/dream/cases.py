@@ -68,11 +68,15 @@ class _Judge:
         self._statements = StatementIndex()
         self._numbers: list[int] = []
         """The number of the fact behind each statement: its text and, where it has a key, its value."""
+        self._by_words: dict[str, list[int]] = {}
+        """The numbers of the facts by their ids, and by the words of their values."""
         self._proposed = StatementIndex()
         for fact in memory.facts:
             self._add(fact)
 
     def _add(self, fact: CuratedFact) -> None:
+        for words in (fact.fact, normalise(fact.value)):
+            self._by_words.setdefault(words, []).append(len(self._facts))
         for text in dict.fromkeys((fact.text, fact.value)):
             self._statements.add(text)
             self._numbers.append(len(self._facts))
@@ -119,8 +123,8 @@ class _Judge:
         return None
 
     def _stands(self, candidate: DreamCandidate) -> bool:
-        folded = normalise(candidate.text)
-        if any(candidate.fact == fact.fact or folded == normalise(fact.value) for fact in self._current):
+        numbers = (*self._by_words.get(normalise(candidate.text), ()), *self._by_words.get(candidate.fact, ()))
+        if any(self._facts[number] is not None for number in numbers):
             return True
         alike = (self._facts[self._numbers[number]] for number in self._statements.find(candidate.text))
         return any(fact is not None and _in_one_order(candidate.text, fact.text) for fact in alike)
@@ -180,6 +184,8 @@ class _Judge:
 
     def _corrected(self, candidate: DreamCandidate) -> CuratedFact | None:
         """The only fact that an entry corrects, as its commit states."""
+        if not candidate.corrects:
+            return None
         corrected = [fact for fact in self._current if candidate.corrects & {fact.fact, fact_id(fact.value)}]
         return corrected[0] if len(corrected) == 1 else None
 

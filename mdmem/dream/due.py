@@ -65,13 +65,18 @@ def last_ended(workspace: Workspace) -> date:
 
 def read_seen(workspace: Workspace) -> SeenNight | None:
     """The last night; None where neither the state folder nor a commit tells of one."""
+    return read_kept(workspace.state) or _committed(workspace)
+
+
+def read_kept(state: Path) -> SeenNight | None:
+    """The last night as the state folder has it."""
     try:
-        values = json.loads((workspace.state / SEEN_NAME).read_bytes())
+        values = json.loads((state / SEEN_NAME).read_bytes())
         if values["version"] == _VERSION:
             return SeenNight(date.fromisoformat(values["day"]), CommitId(values["commit"]), int(values["time"]))
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         pass
-    return _committed(workspace)
+    return None
 
 
 def write_seen(state: Path, night: SeenNight) -> None:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mdmem import stats
     from mdmem.catchup import background
     from mdmem.digest import digesting, overview, session_views, starting
-    from mdmem.dream import dreaming
+    from mdmem.dream import dreaming, due
     from mdmem.memory import running
     from mdmem.schedule import placing
     from mdmem.stats import RunFigures
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 else:
     background = late.module("mdmem.catchup.background")
     dreaming = late.module("mdmem.dream.dreaming")
+    due = late.module("mdmem.dream.due")
     digesting = late.module("mdmem.digest.digesting")
     overview = late.module("mdmem.digest.overview")
     running = late.module("mdmem.memory.running")
@@ -118,7 +119,8 @@ class Pipelines:
 
     def add_status(self, status: WorkspaceStatus) -> WorkspaceStatus:
         """The state of a workspace with that of its pipelines."""
-        return replace(status, pipelines=overview.pipeline_status(self.workspace))
+        night = due.read_kept(self.workspace.state)
+        return replace(status, pipelines=replace(overview.pipeline_status(self.workspace), dreamt=night.day if night else None))
 
     def figures(self, request: ShowFigures) -> RunFigures:
         """Sum up the steps of some weeks."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import date, datetime
 
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FilePath, SectionPath
@@ -140,6 +140,7 @@ class PipelineStatus:
     - `unread`: sessions that are not read, and nothing was said in them for more than 20 days; `oldest_unread` is the path of the oldest of them,
       `oldest_time` when something was said there.
     - `model`: None where the settings have sessions read by rules alone.
+    - `dreamt`: the last day that was dreamt; None where none is told.
     """
 
     last_step: str | None
@@ -152,6 +153,7 @@ class PipelineStatus:
     silent: tuple[SilentStep, ...]
     skipped: tuple[SkippedPart, ...]
     model: ModelStatus | None = None
+    dreamt: date | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -103,6 +103,7 @@ def _pipelines_json(status: PipelineStatus) -> dict[str, Any]:
         "last": last if status.last_step else None,
         "unread": {"count": status.unread, "oldest": oldest if status.unread else None},
         "silent": [{"step": each.step, "since": each.since.isoformat(timespec="seconds"), "bytes": each.size} for each in status.silent],
+        "dreamt": status.dreamt.isoformat() if status.dreamt else None,
         "model": _model_json(status.model) if status.model else None,
         "skipped": [{"path": each.path, "lines": each.count, "first": each.line, "reason": each.reason} for each in status.skipped],
     }
@@ -145,6 +146,8 @@ def _pipeline_rows(status: PipelineStatus) -> Iterator[str]:
         yield f"last run   {status.last_step} {status.last_outcome}, {status.last_time.astimezone():%Y-%m-%d %H:%M} ({status.last_run})"
     else:
         yield "last run   none"
+    if status.dreamt:
+        yield f"dreamt     to {status.dreamt:%Y-%m-%d}"
     if status.unread and status.oldest_time:
         count = number_of(status.unread, "session")
         yield f"unread     {count} for more than 20 days, the oldest of {status.oldest_time:%Y-%m-%d} ({status.oldest_unread}); clients delete them"
