@@ -3,6 +3,7 @@
 import shutil
 from collections import Counter
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -82,8 +83,9 @@ def test_what_a_night_states(week: Week, name: str):
     facts = week.call("facts", "--json", "-n", "0", "--file", "MEMORY.md", root=night.copy).values["facts"]
     sources = {(fact["source"], plain(fact["text"])) for fact in facts}
     assert {(change.source, change.new) for change in gold if change.new} <= sources
-    cited = {texts[fact] for note in notes for fact, _ in note.cites if fact in texts}
-    assert {change.new for change in gold if change.new} <= cited
+    said = {plain(line): f"dream/{day}" for day, _, _, line in entries() if day in NIGHTS[name].days}
+    runs = {texts[fact]: note.run for note in notes for fact, _ in note.cites if fact in texts}
+    assert {text: run for text, run in runs.items() if text not in FREE} == {change.new: said[change.new] for change in gold if change.new}
 
 
 @pytest.mark.parametrize("name", NIGHTS)
@@ -127,6 +129,28 @@ def test_what_a_person_accepted_stays(week: Week, tmp_path: Path):
     week.call("revert", "dream/2026-03-03", at=night.time, root=root)
     before, after = (Counter(facts_of(files["MEMORY.md"])) for files in (night.files_after, week.files(root)))
     assert before - after == Counter(change.new for change in changes(NIGHTS["second"].applied))
+    assert after - before == Counter()
+
+
+def test_what_a_person_took_back_stays_out(week: Week, tmp_path: Path):
+    night = week.nights["sixth"]
+    root = morning(night, tmp_path)
+    week.call("revert", "dream/2026-03-10", at=night.time, root=root)
+    memory = week.files(root)["MEMORY.md"]
+    for days in (1, 7):  # the last one judges what was not taken once more
+        week.call("run", at=night.time + timedelta(days=days), root=root)
+    assert week.files(root)["MEMORY.md"] == memory
+
+
+def test_an_early_night_is_taken_back_late(week: Week, tmp_path: Path):
+    night, gold = week.nights["sixth"], changes(NIGHTS["first"].applied)
+    root = morning(night, tmp_path)
+    answer = week.call("revert", "dream/2026-03-02", at=night.time, root=root, status=1)
+    assert "later edits changed what dream/2026-03-02 did: 2 changes" in answer.err
+    assert week.files(root) == night.files_after
+    week.call("revert", "dream/2026-03-02", "--skip", at=night.time, root=root)
+    before, after = (Counter(facts_of(files["MEMORY.md"])) for files in (night.files_after, week.files(root)))
+    assert before - after == Counter(change.new for change in gold if not change.old)
     assert after - before == Counter()
 
 
