@@ -7,7 +7,8 @@ import os
 import threading
 from collections.abc import Callable
 
-_NOTICE_SECONDS = 1.0
+NOTICE_SECONDS = 1.0
+NOTICE = "waiting for another mdmem to finish"
 
 
 def wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None] | None) -> bool:
@@ -29,10 +30,10 @@ def wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None
         acquired.set()
 
     threading.Thread(target=wait, daemon=True).start()
-    if acquired.wait(min(timeout, _NOTICE_SECONDS)):
+    if acquired.wait(min(timeout, NOTICE_SECONDS)):
         return True
-    if timeout <= _NOTICE_SECONDS:
+    if timeout <= NOTICE_SECONDS:
         return False
     if waiting:
-        waiting("waiting for another mdmem to finish")
-    return acquired.wait(timeout - _NOTICE_SECONDS)
+        waiting(NOTICE)
+    return acquired.wait(timeout - NOTICE_SECONDS)

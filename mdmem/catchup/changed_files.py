@@ -6,10 +6,12 @@ import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from datetime import date
 from typing import TYPE_CHECKING
 
 from mdmem import listing
 from mdmem.catchup import pages, trail_update
+from mdmem.layout import log_day
 from mdmem.model import FilePath
 from mdmem.search.indexer import FileEntries, FileFields, SearchIndex
 from mdmem.search.snapshot import Snapshot, SnapshotFile
@@ -23,6 +25,9 @@ _MUCH_BYTES = 1_000_000
 """Of fewer bytes most are read before a second process has started."""
 _CHUNK_BYTES = 65_536
 """The bytes of files that a process takes at once, at least."""
+_LONG_BYTES = 10_000_000
+"""Of so many bytes an index takes long to build, and the newest days of it can be searched meanwhile."""
+_PART_DOCUMENTS = 20_000
 
 
 class ChangedFiles:
@@ -46,15 +51,15 @@ class ChangedFiles:
         self._touched = pages.touched_paths(trail, since)
         if seen.commit != self._commit:
             self._touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
-        due = sorted(
-            path for path, stamp in stamps.items() if path in self._touched or path not in before or before[path].stamp.text != stamp
-        )
+        due = [path for path, stamp in stamps.items() if path in self._touched or path not in before or before[path].stamp.text != stamp]
+        due.sort(key=self._newest_first)
         self._missing = {FilePath(path) for path in (*before, *self._touched) if path not in stamps}
         self._emptied = sorted(path for path in self._missing if trail.live_occurrences(path))
         self._total = len(due) + len(self._emptied)
         self._reader = pages.PageReader(workspace, trail, self._total)
         self._seen: dict[str, SnapshotFile] = {path: before[path] for path in stamps if path in before}
         self._chunks = deque(_chunks(due, stamps))
+        self._part = _PART_DOCUMENTS if not before and sum(_size(stamps[path]) for path in due) >= _LONG_BYTES else None
 
     def update(self, index: SearchIndex, settings: str, progress: Progress | None) -> None:
         """Bring an index up to them; `settings` are those that it depends on, as a digest."""
@@ -66,7 +71,13 @@ class ChangedFiles:
             (lambda n: progress(n, self._total)) if progress else None,
             pages.ended_rows(self._workspace, self._trail, self._since, newest),
             {name for name, _, _ in self._trail.dropped_commits()},
+            self._part,
         )
+
+    def _newest_first(self, path: str) -> tuple[int, str]:
+        """Orders files: those that are no logs first, then the logs from the newest on."""
+        day = log_day(path, self._workspace.daily)
+        return -(day or date.max).toordinal(), path
 
     def _read(self) -> Iterator[FileEntries | FileFields]:
         if self._worker is not None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import threading
 import time
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +25,11 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
 
 if TYPE_CHECKING:
-    from mdmem import trail
+    from mdmem import lock_queue, trail
     from mdmem.catchup import boundary, changed_files, page_worker, trail_update, unindexed
     from mdmem.trail import Trail
 else:
+    lock_queue = late.module("mdmem.lock_queue")
     boundary = late.module("mdmem.catchup.boundary")
     unindexed = late.module("mdmem.catchup.unindexed")
     changed_files = late.module("mdmem.catchup.changed_files")
@@ -38,6 +39,9 @@ else:
 
 
 _ROUNDS = 3
+_LOOK_SECONDS = 0.1
+_BEHIND = "the index is behind: another process has been updating it for long, and the newest changes may be missing"
+_ONLY_PART = "the index is behind: another process is building it, and has come to the newest days only; what is older may be missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,8 +153,10 @@ def _in_short(seen: Snapshot) -> tuple[CommitId | None, str, str]:
 
 
 def _opened(workspace: Workspace, from_scratch: bool = False) -> SearchIndex:
-    """The index for an update: as it is, or an empty one that takes its place."""
-    return (SearchIndex.create if from_scratch else SearchIndex.open)(workspace.state / INDEX_NAME, workspace.settings.language)
+    """The index for an update: as it is or, where that is a part or of no use, an empty one that takes its place."""
+    folder, language = workspace.state / INDEX_NAME, workspace.settings.language
+    index = None if from_scratch else SearchIndex.open(folder, language)
+    return index if index is not None and not index.seen.is_part else SearchIndex.create(folder, language)
 
 
 def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
@@ -165,13 +171,21 @@ def index_at(workspace: Workspace, commit: CommitId) -> SearchIndex | None:
     return index if (index.seen.commit, index.seen.settings) == (commit, _settings(workspace)) else None
 
 
-def fresh_index(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False, current: bool = False) -> FreshIndex:
+def fresh_index(
+    workspace: Workspace,
+    say: Say,
+    progress: Progress | None = None,
+    full: bool = False,
+    current: bool = False,
+    in_part: bool = False,
+) -> FreshIndex:
     """The index, brought up to date first, or (`full`) rebuilt. Waits for another process that is updating it.
 
-    If only `current` entries are to be searched, a few files saved by hand are laid over it instead.
+    If only `current` entries are to be searched, a few files saved by hand are laid over it instead. If the index is still being built by
+    another process, a caller that takes it `in_part` gets the newest days as soon as they are there.
     """
+    kept = _open_index(workspace)
     try:
-        kept = _open_index(workspace)
         index = _opened(workspace, from_scratch=True) if full else kept.index(workspace)
         survey = kept.survey(workspace)
         if _has_seen(index, survey):
@@ -179,20 +193,38 @@ def fresh_index(workspace: Workspace, say: Say, progress: Progress | None = None
         if current and (overlaid := kept.overlaid(workspace, index, survey)):
             return FreshIndex(index=overlaid, commit=survey.commit, behind=True)
         workspace.ensure_state()
-        with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
+        with _update_lock(workspace, say, kept if in_part and index.seen.commit is None else None):
             return _bring_up(workspace, full, progress, (index.seen, survey))
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
-        return FreshIndex(
-            index=index,
-            commit=index.seen.commit,
-            stale=True,
-            notes=("the index is behind: another process has been updating it for long, and the newest changes may be missing",),
-        )
+        now = kept.index(workspace)
+        note = _ONLY_PART if now.seen.is_part else _BEHIND
+        return FreshIndex(index=now, commit=now.seen.commit, stale=True, notes=(note,))
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
         return _in_memory(workspace, f"the index cannot be written ({reason}); searched an index in memory")
+
+
+@contextmanager
+def _update_lock(workspace: Workspace, say: Say, kept: _OpenIndex | None) -> Iterator[None]:
+    """Hold the index's lock. With an open index that somebody else builds, the wait ends when a part of it is there.
+
+    Raises:
+        RepositoryProblem: `busy`: another process holds it.
+    """
+    path, timeout = workspace.state / INDEX_LOCK, workspace.settings.lock_timeout
+    begin, notices = time.monotonic(), [lock_queue.NOTICE] if kept else []
+    while kept is not None and files.is_locked(path):
+        waited = time.monotonic() - begin
+        if kept.index(workspace).seen.is_part or waited > timeout:
+            timeout = 0
+            break
+        if waited > lock_queue.NOTICE_SECONDS and notices:
+            say(notices.pop())
+        time.sleep(_LOOK_SECONDS)
+    with files.lock(path, timeout, say):
+        yield
 
 
 def rebuild_index(workspace: Workspace, full: bool, say: Say, progress: Progress | None = None) -> FreshIndex:

@@ -58,7 +58,7 @@ def search(workspace: Workspace, request: Search, say: Say, progress: Progress |
         return _search_as_of(workspace, request, request.as_of, say, progress)
     today = workspace.now().date()
     entry_filter = _filter(workspace, request, today)
-    index = fresh_index(workspace, say, progress, current=entry_filter.only_current and not request.explain)
+    index = fresh_index(workspace, say, progress, current=entry_filter.only_current and not request.explain, in_part=True)
     return _search_now(workspace, index, request, entry_filter, today, say, progress)
 
 

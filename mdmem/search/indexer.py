@@ -25,7 +25,16 @@ from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.results import Match
 from mdmem.search.schema import IndexRow, Lifetime
 from mdmem.search.searcher import IndexSearcher
-from mdmem.search.snapshot import EMPTY_SNAPSHOT, NEVER_INDEXED, SNAPSHOT_NAME, Snapshot, read_snapshot, stamps_digest, write_snapshot
+from mdmem.search.snapshot import (
+    EMPTY_SNAPSHOT,
+    NEVER_INDEXED,
+    PART_SNAPSHOT,
+    SNAPSHOT_NAME,
+    Snapshot,
+    read_snapshot,
+    stamps_digest,
+    write_snapshot,
+)
 from mdmem.search.terms import ENGLISH
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
@@ -218,6 +227,7 @@ class SearchIndex:
         progress: Callable[[int], None] | None = None,
         past: Iterable[tuple[CommitId, tuple[IndexRow, ...]]] = (),
         dropped: Collection[CommitId] = (),
+        part: int | None = None,
     ) -> None:
         """Bring the index to a new state of the workspace. The caller holds the lock.
 
@@ -228,6 +238,7 @@ class SearchIndex:
             progress: called with the number of files done, after each.
             past: the rows that ended with a commit, each commit once, replacing those it had. Iterated once.
             dropped: commits whose rows are removed.
+            part: where the index is built from nothing, so many documents can be searched before the rest is there.
 
         Raises:
             StorageProblem, OSError: the disk does not take it, or another process is writing; the index stays as it was or is
@@ -237,7 +248,7 @@ class SearchIndex:
             self._start_anew()
         files, ends = _peeked(changed), _peeked(past)
         if files or ends or removed or dropped:
-            self._change(files or (), removed, progress, ends or (), dropped)
+            self._change(files or (), removed, progress, ends or (), dropped, part)
         self._remember(seen)
 
     def _start_anew(self) -> None:
@@ -257,6 +268,7 @@ class SearchIndex:
         progress: Callable[[int], None] | None,
         past: Iterable[tuple[CommitId, tuple[IndexRow, ...]]],
         dropped: Collection[CommitId],
+        part: int | None,
     ) -> None:
         assert self._index is not None
         allocator.limit_arenas()
@@ -284,9 +296,15 @@ class SearchIndex:
             for commit in dropped:
                 replaced(schema.as_label("gone", commit))
             documents = new()
+            added = 0
             while batch := list(islice(documents, ADDED_AT_ONCE)):
                 add_documents(writer, batch)
-            if self._folder is not None and (self._folder / SNAPSHOT_NAME).exists():
+                added += len(batch)
+                if part is not None and added >= part:
+                    part = None
+                    call_writer(writer.commit)
+                    self._remember(PART_SNAPSHOT)
+            if self._folder is not None and (self._folder / SNAPSHOT_NAME).exists() and not self.seen.is_part:
                 self._remember(replace(self.seen, files={**self.seen.files, **dict.fromkeys(touched, NEVER_INDEXED)}), durably=True)
             call_writer(writer.commit)
         finally:

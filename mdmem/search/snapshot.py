@@ -28,6 +28,8 @@ _FILES = b',"files":'
 """Separates the head of `seen.json`, which every search reads, from the files, which it needs only if they have changed."""
 _HEAD_BYTES = 1024
 _DIGEST_BYTES = 16
+_PART = "part"
+"""Stands for a digest of settings, and is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,11 @@ class Snapshot:
     has_pair_marks: bool = True
     stamps: str = field(default="", compare=False)
 
+    @property
+    def is_part(self) -> bool:
+        """True for an index that is still being built, of which a part is to be searched already."""
+        return self.settings == _PART
+
     def changed_paths(self, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
         """The paths whose stamps (`stamp_text`) have changed or are new, and the paths that are gone."""
         seen_stamps = (
@@ -105,6 +112,8 @@ class Snapshot:
 
 
 EMPTY_SNAPSHOT = Snapshot()
+PART_SNAPSHOT = Snapshot(settings=_PART)
+"""Equal to no workspace, so that the index counts as behind, and whoever updates it next builds it from nothing."""
 
 
 class _StoredFiles(Mapping[str, SnapshotFile]):

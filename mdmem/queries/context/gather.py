@@ -76,7 +76,7 @@ def build_context(
     if request.block_purpose is Purpose.PROMPT and (prompt is None or not is_typed(prompt)):
         return ContextBlock(text="", tokens=0, budget=request.tokens, commit=workspace.repository.head(), stale=False)
     # Only a search finds what is laid over an index that is behind; a list of entries does not.
-    index = fresh_index(workspace, say, progress, current=request.block_purpose is Purpose.PROMPT)
+    index = fresh_index(workspace, say, progress, current=request.block_purpose is Purpose.PROMPT, in_part=True)
     try:
         return _build(workspace, request, prompt, index, given_ids, say)
     except BrokenIndex:

@@ -1,0 +1,89 @@
+"""An index that takes long to build: its newest days can be searched before the rest is there, and it is never taken for the whole."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import NOW, Desk, desk
+
+from mdmem.catchup import changed_files, index
+from mdmem.memory import Memory
+from mdmem.model.searches import Search, SearchResult
+from mdmem.search.query import Filter
+from mdmem.search.snapshot import EMPTY_SNAPSHOT
+
+
+class Killed(Exception):
+    pass
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    monkeypatch.setenv("MDMEM_NOW", NOW)
+    monkeypatch.setattr(changed_files, "_LONG_BYTES", 0)
+    monkeypatch.setattr(changed_files, "_PART_DOCUMENTS", 1)
+    at = desk(world, repository)
+    at.write("memory/2026-03-04.md", "# 2026-03-04\n\n## 10:00\n\n" + "".join(f"- a new lantern {number}\n" for number in range(300)))
+    at.write("memory/2020-01-01.md", "# 2020-01-01\n\n## 10:00\n\n- an old lantern\n")
+    at.commit()
+    return at
+
+
+def texts(result: SearchResult) -> set[str]:
+    return {hit.text for hit in result.hits}
+
+
+def rebuild(at: Desk, once_there: Callable[[], None]) -> None:
+    """Build the index from nothing, with a call when a part of it can be searched."""
+    calls = [once_there]
+
+    def progress(done: int, total: int) -> None:
+        if index.index_as_is(at.workspace)[0].seen.is_part and calls:
+            calls.pop()()
+
+    index.rebuild_index(at.workspace, full=True, say=lambda _: None, progress=progress)
+    assert not calls
+
+
+def test_the_newest_days_are_found_before_the_rest_is_there(at: Desk):
+    answers: list[SearchResult] = []
+    rebuild(at, lambda: answers.append(Memory(at.workspace).search(Search("lantern", limit=300))))
+    (early,) = answers
+    late = Memory(at.workspace).search(Search("lantern", limit=400))
+    assert early.stale
+    assert "has come to the newest days only" in early.notes[0]
+    assert "a new lantern 7" in texts(early)
+    assert "an old lantern" not in texts(early)
+    assert not late.stale
+    assert texts(early) | {"an old lantern", "a new lantern 299"} <= texts(late)
+
+
+def test_a_prompt_gets_them_too(at: Desk):
+    notes: list[str] = []
+    rebuild(at, lambda: notes.extend(index.fresh_index(at.workspace, lambda _: None, current=True, in_part=True).notes))
+    assert "has come to the newest days only" in notes[0]
+
+
+def test_what_a_killed_build_leaves_is_built_from_nothing(at: Desk):
+    def kill() -> None:
+        raise Killed
+
+    with pytest.raises(Killed):
+        rebuild(at, kill)
+    part, is_whole = index.index_as_is(at.workspace)
+    assert part.count
+    assert not is_whole
+    assert index._opened(at.workspace).seen == EMPTY_SNAPSHOT
+    result = Memory(at.workspace).search(Search("lantern", limit=400))
+    assert not result.stale
+    assert "an old lantern" in texts(result)
+    assert index.index_as_is(at.workspace)[1]
+
+
+def test_the_whole_is_that_of_an_index_without_parts(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    rebuild(at, lambda: None)
+    in_parts = index.index_as_is(at.workspace)[0].entries(Filter())
+    monkeypatch.setattr(changed_files, "_LONG_BYTES", 10**9)
+    whole = index.rebuild_index(at.workspace, full=True, say=lambda _: None)
+    assert whole.index.entries(Filter()) == in_parts
