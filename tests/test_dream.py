@@ -194,6 +194,14 @@ class TestKeys:
         assert (change.op, change.applied) == (UPDATE, False)
         assert [(part.old, part.new) for part in waiting(at)] == [("employer: Linear", "employer: they work at Figma now")]
 
+    def test_an_agents_claim_takes_the_place_of_nothing(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        in_the_morning(monkeypatch, "2026-03-05T12:00:00+00:00")
+        remember(at, "Linear", key="employer", source=INFERRED)
+        in_the_morning(monkeypatch)
+        logged(at, "employer: Figma", source=STATED)
+        change = only(dream(at))
+        assert (change.op, change.applied, change.source) == (UPDATE, False, INFERRED)
+
     def test_what_was_said_before_what_stands_changes_nothing(self, at: Desk):
         remember(at, "Linear", key="employer")  # this morning
         digested(at, Said("I just joined Figma", key="employer"))

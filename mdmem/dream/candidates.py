@@ -32,6 +32,7 @@ class DreamCandidate:
       so is inferred.
     - `cites`: the lines of sessions where it was said; `sessions`: those sessions, as far as they are told.
     - `attribute`: what it is about, as a rule or its own key names it. `sender`: the name of another person who said it.
+    - `is_claim`: somebody wrote it down as the user's statement, and no message or commit of theirs shows that.
     - `is_own`: a person said it, in a session or by an edit of theirs, and no agent or other sender.
     - `corrects`: facts that it takes the place of, or contradicts, as its commit states.
     - `is_new`: it has not been judged on an earlier night.
@@ -51,6 +52,7 @@ class DreamCandidate:
     sessions: frozenset[str] = frozenset()
     attribute: str | None = None
     sender: str | None = None
+    is_claim: bool = False
     is_own: bool = False
     corrects: frozenset[FactId] = frozenset()
     is_new: bool = True
@@ -198,6 +200,7 @@ def _candidate(occurrence: Occurrence, day: date, note: ParsedNote | None, zone:
         begun=occurrence.begun,
         source=source,
         confidence=confidence,
+        is_claim=source is not origin.source,
         cites=origin.cites,
         sessions=frozenset(sessions),
         attribute=origin.attribute or entry.key,

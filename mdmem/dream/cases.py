@@ -47,8 +47,11 @@ def leave(candidate: DreamCandidate, why: str) -> Suggestion:
 
 
 def supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
-    """True if an entry may replace a fact with the same key unasked: it is equally or better founded, and newer, and the owner's."""
-    is_founded = candidate.source.strength >= old.source.strength
+    """True if an entry may replace a fact with the same key unasked: it is equally or better founded, and newer, and the owner's.
+
+    An agent's word that the user said it is no foundation.
+    """
+    is_founded = candidate.source.strength >= old.source.strength and not candidate.is_claim
     return is_founded and candidate.said > old.said and candidate.sender is None and old.is_changeable
 
 
