@@ -22,8 +22,8 @@ def line(method: str, number: int | str | None = None, **values: Any) -> str:
     return json.dumps({"jsonrpc": "2.0", "method": method, "params": values} | ({} if number is None else {"id": number}))
 
 
-def call(number: int, tool: str, **given: Any) -> str:
-    return line("tools/call", number, name=tool, arguments=given)
+def call(number: int, tool: str, **arguments: Any) -> str:
+    return line("tools/call", number, name=tool, arguments=arguments)
 
 
 HELLO = (line("initialize", 1, **INITIALIZE), line("notifications/initialized"))
@@ -71,21 +71,21 @@ class Server:
         """True where an answer to a request was read while others were waited for."""
         return number in self._answers
 
-    def ask(self, tool: str, **given: Any) -> tuple[str, bool]:
+    def ask(self, tool: str, **arguments: Any) -> tuple[str, bool]:
         """The text of a tool's answer, and True if it is a failure."""
         self._number += 1
-        self.say(call(self._number, tool, **given))
+        self.say(call(self._number, tool, **arguments))
         result = self.answer(self._number)["result"]
         assert [each["type"] for each in result["content"]] == ["text"]
         return result["content"][0]["text"], result["isError"]
 
-    def text(self, tool: str, **given: Any) -> str:
-        text, failed = self.ask(tool, **given)
+    def text(self, tool: str, **arguments: Any) -> str:
+        text, failed = self.ask(tool, **arguments)
         assert not failed, text
         return text
 
-    def failure(self, tool: str, **given: Any) -> Any:
-        text, failed = self.ask(tool, **given)
+    def failure(self, tool: str, **arguments: Any) -> Any:
+        text, failed = self.ask(tool, **arguments)
         assert failed, text
         return json.loads(text)
 

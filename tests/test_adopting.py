@@ -31,7 +31,7 @@ def at(world: World, repository: Path) -> Desk:
 
 
 @pytest.fixture
-def known(world: World) -> None:
+def global_identity(world: World) -> None:
     world.git(world.home, "config", "--global", "user.name", NAME)
     world.git(world.home, "config", "--global", "user.email", "ada@example.org")
 
@@ -48,7 +48,7 @@ def refused(at: Desk, folder: Path, code: str) -> None:
     assert at.tree_state() == before
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("global_identity")
 class TestAnew:
     def test_a_folder_that_is_not_there(self, world: World, tmp_path: Path):
         done = init(tmp_path / "a" / "b", hooks=True)
@@ -82,18 +82,18 @@ class TestAnew:
 
     def test_files_that_are_there_are_adopted_byte_for_byte(self, world: World, tmp_path: Path):
         at = Desk(world, tmp_path / "old")
-        given = {
+        contents = {
             "memory.md": b"\xef\xbb\xbf# Mine\r\n",
             "user.md": b"x",
             "memory/2026-03-01.md": b"- a\n",
             "README.md": b"r",
             "a.txt": b"\0",
         }
-        for name, data in given.items():
+        for name, data in contents.items():
             at.write(name, data)
         done = init(at.root)
         assert done.written == ()
-        assert {name: (at.root / name).read_bytes() for name in given} == given
+        assert {name: (at.root / name).read_bytes() for name in contents} == contents
         assert sorted(at.git("ls-files").split()) == ["memory.md", "memory/2026-03-01.md", "user.md"]
         assert at.git("status", "--porcelain") == "?? README.md\n?? a.txt\n"
 
@@ -163,7 +163,7 @@ class TestAnew:
         assert open_at(at.root / "sub", os.environ).repository.prefix == "sub/"
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("global_identity")
 class TestByAnAgent:
     def trailers(self, at: Desk) -> set[str]:
         return set(at.git("log", "-1", "--format=%(trailers)").split("\n"))
@@ -196,7 +196,7 @@ class TestIgnored:
         assert refused.value.code == "ignored-path"
         assert at.tree_state() == before
 
-    @pytest.mark.usefixtures("known")
+    @pytest.mark.usefixtures("global_identity")
     def test_by_the_users_own_rules(self, world: World, tmp_path: Path):
         (world.home / "ignored").write_text("*.md\n")
         world.git(world.home, "config", "--global", "core.excludesFile", world.home / "ignored")
@@ -243,7 +243,7 @@ class TestWhoCommits:
         refused(at, at.root / "sub", "no-identity")
 
 
-@pytest.mark.usefixtures("known")
+@pytest.mark.usefixtures("global_identity")
 class TestRefused:
     def test_a_file(self, at: Desk):
         refused(at, at.root / "MEMORY.md", "bad-path")

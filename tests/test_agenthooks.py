@@ -53,7 +53,7 @@ def raw(shell: Shell, data: bytes) -> str:
     return printed.getvalue().decode()
 
 
-def given(text: str, name: str) -> str:
+def block_in(text: str, name: str) -> str:
     """The block in an answer."""
     answer = json.loads(text)
     assert list(answer) == ["hookSpecificOutput"]
@@ -73,7 +73,7 @@ def hook_events(shell: Shell) -> list[tuple[str, str | None, str | None]]:
 class TestSessionStart:
     @pytest.mark.parametrize("source", ["startup", "clear", "fork", "compact", "resume", "later", None])
     def test_a_session_gets_its_block(self, hook: Hook, source: str | None):
-        block = given(hook("SessionStart", source=source), "SessionStart")
+        block = block_in(hook("SessionStart", source=source), "SessionStart")
         assert "the heating was mended" in block
         assert len(block) <= 9500
 
@@ -81,7 +81,7 @@ class TestSessionStart:
         assert hook("SessionStart", source="startup")
         assert hook("SessionStart", source="resume") == ""
         shell.run("log", "--fact", "the cellar is dry")
-        assert "the cellar is dry" in given(hook("SessionStart", source="resume"), "SessionStart")
+        assert "the cellar is dry" in block_in(hook("SessionStart", source="resume"), "SessionStart")
         assert hook("SessionStart", source="resume") == ""
         assert hook("SessionStart", source="resume", session_id="s2")
 
@@ -95,12 +95,12 @@ class TestSessionStart:
     def test_it_is_cut_where_a_host_would_cut_it(self, hook: Hook, shell: Shell):
         lines = "".join(f"- the {'wide ' * 30}shelf number {number}\n" for number in range(900))
         shell.write("MEMORY.md", f"# Memory\n\n{lines}")
-        assert len(given(hook("SessionStart"), "SessionStart")) <= 9500
+        assert len(block_in(hook("SessionStart"), "SessionStart")) <= 9500
 
 
 class TestPrompt:
     def test_what_memory_knows_is_given_once(self, hook: Hook):
-        assert "the heating was mended" in given(hook("UserPromptSubmit", prompt=QUESTION), "UserPromptSubmit")
+        assert "the heating was mended" in block_in(hook("UserPromptSubmit", prompt=QUESTION), "UserPromptSubmit")
         assert hook("UserPromptSubmit", prompt=QUESTION) == ""
         assert hook("UserPromptSubmit", prompt=QUESTION, session_id="s2")
 
@@ -125,7 +125,7 @@ class TestPrompt:
 
     def test_a_secret_is_not_shown(self, hook: Hook, shell: Shell):
         shell.write(LOG, f"# 2026-03-05\n\n## 09:00\n\n- the token of the heating is {TOKEN}\n")
-        block = given(hook("UserPromptSubmit", prompt="what is the token of the heating?"), "UserPromptSubmit")
+        block = block_in(hook("UserPromptSubmit", prompt="what is the token of the heating?"), "UserPromptSubmit")
         assert "[REDACTED:" in block
         assert TOKEN not in block
 
@@ -165,7 +165,7 @@ class TestCompaction:
     def test_three_in_a_row(self, hook: Hook, shell: Shell):
         texts = [f"the {name} is painted green" for name in ("fence", "gate", "shed")]
         for number, text in enumerate(texts):
-            block = given(hook("SessionStart", source="compact" if number else "startup"), "SessionStart")
+            block = block_in(hook("SessionStart", source="compact" if number else "startup"), "SessionStart")
             hook("PreCompact", trigger="auto")
             hook("PostCompact", compact_summary=f"Given was:\n{block}\n\nMemory:\n- the heating was mended\n- [fact] {text}\n")
         log = (shell.folder / LOG).read_text()
@@ -264,10 +264,10 @@ class TestWorkspace:
 
     def test_one_that_is_none_is_told_at_the_start_alone(self, hook: Hook, shell: Shell, bare: Path):
         shell.patch.setenv("MDMEM_WORKSPACE", str(bare))
-        told = json.loads(hook("SessionStart"))
-        assert list(told) == ["systemMessage"]
-        assert "is no workspace" in told["systemMessage"]
-        assert "\n" not in told["systemMessage"]
+        answer = json.loads(hook("SessionStart"))
+        assert list(answer) == ["systemMessage"]
+        assert "is no workspace" in answer["systemMessage"]
+        assert "\n" not in answer["systemMessage"]
         assert hook("UserPromptSubmit", prompt=QUESTION) == ""
 
 
@@ -305,7 +305,7 @@ class TestFailures:
         state = shell.folder / STATE
         hook("SessionStart")
         with files.lock(state / files.LOCK_NAME, 1), files.lock(state / files.INDEX_LOCK, 1):
-            assert "the heating" in given(hook("UserPromptSubmit", prompt=QUESTION, session_id="s2"), "UserPromptSubmit")
+            assert "the heating" in block_in(hook("UserPromptSubmit", prompt=QUESTION, session_id="s2"), "UserPromptSubmit")
 
     def test_a_log_that_cannot_be_written(self, hook: Hook, shell: Shell):
         shell.write(LOG, "# 2026-03-05\n\n```\nopen\n")

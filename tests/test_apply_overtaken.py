@@ -377,7 +377,7 @@ def test_a_save_while_a_hook_runs_that_refuses_is_kept(at: Desk, change: Change,
     assert theirs.startswith("MEMORY.md: edited by hand\n")
     assert "the mark of mdmem" not in theirs
     assert at.read("MEMORY.md").count("the mark of mdmem") == ours.count("+- ") == 1
-    assert any(said in at.read("MEMORY.md") for said in ("lives in Rome", "(Oslo)!", "- a line"))
+    assert any(text in at.read("MEMORY.md") for text in ("lives in Rome", "(Oslo)!", "- a line"))
 
 
 def test_a_save_of_the_file_as_it_was_is_no_work_of_a_hook(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -46,7 +46,7 @@ def say(_: str) -> None:
     pass
 
 
-def found(at: Desk, words: str) -> list[Hit]:
+def hits_with(at: Desk, words: str) -> list[Hit]:
     result = Memory(at.workspace).search(Search(words))
     assert not result.stale
     assert result.notes == ()
@@ -77,7 +77,7 @@ def same_as_anew(at: Desk) -> tuple[Hit, ...]:
 
 
 class Actions:
-    """Actions of a person, git and mdmem on a workspace. `one` and `two` choose the files and lines."""
+    """Actions of a person, git and mdmem on a workspace. `first` and `second` choose the files and lines."""
 
     def __init__(self, at: Desk) -> None:
         self.at = at
@@ -86,82 +86,82 @@ class Actions:
     def _try(self, *arguments: str) -> None:
         self.at.git(*arguments, check=False)
 
-    def write(self, one: int, two: int) -> None:
-        chosen = "".join(LINES[(one + number) % len(LINES)] for number in range(two % 5 + 1))
-        self.at.write(NAMES[one % len(NAMES)], f"# Title\n\n{chosen}")
+    def write(self, first: int, second: int) -> None:
+        chosen = "".join(LINES[(first + number) % len(LINES)] for number in range(second % 5 + 1))
+        self.at.write(NAMES[first % len(NAMES)], f"# Title\n\n{chosen}")
 
-    def more(self, one: int, two: int) -> None:
-        place = self.at.root / NAMES[one % len(NAMES)]
+    def more(self, first: int, second: int) -> None:
+        place = self.at.root / NAMES[first % len(NAMES)]
         if place.is_file():
-            place.write_bytes(place.read_bytes() + LINES[two % len(LINES)].encode())
+            place.write_bytes(place.read_bytes() + LINES[second % len(LINES)].encode())
 
-    def bad(self, one: int, two: int) -> None:
-        self.at.write(NAMES[one % len(NAMES)], BAD[two % len(BAD)])
+    def bad(self, first: int, second: int) -> None:
+        self.at.write(NAMES[first % len(NAMES)], BAD[second % len(BAD)])
 
-    def racy(self, one: int, two: int) -> None:
+    def racy(self, first: int, second: int) -> None:
         """Save other bytes of the same size, and put back the old time stamp."""
-        place = self.at.root / NAMES[one % len(NAMES)]
+        place = self.at.root / NAMES[first % len(NAMES)]
         if place.is_file():
             before = place.stat()
             place.write_bytes(place.read_bytes().replace(b"green", b"black"))
             os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
 
-    def delete(self, one: int, two: int) -> None:
-        (self.at.root / NAMES[one % len(NAMES)]).unlink(missing_ok=True)
+    def delete(self, first: int, second: int) -> None:
+        (self.at.root / NAMES[first % len(NAMES)]).unlink(missing_ok=True)
 
-    def rename(self, one: int, two: int) -> None:
-        source, target = (self.at.root / NAMES[number % len(NAMES)] for number in (one, two))
+    def rename(self, first: int, second: int) -> None:
+        source, target = (self.at.root / NAMES[number % len(NAMES)] for number in (first, second))
         if source.is_file():
             target.parent.mkdir(exist_ok=True)
             source.rename(target)
 
-    def swap(self, one: int, two: int) -> None:
-        source, target = (self.at.root / NAMES[number % len(NAMES)] for number in (one, two))
+    def swap(self, first: int, second: int) -> None:
+        source, target = (self.at.root / NAMES[number % len(NAMES)] for number in (first, second))
         if source.is_file() and target.is_file():
             left, right = source.read_bytes(), target.read_bytes()
             source.write_bytes(right)
             target.write_bytes(left)
 
-    def commit(self, one: int, two: int) -> None:
+    def commit(self, first: int, second: int) -> None:
         self.at.commit(f"{next(self._numbers)}")
 
-    def commit_one(self, one: int, two: int) -> None:
-        self._try("add", NAMES[one % len(NAMES)])
-        self._try("commit", "-qm", f"{next(self._numbers)}", "--", NAMES[one % len(NAMES)])
+    def commit_one(self, first: int, second: int) -> None:
+        self._try("add", NAMES[first % len(NAMES)])
+        self._try("commit", "-qm", f"{next(self._numbers)}", "--", NAMES[first % len(NAMES)])
 
-    def amend(self, one: int, two: int) -> None:
+    def amend(self, first: int, second: int) -> None:
         self._try("commit", "-q", "-a", "--amend", "--allow-empty", "-m", f"{next(self._numbers)}")
 
-    def restore(self, one: int, two: int) -> None:
-        self._try("checkout", "-q", "HEAD", "--", NAMES[one % len(NAMES)])
+    def restore(self, first: int, second: int) -> None:
+        self._try("checkout", "-q", "HEAD", "--", NAMES[first % len(NAMES)])
 
-    def switch(self, one: int, two: int) -> None:
-        name = BRANCHES[one % len(BRANCHES)]
+    def switch(self, first: int, second: int) -> None:
+        name = BRANCHES[first % len(BRANCHES)]
         self._try("checkout", "-qf", name)
         self._try("checkout", "-qfb", name)
 
-    def orphan(self, one: int, two: int) -> None:
+    def orphan(self, first: int, second: int) -> None:
         self._try("checkout", "-q", "--orphan", f"orphan-{next(self._numbers)}")
 
-    def reset(self, one: int, two: int) -> None:
-        self._try("reset", "-q", ("--hard", "--soft", "--mixed")[one % 3], "HEAD~")
+    def reset(self, first: int, second: int) -> None:
+        self._try("reset", "-q", ("--hard", "--soft", "--mixed")[first % 3], "HEAD~")
 
-    def merge(self, one: int, two: int) -> None:
-        self._try("merge", "-q", "-X", "theirs", "--no-edit", "--allow-unrelated-histories", BRANCHES[one % len(BRANCHES)])
+    def merge(self, first: int, second: int) -> None:
+        self._try("merge", "-q", "-X", "theirs", "--no-edit", "--allow-unrelated-histories", BRANCHES[first % len(BRANCHES)])
         self._try("merge", "--abort")
 
-    def rebase(self, one: int, two: int) -> None:
-        self._try("rebase", "-q", "-X", "theirs", BRANCHES[one % len(BRANCHES)])
+    def rebase(self, first: int, second: int) -> None:
+        self._try("rebase", "-q", "-X", "theirs", BRANCHES[first % len(BRANCHES)])
         self._try("rebase", "--abort")
 
-    def mdmem(self, one: int, two: int) -> None:
-        text = FACTS[one % len(FACTS)]
+    def mdmem(self, first: int, second: int) -> None:
+        text = FACTS[first % len(FACTS)]
         try:
-            self.at.apply(Log(text, again=True) if two % 2 else append(f"- {text}", section=None))
+            self.at.apply(Log(text, again=True) if second % 2 else append(f"- {text}", section=None))
         except MdmemError:
             return
 
-    def catch_up(self, one: int, two: int) -> None:
+    def catch_up(self, first: int, second: int) -> None:
         index.fresh_index(self.at.workspace, say)
 
 
@@ -170,8 +170,8 @@ OFTEN = ("write", "commit", "catch_up", "write", "commit", "catch_up")
 _numbers = count()
 
 
-def _step(name: str, one: int = 0, two: int = 0) -> tuple[str, int, int]:
-    return name, one, two
+def _step(name: str, first: int = 0, second: int = 0) -> tuple[str, int, int]:
+    return name, first, second
 
 
 _BACK = [_step("commit"), _step("catch_up"), _step("switch", 1), _step("delete", 1), _step("commit"), _step("catch_up"), _step("switch", 0)]
@@ -199,8 +199,8 @@ def test_it_is_as_if_built_anew(world: World, tmp_path: Path, below: bool, steps
     at.write("mdmem.toml", 'extra_paths = ["notes"]\n')
     at.commit()
     actions = Actions(at)
-    for name, one, two in steps:
-        getattr(actions, name)(one, two)
+    for name, first, second in steps:
+        getattr(actions, name)(first, second)
     if (at.root / "mdmem.toml").exists():
         same_as_anew(at)
 
@@ -208,10 +208,10 @@ def test_it_is_as_if_built_anew(world: World, tmp_path: Path, below: bool, steps
 class TestWhatIsFound:
     def test_an_edit_that_is_not_committed_is_found_and_marked(self, at: Desk):
         at.write("MEMORY.md", at.read("MEMORY.md") + "- drinks maté\n")
-        (hit,) = found(at, "maté")
+        (hit,) = hits_with(at, "maté")
         assert hit.uncommitted
         assert hit.commit is hit.source is hit.confidence is None
-        (old,) = found(at, "Oslo")
+        (old,) = hits_with(at, "Oslo")
         assert not old.uncommitted
         assert old.commit == at.git("rev-parse", "HEAD").strip()
 
@@ -220,9 +220,9 @@ class TestWhatIsFound:
         at.write("memory/new.md", "- drinks maté\n")
         if staged:
             at.git("add", "-A")
-        assert found(at, "maté")[0].uncommitted
+        assert hits_with(at, "maté")[0].uncommitted
         commit = at.commit()
-        assert [(hit.commit, hit.uncommitted) for hit in found(at, "maté")] == [(commit, False)]
+        assert [(hit.commit, hit.uncommitted) for hit in hits_with(at, "maté")] == [(commit, False)]
 
     def test_line_ends_and_odd_line_separators_are_no_edits(self, world: World, repository: Path):
         at = desk(world, repository, seed="\ufeff- one\u2028two\r\n- three\x85\r\n")
@@ -230,9 +230,9 @@ class TestWhatIsFound:
         assert [hit.uncommitted for hit in same_as_anew(at)] == [False, False, True]
 
     def test_deleted_text_is_not_found(self, at: Desk):
-        assert found(at, "Oslo")
+        assert hits_with(at, "Oslo")
         at.write("MEMORY.md", "# Memory\n")
-        assert not found(at, "Oslo")
+        assert not hits_with(at, "Oslo")
         (at.root / "MEMORY.md").unlink()
         at.write("mdmem.toml", "")
         assert not same_as_anew(at)
@@ -243,8 +243,8 @@ class TestWhatIsFound:
         at.commit()
         for branch, there, gone in (("side", "Rome", "Oslo"), ("main", "Oslo", "Rome"), ("side", "Rome", "Oslo")):
             at.git("checkout", "-q", branch)
-            assert found(at, there)
-            assert not found(at, gone)
+            assert hits_with(at, there)
+            assert not hits_with(at, gone)
             same_as_anew(at)
 
     def test_what_is_taken_out_and_put_back_by_hand_keeps_its_commit(self, at: Desk):
@@ -286,27 +286,27 @@ class TestWhatIsFound:
     def test_a_renamed_file_keeps_the_origins_of_its_lines(self, at: Desk):
         at.write("memory/a.md", "# A\n\n- long enough to be known again\n- tea\n")
         commit = at.commit()
-        assert found(at, "tea")
+        assert hits_with(at, "tea")
         (at.root / "memory/a.md").rename(at.root / "memory/b.md")
-        assert found(at, "tea")[0].uncommitted
+        assert hits_with(at, "tea")[0].uncommitted
         at.commit()
-        assert [(hit.path, hit.commit) for hit in found(at, "tea")] == [("memory/b.md", commit)]
+        assert [(hit.path, hit.commit) for hit in hits_with(at, "tea")] == [("memory/b.md", commit)]
         same_as_anew(at)
 
     def test_what_says_nothing_to_git_diff_still_has_its_commit(self, at: Desk):
         at.write(".gitattributes", "*.md binary\n")
         at.write("memory/a.md", "- tea\n")
         commit = at.commit()
-        assert [hit.commit for hit in found(at, "tea")] == [commit]
+        assert [hit.commit for hit in hits_with(at, "tea")] == [commit]
 
     def test_a_suffix_in_capitals(self, at: Desk):
         at.write("memory/A.MD", "- tea\n")
         commit = at.commit()
-        assert [hit.commit for hit in found(at, "tea")] == [commit]
+        assert [hit.commit for hit in hits_with(at, "tea")] == [commit]
 
     def test_mdmems_own_commits_say_whose_word_it_is(self, at: Desk):
         done = at.apply(append("- drinks maté", source=Source.AUTO, confidence=0.3))
-        (hit,) = found(at, "maté")
+        (hit,) = hits_with(at, "maté")
         assert (hit.commit, hit.source, hit.confidence) == (done.commit, Source.AUTO, 0.3)
 
     @pytest.mark.parametrize(
@@ -321,22 +321,22 @@ class TestWhatIsFound:
         assert path == "memory/a.md"
         assert why
         at.git("checkout", "-q", "memory/a.md")
-        assert [hit.commit for hit in found(at, "tea")] == [commit]
+        assert [hit.commit for hit in hits_with(at, "tea")] == [commit]
         assert Memory(at.workspace).status().skipped == ()
 
     @where_modes_count
     def test_so_is_what_may_not_be_read(self, at: Desk):
         at.write("memory/a.md", "- tea\n").chmod(0)
-        assert found(at, "Oslo")
+        assert hits_with(at, "Oslo")
         assert Memory(at.workspace).status().skipped[0][0] == "memory/a.md"
 
     def test_the_same_size_and_the_same_time(self, at: Desk):
         place = at.root / "MEMORY.md"
-        assert found(at, "Oslo")
+        assert hits_with(at, "Oslo")
         before = place.stat()
         place.write_bytes(place.read_bytes().replace(b"Oslo", b"Rome"))
         os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert found(at, "Rome")
+        assert hits_with(at, "Rome")
 
     def test_a_clone_has_an_index_of_its_own(self, at: Desk, tmp_path: Path):
         before = same_as_anew(at)
@@ -347,8 +347,8 @@ class TestWhatIsFound:
         at.git("worktree", "add", "-q", "-b", "side", tmp_path / "linked")
         linked = Desk(at.world, tmp_path / "linked")
         linked.write("MEMORY.md", "- Rome\n")
-        assert found(linked, "Rome")
-        assert not found(at, "Rome")
+        assert hits_with(linked, "Rome")
+        assert not hits_with(at, "Rome")
 
     def test_extra_paths_inside_and_outside(self, at: Desk, tmp_path: Path):
         outside = tmp_path / "outside"
@@ -362,17 +362,17 @@ class TestWhatIsFound:
         own.parent.mkdir(parents=True)
         own.write_text(f'extra_paths = ["{outside}"]\n')
         at.write("mdmem.toml", f'extra_paths = ["notes/", "single.md", "{outside}", "missing"]\n')
-        assert sorted(hit.path for hit in found(at, "tea")) == sorted(["notes/deep/n.md", "single.md", f"{outside}/o.md"])
+        assert sorted(hit.path for hit in hits_with(at, "tea")) == sorted(["notes/deep/n.md", "single.md", f"{outside}/o.md"])
         same_as_anew(at)
         at.write("mdmem.toml", "")
-        assert [hit.path for hit in found(at, "tea")] == [f"{outside}/o.md"]
+        assert [hit.path for hit in hits_with(at, "tea")] == [f"{outside}/o.md"]
 
     def test_an_extra_path_elsewhere_in_the_work_tree(self, at: Desk):
         (at.root / "docs").mkdir()
         (at.root / "docs" / "d.md").write_text("- tea from the docs\n")
         agent = desk(at.world, at.root, "agent")
         agent.write("mdmem.toml", 'extra_paths = ["../docs"]\n')
-        assert [hit.path for hit in found(agent, "tea")] == ["../docs/d.md"]
+        assert [hit.path for hit in hits_with(agent, "tea")] == ["../docs/d.md"]
 
     @pytest.mark.parametrize("name", ["memory", "notes", "memory/sub"])
     def test_a_link_leads_nowhere(self, at: Desk, tmp_path: Path, name: str):
@@ -381,17 +381,17 @@ class TestWhatIsFound:
         at.write("mdmem.toml", 'extra_paths = ["notes"]\n')
         (at.root / name).parent.mkdir(exist_ok=True)
         (at.root / name).symlink_to(tmp_path / "outside")
-        assert not found(at, "tea")
+        assert not hits_with(at, "tea")
 
     def test_a_folder_that_is_very_deep(self, at: Desk):
         at.write("memory/" + "d/" * 800 + "a.md", "- tea\n")
-        assert found(at, "tea")
+        assert hits_with(at, "tea")
 
     def test_where_the_environment_names_another_repository(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         at.git("init", "-q", tmp_path / "elsewhere")
         for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE"):
             monkeypatch.setenv(name, str(tmp_path / "elsewhere" / ".git"))
-        assert found(at, "Oslo")[0].commit
+        assert hits_with(at, "Oslo")[0].commit
 
 
 class TestWhereItCannotBeBroughtUpToDate:
@@ -406,7 +406,7 @@ class TestWhereItCannotBeBroughtUpToDate:
 
     @where_modes_count
     def test_a_state_folder_without_the_right_to_write(self, at: Desk):
-        assert found(at, "Oslo")
+        assert hits_with(at, "Oslo")
         at.write("MEMORY.md", "- Rome\n")
         folders = [at.workspace.state, *at.workspace.state.rglob("*")]
         for folder in reversed(folders):
@@ -437,7 +437,7 @@ class TestWhereItCannotBeBroughtUpToDate:
         assert found_texts(at, "squid") == []
 
     def test_another_process_that_is_indexing_is_waited_for(self, at: Desk):
-        assert found(at, "Oslo")
+        assert hits_with(at, "Oslo")
         at.write("mdmem.toml", "lock_timeout = 0.05\n")
         at.write("MEMORY.md", at.read("MEMORY.md").replace("Oslo", "Rome"))
         at.commit()
@@ -446,7 +446,7 @@ class TestWhereItCannotBeBroughtUpToDate:
         assert result.stale
         assert result.hits[0].text == "lives in Oslo"
         assert "another process" in result.notes[0]
-        assert found(at, "Rome")
+        assert hits_with(at, "Rome")
 
     @pytest.mark.parametrize("broken", ["seen.json", "documents/meta.json"])
     def test_a_broken_index_is_built_anew_without_asking(self, at: Desk, broken: str):
@@ -455,18 +455,18 @@ class TestWhereItCannotBeBroughtUpToDate:
         assert same_as_anew(at) == before
 
     def test_damaged_documents_too(self, at: Desk):
-        before = found(at, "Oslo")
+        before = hits_with(at, "Oslo")
         for place in (at.workspace.state / "index" / "documents").iterdir():
             if place.suffix in (".store", ".term", ".idx"):
                 place.write_bytes(b"\0" * place.stat().st_size)
-        assert found(at, "Oslo") == before
+        assert hits_with(at, "Oslo") == before
 
     def test_one_commit_that_is_gone(self, at: Desk):
-        assert found(at, "Oslo")
+        assert hits_with(at, "Oslo")
         at.git("commit", "-q", "--amend", "-m", "anew")
         at.git("reflog", "expire", "--expire=now", "--all")
         at.git("gc", "-q", "--prune=now")
-        assert found(at, "Oslo")[0].commit == at.git("rev-parse", "HEAD").strip()
+        assert hits_with(at, "Oslo")[0].commit == at.git("rev-parse", "HEAD").strip()
 
 
 def while_waiting(monkeypatch: pytest.MonkeyPatch, action: Callable[[], object]) -> None:
@@ -489,7 +489,7 @@ class TestLooks:
         """A list that grows by one each time the files are listed."""
         seen: list[Workspace] = []
         listed = Workspace.memory_paths
-        monkeypatch.setattr(Workspace, "memory_paths", lambda workspace, told: seen.append(workspace) or listed(workspace, told))
+        monkeypatch.setattr(Workspace, "memory_paths", lambda workspace, say: seen.append(workspace) or listed(workspace, say))
         return seen
 
     def test_a_search_that_finds_all_as_it_was_looks_once_and_at_no_file_that_was_seen(self, at: Desk, looks: list[Workspace]):
@@ -506,7 +506,7 @@ class TestLooks:
         at.write("memory/new.md", "- new tea\n")
         index.fresh_index(at.workspace, say)
         assert len(looks) == 1
-        assert found(at, "new tea")
+        assert hits_with(at, "new tea")
 
     def test_unless_another_process_has_seen_more_meanwhile(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         index.fresh_index(at.workspace, say)
@@ -525,7 +525,7 @@ class TestLooks:
         place = at.write("memory/new.md", "- new tea\n")
         while_waiting(monkeypatch, place.unlink)
         assert {entry.path for entry in index.fresh_index(at.workspace, say).index.entries(Filter())} == {"MEMORY.md"}
-        assert not found(at, "tea")
+        assert not hits_with(at, "tea")
         index.fresh_index(at.workspace, say)
         assert index.index_as_is(at.workspace)[1]
 
@@ -535,8 +535,8 @@ class TestLooks:
         before = place.stat()
         place.write_text("- black tea\n".replace("black", "white"))
         os.utime(place, ns=(before.st_atime_ns, before.st_mtime_ns))
-        assert found(at, "white tea")
-        assert not found(at, "green tea")
+        assert hits_with(at, "white tea")
+        assert not hits_with(at, "green tea")
 
 
 class TestInTheBackground:
@@ -559,19 +559,19 @@ class TestInTheBackground:
         assert not (at.workspace.state / "index").exists()
 
     def test_every_workspace_that_was_used(self, world: World, repository: Path):
-        one, two, unused = (desk(world, repository, name) for name in ("one", "two", "unused"))
-        for at in (one, two):
+        first, second, unused = (desk(world, repository, name) for name in ("one", "two", "unused"))
+        for at in (first, second):
             at.workspace.ensure_state()
         index.catch_up_worktree(repository, os.environ)
-        assert all((at.workspace.state / "index" / "seen.json").exists() for at in (one, two))
+        assert all((at.workspace.state / "index" / "seen.json").exists() for at in (first, second))
         assert not unused.workspace.state.exists()
 
     def test_one_with_bad_settings_does_not_keep_the_others_waiting(self, world: World, repository: Path):
-        one, two = (desk(world, repository, name) for name in ("one", "two"))
-        for at in (one, two):
+        first, second = (desk(world, repository, name) for name in ("one", "two"))
+        for at in (first, second):
             at.workspace.ensure_state()
-        state = two.workspace.state
-        one.write("mdmem.toml", "timezone = 3\n")
+        state = second.workspace.state
+        first.write("mdmem.toml", "timezone = 3\n")
         with pytest.raises(MdmemError) as failure:
             index.catch_up_worktree(repository, os.environ)
         assert failure.value.code == "bad-settings"

@@ -70,7 +70,7 @@ def test_each_verb_that_tells_the_source_tells_where_it_was_said(at: Desk):
         blame = memory.blame(ShowBlame("10:00", file=LOG))
         fact = memory.history(ShowHistory(first))
         listed = show_hits.facts_json(memory.facts(ListFacts(limit=0)))["facts"]
-        found = memory.search(Search(query="leaks", explain=True))
+        result = memory.search(Search(query="leaks", explain=True))
     assert isinstance(section, SectionHistory)
     blame, fact, whole = replace(blame, gone=()), replace(fact, gone=()), replace(whole, gone=())  # no transcript is there
     assert [revision.cites for revision in section.revisions] == [(f"{SESSION}#7",)]
@@ -81,7 +81,7 @@ def test_each_verb_that_tells_the_source_tells_where_it_was_said(at: Desk):
     assert "  digest/a, user-stated 0.95  memory/" in show_history.history_text(fact, words=False, colour=False)
     assert show_history.history_json(section)["revisions"][0]["run"] == "digest/a"
     assert "  (claude/5a1e0012-3456#8, claude/5a1e0012-3456#7)" in show_history.history_text(whole, words=False, colour=False)
-    assert "said in claude/5a1e0012-3456#8" in show_hits.search_text(found, colour=False)
+    assert "said in claude/5a1e0012-3456#8" in show_hits.search_text(result, colour=False)
     by_id = {each["id"]: each for each in listed}
     assert [(by_id[fact]["cites"], by_id[fact]["key"], by_id[fact]["attribute"]) for fact in (first, second)] == [
         ([f"{SESSION}#7"], None, "employer"),
@@ -139,9 +139,9 @@ def test_a_squash_keeps_them(at: Desk):
     at.git("checkout", "-q", "main")
     at.git("merge", "-q", "--squash", "side")
     at.world.git(at.root, "commit", "-q", environment={"GIT_EDITOR": "true"})
-    told = cites(at)
-    assert told["it leaks"] == (f"{SESSION}#30",)
-    assert [told[f"the number of pump {number} is {number}"] for number in range(1, 26)] == [(f"{SESSION}#{n}",) for n in range(1, 26)]
+    cited = cites(at)
+    assert cited["it leaks"] == (f"{SESSION}#30",)
+    assert [cited[f"the number of pump {number} is {number}"] for number in range(1, 26)] == [(f"{SESSION}#{n}",) for n in range(1, 26)]
 
 
 def test_a_revert_and_its_revert(at: Desk):

@@ -311,8 +311,8 @@ class TestMarks:
         )
         assert re.search(rf"^marked\n    {FIGMA}  employer: works at Figma  \(2026-05-01, user-stated 0.95, ", listed, re.MULTILINE)
         answer = year.now("conflicts", "--json").answer["conflicts"]
-        assert [list(one) for one in answer] == [["key", "one", "other"]] * 2
-        by_key = next(one for one in answer if one["key"] == "pet")
+        assert [list(each) for each in answer] == [["key", "one", "other"]] * 2
+        by_key = next(each for each in answer if each["key"] == "pet")
         assert list(by_key["one"])[: len(HIT)] == HIT
         assert (by_key["one"]["text"], by_key["other"]["text"]) == ("pet: cat", "pet: dog")
         assert by_key["one"]["since"].startswith("2026-03-05")
@@ -510,7 +510,7 @@ class TestReview:
         assert {advice["kind"]: advice["safe"] for advice in answer["advice"]} | {"untouched": False} == {
             **{"superseded-standing": True, "expired": True, "duplicate": True, "contradiction": False, "untouched": False},
         }
-        assert [list(one) for one in answer["advice"]] == [
+        assert [list(each) for each in answer["advice"]] == [
             ["kind", "path", "section", "line", "facts", "message", "command", "safe"]
         ] * len(answer["advice"])
 

@@ -42,7 +42,7 @@ class TestDoctor:
 
 class TestRedact:
     @pytest.mark.parametrize(
-        ("given", "printed"),
+        ("data", "printed"),
         [
             (f"a\n- {TOKEN} #x\nb".encode(), b"a\n- [REDACTED:github-token] #x\nb"),
             (f"\r\n{TOKEN}\r\n\r\n".encode(), b"\r\n[REDACTED:github-token]\r\n\r\n"),
@@ -52,8 +52,8 @@ class TestRedact:
         ],
         ids=["text", "CRLF", "not UTF-8", "empty", "nothing"],
     )
-    def test_bytes_in_bytes_out(self, world: World, tmp_path: Path, given: bytes, printed: bytes):
-        done = subprocess.run(mdmem("redact"), cwd=tmp_path, env=dict(world.environment), input=given, capture_output=True, check=False)
+    def test_bytes_in_bytes_out(self, world: World, tmp_path: Path, data: bytes, printed: bytes):
+        done = subprocess.run(mdmem("redact"), cwd=tmp_path, env=dict(world.environment), input=data, capture_output=True, check=False)
         assert (done.returncode, done.stdout, done.stderr) == (0, printed, b"")
 
     def test_json(self, shell: Shell):

@@ -93,7 +93,7 @@ class TestStats:
         assert re.search(r"^search +2 .* 1 +- +-  #$", out, re.MULTILINE)
         answer = shell.run("stats", "--json").answer
         assert list(answer) == ["weeks", "verbs", "damaged"]
-        assert [(one["verb"], one["count"], one["refused"]) for one in answer["verbs"]] == [("search", 2, 1), ("log", 1, 0)]
+        assert [(row["verb"], row["count"], row["refused"]) for row in answer["verbs"]] == [("search", 2, 1), ("log", 1, 0)]
 
     def test_searches(self, shell: Shell):
         for word in ("stripe", "zebra", "tea", "rooms"):

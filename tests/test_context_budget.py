@@ -26,7 +26,7 @@ def rest(left_out: object) -> str:
     return 'memory_get "Projects"'
 
 
-def different(one: Candidate, other: Candidate) -> bool:
+def different(candidate: Candidate, other: Candidate) -> bool:
     return False
 
 
@@ -104,7 +104,7 @@ class TestFill:
 
     def test_one_of_two_that_say_the_same(self):
         offer = Offer((entry(1, "one", worth=2), entry(2, "one too", worth=1)), by_worth=True)
-        filling = fill(ContextPart.FOUND, offer, 100, alike=lambda one, other: True)
+        filling = fill(ContextPart.FOUND, offer, 100, alike=lambda candidate, other: True)
         assert [each.line for each in filling.shown] == [1]
         assert filling.left_out == 0
 
@@ -155,6 +155,6 @@ class TestHeirs:
             if part not in (ContextPart.TAGS, ContextPart.NOTES)
         }
         fillings, room = allot(full, Purpose.SESSION, 2000, different, 80)
-        found = next(filling for filling in fillings if filling.part is ContextPart.FOUND)
-        assert found.tokens > 480
+        hits = next(filling for filling in fillings if filling.part is ContextPart.FOUND)
+        assert hits.tokens > 480
         assert room >= 80

@@ -133,7 +133,7 @@ CLAIMS = st.lists(
 ).map(lambda rows: [claim(text, line, (section,), also=also) for line, (text, section, also) in enumerate(rows, 1)])
 MARKS = st.lists(
     st.tuples(st.sampled_from([C, R]), st.sampled_from(["k: a", "k: b", "x", "y"]), st.sampled_from(["k: a", "k: c", "x", "y"])), max_size=5
-).map(lambda rows: [mark(kind, begun, one, other) for begun, (kind, one, other) in enumerate(rows, 1)])
+).map(lambda rows: [mark(kind, begun, subject, other) for begun, (kind, subject, other) in enumerate(rows, 1)])
 
 
 @given(CLAIMS, MARKS)

@@ -38,18 +38,18 @@ class TestRemember:
 
 class TestSearch:
     @pytest.mark.parametrize(
-        ("words", "key", "day", "said"),
+        ("words", "key", "day", "shown"),
         [
             (("--since", "yesterday"), "since", "2026-03-04", "since 2026-03-04"),
             (("--until", "last week"), "until", "2026-03-01", "until 2026-03-01"),
             (("--as-of", "today"), "as_of", "2026-03-05", "memory as of 2026-03-05, which is commit "),
         ],
     )
-    def test_the_day_is_in_the_answer(self, shell: Shell, words: tuple[str, str], key: str, day: str, said: str):
+    def test_the_day_is_in_the_answer(self, shell: Shell, words: tuple[str, str], key: str, day: str, shown: str):
         shell.run("log", "it rained")
         shell.git("commit", "-q", "--amend", "--no-edit", "--date=2026-03-05T09:30:00")
         assert shell.run("search", "rooms", *words, "--json").answer[key] == day
-        assert said in shell.run("search", "rooms", *words).err
+        assert shown in shell.run("search", "rooms", *words).err
 
     def test_a_day_that_is_named_as_it_is_needs_no_word(self, shell: Shell):
         assert "since" not in shell.run("search", "rooms", "--since", "2026-03-04", "--json").answer

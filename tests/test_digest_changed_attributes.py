@@ -236,8 +236,8 @@ def test_what_was_corrected_counts_no_more(at: Desk, earlier: str, later: str):
 @pytest.mark.parametrize(("earlier", "later"), LOOK_ALIKES)
 def test_look_alikes_are_never_joined(earlier: str, later: str):
     assert attribute(Sentence.of(earlier)) is None or attribute(Sentence.of(earlier)) != attribute(Sentence.of(later))
-    for said in (later, f"Actually, {later[0].lower()}{later[1:]}" if later[0] != "I" else f"Actually, {later}"):
-        for turns in ([("user", earlier), ("user", said)], [("user", earlier), *FILLER, ("user", said)]):
+    for text in (later, f"Actually, {later[0].lower()}{later[1:]}" if later[0] != "I" else f"Actually, {later}"):
+        for turns in ([("user", earlier), ("user", text)], [("user", earlier), *FILLER, ("user", text)]):
             transcript = read(write_session("openclaw", turns, "5a1e0000", START))
             assert transcript is not None
             for tools_line in (None, 0):

@@ -92,10 +92,10 @@ def test_days_and_minutes(at: Desk, transcript: Transcript, set_zone, monkeypatc
 
 def test_yesterday_is_seen_from_the_day_of_the_message(at: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch):
     at.write("mdmem.toml", 'timezone = "Europe/Berlin"\n')
-    said = "Remember that we sold the boat yesterday."
+    text = "Remember that we sold the boat yesterday."
     moments = {"2026-03-28T22:59Z": "(2026-03-27)", "2026-03-28T23:00Z": "(2026-03-28)"}
     for number, moment in enumerate(moments):
-        result = digest(at, transcript(said, session=f"{number}a1e0000", start=datetime.fromisoformat(moment)))
+        result = digest(at, transcript(text, session=f"{number}a1e0000", start=datetime.fromisoformat(moment)))
         assert moments[moment] in result.entries[0].text
 
 

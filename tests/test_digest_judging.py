@@ -155,8 +155,8 @@ class TestOfAnAgentsWords:
     def test_given_to_the_session(self, at: Desk, transcript: Transcript):
         state = at.workspace.state
         state.mkdir(parents=True, exist_ok=True)
-        given = sessions.read_record(state, "5a1e0000").with_given([guard.text_id(LESSON)]).in_next_cycle().after_summary()
-        sessions.update_record(state, "5a1e0000", lambda _: given)
+        record = sessions.read_record(state, "5a1e0000").with_given([guard.text_id(LESSON)]).in_next_cycle().after_summary()
+        sessions.update_record(state, "5a1e0000", lambda _: record)
         result = digest(at, transcript(f"agent: {LESSON}", "agent: Root cause: the wiring of the boiler was loose."))
         assert (texts(result), result.repeated) == (["Root cause: the wiring of the boiler was loose."], 1)
         assert len(digest(at, transcript(f"agent: {LESSON}", session="6b2f0000", start=START + timedelta(hours=1))).entries) == 1
@@ -173,30 +173,30 @@ class TestOfAnAgentsWords:
 class TestLimits:
     """A day takes 40 entries of a session and 200 of all, however often the transcripts are read."""
 
-    def said(self, first: int, last: int) -> list[str]:
+    def facts_said(self, first: int, last: int) -> list[str]:
         return [f"We decided to keep pump number {number}." for number in range(first, last)]
 
     def test_of_a_session(self, at: Desk, transcript: Transcript):
-        path = transcript(*self.said(0, 45))
+        path = transcript(*self.facts_said(0, 45))
         result = digest(at, path)
         assert (len(result.entries), result.surplus) == (40, 5)
 
     def test_of_a_session_in_parts_without_state(self, at: Desk, transcript: Transcript):
         for count in (30, 39, 45):
-            path = transcript(*self.said(0, count))
+            path = transcript(*self.facts_said(0, count))
             digest(at, path)
             for file in at.workspace.state.glob("*.json"):
                 file.unlink()
         assert at.read("memory/2026-03-04.md").count("- [decision]") == 40
 
     def test_what_stands_already_counts_for_nothing(self, at: Desk, transcript: Transcript):
-        digest(at, transcript(*self.said(0, 30)))
-        result = digest(at, transcript(*self.said(0, 70), session="6b2f0000", start=START + timedelta(hours=3)))
+        digest(at, transcript(*self.facts_said(0, 30)))
+        result = digest(at, transcript(*self.facts_said(0, 70), session="6b2f0000", start=START + timedelta(hours=3)))
         assert (len(result.entries), result.repeated, result.surplus) == (40, 30, 0)
 
     @pytest.mark.parametrize("dry_run", [False, True])
     def test_of_a_day(self, at: Desk, transcript: Transcript, dry_run: bool):
-        paths = [transcript(*self.said(number * 35, number * 35 + 35), session=f"{number}a1e0000") for number in range(6)]
+        paths = [transcript(*self.facts_said(number * 35, number * 35 + 35), session=f"{number}a1e0000") for number in range(6)]
         result = digest(at, *paths, dry_run=dry_run)
         assert (len(result.entries), result.surplus) == (200, 10)
 
@@ -204,7 +204,7 @@ class TestLimits:
         lines = "".join(f"- the roof has tile {number}\n" for number in range(250))
         at.write("memory/2026-03-04.md", f"# 2026-03-04\n\n## 08:00\n\n{lines}")
         at.commit()
-        assert len(digest(at, transcript(*self.said(0, 41))).entries) == 40
+        assert len(digest(at, transcript(*self.facts_said(0, 41))).entries) == 40
 
 
 def test_a_log_that_takes_no_entries_leaves_the_session_unread(at: Desk, transcript: Transcript):
@@ -237,9 +237,9 @@ def test_what_a_session_left_unread_would_have_said_is_written_from_its_fork(at:
 
 
 def test_the_best_of_a_copy_of_a_session_that_gave_something(at: Desk, transcript: Transcript):
-    said = (KEPT, "Our garden is calm and the old roses bloom.")
-    digest(at, transcript(*said))
-    copy = transcript(*said, session="6b2f0000")
+    statements = (KEPT, "Our garden is calm and the old roses bloom.")
+    digest(at, transcript(*statements))
+    copy = transcript(*statements, session="6b2f0000")
     os.utime(copy, (time.time() - 2 * 24 * 3600,) * 2)
     assert texts(digest(at, copy)) == []
 

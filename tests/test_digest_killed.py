@@ -35,8 +35,8 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 def write_sessions(folder: Path) -> None:
     folder.mkdir()
     for session in range(SESSIONS):
-        said = [SAYINGS[number % len(SAYINGS)].format(session * MESSAGES + number) for number in range(MESSAGES)]
-        write_session(folder, *said, session=f"{session}a1e0000", start=START + timedelta(hours=session), every=timedelta(hours=1.2))
+        texts = [SAYINGS[number % len(SAYINGS)].format(session * MESSAGES + number) for number in range(MESSAGES)]
+        write_session(folder, *texts, session=f"{session}a1e0000", start=START + timedelta(hours=session), every=timedelta(hours=1.2))
 
 
 def entries(at: Desk) -> Counter[tuple[str, str]]:

@@ -110,8 +110,8 @@ def test_said_again_after_the_purge(at: Desk, transcript: Transcript):
 
 
 def test_words_that_the_client_escapes(at: Desk, transcript: Transcript, tmp_path: Path):
-    said = 'Remember that "Zoë" has the key\tunder the mat.'
-    path = transcript(said)
+    text = 'Remember that "Zoë" has the key\tunder the mat.'
+    path = transcript(text)
     digest(at, path)
     assert is_named(path, purge(at, 'that "Zoë" has').notices)
     assert r"\"Zo\u00eb\" has" in path.read_text()

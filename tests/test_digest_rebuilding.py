@@ -60,10 +60,10 @@ def test_what_came_after_the_cursor_was_made_again_is_new(at: Desk, transcript: 
 
 
 def test_a_correction_finds_what_it_corrects_before_the_cursor(at: Desk, transcript: Transcript):
-    said = ("The exam is on 3 December.", "Remember that the boat is sold.")
-    first = digest(at, transcript("Remember that the exam is on 3 December.", said[1]))
+    texts = ("The exam is on 3 December.", "Remember that the boat is sold.")
+    first = digest(at, transcript("Remember that the exam is on 3 December.", texts[1]))
     lose(at)
-    digest(at, transcript("Remember that the exam is on 3 December.", said[1], "Actually the exam is on 4 December."))
+    digest(at, transcript("Remember that the exam is on 3 December.", texts[1], "Actually the exam is on 4 December."))
     supersedes = at.git("log", "-1", "--format=%(trailers:key=Mdmem-Supersedes,valueonly)").split()
     assert supersedes[0] == first.entries[0].fact
 

@@ -73,8 +73,8 @@ def test_none_is_anywhere(shell: Shell, sessions: list[str], keep: str):
         assert f"I prefer pump number {number}." in entries
     assert not any("REDACTED" in entry for entry in entries)
     assert done.answer["redacted"] >= 4 * len(TEXTS)
-    found = [shell.run("search", "--sessions", words, *more) for words in ("shed", "opens file config") for more in ((), ("--json",))]
+    answers = [shell.run("search", "--sessions", words, *more) for words in ("shed", "opens file config") for more in ((), ("--json",))]
     again = shell.run("digest", "--keep", keep)
     status = shell.run("status")
-    printed = "".join(each.out + each.err for each in (done, *found, again, status))
+    printed = "".join(each.out + each.err for each in (done, *answers, again, status))
     assert held(shell, sessions, printed) == set()

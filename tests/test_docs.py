@@ -55,14 +55,14 @@ class TestCommands:
             assert parameter.param_type_name == "argument" or parameter.is_flag or parameter.metavar, "a Python type would show"
 
     def test_the_readme_names_commands_and_options_that_are_there(self):
-        known = {word for name, _ in all_commands() for word in name.split()}
-        said = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "README.md", DOCS / "agents.md"))
-        named = set(re.findall(r"^\$ mdmem (?:-C \S+ )?([a-z-]+)", said, re.MULTILINE)) | set(re.findall(r"`mdmem ([a-z][a-z-]*)", said))
+        words = {word for name, _ in all_commands() for word in name.split()}
+        text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "README.md", DOCS / "agents.md"))
+        named = set(re.findall(r"^\$ mdmem (?:-C \S+ )?([a-z-]+)", text, re.MULTILINE)) | set(re.findall(r"`mdmem ([a-z][a-z-]*)", text))
         assert named
-        assert named <= known
+        assert named <= words
         options = {option for _, command in all_commands() for p in command.params if p.param_type_name == "option" for option in p.opts}
         others = {"--help", "--format", "--cached", "--absolute-git-dir"}
-        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", said)) <= options | others
+        assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) <= options | others
 
 
 def raised() -> set[str]:
@@ -77,15 +77,15 @@ def reported() -> set[str]:
 
 def _written() -> set[tuple[str, str]]:
     """Every code in the source with what it is for: a class of failures, `Problem`, or `error` (a problem that refuses)."""
-    found: set[tuple[str, str]] = set()
+    codes: set[tuple[str, str]] = set()
     for path in sorted((ROOT / "mdmem").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for node in ast.walk(tree):
             if isinstance(node, ast.Call):
-                found |= _of_call(node)
+                codes |= _of_call(node)
             elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "code":
-                found |= {("code", text) for text in _texts(node.value)}
-    return found
+                codes |= {("code", text) for text in _texts(node.value)}
+    return codes
 
 
 def _of_call(node: ast.Call) -> set[tuple[str, str]]:
@@ -154,8 +154,8 @@ class TestPages:
 
 
 def test_decisions_are_numbered_and_half_a_page():
-    found = sorted((DOCS / "decisions").glob("*.md"))
-    for number, page in enumerate(found, 1):
+    records = sorted((DOCS / "decisions").glob("*.md"))
+    for number, page in enumerate(records, 1):
         text = page.read_text(encoding="utf-8")
         assert page.name.startswith(f"{number:04}-")
         assert text.startswith(f"# {number}. ")
@@ -182,8 +182,8 @@ class TestDemo:
         git = Path(shutil.which("git") or "git").parent
         path = f"{Path(sys.executable).parent}:{git}:/usr/bin:/bin"
         done = world.run(tmp_path, ["env", "-i", f"HOME={home}", f"PATH={path}", f"TMPDIR={temporary}", "sh", DOCS / "demo.sh"])
-        for said in ("staging server moved to Frankfurt", "editor: Helix", "Mdmem-Source: user-stated", "theme Solarized", "# Done."):
-            assert said in done.stdout
+        for text in ("staging server moved to Frankfurt", "editor: Helix", "Mdmem-Source: user-stated", "theme Solarized", "# Done."):
+            assert text in done.stdout
         assert list(home.iterdir()) == []
         assert list(temporary.iterdir()) == []
 

@@ -66,12 +66,12 @@ class TestExamplesOfMerges:
         assert merges.replayed(written) == written
         examples = list(merges.examples(written))
         assert len(examples) == written.count("```markdown merged") >= 7
-        assert all(merges.merged_text(base, other, one) == merged for base, one, other, merged in examples)
+        assert all(merges.merged_text(base, other, ours) == merged for base, ours, other, merged in examples)
 
     def test_git_makes_of_them_what_the_page_says(self, world: World, tmp_path: Path):
         command = [sys.executable, "-P", "-m", "mdmem", "merge-driver", "base", "ours", "theirs", "MEMORY.md"]
-        for base, one, other, merged in merges.examples(merges.PAGE.read_text(encoding="utf-8")):
-            for name, text in (("base", base), ("ours", one), ("theirs", other)):
+        for base, ours, other, merged in merges.examples(merges.PAGE.read_text(encoding="utf-8")):
+            for name, text in (("base", base), ("ours", ours), ("theirs", other)):
                 (tmp_path / name).write_text(text, encoding="utf-8")
             world.run(tmp_path, command)
             assert (tmp_path / "ours").read_text(encoding="utf-8") == merged

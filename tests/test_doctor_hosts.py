@@ -42,7 +42,7 @@ def server(folder: Path | str) -> dict[str, Any]:
     return {"servers": {"mdmem": {"command": "mdmem", "args": ["mcp"], "env": {"MDMEM_WORKSPACE": str(folder)}}}}
 
 
-def said(shell: Shell) -> list[tuple[str, str, str]]:
+def host_findings(shell: Shell) -> list[tuple[str, str, str]]:
     """Level, message and hint of each finding about hosts."""
     findings = shell.run("doctor", "--json").answer["findings"]
     return [(each["level"], each["message"], each["hint"]) for each in findings if each["check"] == "agents"]
@@ -55,20 +55,20 @@ def home(shell: Shell) -> Path:
 
 
 def test_none(shell: Shell):
-    assert said(shell) == [("ok", "no agent's host has the plugin", "")]
+    assert host_findings(shell) == [("ok", "no agent's host has the plugin", "")]
 
 
 @pytest.mark.parametrize(("host", "name"), [(claude, "Claude Code"), (codex, "Codex"), (openclaw, "OpenClaw")])
 class TestVersions:
     def test_in_step(self, shell: Shell, home: Path, host: Callable[[Path, str], None], name: str):
         host(home, CURRENT)
-        assert ("ok", f"{name} has the plugin", "") in said(shell)
+        assert ("ok", f"{name} has the plugin", "") in host_findings(shell)
 
     def test_behind(self, shell: Shell, home: Path, host: Callable[[Path, str], None], name: str):
         host(home, OLD)
         (hint,) = [
             hint
-            for level, message, hint in said(shell)
+            for level, message, hint in host_findings(shell)
             if level == "note" and message.startswith(f"{name} has the plugin of version {OLD}")
         ]
         assert "mdmem" in hint
@@ -80,7 +80,9 @@ def test_folders_that_variables_name(shell: Shell, home: Path):
         shell.patch.setenv(variable, str(home / "moved" / folder))
     openclaw(home / "moved")
     shell.patch.setenv("OPENCLAW_STATE_DIR", str(home / "moved/.openclaw"))
-    assert [message for _, message, _ in said(shell)][:3] == [f"{name} has the plugin" for name in ("Claude Code", "Codex", "OpenClaw")]
+    assert [message for _, message, _ in host_findings(shell)][:3] == [
+        f"{name} has the plugin" for name in ("Claude Code", "Codex", "OpenClaw")
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "no json", "[]", '{"plugins": 7}', '{"plugins": {"mdmem@mdmem": {}}}'])
@@ -88,36 +90,36 @@ def test_what_a_host_keeps_may_be_anything(shell: Shell, home: Path, text: str):
     written(home / ".claude/plugins/installed_plugins.json", 0).write_text(text)
     openclaw(home)
     (home / ".openclaw/openclaw.json").write_text(text)
-    assert [level for level, *_ in said(shell)] == ["ok", "warning"]
+    assert [level for level, *_ in host_findings(shell)] == ["ok", "warning"]
 
 
 def test_a_program_that_is_not_on_the_path(shell: Shell, home: Path):
     claude(home, CURRENT)
     folders = [folder for folder in os.environ["PATH"].split(os.pathsep) if not Path(folder, "mdmem").exists()]
     shell.patch.setenv("PATH", os.pathsep.join(folders))
-    assert said(shell)[1][:2] == ("warning", "mdmem is not on the PATH, where the plugin looks for it")
+    assert host_findings(shell)[1][:2] == ("warning", "mdmem is not on the PATH, where the plugin looks for it")
 
 
 class TestOpenClaw:
     def test_a_server_without_a_workspace(self, shell: Shell, home: Path):
         openclaw(home)
-        (hint,) = [hint for _, message, hint in said(shell) if message == "OpenClaw's server of the plugin finds no workspace"]
+        (hint,) = [hint for _, message, hint in host_findings(shell) if message == "OpenClaw's server of the plugin finds no workspace"]
         assert f'workspace = "{shell.folder}" in {home}/.config/mdmem/config.toml names it' in hint
 
     def test_one_that_its_settings_name(self, shell: Shell, home: Path):
         openclaw(home, mcp=server(shell.folder))
-        assert said(shell)[1] == ("ok", f"OpenClaw uses {shell.folder}", "")
+        assert host_findings(shell)[1] == ("ok", f"OpenClaw uses {shell.folder}", "")
 
     def test_one_that_the_users_own_settings_name(self, shell: Shell, home: Path):
         openclaw(home)
         own = home / ".config/mdmem/config.toml"
         own.parent.mkdir(parents=True)
         own.write_text(f'workspace = "{shell.folder}"\n')
-        assert said(shell)[1] == ("ok", f"OpenClaw uses {shell.folder}", "")
+        assert host_findings(shell)[1] == ("ok", f"OpenClaw uses {shell.folder}", "")
 
     def test_one_that_is_none(self, shell: Shell, home: Path):
         openclaw(home, mcp=server(home))
-        assert said(shell)[1] == (
+        assert host_findings(shell)[1] == (
             "warning",
             f"OpenClaw is to use {home}, which is no workspace",
             f"mdmem init {home} makes one, or name another.",
@@ -125,23 +127,23 @@ class TestOpenClaw:
 
     def test_a_variable_that_nobody_fills_in_names_none(self, shell: Shell, home: Path):
         openclaw(home, mcp=server("${CLAUDE_PROJECT_DIR}"))
-        assert said(shell)[1][1] == "OpenClaw's server of the plugin finds no workspace"
+        assert host_findings(shell)[1][1] == "OpenClaw's server of the plugin finds no workspace"
 
     def test_switched_off(self, shell: Shell, home: Path):
         openclaw(home, plugins={"entries": {"mdmem": {"enabled": False}}})
-        assert [message for _, message, _ in said(shell)] == ["OpenClaw has the plugin"]
+        assert [message for _, message, _ in host_findings(shell)] == ["OpenClaw has the plugin"]
 
 
 class TestInstructions:
     def test_as_they_are_now(self, shell: Shell):
         shell.run("init", "--agents", "--no-hooks")
-        assert [level for level, *_ in said(shell)] == ["ok"]
+        assert [level for level, *_ in host_findings(shell)] == ["ok"]
 
     def test_of_another_version(self, shell: Shell):
         shell.run("init", "--agents", "CLAUDE.md", "--no-hooks")
         path = shell.folder / "CLAUDE.md"
         path.write_text(path.read_text().replace("heartbeat", "drum"))
-        assert said(shell)[1] == (
+        assert host_findings(shell)[1] == (
             "note",
             "the instructions in CLAUDE.md are of another version",
             "mdmem init --agents CLAUDE.md brings them up to date.",
@@ -149,10 +151,10 @@ class TestInstructions:
 
     def test_broken(self, shell: Shell):
         shell.write("AGENTS.md", "<!-- mdmem:begin -->\n")
-        ((level, message, hint),) = said(shell)[1:]
+        ((level, message, hint),) = host_findings(shell)[1:]
         assert (level, message) == ("warning", "AGENTS.md: the lines around mdmem's instructions are not one pair (from line 1 on)")
         assert hint
 
     def test_a_link_is_passed_over(self, shell: Shell):
         (shell.folder / "AGENTS.md").symlink_to("nowhere")
-        assert len(said(shell)) == 1
+        assert len(host_findings(shell)) == 1

@@ -411,8 +411,8 @@ def test_which_workspace_a_state_folder_is_for_is_never_half_said(at: Desk):
     at.write("sub/MEMORY.md", SEED)
     with Recorder(at.root) as recorder:
         Desk(at.world, at.root / "sub").workspace.ensure_state()
-    said = {data for _, state in cuts(recorder.first, recorder.steps) for path, data in state.items() if path.endswith("/workspace")}
-    assert said == {b"sub/"}
+    records = {data for _, state in cuts(recorder.first, recorder.steps) for path, data in state.items() if path.endswith("/workspace")}
+    assert records == {b"sub/"}
 
 
 def test_hooks_that_were_taken_out_do_not_come_back(at: Desk):

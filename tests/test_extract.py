@@ -24,7 +24,7 @@ WITH_TOOLS = DraftRules(zone=UTC, tools_line=0)
 CHAT = DraftRules(zone=UTC)
 
 
-def said(*texts: str, start: datetime = START) -> list[Message]:
+def messages_of(*texts: str, start: datetime = START) -> list[Message]:
     """Messages a minute apart; those that begin with `agent: ` are the agent's, with `host: ` the host's in the user's place."""
     messages = []
     for number, text in enumerate(texts):
@@ -38,7 +38,7 @@ def said(*texts: str, start: datetime = START) -> list[Message]:
 
 
 def drafts(*texts: str, rules: DraftRules = WITH_TOOLS) -> tuple[Draft, ...]:
-    return draw(said(*texts), rules).drafts
+    return draw(messages_of(*texts), rules).drafts
 
 
 def texts(*messages: str, rules: DraftRules = WITH_TOOLS) -> list[str]:
@@ -67,7 +67,7 @@ class TestNoise:
         assert texts(text) == []
 
     def test_is_counted(self):
-        assert draw(said("ok", "thanks!", "We decided to use uv."), WITH_TOOLS).noise == 2
+        assert draw(messages_of("ok", "thanks!", "We decided to use uv."), WITH_TOOLS).noise == 2
 
     def test_goes_from_a_message_and_the_rest_stays(self):
         assert texts("Thanks a lot! We decided to use uv. Is that ok?") == ["We decided to use uv."]
@@ -131,23 +131,23 @@ class TestAlwaysKept:
         assert all(draft.source is Source.INFERRED for draft in drafts(text))
 
     def test_several_kinds_in_one_message_are_several_entries(self):
-        found = drafts("We decided to keep the pump. The plumber calls it sound. I prefer calls before noon.")
-        assert [(draft.kind, draft.text) for draft in found] == [
+        drawn = drafts("We decided to keep the pump. The plumber calls it sound. I prefer calls before noon.")
+        assert [(draft.kind, draft.text) for draft in drawn] == [
             ("decision", "We decided to keep the pump. The plumber calls it sound."),
             ("preference", "I prefer calls before noon."),
         ]
 
     def test_another_sender_is_named_and_no_user(self):
-        message = said("We decided to keep the pump.")[0]
+        message = messages_of("We decided to keep the pump.")[0]
         other = Message(line=1, time=message.time, speaker=Speaker.USER, typed=True, text=message.text, mark="0" * 12, sender="Ann")
         (draft,) = draw([other], WITH_TOOLS).drafts
         assert (draft.text, draft.source) == ("Ann: We decided to keep the pump.", Source.INFERRED)
 
     def test_an_agent_s_lesson_and_status(self):
-        found = drafts(
+        drawn = drafts(
             "agent: Root cause found: the valve was closed. I looked everywhere.", "agent: PR #41 is merged and the service is restarted."
         )
-        assert [(draft.kind, draft.source, draft.text) for draft in found] == [
+        assert [(draft.kind, draft.source, draft.text) for draft in drawn] == [
             ("lesson", Source.AUTO, "Root cause found: the valve was closed."),
             ("status", Source.AUTO, "PR #41 is merged and the service is restarted."),
         ]
@@ -179,11 +179,11 @@ class TestWeighed:
         assert [draft.first_line for draft in drafts(text, text, text, rules=DraftRules(zone=UTC, tools_line=1))] == [2, 3]
 
     def test_the_best_of_a_session_in_which_nothing_else_was_found(self):
-        messages = said("ok", "Our garden is calm and the old roses bloom.", "It rains a lot in the valley.")
-        found = draw_permissively(messages, CHAT)
-        assert [(draft.source, draft.confidence, draft.rule) for draft in found] == [(Source.AUTO, 0.3, "permissive")] * len(found)
-        assert [draft.first_line for draft in found] == [2]
-        assert draw_permissively(said(*["Our garden is calm and the old roses bloom."] * 9), CHAT)[3:] == ()
+        messages = messages_of("ok", "Our garden is calm and the old roses bloom.", "It rains a lot in the valley.")
+        drawn = draw_permissively(messages, CHAT)
+        assert [(draft.source, draft.confidence, draft.rule) for draft in drawn] == [(Source.AUTO, 0.3, "permissive")] * len(drawn)
+        assert [draft.first_line for draft in drawn] == [2]
+        assert draw_permissively(messages_of(*["Our garden is calm and the old roses bloom."] * 9), CHAT)[3:] == ()
 
 
 class TestAnswers:
@@ -356,7 +356,7 @@ class TestRelativeDates:
     def test_counts_from_the_day_in_the_user_s_zone(self):
         late = datetime(2026, 3, 3, 23, 30, tzinfo=UTC)
         rules = DraftRules(zone=ZoneInfo("Europe/Berlin"), tools_line=0)
-        (draft,) = draw(said("We decided that yesterday.", start=late), rules).drafts
+        (draft,) = draw(messages_of("We decided that yesterday.", start=late), rules).drafts
         assert draft.text == "We decided that yesterday (2026-03-03)."
 
 
@@ -393,7 +393,7 @@ class TestOneMessageAtATime:
     @given(conversations, st.sampled_from([WITH_TOOLS, CHAT, DraftRules(zone=UTC, tools_line=7)]), st.integers(1, 9))
     @settings(max_examples=60, deadline=None)
     def test_gives_the_entries_of_the_whole(self, conversation: Sequence[str], rules: DraftRules, step: int):
-        messages = said(*conversation)
+        messages = messages_of(*conversation)
         goes: list[Draft] = []
         for read in range(0, len(messages), step):
             window = messages[max(0, read - 20) : read + step]
@@ -404,6 +404,6 @@ class TestOneMessageAtATime:
     @settings(max_examples=80, deadline=None)
     def test_any_text_gives_one_line_of_bounded_length(self, conversation: Sequence[str]):
         for rules in (WITH_TOOLS, DraftRules(zone=UTC, keep_lines=True)):
-            for draft in draw(said(*conversation), rules).drafts:
+            for draft in draw(messages_of(*conversation), rules).drafts:
                 assert 0 < len(draft.text) <= MOST_CHARACTERS
                 assert "\n" not in draft.text

@@ -261,11 +261,11 @@ def test_names_of_some_facts(name: str, is_any: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "found"), [("* Tea  and CAKE #t", 0), ("- 日本語", 2), ("- ✓ (until 2026-01-01)", 3), ("- cake", None), ("- 日本", None)]
+    ("item", "line"), [("* Tea  and CAKE #t", 0), ("- 日本語", 2), ("- ✓ (until 2026-01-01)", 3), ("- cake", None), ("- 日本", None)]
 )
-def test_the_same_said_before(item: str, found: int | None) -> None:
+def test_the_same_said_before(item: str, line: int | None) -> None:
     same = find_same_item(parse("- tea and cake\n- tea and cake\n- [fact] 日本語\n- ✓\n"), item)
-    assert (same.start if same else None) == found
+    assert (same.start if same else None) == line
 
 
 def test_an_id_of_what_cannot_be_encoded() -> None:

@@ -81,16 +81,16 @@ class TestLock:
             flock(descriptor, operation)
 
         monkeypatch.setattr(files.fcntl, "flock", noted)
-        told = threading.Event()
+        notified = threading.Event()
 
         def wait() -> None:
-            with files.lock(tmp_path / "lock", 30, lambda _: told.set()):
+            with files.lock(tmp_path / "lock", 30, lambda _: notified.set()):
                 order.append("waited")
 
         with files.lock(tmp_path / "lock", 0):
             waiting = threading.Thread(target=wait)
             waiting.start()
-            (told if long else queued).wait()
+            (notified if long else queued).wait()
             order.append("held")
         waiting.join()
         assert order == ["held", "waited"]

@@ -46,8 +46,8 @@ class TestCommand:
 
     def test_check_marks_nothing(self, shell: Shell):
         for _ in range(2):
-            told = shell.run("flush", *FAR, "--check", "--json").answer
-            assert told == {"due": True, "tokens": 176000, "threshold": 176000, "cycle": 0, "flushed": None}
+            answer = shell.run("flush", *FAR, "--check", "--json").answer
+            assert answer == {"due": True, "tokens": 176000, "threshold": 176000, "cycle": 0, "flushed": None}
         assert shell.run("flush", *FAR, "--check").out == "due: 176000 tokens of 176000, cycle 0, never flushed\n"
 
     def test_sessions_do_not_meet(self, shell: Shell):
@@ -67,8 +67,8 @@ class TestCommand:
             {"type": "assistant", "sessionId": "5a", "message": {"role": "assistant", "usage": usage}},
         ]
         path = shell.write("session.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
-        told = shell.run("flush", "--transcript", str(path), "--window", "200000", "--check", "--json").answer
-        assert told == {"due": True, "tokens": 180_006, "threshold": 176_000, "cycle": 1, "flushed": None}
+        answer = shell.run("flush", "--transcript", str(path), "--window", "200000", "--check", "--json").answer
+        assert answer == {"due": True, "tokens": 180_006, "threshold": 176_000, "cycle": 1, "flushed": None}
         assert shell.run("flush", "--transcript", str(path), "--window", "200000").out
         assert not shell.run("flush", "--transcript", str(path), "--window", "200000").out
 

@@ -59,8 +59,8 @@ class TestRestated:
 
     def test_dropped_and_counted(self):
         texts = [("drink: tea", ["drink: tea"]), ("the heating was mended", []), ("a new desk", ["an old chair"])]
-        known = {guard.text_id("the heating was mended")}
-        assert guard.drop_given(texts, known) == guard.GuardedTexts(("a new desk",), 2)
+        ids = {guard.text_id("the heating was mended")}
+        assert guard.drop_given(texts, ids) == guard.GuardedTexts(("a new desk",), 2)
 
 
 class TestRecords:

@@ -240,8 +240,8 @@ class TestManyStatements:
     @given(statements=st.lists(st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join), max_size=12), number=st.integers(0, 11))
     def test_the_same_as_one_by_one(self, statements: list[str], number: int):
         asked = statements[number % len(statements)] if statements else "pump"
-        found = list(StatementIndex(statements).find(asked))
-        assert found == [number for number, statement in enumerate(statements) if resemble(asked, statement)]
+        numbers = list(StatementIndex(statements).find(asked))
+        assert numbers == [number for number, statement in enumerate(statements) if resemble(asked, statement)]
 
     def test_nearly_the_same_words(self):
         index = StatementIndex(["the roof is green", "We decided to keep the old pump, really."])

@@ -56,7 +56,7 @@ class TestTools:
 
 class TestArguments:
     @pytest.mark.parametrize(
-        ("tool", "given", "values"),
+        ("tool", "arguments", "values"),
         [
             ("memory_search", {"query": "tea"}, {"query": "tea", "limit": 8}),
             ("memory_search", {"tags": ["ops"], "limit": 3, "since": None}, {"tags": ["ops"], "limit": 3}),
@@ -69,11 +69,11 @@ class TestArguments:
             ("memory_task", {"action": "list"}, {"action": "list"}),
         ],
     )
-    def test_are_taken(self, tool: str, given: dict[str, Any], values: dict[str, Any]):
-        assert check_arguments(TOOLS[tool], given) == values
+    def test_are_taken(self, tool: str, arguments: dict[str, Any], values: dict[str, Any]):
+        assert check_arguments(TOOLS[tool], arguments) == values
 
     @pytest.mark.parametrize(
-        ("tool", "given", "message", "hint"),
+        ("tool", "arguments", "message", "hint"),
         [
             ("memory_search", {"querry": "tea"}, "no argument 'querry'", "Did you mean query?"),
             ("memory_search", {"q": "tea"}, "no argument 'q'", "Did you mean query?"),
@@ -105,9 +105,9 @@ class TestArguments:
             ("memory_task", {"action": "show"}, "show needs name", ""),
         ],
     )
-    def test_are_refused(self, tool: str, given: dict[str, Any], message: str, hint: str):
+    def test_are_refused(self, tool: str, arguments: dict[str, Any], message: str, hint: str):
         with pytest.raises(UsageProblem) as refused:
-            check_arguments(TOOLS[tool], given)
+            check_arguments(TOOLS[tool], arguments)
         assert message in refused.value.message
         assert hint in refused.value.hint
 
@@ -207,8 +207,8 @@ class TestGreeting:
 
 class TestTexts:
     def test_a_hit_has_its_citation_and_its_id(self):
-        found = hit("tea, green", kind="preference", tags=("home",), fact="1f3c9a2b", near=True)
-        assert answer(found) == "- MEMORY.md:7 [preference] tea, green #home [1f3c9a2b] (near)"
+        first = hit("tea, green", kind="preference", tags=("home",), fact="1f3c9a2b", near=True)
+        assert answer(first) == "- MEMORY.md:7 [preference] tea, green #home [1f3c9a2b] (near)"
 
     def test_further_lines_stay_in_their_item(self):
         assert answer(hit("one\ntwo")) == "- MEMORY.md:7 one\n  two"
@@ -266,7 +266,7 @@ class TestTexts:
 
 class TestPhrases:
     @pytest.mark.parametrize(
-        ("message", "said"),
+        ("message", "translated"),
         [
             (f"{wording.field('replacement')} is empty", "with is empty"),
             (
@@ -281,8 +281,8 @@ class TestPhrases:
             (wording.verb("reindex", "full"), "mdmem reindex --full"),
         ],
     )
-    def test_of_the_tools(self, message: str, said: str):
-        assert in_arguments(message) == said
+    def test_of_the_tools(self, message: str, translated: str):
+        assert in_arguments(message) == translated
 
     @pytest.mark.parametrize(
         ("client", "actor"),

@@ -42,16 +42,16 @@ class Caller:
     def __init__(self, folder: Path | None, environment: Mapping[str, str]) -> None:
         self.door = Door(str(folder) if folder else None, environment)
 
-    def text(self, tool: str, **given: Any) -> str:
-        text, failed = self.door.call_tool(tool, given, "probe")
+    def text(self, tool: str, **arguments: Any) -> str:
+        text, failed = self.door.call_tool(tool, arguments, "probe")
         assert not failed, text
         return text
 
-    def written(self, tool: str, **given: Any) -> Any:
-        return json.loads(self.text(tool, **given))
+    def written(self, tool: str, **arguments: Any) -> Any:
+        return json.loads(self.text(tool, **arguments))
 
-    def failure(self, tool: str, **given: Any) -> Any:
-        text, failed = self.door.call_tool(tool, given, "probe")
+    def failure(self, tool: str, **arguments: Any) -> Any:
+        text, failed = self.door.call_tool(tool, arguments, "probe")
         assert failed, text
         return json.loads(text)
 
@@ -233,8 +233,8 @@ class TestWorkspaces:
         folder.mkdir()
         monkeypatch.chdir(folder)
         caller = Caller(None, {**world.environment, **({} if named is None else {"MDMEM_WORKSPACE": named})})
-        for tool, given in (("memory_search", {"query": "a"}), ("memory_log", {"text": "a"}), ("memory_task", {"action": "list"})):
-            failure = caller.failure(tool, **given)
+        for tool, arguments in (("memory_search", {"query": "a"}), ("memory_log", {"text": "a"}), ("memory_task", {"action": "list"})):
+            failure = caller.failure(tool, **arguments)
             assert failure["error"] == "no-workspace"
             assert "mdmem init" in failure["hint"]
         assert caller.failure("memory_search", querry="a")["error"] == "usage"

@@ -62,8 +62,8 @@ def test_no_workspace(at: Desk, tmp_path: Path):
     folder = tmp_path / "empty"
     folder.mkdir()
     with server(at, folder=folder, MDMEM_WORKSPACE="${CLAUDE_PROJECT_DIR}") as running:
-        for tool, given in (("memory_search", {"query": "tea"}), *WRITES):
-            failure = running.failure(tool, **given)
+        for tool, arguments in (("memory_search", {"query": "tea"}), *WRITES):
+            failure = running.failure(tool, **arguments)
             assert failure == {
                 "error": "no-workspace",
                 "message": f"there is no workspace in {folder} or above",
@@ -75,8 +75,8 @@ def test_broken_settings_until_they_are_mended(at: Desk):
     with server(at) as running:
         running.text("memory_search", query="Stripe")
         at.write("mdmem.toml", "lock_timeot = 1\n")
-        for tool, given in (("memory_search", {"query": "Stripe"}), *WRITES):
-            assert running.failure(tool, **given) == {
+        for tool, arguments in (("memory_search", {"query": "Stripe"}), *WRITES):
+            assert running.failure(tool, **arguments) == {
                 "error": "bad-settings",
                 "message": "mdmem.toml: unknown setting 'lock_timeot'",
                 "hint": "Did you mean lock_timeout?",
@@ -96,8 +96,8 @@ def test_an_index_that_is_behind_and_a_lock_that_is_held(at: Desk):
             assert running.text("memory_search", query="zorblax") == f"No match.\n{behind}"
             assert running.text("memory_search", query="Stripe") == f"- MEMORY.md:5 works at Stripe [7b5a9044]\n{behind}"
         with files.lock(at.root / STATE / files.LOCK_NAME, 1):
-            for tool, given in WRITES:
-                assert running.failure(tool, **given) == {
+            for tool, arguments in WRITES:
+                assert running.failure(tool, **arguments) == {
                     "error": "busy",
                     "message": "another mdmem has been busy for 0.1 seconds",
                     "hint": "Try again; lock_timeout sets how long to wait.",
@@ -144,16 +144,16 @@ def test_a_full_disk_is_told_and_read_and_when_there_is_room_again_all_is_whole(
             fill(disk / "filler.bin", left)
             assert "works at Stripe" in running.text("memory_search", query="Stripe")
             assert "works at Stripe" in running.text("memory_get", name="Work")
-            for tool, given in WRITES:
-                failure = running.failure(tool, **given)
+            for tool, arguments in WRITES:
+                failure = running.failure(tool, **arguments)
                 assert failure["error"] in ("storage", "commit-failed", "git-failed")
                 assert "No space left on device" in failure["message"] or "Out of diskspace" in failure["message"]
                 is_as_before = (disk / "MEMORY.md").read_bytes() == before
                 assert is_as_before or (disk / STATE / "write-ahead.json").exists()
                 assert is_as_before or left == 8192
             (disk / "filler.bin").unlink()
-        for tool, given in WRITES:
-            running.text(tool, **given)
+        for tool, arguments in WRITES:
+            running.text(tool, **arguments)
         text = (disk / "MEMORY.md").read_text()
         assert [text.count(words) for words in ("drink: coffee", "- retired", "Stripe")] == [1, 1, 0]
         assert git("status", "--porcelain") == ""
@@ -169,8 +169,8 @@ def test_a_workspace_that_cannot_be_written_is_read(at: Desk):
         )
         assert "works at Stripe" in running.text("memory_get", name="Work")
         assert "works at Stripe" in running.text("memory_context")
-        for tool, given in WRITES:
-            failure = running.failure(tool, **given)
+        for tool, arguments in WRITES:
+            failure = running.failure(tool, **arguments)
             assert failure["error"] == "storage"
             assert failure["message"] == f"Read-only file system: {at.root}/.git/mdmem"
     finally:
@@ -183,12 +183,12 @@ def test_a_workspace_that_cannot_be_written_is_read(at: Desk):
 
 def test_calls_that_are_wrong(at: Desk):
     with server(at) as running:
-        for tool, given, message, hint in (
+        for tool, arguments, message, hint in (
             ("memory_search", {"querry": "tea"}, "memory_search has no argument 'querry'", "Did you mean query?"),
             ("memory_log", {"content": "tea"}, "memory_log has no argument 'content'", "Did you mean text?"),
             ("memory_forget", {"zzz": "tea"}, "memory_forget has no argument 'zzz'", "It takes fact, reason."),
         ):
-            assert running.failure(tool, **given) == {"error": "usage", "message": message, "hint": hint}
+            assert running.failure(tool, **arguments) == {"error": "usage", "message": message, "hint": hint}
         running.say(call(2, "memory_serch"), "no json {", line("tools/none", 3), line("tools/call", 4, name="memory_get", arguments=["x"]))
         assert running.answer(2)["error"] == {"code": -32602, "message": "there is no tool 'memory_serch'; did you mean memory_search?"}
         assert running.answer(None)["error"] == {"code": -32700, "message": "Parse error: a message is one line of JSON"}

@@ -79,8 +79,8 @@ def test_many_calls_at_once_while_a_person_edits(at: Desk, calls: int):
     async def session() -> tuple[Held, Held]:
         async with Client(stdio_client(parameters(at)), mode="legacy") as client:
 
-            async def ask(tool: str, **given: object) -> str:
-                result = await client.call_tool(tool, given)
+            async def ask(tool: str, **arguments: object) -> str:
+                result = await client.call_tool(tool, arguments)
                 assert not result.is_error
                 return str(result.content[0].text)
 

@@ -58,11 +58,11 @@ def test_the_official_client(at: Desk, mode: Any, in_process: bool):
             assert len(json.dumps(wire)) <= MOST_LISTED_BYTES
             assert all(tool["annotations"]["openWorldHint"] is False and "outputSchema" not in tool for tool in wire)
             written = await client.call_tool("memory_log", {"text": "it rained"})
-            found = await client.call_tool("memory_search", {"query": "rain"})
+            answer = await client.call_tool("memory_search", {"query": "rain"})
             failed = await client.call_tool("memory_get", {"name": "Nowhere"})
-            for result, is_error in ((written, False), (found, False), (failed, True)):
+            for result, is_error in ((written, False), (answer, False), (failed, True)):
                 assert (result.is_error, len(result.content), result.structured_content) == (is_error, 1, None)
-            assert "it rained" in found.content[0].text
+            assert "it rained" in answer.content[0].text
             with pytest.raises(MCPError) as unknown:
                 await client.call_tool("memory_serch", {})
             assert unknown.value.error.code == -32602

@@ -79,7 +79,7 @@ def test_each_side_keeps_its_order_of_what_it_added_to_a_set(base: list[str], ou
 
 
 @given(letters, letters, letters)
-def test_sets_are_merged_alike_in_any_order(one: list[str], two: list[str], three: list[str]) -> None:
-    assume(not {*one} & {*two} and not {*one} & {*three} and not {*two} & {*three})
-    left = set_order([], set_order([], one, two), three)
-    assert left == set_order([], one, set_order([], two, three))
+def test_sets_are_merged_alike_in_any_order(first: list[str], second: list[str], third: list[str]) -> None:
+    assume(not {*first} & {*second} and not {*first} & {*third} and not {*second} & {*third})
+    left = set_order([], set_order([], first, second), third)
+    assert left == set_order([], first, set_order([], second, third))

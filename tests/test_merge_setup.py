@@ -113,14 +113,14 @@ class TestInit:
         assert set(merged_by(at, "../MEMORY.md", "../x/MEMORY.md", "../memory2/a.md").values()) == {"unspecified"}
 
     def test_several_workspaces_of_one_repository(self, world: World, repository: Path):
-        one, two = make_desk(world, repository, "one"), make_desk(world, repository, "two")
-        init(one.root)
-        assert init(two.root).merging == ("attributes",)
-        assert state(one) == state(two) == "installed"
-        merge_setup.uninstall(one.workspace)
-        assert merged_by(one, "MEMORY.md", "../two/MEMORY.md") == {"MEMORY.md": "unspecified", "../two/MEMORY.md": "mdmem"}
-        assert state(two) == "installed"
-        merge_setup.uninstall(two.workspace)
+        first, second = make_desk(world, repository, "one"), make_desk(world, repository, "two")
+        init(first.root)
+        assert init(second.root).merging == ("attributes",)
+        assert state(first) == state(second) == "installed"
+        merge_setup.uninstall(first.workspace)
+        assert merged_by(first, "MEMORY.md", "../two/MEMORY.md") == {"MEMORY.md": "unspecified", "../two/MEMORY.md": "mdmem"}
+        assert state(second) == "installed"
+        merge_setup.uninstall(second.workspace)
         assert "mdmem" not in (repository / ".git/config").read_text()
 
     def test_a_linked_work_tree_has_what_the_main_one_has(self, at: Desk, tmp_path: Path):

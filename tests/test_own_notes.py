@@ -56,7 +56,7 @@ def paths(at: Desk, words: str = "panels", **options: object) -> set[str]:
 
 class TestPaths:
     @pytest.mark.parametrize(
-        ("globs", "found"),
+        ("globs", "taken"),
         [
             ('"*.md"', {"Solar roof.md"}),
             ('"**/*.md"', {"Solar roof.md", "notes/Trip 2025-07-01.md", "notes/deep/AGENTS.md"}),
@@ -65,17 +65,17 @@ class TestPaths:
             ('"other/*.md", "nested/*.md", ".obsidian/*.md", "drafts/*.md", "memory/*.md"', set()),
         ],
     )
-    def test_what_they_take_in(self, at: Desk, globs: str, found: set[str]):
+    def test_what_they_take_in(self, at: Desk, globs: str, taken: set[str]):
         assert paths(at) == set()
         configure(at, f"paths = [{globs}]")
-        assert paths(at) == found
+        assert paths(at) == taken
         memory = Memory(at.workspace)
         for _ in range(4):  # in a process that stays, watched
-            assert {hit.path for hit in memory.search(Search("panels")).hits} == found
+            assert {hit.path for hit in memory.search(Search("panels")).hits} == taken
         at.write("nested/more.md", "- panels\n")
         at.write("drafts/more.md", "- panels\n")
         at.write(".obsidian/more.md", "- panels\n")
-        assert {hit.path for hit in memory.search(Search("panels")).hits} == found
+        assert {hit.path for hit in memory.search(Search("panels")).hits} == taken
 
     def test_names_keep_their_kind(self, at: Desk):
         configure(at, 'paths = ["**/*.md"]')

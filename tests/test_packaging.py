@@ -127,8 +127,8 @@ def test_a_wheel_in_a_new_environment(world: World, tmp_path: Path):
     assert Path(where).parents[1] == own
     asked = "from importlib.resources import files; import sys; print(*sorted(p.name for p in files(sys.argv[1]).iterdir()))"
     for package, folder in MAPPED.items():
-        found = set(world.run(tmp_path, [python, "-c", asked, package]).stdout.split())
-        assert found - {"__init__.py", "__pycache__", "plugin", "clients"} == of_checkout(folder)
+        packages = set(world.run(tmp_path, [python, "-c", asked, package]).stdout.split())
+        assert packages - {"__init__.py", "__pycache__", "plugin", "clients"} == of_checkout(folder)
     bundle = Path(world.run(tmp_path, [python, "-m", "mdmem", "plugin"]).stdout.strip())
     assert bundle.is_relative_to(own)
     assert files_below(bundle) == files_below(ROOT / "templates" / "plugin")
@@ -157,5 +157,5 @@ def test_pythons_that_do_not_run_are_passed_over(world: World, tmp_path: Path):
         program.write_text(f"#!/bin/sh\n{script}\n")
         program.chmod(0o755)
     folders = " ".join(str(tmp_path / name) for name in ("shim", "missing", "other", "kept"))
-    said = world.run(ROOT, [ROOT / ".ci" / "pythons"], environment={"PYTHONS": folders}).stdout
-    assert said == f"{tmp_path / 'kept' / 'bin' / f'python{version}'}\n"
+    output = world.run(ROOT, [ROOT / ".ci" / "pythons"], environment={"PYTHONS": folders}).stdout
+    assert output == f"{tmp_path / 'kept' / 'bin' / f'python{version}'}\n"

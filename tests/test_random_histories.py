@@ -335,15 +335,15 @@ def require_agreement(history: History) -> None:
     sure = {line.location for line in state.lines if not (line.is_logged and identity(line.text) in state.doubtful)}
     expected = {line.location for line in current} & sure
     listed = memory.facts(ListFacts(limit=0)).facts
-    found = tuple(hit for hit in memory.search(Search("zebra", limit=500)).hits if not hit.near)
+    hits = tuple(hit for hit in memory.search(Search("zebra", limit=500)).hits if not hit.near)
     every = {line.location for line in state.lines}
-    for answer in (places(listed), places(found)):
+    for answer in (places(listed), places(hits)):
         assert answer <= every, "what does not stand is found"
         assert answer & sure == expected
     conflicts = memory.conflicts().conflicts
     named = places(tuple(hit for view in conflicts for hit in (view.first, view.second)))
     assert named & sure == contradicting(line for line in current if line.location in sure) & sure
-    assert {place for hit in found if hit.contradicts for place in places((hit,))} & sure == named & sure
+    assert {place for hit in hits if hit.contradicts for place in places((hit,))} & sure == named & sure
 
 
 def require_agreement_as_of(history: History) -> None:

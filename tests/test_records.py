@@ -61,13 +61,13 @@ def test_the_same_words_make_the_same_thing(how: dict[str, bool], before: int, v
 
 
 @pytest.mark.parametrize("how", HOW)
-@given(one=st.tuples(*[st.integers(0, 1)] * 4), other=st.tuples(*[st.integers(0, 1)] * 4))
-def test_what_is_equal_there_is_equal_here(how: dict[str, bool], one: tuple[int, ...], other: tuple[int, ...]):
+@given(first=st.tuples(*[st.integers(0, 1)] * 4), second=st.tuples(*[st.integers(0, 1)] * 4))
+def test_what_is_equal_there_is_equal_here(how: dict[str, bool], first: tuple[int, ...], second: tuple[int, ...]):
     standard, own = point(STANDARD, how), point(OWN, how)
-    assert (own(*one) == own(*other)) == (standard(*one) == standard(*other))
-    assert own(*one) != standard(*one)
+    assert (own(*first) == own(*second)) == (standard(*first) == standard(*second))
+    assert own(*first) != standard(*first)
     for words in (standard, own):
-        this, that = words(*one), words(*other)
+        this, that = words(*first), words(*second)
         same = shown(lambda this=this, that=that: hash(this) == hash(that))
         assert same == ("TypeError" if how in HOW[:3:2] else str(this == that))
 
@@ -92,8 +92,8 @@ def test_the_standard_library_takes_it_for_its_own(how: dict[str, bool]):
     own = point(OWN, how)
     made = own(1, tags=["a"])
     assert dataclasses.is_dataclass(own)
-    assert [(one.name, one.type, one.compare) for one in dataclasses.fields(own)] == [
-        (one.name, one.type, one.compare) for one in dataclasses.fields(point(STANDARD, how))
+    assert [(field.name, field.type, field.compare) for field in dataclasses.fields(own)] == [
+        (field.name, field.type, field.compare) for field in dataclasses.fields(point(STANDARD, how))
     ]
     assert dataclasses.asdict(made) == records.asdict(made) == {"x": 1, "y": 2, "tags": ["a"], "note": ""}
     assert repr(dataclasses.replace(made, y=3)) == repr(records.replace(made, y=3)) == repr(own(1, 3, ["a"]))
@@ -130,7 +130,7 @@ def test_what_would_not_be_as_there_is_refused(bases: tuple[type, ...], space: d
 
 
 @pytest.mark.parametrize(
-    ("make", "said"),
+    ("make", "message"),
     [
         (lambda own: own(), "needs 'x'"),
         (lambda own: own(1, x=1), "got 'x' twice"),
@@ -138,11 +138,11 @@ def test_what_would_not_be_as_there_is_refused(bases: tuple[type, ...], space: d
         (lambda own: own(*range(9)), "takes 4 values, but 9 were given"),
     ],
 )
-def test_what_is_wrong_is_named(make: Callable[[Any], Any], said: str):
+def test_what_is_wrong_is_named(make: Callable[[Any], Any], message: str):
     own = point(OWN, HOW[3])
     with pytest.raises(TypeError) as problem:
         make(own)
-    assert str(problem.value) == f"{own.__qualname__} {said}"
+    assert str(problem.value) == f"{own.__qualname__} {message}"
     for _ in range(200):
         own(1)
     with pytest.raises(TypeError) as problem:
@@ -186,8 +186,8 @@ def test_the_switch_gives_the_standard_library_s(monkeypatch: pytest.MonkeyPatch
 
 
 def test_no_module_makes_dataclasses_of_the_standard_librarys():
-    for found in pkgutil.walk_packages(mdmem.__path__, "mdmem."):
-        if not found.name.startswith(("mdmem.hooks", "mdmem.templates", "mdmem.__main__")):
-            module = importlib.import_module(found.name)
-            made = [one for one in vars(module).values() if isinstance(one, type) and one.__module__ == found.name]
-            assert not [one for one in made if "__dataclass_params__" in vars(one)], found.name
+    for info in pkgutil.walk_packages(mdmem.__path__, "mdmem."):
+        if not info.name.startswith(("mdmem.hooks", "mdmem.templates", "mdmem.__main__")):
+            module = importlib.import_module(info.name)
+            made = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == info.name]
+            assert not [each for each in made if "__dataclass_params__" in vars(each)], info.name

@@ -132,9 +132,9 @@ PAIRS = [(day, text) for day, texts in SAID.items() for text in texts]
 
 @pytest.mark.parametrize(("day", "text"), PAIRS)
 def test_a_phrase_gains_what_it_means(day: str, text: str):
-    said = _MEANING.sub("", text)
-    assert said != text
-    assert annotate(said, date.fromisoformat(day)) == text
+    plain = _MEANING.sub("", text)
+    assert plain != text
+    assert annotate(plain, date.fromisoformat(day)) == text
     assert annotate(text, date.fromisoformat(day)) == text
 
 

@@ -176,8 +176,8 @@ def test_a_task_that_was_ticked_off_on_two_days_is_no_duplicate() -> None:
 def test_a_duplicate_that_cannot_be_cut_out_is_only_shown() -> None:
     # Without `1. tea` the line below it would be a part of the paragraph.
     text = "## A\n\n- tea\n\ntext\n1. tea\n2. milk\n"
-    (one,) = reviewed(curated(text))
-    assert (one.line, one.safe, one.change, one.command) == (6, False, None, ("mdmem", "show", "MEMORY.md", "A"))
+    (advice,) = reviewed(curated(text))
+    assert (advice.line, advice.safe, advice.change, advice.command) == (6, False, None, ("mdmem", "show", "MEMORY.md", "A"))
 
 
 @pytest.mark.parametrize(

@@ -19,8 +19,8 @@ def entry(text: str, day: date | None = DAY) -> Entry:
     return Entry(FilePath("memory/x.md"), 1, 1, (), day, text, None, None, (), None, None, f"- {text}")
 
 
-def cues(one: Entry) -> int:
-    return cues_of(one, folded(split_scripts(one.text).spaced), is_log=one.day is not None)
+def cues(entry: Entry) -> int:
+    return cues_of(entry, folded(split_scripts(entry.text).spaced), is_log=entry.day is not None)
 
 
 @pytest.mark.parametrize(

@@ -233,8 +233,8 @@ QUESTIONS = [
 @pytest.fixture(scope="module")
 def index() -> SearchIndex:
     def page(path: str, text: str) -> FileEntries:
-        found = entries(parse(text), FilePath(path))
-        return FileEntries(FilePath(path), found, (None,) * len(found), (False,) * len(found), kind_of(path))
+        listed = entries(parse(text), FilePath(path))
+        return FileEntries(FilePath(path), listed, (None,) * len(listed), (False,) * len(listed), kind_of(path))
 
     built = SearchIndex.in_memory()
     built.update((page(path, text) for path, text in FILES.items()), (), EMPTY_SNAPSHOT)
@@ -243,5 +243,5 @@ def index() -> SearchIndex:
 
 @pytest.mark.parametrize(("question", "answer"), QUESTIONS)
 def test_the_answer_is_among_the_first_three(index: SearchIndex, question: str, answer: str) -> None:
-    found = [match.hit.text for match in index.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))]
-    assert any(answer in text for text in found), found
+    texts = [match.hit.text for match in index.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))]
+    assert any(answer in text for text in texts), texts

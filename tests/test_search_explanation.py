@@ -18,13 +18,13 @@ from mdmem.search.terms import stem
 ENTRY = Entry(FilePath("MEMORY.md"), 1, 1, ("Memory", "Houses"), None, "**Puppies** sleep, 東京", None, None, (), None, None, "")
 
 
-def told(said: str, term: str, query: str) -> tuple[str, str]:
-    found = explain_in_words(Explanation((ScorePart("text", stem(term), stem(said), 1.0),), ()), query, ENTRY)
-    return found.parts[0].query_word, found.parts[0].term
+def query_word_and_term(word: str, term: str, query: str) -> tuple[str, str]:
+    explanation = explain_in_words(Explanation((ScorePart("text", stem(term), stem(word), 1.0),), ()), query, ENTRY)
+    return explanation.parts[0].query_word, explanation.parts[0].term
 
 
 @pytest.mark.parametrize(
-    ("said", "term", "query", "expected"),
+    ("word", "term", "query", "expected"),
     [
         ("sleep", "sleep", "does he SLEEP?", ("SLEEP", "sleep")),
         ("sleeping", "sleep", "sleeping", ("sleeping", "sleep")),
@@ -36,8 +36,8 @@ def told(said: str, term: str, query: str) -> tuple[str, str]:
     ],
     ids=["as typed", "inflected", "related", "heading", "near", "related and near", "characters"],
 )
-def test_words_stand_for_stems(said: str, term: str, query: str, expected: tuple[str, str]) -> None:
-    assert told(said, term, query) == expected
+def test_words_stand_for_stems(word: str, term: str, query: str, expected: tuple[str, str]) -> None:
+    assert query_word_and_term(word, term, query) == expected
 
 
 @given(
@@ -48,8 +48,8 @@ def test_words_stand_for_stems(said: str, term: str, query: str, expected: tuple
 def test_what_an_entry_is_worth_is_told_apart(kind: FileKind, confidence: float | None, weaker: bool) -> None:
     origin = None if confidence is None else Origin(commit=CommitId("c" * 40), time=0, source=Source.AUTO, confidence=confidence)
     row = IndexRow(ENTRY, origin, False, kind, Lifetime(weaker=weaker))
-    found = list(static_factors(row, [Factor("trust", ranking.static_factor(kind, confidence, weaker)), Factor("date", 2.5)]))
-    assert math.prod(factor.value for factor in found) == pytest.approx(2.5 * ranking.static_factor(kind, confidence, weaker))
-    assert {factor.name for factor in found} <= {"file", "confidence", "contradicted", "date"}
-    assert ("contradicted" in {factor.name for factor in found}) is weaker
-    assert ("file" in {factor.name for factor in found}) is (kind is FileKind.BOOTSTRAP)
+    factors = list(static_factors(row, [Factor("trust", ranking.static_factor(kind, confidence, weaker)), Factor("date", 2.5)]))
+    assert math.prod(factor.value for factor in factors) == pytest.approx(2.5 * ranking.static_factor(kind, confidence, weaker))
+    assert {factor.name for factor in factors} <= {"file", "confidence", "contradicted", "date"}
+    assert ("contradicted" in {factor.name for factor in factors}) is weaker
+    assert ("file" in {factor.name for factor in factors}) is (kind is FileKind.BOOTSTRAP)

@@ -31,8 +31,8 @@ GUESS = Origin(commit=CommitId("b" * 40), time=NOON, source=Source.AUTO, confide
 
 
 def file(path: str, markdown: str, origin: Origin | None = USER, uncommitted: bool = False, tags: tuple[str, ...] = ()) -> FileEntries:
-    found = entries(parse(markdown), FilePath(path), tags)
-    return FileEntries(FilePath(path), found, (origin,) * len(found), (uncommitted,) * len(found), kind_of(path))
+    listed = entries(parse(markdown), FilePath(path), tags)
+    return FileEntries(FilePath(path), listed, (origin,) * len(listed), (uncommitted,) * len(listed), kind_of(path))
 
 
 def seen_of(*files: FileEntries, commit: str = "c" * 40) -> Snapshot:
@@ -147,9 +147,9 @@ def test_a_query_of_stop_words_only_searches_them(index: SearchIndex) -> None:
 
 def test_neighbours_are_found_after_the_entry_itself() -> None:
     lines = [f"line{number}" for number in range(9)]
-    found = search(index_of(file("MEMORY.md", "".join(f"- {line}\n" for line in lines))), "line4")
-    assert found[0] == "line4"
-    assert sorted(found) == lines[2:7]
+    texts = search(index_of(file("MEMORY.md", "".join(f"- {line}\n" for line in lines))), "line4")
+    assert texts[0] == "line4"
+    assert sorted(texts) == lines[2:7]
 
 
 def test_a_hit_without_any_of_the_words_says_that_it_is_near_and_comes_last() -> None:
@@ -162,9 +162,9 @@ def test_a_hit_without_any_of_the_words_says_that_it_is_near_and_comes_last() ->
             + "".join(f"- allergies, part {n}, with many more words than the rest\n" for n in range(9)),
         ),
     )
-    found = hits(index, "allergies", 50)
-    assert [hit.near for hit in found] == sorted(hit.near for hit in found)
-    assert {hit.text for hit in found if hit.near} == {"lives in Porto", "bought soap", "\u8fc7\u654f\u836f"}
+    matches = hits(index, "allergies", 50)
+    assert [hit.near for hit in matches] == sorted(hit.near for hit in matches)
+    assert {hit.text for hit in matches if hit.near} == {"lives in Porto", "bought soap", "\u8fc7\u654f\u836f"}
     assert {hit.text for hit in hits(index, "花粉") if not hit.near} == {"five drops"}
 
 
@@ -192,9 +192,9 @@ def test_neighbours_end_with_the_file() -> None:
     assert search(index_of(file("memory/a.md", "- apples\n"), file("memory/b.md", "- pears\n")), "apples") == ["apples"]
 
 
-@pytest.mark.parametrize(("path", "found"), [("MEMORY.md", ["apples"]), ("memory/2026-01-02.md", ["apples", "pears"])])
-def test_neighbours_end_with_the_section_but_for_a_day(path: str, found: list[str]) -> None:
-    assert search(index_of(file(path, "# T\n\n## A\n\n- apples\n\n## B\n\n- pears\n")), "apples") == found
+@pytest.mark.parametrize(("path", "texts"), [("MEMORY.md", ["apples"]), ("memory/2026-01-02.md", ["apples", "pears"])])
+def test_neighbours_end_with_the_section_but_for_a_day(path: str, texts: list[str]) -> None:
+    assert search(index_of(file(path, "# T\n\n## A\n\n- apples\n\n## B\n\n- pears\n")), "apples") == texts
 
 
 def test_bootstrap_files_and_weak_sources_rank_lower(index: SearchIndex) -> None:
@@ -205,9 +205,9 @@ def test_bootstrap_files_and_weak_sources_rank_lower(index: SearchIndex) -> None
 
 def test_the_weaker_of_a_contradiction_ranks_lower_and_is_found() -> None:
     strong, weak = file("memory/b.md", "- likes tea\n"), file("memory/a.md", "- likes tea\n")
-    found = hits(index_of(replace(weak, lifetimes=(Lifetime(weaker=True),)), strong), "tea")
-    assert [hit.path for hit in found] == ["memory/b.md", "memory/a.md"]
-    assert found[1].score == pytest.approx(0.9 * found[0].score, rel=1e-3)
+    matches = hits(index_of(replace(weak, lifetimes=(Lifetime(weaker=True),)), strong), "tea")
+    assert [hit.path for hit in matches] == ["memory/b.md", "memory/a.md"]
+    assert matches[1].score == pytest.approx(0.9 * matches[0].score, rel=1e-3)
 
 
 def test_a_file_name_that_is_no_unicode_can_be_indexed_replaced_and_taken_out() -> None:
@@ -352,9 +352,9 @@ def test_a_commits_day_is_the_users() -> None:
 
 
 def test_filters_hold_in_a_search_and_leave_its_scores(index: SearchIndex) -> None:
-    found = hits(index, "sailing", file="memory", valid_on=TODAY)
-    assert {hit.path for hit in found} == {"memory/2025-05-20.md", "memory/2025-01-02-trip.md"}
-    assert {hit.start_line: hit.score for hit in hits(index, "sailing") if hit in found} == {hit.start_line: hit.score for hit in found}
+    matches = hits(index, "sailing", file="memory", valid_on=TODAY)
+    assert {hit.path for hit in matches} == {"memory/2025-05-20.md", "memory/2025-01-02-trip.md"}
+    assert {hit.start_line: hit.score for hit in hits(index, "sailing") if hit in matches} == {hit.start_line: hit.score for hit in matches}
 
 
 def test_a_filter_is_applied_before_the_best_are_taken() -> None:
@@ -520,9 +520,9 @@ def test_an_update_that_is_interrupted_changes_nothing(tmp_path: Path) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         index.update([DAILY], [MEMORY.path], seen_of(DAILY), stop)
-    for known in (index, SearchIndex.open(tmp_path)):
-        assert known.seen == seen_of(MEMORY)
-        assert known.count == len(MEMORY.entries)
+    for opened in (index, SearchIndex.open(tmp_path)):
+        assert opened.seen == seen_of(MEMORY)
+        assert opened.count == len(MEMORY.entries)
     index.update([DAILY], [MEMORY.path], seen_of(DAILY))
     assert SearchIndex.open(tmp_path).count == len(DAILY.entries)
 
@@ -592,5 +592,5 @@ def test_incremental_equals_fresh(steps: list[dict[str, list[str] | None]]) -> N
     assert index.seen == fresh.seen
     assert index.entries(Filter()) == fresh.entries(Filter())
     for query in ("tea", "key fact", "喝茶", "work"):
-        found = {(hit.path, hit.start_line) for hit in hits(index, query)}
-        assert found == {(hit.path, hit.start_line) for hit in hits(fresh, query)}
+        ranges = {(hit.path, hit.start_line) for hit in hits(index, query)}
+        assert ranges == {(hit.path, hit.start_line) for hit in hits(fresh, query)}

@@ -28,8 +28,8 @@ OTHERS = "- 42\n- xyzzy\n"
 
 def index_of(language: str | None, *lines: str) -> SearchIndex:
     index, path = SearchIndex.in_memory(language), FilePath("memory/topic.md")
-    found = entries(parse("".join(f"## {number}\n\n- {line}\n" for number, line in enumerate(lines)) + OTHERS), path)
-    index.update([FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path))], (), EMPTY_SNAPSHOT)
+    listed = entries(parse("".join(f"## {number}\n\n- {line}\n" for number, line in enumerate(lines)) + OTHERS), path)
+    index.update([FileEntries(path, listed, (None,) * len(listed), (False,) * len(listed), kind_of(path))], (), EMPTY_SNAPSHOT)
     return index
 
 
@@ -38,7 +38,7 @@ def search(index: SearchIndex, question: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("language", "said", "question"),
+    ("language", "text", "question"),
     [
         ("german", "sie sucht zwei größere Häuser am See", "Welches Haus?"),
         ("german", "die Sitzungen sind immer montags", "Wann ist die Sitzung?"),
@@ -60,8 +60,8 @@ def search(index: SearchIndex, question: str) -> list[str]:
         ("russian", "на столе лежат книги", "книга"),
     ],
 )
-def test_an_inflected_word_is_found(language: str, said: str, question: str) -> None:
-    assert search(index_of(language, said, "nothing of it"), question)[:1] == [said]
+def test_an_inflected_word_is_found(language: str, text: str, question: str) -> None:
+    assert search(index_of(language, text, "nothing of it"), question)[:1] == [text]
 
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES.values()) - WITHOUT_STOP_WORDS))
@@ -134,6 +134,6 @@ def test_another_language_builds_the_index_anew(world: World, repository: Path) 
     assert search(fresh_index(desk.workspace, print).index, "Katze") == ["Katze"]
     desk.write("mdmem.toml", 'language = "de-AT"\n')
     assert desk.workspace.settings.language == "german"
-    found = fresh_index(desk.workspace, print).index
-    assert search(found, "Katze") == ["Katze", "Katzen"]
-    assert fresh_index(desk.workspace, print).index.seen == found.seen
+    index = fresh_index(desk.workspace, print).index
+    assert search(index, "Katze") == ["Katze", "Katzen"]
+    assert fresh_index(desk.workspace, print).index.seen == index.seen

@@ -13,11 +13,11 @@ TODAY = date(2026, 3, 5)
 
 
 def hit(score: float, text: str = "nothing", **fields: Any) -> Hit:
-    given: dict[str, Any] = {
+    defaults: dict[str, Any] = {
         **dict.fromkeys(("kind", "day", "fact", "key", "source", "confidence", "until", "commit")),
         **{"path": "MEMORY.md", "start_line": 1, "end_line": 1, "section": (), "tags": (), "status": Status.CURRENT, "uncommitted": False},
     }
-    return Hit(text=text, score=score, **(given | fields))
+    return Hit(text=text, score=score, **(defaults | fields))
 
 
 def test_no_hit() -> None:
@@ -29,8 +29,8 @@ def test_no_hit() -> None:
     [((8.0,), 0.0), ((8.0, 8.0, 8.0), 0.0), ((8.0, 2.0, 1.0), 0.75), ((8.0, 6.0, 2.0, 1.0), 0.5), ((0.0, 0.0), None)],
 )
 def test_scores_and_how_far_the_first_stands_out(scores: tuple[float, ...], spread: float | None) -> None:
-    found = answer_quality("dog", [hit(score) for score in scores], TODAY)
-    assert (found.hits, found.first, found.last, found.spread) == (len(scores), scores[0], scores[-1], spread)
+    quality = answer_quality("dog", [hit(score) for score in scores], TODAY)
+    assert (quality.hits, quality.first, quality.last, quality.spread) == (len(scores), scores[0], scores[-1], spread)
 
 
 def test_where_the_words_were_found() -> None:
@@ -41,20 +41,20 @@ def test_where_the_words_were_found() -> None:
         hit(6, "a puppy"),
         hit(5, "日本語"),
     ]
-    found = answer_quality("the dogs of 日本", hits, TODAY)
-    assert (found.words, found.text, found.heading, found.beside) == (2, 2, 2, 1)
+    quality = answer_quality("the dogs of 日本", hits, TODAY)
+    assert (quality.words, quality.text, quality.heading, quality.beside) == (2, 2, 2, 1)
 
 
 @pytest.mark.parametrize(
-    ("query", "said"), [("go", "she went"), ("child", "the children"), ("cafe", "Le Café"), ("كلب", "الكلب ينام"), ("houses", "HOUSING")]
+    ("query", "text"), [("go", "she went"), ("child", "the children"), ("cafe", "Le Café"), ("كلب", "الكلب ينام"), ("houses", "HOUSING")]
 )
-def test_other_forms_are_words_of_the_query(query: str, said: str) -> None:
-    assert answer_quality(query, [hit(1, said)], TODAY).text == 1
+def test_other_forms_are_words_of_the_query(query: str, text: str) -> None:
+    assert answer_quality(query, [hit(1, text)], TODAY).text == 1
 
 
 def test_only_the_first_hits_are_looked_at() -> None:
-    found = answer_quality("dog", [hit(1, "dog")] * 500, TODAY)
-    assert (found.hits, found.text, found.beside) == (500, 8, 0)
+    quality = answer_quality("dog", [hit(1, "dog")] * 500, TODAY)
+    assert (quality.hits, quality.text, quality.beside) == (500, 8, 0)
 
 
 def test_ages_are_of_the_log_else_of_the_commit_else_none() -> None:

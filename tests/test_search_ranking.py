@@ -25,8 +25,8 @@ def index_of(**files: str) -> SearchIndex:
     pages = []
     for name, text in files.items():
         path = FilePath(f"memory/{name.removeprefix('on_').replace('_', '-')}.md")
-        found = entries(parse(text), path)
-        pages.append(FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path)))
+        listed = entries(parse(text), path)
+        pages.append(FileEntries(path, listed, (None,) * len(listed), (False,) * len(listed), kind_of(path)))
     index.update(pages, (), EMPTY_SNAPSHOT)
     return index
 
@@ -75,7 +75,7 @@ def test_what_is_said_after_a_question_answers_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "question"),
+    ("text", "question"),
     [
         ("she went sailing", "Where does she go?"),
         ("the children are asleep", "child"),
@@ -86,8 +86,8 @@ def test_what_is_said_after_a_question_answers_it() -> None:
         ("sees a physician", "doctor"),
     ],
 )
-def test_other_forms_and_words_of_like_meaning_are_found(said: str, question: str) -> None:
-    assert texts(index_of(a=f"- {said}\n", b="- nothing of the kind\n"), question)[:1] == [said]
+def test_other_forms_and_words_of_like_meaning_are_found(text: str, question: str) -> None:
+    assert texts(index_of(a=f"- {text}\n", b="- nothing of the kind\n"), question)[:1] == [text]
 
 
 def test_the_very_word_comes_before_its_like() -> None:
@@ -173,7 +173,7 @@ def test_a_related_word_is_explained_by_the_query_s_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "question"),
+    ("text", "question"),
     [
         ("the timezone is CET", "Which time zone?"),
         ("a rollback takes a minute", "How do I roll back?"),
@@ -184,8 +184,8 @@ def test_a_related_word_is_explained_by_the_query_s_own() -> None:
         ("the violin is old", "Which instrument?"),
     ],
 )
-def test_other_spellings_and_languages_are_found(said: str, question: str) -> None:
-    assert texts(index_of(a=f"- {said}\n", b="- nothing of the kind\n"), question)[:1] == [said]
+def test_other_spellings_and_languages_are_found(text: str, question: str) -> None:
+    assert texts(index_of(a=f"- {text}\n", b="- nothing of the kind\n"), question)[:1] == [text]
 
 
 def test_words_that_begin_alike_are_looked_for_only_where_a_word_is_unknown() -> None:
@@ -230,9 +230,9 @@ def test_a_search_reads_what_it_shows_and_no_more(monkeypatch: pytest.MonkeyPatc
     row_of, found_by = schema.row_from_document, query.any_term_query
     monkeypatch.setattr(schema, "row_from_document", lambda document: read.append(row := row_of(document)) or row)
     monkeypatch.setattr(query, "any_term_query", lambda clauses: looked_for.append(len(clauses)) or found_by(clauses))
-    found = search(index, "Where is more tea, or a teapot?", limit=8)
-    assert {id(match.row) for match in found} <= set(map(id, read))
-    assert (len(found), looked_for) == (8, [3])
+    texts = search(index, "Where is more tea, or a teapot?", limit=8)
+    assert {id(match.row) for match in texts} <= set(map(id, read))
+    assert (len(texts), looked_for) == (8, [3])
     assert len(read) <= 2 * 8  # what matches as well as the last one shown is read too
 
 
@@ -258,9 +258,9 @@ def test_what_a_lexicon_keeps_is_bounded(monkeypatch: pytest.MonkeyPatch) -> Non
 def test_past_entries_do_not_hide_current_ones() -> None:
     """A search whose first candidates are all past entries looks further."""
     path = FilePath("memory/topic.md")
-    found = entries(parse("".join(f"- tea {number}\n" for number in range(ranking.CANDIDATES + 50))), path)
+    listed = entries(parse("".join(f"- tea {number}\n" for number in range(ranking.CANDIDATES + 50))), path)
     ended = Lifetime(begun=1, ended=2, is_live=False)
-    lives = tuple(Lifetime(begun=1) if number == len(found) - 1 else ended for number in range(len(found)))
+    lives = tuple(Lifetime(begun=1) if number == len(listed) - 1 else ended for number in range(len(listed)))
     index = SearchIndex.in_memory()
-    index.update([FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path), lives)], (), EMPTY_SNAPSHOT)
-    assert texts(index, "tea") == [found[-1].text]
+    index.update([FileEntries(path, listed, (None,) * len(listed), (False,) * len(listed), kind_of(path), lives)], (), EMPTY_SNAPSHOT)
+    assert texts(index, "tea") == [listed[-1].text]

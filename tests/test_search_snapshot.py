@@ -32,11 +32,11 @@ STAMPS = {path: seen.stamp.text for path, seen in FILES.items()}
 def test_it_is_read_as_it_was_written(tmp_path: Path, durably: bool) -> None:
     write_snapshot(tmp_path, EMPTY_SNAPSHOT, durably)
     write_snapshot(tmp_path, SEEN, durably)
-    found = read_snapshot(tmp_path)
-    assert found is not None
-    assert found == SEEN
-    assert found.stamps == SEEN.stamps
-    assert [*found.files] == [*FILES]
+    read = read_snapshot(tmp_path)
+    assert read is not None
+    assert read == SEEN
+    assert read.stamps == SEEN.stamps
+    assert [*read.files] == [*FILES]
     assert [path.name for path in tmp_path.iterdir()] == [SNAPSHOT_NAME]
 
 

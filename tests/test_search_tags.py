@@ -15,18 +15,18 @@ def facts(**files: str) -> tuple[Hit, ...]:
     index = SearchIndex.in_memory()
     for name, markdown in files.items():
         path = FilePath(f"memory/{name}.md")
-        found = entries(parse(markdown), path)
-        index.update([FileEntries(path, found, (None,) * len(found), (False,) * len(found), kind_of(path))], (), EMPTY_SNAPSHOT)
+        listed = entries(parse(markdown), path)
+        index.update([FileEntries(path, listed, (None,) * len(listed), (False,) * len(listed), kind_of(path))], (), EMPTY_SNAPSHOT)
     return index.entries(Filter(facts_only=True), date(2025, 1, 1))
 
 
 def test_most_used_first_then_by_name() -> None:
-    found = count_tags(facts(a="- x #b #a\n- y #b\n- z #c\n"))
-    assert found == (TagCount("b", 2), TagCount("a", 1), TagCount("c", 1))
+    counts = count_tags(facts(a="- x #b #a\n- y #b\n- z #c\n"))
+    assert counts == (TagCount("b", 2), TagCount("a", 1), TagCount("c", 1))
 
 
 def test_the_first_three_tags_count() -> None:
-    assert [one.tag for one in count_tags(facts(a="- x #d #c #b #a\n"))] == ["b", "c", "d"]
+    assert [count.tag for count in count_tags(facts(a="- x #d #c #b #a\n"))] == ["b", "c", "d"]
 
 
 def test_a_tag_is_one_in_any_case_as_it_is_most_often_written() -> None:
@@ -42,5 +42,5 @@ def test_without_facts_there_are_no_tags() -> None:
 
 
 def test_most_tagged_first_then_in_their_order() -> None:
-    known = facts(a="- one #a\n- two #B\n- both #b #A\n- new #b\n- none #c\n")
-    assert [hit.text for hit in most_tagged(known, ("A", "b"))] == ["both", "one", "two", "new", "none"]
+    index = facts(a="- one #a\n- two #B\n- both #b #A\n- new #b\n- none #c\n")
+    assert [hit.text for hit in most_tagged(index, ("A", "b"))] == ["both", "one", "two", "new", "none"]

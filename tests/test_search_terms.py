@@ -74,11 +74,11 @@ def test_every_query_is_taken_and_nothing_repeats(query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "other"),
+    ("word", "other"),
     [("курсе", "курс"), ("собаки", "собака"), ("γάτες", "γάτα"), ("dogs", "dog"), ("كتابها", "كتاب"), ("Überraschungen", "uberraschungen")],
 )
-def test_a_word_is_stemmed_by_its_script(one: str, other: str) -> None:
-    assert terms(one) == terms(other)
+def test_a_word_is_stemmed_by_its_script(word: str, other: str) -> None:
+    assert terms(word) == terms(other)
 
 
 @pytest.mark.parametrize(
@@ -111,10 +111,10 @@ def test_plain_text_has_the_words_that_it_has_beside_other_letters(text: str) ->
 
 
 def test_more_words_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    said = "running dogs barked at sleeping cats and running dogs"
-    once = terms(said)
+    text = "running dogs barked at sleeping cats and running dogs"
+    once = terms(text)
     monkeypatch.setattr(terms_module, "_WORDS_KEPT", 3)
-    assert terms(said) == once == "run dog bark at sleep cat and run dog"
+    assert terms(text) == once == "run dog bark at sleep cat and run dog"
 
 
 @settings(max_examples=60)

@@ -122,9 +122,9 @@ def test_of_what_is_equally_good_the_current_comes_first_and_then_the_newest() -
         row("older", gone(0, 1)),
         row("newer", gone(2, 3, Status.SUPERSEDED)),
     ]
-    found = [Match(make_hit(each, 1.0, passing, TODAY), each) for each in rows]
+    matches = [Match(make_hit(each, 1.0, passing, TODAY), each) for each in rows]
     better = Match(make_hit(rows[0], 1.5, passing, TODAY), rows[0])
-    shown = [match.row.entry.text for match in sorted([*found, better], key=rank_key)]
+    shown = [match.row.entry.text for match in sorted([*matches, better], key=rank_key)]
     assert shown == ["old", "typed", "newer", "old", "older"]
 
 
@@ -186,8 +186,8 @@ def test_expiry_is_judged_on_the_day_that_is_asked_about() -> None:
 def test_a_statement_that_came_back_is_current_and_was_there_before() -> None:
     rows = [row("tea", gone(n, n + 1), line=n) for n in range(1, 9, 2)]
     again = [row("Tea", Lifetime(9), line=30), row("tea", Lifetime(9), line=31)]
-    found = search(index_of(*rows, *again), history=True)
-    assert [(match.hit.status, match.hit.start_line) for match in found] == [
+    texts = search(index_of(*rows, *again), history=True)
+    assert [(match.hit.status, match.hit.start_line) for match in texts] == [
         (Status.CURRENT, 30),
         *((Status.REMOVED, line) for line in (1, 3, 5, 7)),
     ]
@@ -207,8 +207,8 @@ def test_prose_is_relevant_cues_its_text() -> None:
     first, second = row("prose on tea", gone(1, 2), prose=True), row("better prose on tea", gone(2, 3), prose=True)
     index = index_of(first, second, row("prose on tea", Lifetime(3), prose=True))
     assert statuses(index) == {"prose on tea": Status.CURRENT}
-    found = {(match.hit.text, match.hit.status) for match in search(index, history=True)}
-    assert found == {("prose on tea", Status.CURRENT), ("prose on tea", Status.REMOVED), ("better prose on tea", Status.REMOVED)}
+    states = {(match.hit.text, match.hit.status) for match in search(index, history=True)}
+    assert states == {("prose on tea", Status.CURRENT), ("prose on tea", Status.REMOVED), ("better prose on tea", Status.REMOVED)}
 
 
 def test_what_went_together_is_found_by_its_neighbours() -> None:
@@ -336,9 +336,9 @@ def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number
         ({"history": True}, chosen(unmoved, True)),
         ({"as_of": number}, chosen(at(rows, number), False)),
     ):
-        found = search(index, **wanted)
-        assert sorted((match.row for match in found), key=repr) == sorted(expected, key=repr)
-        assert [match.hit.status for match in found] == [Status.CURRENT if "as_of" in wanted else status_of(match.row) for match in found]
+        texts = search(index, **wanted)
+        assert sorted((match.row for match in texts), key=repr) == sorted(expected, key=repr)
+        assert [match.hit.status for match in texts] == [Status.CURRENT if "as_of" in wanted else status_of(match.row) for match in texts]
         listed = index.entries(Filter(valid_on=TODAY, **wanted))
         lines = [(each.entry.path, each.entry.start_line) for each in (expected if wanted else current(rows))]
         assert [(hit.path, hit.start_line) for hit in listed] == sorted(lines)

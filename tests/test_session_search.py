@@ -98,21 +98,21 @@ def test_memory_comes_first_then_what_both_speakers_said(at: Desk, home: Path):
     result = search(at, "pump")
     assert [hit.text for hit in result.hits] == ["the pump is blue"]
     assert {message.text for message in result.messages} == {"Is the pump ready?", "The pump is at the harbour."}
-    said = next(message for message in result.messages if message.speaker == "agent")
-    assert said == MessageHit(
+    reply = next(message for message in result.messages if message.speaker == "agent")
+    assert reply == MessageHit(
         path=str(path),
         line=2,
         session=f"claude/{SESSION}",
         project="/home/ada",
         speaker="agent",
         sender=None,
-        time=said.time,
+        time=reply.time,
         text="The pump is at the harbour.",
-        score=said.score,
+        score=reply.score,
     )
-    assert said.reference == f"claude/{SESSION}#2"
-    assert said.time is not None
-    assert said.time.isoformat() == "2026-03-04T10:01:00+01:00"
+    assert reply.reference == f"claude/{SESSION}#2"
+    assert reply.time is not None
+    assert reply.time.isoformat() == "2026-03-04T10:01:00+01:00"
 
 
 @pytest.mark.parametrize("write", [claude, codex, pi, gemini])
@@ -352,8 +352,8 @@ class TestFaults:
             patch.setattr("mdmem.search.messages.seen_of", killed)
             with pytest.raises(KeyboardInterrupt):
                 messages(at, "pump")
-        found = search(at, "pump").messages
-        assert sorted(message.reference for message in found) == [f"openclaw/{SESSION}#2", f"openclaw/{SESSION}#3"]
+        matches = search(at, "pump").messages
+        assert sorted(message.reference for message in matches) == [f"openclaw/{SESSION}#2", f"openclaw/{SESSION}#3"]
 
     def test_killed_again_and_again(self, at: Desk, home: Path):
         texts = [f"the pump number {number} of the harbour" for number in range(400)]

@@ -71,7 +71,7 @@ VIEW = SectionView("a.md", ("A",), 1, "\nx\r\ny\x1b\r\n\r\n", "e" * 12, "f" * 12
 STEERS = "\x1b\x9b\x07\x7f\u202e\u2066\u2028"
 
 
-def found(*hits: Hit, query: str = "tea") -> SearchResult:
+def result_of(*hits: Hit, query: str = "tea") -> SearchResult:
     return SearchResult(query, COMMIT, False, hits)
 
 
@@ -145,7 +145,7 @@ class TestOutline:
     def test_a_title_of_two_lines_is_one(self):
         row = OutlineRow(("A", "B\nC\tD"), 2, 3, "f" * 12, 5)
         assert reads.outline_text(Outline("a.md", (row,))) == f"  B C D  (line 3) {'f' * 12}"
-        assert hits.search_text(found(replace(HIT, section=row.section)), colour=False).startswith("MEMORY.md:7 A > B C D [")
+        assert hits.search_text(result_of(replace(HIT, section=row.section)), colour=False).startswith("MEMORY.md:7 A > B C D [")
         assert writes.write_text(replace(RESULT, section=row.section), None).startswith("changed MEMORY.md: A > B C D ")
 
     def test_without_headings(self):
@@ -155,7 +155,7 @@ class TestOutline:
 class TestSearch:
     def test_plain(self):
         other = replace(HIT, fact=None, uncommitted=True, text="a\tparagraph\nof two lines", section=())
-        assert hits.search_text(found(HIT, other), colour=False) == (
+        assert hits.search_text(result_of(HIT, other), colour=False) == (
             "MEMORY.md:7 Memory > Work [1f3c9a2b]\n    drinks black tea\nMEMORY.md:7 (uncommitted)\n    a paragraph of two lines"
         )
 
@@ -170,25 +170,25 @@ class TestSearch:
         ],
     )
     def test_highlighted(self, query: str, text: str, shown: str):
-        line = hits.search_text(found(replace(HIT, text=text), query=query), colour=True).split("\n")[1]
+        line = hits.search_text(result_of(replace(HIT, text=text), query=query), colour=True).split("\n")[1]
         assert line.strip() == shown.replace("{", "\x1b[1m").replace("}", "\x1b[0m")
 
     def test_a_long_text_is_cut_around_what_was_found(self):
         text = "word " * 500 + "needle " + "word " * 500
-        line = hits.search_text(found(replace(HIT, text=text), query="needle"), colour=False).split("\n")[1].strip()
+        line = hits.search_text(result_of(replace(HIT, text=text), query="needle"), colour=False).split("\n")[1].strip()
         assert "needle" in line
         assert line.startswith("…")
         assert line.endswith("…")
         assert len(line) <= 322
-        start = hits.search_text(found(replace(HIT, text=text), query="other"), colour=False).split("\n")[1].strip()
+        start = hits.search_text(result_of(replace(HIT, text=text), query="other"), colour=False).split("\n")[1].strip()
         assert start.startswith("word word")
 
     def test_what_has_no_words_is_shown_as_it_stands(self):
-        assert hits.search_text(found(replace(HIT, text="[ref]: https://x.org")), colour=False).endswith("    [ref]: https://x.org")
+        assert hits.search_text(result_of(replace(HIT, text="[ref]: https://x.org")), colour=False).endswith("    [ref]: https://x.org")
 
     @given(st.text(st.characters(codec=None)), st.text(st.characters(codec=None), max_size=20))
     def test_two_lines_a_hit_that_steer_nothing(self, text: str, query: str):
-        shown = hits.search_text(found(replace(HIT, text=text, section=(text,)), query=query), colour=False)
+        shown = hits.search_text(result_of(replace(HIT, text=text, section=(text,)), query=query), colour=False)
         assert len(shown.split("\n")) == 2
         assert not set(shown) & set(STEERS + "\r\t")
 
@@ -205,11 +205,11 @@ class TestSearch:
         )
     )
     def test_the_words_are_those_of_the_parser_whether_it_is_asked_or_not(self, text: str):
-        line = hits.search_text(found(replace(HIT, text=text), query=""), colour=False).split("\n")[1]
+        line = hits.search_text(result_of(replace(HIT, text=text), query=""), colour=False).split("\n")[1]
         assert line == f"    {printable(' '.join(plain(text).split()) or text, keep='')}"[:324]
 
     def test_json(self):
-        value = hits.search_json(replace(found(replace(HIT, day=date(2026, 3, 5))), stale=True))
+        value = hits.search_json(replace(result_of(replace(HIT, day=date(2026, 3, 5))), stale=True))
         assert (value["query"], value["as_of"], value["commit"], value["stale"]) == ("tea", None, COMMIT, True)
         (hit,) = value["hits"]
         assert (hit["section"], hit["day"], hit["tags"], hit["superseded_by"]) == ("Memory > Work", "2026-03-05", ["a", "b"], None)
@@ -228,7 +228,7 @@ class TestExplained:
     FACTORS = ("file", "confidence", "contradicted", "speaker", "date", "asks", "time", "amount", "age", "day")
 
     def lines(self, why: Explanation, **fields: Any) -> list[str]:
-        return hits.search_text(found(replace(HIT, explanation=why, **fields)), colour=False).splitlines()[2:]
+        return hits.search_text(result_of(replace(HIT, explanation=why, **fields)), colour=False).splitlines()[2:]
 
     def test_words(self):
         assert self.lines(Explanation(self.PARTS, ())) == [
@@ -278,7 +278,7 @@ class TestExplained:
         assert {name for name, _ in ranking.ANSWER_FACTORS.values()} <= set(hits._FACTORS)
 
     def test_json(self):
-        (hit,) = hits.search_json(found(replace(HIT, explanation=Explanation(self.PARTS[:1], (Factor("day", 1.1),)))))["hits"]
+        (hit,) = hits.search_json(result_of(replace(HIT, explanation=Explanation(self.PARTS[:1], (Factor("day", 1.1),)))))["hits"]
         assert hit["explain"] == {
             "parts": [{"field": "text", "term": "tea", "said": "Tea", "score": 1.25}],
             "factors": [{"name": "day", "value": 1.1}],
@@ -304,7 +304,7 @@ def test_an_empty_answer_of_an_index_that_is_behind_says_nothing_of_memory():
     behind = "the index is behind"
     assert hits.facts_notes(FactList((), 0)) == ("no facts",)
     assert hits.facts_notes(FactList((), 0, True, (behind,))) == (behind, "no facts in the index as it is")
-    assert hits.search_notes(replace(found(), stale=True, notes=(behind,))) == (behind, "no match in the index as it is")
+    assert hits.search_notes(replace(result_of(), stale=True, notes=(behind,))) == (behind, "no match in the index as it is")
     assert hits.answer_notes("tags", 0, TagCatalogue((), True, (behind,))) == (behind, "no tags in the index as it is")
 
 
@@ -346,9 +346,9 @@ def test_findings():
     }
 
 
-@pytest.mark.parametrize(("found", "sound"), [(FINDINGS, False), (FINDINGS[:3], True), ((), True)])
-def test_soundness(found: tuple[Finding, ...], sound: bool):
-    assert maintenance.findings_json(found)["sound"] is sound
+@pytest.mark.parametrize(("findings", "sound"), [(FINDINGS, False), (FINDINGS[:3], True), ((), True)])
+def test_soundness(findings: tuple[Finding, ...], sound: bool):
+    assert maintenance.findings_json(findings)["sound"] is sound
 
 
 def test_a_purge():
@@ -440,23 +440,23 @@ class TestHistory:
         ],
     )
     def test_a_line_a_revision(self, revision: RevisionView, line: str):
-        told = replace(STORY, revisions=(revision,))
-        assert history.history_text(told, words=False, colour=False) == f"2026-03-05 09:30  0123456789  {line}"
+        story = replace(STORY, revisions=(revision,))
+        assert history.history_text(story, words=False, colour=False) == f"2026-03-05 09:30  0123456789  {line}"
 
     def test_a_line_a_commit(self):
         paths = [("a.md", ("A", "B")), ("a.md", ("A",)), ("b.md", ())]
         revisions = tuple(replace(REVISION, path=path, section=section) for path, section in paths)
-        told = replace(STORY, path="", section=(), revisions=(*revisions, replace(REVISION, actor="agent/main")))
-        lines = history.history_text(told, words=False, colour=False).splitlines()
+        story = replace(STORY, path="", section=(), revisions=(*revisions, replace(REVISION, actor="agent/main")))
+        lines = history.history_text(story, words=False, colour=False).splitlines()
         assert [line.partition("remember")[2] for line in lines] == ["  b.md (1 section), a.md (2 sections)", ", by agent/main  a.md: A"]
-        nested = history.history_text(replace(told, revisions=revisions[:2]), words=False, colour=False)
+        nested = history.history_text(replace(story, revisions=revisions[:2]), words=False, colour=False)
         assert nested.endswith("remember  a.md: A > B")
 
     def test_word_by_word_with_some_lines_around(self):
         before = "# A\n\none\ntwo\nthree\nfour\nfive\nsix\n\tseven words stand here\n"
         after = before.replace("# A", "# B").replace("stand", "stood")
-        told = replace(STORY, revisions=(replace(REVISION, before=before, text=after),) * 2)
-        shown = history.history_text(told, words=True, colour=False).split("\n\n2026")[0].split("\n")[1:]
+        story = replace(STORY, revisions=(replace(REVISION, before=before, text=after),) * 2)
+        shown = history.history_text(story, words=True, colour=False).split("\n\n2026")[0].split("\n")[1:]
         assert shown == ["    # [-A-]{+B+}", "", "    one", "    …", "    five", "    six", "    \tseven words [-stand-]{+stood+} here"]
 
     def test_in_colour(self):
@@ -476,26 +476,26 @@ class TestHistory:
 
     def test_a_chain(self):
         older = replace(LINK, text="two\nlines", end=AT, status=Status.SUPERSEDED, op=None)
-        told = FactHistory(FactId("1f3c9a2b"), Status.CURRENT, (older, LINK))
-        assert history.history_text(told, words=False, colour=False) == (
+        story = FactHistory(FactId("1f3c9a2b"), Status.CURRENT, (older, LINK))
+        assert history.history_text(story, words=False, colour=False) == (
             "2026-03-05 09:30 - 2026-03-05 09:30  1f3c9a2b  two lines  (superseded)\n    0123456789  by hand, Ada  a.md: A\n"
             "2026-03-05 09:30 -                   1f3c9a2b  tea  (current)\n    0123456789  log  a.md: A"
         )
-        assert [(link["from"], link["to"]) for link in history.history_json(told)["chain"]] == [
+        assert [(link["from"], link["to"]) for link in history.history_json(story)["chain"]] == [
             (AT.isoformat(),) * 2,
             (AT.isoformat(), None),
         ]
 
     @given(*[st.text(st.characters(codec=None), max_size=40)] * 2)
-    def test_nothing_steers_a_terminal(self, one: str, other: str):
-        revision = replace(REVISION, before=one, text=other, author=one, reason=other, path=one, section=(other,), op=None)
-        told = (
+    def test_nothing_steers_a_terminal(self, text: str, other: str):
+        revision = replace(REVISION, before=text, text=other, author=text, reason=other, path=text, section=(other,), op=None)
+        shown = (
             history.history_text(replace(STORY, revisions=(revision,)), words=True, colour=False),
-            history.history_text(FactHistory(FactId("a"), Status.CURRENT, (replace(LINK, text=one, reason=other),) * 2), True, False),
-            history.blame_text(Blame("a.md", (), (BlamedLine(1, one, COMMIT, AT, other, Source.AUTO, 0.4),)), colour=False),
-            history.presences_text(TextHistory(one, (PresenceView(one, (other,), COMMIT, AT, None, None),))),
+            history.history_text(FactHistory(FactId("a"), Status.CURRENT, (replace(LINK, text=text, reason=other),) * 2), True, False),
+            history.blame_text(Blame("a.md", (), (BlamedLine(1, text, COMMIT, AT, other, Source.AUTO, 0.4),)), colour=False),
+            history.presences_text(TextHistory(text, (PresenceView(text, (other,), COMMIT, AT, None, None),))),
         )
-        assert not set("".join(told)) & set(STEERS + "\r")
+        assert not set("".join(shown)) & set(STEERS + "\r")
 
 
 class TestBlame:
@@ -520,7 +520,7 @@ def test_how_a_hit_stands():
     stands = replace(
         HIT, status=Status.SUPERSEDED, superseded_by=FactId("22222222"), contradicts=(FactId("3"), FactId("4")), uncommitted=True
     )
-    head = hits.search_text(found(stands), colour=False).split("\n")[0]
+    head = hits.search_text(result_of(stands), colour=False).split("\n")[0]
     assert head == "MEMORY.md:7 Memory > Work [1f3c9a2b] (superseded by 22222222) (contradicts 3, 4) (uncommitted)"
 
 
@@ -541,11 +541,11 @@ def test_a_review():
     advice = Advice(
         AdviceKind.EXPIRED, FilePath("a.md"), ("A",), 3, (FactId("1f3c9a2b"),), "'x' held\x1b", ("mdmem", "forget", "an x"), True
     )
-    told = ReviewResult((advice,), ((advice, RESULT),))
-    assert maintenance.reviewed_text(told) == (
+    result = ReviewResult((advice,), ((advice, RESULT),))
+    assert maintenance.reviewed_text(result) == (
         "done: a.md:3: expired: 'x' held\ufffd 0123456789\na.md:3: expired: 'x' held\ufffd\n    mdmem forget 'an x'  (safe)"
     )
-    assert maintenance.reviewed_json(told)["applied"][0]["commit"] == COMMIT
+    assert maintenance.reviewed_json(result)["applied"][0]["commit"] == COMMIT
 
 
 def test_the_command_of_an_advice_can_be_pasted():

@@ -185,8 +185,8 @@ class TestSquashes:
         remember(at, WORD, Source.USER_STATED)
 
     def require_sources(self, at: Desk) -> None:
-        found = sources(at)
-        assert (found[GUESS], found[WORD], found["name: Ada"]) == (Source.AUTO, Source.USER_STATED, Source.USER_STATED)
+        stated = sources(at)
+        assert (stated[GUESS], stated[WORD], stated["name: Ada"]) == (Source.AUTO, Source.USER_STATED, Source.USER_STATED)
 
     @pytest.mark.parametrize("ending", ["", "---------\n\nCo-authored-by: A B <a@b.test>", "Reviewed by hand, and found good."])
     def test_on_a_server(self, at: Desk, ending: str) -> None:
@@ -453,5 +453,5 @@ class TestReverts:
         at.write("MEMORY.md", at.read("MEMORY.md") + "- by hand\n")
         at.git("add", "-A")
         at.world.git(at.root, "revert", "--continue", environment={"GIT_EDITOR": "true"})
-        found = sources(at)
-        assert (found[GUESS], found["by hand"]) == (Source.AUTO, Source.USER_STATED)
+        stated = sources(at)
+        assert (stated[GUESS], stated["by hand"]) == (Source.AUTO, Source.USER_STATED)

@@ -178,10 +178,10 @@ def test_facts_of_a_key_in_capitals_or_ended_are_among_them_and_other_text_is_no
 
 
 def test_an_entry_of_a_digest_keeps_where_it_was_said_and_its_key(trail: Trail):
-    said = replace(origin(1), cites=(f"claude/{ODD}#7-9", "pi/b#1"), attribute=f"home {ODD}")
+    cited = replace(origin(1), cites=(f"claude/{ODD}#7-9", "pi/b#1"), attribute=f"home {ODD}")
     first, second = occurrence(1), occurrence(1, "lives in Oslo", fact=FACTS[1])
-    append_steps(trail, Step(begun=(replace(first, origin=said), second)))
-    assert [each.origin for each in trail.live_occurrences(PATHS[0])] == [said, second.origin]
+    append_steps(trail, Step(begun=(replace(first, origin=cited), second)))
+    assert [each.origin for each in trail.live_occurrences(PATHS[0])] == [cited, second.origin]
     assert [each.entry.fact for each in trail.occurrences_with_attribute(f"home {ODD}")] == [FACTS[0]]
     assert trail.occurrences_with_attribute("home") == ()
 

@@ -32,7 +32,7 @@ def read_all(records: Iterable[Any], **options: Any) -> Transcript:
     return transcript
 
 
-def told(messages: Iterable[Message]) -> list[tuple[str, bool, str]]:
+def spoken(messages: Iterable[Message]) -> list[tuple[str, bool, str]]:
     return [(message.speaker.value, message.typed, message.text) for message in messages]
 
 
@@ -58,7 +58,7 @@ class TestClaude:
         )
         assert (transcript.client, transcript.session, transcript.project) == ("claude", "s1", "/home/u/work")
         assert transcript.started == datetime(2026, 3, 4, 23, 0, tzinfo=UTC)
-        assert told(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted.")]
+        assert spoken(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted.")]
         assert [(message.line, message.id) for message in transcript.messages] == [(2, "a"), (3, "b")]
         assert transcript.tools_line == 4
         assert transcript.skipped == ()
@@ -75,7 +75,7 @@ class TestClaude:
         ],
     )
     def test_typed_by_a_person(self, more: dict[str, Any], typed: bool):
-        assert told(read_all([claude("user", "a", None, "we use uv", **more)]).messages) == [("user", typed, "we use uv")]
+        assert spoken(read_all([claude("user", "a", None, "we use uv", **more)]).messages) == [("user", typed, "we use uv")]
 
     @pytest.mark.parametrize("length", [1, 3000])
     def test_copies_of_messages_that_the_client_keeps_of_its_requests_are_none(self, length: int):
@@ -85,12 +85,12 @@ class TestClaude:
             claude("user", "a", None, "we use uv", **TYPED),
         ]
         transcript = read_all(records)
-        assert told(transcript.messages) == [("user", True, "we use uv")]
+        assert spoken(transcript.messages) == [("user", True, "we use uv")]
         assert transcript.skipped == ()
 
     def test_a_text_of_unknown_origin_is_not_typed_where_others_tell_theirs(self):
         messages = read_all([claude("user", "a", None, "one", **TYPED), claude("user", "b", "a", "two")]).messages
-        assert told(messages) == [("user", True, "one"), ("user", False, "two")]
+        assert spoken(messages) == [("user", True, "one"), ("user", False, "two")]
 
     @pytest.mark.parametrize(
         "record",
@@ -120,7 +120,7 @@ class TestClaude:
             "timestamp": at(5),
         }
         (message,) = read_all([claude("attachment", "a", None, minute=9, attachment=attachment)]).messages
-        assert told([message]) == [("user", True, "use uv")]
+        assert spoken([message]) == [("user", True, "use uv")]
         assert message.time == datetime(2026, 3, 4, 23, 5, tzinfo=UTC)
 
     def test_what_was_rewound_does_not_count(self):
@@ -210,7 +210,7 @@ class TestCodex:
             ]
         )
         assert (transcript.client, transcript.session, transcript.project) == ("codex", "s2", "/home/u/work")
-        assert told(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted.")]
+        assert spoken(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted.")]
         assert (transcript.tools_line, transcript.compacted_line) == (6, 9)
         assert transcript.skipped == ()
 
@@ -222,14 +222,14 @@ class TestCodex:
         "text", ["<user_instructions>x</user_instructions>", "# AGENTS.md instructions for /x\n\nbe terse", "<unheard_of>x"]
     )
     def test_older_versions_begin_what_is_not_the_persons_with_a_tag(self, text: str):
-        assert told(read_all([CODEX_META, codex_user(text), codex_user("we use uv")]).messages) == [("user", True, "we use uv")]
+        assert spoken(read_all([CODEX_META, codex_user(text), codex_user("we use uv")]).messages) == [("user", True, "we use uv")]
 
     @pytest.mark.parametrize(
         "more", [{"source": "exec"}, {"source": "mcp"}, {"source": {"subagent": "review"}}, {"thread_source": "subagent"}]
     )
     def test_nobody_types_in_a_session_that_a_program_began(self, more: dict[str, Any]):
         meta = codex("session_meta", {"id": "s2"} | more)
-        assert told(read_all([meta, codex_user("we use uv", origins=["user"])]).messages) == [("user", False, "we use uv")]
+        assert spoken(read_all([meta, codex_user("we use uv", origins=["user"])]).messages) == [("user", False, "we use uv")]
 
     def test_a_turn_tells_who_began_it_where_its_session_does_not(self):
         records = [CODEX_META]
@@ -238,7 +238,7 @@ class TestCodex:
                 codex("event_msg", {"type": "task_started", "turn_attribution": {"turn_trigger": trigger}}),
                 codex_user(trigger, origins=["user"]),
             ]
-        assert told(read_all(records).messages) == [("user", True, "user"), ("user", False, "exec")]
+        assert spoken(read_all(records).messages) == [("user", True, "user"), ("user", False, "exec")]
 
     def test_a_file_that_goes_on_from_an_earlier_turn_is_a_session_of_its_own(self):
         meta = {"id": "s2", "timestamp": at(7), "history_base": {"thread_id": "s2", "end_ordinal_exclusive": 30}}
@@ -301,7 +301,7 @@ class TestOpenclaw:
             ]
         )
         assert (transcript.client, transcript.session, transcript.project) == ("openclaw", "s3", "/home/u/work")
-        assert told(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted."), ("user", True, "and ruff")]
+        assert spoken(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted."), ("user", True, "and ruff")]
         assert (transcript.tools_line, transcript.compacted_line) == (9, 6)
         assert transcript.skipped == ()
 
@@ -390,7 +390,7 @@ class TestGemini:
             ]
         )
         assert (transcript.client, transcript.session, transcript.project) == ("gemini", "s4", None)
-        assert told(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted.")]
+        assert spoken(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted.")]
         assert [message.line for message in transcript.messages] == [3, 5]
         assert transcript.tools_line == 5
         assert transcript.skipped == ()

@@ -76,7 +76,7 @@ def texts(at: Desk, path: str) -> Counter[str]:
     return Counter(item.fact.text for item in items(parse(at.read(path))))
 
 
-def found(at: Desk, query: str, as_of: str | None = None) -> set[str]:
+def texts_with(at: Desk, query: str, as_of: str | None = None) -> set[str]:
     return {hit.text for hit in memory(at).search(Search(query, limit=100, as_of=as_of)).hits if not hit.near}
 
 
@@ -113,10 +113,10 @@ def test_a_week_of_writing_on_both(pair: Pair):
     for day in WEEK:
         so_far |= set(acknowledged[day])
         for desk in (pair.ada, pair.bo):
-            assert {text for text in found(desk, "logged remembered", day) if " number " in text} == so_far
+            assert {text for text in texts_with(desk, "logged remembered", day) if " number " in text} == so_far
             moods = {f"mood_{name}: {name} {WEEK.index(day)}" for name in ("ada", "bo")}
-            assert {text for text in found(desk, "mood_ada mood_bo", day) if text.startswith("mood_")} == moods
-    editors = {day: {text for text in found(pair.bo, "editor", day) if text.startswith("editor:")} for day in WEEK}
+            assert {text for text in texts_with(desk, "mood_ada mood_bo", day) if text.startswith("mood_")} == moods
+    editors = {day: {text for text in texts_with(pair.bo, "editor", day) if text.startswith("editor:")} for day in WEEK}
     assert list(editors.values()) == [{"editor: Helix"}] * 2 + [{"editor: Zed", "editor: Emacs"}] * 5
     for desk in (pair.ada, pair.bo):
         assert conflicting_keys(desk) == {"editor", "city"}
@@ -133,7 +133,7 @@ def test_what_one_takes_out_the_other_does_not_bring_back(pair: Pair):
     memory(pair.bo).apply(Remember("Zed", key="editor"))
     pair.meet()
     for desk in (pair.ada, pair.bo):
-        assert found(desk, "tea editor") == {"editor: Zed"}
+        assert texts_with(desk, "tea editor") == {"editor: Zed"}
 
 
 def test_the_same_words_said_on_both_stand_once(pair: Pair):
@@ -232,16 +232,16 @@ def test_branches_that_are_merged_crosswise(pair: Pair, rounds: int):
 
 def test_both_digest_one_transcript(pair: Pair, tmp_path: Path):
     """One has read the beginning, the other all of it, and both wrote something else that day: each entry stands once."""
-    said = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.", "We decided to sell the boat.")
+    sayings = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.", "We decided to sell the boat.")
     pair.at(WEEK[0], "10:00")
-    path = write_session(tmp_path, *said[:2])
+    path = write_session(tmp_path, *sayings[:2])
     digest(pair.ada, path)
     memory(pair.ada).apply(Log("ada was there", day="2026-03-04"))
-    path = write_session(tmp_path, *said)
+    path = write_session(tmp_path, *sayings)
     digest(pair.bo, path)
     memory(pair.bo).apply(Log("bo was there", day="2026-03-04"))
     pair.meet()
-    written = [*(text for text in said if not text.startswith("agent: ")), "ada was there", "bo was there"]
+    written = [*(text for text in sayings if not text.startswith("agent: ")), "ada was there", "bo was there"]
     for desk in (pair.ada, pair.bo):
         assert texts(desk, "memory/2026-03-04.md") == dict.fromkeys(written, 1)
         assert digest(desk, path).entries == ()

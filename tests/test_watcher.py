@@ -348,10 +348,10 @@ class TestWatcher:
         listings = count_listings(monkeypatch)
         most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
         other = at.root / "memory" / "deep" / "er" / "topic.md"
-        with other.open("ab", buffering=0) as one, (at.root / "memory" / "2026-03-05.md").open("ab", buffering=0) as two:
+        with other.open("ab", buffering=0) as first, (at.root / "memory" / "2026-03-05.md").open("ab", buffering=0) as second:
             for _ in range(most // 2 + 1):
-                one.write(b"\n")
-                two.write(b"\n")
+                first.write(b"\n")
+                second.write(b"\n")
         at.write("memory/topic.md", NEW)
         assert any("zorblax" in text for _, text in texts(memory))
         assert listings

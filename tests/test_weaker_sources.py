@@ -155,13 +155,15 @@ def test_the_newest_messages_tell_what_the_trail_tells(at: Desk) -> None:
     say(at, Log("elsewhere"), Source.AUTO)
     put(at, "more: 1", Source.USER_STATED)
     document = parse(at.read("MEMORY.md"))
-    told = {item.fact.text: foundations._recent_foundations(at.workspace, "MEMORY.md", document, [item]) for item in items(document)}
+    foundations_of = {
+        item.fact.text: foundations._recent_foundations(at.workspace, "MEMORY.md", document, [item]) for item in items(document)
+    }
     with trail_update.fresh_trail(at.workspace) as trail:
         origins = {each.entry.text: each.origin for each in trail.live_occurrences("MEMORY.md")}
-    assert {text for text, found in told.items() if found is None} == {"tea", "by: hand"}
-    for text, found in told.items():
-        if found is not None:
-            assert list(found.values()) == [Foundation(origins[text].source, origins[text].claimed_by is not None)]
+    assert {text for text, stated in foundations_of.items() if stated is None} == {"tea", "by: hand"}
+    for text, stated in foundations_of.items():
+        if stated is not None:
+            assert list(stated.values()) == [Foundation(origins[text].source, origins[text].claimed_by is not None)]
 
 
 @pytest.mark.parametrize("how", ["by hand", "relabelled", "moved", "confirmed", "two lines", "not loose"])

@@ -70,7 +70,7 @@ def test_each_verb_that_is_named_is_a_command():
     assert ("facts", "everything") in verbs
     for name, *fields in verbs:
         assert name in COMMANDS
-        assert all(flag(one).startswith("-") for one in fields)
+        assert all(flag(each).startswith("-") for each in fields)
 
 
 def test_a_field_has_one_flag_in_all_commands():

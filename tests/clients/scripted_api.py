@@ -167,8 +167,8 @@ def _function_call(step: Json, number: int) -> Json:
 
 
 def _tool_search(step: Json, number: int) -> Json:
-    found = {"execution": "client", "arguments": {"query": step["find"]}}
-    return {"type": "tool_search_call", "id": f"ts_{number}", "call_id": f"call_{number}", "status": "completed", **found}
+    call = {"execution": "client", "arguments": {"query": step["find"]}}
+    return {"type": "tool_search_call", "id": f"ts_{number}", "call_id": f"call_{number}", "status": "completed", **call}
 
 
 class GenerateApi(ScriptedApi):

@@ -95,13 +95,13 @@ def summary(*lines: str) -> Json:
 
 def results(body: Json) -> list[str]:
     """The results of tools in a request."""
-    found = []
+    outputs = []
     for message in body["messages"]:
         for part in message["content"] if isinstance(message["content"], list) else []:
             if part["type"] == "tool_result":
                 content = part["content"]
-                found.append(content if isinstance(content, str) else "\n".join(each["text"] for each in content))
-    return found
+                outputs.append(content if isinstance(content, str) else "\n".join(each["text"] for each in content))
+    return outputs
 
 
 class TestPlugin:
@@ -127,12 +127,12 @@ class TestPlugin:
 class TestSession:
     def test_start_and_prompts(self, trial: Trial):
         session = talk(trial, [say("hello"), say("Nansen"), say("fine"), say("yes")], "hello", QUESTION, "thanks, go on", QUESTION)
-        start, found = blocks(session.requests[-1])
+        start, block = blocks(session.requests[-1])
         assert "breakfast: porridge and coffee" in start
         assert "the heating was mended" in start
         assert BOILER not in start
-        assert BOILER in found
-        assert [blocks(request) for request in session.requests] == [[start], [start, found], [start, found], [start, found]]
+        assert BOILER in block
+        assert [blocks(request) for request in session.requests] == [[start], [start, block], [start, block], [start, block]]
 
     def test_tools_that_are_used_at_once_are_there_in_the_first_request(self, trial: Trial):
         session = talk(trial, [say("hello")], "hello")
@@ -198,9 +198,9 @@ class TestCompaction:
     def test_the_block_after_it_holds_what_came_in_since(self, trial: Trial):
         steps = [say("hello"), say("Nansen"), summary("[fact] the wall is dry"), say("yes"), say("again"), say("more")]
         session = talk(trial, steps, "hello", QUESTION, "/compact", "and now?", QUESTION, "thanks")
-        start, found = blocks(session.requests[-1])
+        start, block = blocks(session.requests[-1])
         assert "the heating was mended" in start
-        assert BOILER in found
+        assert BOILER in block
 
 
 class TestSilence:

@@ -77,11 +77,11 @@ def call(tool: str, used: int = 100, **arguments: Any) -> Json:
 
 def test_start_and_prompts(trial: Trial):
     api = talk(trial, [say("hello"), say("Nansen"), say("fine")], "hello", QUESTION, "thanks, go on")
-    start, found = blocks(api.requests[-1])
+    start, block = blocks(api.requests[-1])
     assert "breakfast: porridge and coffee" in start
     assert BOILER not in start
-    assert BOILER in found
-    assert [blocks(request) for request in api.requests] == [[start], [start, found], [start, found]]
+    assert BOILER in block
+    assert [blocks(request) for request in api.requests] == [[start], [start, block], [start, block]]
     assert "memory: Long-term memory" in "\n".join(texts(api.requests[0]))
 
 
