@@ -17,7 +17,7 @@ demo: $(STAMP)
 test: lint suite
 
 suite: $(STAMP)
-	$(VENV)/bin/python -m pytest -n 2
+	PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n 2  # to compile the tests anew each time takes seconds
 
 test-all: lint
 	@pythons=$$(.ci/pythons) && echo "$$pythons" && for python in $$pythons; do $(MAKE) suite PYTHON="$$python" || failed=1; done; \

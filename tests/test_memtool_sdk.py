@@ -20,7 +20,12 @@ from mdmem.errors import PackageProblem
 from mdmem.memory import Memory
 
 PAGE = Path(__file__).parents[1] / "docs/clients/anthropic-sdk.md"
-anthropic: Any = pytest.importorskip("anthropic", reason="the SDK is not installed: pip install 'mdmem[anthropic]'")
+
+
+@pytest.fixture(scope="module")
+def anthropic() -> Any:
+    """The SDK, which takes seconds to load."""
+    return pytest.importorskip("anthropic", reason="the SDK is not installed: pip install 'mdmem[anthropic]'")
 
 
 @pytest.fixture
@@ -86,7 +91,7 @@ class MessagesApi:
             yield text, block.get("is_error", False)
 
 
-def test_the_runner(at: Desk):
+def test_the_runner(at: Desk, anthropic: Any):
     commands = [
         view("/memories"),
         create("/memories/coffee.md", "# Coffee\n\n- black\n"),
@@ -121,6 +126,7 @@ def test_the_runner(at: Desk):
     assert at.subjects() == [*["memory/coffee.md: memory-tool"] * 3, "seed"]
 
 
+@pytest.mark.usefixtures("anthropic")
 def test_the_page_for_users(at: Desk, monkeypatch: pytest.MonkeyPatch):
     blocks = dict.fromkeys(re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", PAGE.read_text(encoding="utf-8")))
     (_, with_sdk), (_, without_sdk), (_, session) = blocks
@@ -140,16 +146,16 @@ def test_the_page_for_users(at: Desk, monkeypatch: pytest.MonkeyPatch):
     assert at.world.run(at.root, [Path(sys.executable).with_name("mdmem"), "memory-tool"], stdin=lines).stdout == typed
 
 
-def test_its_methods_take_the_types_of_the_sdk(at: Desk):
+def test_its_methods_take_the_types_of_the_sdk(at: Desk, anthropic: Any):
     tool = memtool.tool(Memory.open(at.root, os.environ))
-    from anthropic.types.beta import BetaMemoryTool20250818CreateCommand as CreateCommand
-
+    command = anthropic.types.beta.BetaMemoryTool20250818CreateCommand(**create("/memories/a.md", "a\n"))
     assert tool.name == "memory"
-    assert tool.create(CreateCommand(**create("/memories/a.md", "a\n"))) == "File created successfully at: /memories/a.md"
+    assert tool.create(command) == "File created successfully at: /memories/a.md"
     with pytest.raises(anthropic.lib.tools.ToolError, match="already exists"):
-        tool.execute(CreateCommand(**create("/memories/a.md", "a\n")))
+        tool.execute(command)
 
 
+@pytest.mark.usefixtures("anthropic")
 def test_the_recorded_vectors_are_those_of_this_sdk():
     assert json.loads(DATA.read_text(encoding="utf-8"))["vectors"] == record()
 

@@ -3,16 +3,19 @@
 import ast
 from collections import Counter
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import mdmem
 
 MOST = 4
-MODULES = {
-    path: ast.parse(path.read_text(encoding="utf-8"))
-    for path in sorted(Path(mdmem.__file__).parent.rglob("*.py"))
-    if path.name != "parameter_table.py"
-}
+
+
+@cache
+def modules() -> dict[Path, ast.Module]:
+    """The modules of the program by their paths."""
+    paths = sorted(Path(mdmem.__file__).parent.rglob("*.py"))
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths if path.name != "parameter_table.py"}
 
 
 def is_record(node: ast.AST) -> bool:
@@ -21,7 +24,7 @@ def is_record(node: ast.AST) -> bool:
 
 def large_records() -> Iterator[str]:
     """The names of the records with more fields than may be given by position."""
-    for module in MODULES.values():
+    for module in modules().values():
         for node in ast.walk(module):
             if isinstance(node, ast.ClassDef) and is_record(node) and sum(isinstance(part, ast.AnnAssign) for part in node.body) > MOST:
                 yield node.name
@@ -39,12 +42,12 @@ def positional_calls(module: ast.Module, records: frozenset[str]) -> Iterator[tu
 def test_large_records_are_built_by_keyword():
     records = frozenset(large_records())
     assert {"Hit", "Search", "EditSection", "WriteResult", "Workspace"} <= records
-    positional = [(str(path), line, name) for path, module in MODULES.items() for line, name in positional_calls(module, records)]
+    positional = [(str(path), line, name) for path, module in modules().items() for line, name in positional_calls(module, records)]
     assert positional == []
 
 
 def test_a_record_stands_once():
-    names = Counter(node.name for module in MODULES.values() for node in ast.walk(module) if isinstance(node, ast.ClassDef))
+    names = Counter(node.name for module in modules().values() for node in ast.walk(module) if isinstance(node, ast.ClassDef))
     assert {name for name, count in names.items() if count > 1} == set()
 
 

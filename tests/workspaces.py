@@ -131,7 +131,8 @@ def desk(world: World, repository: Path, folder: str = "", seed: str = SEED) -> 
     root.mkdir(parents=True, exist_ok=True)
     at = Desk(world, root)
     at.write("MEMORY.md", seed)
-    at.commit("seed")
+    at.git("add", "-A")
+    at.git("commit", "-q", "-m", "seed")
     return at
 
 
