@@ -1,5 +1,5 @@
-"""A write that is killed after some of its steps. As a program: `killed_write.py CHANGE STEPS FOLDER...`, where the write in each folder is killed
-after so many steps. It prints an exit status for each: 1 where the write was killed.
+"""A write that is killed after some of its steps. As a program: `killed_write.py CHANGE WORKSPACE STEPS FOLDER...`, where the write in each folder, a
+copy of the workspace, is killed after so many steps. It prints an exit status for each, 1 where the write was killed, and ends at the first 0.
 """
 
 import os
@@ -30,23 +30,21 @@ _WRITING_GITS = {"add", "commit", "fast-import", "update-ref"}
 def killed_at_every_step(at: "Desk", folder: Path, change: "Change | Request", now: str) -> list[tuple["Desk", bool]]:
     """Make the change in copies of a workspace, killed before its first step, its second, and so on to the end; True where it was killed."""
     statuses = killed_after(at, folder, change, now, range(_MOST_STEPS))
-    killed = [was_killed for _, was_killed in statuses].count(True)
-    assert [was_killed for _, was_killed in statuses] == [True] * killed + [False] * (_MOST_STEPS - killed)
+    killed = len(statuses) - 1
+    assert [was_killed for _, was_killed in statuses] == [True] * killed + [False]
     assert 8 < killed < _MOST_STEPS - 1, "it has more steps than are tried"
-    return statuses[: killed + 1]
+    return statuses
 
 
 def killed_after(at: "Desk", folder: Path, change: "Change | Request", now: str, steps: Sequence[int]) -> list[tuple["Desk", bool]]:
-    """Make the change in copies of a workspace, killed after so many steps; True where it was killed, and not at its end before."""
-    copies = [folder / f"{number}" for number in steps]
-    for copy in copies:
-        shutil.copytree(at.root, copy, symlinks=True)
+    """Make the change in copies of a workspace, killed after so many steps, up to the first that comes to its end; True where it was killed."""
+    folder.mkdir(exist_ok=True)
     # Without -B a module that is compiled at its first import would be one step more.
-    words = [word for number, copy in zip(steps, copies, strict=True) for word in (str(number), copy)]
-    command = [sys.executable, "-B", __file__, pickle.dumps(change).hex(), *words]
+    words = [word for number in steps for word in (str(number), folder / f"{number}")]
+    command = [sys.executable, "-B", __file__, pickle.dumps(change).hex(), at.root, *words]
     statuses = at.world.run(folder, command, environment={"MDMEM_NOW": now}).stdout.split()
     assert set(statuses) <= {"0", "1"}
-    return [(replace(at, root=copy), status == "1") for copy, status in zip(copies, statuses, strict=True)]
+    return [(replace(at, root=folder / f"{number}"), status == "1") for number, status in zip(steps, statuses, strict=False)]
 
 
 def is_step(event: str, arguments: Sequence[Any]) -> bool:
@@ -85,12 +83,16 @@ def _write(folder: str, change: "Change | Request", steps: int) -> NoReturn:
     os._exit(0)
 
 
-def _main(change: str, *words: str) -> None:
+def _main(change: str, original: str, *words: str) -> None:
     for steps, folder in zip(words[::2], words[1::2], strict=True):
+        shutil.copytree(original, folder, symlinks=True)
         child = os.fork()
         if not child:
             _write(folder, pickle.loads(bytes.fromhex(change)), int(steps))
-        print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        print(status, flush=True)
+        if status == 0:
+            break
 
 
 if __name__ == "__main__":

@@ -59,7 +59,7 @@ ROOMS = {
             *("test_repo", "test_git_files", "test_locks", "test_durability", "test_recover", "test_apply*", "test_purge*", "test_doctor*"),
             *("test_history_replay", "test_hooks", "test_messages", "test_two_files", "test_pending", "test_own_notes", "test_adopting"),
             *("test_mixed_commits", "test_commits", "test_worktree", "test_first_parent", "test_git_index"),
-            *("test_merge_setup", "test_merge_trailers", "test_combined_lines"),
+            *("test_merge_setup", "test_merge_trailers", "test_combined_lines", "test_branch_commits", "test_proposals"),
         ),
     ),
     "changes": Room(
@@ -69,7 +69,7 @@ ROOMS = {
             *("test_changes", "test_commit_notes", "test_digest_day"),
             *("test_review", "test_contradictions", "test_purge*", "test_trail", "test_trail_update", "test_secret_writes", "test_repeats"),
             *("test_superseding", "test_weaker_sources", "test_two_files", "test_revert", "test_refusals", "test_contradict"),
-            *("test_write_answer", "test_cli_writes", "test_cli_history", "test_cli_purge"),
+            *("test_write_answer", "test_cli_writes", "test_cli_history", "test_cli_purge", "test_proposals*"),
         ),
     ),
     "document": Room(

@@ -20,9 +20,15 @@ def test_is_what_is_printed(world: World, tmp_path: Path, page: Path):
     assert "\n".join(difflib.unified_diff(written.splitlines(), printed.splitlines(), lineterm="", n=2)) == "", "run make docs"
 
 
-def test_the_readme_can_be_repeated_where_git_knows_nobody(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.slow)])
+def test_the_readme_can_be_repeated_where_git_knows_nobody(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_whole: bool):
     monkeypatch.setattr(transcripts, "_GIT_SETTINGS", "[init]\n\tdefaultBranch = main\n")
     written = transcripts.PAGES[0].read_text(encoding="utf-8")
+    if not is_whole:  # up to the end of the session behind the last commit
+        before, commit, after = written.rpartition("git commit -q")
+        written = before + commit + "```\n".join(after.split("```\n", 3)[:3]) + "```\n"
+        assert "sh-session" in after
+        assert written.endswith("```\n")
     printed = transcripts.replayed(written, tmp_path / "ada")
     assert printed.count("Please tell me who you are") == written.count("git commit -q")
     failures = [

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from killed_write import killed_at_every_step
+from killed_write import killed_after
 from pi_sessions import digest as digest_files
 from pi_sessions import texts, write_session
 from workspaces import NOW, Desk, code_of, desk
@@ -21,6 +21,7 @@ from mdmem.model.writes import DayEntry, DigestDay, Log, Revert, WriteOptions, W
 
 RUN, OTHER = "digest/20260304T090000Z-0a1b2c3d", "digest/20260304T100000Z-0a1b2c3d"
 FIRST, SECOND = date(2026, 3, 3), date(2026, 3, 4)
+MOST_STEPS = 60
 
 
 @pytest.fixture
@@ -238,13 +239,17 @@ def test_a_digest_does_not_bring_it_back(at: Desk, tmp_path: Path, take_out: boo
     assert facts(at) == set()
 
 
+@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in (1, 2, 3))])
 @pytest.mark.parametrize("take_out", [False, True])
-def test_killed_at_any_step_the_next_one_does_the_rest(at: Desk, tmp_path: Path, take_out: bool):
+def test_killed_at_any_step_the_next_one_does_the_rest(at: Desk, tmp_path: Path, take_out: bool, first: int):
     write(at, "the pump is old", FIRST)
     write(at, "the boat is red", run=OTHER)
     write(at, "the valve is new", minute="10:00")
     change = Revert(reference=RUN, take_out=take_out)
-    for copy, _ in killed_at_every_step(at, tmp_path, change, NOW):
+    copies = killed_after(at, tmp_path, change, NOW, range(first, MOST_STEPS, 4))
+    assert len(copies) > 3
+    assert not copies[-1][1], "it has more steps than are tried"
+    for copy, _ in copies:
         copy.apply(change)
         assert facts(copy) == {"the boat is red"}
         assert copy.git("status", "--porcelain") == ""
