@@ -96,6 +96,49 @@ def test_a_copy_of_a_file_is_a_file_of_its_own(at: Desk) -> None:
     assert changes == {"memory/a.md": ("memory/a.md", False), "memory/copy.md": ("memory/copy.md", True)}
 
 
+def test_changed_files_of_two_commits_or_of_all_that_one_has(at: Desk) -> None:
+    """The empty tree need not be in the repository: nothing is written."""
+    repository, seed = repo.discover(at.root), head(at)
+    at.write("memory/a.md", "- a\n")
+    (at.root / "memory" / "link.md").symlink_to("a.md")
+    second = CommitId(at.commit())
+    objects = at.git("count-objects")
+    (added,) = first_parent.changed_files(repository, seed, second)
+    assert (added.path, added.before_path, added.before) == ("memory/a.md", "memory/a.md", None)
+    assert added.after == at.git("rev-parse", "HEAD:memory/a.md").strip()
+    everything = first_parent.changed_files(repository, None, second)
+    assert [(changed.path, changed.before, changed.after is None) for changed in everything] == [
+        ("MEMORY.md", None, False),
+        ("memory/a.md", None, False),
+    ]
+    assert first_parent.changed_files(repository, second, second) == []
+    assert at.git("count-objects") == objects
+
+
+def test_merges_that_a_merge_brings(at: Desk) -> None:
+    """Those of two parents, on any branch that it brings in; not those that the branch had from here, and no octopus."""
+    repository = repo.discover(at.root)
+    for name in ("one", "two", "three"):
+        at.git("switch", "-q", "-c", name, "main")
+        at.write(f"memory/{name}.md", f"- {name}\n")
+        at.commit(name)
+    sides = [CommitId(at.git("rev-parse", name).strip()) for name in ("one", "two")]
+    at.git("switch", "-q", "one")
+    at.git("merge", "-q", "--no-edit", "two")
+    at.write("memory/more.md", "- more\n")
+    before_octopus = CommitId(at.commit("more"))
+    at.git("switch", "-q", "-c", "four", "main")
+    at.write("memory/four.md", "- four\n")
+    at.commit("four")
+    at.git("merge", "-q", "--no-edit", "one", "three")
+    assert before_octopus in at.git("log", "-1", "--format=%P").split()
+    at.git("switch", "-q", "main")
+    at.write("MEMORY.md", "# Memory\n")
+    at.commit("here")
+    at.git("merge", "-q", "--no-edit", "four")
+    assert first_parent.merges_brought_by(repository, merge(at)) == [tuple(sides)]
+
+
 class TestSideCommits:
     def test_each_has_its_own_patches(self, at: Desk) -> None:
         made = merge_side(at, "memory/a.md", "memory/b.md")
