@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pty
+import shutil
 import signal
 import struct
 import subprocess
@@ -17,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import World
+from conftest import World, sealed_world
 from workspaces import TOKEN as TOKEN
 
 from mdmem.cli import main
@@ -122,18 +123,31 @@ class Done:
         return json.loads(self.out)
 
 
+@pytest.fixture(scope="session")
+def first_commit(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> Path:
+    """A repository with the first commit of a shell, made once."""
+    folder = Path(shutil.copytree(empty_repository, tmp_path_factory.mktemp("first") / "repository"))
+    for name, text in FILES.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(text.encode())
+    with pytest.MonkeyPatch.context() as patch:
+        world = sealed_world(folder.parent, patch)
+        world.git(folder, "add", ".")
+        world.git(folder, "commit", "-q", "-m", "first")
+    return folder
+
+
 @pytest.fixture
-def shell(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Iterator[Shell]:
+def shell(
+    world: World, repository: Path, first_commit: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> Iterator[Shell]:
     monkeypatch.setenv("MDMEM_NOW", NOW)
     monkeypatch.chdir(repository)
     prepared = Shell(world, repository, monkeypatch, capsys)
-    for name, text in FILES.items():
-        prepared.write(name, text)
-    prepared.git("add", ".")
-    prepared.git("commit", "-q", "-m", "first")
-    prepared.write("MEMORY.md", MEMORY + "\n## By hand\n\n- not committed yet\n")
+    shutil.copytree(first_commit, repository, dirs_exist_ok=True)
     prepared.write("staged.txt", "staged\n")
-    prepared.git("add", "staged.txt")
+    prepared.git("add", ".")  # which also notes that the files are as they were committed
+    prepared.write("MEMORY.md", MEMORY + "\n## By hand\n\n- not committed yet\n")
     yield prepared
     for opened in prepared.kept:
         opened.close()

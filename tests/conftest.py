@@ -1,5 +1,6 @@
 """A sealed world for git: a home of its own, fixed dates, nothing inherited."""
 
+import gc
 import os
 import shutil
 import signal
@@ -46,6 +47,12 @@ def _use_memory_for_temporary_files() -> None:
 
 
 _use_memory_for_temporary_files()
+
+
+def pytest_collection_finish() -> None:
+    """Leave out of all garbage collections what stays to the end: thousands of tests."""
+    gc.collect()
+    gc.freeze()
 
 
 @dataclass(frozen=True)

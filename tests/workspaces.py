@@ -71,7 +71,15 @@ class Desk:
     def commit(self, message: str = "by hand", *paths: str) -> str:
         self.git("add", *(paths or ["-A"]))
         self.git("commit", "-q", "--allow-empty", "-m", message)
-        return self.git("rev-parse", "HEAD").strip()
+        return self.head()
+
+    def head(self) -> str:
+        """The id of HEAD's commit, read without a process where that is simple."""
+        try:
+            head = (self.root / ".git" / "HEAD").read_text()
+            return (self.root / ".git" / head.removeprefix("ref: ").strip()).read_text().strip()
+        except OSError:
+            return self.git("rev-parse", "HEAD").strip()
 
     def hook(self, name: str, text: str) -> Path:
         hook = Path(self.git("rev-parse", "--path-format=absolute", "--git-path", "hooks").strip()) / name
@@ -92,12 +100,14 @@ class Desk:
         return self.git("log", "--format=%s", *(["--", path] if path else [])).splitlines()
 
     def tree_state(self) -> TreeState:
+        status = self.git("status", "--porcelain=v2", "--branch", "-uall", check=False)
         return TreeState(
-            _files(self.root, {".git"}),
-            self.git("ls-files", "-s", check=False),
-            self.git("status", "--porcelain=v2", "-uall", check=False),
-            self.git("symbolic-ref", "-q", "HEAD", check=False),
-            self.git("rev-parse", "-q", "--verify", "HEAD", check=False),
+            files=_files(self.root, {".git"}),
+            index=self.git("ls-files", "-s", check=False),
+            status=status,
+            # The status names HEAD's branch and commit; where there is none, they have to be asked for.
+            head="" if status else self.git("symbolic-ref", "-q", "HEAD", check=False),
+            commit="" if status else self.git("rev-parse", "-q", "--verify", "HEAD", check=False),
         )
 
     def state(self) -> Mapping[str, bytes | str]:
