@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from scripted_models import MODEL, Reply, ScriptedServer, in_turn, serving
 from workspaces import NOW, TOKEN, Desk, desk
 
+from mdmem.cli import main
 from mdmem.dream import model_changes
 from mdmem.dream.candidates import Night
 from mdmem.dream.cases import FORGETS_NOTHING, SAID_ONCE, leave
@@ -382,6 +383,19 @@ class TestTheNight:
             dream(morning, model=True)
         assert problem.value.code == "no-model"
         assert morning.git("rev-parse", "HEAD") == head
+
+    @pytest.mark.parametrize(
+        ("lines", "status"), [((), 1), (('model_command = ["/no/such/program"]',), 1), (('model_command = ["false"]',), 0)]
+    )
+    def test_one_that_cannot_be_asked_at_all_is_a_failure(
+        self, morning: Desk, lines: Sequence[str], status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ):
+        monkeypatch.setattr("time.sleep", lambda _: None)
+        digested(morning, STATED)
+        settings(morning, 'digest = "model"', 'dream = "apply"', *lines)
+        assert main(["-C", str(morning.root), "dream"]) == status
+        assert STATED.text in capsys.readouterr().out
+        assert STATED.text in morning.read("MEMORY.md")
 
     def test_one_that_is_down_keeps_nothing_back(self, morning: Desk):
         digested(morning, STATED)

@@ -9,6 +9,7 @@ from mdmem.cli.flags import in_flags
 from mdmem.errors import UsageProblem
 from mdmem.model.digests import FACTS, Digest
 from mdmem.model.dreams import Dream
+from mdmem.model.runs import PASSING
 from mdmem.model.schedules import Schedule
 from mdmem.model.session_lists import ShowSessions
 from mdmem.show import digests, dreams, runs, schedules
@@ -94,7 +95,8 @@ def dream(
     applies = _chosen(apply, propose, "--apply", "--propose")
     asks_model = _chosen(model, no_model, "--model", "--no-model")
     result = open_memory(call).pipelines.dream(Dream(days=tuple(days or ()), apply=applies, model=asks_model, dry_run=dry_run))
-    return Answer(dreams.dream_json(result), dreams.dream_text(result), tuple(map(in_flags, dreams.dream_notes(result))))
+    notes = tuple(map(in_flags, dreams.dream_notes(result)))
+    return Answer(dreams.dream_json(result), dreams.dream_text(result), notes, status=0 if result.outcome in ("", *PASSING) else 1)
 
 
 def _chosen(wanted: bool, unwanted: bool, yes: str, no: str) -> bool | None:
