@@ -56,7 +56,7 @@ def open_requests(day: date, by_rules: Sequence[Suggestion], memory: CuratedMemo
 
     They depend on what commits hold alone, so that the same ones are made again after an interruption.
     """
-    opened = {each.fact: rule for each, rule in _open(by_rules).items() if each.fact not in asked}
+    opened = {fact: rule for fact, rule in _open(by_rules).items() if fact not in asked}
     near = _near(list(opened.values()), memory)
     requests: list[OpenEntries] = []
     facts: list[DayFact] = []
@@ -82,13 +82,13 @@ def _request(day: date, facts: Sequence[DayFact], shown: Mapping[FactId, Curated
     return OpenEntries(frozenset(fact.id for fact in facts), ConsolidateData(day=day, facts=tuple(facts), memory=memory))
 
 
-def _open(by_rules: Iterable[Suggestion]) -> dict[DreamCandidate, Suggestion]:
-    """The entries that the rules leave open, each fact once, with what they suggest for it."""
+def _open(by_rules: Iterable[Suggestion]) -> dict[FactId, Suggestion]:
+    """The suggestions for entries whose fate the rules leave open, by the fact of the entry; of two entries with one fact the first."""
     opened: dict[FactId, Suggestion] = {}
     for rule in by_rules:
         if rule.candidate is not None and _is_open(rule, rule.candidate):
             opened.setdefault(rule.candidate.fact, rule)
-    return {rule.candidate: rule for rule in opened.values() if rule.candidate is not None}
+    return opened
 
 
 def _is_open(rule: Suggestion, candidate: DreamCandidate) -> bool:
@@ -155,18 +155,10 @@ def merge(
         is_taken_out: tells of an entry, reworded, that a person took out what it says.
     """
     merger = _Merger(by_rules, memory, is_taken_out)
-    merged, refused = list(by_rules), 0
-    opened = {id(rule) for rule in _open(by_rules).values()}
-    for number, rule in enumerate(by_rules):
-        change = changes.get(rule.candidate.fact) if rule.candidate is not None and id(rule) in opened else None
-        if change is None or rule.candidate is None:
-            continue
-        suggestion = merger.suggestion(change, rule, rule.candidate)
-        if suggestion is None:
-            refused += 1
-        else:
-            merged[number] = suggestion
-    return MergedSuggestions(tuple(merged), refused)
+    answered = [(rule, changes[fact]) for fact, rule in _open(by_rules).items() if fact in changes]
+    by_model = {id(rule): merger.suggestion(change, rule, rule.candidate) for rule, change in answered if rule.candidate is not None}
+    merged = tuple(by_model.get(id(rule)) or rule for rule in by_rules)
+    return MergedSuggestions(merged, refused=list(by_model.values()).count(None))
 
 
 class _Merger:
