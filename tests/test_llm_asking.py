@@ -171,6 +171,15 @@ def test_no_more_tokens_a_day_than_are_allowed(tmp_path: Path, server: ScriptedS
     assert len(server.bodies) == count + 1
 
 
+def test_each_byte_of_other_letters_may_be_a_token(tmp_path: Path, server: ScriptedServer):
+    asked = request("地下室是湿的。" * 300)
+    with pytest.raises(ModelFailure) as failure:
+        asker(tmp_path, server, tokens=asked.size - 300).ask(asked)
+    assert (failure.value.outcome, server.bodies) == ("model-budget", [])
+    asker(tmp_path, server, tokens=asked.size).ask(asked)
+    assert server.bodies[0]["max_tokens"] < 800
+
+
 def test_a_dry_run_only_counts(tmp_path: Path, server: ScriptedServer):
     dry = asker(tmp_path, server, dry=True)
     assert dry.ask(request()) is None

@@ -25,8 +25,8 @@ else:
     server = late.module("mdmem.llm.server")
 
 _MOST_ANSWER_TOKENS, _FEWEST_ANSWER_TOKENS = 4_096, 512
-_FEWEST_BYTES_A_TOKEN = 2
-"""No server counts more tokens in a text of words than this gives."""
+_FEWEST_ASCII_A_TOKEN = 2
+"""No server counts more tokens in English words than this gives. Each byte of other letters may be one."""
 
 
 def open_model(endpoint: ModelServer | ModelCommand) -> Model:
@@ -139,8 +139,10 @@ class Asker:
 
     def _most_tokens(self, request: ModelRequest) -> int:
         """The most tokens that a request may count for."""
-        a_token = BYTES_A_TOKEN if isinstance(self._endpoint, ModelCommand) else _FEWEST_BYTES_A_TOKEN
-        return -(-request.size // a_token)
+        if isinstance(self._endpoint, ModelCommand):
+            return -(-request.size // BYTES_A_TOKEN)
+        ascii_size = len(request.text.encode("ascii", "ignore"))
+        return request.size - ascii_size + -(-ascii_size // _FEWEST_ASCII_A_TOKEN)
 
     def _tokens_used(self) -> int:
         """The tokens that were used today."""
