@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from mdmem import hookfiles, secrets
     from mdmem.catchup import background, trail_update
     from mdmem.proposals import branch_changes
-    from mdmem.queries import as_of, dates, other_markdown
+    from mdmem.queries import as_of, dates, other_markdown, past_questions, versions
     from mdmem.search import explanation
 else:
     hookfiles = late.module("mdmem.hookfiles")
@@ -39,6 +39,8 @@ else:
     dates = late.module("mdmem.queries.dates")
     as_of = late.module("mdmem.queries.as_of")
     other_markdown = late.module("mdmem.queries.other_markdown")
+    past_questions = late.module("mdmem.queries.past_questions")
+    versions = late.module("mdmem.queries.versions")
     trail_update = late.module("mdmem.catchup.trail_update")
     explanation = late.module("mdmem.search.explanation")
     secrets = late.module("mdmem.secrets")
@@ -153,11 +155,16 @@ def _matches(
         explain=request.explain,
         decay=_decay(workspace, request, today),
     )
+    readings = past_questions.read_question(request.query, today) if request.history and request.limit else ()
+    wider = replace(query, limit=max(query.limit, versions.LOOKED_AT)) if readings else query
     try:
-        matches = index.index.search(query)
+        matches = index.index.search(wider)
     except BrokenIndex:
         index = fresh_index(workspace, say, progress, full=True)
-        matches = index.index.search(query)
+        matches = index.index.search(wider)
+    if readings:
+        with trail_update.fresh_trail(workspace, say, progress) as trail:
+            matches = versions.put_versions_first(workspace, trail, index.index, matches, query, readings)
     return index, _explained(matches, request.query) if request.explain else matches
 
 

@@ -165,6 +165,10 @@ class SearchIndex:
         """See `IndexSearcher.search`."""
         return self._finder.search(request) if self._finder else ()
 
+    def occurrences(self, statements: Collection[int], passing_filter: Filter, today: date) -> list[IndexRow]:
+        """See `IndexSearcher.occurrences`."""
+        return self._finder.occurrences(statements, passing_filter, today) if self._finder else []
+
     def with_words(self, text: str, today: date, limit: int) -> list[IndexRow]:
         """See `IndexSearcher.with_words`."""
         return self._finder.with_words(text, today, limit) if self._finder else []

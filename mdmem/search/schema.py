@@ -175,8 +175,18 @@ def _part_label(part: str) -> str:
 
 def statement_number(entry: Entry) -> int:
     """A number shared by the occurrences of one statement in one section; of an entry that is no fact, by its text."""
-    statement = (entry.fact, "") if entry.fact else ("", entry.text)
-    return int.from_bytes(_digest("\n".join((entry.path, PATH_SEPARATOR.join(entry.section), *statement))))
+    return (
+        fact_number(entry.path, entry.section, entry.fact) if entry.fact else _statement_number(entry.path, entry.section, "", entry.text)
+    )
+
+
+def fact_number(path: FilePath, section: SectionPath, fact: FactId) -> int:
+    """The `statement_number` of a fact in a section."""
+    return _statement_number(path, section, fact, "")
+
+
+def _statement_number(path: FilePath, section: SectionPath, *statement: str) -> int:
+    return int.from_bytes(_digest("\n".join((path, PATH_SEPARATOR.join(section), *statement))))
 
 
 def statement_label(number: int) -> str:

@@ -171,8 +171,7 @@ class IndexSearcher:
         best += near
         if request.filter.history:
             numbers = {schema.statement_number(row.entry): number for number, row in best}
-            rows_alike = self._all(query.statement_query(numbers, request.filter, request.today))
-            rows = [row for row in rows_alike if schema.statement_number(row.entry) in numbers]
+            rows = self.occurrences(numbers, request.filter, request.today)
             best = [(numbers[schema.statement_number(row.entry)], row) for row in results.visible_rows(rows, request.filter, request.today)]
         matches = [
             Match(
@@ -185,6 +184,15 @@ class IndexSearcher:
             for number, row in best
         ]
         return tuple(sorted(matches, key=results.rank_key)[: request.limit])
+
+    def occurrences(self, statements: Collection[int], passing_filter: Filter, today: date) -> list[IndexRow]:
+        """The rows of the occurrences of statements, by their numbers (`schema.statement_number`), that pass a filter.
+
+        Raises:
+            BrokenIndex: the index turns out to be damaged.
+        """
+        rows = self._all(query.statement_query(statements, passing_filter, today))
+        return [row for row in rows if schema.statement_number(row.entry) in statements]
 
     def with_words(self, text: str, today: date, limit: int) -> list[IndexRow]:
         """The rows that are current today and share most with a text by their own words alone, best first: at most so many.

@@ -124,6 +124,8 @@ MODULES = frozenset(
         "mdmem.changes.task_notes",
         "mdmem.queries.as_of",
         "mdmem.queries.other_markdown",
+        "mdmem.queries.past_questions",
+        "mdmem.queries.versions",
         "mdmem.catchup.trail_update",  # with SQLite
         "mdmem.changes.apply",
         "mdmem.changes.repeats",  # only where a write has failed

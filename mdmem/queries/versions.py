@@ -1,0 +1,236 @@
+"""The version of a fact that a question about the past asks for, put before the others of its chain."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
+
+from mdmem import layout
+from mdmem.history import chains
+from mdmem.history.chains import ChainLink
+from mdmem.model import FilePath, SectionPath
+from mdmem.model.searches import Explanation, Factor
+from mdmem.queries import dates
+from mdmem.queries.past_questions import Asked, PastQuestion, day_after, day_before
+from mdmem.search.indexer import SearchIndex
+from mdmem.search.query import IndexQuery
+from mdmem.search.ranking import SCORE_DIGITS
+from mdmem.search.results import Match, make_hit
+from mdmem.search.schema import IndexRow, fact_number, statement_number
+from mdmem.search.terms import STOP_WORDS, folded, split_scripts, stem
+from mdmem.startup.records import dataclass, replace
+from mdmem.trail import Trail
+from mdmem.workspace import Workspace
+
+LOOKED_AT = 24
+"""The hits of a search among whose facts one with a past is looked for."""
+
+_PAST_FACTOR = 1.25
+"""The factor of a version that is asked for by its place among the others: what has no past is no answer then, though it may match."""
+
+_RowKey = tuple[FilePath, SectionPath, str, int | None]
+
+
+@dataclass(frozen=True, slots=True)
+class FactVersion:
+    """One version of a fact: its row in the index, and the days from `first` up to `end` (None: it holds still) on which it held."""
+
+    row: IndexRow
+    first: date
+    end: date | None
+
+    @property
+    def words(self) -> frozenset[str]:
+        """Its terms."""
+        return _terms(self.row.entry.text)
+
+    def held_on(self, day: date) -> bool:
+        """True if it is the one that held at the end of a day."""
+        return self.first <= day and (self.end is None or day < self.end)
+
+    def days_within(self, first: date, last: date) -> int:
+        """The number of days from `first` to `last` on which it held."""
+        end = last.toordinal() + 1 if self.end is None else min(self.end.toordinal(), last.toordinal() + 1)
+        return max(0, end - max(self.first, first).toordinal())
+
+
+def put_versions_first(
+    workspace: Workspace,
+    trail: Trail,
+    index: SearchIndex,
+    matches: Sequence[Match],
+    request: IndexQuery,
+    readings: Sequence[PastQuestion],
+) -> tuple[Match, ...]:
+    """The matches with the version that is asked for in the place of the best one of its chain; all versions, where all are asked for."""
+    finder = _ChainFinder(workspace, trail, index, request)
+    own = {_key(match.row): match for match in matches}
+    ordered: dict[_RowKey, Match] = {}
+    for number, match in enumerate(matches):
+        reading, versions = choose_versions(finder.versions(match.row) if number < LOOKED_AT else (), readings, request.today)
+        score = match.hit.score * (_PAST_FACTOR if reading and reading.span is None else 1)
+        for version in versions:
+            key = _key(version.row)
+            ordered.setdefault(key, _scored(own.get(key), match, version.row, round(score, SCORE_DIGITS), request))
+        ordered.setdefault(_key(match.row), match)
+    return tuple(sorted(ordered.values(), key=lambda match: (match.hit.near, -match.hit.score)))[: request.limit]
+
+
+def _key(row: IndexRow) -> _RowKey:
+    entry = row.entry
+    return entry.path, entry.section, entry.fact or f"line {entry.start_line}", row.lifetime.begun
+
+
+def _scored(own: Match | None, place: Match, row: IndexRow, score: float, request: IndexQuery) -> Match:
+    """The match of a version with the score of the best one of its chain, in whose place it stands; it may not match by its own words."""
+    match = own or Match(make_hit(row, place.hit.score, request.filter, request.today), row, place.explanation)
+    explanation = match.explanation
+    if explanation is not None and match.hit.score != score:
+        factor = Factor("version", round(score / match.hit.score, SCORE_DIGITS))
+        explanation = Explanation(explanation.parts, (*explanation.factors, factor))
+    return replace(match, hit=replace(match.hit, score=score, near=False), explanation=explanation)
+
+
+class _ChainFinder:
+    """Finds the versions of facts, each chain once."""
+
+    def __init__(self, workspace: Workspace, trail: Trail, index: SearchIndex, request: IndexQuery) -> None:
+        self._workspace = workspace
+        self._trail = trail
+        self._index = index
+        self._request = request
+        self._latest = dates.end_of_today(workspace)
+        self._versions: dict[_RowKey, tuple[FactVersion, ...]] = {}
+
+    def versions(self, row: IndexRow) -> tuple[FactVersion, ...]:
+        """The versions of the fact of a row, oldest first; none where it has no past."""
+        if row.entry.fact is None or row.lifetime.begun is None:
+            return ()
+        if _key(row) not in self._versions:
+            versions = tuple(self._of_chain(self._chain(row)))
+            self._versions |= {_key(row): versions} | {_key(version.row): versions for version in versions}
+        return self._versions[_key(row)]
+
+    def _chain(self, row: IndexRow) -> tuple[ChainLink, ...]:
+        entry = row.entry
+        assert entry.fact is not None  # else it has no versions
+        same = [each for each in self._trail.occurrences_of(entry.fact) if each.entry.path == entry.path]
+        among = {each.number for each in same if each.begun == row.lifetime.begun} or {each.number for each in same}
+        return chains.fact_chain(entry.fact, self._trail, among)
+
+    def _of_chain(self, chain: Sequence[ChainLink]) -> Iterator[FactVersion]:
+        if len(chain) < 2:
+            return
+        rows = self._rows(chain)
+        spans = sorted(zip(chain, map(self._first_day, chain), strict=True), key=lambda pair: (pair[1], pair[0].start.number))
+        for number, (link, first) in enumerate(spans):
+            row = rows(link)
+            following = spans[number + 1][1] if number + 1 < len(spans) else None
+            end = self._local_day(link.end.number) if link.end else None
+            if end is not None and following is not None:
+                end = min(end, following)
+            if row is not None:
+                yield FactVersion(row, first, end)
+
+    def _rows(self, chain: Iterable[ChainLink]) -> Callable[[ChainLink], IndexRow | None]:
+        """A function that gives the row of the index for a link of a chain."""
+        numbers = {fact_number(link.path, link.section, link.id) for link in chain}
+        by_number: dict[int, list[IndexRow]] = {}
+        for row in self._index.occurrences(numbers, self._request.filter, self._request.today):
+            by_number.setdefault(statement_number(row.entry), []).append(row)
+
+        def nearest(link: ChainLink) -> IndexRow | None:
+            rows = by_number.get(fact_number(link.path, link.section, link.id), ())
+            return min(rows, key=lambda row: abs((row.lifetime.begun or 0) - link.start.number), default=None)
+
+        return nearest
+
+    def _first_day(self, link: ChainLink) -> date:
+        """The day from which on a link held: that of its log, else that of its commit."""
+        return layout.day_of(link.path, self._workspace.daily) or self._local_day(link.start.number)
+
+    def _local_day(self, number: int) -> date:
+        """The day from which on a mainline commit counts."""
+        seconds = self._trail.counts_from(number, self._latest)
+        commit = self._trail.commit_numbered(number)
+        return self._workspace.local_time(seconds if seconds is not None else commit.time if commit else 0).date()
+
+
+# Which version.
+
+
+def choose_versions(
+    versions: Sequence[FactVersion], readings: Iterable[PastQuestion], today: date
+) -> tuple[PastQuestion | None, Sequence[FactVersion]]:
+    """The first reading of a question that fits a fact, and the versions that it means; none where none fits."""
+    if len(versions) < 2:
+        return None, ()
+    chooser = _Chooser(versions, today)
+    return next(((reading, chosen) for reading in readings if (chosen := chooser.choose(reading))), (None, ()))
+
+
+class _Chooser:
+    def __init__(self, versions: Sequence[FactVersion], today: date) -> None:
+        self._versions = versions
+        self._today = today
+        in_all = frozenset.intersection(*(version.words for version in versions))
+        self._own_words: Mapping[int, frozenset[str]] = {number: version.words - in_all for number, version in enumerate(versions)}
+
+    def choose(self, reading: PastQuestion) -> Sequence[FactVersion]:
+        """The versions that one reading means."""
+        versions = self._versions
+        if reading.span is None and any(_terms(reading.cue) & version.words for version in versions):
+            return ()  # it speaks of the fact, and not of its past: `first name`
+        match reading.asked:
+            case Asked.ALL:
+                return versions
+            case Asked.BEFORE_VERSION:
+                return self._at(self._named(reading.words)[-1:], -1)
+            case Asked.AFTER_VERSION:
+                return self._at(self._named(reading.words)[:1], 1)
+            case Asked.HELD | Asked.HELD_BEFORE | Asked.HELD_AFTER:
+                return self._of_days(reading)
+            case Asked.FIRST:
+                return self._at(self._named(reading.words)[:1] or [0])
+            case Asked.NTH:
+                return self._at([reading.number - 1])
+            case Asked.BEGUN:
+                return self._at(self._named(reading.words)[-1:] or [len(versions) - 1])
+            case Asked.PREVIOUS:
+                return versions[-2:-1] if versions[-1].end is None else versions[-1:]
+            case Asked.LAST:
+                return versions[-1:]
+
+    def _at(self, numbers: Sequence[int], step: int = 0) -> Sequence[FactVersion]:
+        """The version so many steps from the only one of some numbers; none where there is none."""
+        at = [number + step for number in numbers]
+        return [self._versions[number] for number in at if 0 <= number < len(self._versions)]
+
+    def _named(self, words: str) -> list[int]:
+        """The versions, by number, that hold most of some words that not all of them hold."""
+        terms = _terms(words)
+        shared = {number: len(terms & own) for number, own in self._own_words.items()}
+        most = max(shared.values())
+        return [number for number, count in shared.items() if count == most] if most else []
+
+    def _of_days(self, reading: PastQuestion) -> Sequence[FactVersion]:
+        """The version that held on the days of a reading the longest; before or after them, the one of the nearest day."""
+        assert reading.span is not None  # it asks for days
+        for year in [reading.span.year] if reading.span.year else range(self._today.year, self._versions[0].first.year - 1, -1):
+            first, last = reading.span.in_year(year)
+            if reading.span.year is None and first > self._today:
+                continue
+            if reading.asked is not Asked.HELD:
+                day = day_before((first, last)) if reading.asked is Asked.HELD_BEFORE else day_after((first, last))
+                first = last = day
+            best = max(self._versions, key=lambda version: (version.days_within(first, last), version.first))
+            if best.days_within(first, last):
+                return [best]
+        return ()
+
+
+def _terms(text: str) -> frozenset[str]:
+    """The stems of a text's words, and its runs of characters in scripts without spaces."""
+    scripts = split_scripts(text)
+    words = {stem(word) for word in folded(scripts.spaced) if word not in STOP_WORDS}
+    return frozenset(words | {pair for run in scripts.runs for pair in (run[at : at + 2] for at in range(max(1, len(run) - 1)))})
