@@ -1,7 +1,10 @@
 """Requests to a model: their text, and how lines are packed into them."""
 
 import json
+import re
 from datetime import date
+from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -88,3 +91,29 @@ def test_the_last_line_that_was_sent_as_a_whole():
     packs = pack([line(1, "a"), line(2, "b. " * 12_000), line(3, "c")])
     assert [[each.number for each in lines] for lines in packs] == [[1, 2], [2, 3]]
     assert [last_whole_line(packs, count) for count in (0, 1, 2)] == [0, 1, 3]
+
+
+def shown(words: str) -> Any:
+    """The object of docs/model.md that has some words in it."""
+    text = (Path(__file__).parent.parent / "docs" / "model.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^    \{.*(?:\n     .*)*", text, re.MULTILINE)
+    (block,) = (block for block in blocks if words in block)
+    return json.loads(block)
+
+
+def keys(value: Any) -> Any:
+    """The names in an object, those of its lists' first items too."""
+    if isinstance(value, dict):
+        return {name: keys(each) for name, each in value.items()}
+    return keys(value[0]) if isinstance(value, list) and value else None
+
+
+def test_the_formats_are_those_of_the_docs():
+    extract = extract_request(ExtractData("UTC", (line(7, "x"),), ((FACT, "y"),)))
+    fact = DayFact(id=FACT, text="x", day=DAY, source=Source.INFERRED, near=(OLD,))
+    entry = MemoryEntry(id=OLD, text="y", section="Memory", source=Source.INFERRED)
+    consolidate = consolidate_request(ConsolidateData(day=DAY, facts=(fact,), memory=(entry,)))
+    for request, answer in ((extract, shown('"quote"')), (consolidate, shown('"op"'))):
+        assert keys(shown(f'"task": "{request.task}"')) == keys(json.loads(request.text.split("\n")[-2]))
+        required = json.loads(request.schema)["properties"][request.list_name]["items"]["required"]
+        assert [list(item) for item in answer[request.list_name]] == [required]
