@@ -399,7 +399,7 @@ FAILURES = [
     Failure("usage", ("show", "one", "--preamble")),
     Failure("usage", ("show", "a.md", "b", "c"), hints="mdmem show --help"),
     Failure("usage", ("log", "x"), lambda shell: shell.patch.setenv("MDMEM_NOW", "1969-12-31T12:00:00"), ""),
-    Failure("usage", ("log", "- an item"), hints="goes behind --"),
+    Failure("usage", ("log", "-item"), hints="goes behind --"),
     Failure("usage", ("search",), hints="mdmem search --help"),
     Failure("usage", ("search", "x", "-n", "0")),
     Failure("usage", ("search", "x", "-n", "many"), hints="--help"),

@@ -20,7 +20,8 @@ import mdmem
 from mdmem.cli import app, commands, fast_parser
 from mdmem.cli.fast_parser import CommandParameter
 from mdmem.cli.parameter_table import TABLE
-from mdmem.cli.parameters import ADDED, COMMON, OPTIONAL_VALUES
+from mdmem.cli.parameters import ADDED, COMMON, OPTIONAL_VALUES, texts_last
+from mdmem.errors import UsageProblem
 from mdmem.model import Source
 
 generate_table = script("generate_table")
@@ -214,7 +215,6 @@ def test_known(words: list[str]):
         ["log", "--help"],
         ["log", "x", "-h"],
         ["log", "x", "y"],
-        ["log", "- x"],
         ["log", "x", "--frob"],
         ["log", "x", "--kin", "fact"],
         ["log", "x", "--kind"],
@@ -287,3 +287,43 @@ def test_everyday_commands_load_nothing_slow(world: World, repository: Path, wor
     assert "mdmem.cli.fast_parser" in modules
     assert (_SLOW | {"tantivy"}) & set(modules) == allowed
     assert not unneeded & set(modules)
+
+
+# Texts that look like options.
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        (["remember", "-2.25 both eyes"], "-2.25 both eyes"),
+        (["remember", "-2.25"], "-2.25"),
+        (["log", "--dry-run is on by default"], "--dry-run is on by default"),
+        (["log", "--dry-run is on by default", "--json"], "--dry-run is on by default"),
+        (["log", "--reason", "-1 is too low", "-q keeps quiet"], "-q keeps quiet"),
+        (["log", "- a list item"], "- a list item"),
+        (["log", "-x marks the spot"], "-x marks the spot"),
+        (["log", "--", "--json"], "--json"),
+    ],
+)
+def test_a_text_that_no_option_can_be(words: list[str], text: str):
+    assert same(words)
+    call = fast_parser.parse(words, TABLE)
+    assert call is not None
+    assert call.values["text"] == text
+
+
+@pytest.mark.parametrize("words", [["log", "--dryrun"], ["log", "-x"], ["log", "it rained", "-2 degrees"], ["log", "--reson=because of x"]])
+def test_what_could_be_a_slip_is_refused(words: list[str]):
+    assert fast_parser.parse(words, TABLE) is None
+    with pytest.raises(UsageProblem):
+        app.parse(words)
+
+
+def test_texts_stand_last_where_typer_reads_them():
+    words = ["-q", "log", "--tag", "-1 a", "-2 b", "--confidence", "1e-1", "--", "c"]
+    assert texts_last(words, TABLE) == ["-q", "log", "--tag", "-1 a", "--confidence", "1e-1", "--", "-2 b", "c"]
+    assert texts_last(["task", "note", "-2 b"], TABLE) == ["task", "note", "-2 b"]
+    assert texts_last(["log", "-Cmy notes", "it rained"], TABLE) == ["log", "-Cmy notes", "it rained"]
+    call = app.parse(["log", "-2 b", "--confidence", "1e-1"])
+    assert call is not None
+    assert (call.values["text"], call.values["confidence"]) == ("-2 b", 0.1)

@@ -13,6 +13,8 @@ from typer.main import get_command
 from mdmem import __version__
 from mdmem.cli import command_help, commands, guesses, options
 from mdmem.cli.call import Answer, Call
+from mdmem.cli.parameter_table import TABLE
+from mdmem.cli.parameters import texts_last
 from mdmem.errors import UsageProblem
 
 
@@ -114,7 +116,7 @@ def parse(words: Sequence[str]) -> Call | None:
         UsageProblem: they are no valid call.
     """
     try:
-        with get_command(app).make_context("mdmem", list(words) or ["--help"], terminal_width=command_help.width()) as context:
+        with get_command(app).make_context("mdmem", texts_last(words, TABLE) or ["--help"], terminal_width=command_help.width()) as context:
             call: Call = context.command.invoke(context)
             return call
     except SystemExit:  # of Typer, when it has printed or installed completion

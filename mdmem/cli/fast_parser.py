@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mdmem.cli.call import Call
-from mdmem.cli.parameters import ADDED, COMMON, OPTIONAL_VALUES, CommandParameter, ParameterRow, ParameterTable, parameter_of
+from mdmem.cli.parameters import ADDED, COMMON, OPTIONAL_VALUES, CommandParameter, ParameterRow, ParameterTable, is_text, parameter_of
 
 
 def parse(words: Sequence[str], table: ParameterTable) -> Call | None:
@@ -47,7 +47,7 @@ def _values(words: Sequence[str], rows: Sequence[ParameterRow]) -> dict[str, Any
     for word in following:
         if word == "--":
             arguments += following
-        elif word == "-" or not word.startswith("-"):
+        elif word == "-" or not word.startswith("-") or is_text(word, options):
             arguments.append(word)
         else:
             flag, attached = _split(word)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from mdmem.startup.records import dataclass
@@ -48,6 +48,40 @@ def with_values(words: Sequence[str]) -> list[str]:
         if "--" not in complete and word in OPTIONAL_VALUES and is_last:
             complete.append(OPTIONAL_VALUES[word])
     return complete
+
+
+def is_text(word: str, flags: Collection[str]) -> bool:
+    """True for a word that begins as an option does and can be none: a negative number, or white space stands where the name would.
+
+    `flags` are the options that there are.
+    """
+    if word.startswith("--"):
+        return word != "--" and any(map(str.isspace, word.partition("=")[0]))
+    if word[:1] != "-" or word == "-":
+        return False
+    if word[:2] in flags:
+        return word[2:3].isspace()
+    return word[1].isdigit() or any(map(str.isspace, word))
+
+
+def _value_count(takes: type) -> int:
+    """The number of words behind an option that are its values."""
+    return 0 if takes is bool else 2 if takes is tuple else 1
+
+
+def texts_last(words: Sequence[str], table: ParameterTable) -> list[str]:
+    """The words of a command line with the texts that look like options behind `--`, where nothing takes them for any."""
+    command = next((number for number, word in enumerate(words) if word in table), None)
+    if command is None:
+        return list(words)
+    takes = {flag: row[2] for row in (*table[words[command]], *COMMON) for flag in row[1]}
+    end = words.index("--") if "--" in words else len(words)
+    kept, texts = list(words[: command + 1]), list[str]()
+    values = 0
+    for word in words[command + 1 : end]:
+        (texts if not values and is_text(word, takes) else kept).append(word)
+        values = values - 1 if values else _value_count(takes.get(word, bool))
+    return [*kept, "--", *texts, *words[end + 1 :]] if texts else list(words)
 
 
 COMMON: Sequence[ParameterRow] = (
