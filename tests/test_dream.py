@@ -16,6 +16,7 @@ from mdmem.model.dreams import DreamOp
 from mdmem.model.proposals import Accept, Reject
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
 from mdmem.show.reads import status_text
+from mdmem.steps import run_log
 from mdmem.trail import Trail
 
 SEED = "# Memory\n\n## Facts\n\n- employer: Stripe\n- plays the cello in a quartet on Tuesdays\n"
@@ -348,6 +349,16 @@ class TestNights:
         digested(at, Said("I keep two bees in a jar", day=date(2026, 2, 20)), Said("I swim on Sundays", day=date(2026, 3, 7)))
         in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
         assert fates(dream(at)) == {"I keep two bees in a jar": (ADD, True), "I swim on Sundays": (ADD, True)}
+
+    def test_its_record_is_that_of_a_recount(self, at: Desk):
+        digested(at, Said("I prefer tea over coffee"), Said("plays the cello in a trio on Tuesdays", line=2))
+        digested(at, Said("employer: Stripe", line=3), Said("the pump hums at night", source=INFERRED, line=4))
+        result = dream(at)
+        (record,) = run_log.read_steps(at.workspace.state)
+        assert (record.step, record.run, record.outcome) == ("dream", "dream/2026-03-06", "done")
+        commits = at.git("log", "--all", "--format=%H", "--grep=Mdmem-Run: dream/2026-03-06").split()
+        assert len(commits) == record.entries + record.proposed == 2
+        assert (record.messages, record.noise, record.doubled) == (len(result.changes), 1, 1)
 
     def test_status_tells_the_last_night(self, at: Desk):
         digested(at, Said("I prefer tea over coffee"))

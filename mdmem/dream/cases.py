@@ -12,7 +12,7 @@ from mdmem.extract.attributes import attribute_value
 from mdmem.extract.vocabulary import vocabulary
 from mdmem.facts import fact_id, normalise
 from mdmem.model import FactId, FilePath, Source
-from mdmem.model.dreams import DreamOp
+from mdmem.model.dreams import SAID_BESIDES, STANDS, STANDS_REWORDED, DreamOp
 from mdmem.startup import late
 from mdmem.startup.records import replace
 
@@ -120,7 +120,7 @@ class _Judge:
     def _settled(self, candidate: DreamCandidate) -> Suggestion | None:
         """The suggestion to leave an entry whose words stand already, or were taken out; None for any other."""
         if self._stands(candidate):
-            return leave(candidate, "it stands already")
+            return leave(candidate, STANDS)
         if self._is_taken_out(candidate):
             return leave(candidate, "a person took it out")
         return None
@@ -147,13 +147,13 @@ class _Judge:
         holders = [fact for fact in self._current if attribute is not None and fact.attribute == attribute]
         if attribute is not None and holders:
             if any(_value(candidate.text, attribute) == _value(fact.text, attribute) for fact in holders):
-                return leave(candidate, "it stands already")
+                return leave(candidate, STANDS)
             return self._update_key(candidate, attribute, holders)
         old, why = self._corrected(candidate), "it corrects what stands"
         if old is None:
             old, why = self._related(candidate.text), "it resembles what stands, and says something else"
             if old is not None and not candidate.is_own and have_same_marks(candidate.text, old.value):
-                return leave(candidate, "it stands in other words")
+                return leave(candidate, STANDS_REWORDED)
         if old is not None:
             return self._update(candidate, old, why, is_sure=False)
         return self._add_new(candidate)
@@ -210,7 +210,7 @@ class _Judge:
             cites=candidate.cites,
         )
         if next(self._proposed.find(candidate.text), None) is not None:
-            return leave(candidate, "another entry says the same")
+            return leave(candidate, SAID_BESIDES)
         if candidate.source is Source.USER_STATED:
             return replace(addition, is_sure=candidate.sender is None)
         if self._log.is_lasting(candidate):

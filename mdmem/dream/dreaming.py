@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from mdmem.dream.work import NightWork
 from mdmem.errors import UsageProblem
-from mdmem.model.dreams import Dream, DreamOp, DreamResult
+from mdmem.model.dreams import DOUBLED, Dream, DreamOp, DreamResult
 from mdmem.model.rules import is_iso_day, parse_day
 from mdmem.model.runs import DONE, UNCHANGED
 from mdmem.startup import late
@@ -79,10 +79,14 @@ def _dream(workspace: Workspace, work: NightWork, step: StepRecorder) -> DreamRe
 def figures(result: DreamResult) -> Mapping[str, int]:
     """The figures that the record of a night keeps."""
     changes = [change for change in result.changes if change.op is not DreamOp.NONE]
+    left = [change for change in result.changes if change.op is DreamOp.NONE]
+    doubled = sum(change.why in DOUBLED for change in left)
     return {
+        "messages": len(result.changes),
+        "noise": len(left) - doubled,
         "entries": sum(change.applied for change in changes),
         "proposed": sum(not change.applied for change in changes),
-        "doubled": len(result.changes) - len(changes),
+        "doubled": doubled,
         "refused": result.refused,
         "tokens": result.tokens,
     }

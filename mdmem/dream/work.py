@@ -29,7 +29,7 @@ from mdmem.errors import (
 )
 from mdmem.facts import fact_id
 from mdmem.model import CommitId, FactId, FilePath
-from mdmem.model.dreams import Dream, DreamChange, DreamOp, DreamResult
+from mdmem.model.dreams import WAITS, Dream, DreamChange, DreamOp, DreamResult
 from mdmem.model.proposals import Propose
 from mdmem.model.writes import WriteResult
 from mdmem.queries import taken_out
@@ -211,7 +211,7 @@ class NightWork:
             if suggestion.identity in self._changes:
                 continue
             if waiting.hold(suggestion):
-                self._leave(suggestion, "it is proposed already")
+                self._leave(suggestion, WAITS)
             else:
                 todo.append(suggestion)
         return todo
