@@ -14,6 +14,7 @@ from mdmem.model import FilePath
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
+from mdmem.search.terms import query_terms
 
 TODAY = date(2025, 6, 1)
 
@@ -245,3 +246,33 @@ def index() -> SearchIndex:
 def test_the_answer_is_among_the_first_three(index: SearchIndex, question: str, answer: str) -> None:
     texts = [match.hit.text for match in index.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))]
     assert any(answer in text for text in texts), texts
+
+
+@pytest.mark.parametrize(
+    ("question", "answer"),
+    [
+        ("How does CI run?", "continuous integration runs on Jenkins"),
+        ("continuous integration of the shop", "the shop's CI is slow"),
+        ("Who looks at my PR?", "Ines reviews each pull request"),
+        ("pull requests", "two approvals for a PR"),
+        ("quality assurance", "Tom leads QA"),
+        ("Who leads QA?", "Tom leads QA"),
+        ("What is the POC?", "the proof of concept is due in May"),
+        ("proof of concept", "the POC was liked"),
+        ("service level objective", "our SLO is 99.9"),
+    ],
+)
+def test_initials_and_their_words(question: str, answer: str) -> None:
+    lines = "continuous integration runs on Jenkins", "the shop's CI is slow", "Ines reviews each pull request", "two approvals for a PR"
+    others = "Tom leads QA", "the proof of concept is due in May", "the POC was liked", "our SLO is 99.9", "the shop opens at nine"
+    listed = entries(parse("# Memory\n\n## Facts\n\n" + "".join(f"- {line}\n" for line in (*lines, *others))), FilePath("MEMORY.md"))
+    index = SearchIndex.in_memory()
+    page = FileEntries(FilePath("MEMORY.md"), listed, (None,) * len(listed), (False,) * len(listed), kind_of("MEMORY.md"))
+    index.update((page,), (), EMPTY_SNAPSHOT)
+    hits = [match.hit for match in index.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))]
+    assert answer in [hit.text for hit in hits if not hit.near]
+
+
+@pytest.mark.parametrize(("question", "has"), [("Continuous Integration", True), ("continuous tests of integration", False)])
+def test_initials_are_those_of_neighbouring_words(question: str, has: bool) -> None:
+    assert ("ci" in {term for _, term in query_terms(question).joined}) is has

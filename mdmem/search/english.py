@@ -6,7 +6,7 @@ The tables are general, not drawn from any memory. Each row is a group of words;
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 
@@ -134,6 +134,20 @@ movie film: comedy drama action thriller watch|music: song band album concert ro
 game: chess cards puzzle console board video|event: concert festival conference parade party wedding workshop fair meeting race
 charity volunteer: shelter donate fundraiser homeless charity volunteer|device tool gadget: phone laptop computer tablet camera watch
 """
+_INITIALS = """
+ci: continuous integration|cd: continuous delivery|qa: quality assurance|pr: pull request|ui: user interface|ux: user experience
+gui: graphical user interface|cli: command line interface|api: programming interface|db: database|os: operating system|vm: virtual machine
+vpn: virtual private network|dns: domain name system|sso: single sign on|mfa: multi factor authentication|2fa: two factor authentication
+k8s: kubernetes|ai: artificial intelligence|ml: machine learning|llm: large language model|nlp: natural language processing
+ocr: optical character recognition|csv: comma separated values|faq: frequently asked questions|kpi: key performance indicator
+okr: objectives key results|roi: return investment|sla: service level agreement|slo: service level objective|rfc: request comments
+poc: proof concept|mvp: minimum viable product|tdd: test driven development|orm: object relational mapping
+ide: integrated development environment|crm: customer relationship management|erp: enterprise resource planning|hr: human resources
+pto: paid time off|eta: estimated time arrival|ceo: chief executive officer|cto: chief technology officer|cfo: chief financial officer
+vat: value added tax|gp: general practitioner|bmi: body mass index|mri: magnetic resonance imaging|dob: date birth
+uk: united kingdom|usa: united states america|eu: european union|nyc: new york city|nz: new zealand|ac: air conditioning|tv: television
+"""
+"""Initials and the words that they stand for, each word without those between them (proof of concept)."""
 
 
 def _groups(*tables: str) -> Iterator[list[str]]:
@@ -174,7 +188,32 @@ def _relatives(start: str) -> list[tuple[str, list[str]]]:
     """Words whose base form begins with `start`, each with its family (both ways) or its synonyms (one way)."""
     families = ((word, family) for family in map(str.split, _near(start, _FAMILIES)) for word in family)
     synonyms = ((word, related_words) for group in _near(start, _LIKE) for word, *related_words in [group.replace(":", "").split()])
-    return [(word, related_words) for word, related_words in chain(families, synonyms) if _start(word) == start]
+    initials = ((short, words) for short, words in _split_initials(_near(start, _INITIALS)))
+    return [(word, related_words) for word, related_words in chain(families, synonyms, initials) if _start(word) == start]
+
+
+def _split_initials(groups: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+    for group in groups:
+        short, *words = group.replace(":", "").split()
+        yield short, words
+
+
+def initials(stems: Sequence[str], stem: Callable[[str], str]) -> Iterator[tuple[str, str]]:
+    """The first of some neighbouring stems of a question, and the initials that all of them are written as, where there are such."""
+    by_first = _initials_by_first(stem)
+    for at, first in enumerate(stems):
+        for words, short in by_first.get(first, ()):
+            if tuple(stems[at : at + len(words)]) == words:
+                yield first, short
+
+
+@cache
+def _initials_by_first(stem: Callable[[str], str]) -> Mapping[str, list[tuple[tuple[str, ...], str]]]:
+    """The stems of the words that initials stand for, with the initials as stems, by the first of them."""
+    by_first: dict[str, list[tuple[tuple[str, ...], str]]] = defaultdict(list)
+    for short, words in _split_initials(_written(_INITIALS)):
+        by_first[stem(words[0])].append((tuple(map(stem, words)), stem(short)))
+    return by_first
 
 
 @lru_cache(maxsize=_KEPT)

@@ -66,7 +66,8 @@ class SplitText:
 class Terms:
     """The terms of a query as they stand in the index, each once.
 
-    `joined`: the first of two neighbouring words, and both written as one. `also`: a word, and the same stemmed in another language.
+    `joined`: the first of some neighbouring words, and all of them written as one, or as initials. `also`: a word, and the same stemmed in
+    another language.
     """
 
     words: tuple[str, ...]
@@ -198,6 +199,8 @@ def query_terms(query: str, language: str = ENGLISH, few_stop_words: bool = Fals
         for first, second in pairwise(words[:MAX_TERMS])
         if not STOP_WORDS.issuperset((first, second))
     }
+    if query_language == ENGLISH:
+        both_as_one |= {short: first for first, short in english.initials(tuple(stems), stem)}
     joined = tuple((word, term) for term, word in both_as_one.items() if term not in stems)
     also = tuple(_also(searched, query_language, ENGLISH if query_language != ENGLISH else _latin(language)))[:MAX_TERMS]
     return Terms(tuple(stems)[:MAX_TERMS], tuple(dict.fromkeys(query_grams))[:MAX_TERMS], joined, also)
