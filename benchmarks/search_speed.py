@@ -28,10 +28,10 @@ from mdmem.entries import entries
 from mdmem.layout import kind_of
 from mdmem.model import CommitId, FilePath, Source
 from mdmem.model.trail import Origin
-from mdmem.search.indexer import INDEX_NAME, FileEntries, SearchIndex
+from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.schema import Lifetime
-from mdmem.search.snapshot import Snapshot
+from mdmem.search.snapshot import INDEX_NAME, Snapshot
 from mdmem.workspace import open_at
 
 TODAY = date(2026, 3, 1)
