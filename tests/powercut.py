@@ -204,7 +204,7 @@ class Recorder:
         """Record a look at the folder before a change; Python's audit events come before the system call."""
         if self._busy:
             return
-        if event in _CHANGING or (event == "open" and self._is_below(arguments[0])):
+        if event in _CHANGING or (event == "open" and self._is_below(arguments[0]) and _is_writing(arguments[2])):
             self._note_changes()
         elif event in _STARTING:
             self._note_git([os.fsdecode(word) for word in arguments[_STARTING[event]]])
@@ -268,6 +268,11 @@ class Recorder:
     def _next(self) -> int:
         self._count += 1
         return self._count
+
+
+def _is_writing(flags: object) -> bool:
+    """True for a file that is opened to be written. One may be read while git is at work, whose changes count as one step."""
+    return not isinstance(flags, int) or bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
 
 
 def _walk(root: Path) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:

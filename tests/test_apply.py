@@ -70,9 +70,9 @@ class TestHooks:
         started: list[list[str]] = []
         converse = runner.converse
 
-        def heard(command: list[str], *more: Any) -> Any:
+        def heard(command: list[str], *more: Any, **named: Any) -> Any:
             started.append(command)
-            return converse(command, *more)
+            return converse(command, *more, **named)
 
         monkeypatch.setattr(runner, "converse", heard)
         at.apply(append())

@@ -52,7 +52,7 @@ def folder(at: Desk) -> Path:
 def settings(at: Desk, folder: Path, scope: str = "all") -> None:
     path = at.world.home / ".config" / "mdmem" / "config.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(f'sessions = ["{folder}/*.jsonl"]\nsession_scope = "{scope}"\n')
+    path.write_text(f'sessions = ["{folder}/*.jsonl"]\nsession_scope = "{scope}"\ndream = "off"\n')
 
 
 def run(at: Desk) -> StepRecord:

@@ -629,14 +629,14 @@ class TestCommit:
 
     @pytest.mark.parametrize("moved", [False, True])
     def test_taken_back_where_nothing_builds_on_it(self, at: Desk, moved: bool):
-        before, repository, path = at.tree_state(), opened(at), FilePath("new.md")
+        before, repository, path = CommitId(at.git("rev-parse", "HEAD").strip()), opened(at), FilePath("new.md")
         entry = commits.index_entry(repository, path)
         at.write("new.md", "x")
         commit = self.commit(at, "new.md")
         if moved:
             newest = at.commit()
-        commits.undo_commit(repository, commit, CommitId(before.commit.strip()), path, entry)
-        assert at.git("rev-parse", "HEAD").strip() == (newest if moved else before.commit.strip())
+        commits.undo_commit(repository, commit, before, path, entry)
+        assert at.git("rev-parse", "HEAD").strip() == (newest if moved else before)
         assert at.read("new.md") == "x"
         assert at.git("status", "--porcelain") == ("" if moved else "?? new.md\n")
 

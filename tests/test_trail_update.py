@@ -59,7 +59,7 @@ class TestDamagedTrail:
     def test_what_is_gone_from_history_while_the_lock_is_waited_for_is_not_brought_back(
         self, dated: DatedMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(lock_queue, "_NOTICE_SECONDS", 0.01)
+        monkeypatch.setattr(lock_queue, "NOTICE_SECONDS", 0.01)
         change_employers(dated)
         workspace = dated.at.workspace
         with contextlib.ExitStack() as purging:
