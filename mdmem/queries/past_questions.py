@@ -185,8 +185,8 @@ def _span(name: str, match: Match[str]) -> CalendarSpan | None:
     groups = [group for group in match.groups() if group is not None]
     match name:
         case "range":
-            first, last = (tuple(map(int, group.split("-"))) for group in groups)
-            return CalendarSpan(first[0], first[1:], last[1:], to_next=last[0] > first[0])  # type: ignore[arg-type]
+            (year, *first), (last_year, *last) = (map(int, group.split("-")) for group in groups)
+            return CalendarSpan(year, (first[0], first[1]), (last[0], last[1]), to_next=last_year > year)
         case "day":
             return _one_day(*map(int, groups))
         case "month":
