@@ -125,21 +125,21 @@ def test_an_overtaken_part_is_taken_by_its_name_alone(at: Desk) -> None:
 
 
 def test_a_part_that_only_the_merge_shows_to_be_overtaken_is_left_out(at: Desk) -> None:
-    """A line that comes to stand twice, where its first one has become another."""
-    text = "# M\n\n## A\n\n- l: green\n- k: red\n\n## B\n\n- k: red\n- l: green\n"
-    at.write("MEMORY.md", text)
+    """A line that stood twice, of which the proposal changes one and takes out the other, and of which the one is gone."""
+    at.write("MEMORY.md", "# M\n\n## A\n\n- k: red\n\n## B\n\n- k: red\n")
     at.commit()
     at.git("switch", "-q", "-c", "feature")
-    at.write("MEMORY.md", text.replace("## B\n\n", "## B\n\n- k: red #x\n") + "- plays the cello\n")
+    at.write("MEMORY.md", "# M\n\n## A\n\n- k: blue\n\n## B\n")
     at.commit("by hand")
     at.git("switch", "-q", "main")
-    at.write("MEMORY.md", text.replace("## B\n\n- k: red\n", "## B\n\n- red #y\n"))
+    at.write("MEMORY.md", "# M\n\n## A\n\n## B\n\n- k: red\n")
     at.commit()
     view = proposing.propose_branch(at.workspace, ProposeBranch("feature"), silent).view
-    assert fact_id("k: red") in [part.name for part in view.in_state(PartState.OPEN)]
-    accept(at, view.id)
-    assert "- plays the cello\n" in at.read("MEMORY.md")
-    assert "- red #y\n" in at.read("MEMORY.md")
+    assert {part.name: part.state for part in view.parts} == dict.fromkeys(map(fact_id, ("k: blue", "k: red")), PartState.OPEN)
+    decision = accept(at, view.id)
+    assert [(part.new, part.state) for part in decision.overtaken] == [("k: blue", PartState.OVERTAKEN)]
+    assert [part.old for part, _ in decision.parts] == ["k: red"]
+    assert "k: " not in at.read("MEMORY.md")
 
 
 def test_a_new_value_of_a_key_overtakes_one_that_is_proposed(at: Desk) -> None:
