@@ -388,7 +388,7 @@ class Tried:
 
 
 class Verdicts:
-    """The outcomes of a room's mutants, kept from run to run; those of survivors until the tests change."""
+    """The outcomes of a room's mutants, kept from run to run until their function changes; those of survivors until the tests change."""
 
     def __init__(self, room: str, seconds: float, again: bool) -> None:
         self._file = KEPT / f"{room}.json"
@@ -413,7 +413,7 @@ class Verdicts:
         new.replace(self._file)
 
     def _key(self, module: str, mutant: Mutant) -> str:
-        return f"{module} {digest(mutant.text.encode())}"
+        return f"{module} {mutant.name} {digest(mutant.context.encode())}"
 
 
 def sampled(room: Room, count: int | None, seed: int, only: str) -> list[tuple[str, Mutant]]:

@@ -40,7 +40,8 @@ class Mutant:
 
     `name` names the place and the change, and stays the same when other parts of the module change. `function` is the one that holds the
     change (empty: code that runs when the module is loaded), `start` its first line; the change is in the lines `line` to `last`. `once`:
-    the code runs only once in a process, when the module is loaded or in the first test that calls it.
+    the code runs only once in a process, when the module is loaded or in the first test that calls it. `text` is the module with the
+    change, `context` the unchanged function, or the unchanged lines where there is none.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Mutant:
     line: int
     last: int
     text: str
+    context: str
 
 
 def mutants(text: str) -> list[Mutant]:
@@ -58,6 +60,7 @@ def mutants(text: str) -> list[Mutant]:
     starts = [0, *(number + 1 for number, byte in enumerate(data) if byte == ord("\n"))]
     tree = ast.parse(text)
     conditions = {id(test) for node in ast.walk(tree) for test in _conditions(node)}
+    spans, rows = functions(text), text.splitlines()
     for node, scope in _sites(tree):
         first, last = starts[node.lineno - 1] + node.col_offset, starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
         old = data[first:last].decode()
@@ -66,7 +69,10 @@ def mutants(text: str) -> list[Mutant]:
             counted[words] += 1
             name = words if counted[words] == 1 else f"{words} ({counted[words]})"
             changed = (data[:first] + new.encode() + data[last:]).decode()
-            made.append(Mutant(name, scope.function, scope.once, scope.start, node.lineno, node.end_lineno or node.lineno, changed))
+            end = node.end_lineno or node.lineno
+            begin_context, end_context = spans[scope.function] if scope.function else (node.lineno, end)
+            context = "\n".join(rows[begin_context - 1 : end_context])
+            made.append(Mutant(name, scope.function, scope.once, scope.start, node.lineno, end, changed, context))
     return made
 
 
