@@ -13,7 +13,7 @@ from mdmem.proposals import taking
 from mdmem.proposals.file_facts import EMPTY, FileFacts
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece, FileSource, SectionPiece
-from mdmem.proposals.taking import Freshness, Judgement
+from mdmem.proposals.taking import Judgement
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import verb
 
@@ -58,10 +58,11 @@ def edit(change: PartTaking, document: Document | None, kind: FileKind) -> Taken
         SectionProblem: what stands around it would change.
     """
     now, part = document or EMPTY, change.part
-    if part.source is not None and isinstance(part.piece, FactPiece):
-        return _edit_fact(change, part.piece, part.source, now, kind)
-    if part.source is not None and isinstance(part.piece, SectionPiece):
-        return _edit_section(change, part.piece, part.source, now)
+    match part.piece, part.source:
+        case FactPiece() as piece, FileSource() as source:
+            return _edit_fact(change, piece, source, now, kind)
+        case SectionPiece() as piece, FileSource() as source:
+            return _edit_section(change, piece, source, now)
     result = EditResult(text=now.text, op=Op.ACCEPT, section=part.view.section, confirms=part.confirms)
     return TakenText(result=result, retracts=(*part.retracts, *part.ended))
 
@@ -70,13 +71,19 @@ def _edit_fact(change: PartTaking, piece: FactPiece, source: FileSource, now: Do
     put = taking.put_fact(piece, source, now, kind, wording=change.text, is_forced=change.is_named)
     if put.text is None:
         raise overtaken(change, put.judgement)
-    new = None if piece.new is None else piece.fact if change.text is None else parse_item(taking.written(change.text)).id
+    new = _new_fact(change)
     if new is not None and not FileFacts(parse(put.text)).holders(new, None):
         raise ProposalProblem("overtaken", f"{change.part.name} would read otherwise where it would stand", "Write it by hand.")
-    is_done = put.judgement.freshness is Freshness.DONE
-    went = set() if is_done else {item.fact.id for item in put.judgement.goes}
-    supersedes = () if is_done else _supersedes(change, new, went, kind is FileKind.DAILY)
+    supersedes = _supersedes(change, new, {item.fact.id for item in put.judgement.goes}, kind is FileKind.DAILY)
     return TakenText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section, supersedes=supersedes), fact=new)
+
+
+def _new_fact(change: PartTaking) -> FactId | None:
+    """The fact that a part brings in, in the words that it is taken in."""
+    piece = change.part.piece
+    if not isinstance(piece, FactPiece) or piece.new is None:
+        return None
+    return piece.fact if change.text is None else parse_item(taking.written(change.text)).id
 
 
 def _supersedes(change: PartTaking, new: FactId | None, went: set[FactId], is_log: bool) -> tuple[Supersession, ...]:
@@ -106,8 +113,7 @@ def overtaken(change: PartTaking, judgement: Judgement) -> ProposalProblem:
 def complete_note(note: history.CommitNote, change: PartTaking) -> history.CommitNote:
     """The note of an accepting commit: the proposal, who proposed, the part, and where it was said."""
     part = change.part
-    brought = next((pair.new for pair in note.supersedes), None) if change.text is not None else None
-    fact = brought or FactId(part.name)
+    fact = _new_fact(change) or FactId(part.name)
     return replace(
         note,
         proposal=change.proposal,
