@@ -12,6 +12,7 @@ from mdmem.repo import Identity, branch_commits
 from mdmem.repo.branch_commits import CommitFiles, NewCommit, StoredFile
 
 WHO = b"Ada Example <ada@example.org> 1770000000 +0530"
+LATIN, OTHER_LATIN = b"Ren\xe9 <r@example.org> 1770000001 +0000", b"Zo\xeb <z@example.org> 1770000002 +0000"
 DATE = "@1770000000 +0530"
 BRANCH = "refs/heads/side/one"
 
@@ -33,8 +34,11 @@ def new_commit(at: Desk, message: str = "one", parent: CommitId | None = None, *
 
 
 def own_commit(at: Desk, identity: Identity | None = None) -> CommitId:
+    """A commit whose message has a byte of a file name that is no text."""
     files = {b"a.md": StoredFile("100644", b"- a\n")}
-    return branch_commits.make_own_commit(at.workspace.repository, "x", "one\n", files, parent=head(at), date=DATE, identity=identity)
+    return branch_commits.make_own_commit(
+        at.workspace.repository, "x", "one \udce9\n", files, parent=head(at), date=DATE, identity=identity
+    )
 
 
 def show(at: Desk, commit: str, path: str) -> str:
@@ -51,6 +55,7 @@ class TestMakingCommits:
         made = branch_commits.make_commits(
             repository, "x", [new_commit(at, "one", head(at), a="- a\n"), new_commit(at, "two", b_c="- c\n")]
         )
+        assert branch_commits.list_refs(repository, "refs/mdmem") == {"refs/mdmem/scratch/x": made}
         assert branch_commits.move_refs(repository, [(BRANCH, made, None)], scratch="x")
         assert at.tree_state() == before
         assert at.git("log", "--format=%s|%an|%ad", "--date=raw", "side/one").splitlines() == [
@@ -84,23 +89,40 @@ class TestMakingCommits:
         assert at.git("cat-file", "blob", f"{made}:a.md") == "- a\n"
 
     def test_a_parent_that_is_not_there(self, at: Desk):
-        with pytest.raises(RepositoryProblem, match="git fast-import: "):
+        with pytest.raises(RepositoryProblem, match="git fast-import: ") as problem:
             branch_commits.make_commits(at.workspace.repository, "x", [new_commit(at, "one", CommitId("1" * 40), a="a")])
+        assert problem.value.code == "git-failed"
 
-    def test_an_identity_for_a_repository_without_one(self, at: Desk):
-        made = own_commit(at, Identity("Agent", "agent@example.org"))
-        assert at.git("show", "-s", "--format=%an <%ae> %cn <%ce>", made) == "Agent <agent@example.org> Agent <agent@example.org>\n"
+    def test_a_scratch_ref_that_cannot_be_written(self, at: Desk):
+        at.write(".git/refs/mdmem/scratch/x.lock", "")
+        with pytest.raises(RepositoryProblem, match=r"git fast-import: .*x\.lock"):
+            branch_commits.make_commits(at.workspace.repository, "x", [new_commit(at, a="a")])
 
-    @pytest.mark.parametrize(("setting", "is_signed"), [("true", True), ("no", False)])
-    def test_signed_where_commits_are(self, at: Desk, setting: str, is_signed: bool):
+    @pytest.mark.parametrize(
+        ("setting", "identity", "people"),
+        [
+            ("true", None, "Ada Example <ada@example.org> Robot <ada@example.org>"),
+            ("true", Identity("Agent", "agent@example.org"), "Agent <agent@example.org> Agent <agent@example.org>"),
+            ("no", None, "Ada Example <ada@example.org> Robot <ada@example.org>"),
+            ("no", Identity("Agent", "agent@example.org"), "Agent <agent@example.org> Agent <agent@example.org>"),
+        ],
+    )
+    def test_signed_where_commits_are(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, setting: str, identity: Identity | None, people: str
+    ):
+        """The identity is for a repository that has none; author and committer may be two people."""
+        monkeypatch.setenv("GIT_COMMITTER_NAME", "Robot")
         signer = at.write(".git/signer", '#!/bin/sh\ncat >/dev/null\necho "[GNUPG:] SIG_CREATED " >&2\necho "signed $*"\n')
         signer.chmod(0o755)
         at.git("config", "gpg.program", signer)
         at.git("config", "user.signingKey", "K1")
         at.git("config", "commit.gpgSign", setting)
-        made = own_commit(at)
-        assert ("gpgsig signed" in at.git("cat-file", "commit", made)) == is_signed
-        assert at.git("show", "-s", "--format=%P %at %B", made) == f"{head(at)} 1770000000 one\n\n"
+        made = own_commit(at, identity)
+        signature = [row for row in at.git("cat-file", "commit", made).splitlines() if row.startswith("gpgsig ")]
+        assert [row.endswith(" K1") for row in signature] == ([True] if setting == "true" else [])
+        form = "--format=%P|%an <%ae> %cn <%ce>|%ad|%cd|%B"
+        dates = "1770000000 +0530|1770000000 +0530"
+        assert at.git("show", "-s", "--date=raw", form, made) == f"{head(at)}|{people}|{dates}|one ?\n\n"
         assert show(at, made, "a.md") == "- a\n"
 
 
@@ -108,7 +130,7 @@ class TestMovingRefs:
     def test_from_where_they_were_all_or_none(self, at: Desk):
         repository, first = at.workspace.repository, head(at)
         second = at.commit("second")
-        other = "refs/heads/side/two"
+        other = "refs/heads/side/tw\udcf6"
         assert branch_commits.move_refs(repository, [(BRANCH, first, None), (other, first, None)])
         assert not branch_commits.move_refs(repository, [(BRANCH, second, None)])
         assert not branch_commits.move_refs(repository, [(BRANCH, second, first), (other, second, CommitId(second))])
@@ -127,17 +149,23 @@ class TestReading:
         at = desk(world, root, "sub")
         (root / "sub" / "link.md").symlink_to("MEMORY.md")
         first, repository = CommitId(at.commit("a link")), at.workspace.repository
-        made = branch_commits.make_commits(repository, "x", [new_commit(at, "one", first, sub_a="a"), new_commit(at, "two", sub_link=None)])
-        assert branch_commits.move_refs(repository, [(BRANCH, made, None)], scratch="x")
+        latin = NewCommit(
+            message=b"tw\xf6", author=LATIN, committer=OTHER_LATIN, files={b"sub/MEMORY.md": StoredFile("100755", b"# Memory\n")}
+        )
+        made = branch_commits.make_commits(repository, "x", [new_commit(at, "one", first, sub_a="a", sub_link=None), latin])
         commits = branch_commits.commits_not_in(repository, [made], first)
-        assert [(commit.message, commit.author) for commit in commits.values()] == [("two", WHO), ("one", WHO)]
+        assert [(commit.message, commit.author, commit.committer) for commit in commits.values()] == [
+            ("tw\udcf6", LATIN, OTHER_LATIN),
+            ("one", WHO, WHO),
+        ]
         assert commits[made].parents == (list(commits)[1],)
         trees = branch_commits.trees_of(repository, [None, first, made])
         assert trees[2] == commits[made].tree
         same, added, all_new = branch_commits.changed_blobs(repository, [(trees[1], trees[1]), (trees[1], trees[2]), (trees[0], trees[1])])
         assert same == []
         assert [(change.path, change.mode, change.before is None, change.is_plain) for change in added] == [
-            (b"sub/a", "100644", True, True)
+            (b"sub/MEMORY.md", "100755", False, True),
+            (b"sub/a", "100644", True, True),
         ]
         assert {(change.path, change.is_plain) for change in all_new} == {(b"sub/MEMORY.md", True), (b"sub/link.md", False)}
         assert branch_commits.merge_base(repository, made, first) == first
@@ -149,11 +177,29 @@ class TestReading:
         assert branch_commits.trees_of(repository, []) == []
         assert branch_commits.messages_with(repository, "^x", None) == []
 
+    def test_a_tree_that_lacks_a_part(self, at: Desk):
+        row = f"040000 tree {'1' * 40}\tmemory\n"
+        broken = at.world.git(at.root, "mktree", "--missing", stdin=row).stdout.strip()
+        repository = at.workspace.repository
+        with pytest.raises(RepositoryProblem, match="git diff-tree: ") as problem:
+            branch_commits.changed_blobs(repository, [(broken, *branch_commits.trees_of(repository, [head(at)]))])
+        assert problem.value.code == "git-failed"
+
+    def test_the_work_tree_of_a_branch(self, at: Desk, tmp_path: Path):
+        for name in ("one", "two"):
+            at.git("worktree", "add", "-q", "-b", name, tmp_path / name)
+        repository = at.workspace.repository
+        assert branch_commits.checked_out_in(repository, "refs/heads/one") == tmp_path / "one"
+        assert branch_commits.checked_out_in(repository, "refs/heads/none") is None
+
     def test_messages_by_a_line(self, at: Desk):
-        commit = at.commit("one\n\nMdmem-Rejects: 0123abcd x")
-        at.commit("another\n\nnot Mdmem-Rejects: 0123abcd y")
-        rows = branch_commits.messages_with(at.workspace.repository, "^Mdmem-Rejects: ", head(at))
-        assert [(name, message.split("\n")[0]) for name, _, message in rows] == [(commit, "one")]
+        repository, text = at.workspace.repository, b"one\n\nMdmem-Rejects: 0123abcd \xe9\n"
+        messages = (text, b"another\n\nnot Mdmem-Rejects: 0123abcd y\n")
+        made = branch_commits.make_commits(
+            repository, "x", [NewCommit(message=message, author=WHO, committer=LATIN, files={}) for message in messages]
+        )
+        ((name, time, message),) = branch_commits.messages_with(repository, "^Mdmem-Rejects: ", made)
+        assert (name, time, message) == (at.git("rev-parse", f"{made}^").strip(), 1770000001, text.decode("utf-8", "surrogateescape"))
 
     def test_the_files_of_a_commit(self, at: Desk):
         at.write("memory/a.md", "- a\n").chmod(0o755)

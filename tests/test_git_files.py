@@ -554,6 +554,8 @@ class TestSettings:
             ("# a\n; b\n\n[commit]\n\tverbose = true # always\n", True),
             ('[user]\n\tname = "a" b\n', True),
             ('[core]\n\tautocrlf = "fal"se\n', True),
+            ("[commit]\n\tx1 = a\n", True),
+            ("[commit]\n\ta.b = c\n", False),
             ("[commit]\n\tverbose\n", False),
             ("[core]\n\tautocrlf\n", False),
             ("[include]\n\tpath = x\n", False),
@@ -572,6 +574,7 @@ class TestSettings:
         ("written", "value"),
         [
             ("a b", "a b"),
+            ("XX", "XX"),
             ("a b  # c", "a b"),
             ("a b;c", "a b"),
             ('"a # b"', "a # b"),

@@ -15,10 +15,12 @@ from workspaces import desk as make_desk
 
 from mdmem import merge_setup
 from mdmem.doctor import Level
+from mdmem.errors import RepositoryProblem
 from mdmem.events import EventRecorder
 from mdmem.memory.adopting import InitResult, initialise
 from mdmem.memory.hooks import Hooks
 from mdmem.merge_setup import with_lines
+from mdmem.model import FilePath
 from mdmem.model.reads import Initialise
 from mdmem.repo import merge_settings
 
@@ -151,6 +153,44 @@ class TestInit:
         path.symlink_to(tmp_path / "elsewhere")
         assert "git merges memory by lines" in init(at.root).notes[0]
         assert not (tmp_path / "elsewhere").exists()
+
+
+class TestDriver:
+    def test_its_command_line(self):
+        """A shell reads it, after git has put names in place of what begins with a percent sign."""
+        assert merge_settings.command_line("/a 50%/python") == "'/a 50%%/python' -P -m mdmem merge-driver %O %A %B %P"
+
+    @pytest.mark.parametrize(
+        ("command", "is_running"),
+        [
+            ('test -z "$(cat)" && grep -q line %O && test %P%% = MEMORY.md% && cp %B %A', True),
+            ("printf '\\377' > %A", False),
+        ],
+    )
+    def test_a_trial(self, command: str, is_running: bool):
+        assert merge_settings.runs(command) == is_running
+
+    def test_a_trial_that_takes_too_long(self, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(merge_settings, "_TRIAL_SECONDS", 0.0)
+        assert not merge_settings.runs("while :; do echo; done")
+
+    def test_a_trial_without_a_shell(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with pytest.raises(RepositoryProblem) as problem:
+            merge_settings.runs("true")
+        assert problem.value.code == "git-failed"
+
+    def test_attributes_of_no_file_and_of_several(self, at: Desk):
+        at.write(".gitattributes", "b*.md merge=union\n")
+        repository, paths = at.workspace.repository, [FilePath(name) for name in ("a.md", "b.md", "b\udcff.md")]
+        assert merge_settings.merge_attributes(repository, []) == {}
+        assert merge_settings.merge_attributes(repository, paths) == dict(zip(paths, ("unspecified", "union", "union"), strict=True))
+
+    def test_it_goes_once(self, at: Desk):
+        repository = at.workspace.repository
+        merge_settings.set_driver(repository, "true")
+        assert merge_settings.remove_driver(repository)
+        assert not merge_settings.remove_driver(repository)
 
 
 class TestShared:

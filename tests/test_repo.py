@@ -25,7 +25,7 @@ from mdmem.repo import Repository, commits, first_parent, ignored, index_bits, p
 from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.startup.launch import INTERRUPTIONS
 
-A = "a" * 40
+A, B = "a" * 40, "b" * 40
 
 
 @pytest.fixture
@@ -576,12 +576,18 @@ def test_files_that_git_does_not_look_at(world: World, repository: Path, folder:
         (f"+++ a.md\n@@ -0,0 +1,2 @@\n+{A}\n+diff --git x y\n", [("a.md", None, (f"{A}\ndiff --git x y",))]),
         ("+++ a.md\n@@ -1 +1,2 @@\n-x\n\\ No newline at end of file\n+\ufeffx\r\n+y\rz\n", [("a.md", None, ("\ufeffx\r\ny\rz",))]),
         ("+++ a.md\n@@ -0,0 +1 @@\n+x\n@@ -5,0 +7 @@\n+y\n", [("a.md", None, ("x", "y"))]),
+        (
+            "rename from a.md\nrename to b.md\n+++ b.md\n@@ -0,0 +1 @@\n+x\ndiff --git c.md c.md\n+++ c.md\n@@ -0,0 +1 @@\n+y\n",
+            [("b.md", "a.md", ("x",)), ("c.md", None, ("y",))],
+        ),
     ],
 )
 def test_patches(patch: str, expected: list[tuple[str, str | None, tuple[str, ...]]]):
-    text = f"{A}\ndiff --git a.md b.md\n{patch}"
+    """What follows, of another commit, stays with that one."""
+    text = f"{A}\ndiff --git a.md b.md\n{patch}{B}\ndiff --git c.md c.md\n+++ c.md\n@@ -0,0 +1 @@\n+c\n"
     patches = tuple(FilePatch(FilePath(path), FilePath(old) if old else None, added) for path, old, added in expected)
-    assert parse_patches(text.encode()) == ({CommitId(A): patches} if patches else {})
+    following = {CommitId(B): (FilePatch(FilePath("c.md"), None, ("c",)),)}
+    assert parse_patches(text.encode()) == ({CommitId(A): patches} if patches else {}) | following
 
 
 class TestCommit:

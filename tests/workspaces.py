@@ -13,7 +13,7 @@ from conftest import World
 from mdmem.changes import APPLIERS
 from mdmem.errors import MdmemError
 from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
-from mdmem.repo import commits, discovery, worktree
+from mdmem.repo import commits, discovery, objects, worktree
 from mdmem.workspace import Workspace, open_at
 
 SEED = "# Memory\n\n## Work\n\n- works at Stripe\n\n## Home\n\n- lives in Oslo\n"
@@ -154,7 +154,7 @@ def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         started.append(next(word for word in arguments if not word.startswith("-") and "=" not in word))
         return run(folder, arguments, *rest, **named)
 
-    for module in (commits, discovery, worktree):
+    for module in (commits, discovery, objects, worktree):
         monkeypatch.setattr(module, "run", counted)
     return started
 

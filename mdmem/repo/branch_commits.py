@@ -79,7 +79,7 @@ def identity_lines(repository: Repository, date: str, identity: Identity | None)
     lines = []
     for role in ("AUTHOR", "COMMITTER"):
         extra = {f"GIT_{role}_DATE": date} | (identity.variables(role) if identity else {})
-        lines.append(repository.git("var", f"GIT_{role}_IDENT", extra=extra).rstrip(b"\n"))
+        lines.append(repository.git("var", f"GIT_{role}_IDENT", extra=extra).removesuffix(b"\n"))
     return lines[0], lines[1]
 
 
@@ -105,17 +105,14 @@ def make_commits(repository: Repository, name: str, commits: Sequence[NewCommit]
     for number, commit in enumerate(commits, 1):
         stream += [b"commit %s\nmark :%d\n" % (ref, number), b"author %s\ncommitter %s\n" % (commit.author, commit.committer)]
         stream.append(_data(commit.message))
-        if commit.parent or number > 1:
-            stream.append(b"from %s\n" % (commit.parent.encode() if commit.parent else b":%d" % (number - 1)))
+        stream += [b"from %s\n" % commit.parent.encode()] if commit.parent else []  # without one git takes the commit before
         stream += [b"merge %s\n" % commit.merges.encode()] if commit.merges else []
         stream += [_file_line(path, stored) for path, stored in commit.files.items()]
-        stream.append(b"\n")
     stream.append(b"get-mark :%d\n" % len(commits))
     result = run(repository.folder, ["fast-import", "--quiet", "--force", "--date-format=raw"], b"".join(stream), seconds=_SECONDS)
-    made = result.output.decode("ascii", "replace").strip()
-    if result.status or not made:
+    if result.status:
         raise RepositoryProblem("git-failed", f"git fast-import: {result.error_text}")
-    return CommitId(made)
+    return CommitId(result.output.decode().strip())
 
 
 def make_own_commit(
@@ -221,7 +218,7 @@ def commits_not_in(repository: Repository, tips: Iterable[CommitId], base: Commi
 def merge_base(repository: Repository, first: CommitId, second: CommitId) -> CommitId | None:
     """The best common ancestor of two commits; None where there is none."""
     result = run(repository.folder, ["merge-base", first, second])
-    return CommitId(result.output.decode().split()[0]) if result.status == 0 and result.output.strip() else None
+    return CommitId(result.output.decode().split()[0]) if result.status == 0 else None
 
 
 def changed_blobs(repository: Repository, pairs: Sequence[tuple[str, str]]) -> list[list[BlobChange]]:
@@ -235,11 +232,10 @@ def changed_blobs(repository: Repository, pairs: Sequence[tuple[str, str]]) -> l
     changes: list[list[BlobChange]] = []
     fields = iter(result.output.split(b"\0"))
     for field in fields:
-        while not field.startswith(b":") and b"\n" in field:
-            field = field.partition(b"\n")[2]  # the line that names the two trees
-            changes.append([])
-        if field:
-            changes[-1].append(_blob_change(field, next(fields)))
+        *names_of_trees, row = field.split(b"\n")
+        changes += ([] for _ in names_of_trees)
+        if row:
+            changes[-1].append(_blob_change(row, next(fields)))
     return changes
 
 

@@ -87,14 +87,14 @@ def linked_worktrees(repository: Repository) -> list[LinkedWorktree]:
         RepositoryProblem: `cannot-purge`: one is missing, is busy, or has refs of its own.
     """
     worktrees = []
-    for block in git(repository.root, "worktree", "list", "--porcelain", "-z").split(b"\0\0"):
+    for block in filter(None, git(repository.root, "worktree", "list", "--porcelain", "-z").split(b"\0\0")):
         fields = dict(os.fsdecode(line).partition(" ")[::2] for line in block.split(b"\0"))
-        root = Path(fields.get("worktree", ""))
-        if "worktree" not in fields or "bare" in fields:
+        if "bare" in fields:
             continue
+        root = Path(fields["worktree"])
         if "prunable" in fields or not root.is_dir():
             raise _refusal("a linked worktree is not there", "git worktree prune forgets it.")
-        git_dir = Path(os.fsdecode(git(root, "rev-parse", "--absolute-git-dir")).rstrip("\n"))
+        git_dir = Path(os.fsdecode(git(root, "rev-parse", "--absolute-git-dir")).removesuffix("\n"))
         if git_dir.samefile(repository.git_dir):  # for a submodule git lists the git folder, not the work tree
             continue
         if operation_under_way(str(git_dir)):
@@ -263,7 +263,7 @@ class _ObjectRewriter:
         for name, _, data in self.objects.read(commits):
             head, end, message = data.partition(b"\n\n")
             headers = parse_headers(head)
-            new_message = _rewrite_message(self.rules, message, next((v.strip() for n, v in headers if n == b"encoding"), b""))
+            new_message = _rewrite_message(self.rules, message, next((v.strip() for n, v in headers if n == b"encoding"), None))
             new_headers = [(n, self._new_pointer(n, value)) for n, value in headers]
             self.counts["people"] += any(n in (b"author", b"committer") and self.rules.holds(value) for n, value in headers)
             kept = [(n, value) for n, value in new_headers if n != b"mergetag" or not self.rules.holds(value)]
@@ -316,7 +316,7 @@ def _inner_first(trees: set[str], subtrees: Mapping[str, list[str]]) -> list[str
             ordered[name] = None
         elif name not in ordered:
             waiting.append((name, True))
-            waiting += [(child, False) for child in subtrees.get(name, ()) if child in trees and child not in ordered]
+            waiting += [(child, False) for child in subtrees.get(name, ()) if child in trees]
     return list(ordered)
 
 
@@ -331,11 +331,13 @@ def _tag_target(tag: bytes) -> str:
     return tag.partition(b"\n")[0].removeprefix(b"object ").decode()
 
 
-def _rewrite_message(rules: RewriteRules, message: bytes, encoding: bytes) -> bytes:
+def _rewrite_message(rules: RewriteRules, message: bytes, encoding: bytes | None) -> bytes:
     """Rewrite a commit's message by the rules, which work on UTF-8, in the encoding that the commit names."""
     message = rules.message(message)  # as UTF-8 first: the named encoding is not always the real one
+    if encoding is None:
+        return message
     try:
-        name = encoding.decode("ascii") or "utf-8"
+        name = encoding.decode("ascii")
         text = message.decode(name)
         return rules.message(text.encode()).decode().encode(name) if text.encode(name) == message else message
     except (LookupError, ValueError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -15,7 +16,7 @@ def read_bits(folder: Path, paths: Sequence[FilePath] = ()) -> Mapping[FilePath,
     """The index bits of the files below a folder, or of these alone, that have any."""
     listed = run(folder, ["ls-files", "-v", "-z", "--", *(literal_pathspecs(paths) or ["."])])
     lines = (line.partition(b" ") for line in listed.output.split(b"\0") if line)
-    bits = {FilePath(path.decode("utf-8", "surrogateescape")): _bits_of(tag.decode()) for tag, _, path in lines}
+    bits = {FilePath(os.fsdecode(path)): _bits_of(tag.decode()) for tag, _, path in lines}
     return {path: names for path, names in bits.items() if names}
 
 

@@ -55,8 +55,6 @@ def attributes_file(repository: Repository) -> Path:
 
 def merge_attributes(repository: Repository, paths: Sequence[FilePath]) -> dict[FilePath, str]:
     """The attribute `merge` of files of the workspace, by all files of attributes; `unspecified` where none gives it."""
-    if not paths:
-        return {}
     text = b"\0".join(map(os.fsencode, paths))
     fields = repository.git("check-attr", "--stdin", "-z", "merge", text=text).split(b"\0")
     return {FilePath(os.fsdecode(path)): value.decode() for path, value in zip(fields[::3], fields[2::3], strict=False)}
@@ -75,4 +73,4 @@ def runs(command: str) -> bool:
             return False
         except OSError as problem:
             raise RepositoryProblem("git-failed", f"no shell can be started: {problem.strerror}") from problem
-        return status == 0 and Path(folder, "A").read_text(encoding="utf-8", errors="replace") == _TRIAL["B"]
+        return status == 0 and Path(folder, "A").read_bytes() == _TRIAL["B"].encode()

@@ -41,7 +41,7 @@ def parse_patches(output: bytes) -> dict[CommitId, tuple[FilePatch, ...]]:
     for line in lines:
         if _OBJECT_ID.match(line):
             close()
-            commit, path, renamed_from, added = CommitId(line.decode()), FilePath(""), FilePath(""), []
+            commit, path = CommitId(line.decode()), FilePath("")
         elif line.startswith(b"diff --git "):
             close()
             path, renamed_from, added = FilePath(""), FilePath(""), []
@@ -50,7 +50,7 @@ def parse_patches(output: bytes) -> dict[CommitId, tuple[FilePatch, ...]]:
         elif line.startswith(b"rename to "):
             path = _unquoted(line[10:])
         elif line.startswith(b"+++ ") and line != b"+++ /dev/null":
-            path = _unquoted(line[4:].rstrip(b"\t"))
+            path = _unquoted(line[4:].removesuffix(b"\t"))  # git ends a name with a blank in it so
         elif match := HUNK.match(line):
             added.append(new_lines(lines, match))
     close()
@@ -70,6 +70,6 @@ def new_lines(lines: Iterator[bytes], hunk: Match[bytes]) -> str:
 
 
 def _unquoted(path: bytes) -> FilePath:
-    if path.startswith(b'"') and path.endswith(b'"'):
+    if path.startswith(b'"'):
         path = _QUOTED.sub(lambda m: _ESCAPES.get(m[1]) or bytes([int(m[1], 8)]), path[1:-1])
     return FilePath(os.fsdecode(path))
