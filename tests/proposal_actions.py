@@ -9,10 +9,12 @@ import pytest
 from workspaces import Desk
 
 from mdmem.changes import deciding, proposing
+from mdmem.changes.transaction import WriteSteps
 from mdmem.errors import MdmemError
 from mdmem.model.proposals import Accept, Decision, PartView, Propose, ProposedWrite, Reject
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.proposals import branches, reading
+from mdmem.repo import commits
 from mdmem.repo.branch_commits import list_refs
 
 SEED = "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n- drives a Volvo\n\n## Work\n\nThe office is at the harbour.\n\n- employer: Stripe\n"
@@ -67,3 +69,16 @@ def problem(work: Callable[..., object], *arguments: object, **fields: object) -
     with pytest.raises(MdmemError) as caught:
         work(*arguments, **fields)
     return caught.value
+
+
+def killed_at_the_commit(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
+    """Let a write stop when its files are written and nothing is committed, as if its process were killed."""
+
+    def killed(*_: object) -> None:
+        raise SystemExit
+
+    with monkeypatch.context() as patch:
+        patch.setattr(WriteSteps, "undo", killed)
+        patch.setattr(commits, "commit", killed)
+        with pytest.raises(SystemExit):
+            write()

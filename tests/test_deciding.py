@@ -1,20 +1,25 @@
 """Decisions on proposals as commands give them: names of parts, dry runs, what is refused or undone as a whole, whose words are kept."""
 
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
-from killed_write import killed_after
-from proposal_actions import BOT, SEED, accept, fact, parts, problem, propose, reject, silent, trailers
-from workspaces import NOW, STATE, TOKEN, Desk, append, desk
+from proposal_actions import BOT, SEED, accept, closed, fact, killed_at_the_commit, parts, problem, propose, reject, silent, trailers
+from workspaces import TOKEN, Desk, desk
 
+from mdmem import history
 from mdmem.changes import deciding, proposing
 from mdmem.facts import fact_id
-from mdmem.model import Op
-from mdmem.model.proposals import Accept, PartState, ProposeBranch, Reject
-from mdmem.model.writes import Action, EditSection, WriteOptions
+from mdmem.model import FilePath, Op, Provenance, Source, Supersession
+from mdmem.model.proposals import Accept, Decision, PartState, Propose, ProposeBranch, Reject
+from mdmem.model.writes import Action, EditSection, PipelineNote, Remember, WriteOptions
+from mdmem.proposals import branches, reading
 
 CELLO, BICYCLE = "plays the cello", "rides a bicycle"
+NIGHTS = ("dream/2026-03-05", "dream/2026-03-06")
 
 
 @pytest.fixture
@@ -23,12 +28,18 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def from_branch(at: Desk, text: str) -> str:
-    """A proposal of a branch on which the curated file has another text."""
+    """An agent's proposal of a branch on which the curated file has another text."""
     at.git("switch", "-q", "-c", "feature")
     at.write("MEMORY.md", text)
     at.commit("by hand")
     at.git("switch", "-q", "main")
-    return proposing.propose_branch(at.workspace, ProposeBranch("feature"), silent).view.id
+    return proposing.propose_branch(at.workspace, ProposeBranch("feature", actor=BOT), silent).view.id
+
+
+def dreamt(at: Desk, edit: Remember, own: str, run: str, **note: Any) -> None:
+    """What a night proposes to its own proposal."""
+    pipeline = PipelineNote(actor="dream", run=run, **note)
+    proposing.propose(at.workspace, Propose(replace(edit, options=WriteOptions(pipeline=pipeline)), own=own), silent)
 
 
 # Names.
@@ -62,6 +73,30 @@ def test_a_name_that_fits_several_parts(at: Desk) -> None:
     assert "Other words." not in at.read("MEMORY.md")
 
 
+# Nights.
+
+
+def test_a_night_is_decided_on_by_its_name_alone(at: Desk) -> None:
+    own = "0a1b2c3d"
+    dreamt(at, fact(CELLO), own, NIGHTS[0])
+    dreamt(at, fact("Linear", "Work", key="employer"), own, NIGHTS[1])
+    at.apply(fact("Apple", "Work", key="employer"))
+    decision = accept(at, NIGHTS[0])
+    assert ([view.new for view, _ in decision.parts], decision.overtaken) == ([CELLO], ())
+    assert (decision.proposal, decision.closed) == (own, False)
+    error = problem(accept, at, NIGHTS[0])
+    assert (error.code, error.message) == ("proposal-not-found", f"nothing waits of what {NIGHTS[0]} proposed")
+    assert [view.new for view, _ in reject(at, NIGHTS[1]).parts] == ["employer: Linear"]
+
+
+def test_a_night_of_several_machines(at: Desk) -> None:
+    for own, text in (("0a1b2c3d", CELLO), ("0a1b2c3e", BICYCLE)):
+        dreamt(at, fact(text), own, NIGHTS[0])
+    error = problem(accept, at, NIGHTS[0])
+    assert (error.code, error.message) == ("ambiguous", f"{NIGHTS[0]} has parts in 2 proposals, of several machines")
+    assert error.hint == "They are 0a1b2c3d, 0a1b2c3e."
+
+
 # Dry runs.
 
 
@@ -76,6 +111,18 @@ def test_a_dry_run_shows_what_would_become_of_it(at: Desk) -> None:
         assert [view.name for view, _ in decision.parts] == [fact_id(CELLO)]
     assert f"+- {CELLO}" in (accepted.parts[0][1].diff or "")
     assert (at.git("for-each-ref"), at.tree_state()) == (refs, state)
+
+
+def test_the_answer_of_an_acceptance(at: Desk) -> None:
+    proposal = propose(at, fact(CELLO))
+    propose(at, fact("Linear", "Work", key="employer"), to=proposal)
+    at.apply(fact("Apple", "Work", key="employer"))
+    decision = accept(at, proposal)
+    ((view, result),) = decision.parts
+    assert (view.name, result.commit) == (fact_id(CELLO), at.head())
+    assert (decision.commits, decision.dry_run, decision.closed) == ((at.head(),), False, False)
+    assert [(view.new, view.state) for view in decision.overtaken] == [("employer: Linear", PartState.OVERTAKEN)]
+    assert accept(at, proposal, fact_id("employer: Linear")).overtaken == ()
 
 
 def test_the_answer_of_a_rejection(at: Desk) -> None:
@@ -127,16 +174,76 @@ def test_one_commit_rejects_as_many_parts_as_a_message_quotes(at: Desk) -> None:
     assert (decision.closed, len(decision.parts)) == (True, 21)
 
 
-@pytest.mark.parametrize("decide", [accept, reject])
-def test_what_a_killed_write_left_is_done_first(at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, decide: type) -> None:
-    monkeypatch.setenv("MDMEM_NOW", NOW)
+@pytest.mark.parametrize(
+    ("decide", "is_acceptance"), [pytest.param(accept, True, id="an acceptance"), pytest.param(reject, False, id="another write")]
+)
+def test_what_a_killed_write_left_is_done_first(
+    at: Desk, monkeypatch: pytest.MonkeyPatch, decide: Callable[[Desk, str], Decision], is_acceptance: bool
+) -> None:
     proposal = propose(at, fact(CELLO))
-    killed = [copy for copy, _ in killed_after(at, tmp_path / "killed", append("- has a dog", "Facts"), NOW, range(0, 40, 3))]
-    (copy, *_) = (copy for copy in killed if (copy.root / STATE / "write-ahead.json").exists() and "dog" in copy.read("MEMORY.md"))
-    decide(copy, proposal)
-    assert not (copy.root / STATE / "write-ahead.json").exists()
-    assert "has a dog" in copy.git("show", "HEAD:MEMORY.md")
-    assert copy.git("log", "--format=%s").splitlines()[1].startswith("MEMORY.md: append")
+    killed_at_the_commit(monkeypatch, lambda: accept(at, proposal) if is_acceptance else at.apply(fact(BICYCLE)))
+    text = CELLO if is_acceptance else BICYCLE
+    assert (text in at.read("MEMORY.md"), text in at.git("show", "HEAD:MEMORY.md")) == (True, False)
+    assert decide(at, proposal).closed
+    assert text in at.git("show", "HEAD:MEMORY.md")
+    assert len(at.subjects()) == (2 if is_acceptance else 3)
+
+
+# The branch afterwards.
+
+
+def test_what_a_rejection_leaves(at: Desk) -> None:
+    proposal = from_branch(at, SEED.replace("- likes tea\n- drives a Volvo\n", f"- {CELLO}\n- {BICYCLE}\n").replace("harbour", "station"))
+    old = at.world.run(at.root, ["git", "commit-tree", "HEAD^{tree}", "-m", "x"], environment={"GIT_COMMITTER_DATE": "1700000000 +0000"})
+    at.git("update-ref", f"{branches.CLOSED}0123abcd", old.stdout.strip())
+    removed = ("likes tea", "drives a Volvo")
+    decision = reject(at, proposal, *map(fact_id, (CELLO, BICYCLE, *removed)))
+    lines = [f"- {text}" for text in (CELLO, BICYCLE)] + [f"+ {text}" for text in removed]
+    assert at.git("log", "-1", "--format=%B").partition("Mdmem-")[0].split("\n") == ["MEMORY.md: reject Facts", "", *lines, "", ""]
+    assert (trailers(at)["Proposed-By"], len(trailers(at)["Rejects"]), len(decision.commits)) == ([BOT], 4, 1)
+    assert [part.new for part in parts(at, proposal).values() if part.state.waits] == ["The office is at the station."]
+    assert at.git("for-each-ref", "refs/mdmem") == ""
+
+
+def test_all_parts_withdrawn_close_a_proposal(at: Desk) -> None:
+    proposal = propose(at, fact(CELLO))
+    (read,) = reading.read_proposals(at.workspace)
+    at.git("switch", "-q", read.view.branch)
+    assert deciding.withdraw_parts(at.workspace, read, read.parts) is False
+    at.git("switch", "-q", "main")
+    assert deciding.withdraw_parts(at.workspace, read, read.parts) is True
+    assert (at.subjects(), list(closed(at)), reading.read_proposals(at.workspace)) == (["seed"], [proposal], [])
+
+
+def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None:
+    old, new, tea, volvo = map(fact_id, ("home: Oslo", "home: Bergen", "likes tea", "drives a Volvo"))
+    provenance = Provenance(source=Source.AUTO, confidence=0.3, actor=BOT, session="s1", reason="said in chat")
+    note = history.CommitNote(op=Op.REMEMBER, path=FilePath("MEMORY.md"), section=("Memory", "Facts"), provenance=provenance)
+    taken = replace(
+        note,
+        supersedes=(Supersession(old, new),),
+        contradicts=((new, tea),),
+        cites=((new, "claude/a#1"), (new, "claude/a#2")),
+        keys=((new, "home"),),
+        run="digest/1",
+    )
+    stated = (replace(note, op=Op.RETRACT, retracts=(volvo,)), replace(note, op=Op.CONFIRM, confirms=(tea,)))
+    ended = replace(note, op=Op.SUPERSEDE, ended=(fact_id("employer: Stripe"),))
+    text = SEED.replace("Oslo", "Bergen")
+    at.git("switch", "-q", "-c", "mdmem/proposals/bot/0123abcd")
+    at.write("MEMORY.md", text)
+    at.commit(history.compose_message(taken, (SEED, text)))
+    for each in (*stated, ended):
+        at.commit(history.compose_message(each))
+    at.write("MEMORY.md", text.replace("harbour", "station"))
+    at.commit("by hand")
+    at.git("switch", "-q", "main")
+    (section,) = (name for name in parts(at, "0123abcd") if "@" in name)
+    reject(at, "0123abcd", section)
+    messages = at.git("log", "--reverse", "--format=%B%x00", "HEAD..mdmem/proposals/bot/0123abcd").split("\0")
+    ended = replace(ended, op=Op.RETRACT, section=("Memory", "Work"))
+    expected = [history.compose_message(taken, (SEED, text)), *map(history.compose_message, (*stated, ended))]
+    assert [message.strip() for message in messages if message.strip()] == [message.strip() for message in expected]
 
 
 # Whose words are kept.

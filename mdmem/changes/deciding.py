@@ -154,7 +154,7 @@ def _with_met_parts(workspace: Workspace, proposal: Proposal) -> Proposal:
         except ProposalProblem:
             met.append(part)
         except MdmemError:
-            continue  # which is said when it is carried out
+            pass  # which is said when it is carried out
         else:
             texts[path] = parse(taken.result.text)
     parts = tuple(replace(part, view=replace(part.view, state=PartState.OVERTAKEN)) if part in met else part for part in proposal.parts)
