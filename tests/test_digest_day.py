@@ -1,5 +1,6 @@
 """The entries of a session in the log of a day: where they stand, and what their commit says."""
 
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -7,14 +8,19 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.changes import apply
+from mdmem.changes import apply, digest_day
+from mdmem.document import parse
+from mdmem.editors import EditResult
+from mdmem.facts import items, parse_item
+from mdmem.history import CommitNote
 from mdmem.history.messages import parse_trailers
-from mdmem.model import Op, Source
+from mdmem.model import FactId, FilePath, Op, Provenance, Source
 from mdmem.model.writes import DayEntry, DigestDay, WriteOptions, WriteResult
 
 DAY = date(2026, 3, 4)
 LOG = "memory/2026-03-04.md"
 SESSION = "claude/5a1e"
+OPTIONS = WriteOptions(source=Source.USER_STATED, session=SESSION)
 
 
 @pytest.fixture
@@ -28,7 +34,7 @@ def entry(text: str, minute: str = "09:00", line: int = 7, **more: str) -> DayEn
 
 
 def digest(at: Desk, *entries: DayEntry, source: Source = Source.USER_STATED, dry_run: bool = False) -> WriteResult:
-    options = WriteOptions(source=source, session=SESSION, dry_run=dry_run)
+    options = replace(OPTIONS, source=source, dry_run=dry_run)
     change = DigestDay(
         day=DAY, entries=entries, run="digest/20260304T090000Z-0a1b2c3d", reads=(f"{SESSION}#9 0123456789ab",), options=options
     )
@@ -76,6 +82,19 @@ def test_what_stands_there_or_is_like_it_is_left_out(at: Desk):
     assert digest(at, entry("the staging server runs PostgreSQL 17 in Frankfurt")).changed
 
 
+def test_what_is_left_out_keeps_nothing_else_from_being_written():
+    entries = (
+        entry("it leaks"),
+        entry("the staging server runs PostgreSQL 16 in Frankfurt"),
+        entry("The staging server runs PostgreSQL 16, in Frankfurt."),
+        entry("the valve is new"),
+    )
+    written = digest_day.edit(
+        parse("## 09:00\n\n- [fact] it leaks\n"), DigestDay(day=DAY, entries=entries, run="r", reads=(), options=OPTIONS)
+    )
+    assert [item.fact.text for item in items(parse(written.text))] == ["it leaks", entries[1].text, "the valve is new"]
+
+
 def test_a_correction_supersedes_and_a_doubt_contradicts(at: Desk):
     (old,) = digest(at, entry("the exam is on 3 December")).added
     (new,) = digest(at, entry("the exam is on 4 December", supersedes=old)).added
@@ -99,3 +118,56 @@ def test_a_dry_run_writes_nothing(at: Desk):
     assert digest(at, entry("it leaks"), dry_run=True).added
     assert at.git("rev-parse", "HEAD") == head
     assert not (at.root / LOG).exists()
+
+
+def test_the_note_holds_what_each_written_entry_says():
+    entries = (
+        DayEntry(minute="09:00", text="it leaks", kind="fact", cites="claude/a#1", key="state"),
+        DayEntry(minute="09:00", text="it is old", kind="fact", cites="claude/b#2", sender="Ada", contradicts=(FactId("abcdef"),)),
+        DayEntry(minute="09:00", text="it is left out", kind="fact", cites="claude/c#3", key="other", sender="Bob"),
+    )
+    first, second = map(digest_day.entry_fact, entries[:2])
+    change = DigestDay(day=DAY, entries=entries, run="digest/1", reads=("claude/b#2 00",), options=OPTIONS)
+    note = CommitNote(op=Op.DIGEST, path=FilePath(LOG), section=("09:00",), provenance=Provenance(actor="somebody", source=Source.INFERRED))
+    assert digest_day.complete_note(note, change, (first, second)) == CommitNote(
+        op=Op.DIGEST,
+        path=FilePath(LOG),
+        section=("09:00",),
+        provenance=Provenance(actor="digest", source=Source.INFERRED, session="claude/a"),
+        more_sessions=("claude/b",),
+        run="digest/1",
+        cites=((first, "claude/a#1"), (second, "claude/b#2")),
+        keys=((first, "state"),),
+        senders=((second, "Ada"),),
+        contradicts=((FactId("abcdef"), second),),
+        reads=("claude/b#2 00",),
+    )
+
+
+LEAKS, OLD, NEW = "- [fact] it leaks\n", "- [fact] the pump is old\n", "- [fact] the valve is new\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "taken", "after", "section"),
+    [
+        (f"# D\n\n## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}", [LEAKS], f"# D\n\n## 14:05\n\n{OLD}", ("D", "09:00")),
+        (f"# D\n\n## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}", [OLD], f"# D\n\n## 09:00\n\n{LEAKS}", ("D", "14:05")),
+        (f"# D\n\n## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}", [OLD, LEAKS], "# D\n", ("D", "14:05")),
+        (f"# D\n\n## 09:00\n\n{LEAKS}{OLD}", [LEAKS], f"# D\n\n## 09:00\n\n{OLD}", ("D", "09:00")),
+        (f"# D\n\n## 09:00\n\n{LEAKS}", [NEW], f"# D\n\n## 09:00\n\n{LEAKS}", ()),
+        (f"# D\n\n## 09:00\n\n{LEAKS}", [NEW, LEAKS], "# D\n", ("D", "09:00")),
+        (f"# D\n\n## Notes\n\n{LEAKS}", [LEAKS], "# D\n\n## Notes\n\n", ("D", "Notes")),
+        (f"{LEAKS}\n## 09:00\n\n{OLD}", [LEAKS], f"## 09:00\n\n{OLD}", ()),
+        (f"## 09:00\n\n{LEAKS}", [LEAKS], "", ("09:00",)),
+        (f"## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}", [LEAKS], f"## 14:05\n\n{OLD}", ("09:00",)),
+        (f"\n\n## 09:00\n\n{LEAKS}", [LEAKS], "", ("09:00",)),
+        (f"---\na: 1\n---\n\n## 09:00\n\n{LEAKS}", [LEAKS], "---\na: 1\n---\n", ("09:00",)),
+        (f"\ufeff## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}", [LEAKS], f"\ufeff## 14:05\n\n{OLD}", ("09:00",)),
+        (f"# D\n\n\n\n## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}", [LEAKS], f"# D\n\n\n\n## 14:05\n\n{OLD}", ("D", "09:00")),
+    ],
+)
+def test_entries_go_with_the_heading_of_a_minute_that_holds_nothing_more(
+    before: str, taken: list[str], after: str, section: tuple[str, ...]
+):
+    facts = [parse_item(item).id for item in taken]
+    assert digest_day.take_out(parse(before), facts) == EditResult(text=after, op=Op.REVERT, section=section)
