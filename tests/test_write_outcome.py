@@ -42,7 +42,7 @@ def test_git_committed(committed: bytes | None, outcome: WriteOutcome, outcome_w
 
 @pytest.mark.parametrize("committed", [AFTER, THEIRS, None])
 def test_git_committed_and_the_process_was_interrupted(committed: bytes | None) -> None:
-    evidence = WriteEvidence(before=BEFORE, after=AFTER, problem=INTERRUPTION, is_committed=True, committed=committed)
+    evidence = WriteEvidence(before=BEFORE, after=AFTER, problem=INTERRUPTION, is_committed=True, committed=committed, has_user_hooks=False)
     assert judge_write(evidence) is WriteOutcome.INTERRUPTED
 
 

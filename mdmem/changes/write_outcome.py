@@ -43,20 +43,20 @@ class WriteEvidence:
     Args:
         before: the bytes that the file held before; None where it was not there.
         after: the bytes that were written.
+        has_user_hooks: whether a commit runs hooks of the user's.
         problem: what failed; None where git says that it committed.
         is_committed: whether there is a commit of the write.
         committed: what that commit holds of the file.
         on_disk: what the file holds now; looked at only where nothing is committed.
-        has_user_hooks: whether a commit runs hooks of the user's.
     """
 
     before: bytes | None
     after: bytes
+    has_user_hooks: bool
     problem: BaseException | None = None
     is_committed: bool = False
     committed: bytes | None = None
     on_disk: bytes | None = None
-    has_user_hooks: bool = False
 
 
 def judge_write(evidence: WriteEvidence) -> WriteOutcome:
