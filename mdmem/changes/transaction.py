@@ -37,9 +37,7 @@ class Transaction:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None) -> None:
-        if problem is None:
-            self._writes.pop_all()
-        else:
+        if problem is not None:
             self._writes.__exit__(kind, problem, traceback)
 
     def begin_write(self) -> WriteSteps:
