@@ -12,7 +12,7 @@ from mdmem.model import FilePath
 from mdmem.startup import late
 
 _WORD = late.pattern(r"\w+")
-_MARKERS = ("- ", "* ", "+ ")
+_OTHER_MARKERS = ("* ", "+ ")
 _ALIKE = 0.6
 """The ratio from which on two lines are alike: the one that `difflib` takes for close matches."""
 
@@ -66,8 +66,8 @@ def _lines(text: bytes | str | None) -> list[str]:
 
 
 def _forms(text: bytes | str) -> list[str]:
-    """The lines without white space, and with one sign for all list markers."""
-    return ["".join((f"-{line[1:]}" if line[:2] in _MARKERS else line).split()) for line in _lines(text)]
+    """The lines without white space, and with one sign, a dash, for all list markers."""
+    return ["".join((f"-{line[1:]}" if line[:2] in _OTHER_MARKERS else line).split()) for line in _lines(text)]
 
 
 def _words(text: bytes | str | None) -> str:
