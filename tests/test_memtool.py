@@ -139,6 +139,12 @@ class TestPaths:
         assert at.tree_state() == before
         json.dumps(answer.text)
 
+    def test_what_lies_below_a_file_is_not_there(self, at: Desk, backend: Backend):
+        path = "/memories/house.md/x.md"
+        for command in (put(path, "a", "b"), insert(path, 0, "x")):
+            text = refused(at, backend, command, "file-not-found")
+            assert text == f"The path {path} does not exist. Please provide a valid path."
+
     def test_dots_that_stay_inside(self, backend: Backend):
         assert "under the mat" in backend.call(view("/memories/garden/.././/house.md"))
 
@@ -310,6 +316,10 @@ class TestChanges:
         at.hook("commit-msg", "! grep -q memory-tool $1")
         refused(at, backend, command, "commit-failed")
         assert not (at.root / STATE / write_ahead.RECORD_NAME).exists()
+
+    def test_what_a_hook_makes_of_it_is_shown_where_it_is_no_text_too(self, at: Desk, backend: Backend):
+        at.hook("pre-commit", "printf '\\377\\n' >> memory/house.md\ngit add memory/house.md\n")
+        assert "\ufffd" in backend.call(put("/memories/house.md", "under the mat", "with Ada"))
 
     def test_a_save_at_the_last_moment(self, at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch):
         move = files.move
