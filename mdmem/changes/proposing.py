@@ -16,7 +16,6 @@ from mdmem.changes.write_answer import plan_diff, write_result
 from mdmem.editors import likeness
 from mdmem.errors import ProposalProblem, RepositoryProblem
 from mdmem.facts import items
-from mdmem.layout import guarded_kind, is_markdown
 from mdmem.model import CommitId, FactId, Op, Provenance, Source
 from mdmem.model.proposals import MOST_PARTS, PartName, PartState, Propose, ProposeBranch, ProposedWrite
 from mdmem.model.writes import WriteOptions
@@ -168,7 +167,7 @@ def _refuse_parts(workspace: Workspace, texts: dict[FactId, str], gone: frozense
     with trail_update.fresh_trail(workspace) as trail:
         for part in rejected:
             fact = _same(part, texts, gone)
-            if fact is not None and not is_said_anew(trail, part, texts.get(fact, "")):
+            if fact is not None and not is_said_anew(trail, part, texts.get(fact)):
                 when = workspace.local_time(int(part.time.timestamp())).date()
                 message = f"{fact} was rejected on {when}, as a part of {part.proposal}"
                 raise ProposalProblem("already-rejected", message, f"{field('again')} proposes it once more.", fact=fact)
@@ -180,8 +179,8 @@ def _same(part: DecidedPart, texts: dict[FactId, str], gone: frozenset[FactId]) 
     return next((fact for fact, text in texts.items() if decisions.says_the_same(part, fact, text)), None)
 
 
-def is_said_anew(trail: Trail, part: DecidedPart, text: str) -> bool:
-    """True if the user stated what a rejected part says, after it was rejected."""
+def is_said_anew(trail: Trail, part: DecidedPart, text: str | None) -> bool:
+    """True if the user stated what a rejected part says, after it was rejected; `text` is what it says now, None for a removal."""
     commit = trail.commit_with_id(part.commit)
     facts = {FactId(part.name)} | {
         each.entry.fact for each in trail.fact_occurrences() if each.entry.fact and text and likeness.resemble(text, each.entry.text)
@@ -222,13 +221,11 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
             raise _too_many_parts(len(waiting))
         _check_branch(workspace, proposal, options, request.allow)
         if not request.again:
-            brought = {FactId(part.name): part.view.new or "" for part in waiting if part.view.new is not None}
+            brought = {FactId(part.name): part.view.new for part in waiting if part.view.new is not None}
             gone = frozenset(FactId(part.name) for part in waiting if part.view.new is None)
             _refuse_parts(workspace, brought, gone)
         actor = options.actor or proposal.view.actor
-        note = history.CommitNote(
-            op=Op.PROPOSE, path=waiting[0].view.path, section=(), provenance=Provenance(actor=options.actor or None, reason=request.reason)
-        )
+        note = history.CommitNote(op=Op.PROPOSE, path=waiting[0].view.path, section=(), provenance=Provenance())
         message = history.compose_message(with_provenance(workspace, note, options))
         commit = _own_commit(workspace, name, message, {}, tip)
         ref = replace(draft, actor=branches.safe_actor(actor), name=branches.branch_name(actor, name), tip=commit)
@@ -241,16 +238,13 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
 def _check_branch(workspace: Workspace, proposal: Proposal, options: WriteOptions, allow: frozenset[str]) -> None:
     """Refuse what the check refuses in a write: in what a branch changes, and in the reason."""
     repository = workspace.repository
-    before_files = branch_commits.CommitFiles(repository, proposal.view.base) if proposal.view.base else None
-    after_files = branch_commits.CommitFiles(repository, proposal.ref.tip)
     paths = list(dict.fromkeys(part.view.path for part in proposal.parts if part.view.state is not PartState.REJECTED))
-    old = before_files.read_all(paths) if before_files else {}
-    new = after_files.read_all(paths)
+    base = proposal.view.base
+    old = branch_commits.CommitFiles(repository, base).read_all(paths) if base else {}
     problems = [*secrets_in_options(options)]
-    for path in paths:
-        before, after = old.get(path), new.get(path)
-        if after is None or not is_markdown(path):
-            continue
-        refuse_recalled([after.decode("utf-8", "replace")], before)
-        problems += check.find_errors(path, before, after, guarded_kind(path, workspace.kind_of(path)), is_note=workspace.is_note(path))
+    for path, after in branch_commits.CommitFiles(repository, proposal.ref.tip).read_all(paths).items():
+        if after is not None:
+            before = old.get(path)
+            refuse_recalled([after.decode("utf-8", "replace")], before)
+            problems += check.find_errors(path, before, after, workspace.kind_of(path))
     refuse_errors(problems, allow | {"shrink", "append"})
