@@ -4,9 +4,8 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from mdmem.dream.candidates import DreamCandidate
-from mdmem.dream.cases import leave
 from mdmem.dream.curated import CuratedFact, CuratedMemory, FileExtent
-from mdmem.dream.suggestions import Suggestion
+from mdmem.dream.suggestions import Suggestion, leave
 from mdmem.facts import fact_id
 from mdmem.model import FilePath, Source
 from mdmem.model.dreams import DreamOp

@@ -19,10 +19,10 @@ from workspaces import NOW, TOKEN, Desk, desk
 from mdmem.cli import main
 from mdmem.dream import model_changes
 from mdmem.dream.candidates import Night
-from mdmem.dream.cases import FORGETS_NOTHING, SAID_ONCE, leave
+from mdmem.dream.cases import FORGETS_NOTHING, SAID_ONCE
 from mdmem.dream.curated import CuratedMemory
 from mdmem.dream.model_step import NightModel
-from mdmem.dream.suggestions import Suggestion
+from mdmem.dream.suggestions import Suggestion, leave
 from mdmem.errors import WorkspaceProblem
 from mdmem.llm import kept_answers, request_log
 from mdmem.llm.consolidation import check_changes

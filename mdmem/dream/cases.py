@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mdmem.dream.candidates import DreamCandidate, LogEntries
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
-from mdmem.dream.suggestions import Suggestion
+from mdmem.dream.suggestions import Suggestion, leave
 from mdmem.editors.likeness import StatementIndex, candidate_pairs, have_same_marks, likeness
 from mdmem.extract.attributes import attribute_value
 from mdmem.extract.vocabulary import vocabulary
@@ -37,13 +37,6 @@ def judge(
     """
     judge_of_night = _Judge(memory, log, is_taken_out)
     return _one_for_each([*judge_of_night.duplicates(), *judge_of_night.all(candidates)])
-
-
-def leave(candidate: DreamCandidate, why: str) -> Suggestion:
-    """The suggestion to leave an entry where it is."""
-    return Suggestion(
-        op=DreamOp.NONE, candidate=candidate, why=why, source=candidate.source, confidence=candidate.confidence, cites=candidate.cites
-    )
 
 
 def supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:

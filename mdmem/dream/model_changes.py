@@ -12,9 +12,9 @@ from datetime import date
 from mdmem import secrets
 from mdmem.addresses import join_path
 from mdmem.dream.candidates import DreamCandidate
-from mdmem.dream.cases import FORGETS_NOTHING, SAID_ONCE, leave, subject_to_forget
+from mdmem.dream.cases import FORGETS_NOTHING, SAID_ONCE, subject_to_forget
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
-from mdmem.dream.suggestions import Suggestion
+from mdmem.dream.suggestions import Suggestion, leave
 from mdmem.editors.likeness import StatementIndex, candidate_pairs, likeness
 from mdmem.facts import fact_id, normalise
 from mdmem.llm.consolidation import ChangeOp, SuggestedChange

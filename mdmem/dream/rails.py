@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from mdmem.dream.curated import CuratedFact, CuratedMemory
-from mdmem.dream.suggestions import Suggestion
+from mdmem.dream.candidates import DreamCandidate
+from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
+from mdmem.dream.suggestions import Suggestion, leave
+from mdmem.extract.vocabulary import vocabulary
 from mdmem.model import FilePath, Source
 from mdmem.model.dreams import TOO_MANY_CHANGES, DreamOp
 from mdmem.startup.records import dataclass, replace
@@ -53,8 +55,10 @@ def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Lim
     if not limits.applies or too_many:
         sure = []
     applied = tuple(each for each in changes if each in sure)
-    proposed = tuple(each for each in changes if each not in sure)
-    return Decided(applied, proposed, left, TOO_MANY_CHANGES if too_many and limits.applies else "")
+    proposed = _on_what_stands([each for each in changes if each not in sure], applied, memory)
+    left += tuple(each for each in proposed if each.op is DreamOp.NONE)
+    proposed = [each for each in proposed if each.op is not DreamOp.NONE]
+    return Decided(applied, tuple(proposed), left, TOO_MANY_CHANGES if too_many and limits.applies else "")
 
 
 def _is_allowed(change: Suggestion) -> bool:
@@ -99,6 +103,26 @@ def _within_budget(changes: Sequence[Suggestion], memory: CuratedMemory, limits:
     oldest = sorted((fact for fact in memory.facts if fact.path == memory.curated and id(fact) not in taken), key=_age)
     why = f"{memory.curated} is full, and this is the oldest there"
     return kept + [Suggestion(op=DreamOp.DELETE, candidate=None, why=why, old=fact) for fact in oldest[:over]]
+
+
+def _on_what_stands(proposed: Sequence[Suggestion], applied: Sequence[Suggestion], memory: CuratedMemory) -> list[Suggestion]:
+    """The proposed changes, of which none takes the place of what this night only proposes itself: one part would swallow the other."""
+    standing = {id(fact) for fact in memory.facts}
+    coming = {change.fact for change in applied}
+    apart = []
+    for change in proposed:
+        if change.candidate is not None and change.old is not None and id(change.old) not in standing and change.old.fact not in coming:
+            change = _apart(change, change.candidate, change.old)
+        apart.append(change)
+    return apart
+
+
+def _apart(change: Suggestion, candidate: DreamCandidate, old: CuratedFact) -> Suggestion:
+    """The suggestion to add what a change would put in the place of a fact, where that may stand beside it; else to leave the entry."""
+    many = old.attribute is None or old.attribute in vocabulary().many_valued
+    if change.op is DreamOp.UPDATE and (many or canonical_attribute(candidate.attribute) != old.attribute):
+        return replace(change, op=DreamOp.ADD, old=None, key=None, also=True, why="it resembles something else that is proposed")
+    return leave(candidate, "it would change what is only proposed")
 
 
 def _age(fact: CuratedFact) -> tuple[int, float, int]:

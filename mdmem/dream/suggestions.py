@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from mdmem.dream.candidates import DreamCandidate
 from mdmem.dream.curated import CuratedFact
+from mdmem.facts import fact_id
 from mdmem.model import FactId, Source
 from mdmem.model.dreams import DreamOp
 from mdmem.startup.records import dataclass
@@ -18,6 +19,7 @@ class Suggestion:
     - `text`: of the fact that comes in, without a key; empty where none does. `key`: the key that it has.
     - `section`: the address of the section that it goes to; None leaves that to its kind, and to the place of `old`.
     - `source`, `confidence`: of the text as it is worded here.
+    - `also`: what comes in may stand beside another value of its key.
     - `is_sure`: it may be carried out without being asked for.
     """
 
@@ -30,10 +32,23 @@ class Suggestion:
     section: str | None = None
     source: Source = Source.INFERRED
     confidence: float = Source.INFERRED.confidence
+    also: bool = False
     is_sure: bool = False
     cites: tuple[str, ...] = ()
+
+    @property
+    def fact(self) -> FactId:
+        """The fact that comes in with the text."""
+        return fact_id(f"{self.key}: {self.text}" if self.key else self.text)
 
     @property
     def identity(self) -> tuple[DreamOp, FactId | None, FactId | None]:
         """The same for the same change, judged again."""
         return self.op, self.candidate.fact if self.candidate else None, self.old.fact if self.old else None
+
+
+def leave(candidate: DreamCandidate, why: str) -> Suggestion:
+    """The suggestion to leave an entry where it is."""
+    return Suggestion(
+        op=DreamOp.NONE, candidate=candidate, why=why, source=candidate.source, confidence=candidate.confidence, cites=candidate.cites
+    )

@@ -15,7 +15,7 @@ from mdmem.dream import cases, due, rails, standing
 from mdmem.dream.candidates import DreamCandidate, Night, read_log_entries
 from mdmem.dream.curated import CuratedMemory, read_curated
 from mdmem.dream.rails import Decided, Limits
-from mdmem.dream.suggestions import Suggestion
+from mdmem.dream.suggestions import Suggestion, leave
 from mdmem.dream.writing import edit_of
 from mdmem.errors import (
     FactProblem,
@@ -256,7 +256,7 @@ class NightWork:
 
     def _leave(self, suggestion: Suggestion, why: str) -> None:
         if suggestion.candidate is not None:
-            self._note(cases.leave(suggestion.candidate, why), None)
+            self._note(leave(suggestion.candidate, why), None)
 
     def _note_refusal(self, suggestion: Suggestion, problem: MdmemError) -> None:
         self._leave(suggestion, f"{problem.code}: {problem.message}")
@@ -286,7 +286,7 @@ def _fact_of(suggestion: Suggestion, candidate: DreamCandidate | None, result: W
     if suggestion.op in (DreamOp.ADD, DreamOp.UPDATE):
         if result is not None and result.added:
             return result.added[-1]
-        return fact_id(f"{suggestion.key}: {suggestion.text}" if suggestion.key else suggestion.text)
+        return suggestion.fact
     if suggestion.op is DreamOp.DELETE and suggestion.old is not None:
         return suggestion.old.fact
     return candidate.fact if candidate else fact_id(suggestion.text)

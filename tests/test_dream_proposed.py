@@ -1,0 +1,69 @@
+"""Nights that propose: each entry that is proposed is a part of its own."""
+
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+from conftest import World
+from dreams import DAY, Said, curated, digested, dream, fates, in_the_morning, settings, waiting
+from workspaces import Desk, desk
+
+from mdmem.model import Source
+from mdmem.model.dreams import DreamOp
+
+ADD, UPDATE, DELETE, NONE = DreamOp
+
+
+@pytest.fixture
+def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+    in_the_morning(monkeypatch)
+    settings(world, 'dream = "propose"')
+    return desk(world, repository, seed="# Memory\n\n## Facts\n")
+
+
+def parts(at: Desk) -> list[str | None]:
+    return sorted(part.new or "" for part in waiting(at))
+
+
+class TestWhatIsOnlyProposed:
+    def test_is_not_replaced_by_what_resembles_it(self, at: Desk):
+        first, second = "the printer in room 12 is broken", "the printer in room 14 is broken"
+        digested(at, Said(first, minute="10:00"), Said(second, minute="11:00", line=2))
+        assert fates(dream(at, dry_run=True)) == {first: (ADD, False), second: (ADD, False)}
+        assert fates(dream(at)) == {first: (ADD, False), second: (ADD, False)}
+        assert parts(at) == [f"[fact] {first}", f"[fact] {second}"]
+        assert {change.op for change in dream(at, str(DAY)).changes} == {NONE}
+
+    def test_is_not_replaced_by_another_value_of_many(self, at: Desk):
+        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n## 10:00\n\n- [fact] sister: Anna\n\n## 11:00\n\n- [fact] sister: Berta\n")
+        at.commit()
+        assert fates(dream(at)) == {"sister: Anna": (ADD, False), "sister: Berta": (ADD, False)}
+        assert parts(at) == ["[fact] sister: Anna", "[fact] sister: Berta"]
+
+    def test_is_not_replaced_by_a_weaker_value(self, at: Desk):
+        before = DAY - timedelta(days=1)
+        digested(at, Said("I work at Stripe", key="employer", minute="10:00"))
+        digested(at, Said("employer: Linear", key="employer", minute="11:00", source=Source.INFERRED))
+        digested(at, Said("employer: Linear", key="employer", source=Source.INFERRED, session="claude/bbbbbbbb", day=before))
+        assert fates(dream(at)) == {"I work at Stripe": (ADD, False), "employer: Linear": (NONE, False)}
+        assert parts(at) == ["[fact] I work at Stripe"]
+
+    def test_is_not_taken_out_by_a_request_to_forget(self, at: Desk):
+        digested(at, Said("the gate code is on the fridge", minute="10:00"))
+        digested(at, Said("forget that the gate code is on the fridge", minute="11:00", source=Source.INFERRED))
+        assert dream(at).changes[0].op is ADD
+        assert parts(at) == ["[fact] the gate code is on the fridge"]
+
+    def test_in_a_night_of_too_many_changes(self, world: World, at: Desk):
+        settings(world, 'dream = "apply"', "dream_changes = 1")
+        first, second = "the printer in room 12 is broken", "the printer in room 14 is broken"
+        digested(at, Said(first, minute="10:00"), Said("I prefer tea", minute="10:30"), Said(second, minute="11:00", line=2))
+        assert set(fates(dream(at)).values()) == {(ADD, False)}
+        assert len(parts(at)) == 3
+
+    def test_what_is_carried_out_is_still_replaced(self, world: World, at: Desk):
+        settings(world, 'dream = "apply"')
+        first, second = "the printer in room 12 is broken", "the printer in room 14 is broken"
+        digested(at, Said(first, minute="10:00"), Said(second, minute="11:00", line=2))
+        assert fates(dream(at)) == {first: (ADD, True), second: (UPDATE, False)}
+        assert curated(at) == [f"- [fact] {first}"]
