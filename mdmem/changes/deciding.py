@@ -95,7 +95,7 @@ def _decision(proposal: Proposal, edits: Sequence[AcceptEdit], results: Sequence
     return Decision(
         proposal=proposal.ref.id,
         parts=tuple((edit.taking.part.view, result) for edit, result in zip(edits, results, strict=True)),
-        overtaken=tuple(view for view in proposal.view.in_state(PartState.OVERTAKEN) if view.name not in taken),
+        overtaken=tuple(part.view for part in proposal.parts if part.view.state is PartState.OVERTAKEN and part.name not in taken),
         commits=tuple(result.commit for result in results if result.commit),
         dry_run=dry_run,
     )
@@ -108,7 +108,7 @@ def _require_person(workspace: Workspace, options: WriteOptions, does: str) -> N
 
 
 def _find(workspace: Workspace, named: str) -> Proposal:
-    """The proposal that is named; by the name of a night, that which holds its parts, with these alone."""
+    """The proposal that is named; by the name of a night, that which holds its parts, with these alone (its view has all)."""
     if is_night(named):
         return _of_night(workspace, named)
     ref = branches.find_proposal(workspace.repository, named)
@@ -121,8 +121,7 @@ def _of_night(workspace: Workspace, night: str) -> Proposal:
     for proposal in reading.read_proposals(workspace):
         parts = tuple(part for part in proposal.parts if part.view.origin.run == night)
         if any(part.view.state.waits for part in parts):
-            view = replace(proposal.view, parts=tuple(part.view for part in parts))
-            proposals.append(replace(proposal, parts=parts, view=view))
+            proposals.append(replace(proposal, parts=parts))
     if not proposals:
         raise ProposalProblem("proposal-not-found", f"nothing waits of what {night} proposed", f"{verb('proposals')} lists what waits.")
     if len(proposals) > 1:
@@ -141,7 +140,10 @@ def parts_named(workspace: Workspace, proposal: str, name: str) -> list[PartView
 
 
 def _with_met_parts(workspace: Workspace, proposal: Proposal) -> Proposal:
-    """A proposal whose fresh parts that cannot be taken one after the other are overtaken too: only the merge itself shows it of some."""
+    """A proposal whose fresh parts that cannot be taken one after the other are overtaken too: only the merge itself shows it of some.
+
+    Its view stays as it was read.
+    """
     texts: dict[FilePath, Document | None] = {}
     met: list[Part] = []
     for part in rewriting.in_order([part for part in proposal.parts if part.view.state is PartState.OPEN]):
@@ -157,8 +159,8 @@ def _with_met_parts(workspace: Workspace, proposal: Proposal) -> Proposal:
             pass  # which is said when it is carried out
         else:
             texts[path] = parse(taken.result.text)
-    parts = tuple(replace(part, view=replace(part.view, state=PartState.OVERTAKEN)) if part in met else part for part in proposal.parts)
-    return replace(proposal, parts=parts, view=replace(proposal.view, parts=tuple(part.view for part in parts)))
+    parts = (replace(part, view=replace(part.view, state=PartState.OVERTAKEN)) if part in met else part for part in proposal.parts)
+    return replace(proposal, parts=tuple(parts))
 
 
 def _named(proposal: Proposal, name: str) -> list[Part]:

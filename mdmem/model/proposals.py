@@ -94,10 +94,6 @@ class ProposalView:
     others: tuple[str, ...] = ()
     """Files of the branch that are no memory, and that accepting leaves alone."""
 
-    def in_state(self, state: PartState) -> tuple[PartView, ...]:
-        """The parts in a state."""
-        return tuple(part for part in self.parts if part.state is state)
-
     @property
     def waits(self) -> bool:
         """True if a part of it is still to be decided."""
