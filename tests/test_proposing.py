@@ -85,6 +85,16 @@ def test_a_proposal_holds_so_many_parts(at: Desk, monkeypatch: pytest.MonkeyPatc
     propose(at, fact(CAT), to=proposal)
 
 
+def test_what_was_decided_is_proposed_once_more_by_the_decision(at: Desk) -> None:
+    proposal = propose(at, fact(CELLO))
+    for edit in (Forget("likes tea"), fact(BICYCLE)):
+        propose(at, edit, to=proposal)
+    (commit,) = reject(at, proposal, fact_id(CELLO), fact_id("likes tea")).commits
+    for edit, again in ((fact(CELLO), [commit]), (Forget("likes tea"), [commit]), (fact(CAT), None)):
+        propose(at, edit, to=proposal, again=True)
+        assert trailers(at, branches.find_proposal(at.workspace.repository, proposal).tip).get("Again") == again
+
+
 def test_a_proposal_that_moves_again_and_again(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     proposal = propose(at, fact(CELLO))
     store, moves = proposing.branch_commits.store, []
