@@ -165,6 +165,18 @@ class TestStanding:
 
 
 class TestKeys:
+    def test_of_two_values_in_one_minute_the_later_line_counts(self, at: Desk):
+        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n## 09:00\n\n- [fact] boat: the Heron\n- [fact] boat: the Gull\n")
+        at.commit()
+        assert fates(dream(at)) == {"boat: the Gull": (ADD, True), "boat: the Heron": (NONE, False)}
+
+    def test_a_line_that_resembles_another_of_its_minute_is_proposed(self, at: Desk):
+        lines = "- [fact] the printer in room 12 is broken\n- [fact] the printer in room 14 is broken\n"
+        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n## 09:00\n\n{lines}")
+        at.commit()
+        assert list(fates(dream(at)).values()) == [(ADD, True), (UPDATE, False)]
+        assert curated(at)[-1] == "- [fact] the printer in room 12 is broken"
+
     def test_a_newer_value_of_the_same_standing_takes_its_place(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
         remember(at, "Linear", key="employer")

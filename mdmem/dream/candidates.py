@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
 from mdmem import config
@@ -19,6 +20,7 @@ from mdmem.workspace import Workspace
 
 KINDS = frozenset({"preference", "decision", "fact", "lesson"})
 """The kinds of entries that may become curated memory."""
+_LAST_MICROSECOND = 999_999
 WEEK = timedelta(days=7)
 """An entry that was not taken is judged once more, so long after its day."""
 
@@ -27,7 +29,8 @@ WEEK = timedelta(days=7)
 class DreamCandidate:
     """An entry of a day's log that may become curated memory.
 
-    - `begun`: the number of the mainline commit that brought it in. `said`: when it was said, as its place in the log tells.
+    - `begun`: the number of the mainline commit that brought it in. `said`: when it was said, as its place in the log tells; entries of one minute
+      are microseconds apart, in the order in which they came in.
     - `source`, `confidence`: user-stated only where a digest cites the person's own message, or where the person committed it; what an agent calls
       so is inferred.
     - `cites`: the lines of sessions where it was said; `sessions`: those sessions, as far as they are told.
@@ -126,8 +129,11 @@ class LogEntries:
         return tuple(dict.fromkeys(cited for entry in self.saying(candidate) for cited in entry.cites))
 
     def times_of_cites(self) -> dict[str, datetime]:
-        """The times at which the lines of sessions that entries cite were said."""
-        return {cited: entry.said for entry in self.entries for cited in entry.cites}
+        """The times at which the lines of sessions that entries cite were said; of several entries of a line the first one's."""
+        times: dict[str, datetime] = {}
+        for entry in self.entries:
+            times |= {cited: min(entry.said, times.get(cited, entry.said)) for cited in entry.cites}
+        return times
 
 
 def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntries:
@@ -135,7 +141,7 @@ def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntri
     today = workspace.now().date()
     kinds: dict[FilePath, FileKind] = {}
     occurrences = []
-    for occurrence in trail.fact_occurrences():
+    for occurrence in reversed(trail.fact_occurrences()):
         entry = occurrence.entry
         if occurrence.ended is not None or entry.day is None or entry.day > last or (entry.until is not None and entry.until < today):
             continue
@@ -148,7 +154,17 @@ def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntri
         candidate = _candidate(occurrence, day, note, zones.of(occurrence))
         if candidate is not None:
             candidates.append(replace(candidate, is_own=_is_own(candidate, occurrence, note, workspace.is_agent)))
-    return LogEntries(candidates)
+    return LogEntries(_in_order(candidates))
+
+
+def _in_order(candidates: Sequence[DreamCandidate]) -> list[DreamCandidate]:
+    """Tell the times of entries of one minute apart: what came in later was said later."""
+    said: Counter[datetime] = Counter()
+    ordered = []
+    for candidate in candidates:
+        ordered.append(replace(candidate, said=candidate.said + timedelta(microseconds=min(said[candidate.said], _LAST_MICROSECOND))))
+        said[candidate.said] += 1
+    return ordered
 
 
 class _Zones:
