@@ -1,5 +1,6 @@
 """Dreams by rules: the fate of each entry, what is proposed, what a night's commits say, and how it is taken back."""
 
+import time
 from contextlib import closing
 from datetime import date, timedelta
 from pathlib import Path
@@ -169,6 +170,15 @@ class TestKeys:
         at.write(f"memory/{DAY}.md", f"# {DAY}\n\n## 09:00\n\n- [fact] boat: the Heron\n- [fact] boat: the Gull\n")
         at.commit()
         assert fates(dream(at)) == {"boat: the Gull": (ADD, True), "boat: the Heron": (NONE, False)}
+
+    @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
+    def test_the_first_day_of_all_is_a_day(self, at: Desk, monkeypatch: pytest.MonkeyPatch, zone: str):
+        monkeypatch.setenv("TZ", zone)
+        time.tzset()
+        for day in ("0001-01-01", str(DAY)):
+            at.write(f"memory/{day}.md", f"# {day}\n\n- [fact] boat: the Heron of {day}\n")
+        at.commit()
+        assert fates(dream(at)) == {f"boat: the Heron of {DAY}": (ADD, True)}
 
     def test_a_line_that_resembles_another_of_its_minute_is_proposed(self, at: Desk):
         lines = "- [fact] the printer in room 12 is broken\n- [fact] the printer in room 14 is broken\n"

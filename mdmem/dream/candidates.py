@@ -256,4 +256,8 @@ def _time_of(occurrence: Occurrence, day: date, zone: tzinfo | None) -> datetime
     else:
         committed = datetime.fromtimestamp(occurrence.origin.time).astimezone(zone)
         minute = committed.time() if committed.date() == day else time()
-    return datetime.combine(day, minute).replace(tzinfo=zone) if zone else datetime.combine(day, minute).astimezone()
+    said = datetime.combine(day, minute)
+    try:
+        return said.replace(tzinfo=zone) if zone else said.astimezone()
+    except (OverflowError, ValueError):  # the first day that a log can be named after, or the last, in a zone that is behind or ahead
+        return said.replace(tzinfo=UTC)
