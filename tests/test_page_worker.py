@@ -1,7 +1,9 @@
-"""A second process reads files as the first one would; where it fails, the first one reads them all."""
+"""A second process prepares and reads files as the first one would; where it fails, the first one reads them all."""
 
 import io
+import marshal
 import os
+import signal
 import sys
 from collections import deque
 from dataclasses import replace
@@ -12,12 +14,13 @@ from conftest import World
 from workspaces import NOW, Desk, append, desk
 
 from mdmem import listing
-from mdmem.catchup import changed_files, index, page_worker, pages, trail_update
+from mdmem.catchup import changed_files, index, page_worker, pages, prepared_pages, trail_update
 from mdmem.catchup.page_worker import FileAnswer, PageWorker
 from mdmem.model import FilePath
-from mdmem.model.writes import Log
+from mdmem.model.writes import Forget, Log
 from mdmem.search.indexer import file_fields
 from mdmem.search.query import Filter
+from mdmem.search.snapshot import FileStamp
 
 CURATED = """---
 name: Ada
@@ -56,12 +59,14 @@ def paths_of(at: Desk) -> list[FilePath]:
     return [FilePath(str(path.relative_to(at.root))) for path in sorted(at.root.rglob("*.md"))]
 
 
-def read_by_worker(at: Desk, worker: PageWorker, settings: str) -> tuple[list[FileAnswer], deque[list[FilePath]]]:
-    """What it answers, and what it leaves to others."""
+def read_by_worker(at: Desk, worker: PageWorker, prepared: int = 0) -> tuple[list[FileAnswer], deque[list[FilePath]]]:
+    """What it answers, and what it leaves to others; so many files are prepared first, in the order of their names."""
+    paths = paths_of(at)
+    chunks = deque([path] for path in paths[:prepared])
+    worker.prepare(chunks, at.workspace.repository.head())
+    chunks.extend([path] for path in paths[prepared:])
     with trail_update.fresh_trail(at.workspace) as trail:
-        assert trail.newest_commit
-        chunks = deque([path] for path in paths_of(at))
-        answers = list(worker.read(chunks, trail.newest_commit.commit, settings, len(chunks)))
+        answers = list(worker.read(chunks, trail, len(paths)))
     return [answer for answer in answers if answer is not None], chunks
 
 
@@ -76,22 +81,82 @@ def read_here(at: Desk) -> list[FileAnswer]:
     return answers
 
 
-def test_it_reads_files_as_the_first_process_does(at: Desk):
-    settings = trail_update.settings_digest(at.workspace)
+def by_path(answers: list[FileAnswer]) -> dict[FilePath, FileAnswer]:
+    return {fields.path: (replace(file, digest="", stamp=FileStamp(0, 0, 0, 0)), fields) for file, fields in answers}
+
+
+@pytest.mark.parametrize("prepared", [0, 3, 100])
+def test_it_reads_files_as_the_first_process_does(at: Desk, prepared: int):
     for path in paths_of(at):
         os.utime(at.root / path, (1_700_000_000, 1_700_000_000))
     with page_worker.started(at.workspace) as worker:
         assert worker
-        answers, left = read_by_worker(at, worker, settings)
+        answers, left = read_by_worker(at, worker, prepared)
     assert not left
-    assert [fields for _, fields in answers] == [fields for _, fields in read_here(at)]
-    assert [file.skipped for file, _ in answers] == [file.skipped for file, _ in read_here(at)]
+    assert len(answers) == len(paths_of(at))
+    assert by_path(answers) == by_path(read_here(at))
 
 
-def test_it_reads_nothing_by_other_settings(at: Desk):
+def prepared_paths(at: Desk) -> set[FilePath]:
+    """The files that can be prepared as HEAD has them, and completed by the trail."""
+    blobs = prepared_pages.committed_blobs(at.workspace, at.workspace.repository.head())
+    with trail_update.fresh_trail(at.workspace) as trail:
+        pages = [prepared_pages.prepare(at.workspace, path, blobs.get(path), "english") for path in paths_of(at)]
+        return {page.path for answer in pages if answer for page in [answer[1]] if prepared_pages.complete(at.workspace, trail, page)}
+
+
+def test_only_what_came_in_with_one_commit_is_prepared(at: Desk):
+    at.write("memory/together.md", "# T\n\n- one\n- two\n")
+    at.write("memory/empty.md", "")
+    at.write("memory/keyed.md", "- editor: vim\n")
+    at.write("2026-01-02.md", "- not memory\n")
+    at.write("memory/2026-01-02.md", "# 2026-01-02\n\n- it snowed\n")
+    at.write("memory/later.md", "- one\n")
+    at.commit()
+    at.write("memory/later.md", "- one\n- two\n")
+    at.commit()
+    at.apply(Forget("it snowed"))
+    assert prepared_paths(at) >= {"memory/together.md", "memory/empty.md"}
+    assert prepared_paths(at).isdisjoint({"memory/keyed.md", "memory/later.md", "memory/2026-01-02.md", "memory/bad.md", "memory/gone.md"})
+
+
+def test_pages_of_another_commit_are_read_again(at: Desk):
+    before = at.workspace.repository.head()
+    at.write("memory/b.md", "- tea\n")
+    at.commit()
+    with page_worker.started(at.workspace) as worker, trail_update.fresh_trail(at.workspace) as trail:
+        assert worker
+        chunks = deque([path] for path in paths_of(at))
+        worker.prepare(chunks, before)
+        answers = [answer for answer in worker.read(chunks, trail, len(paths_of(at))) if answer]
+    assert by_path(answers) == by_path(read_here(at))
+
+
+@pytest.mark.parametrize("when", ["before", "prepared", "read"])
+def test_one_that_is_killed_leaves_the_rest_to_the_first(at: Desk, when: str):
+    chunks = deque([path] for path in paths_of(at))
+    with page_worker.started(at.workspace) as worker, trail_update.fresh_trail(at.workspace) as trail:
+        assert worker
+        if when == "before":
+            os.kill(worker._process.pid, signal.SIGKILL)
+            worker._process.wait()
+        worker.prepare(chunks, at.workspace.repository.head() if when != "read" else None)
+        if when == "prepared":
+            os.kill(worker._process.pid, signal.SIGKILL)
+        answers: list[FileAnswer] = []
+        for answer in worker.read(chunks, trail, len(paths_of(at))):
+            if answer is not None:
+                answers.append(answer)
+                os.kill(worker._process.pid, signal.SIGKILL)
+    assert {fields.path for _, fields in answers}.isdisjoint(path for chunk in chunks for path in chunk)
+    assert {fields.path for _, fields in answers} | {path for chunk in chunks for path in chunk} == set(paths_of(at))
+
+
+def test_it_reads_nothing_by_other_settings(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(page_worker, "_language", lambda workspace: "french")
     with page_worker.started(at.workspace) as worker:
         assert worker
-        answers, left = read_by_worker(at, worker, "others")
+        answers, left = read_by_worker(at, worker)
     assert not answers
     assert [path for chunk in left for path in chunk] == paths_of(at)
 
@@ -100,7 +165,7 @@ def test_one_that_ends_leaves_the_rest_to_the_first(at: Desk, monkeypatch: pytes
     monkeypatch.setattr(sys, "executable", "false")
     with page_worker.started(at.workspace) as worker:
         assert worker
-        answers, left = read_by_worker(at, worker, trail_update.settings_digest(at.workspace))
+        answers, left = read_by_worker(at, worker, prepared=3)
     assert not answers
     assert [path for chunk in left for path in chunk] == paths_of(at)
 
@@ -119,17 +184,31 @@ def test_it_ends_with_its_pipe(at: Desk):
         assert worker._process.wait(60) == 0
 
 
+def test_it_ends_when_nobody_reads_its_answers(at: Desk):
+    at.write("memory/long.md", "".join(f"- a line about {number} things that nobody reads\n" for number in range(5000)))
+    at.commit()
+    with page_worker.started(at.workspace) as worker:
+        assert worker
+        worker.prepare(deque([[FilePath("memory/long.md")]] * 50), at.workspace.repository.head())
+        assert worker._process.stdout
+        worker._process.stdout.read(1)
+        worker._process.stdout.close()
+        assert worker._process.wait(60) == 0
+
+
 def test_a_file_that_is_gone_is_left_out(at: Desk):
     requests, answers = io.BytesIO(), io.BytesIO()
     with trail_update.fresh_trail(at.workspace) as trail:
         assert trail.newest_commit
-        first = (trail.newest_commit.commit, trail_update.settings_digest(at.workspace), 1)
-    for value in (first, [FilePath("memory/gone.md"), FilePath("MEMORY.md")]):
-        page_worker._send(requests, value)
+        commit, settings = trail.newest_commit.commit, trail_update.settings_digest(at.workspace)
+    paths = [FilePath("memory/gone.md"), FilePath("MEMORY.md"), FilePath(f"memory/{NOW[:10]}.md")]
+    for value in ((commit, settings, "english"), paths, (commit, settings, 1), paths):
+        page_worker._send(requests, marshal.dumps(value))
     requests.seek(0)
     assert page_worker.main(at.root, os.environ, requests, answers) == 0
     answers.seek(0)
-    assert [path for path, *_ in page_worker._receive(answers)] == ["MEMORY.md"]
+    assert [path for path, *_ in page_worker._receive(answers)] == paths[2:]
+    assert [path for path, *_ in page_worker._receive(answers)] == paths[1:]
 
 
 @pytest.mark.parametrize("executable", [sys.executable, "false", "/nowhere/python"])

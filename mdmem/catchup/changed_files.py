@@ -10,7 +10,7 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from mdmem import listing
-from mdmem.catchup import pages, trail_update
+from mdmem.catchup import pages
 from mdmem.layout import log_day
 from mdmem.model import FilePath
 from mdmem.search.indexer import FileEntries, FileFields, SearchIndex
@@ -39,11 +39,19 @@ class ChangedFiles:
         stamps: the files of the workspace with their stamps.
         trail: the trail, brought up to HEAD.
         since: the number of the mainline commit up to which the index agrees with it.
-        worker: a process that reads files too.
+        worker: a process that reads files too, where all are to be read.
+        chunks: the files that it has not been asked for, a few at a time.
     """
 
     def __init__(
-        self, workspace: Workspace, seen: Snapshot, stamps: Mapping[str, str], trail: Trail, since: int, worker: PageWorker | None
+        self,
+        workspace: Workspace,
+        seen: Snapshot,
+        stamps: Mapping[str, str],
+        trail: Trail,
+        since: int,
+        worker: PageWorker | None = None,
+        chunks: deque[list[FilePath]] | None = None,
     ) -> None:
         self._workspace, self._trail, self._since, self._worker = workspace, trail, since, worker
         self._commit = trail.newest_commit.commit if trail.newest_commit else None
@@ -52,13 +60,12 @@ class ChangedFiles:
         if seen.commit != self._commit:
             self._touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
         due = [path for path, stamp in stamps.items() if path in self._touched or path not in before or before[path].stamp.text != stamp]
-        due.sort(key=self._newest_first)
         self._missing = {FilePath(path) for path in (*before, *self._touched) if path not in stamps}
         self._emptied = sorted(path for path in self._missing if trail.live_occurrences(path))
         self._total = len(due) + len(self._emptied)
         self._reader = pages.PageReader(workspace, trail, self._total)
         self._seen: dict[str, SnapshotFile] = {path: before[path] for path in stamps if path in before}
-        self._chunks = deque(_chunks(due, stamps))
+        self._chunks = in_chunks(workspace, due, stamps) if chunks is None else chunks
         self._part = _PART_DOCUMENTS if not before and sum(_size(stamps[path]) for path in due) >= _LONG_BYTES else None
 
     def update(self, index: SearchIndex, settings: str, progress: Progress | None) -> None:
@@ -74,15 +81,9 @@ class ChangedFiles:
             self._part,
         )
 
-    def _newest_first(self, path: str) -> tuple[int, str]:
-        """Orders files: those that are no logs first, then the logs from the newest on."""
-        day = log_day(path, self._workspace.daily)
-        return -(day or date.max).toordinal(), path
-
     def _read(self) -> Iterator[FileEntries | FileFields]:
         if self._worker is not None:
-            settings = trail_update.settings_digest(self._workspace)
-            for answer in self._worker.read(self._chunks, self._commit, settings, self._total):
+            for answer in self._worker.read(self._chunks, self._trail, self._total):
                 if answer is None:
                     yield from self._read_chunk()
                 else:
@@ -112,8 +113,17 @@ def _size(stamp: str) -> int:
     return int(stamp.split(" ", 3)[2])
 
 
+def in_chunks(workspace: Workspace, paths: Iterable[str], stamps: Mapping[str, str]) -> deque[list[FilePath]]:
+    """Paths of files, a few at a time: those that are no logs first, then the logs from the newest on."""
+
+    def newest_first(path: str) -> tuple[int, str]:
+        day = log_day(path, workspace.daily)
+        return -(day or date.max).toordinal(), path
+
+    return deque(_chunks(sorted(paths, key=newest_first), stamps))
+
+
 def _chunks(paths: Iterable[str], stamps: Mapping[str, str]) -> Iterator[list[FilePath]]:
-    """Paths, a few files at a time."""
     chunk: list[FilePath] = []
     size = 0
     for path in paths:

@@ -298,12 +298,15 @@ def _update(
     with ExitStack() as processes:
         is_bulk = is_shared and index.seen == EMPTY_SNAPSHOT and changed_files.is_much(survey.stamps.values())
         worker = processes.enter_context(page_worker.started(workspace)) if is_bulk else None
+        chunks = changed_files.in_chunks(workspace, survey.stamps, survey.stamps) if worker else None
+        if worker and chunks:
+            worker.prepare(chunks, survey.commit)
         with trail_update.fresh_trail(workspace) as trail_table:
             survey = replace(survey, settings=_settings(workspace))
             since = _since(index, trail_table)
             if index.seen != EMPTY_SNAPSHOT and (since is None or index.seen.settings != survey.settings):
                 index, since = _opened(workspace, from_scratch=True), 0
-            changed = changed_files.ChangedFiles(workspace, index.seen, survey.stamps, trail_table, since or 0, worker)
+            changed = changed_files.ChangedFiles(workspace, index.seen, survey.stamps, trail_table, since or 0, worker, chunks)
             changed.update(index, survey.settings, progress)
             if stored and trail_table.dropped_commits():
                 with trail_table.writing():

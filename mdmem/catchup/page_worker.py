@@ -1,7 +1,8 @@
 """A second process that reads files for an index which is built from nothing: started, asked, and what it does itself.
 
-Nothing depends on it: what it has not answered is read by the process that asked. It shares no memory with that process and no lock, so it
-may be started from a program with threads; it ends with the pipe between the two.
+While the first process brings the trail up to HEAD, it prepares pages; afterwards it reads files with the trail. Nothing depends on it:
+what it has not answered is read by the process that asked. It shares no memory with that process and no lock, so it may be started from a
+program with threads; it ends with the pipe between the two.
 """
 
 from __future__ import annotations
@@ -13,34 +14,45 @@ import select
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Thread
 from typing import IO, Any, Self
 
 from mdmem import listing, repo
-from mdmem.catchup import pages, trail_update
+from mdmem.catchup import pages, prepared_pages, trail_update
 from mdmem.model import CommitId, FilePath
 from mdmem.search.indexer import FileFields, file_fields
 from mdmem.search.snapshot import FileStamp, SnapshotFile
 from mdmem.search.terms import ENGLISH, terms
+from mdmem.trail import Trail
 from mdmem.workspace import Workspace, open_at
 
+_PREPARED_AHEAD = 100
+"""Requests that are sent before the trail is there, of which the answers wait in the memory of the process: 0.7 MB each."""
 _ASKED_AHEAD = 2
-"""Requests that wait for an answer: one is worked on, while the next is there already."""
+"""Requests that wait for an answer later: one is worked on, while the next is there already."""
 _PIPE_BYTES = 1 << 20
 """The room of a pipe, so that an answer need not wait until it is read."""
 _LENGTH_BYTES = 8
 
+Chunks = deque[list[FilePath]]
 FileAnswer = tuple[SnapshotFile, FileFields]
+_ReadFile = Callable[[FilePath], FileAnswer | None]
 
 
 class PageWorker:
     """A process that reads files of a workspace, as seen by the one that has the index."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], workspace: Workspace) -> None:
         self._process = process
-        self._asked: deque[list[FilePath]] = deque()
+        self._workspace = workspace
+        self._commit: CommitId | None = None
+        self._to_prepare = 0
+        """The number of requests that were sent before the trail was there."""
+        self._asked: Chunks = deque()
 
     @classmethod
     def start(cls, workspace: Workspace) -> Self | None:
@@ -48,46 +60,67 @@ class PageWorker:
         command = [sys.executable, "-P", "-m", __name__, os.fspath(workspace.root)]
         environment = {**repo.environment(), **workspace.environment}
         with suppress(OSError, ValueError):
-            return cls(
-                subprocess.Popen(
-                    command,
-                    stdin=subprocess.PIPE,
-                    stdout=subprocess.PIPE,
-                    stderr=subprocess.DEVNULL,
-                    env=environment,
-                    bufsize=0,
-                    pipesize=_PIPE_BYTES,
-                )
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                env=environment,
+                bufsize=0,
+                pipesize=_PIPE_BYTES,
             )
+            return cls(process, workspace)
         return None
 
-    def read(self, chunks: deque[list[FilePath]], commit: CommitId | None, settings: str, total: int) -> Iterator[FileAnswer | None]:
-        """The files of `chunks`, which it takes from there, as they come in; None as often as none has.
+    def prepare(self, chunks: Chunks, commit: CommitId | None) -> None:
+        """Have it prepare the first of `chunks`, which it takes from there, as a commit has them, while the caller sees to the trail."""
+        self._commit = commit
+        with suppress(OSError):  # noticed again when it is read
+            self._send((commit, trail_update.settings_digest(self._workspace), _language(self._workspace)))
+            while chunks and len(self._asked) < _PREPARED_AHEAD:
+                self._ask(chunks)
+        self._to_prepare = len(self._asked)
+
+    def read(self, chunks: Chunks, trail: Trail, total: int) -> Iterator[FileAnswer | None]:
+        """The files of `chunks`, which it takes from there, and those it has prepared, as they come in; None as often as none has.
 
         The caller takes chunks too, for itself, whenever it gets None. What is not answered comes back to them.
 
         Args:
             chunks: paths of files, a few at a time.
-            commit: the newest one of the trail that the caller has.
-            settings: a digest of what the trail depends on.
+            trail: the trail that the caller has.
             total: how many files are to be read in all.
         """
+        commit = trail.newest_commit.commit if trail.newest_commit else None
+        is_of_prepared = commit == self._commit and not trail.pair_marks()
         try:
-            self._send((commit, settings, total))
+            self._send((commit, trail_update.settings_digest(self._workspace), total))
             while chunks or self._asked:
                 while chunks and len(self._asked) < _ASKED_AHEAD:
-                    self._asked.append(chunks.popleft())
-                    self._send(self._asked[-1])
-                if not chunks or self._has_answered():
-                    answers = _receive(self._output)
-                    self._asked.popleft()
-                    yield from map(_answer_of, answers)
-                else:
+                    self._ask(chunks)
+                if chunks and not self._has_answered():
                     yield None
+                    continue
+                answers = _receive(self._output)
+                paths = self._asked.popleft()
+                if not self._to_prepare:
+                    yield from map(_answer_of, answers)
+                    continue
+                self._to_prepare -= 1
+                completed = dict(self._completed(map(_answer_of, answers), trail)) if is_of_prepared else {}
+                if left := [path for path in paths if path not in completed]:
+                    chunks.appendleft(left)
+                yield from completed.values()
         except (OSError, EOFError, ValueError):
             chunks.extendleft(reversed(self._asked))
         finally:
             self.close()
+
+    def _completed(self, prepared: Iterable[FileAnswer], trail: Trail) -> Iterator[tuple[FilePath, FileAnswer]]:
+        """The prepared pages that the trail can complete, by path."""
+        for file, fields in prepared:
+            if prepared_pages.complete(self._workspace, trail, fields):
+                yield fields.path, (file, fields)
 
     def close(self) -> None:
         """End it."""
@@ -105,9 +138,13 @@ class PageWorker:
     def _has_answered(self) -> bool:
         return bool(select.select([self._output], (), (), 0)[0])
 
+    def _ask(self, chunks: Chunks) -> None:
+        self._asked.append(chunks.popleft())
+        self._send(self._asked[-1])
+
     def _send(self, value: Any) -> None:
         assert self._process.stdin is not None
-        _send(self._process.stdin, value)
+        _send(self._process.stdin, marshal.dumps(value))
 
 
 @contextmanager
@@ -129,9 +166,8 @@ def started(workspace: Workspace) -> Iterator[PageWorker | None]:
             worker.close()
 
 
-def _send(stream: IO[bytes], value: Any) -> None:
-    """Write a value with its length before it."""
-    data = marshal.dumps(value)
+def _send(stream: IO[bytes], data: bytes) -> None:
+    """Write a value that has been marshalled, with its length before it."""
     rest = memoryview(len(data).to_bytes(_LENGTH_BYTES) + data)
     while rest:
         rest = rest[stream.write(rest) :]
@@ -164,35 +200,101 @@ def _answer_of(values: tuple[FilePath, str, str, bool, str | None, list[dict[str
     return snapshot, FileFields(path, documents)
 
 
+def _values_of(answer: FileAnswer) -> tuple[object, ...]:
+    file, fields = answer
+    return fields.path, file.stamp.text, file.digest, file.uncommitted, file.skipped, fields.documents
+
+
+def _language(workspace: Workspace) -> str:
+    return workspace.settings.language or ENGLISH
+
+
 # The process itself.
 
 
+class _Answers:
+    """Sends answers in their order, in a thread, so that the next one can be worked on while nobody reads them."""
+
+    def __init__(self, stream: IO[bytes]) -> None:
+        self._stream = stream
+        self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
+        self._thread = Thread(target=self._send_all, daemon=True)
+        self._thread.start()
+
+    def add(self, answer: list[Any]) -> None:
+        """Send an answer.
+
+        Raises:
+            BrokenPipeError: there is nobody who reads it.
+        """
+        if not self._thread.is_alive():
+            raise BrokenPipeError
+        self._waiting.put(marshal.dumps(answer))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._waiting.put(None)
+        self._thread.join()
+
+    def _send_all(self) -> None:
+        with suppress(BrokenPipeError):
+            while (data := self._waiting.get()) is not None:
+                _send(self._stream, data)
+
+
 def main(root: Path, environment: Mapping[str, str], requests: IO[bytes], answers: IO[bytes]) -> int:
-    """Answer requests until there are no more; the first one says what the trail has to be like."""
+    """Answer requests until there are no more.
+
+    The first one names the commit for which pages are to be prepared. A later one that is no list of paths says that the trail is there.
+    """
     gc.disable()
     workspace = open_at(root, environment)
     terms("a word, so that all is loaded")
-    with suppress(EOFError, BrokenPipeError):
-        commit, settings, total = _receive(requests)
-        with trail_update.stored_trail(workspace) as trail:
+    with suppress(EOFError, BrokenPipeError), _Answers(answers) as sent, ExitStack() as trails:
+        commit, *settings = _receive(requests)
+        if settings != [trail_update.settings_digest(workspace), _language(workspace)]:
+            return 1
+        read = _preparing(workspace, commit)
+        while True:
+            request = _receive(requests)
+            if isinstance(request, list):
+                sent.add([_values_of(answer) for path in request if (answer := read(path)) is not None])
+                continue
+            commit, digest, total = request
+            trail = trails.enter_context(trail_update.stored_trail(workspace))
             newest = trail.newest_commit
-            if (newest.commit if newest else None) != commit or trail_update.settings_digest(workspace) != settings:
+            if (newest.commit if newest else None) != commit or trail_update.settings_digest(workspace) != digest:
                 return 1
-            reader = pages.PageReader(workspace, trail, total)
-            language = workspace.settings.language or ENGLISH
-            while True:
-                _send(answers, list(_read_files(workspace, reader, _receive(requests), language)))
+            read = _reading(workspace, pages.PageReader(workspace, trail, total))
     return 0
 
 
-def _read_files(workspace: Workspace, reader: pages.PageReader, paths: Sequence[FilePath], language: str) -> Iterator[tuple[object, ...]]:
-    for path in paths:
+def _preparing(workspace: Workspace, commit: CommitId | None) -> _ReadFile:
+    """A function to prepare pages without a trail; it gives None for what cannot be prepared."""
+    blobs = prepared_pages.committed_blobs(workspace, commit)
+
+    def prepare(path: FilePath) -> FileAnswer | None:
+        with suppress(OSError):
+            return prepared_pages.prepare(workspace, path, blobs.get(path), _language(workspace))
+        return None
+
+    return prepare
+
+
+def _reading(workspace: Workspace, reader: pages.PageReader) -> _ReadFile:
+    """A function to read files with a trail; it gives None for those that are gone."""
+
+    def read(path: FilePath) -> FileAnswer | None:
         with suppress(FileNotFoundError, NotADirectoryError):
             file = listing.list_file(workspace.root, path, (workspace.root / path).lstat())
             snapshot, page = reader.read(file, None)
             assert page is not None  # there is no earlier one that it could equal
-            documents = file_fields(page, language).documents
-            yield path, snapshot.stamp.text, snapshot.digest, snapshot.uncommitted, snapshot.skipped, documents
+            return snapshot, file_fields(page, _language(workspace))
+        return None
+
+    return read
 
 
 if __name__ == "__main__":

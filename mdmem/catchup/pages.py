@@ -62,8 +62,7 @@ class PageReader:
                 path=file.path, entries=(), origins=(), uncommitted=(), kind=kind
             )
         digest = files.digest(data)
-        # A file that was saved while it was read may hold something that the survey and git have not seen: it is read again.
-        settled = now - max(file.status.st_mtime_ns, file.status.st_ctime_ns) > files.RACY_NS and _current_stamp(file) == stamp
+        settled = _is_settled(file, now)
         if before is not None and before.digest == digest and settled:
             return replace(before, stamp=stamp), None
         if document is None:
@@ -165,11 +164,20 @@ def _may_have_front_matter(data: bytes) -> bool:
     return data.removeprefix(codecs.BOM_UTF8).startswith(b"---")
 
 
-def _current_stamp(file: ListedFile) -> FileStamp | None:
+def snapshot_file(file: ListedFile, data: bytes, now: int) -> SnapshotFile:
+    """A file that is as HEAD has it, for the snapshot; its bytes were read after `now` (nanoseconds since 1970)."""
+    if _is_settled(file, now):
+        return SnapshotFile(FileStamp.of(file.status), files.digest(data), uncommitted=False)
+    return SnapshotFile(_UNSETTLED, "", uncommitted=False)
+
+
+def _is_settled(file: ListedFile, now: int) -> bool:
+    """False for a file that was saved while it was read: what it holds may be new to the survey and git, so that it is read again."""
     try:
-        return FileStamp.of(file.full_path.lstat())
+        current = FileStamp.of(file.full_path.lstat())
     except OSError:
-        return None
+        return False
+    return now - max(file.status.st_mtime_ns, file.status.st_ctime_ns) > files.RACY_NS and current == FileStamp.of(file.status)
 
 
 def _contradicting_facts(conflicts: Sequence[Conflict], claims: Mapping[Claim, int]) -> dict[int, tuple[FactId, ...]]:

@@ -334,7 +334,7 @@ def _peeked(values: Iterable[T]) -> Iterator[T] | None:
 def _gone(commit: CommitId, rows: Iterable[IndexRow], language: str) -> Iterator[tantivy.Document]:
     """The documents of rows that ended with a commit, file by file."""
     for path, together in groupby(schema.in_file_order(rows), key=lambda row: row.entry.path):
-        yield from schema.documents(path, list(together), language, commit)
+        yield from map(schema.as_document, schema.document_fields(path, list(together), language, commit))
 
 
 def _open_documents(folder: Path) -> tantivy.Index:

@@ -1,7 +1,6 @@
 """An entry as a document of the index, written and read: the fields, labels and the stored row.
 
-Whoever changes anything here or in `terms` raises `INDEX_VERSION`: an index of another version is rebuilt. The module is long because the
-writer and the reader of the stored row stay together.
+Whoever changes anything here or in `terms` raises `INDEX_VERSION`: an index of another version is rebuilt.
 """
 
 from __future__ import annotations
@@ -27,7 +26,6 @@ from mdmem.search.terms import encodable, grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
 INDEX_VERSION = 15
-
 
 TERMS = "terms"
 """The analyzer of fields with terms, separated by spaces."""
@@ -218,7 +216,7 @@ def _section_fields(path: FilePath, day: date | None, section: SectionPath, lang
 
 
 @dataclass(frozen=True, slots=True)
-class _LifetimeFields:
+class LifetimeFields:
     """Fields shared by rows that came in and ended together: numbers, labels, the first part of the stored row."""
 
     numbers: Mapping[str, float]
@@ -227,7 +225,8 @@ class _LifetimeFields:
 
 
 @lru_cache(maxsize=_KEPT)
-def _course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> _LifetimeFields:
+def lifetime_fields(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> LifetimeFields:
+    """The fields of a row with this origin and lifetime; the arguments are those of `IndexRow`."""
     numbers: dict[str, float] = {
         "begun": NEVER if life.begun is None else life.begun,
         "last": _LAST_DAY if life.is_current else 0,
@@ -238,11 +237,11 @@ def _course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Life
     if origin is not None:
         numbers |= {"time": origin.time, "confidence": origin.confidence}
     labels = (*(() if life.is_current else (PAST_LABEL,)), *((MOVED_LABEL,) if life.moved else ()))
-    return _LifetimeFields(numbers, labels, _dumped_course(origin, uncommitted, kind, life, last))
+    return LifetimeFields(numbers, labels, _dumped_course(origin, uncommitted, kind, life, last))
 
 
-def _labels(row: IndexRow, owner: str, section_fields: _SectionFields, lifetime_fields: _LifetimeFields) -> list[str]:
-    """The labels that a row is filtered by. Instructions in a bootstrap file are no facts."""
+def _labels(row: IndexRow, owner: str, section_fields: _SectionFields) -> list[str]:
+    """The labels that a row is filtered by, without those of its lifetime. Instructions in a bootstrap file are no facts."""
     entry = row.entry
     labels = [owner, statement_label(statement_number(entry)), *section_fields.labels]
     if entry.tags:
@@ -251,18 +250,12 @@ def _labels(row: IndexRow, owner: str, section_fields: _SectionFields, lifetime_
         labels.append(as_label("kind", folded_label(entry.kind)))
     if entry.fact is not None and row.kind is not FileKind.BOOTSTRAP:
         labels.append(FACT_LABEL)
-    labels += lifetime_fields.labels
     return labels
 
 
 def in_file_order(rows: Iterable[IndexRow]) -> list[IndexRow]:
     """Rows sorted by path and line."""
     return sorted(rows, key=lambda row: (row.entry.path, row.entry.start_line))
-
-
-def documents(path: FilePath, rows: Sequence[IndexRow], language: str, ended_by: CommitId | None = None) -> Iterator[Document]:
-    """Documents of rows of one file; the arguments are those of `document_fields`."""
-    return map(as_document, document_fields(path, rows, language, ended_by))
 
 
 def as_document(fields: dict[str, Any]) -> Document:
@@ -280,34 +273,48 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, end
         ended_by: the commit that ended all of them; None for the rows of the file as it is.
     """
     owner = as_label("gone", ended_by) if ended_by else file_label("path", path)
+    shared, lifetime = None, None
+    for row, fields in zip(rows, text_fields(path, rows, language, owner), strict=True):
+        if lifetime is None or shared != (row.origin, row.uncommitted, row.kind, row.lifetime, row.last):
+            shared = row.origin, row.uncommitted, row.kind, row.lifetime, row.last
+            lifetime = lifetime_fields(*shared)
+        yield complete(fields, lifetime)
+
+
+def complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]:
+    """The `text_fields` of a document with those of its lifetime; changed in place."""
+    fields |= lifetime.numbers
+    fields["label"] += lifetime.labels
+    if "until" in fields:
+        fields["last"] = min(fields["last"], fields["until"])
+    fields["row"] = f"[{lifetime.dumped},{fields['row']}]".encode("utf-8", "surrogatepass")
+    return fields
+
+
+def text_fields(path: FilePath, rows: Sequence[IndexRow], language: str, owner: str) -> Iterator[dict[str, Any]]:
+    """The field values that come from entry, kind and `about` of each row, for `complete`; `owner` is their first label."""
     words_of_rows = [own_words(row.entry, language) for row in rows]
     around = Surroundings([row.entry.section for row in rows], words_of_rows, is_log=bool(rows) and rows[0].kind is FileKind.DAILY)
-    shared, lifetime_fields = None, None
     above_entry, section_fields = None, None
     for position, row in enumerate(rows):
         entry, own = row.entry, words_of_rows[position]
-        if lifetime_fields is None or shared != (row.origin, row.uncommitted, row.kind, row.lifetime, row.last):
-            shared = row.origin, row.uncommitted, row.kind, row.lifetime, row.last
-            lifetime_fields = _course(*shared)
         is_log, day = row.kind is FileKind.DAILY, entry.day.toordinal() if entry.day else ranking.NO_DAY
         if section_fields is None or above_entry != (entry.day, entry.section):
             above_entry = entry.day, entry.section
             section_fields = _section_fields(path, *above_entry, language)
         above = with_about(section_fields.heading, row.about, language)
         fields: dict[str, Any] = {
-            **lifetime_fields.numbers,
-            "label": _labels(row, owner, section_fields, lifetime_fields),
+            "label": _labels(row, owner, section_fields),
             "day": day,
             "logged": day if is_log else ranking.NO_DAY,
             "cues": entry_cues(entry, own.words, is_log),
             "text": own.indexed,
             "around": f"{around.words(position)} {above.indexed}",
             "heading": " ".join((above.indexed, *grams(above.runs))) if above.runs else above.indexed,
-            "row": _dump(row, lifetime_fields, section_fields),
+            "row": _dump(row, section_fields),
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()
-            fields["last"] = min(fields["last"], fields["until"])
         if around.is_near(position, position - 1) and (question := asking_sentences(rows[position - 1].entry.text[-MAX_NEIGHBOUR_CHARS:])):
             fields["asked"] = terms(split_scripts(question).spaced, language)
         if own.runs:
@@ -322,8 +329,8 @@ def _plain_line(text: str) -> str:
     return "- " + text.partition("\n")[0]
 
 
-def _dump(row: IndexRow, lifetime_fields: _LifetimeFields, section_fields: _SectionFields) -> bytes:
-    """The stored row: a JSON list in three parts (shared by rows of one commit, shared by a section, its own)."""
+def _dump(row: IndexRow, section_fields: _SectionFields) -> str:
+    """The second and third part of the stored row, a JSON list (shared by rows of one commit, shared by a section, its own)."""
     entry = row.entry
     own = f"{_as_json(entry.fact)},{entry.start_line},{entry.end_line},{_as_json(entry.text)}"
     until, first_line = entry.until and entry.until.isoformat(), entry.first_line
@@ -331,7 +338,7 @@ def _dump(row: IndexRow, lifetime_fields: _LifetimeFields, section_fields: _Sect
     if not plain or entry.kind or entry.key or entry.tags or until or row.about:
         optional = [entry.kind, entry.key, entry.tags, until, None if plain else first_line, *([row.about] if row.about else [])]
         own += "," + _as_json(optional)[1:-1]
-    return f"[{lifetime_fields.dumped},{section_fields.dumped},[{own}]]".encode("utf-8", "surrogatepass")
+    return f"{section_fields.dumped},[{own}]"
 
 
 def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> str:

@@ -191,6 +191,12 @@ def parse_occurrence(row: SqlRow) -> Occurrence:
     )
 
 
+def parse_shared_origin(row: SqlRow) -> tuple[int, Origin, int]:
+    """A row of `SELECT_LIVE_ORIGINS_IN_FILE`."""
+    begun, *origin, count = row
+    return begun, _origin(*origin), count
+
+
 def parse_revision(row: SqlRow) -> Revision:
     """A row of `SELECT_REVISIONS` with its whole text."""
     number, lineage, begun, path, section, nth, quiet, ended, _, _, _, text = row

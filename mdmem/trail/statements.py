@@ -6,13 +6,14 @@ from mdmem.model.trail import MarkKind
 
 SELECT_COMMITS = "SELECT number, id, time, author, message, merge, dated FROM landmarks"
 SELECT_SIDE_COMMITS = "SELECT id, time, author, message FROM sides"
-_WHILE_LIVE = (
-    "number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line,"
-    " origin, origin_time, source, confidence, claimed_by, cites, attribute, also"
-)
+_ORIGIN = "origin, origin_time, source, confidence, claimed_by, cites, attribute"
+_WHILE_LIVE = f"number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line, {_ORIGIN}, also"
 WHILE_LIVE_COLUMNS = _WHILE_LIVE.count(",") + 1
 """The number of columns that the row of an occurrence has before it ends."""
 SELECT_LIVE_OCCURRENCES = f"SELECT {_WHILE_LIVE} FROM occurrences WHERE ended IS NULL"
+SELECT_LIVE_ORIGINS_IN_FILE = (
+    f"SELECT begun, {_ORIGIN}, count(*) FROM occurrences WHERE path = ? AND ended IS NULL GROUP BY begun, {_ORIGIN} LIMIT 2"
+)
 SELECT_OCCURRENCES = (
     f"SELECT {_WHILE_LIVE}, ended, fate, successor, last_start, last_end, last_tags, last_until,"
     " (SELECT id FROM landmarks WHERE landmarks.number = occurrences.ended - 1) FROM occurrences"

@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.trail import Commit, MainlineCommit, Mark, Occurrence, Revision, StatedRevert
+from mdmem.model.trail import Commit, MainlineCommit, Mark, Occurrence, Origin, Revision, StatedRevert
 from mdmem.trail import steps, verification
 from mdmem.trail.revision_texts import lineage_rows, with_whole_text
 from mdmem.trail.rows import (
@@ -24,6 +24,7 @@ from mdmem.trail.rows import (
     parse_occurrence,
     parse_revert,
     parse_revision,
+    parse_shared_origin,
     parse_side_commit,
 )
 from mdmem.trail.statements import (
@@ -33,6 +34,7 @@ from mdmem.trail.statements import (
     SELECT_COMMITS,
     SELECT_LIVE_MARKS_IN_FILE,
     SELECT_LIVE_OCCURRENCES,
+    SELECT_LIVE_ORIGINS_IN_FILE,
     SELECT_MARKS,
     SELECT_NEWEST_REVISIONS_IN_FILE,
     SELECT_OCCURRENCES,
@@ -201,6 +203,14 @@ class Trail:
         """True if all live occurrences in a file began with one mainline commit."""
         statement = "SELECT 1 FROM occurrences WHERE path = ? AND ended IS NULL AND begun != ? LIMIT 1"
         return not self._store.rows(statement, blob(path), number)
+
+    def shared_origin(self, path: FilePath) -> tuple[int, Origin, int] | None:
+        """The number of the commit with which all live occurrences in a file began, their origin, and how many they are.
+
+        None where there are none, or where they differ.
+        """
+        origins = self._store.all(parse_shared_origin, SELECT_LIVE_ORIGINS_IN_FILE, blob(path))
+        return origins[0] if len(origins) == 1 else None
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """Every occurrence of a fact, live or ended, oldest first."""
