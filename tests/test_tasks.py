@@ -1,5 +1,6 @@
 """Tasks: pure on documents, and carried out in real repositories, interrupted after each change."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -9,13 +10,14 @@ from conftest import World
 from workspaces import NOW, Desk, desk
 
 from mdmem.changes import task_notes
-from mdmem.document import Document, parse
+from mdmem.document import Document, parse, tree_etag
 from mdmem.errors import MdmemError
+from mdmem.facts import parse_text
 from mdmem.layout import TASKS_PATH
 from mdmem.memory import Memory
 from mdmem.model import Op
 from mdmem.model.reads import Show
-from mdmem.model.writes import Action, Change, EditSection, Log, WriteOptions
+from mdmem.model.writes import Action, Change, EditSection, Forget, Log, WriteOptions
 from mdmem.wording import plain
 
 AT = datetime.fromisoformat(NOW)
@@ -110,6 +112,62 @@ def test_what_is_gone_on_with_answers_as_what_was_not_interrupted(at: Desk) -> N
     assert (done.changed, done.op, done.commit) == (True, Op.LOG, at.git("rev-parse", "HEAD").strip())
 
 
+def logged(at: Desk, **options: str) -> None:
+    at.apply(Log("Move it: moved", kind="task", options=OPTIONS, again=True, **options))
+
+
+def logged_before(at: Desk) -> None:
+    logged(at)
+    begin(at, "Move it", "Redis")
+
+
+def logged_with_the_beginning(at: Desk) -> None:
+    at.write(TASKS_PATH, "# Tasks\n\n## Move it\n\n- 2026-03-05 09:58 goal: Redis\n")
+    at.write(LOG, "# 2026-03-05\n\n## 10:00\n\n- [task] Move it: moved\n")
+    at.commit()
+
+
+def logged_before_and_then_for_another_day(at: Desk) -> None:
+    logged_before(at)
+    logged(at, day="2026-03-04")
+
+
+def logged_and_retracted(at: Desk) -> None:
+    begin(at, "Move it", "Redis")
+    logged(at)
+    at.apply(Forget(parse_text("Move it: moved").id, LOG, options=OPTIONS))
+
+
+def logged_since(at: Desk) -> None:
+    begin(at, "Move it", "Redis")
+    logged(at)
+
+
+@pytest.mark.parametrize(
+    ("prepare", "times"),
+    [
+        (logged_before, 2),
+        (logged_with_the_beginning, 2),
+        (logged_before_and_then_for_another_day, 2),
+        (logged_and_retracted, 2),
+        (logged_since, 1),
+    ],
+)
+def test_the_outcome_is_logged_again_unless_it_was_since_the_task_began(at: Desk, prepare: Callable[[Desk], None], times: int) -> None:
+    prepare(at)
+    done = Memory(at.workspace).tasks.end("Move it", "moved", OPTIONS)
+    assert at.read(LOG).count("- [task] Move it: moved\n") == times
+    assert (done.changed, done.op, task_notes.open_task_names(tasks_file(at))) == (True, Op.LOG, ())
+
+
+def test_the_answer_says_what_both_changes_came_with(at: Desk) -> None:
+    at.write(TASKS_PATH, FILE.replace("Redis\n", "Redis\n" + "- a long line of notes that goes with its task\n" * 20))
+    at.write(LOG, "# 2026-03-05\n")
+    done = Memory(at.workspace).tasks.end("Move it", "moved", OPTIONS)
+    assert [note.split(" of ")[1].split()[0] for note in done.notes[:2]] == [LOG, TASKS_PATH]
+    assert done.warnings == ("weaker-source",)
+
+
 @pytest.mark.parametrize("log", ["", "# 2026-03-05\n\n- by hand\n"])
 def test_what_cannot_be_taken_out_is_not_logged_either(at: Desk, log: str) -> None:
     at.write(TASKS_PATH, FILE)
@@ -166,11 +224,23 @@ def test_what_is_given() -> None:
     assert note == EditSection("Tasks > Other `one`", Action.APPEND, "- 2026-03-05 10:00 y", file="memory/tasks.md", options=OPTIONS)
     logged, taken_out = task_notes.finish_edits(document, "other one", "y", OPTIONS)
     assert logged == Log("Other one: y", kind="task", options=OPTIONS)
-    assert (taken_out.section, taken_out.action, taken_out.subtree) == ("Tasks > Other `one`", Action.DELETE, True)
+    section = document.sections[2]
+    where = {"section": "Tasks > Other `one`", "file": "memory/tasks.md", "expect": tree_etag(document, section)}
+    assert taken_out == EditSection(action=Action.DELETE, subtree=True, options=OPTIONS, **where)
     assert task_notes.show_arguments(document, "move it") == Show("memory/tasks.md", "Tasks > Move it")
+    (change,) = task_notes.start_edits(parse("## A\n"), "New", "x", AT, OPTIONS)
+    assert change.section == "New"
+    assert task_notes.tasks_named(document, "None") == []
     assert task_notes.show_arguments(parse("## A\n\n## B\n"), "b") == Show("memory/tasks.md", "B")
     assert task_notes.open_task_names(document) == ("Move it", "Other one")
     assert task_notes.open_task_names(None) == ()
+
+
+def test_a_task_with_a_section_of_its_path_above_it_is_named_by_its_number() -> None:
+    document = parse("# Tasks\n\n### A\n\n- deep\n\n## A\n\n- x\n")
+    (note,) = task_notes.note_edits(document, "A", "y", AT, OPTIONS)
+    _, taken_out = task_notes.finish_edits(document, "A", "y", OPTIONS)
+    assert (note.section, note.nth, taken_out.section, taken_out.nth) == ("Tasks > A", 2, "Tasks > A", 2)
 
 
 @pytest.mark.parametrize(
@@ -220,6 +290,15 @@ def code(verb: str, *arguments: object) -> str:
 )
 def test_refusals(verb: str, arguments: tuple[object, ...], expected: str) -> None:
     assert code(verb, *arguments) == expected
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "field"),
+    [("start", (None, "A", " ", AT, OPTIONS), "goal"), ("note", (parse(FILE), "Move it", " ", AT, OPTIONS), "note")],
+)
+def test_the_field_that_is_empty_is_named(verb: str, arguments: tuple[object, ...], field: str) -> None:
+    with pytest.raises(MdmemError, match=f"the {field} is empty"):
+        getattr(task_notes, FUNCTIONS[verb])(*arguments)
 
 
 def test_the_nearest_names_are_told() -> None:

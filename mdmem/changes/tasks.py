@@ -86,7 +86,7 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
     """True if the outcome of a task was logged since it began: an earlier call was interrupted after that."""
     path = workspace.log_path(workspace.now().date())
     data = files.read(files.path_on_disk(workspace.root, path))
-    item = write_item(entry.text, kind=entry.kind)
+    item = write_item(entry.text)
     if tasks is None or data is None or find_same_item(parse_bytes(data), item) is None:
         return False
     sections = {section.path for section in task_notes.tasks_named(tasks, name)}
