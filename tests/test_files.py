@@ -190,6 +190,41 @@ class TestReplace:
         assert not (tmp_path / "victim").exists()
 
 
+class TestMove:
+    @pytest.mark.parametrize("has_call", [True, False])
+    @pytest.mark.parametrize("taken", ["", "file", "folder"])
+    def test_nothing_that_has_the_name_is_replaced(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_call: bool, taken: str):
+        if not has_call:
+            monkeypatch.setattr(files, "_renameat2", lambda: None)
+        path, target = tmp_path / "a.md", tmp_path / "b.md"
+        path.write_text("a")
+        if taken:
+            target.mkdir() if taken == "folder" else target.write_text("b")
+        assert files.move(path, target) is not bool(taken)
+        assert (path.exists(), target.is_dir(), target.is_file() and target.read_text()) == {
+            "": (False, False, "a"),
+            "file": (True, False, "b"),
+            "folder": (True, True, False),
+        }[taken]
+
+
+class TestCache:
+    def test_a_cache_is_its_owners_alone(self, tmp_path: Path):
+        path = tmp_path / "cache.json"
+        path.write_text("old")
+        path.chmod(0o644)
+        files.write_cache(path, "ä\u2028")
+        assert (path.read_bytes(), stat.S_IMODE(path.stat().st_mode)) == ("ä\u2028".encode(), 0o600)
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_one_that_cannot_be_written_leaves_nothing(self, tmp_path: Path):
+        path = tmp_path / "cache.json"
+        path.mkdir()
+        with pytest.raises(IsADirectoryError):
+            files.write_cache(path, "new")
+        assert list(tmp_path.iterdir()) == [path]
+
+
 def test_a_folder_that_another_process_makes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     make = Path.mkdir
 

@@ -37,3 +37,29 @@ class TestRecord:
     def test_what_another_process_has_dropped_meanwhile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(Path, "iterdir", lambda folder: iter([folder / ".mdmem-1.tmp"]))
         write_ahead.drop_record(tmp_path)
+
+
+class TestMoveRecord:
+    MOVE = write_ahead.MoveRecord(
+        path=FilePath("a.md"), target=FilePath("b.md"), is_removal=False, digests={"": "0"}, message="m", date="@0 +0000"
+    )
+    REMOVAL = replace(MOVE, path=FilePath("memory/a"), target=FilePath("memory/.mdmem-0.tmp"), is_removal=True, digests={"x.md": "1"})
+
+    @pytest.mark.parametrize(("record", "before", "temporary"), [(MOVE, "0", ""), (REMOVAL, None, ".mdmem-0.tmp")])
+    def test_it_is_read_as_it_was_written(self, tmp_path: Path, record: write_ahead.MoveRecord, before: str | None, temporary: str):
+        write_ahead.save_record(tmp_path, record)
+        assert write_ahead.load_record(tmp_path) == record
+        assert record.files == (write_ahead.FileRecord(record.path, before, "", temporary),)
+
+    @pytest.mark.parametrize(
+        "record",
+        [
+            replace(REMOVAL, target=FilePath("memory/b")),
+            replace(REMOVAL, target=FilePath(".mdmem-0.tmp/b")),
+            replace(MOVE, message=1),
+            replace(MOVE, digests={"": 0}),
+        ],
+    )
+    def test_one_that_somebody_wrote_is_none(self, tmp_path: Path, record: write_ahead.MoveRecord):
+        write_ahead.save_record(tmp_path, record)
+        assert write_ahead.load_record(tmp_path) is None
