@@ -1,5 +1,6 @@
 """Nights that propose: each entry that is proposed is a part of its own."""
 
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 
@@ -8,6 +9,7 @@ from conftest import World
 from dreams import DAY, Said, curated, digested, dream, fates, in_the_morning, settings, waiting
 from workspaces import Desk, desk
 
+from mdmem.errors import MdmemError
 from mdmem.model import Source
 from mdmem.model.dreams import DreamOp
 
@@ -60,6 +62,16 @@ class TestWhatIsOnlyProposed:
         digested(at, Said(first, minute="10:00"), Said("I prefer tea", minute="10:30"), Said(second, minute="11:00", line=2))
         assert set(fates(dream(at)).values()) == {(ADD, False)}
         assert len(parts(at)) == 3
+
+    def test_a_branch_that_is_checked_out_stays_as_it_is(self, at: Desk, tmp_path: Path):
+        digested(at, Said("the shed is painted green"))
+        dream(at)
+        branch = at.git("for-each-ref", "--format=%(refname:short)", "refs/heads/mdmem").strip()
+        at.git("worktree", "add", "-q", str(tmp_path / "other"), branch)
+        digested(at, Said("I prefer tea", minute="10:00", line=2))
+        with suppress(MdmemError):
+            dream(at)
+        assert at.git("-C", str(tmp_path / "other"), "status", "--porcelain") == ""
 
     def test_what_is_carried_out_is_still_replaced(self, world: World, at: Desk):
         settings(world, 'dream = "apply"')

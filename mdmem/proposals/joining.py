@@ -17,11 +17,14 @@ from mdmem.workspace import Workspace
 
 
 def join_head(workspace: Workspace, ref: ProposalRef) -> ProposalRef | None:
-    """Merge HEAD into a proposal's branch; as it is, where that holds HEAD already. None where the two do not merge, or the branch moved."""
+    """Merge HEAD into a proposal's branch; as it is, where that holds HEAD already, or a work tree has the branch checked out.
+
+    None where the two do not merge, or the branch moved.
+    """
     repository = workspace.repository
     head = repository.head()
     base = branch_commits.merge_base(repository, head, ref.tip) if head else None
-    if head is None or base is None or base == head:
+    if head is None or base is None or base == head or branch_commits.checked_out_in(repository, ref.name):
         return ref
     base_tree, head_tree, tip_tree = branch_commits.trees_of(repository, [base, head, ref.tip])
     to_tip, to_head = branch_commits.changed_blobs(repository, [(base_tree, tip_tree), (base_tree, head_tree)])
