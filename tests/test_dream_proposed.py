@@ -79,3 +79,66 @@ class TestWhatIsOnlyProposed:
         digested(at, Said(first, minute="10:00"), Said(second, minute="11:00", line=2))
         assert fates(dream(at)) == {first: (ADD, True), second: (UPDATE, False)}
         assert curated(at) == [f"- [fact] {first}"]
+
+
+class TestMemoryThatTakesNothing:
+    """What cannot be written for a reason that lies in memory waits until that is mended, and the night says so."""
+
+    TEXT = "the shed is painted green"
+
+    @pytest.mark.parametrize("wanted", ["propose", "apply"])
+    @pytest.mark.parametrize(
+        ("broken", "code"),
+        [
+            ("# Memory\n\n## Work\n\n### Facts\n\n## Home\n\n### Facts\n", "section-ambiguous"),
+            ("# Memory\n\n## Facts\n\n```\nopen\n", "open-block"),
+            ("# Memory\n\n## Facts\n\n- a \0\n", "unsupported-file"),
+        ],
+    )
+    def test_an_entry_waits(self, world: World, at: Desk, wanted: str, broken: str, code: str):
+        settings(world, f'dream = "{wanted}"')
+        digested(at, Said(self.TEXT), Said("I prefer tea", minute="10:00", kind="preference", line=2))
+        mended = at.read("MEMORY.md")
+        at.write("MEMORY.md", broken)
+        at.commit()
+        for _ in range(2):
+            with pytest.raises(MdmemError) as refused:
+                dream(at)
+            assert refused.value.code == code
+        at.write("MEMORY.md", mended)
+        at.commit()
+        assert self.TEXT in fates(dream(at))
+        assert [line for line in (*curated(at), *parts(at)) if self.TEXT in line] == [
+            f"{'- ' if wanted == 'apply' else ''}[fact] {self.TEXT}"
+        ]
+
+    def test_a_link_is_named(self, world: World, at: Desk, tmp_path: Path):
+        settings(world, 'dream = "apply"')
+        digested(at, Said(self.TEXT))
+        (tmp_path / "outside.md").write_text("# Outside\n")
+        (at.root / "MEMORY.md").unlink()
+        (at.root / "MEMORY.md").symlink_to(tmp_path / "outside.md")
+        at.commit()
+        with pytest.raises(MdmemError) as refused:
+            dream(at)
+        assert (refused.value.code, (tmp_path / "outside.md").read_text()) == ("bad-path", "# Outside\n")
+
+    def test_a_branch_that_is_checked_out_is_named(self, at: Desk, tmp_path: Path):
+        digested(at, Said(self.TEXT))
+        dream(at)
+        branch = at.git("for-each-ref", "--format=%(refname:short)", "refs/heads/mdmem").strip()
+        at.git("worktree", "add", "-q", str(tmp_path / "other"), branch)
+        digested(at, Said("I prefer tea", minute="10:00", line=2))
+        with pytest.raises(MdmemError) as refused:
+            dream(at)
+        assert refused.value.code == "checked-out"
+        at.git("worktree", "remove", str(tmp_path / "other"))
+        assert fates(dream(at)) == {"I prefer tea": (ADD, False)}
+
+    def test_an_entry_that_may_not_be_written_holds_up_nothing(self, world: World, at: Desk):
+        settings(world, 'dream = "apply"')
+        key = "ghp_" + "016C7e8f9A0b1C2d3E4f5A6b7C8d9E0f1A2b"
+        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n- [fact] the token is {key}\n- [fact] {self.TEXT}\n")
+        at.commit()
+        assert sorted(fates(dream(at)).values()) == [(ADD, True), (NONE, False)]
+        assert dream(at).changes == ()

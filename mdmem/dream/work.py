@@ -47,6 +47,9 @@ else:
 _TRIES = 30
 _REFUSALS = (TextProblem, RefusedChange, SectionProblem, FactProblem, PathProblem, ProposalProblem)
 """Failures of one change that hold up no other."""
+_PLACES = ("bad-path", "file-exists", "ignored-path", "is-folder", "open-block", "read-only-path", "section-ambiguous", "unsupported-file")
+_OF_MEMORY = frozenset((*_PLACES, "checked-out", "too-many-parts", "too-many-proposals"))
+"""The codes of those that lie in memory, and not in the entry: it waits until they are mended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +74,8 @@ class NightWork:
         self._night = Night(last, self._days)
         self._changes: dict[tuple[DreamOp, FactId | None, FactId | None], DreamChange] = {}
         self._model: NightModel | None = None
+        self._held: MdmemError | None = None
+        """The first failure of memory by which a change has to wait."""
         self.outcome = ""
         self.message = ""
 
@@ -100,7 +105,8 @@ class NightWork:
         """Do all of it. What is done already, by a night that was cut short, is left as it is.
 
         Raises:
-            MdmemError: memory cannot be written, or is changed again and again; what is done stays done.
+            MdmemError: memory cannot be written, or is changed again and again, or no change can be made in one of its files, which the next night
+                tries again; what is done stays done.
         """
         if self._workspace.repository.head() is None:
             return
@@ -117,8 +123,11 @@ class NightWork:
                 self._preview(plan)
                 return
             todo = self._new_proposals(plan)
+            self._held = None
             if self._apply_all(plan, is_last=not todo):
                 self._propose_all(plan, todo)
+                if self._held is not None:
+                    raise self._held
                 self._keep(plan)
                 return
         raise RepositoryProblem("busy", "memory is changed again and again by another program", "The next run does the rest.")
@@ -177,7 +186,7 @@ class NightWork:
         head, stamps = plan.head, dict(plan.stamps)
         for number, suggestion in enumerate(plan.decided.applied, 1):
             ends_night = is_last and number == len(plan.decided.applied)
-            edit = edit_of(suggestion, self.run, dreamt=plan.head if ends_night else None)
+            edit = edit_of(suggestion, self.run, dreamt=plan.head if ends_night and self._held is None else None)
             try:
                 with lock_workspace(self._workspace, self._say), Transaction() as transaction:
                     recover(self._workspace, self._say)
@@ -221,7 +230,7 @@ class NightWork:
         if todo:
             standing.bring_up(self._workspace)
         for number, suggestion in enumerate(todo, 1):
-            edit = edit_of(suggestion, self.run, dreamt=plan.head if number == len(todo) else None)
+            edit = edit_of(suggestion, self.run, dreamt=plan.head if number == len(todo) and self._held is None else None)
             try:
                 done = proposing.propose(self._workspace, Propose(edit, own=standing.own_id()), self._say)
             except _REFUSALS as problem:
@@ -259,6 +268,8 @@ class NightWork:
             self._note(leave(suggestion.candidate, why), None)
 
     def _note_refusal(self, suggestion: Suggestion, problem: MdmemError) -> None:
+        if problem.code in _OF_MEMORY:
+            self._held = self._held or problem
         self._leave(suggestion, f"{problem.code}: {problem.message}")
 
     def _note(self, suggestion: Suggestion, result: WriteResult | None, *, applied: bool = False, proposal: str | None = None) -> None:
