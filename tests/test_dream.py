@@ -171,6 +171,23 @@ class TestKeys:
         at.commit()
         assert fates(dream(at)) == {"boat: the Gull": (ADD, True), "boat: the Heron": (NONE, False)}
 
+    def test_a_key_is_the_same_however_its_accents_are_encoded(self, at: Desk):
+        at.write("MEMORY.md", SEED + "- **\u00e9tat**: calme\n")
+        at.commit()
+        for number, day in enumerate((DAY - timedelta(days=1), DAY)):
+            digested(at, Said("**e\u0301tat**: agit\u00e9", source=INFERRED, day=day, session=f"claude/aaaaaaa{number}"))
+        assert not only(dream(at)).applied
+        assert "- **\u00e9tat**: calme" in curated(at)
+
+    def test_a_text_with_a_key_of_its_own_replaces_no_better_founded_value(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
+        remember(at, "the Heron", key="boat")
+        in_the_morning(monkeypatch)
+        for number, day in enumerate((DAY - timedelta(days=1), DAY)):
+            digested(at, Said("boat: I work at Figma", key="employer2", source=INFERRED, day=day, session=f"claude/aaaaaaa{number}"))
+        assert not only(dream(at)).applied
+        assert "- boat: the Heron" in curated(at)
+
     @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
     def test_the_first_day_of_all_is_a_day(self, at: Desk, monkeypatch: pytest.MonkeyPatch, zone: str):
         monkeypatch.setenv("TZ", zone)

@@ -10,7 +10,7 @@ from mdmem.dream.suggestions import Suggestion, leave
 from mdmem.editors.likeness import StatementIndex, candidate_pairs, have_same_marks, likeness
 from mdmem.extract.attributes import attribute_value
 from mdmem.extract.vocabulary import vocabulary
-from mdmem.facts import fact_id, normalise
+from mdmem.facts import fact_id, normalise, parse_item
 from mdmem.model import FactId, FilePath, Source
 from mdmem.model.dreams import SAID_BESIDES, STANDS, STANDS_REWORDED, DreamOp
 from mdmem.startup import late
@@ -136,8 +136,7 @@ class _Judge:
     def _judge(self, candidate: DreamCandidate) -> Suggestion:
         if (subject := subject_to_forget(candidate.text)) is not None:
             return self._forget(candidate, subject)
-        attribute = canonical_attribute(candidate.attribute)
-        holders = [fact for fact in self._current if attribute is not None and fact.attribute == attribute]
+        attribute, holders = self._holders(candidate)
         if attribute is not None and holders:
             if any(_value(candidate.text, attribute) == _value(fact.text, attribute) for fact in holders):
                 return leave(candidate, STANDS)
@@ -150,6 +149,14 @@ class _Judge:
         if old is not None:
             return self._update(candidate, old, why, is_sure=False)
         return self._add_new(candidate)
+
+    def _holders(self, candidate: DreamCandidate) -> tuple[str | None, list[CuratedFact]]:
+        """The attribute of an entry, as a rule names it or else its own text, with the facts about it."""
+        named = (canonical_attribute(candidate.attribute), canonical_attribute(parse_item(f"- {candidate.text}").key))
+        for attribute in dict.fromkeys(filter(None, named)):
+            if holders := [fact for fact in self._current if attribute in (fact.attribute, canonical_attribute(fact.key))]:
+                return attribute, holders
+        return named[0], []
 
     def _forget(self, candidate: DreamCandidate, subject: str) -> Suggestion:
         old = self._related(subject)

@@ -11,7 +11,7 @@ from mdmem.document import Document, parse_bytes
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
 from mdmem.extract.vocabulary import vocabulary
-from mdmem.facts import items, split_key
+from mdmem.facts import items, normalise, split_key
 from mdmem.model import FactId, FileKind, FilePath, SectionPath, Source
 from mdmem.model.trail import Occurrence
 from mdmem.startup.records import dataclass
@@ -70,7 +70,7 @@ class CuratedMemory:
 
 def canonical_attribute(name: str | None) -> str | None:
     """The name of an attribute for one of its names, as a rule or a person writes it."""
-    folded = " ".join((name or "").split()).casefold()
+    folded = normalise(name or "")
     return vocabulary().same_keys.get(folded, folded) or None
 
 
