@@ -107,7 +107,7 @@ def _rejected(workspace: Workspace, newest: MainlineCommit | None) -> list[Taken
 
 def _removed_by_hand(workspace: Workspace) -> list[TakenOut]:
     """The facts that edits took out which are not committed yet."""
-    repository, now = workspace.repository, datetime.now(UTC)
+    repository, now = workspace.repository, workspace.now()
     paths = [path for path in repository.pending() if is_markdown(path) and workspace.kind_of(path).is_memory]
     head = repository.head()
     removed = []
