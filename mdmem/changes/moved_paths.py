@@ -64,21 +64,21 @@ def holds(root: Path, path: FilePath, digests: Mapping[str, str]) -> bool:
 
 def discard(root: Path, record: MoveRecord) -> None:
     """Delete what was moved away to be removed; what somebody saved into it meanwhile goes back to its old path."""
-    if not _remove(root, record) and files.identity(str(root / record.target)) and not files.identity(str(root / record.path)):
+    _remove(root, record)
+    if files.identity(str(root / record.target)) and not files.identity(str(root / record.path)):
         files.move(root / record.target, root / record.path)
 
 
-def _remove(root: Path, record: MoveRecord) -> bool:
-    """Delete what has the new name; False where it does not hold what was moved."""
+def _remove(root: Path, record: MoveRecord) -> None:
+    """Delete what has the new name, if it holds what was moved."""
     removed = root / record.target
     if not holds(root, record.target, record.digests):
-        return False
+        return
     if removed.is_dir():
         shutil.rmtree(removed)
         files.sync(removed.parent)
     else:
         files.remove(removed)
-    return True
 
 
 def settle(workspace: Workspace, record: MoveRecord, identity: Identity | None) -> str | None:
