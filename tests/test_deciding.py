@@ -12,6 +12,7 @@ from workspaces import TOKEN, Desk, desk
 
 from mdmem import history
 from mdmem.changes import deciding, proposing
+from mdmem.errors import ProposalProblem
 from mdmem.facts import fact_id
 from mdmem.model import FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.proposals import Accept, Decision, PartState, Propose, ProposeBranch, Reject
@@ -256,3 +257,44 @@ def test_the_words_of_the_decision_go_before_those_of_the_proposal(at: Desk) -> 
     assert (trailers(at)["Session"], trailers(at)["Reason"]) == (["s2"], ["true"])
     accept(at, proposal)
     assert (trailers(at)["Session"], trailers(at)["Reason"]) == (["s1"], ["said in chat"])
+
+
+class TestPartsOfOneName:
+    """A line of which the proposal changes a label in one section, and which it takes out of another."""
+
+    LINE = "- likes tea"
+
+    @pytest.fixture
+    def proposal(self, at: Desk) -> str:
+        at.write("MEMORY.md", f"# M\n\n## A\n\n{self.LINE}\n\n## B\n\n{self.LINE}\n")
+        at.commit()
+        at.git("switch", "-q", "-c", "feature")
+        at.write("MEMORY.md", f"# M\n\n## A\n\n{self.LINE} #drink\n\n## B\n")
+        at.commit("by hand")
+        at.git("switch", "-q", "main")
+        return proposing.propose_branch(at.workspace, ProposeBranch("feature"), silent).view.id
+
+    @pytest.mark.parametrize("decide", [accept, reject])
+    def test_none_is_decided_on_alone(self, at: Desk, proposal: str, decide: Callable[..., Decision]) -> None:
+        head = at.head
+        with pytest.raises(ProposalProblem) as refused:
+            decide(at, proposal, fact_id("likes tea"))
+        assert refused.value.code == "ambiguous"
+        assert "MEMORY.md > M > A" in str(refused.value)
+        assert "MEMORY.md > M > B" in str(refused.value)
+        assert at.head == head
+
+    def test_all_are_taken_together(self, at: Desk, proposal: str) -> None:
+        assert len(accept(at, proposal).parts) == 2
+        assert at.read("MEMORY.md").rstrip() == f"# M\n\n## A\n\n{self.LINE} #drink\n\n## B"
+
+    def test_all_are_rejected_together(self, at: Desk, proposal: str) -> None:
+        assert len(reject(at, proposal).parts) == 2
+
+    def test_none_is_taken_while_another_is_overtaken(self, at: Desk, proposal: str) -> None:
+        at.write("MEMORY.md", f"# M\n\n## A\n\n- likes coffee now\n\n## B\n\n{self.LINE}\n")
+        at.commit()
+        before = at.read("MEMORY.md")
+        decision = accept(at, proposal)
+        assert (decision.parts, len(decision.overtaken)) == ((), 1)
+        assert at.read("MEMORY.md") == before

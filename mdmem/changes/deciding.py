@@ -8,6 +8,7 @@ from functools import partial
 from itertools import groupby
 
 from mdmem import files, history
+from mdmem.addresses import join_path
 from mdmem.changes import accepting
 from mdmem.changes.accepting import PartTaking
 from mdmem.changes.apply import apply_edit, preview
@@ -53,8 +54,9 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
         names = [part.name for name in (*request.parts, *(name for name, _ in request.edited)) for part in _named(proposal, name)]
         if not names:
             proposal = _with_met_parts(workspace, proposal)
-        states = (PartState.OPEN, PartState.OVERTAKEN) if names else (PartState.OPEN,)
-        chosen = [part for part in proposal.parts if part.view.state in states and (part.name in names or not names)]
+        chosen = [
+            part for part in proposal.parts if (part.view.state.waits if part.name in names else not names and _is_fresh(part, proposal))
+        ]
         _require_readable(proposal, chosen)
         edits = [_edit(workspace, proposal, part, edited, bool(names), request.vouch, options) for part in rewriting.in_order(chosen)]
         if options.dry_run:
@@ -181,7 +183,24 @@ def _named(proposal: Proposal, name: str) -> list[Part]:
     if len({part.name for part in parts}) > 1:
         names = ", ".join(sorted({part.name for part in parts}))
         raise ProposalProblem("ambiguous", f"{name[:80]!r} fits several parts", f"They are {names}.")
+    _require_single(proposal, parts)
     return parts
+
+
+def _is_fresh(part: Part, proposal: Proposal) -> bool:
+    """True for a part that can be taken unnamed. A decision counts for all parts of its name, so none of these may be overtaken."""
+    is_overtaken = any(other.name == part.name and other.view.state is PartState.OVERTAKEN for other in proposal.parts)
+    return part.view.state is PartState.OPEN and not is_overtaken
+
+
+def _require_single(proposal: Proposal, parts: Sequence[Part]) -> None:
+    """Refuse a decision on one of several parts that have one name: it would count for all of them."""
+    waiting = [part.view for part in parts if part.view.state.waits]
+    if len(waiting) > 1:
+        places = ", ".join(f"{join_path((view.path, *view.section))} ({view.op.value})" for view in waiting)
+        message = f"{len(waiting)} parts of {proposal.ref.id} have the name {waiting[0].name}: {places}"
+        hint = f"They are decided together: {verb('accept')} {proposal.ref.id} takes all parts, {verb('reject')} {proposal.ref.id} none."
+        raise ProposalProblem("ambiguous", message, hint)
 
 
 def _require_readable(proposal: Proposal, parts: Sequence[Part]) -> None:
