@@ -1,17 +1,19 @@
 """Nights that propose: each entry that is proposed is a part of its own."""
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from conftest import World
-from dreams import DAY, Said, curated, digested, dream, fates, in_the_morning, settings, waiting
+from dreams import DAY, Said, curated, digested, dream, fates, in_the_morning, logged, settings, waiting
 from workspaces import Desk, desk
 
 from mdmem.errors import MdmemError
+from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.dreams import DreamOp
+from mdmem.model.proposals import Accept
 
 ADD, UPDATE, DELETE, NONE = DreamOp
 
@@ -142,3 +144,34 @@ class TestMemoryThatTakesNothing:
         at.commit()
         assert sorted(fates(dream(at)).values()) == [(ADD, True), (NONE, False)]
         assert dream(at).changes == ()
+
+
+class TestWhatThePersonWrote:
+    """Entries that a person committed to a day's log."""
+
+    LINE = "the shed is painted green"
+
+    @pytest.fixture
+    def written(self, at: Desk) -> Desk:
+        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n- [fact] {self.LINE}\n")
+        at.commit()
+        dream(at)
+        return at
+
+    def test_is_proposed_and_taken_as_theirs(self, written: Desk):
+        (part,) = waiting(written)
+        assert part.origin.source is Source.USER_STATED
+        with closing(Memory(written.workspace)) as memory:
+            memory.proposals.accept(Accept(f"dream/{DAY}"))
+        assert "Mdmem-Source: user-stated" in written.git("log", "-1", "--format=%B")
+
+    def test_is_no_duplicate_of_the_line_in_the_log(self, written: Desk):
+        (part,) = waiting(written)
+        assert part.duplicate_of is None
+
+    def test_what_an_agent_logs_as_theirs_is_inferred(self, at: Desk):
+        for number, day in enumerate((DAY - timedelta(days=1), DAY)):
+            logged(at, self.LINE, source=Source.USER_STATED, day=day, session=f"claude/aaaaaaa{number}")
+        dream(at)
+        (part,) = waiting(at)
+        assert part.origin.source is Source.INFERRED

@@ -18,7 +18,7 @@ from mdmem.workspace import Workspace
 PROPOSED_BRANCH = "propose"
 """The operation of the empty commit that makes a proposal of a branch."""
 _PIPELINES = ("digest", "dream")
-"""The actors whose cites carry a source: no one else may be called so."""
+"""The actors whose cites carry a source, or the person's own lines that they take up: no one else may be called so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,14 +140,19 @@ def _changed_facts(changes: Sequence[BlobChange], blobs: Mapping[str, bytes]) ->
     return frozenset(facts)
 
 
-def part_origin(workspace: Workspace, notes: ProposedNotes, proposed: ProposedNote | None, fact: FactId | None) -> PartOrigin:
-    """Whose statement a part is once it is accepted: an agent's claim that the user said it is only inferred."""
+def part_origin(
+    workspace: Workspace, notes: ProposedNotes, proposed: ProposedNote | None, fact: FactId | None, is_persons: bool = False
+) -> PartOrigin:
+    """Whose statement a part is once it is accepted: an agent's claim that the user said it is only inferred.
+
+    `is_persons`: a commit of the person's own brought its words into a day's log, from which a night proposes it.
+    """
     if proposed is None:
         return PartOrigin(source=Source.INFERRED, confidence=Source.INFERRED.confidence, actor=notes.actor, reason=notes.reason)
     note = proposed.note
     source, confidence = note.provenance.source, note.provenance.confidence
     cites = tuple(cited for cited_fact, cited in note.cites if cited_fact == fact)
-    is_pipelines = note.provenance.actor in _PIPELINES and bool(cites) and note.claimed_by is None and not notes.is_agents
+    is_pipelines = note.provenance.actor in _PIPELINES and (bool(cites) or is_persons) and note.claimed_by is None and not notes.is_agents
     is_claim = note.claimed_by is not None or notes.is_agents or (note.op is not None and workspace.is_agent(note.provenance.actor))
     if source is Source.USER_STATED and is_claim and not is_pipelines:
         source, confidence = Source.INFERRED, min(confidence, Source.INFERRED.confidence)

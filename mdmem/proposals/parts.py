@@ -8,15 +8,16 @@ from mdmem import files
 from mdmem.addresses import join_path
 from mdmem.document import parse_bytes
 from mdmem.editors.likeness import StatementIndex
-from mdmem.facts import item_text
-from mdmem.model import FactId, FileKind, FilePath, SectionPath, Supersession
+from mdmem.facts import fact_id, item_text, split_key
+from mdmem.history.notes import parse_message
+from mdmem.model import Fact, FactId, FileKind, FilePath, SectionPath, Source, Supersession
 from mdmem.model.proposals import PartName, PartOp, PartOrigin, PartState, PartView
 from mdmem.model.trail import Occurrence
 from mdmem.proposals import pieces, taking
 from mdmem.proposals.decisions import DecidedPart
 from mdmem.proposals.file_facts import EMPTY, FileFacts
 from mdmem.proposals.origins import ProposedNote, ProposedNotes, part_origin
-from mdmem.proposals.pieces import FactPiece, FileSource, SectionPiece
+from mdmem.proposals.pieces import FactPiece, FileSource, ItemPlace, SectionPiece
 from mdmem.proposals.taking import Freshness, Judgement
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
@@ -98,6 +99,17 @@ class StandingMemory:
         """The lines that state a fact and still count."""
         return [each for each in self.live(fact) if not self._trail.marks_of(each.number)]
 
+    def is_persons(self, fact: Fact) -> bool:
+        """True if the log of a day states a fact, with or without its key, by a commit of the person's own."""
+        words = dict.fromkeys((fact.id, fact_id(split_key(fact.text, fact.key)[1] if fact.key else fact.text)))
+        return any(self._is_in_own_commit(each) for name in words for each in self.current(name) if self.is_log(each.entry.path))
+
+    def _is_in_own_commit(self, occurrence: Occurrence) -> bool:
+        origin = occurrence.origin
+        commit = self._trail.commit_with_id(origin.commit) or self._trail.side_commit(origin.commit)
+        is_stated = origin.source is Source.USER_STATED and origin.claimed_by is None
+        return is_stated and commit is not None and parse_message(commit.message).op is None
+
     def resembling(self, path: FilePath, text: str) -> Iterator[FactId]:
         """The facts of a file that say nearly what a text says."""
         if path not in self._statements:
@@ -146,7 +158,7 @@ class PartReader:
             op=PartOp.DELETE if piece.new is None else PartOp.ADD if piece.old is None else PartOp.UPDATE,
             old=item_text(piece.old.item.raw).strip() if piece.old else None,
             new=item_text(piece.new.item.raw).strip() if piece.new else None,
-            origin=self._origin(proposed, fact),
+            origin=self._origin(proposed, fact, piece.new),
             state=self._state(fact, proposed, judgement.freshness),
             standing=judgement.standing,
             duplicate_of=self._duplicate(piece, path, {item.fact.id for item in judgement.goes}),
@@ -157,11 +169,14 @@ class PartReader:
         return Part(view=view, piece=piece, supersedes=supersedes, contradicts=contradicts, keys=keys)
 
     def _duplicate(self, piece: FactPiece, path: FilePath, goes: set[FactId]) -> FactId | None:
-        """A current fact that says elsewhere what a part brings in, or nearly so in the same file."""
+        """A current fact that says elsewhere what a part brings in, or nearly so in the same file. The log that a curated line is drawn from is none."""
         if piece.new is None or (piece.old is not None and piece.old.item.fact.id == piece.new.item.fact.id):
             return None
         fact = piece.new.item.fact
-        if any(each.entry.path != path or each.entry.section != piece.new.section for each in self._memory.current(fact.id)):
+        elsewhere = [
+            each.entry for each in self._memory.current(fact.id) if each.entry.path != path or each.entry.section != piece.new.section
+        ]
+        if any(self._memory.is_log(path) or not self._memory.is_log(entry.path) for entry in elsewhere):
             return fact.id
         return next((same for same in self._memory.resembling(path, fact.text) if same != fact.id and same not in goes), None)
 
@@ -183,8 +198,10 @@ class PartReader:
         )
         return Part(view=view, piece=piece)
 
-    def _origin(self, proposed: ProposedNote | None, fact: FactId | None) -> PartOrigin:
-        return part_origin(self._workspace, self._notes, proposed, fact)
+    def _origin(self, proposed: ProposedNote | None, fact: FactId | None, new: ItemPlace | None = None) -> PartOrigin:
+        is_stated = new is not None and proposed is not None and proposed.note.provenance.source is Source.USER_STATED
+        is_persons = is_stated and new is not None and self._memory.is_persons(new.item.fact)
+        return part_origin(self._workspace, self._notes, proposed, fact, is_persons)
 
     def _state(self, name: PartName, proposed: ProposedNote | None, freshness: Freshness) -> PartState:
         decision = self._decided.get(name)
