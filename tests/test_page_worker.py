@@ -1,6 +1,8 @@
 """A second process prepares and reads files as the first one would; where it fails, the first one reads them all."""
 
+import base64
 import io
+import json
 import marshal
 import os
 import signal
@@ -8,6 +10,7 @@ import sys
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
@@ -39,6 +42,16 @@ tags: [home]
 """
 
 
+SAID = """---
+name: Said "aloud"
+---
+# Said
+
+- [quote] 東京で "caf\u00e9 \\ au lait"? #a/b
+- and\tso on
+"""
+
+
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
@@ -46,6 +59,7 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     at.apply(append("- drinks maté", section=None))
     at.apply(Log("it rained? yes"))
     at.write("memory/bad.md", b"caf\xe9\n")
+    at.write("memory/said.md", SAID)
     at.write("memory/gone.md", "- was here\n")
     at.write("memory/a.md", "- tea\n- coffee\n")
     at.commit()
@@ -81,8 +95,19 @@ def read_here(at: Desk) -> list[FileAnswer]:
     return answers
 
 
-def by_path(answers: list[FileAnswer]) -> dict[FilePath, FileAnswer]:
-    return {fields.path: (replace(file, digest="", stamp=FileStamp(0, 0, 0, 0)), fields) for file, fields in answers}
+def by_path(answers: list[FileAnswer]) -> dict[FilePath, object]:
+    """The files by path, each with its documents, whichever form these have."""
+    return {
+        page.path: (replace(file, digest="", stamp=FileStamp(0, 0, 0, 0)), list(map(document_values, page.documents)))
+        for file, page in answers
+    }
+
+
+def document_values(document: dict[str, Any] | str) -> dict[str, Any]:
+    if not isinstance(document, str):
+        return document
+    values: dict[str, Any] = json.loads(document)
+    return values | {"row": [base64.b64decode(part, validate=True) for part in values["row"]]}
 
 
 @pytest.mark.parametrize("prepared", [0, 3, 100])
@@ -101,14 +126,15 @@ def prepared_paths(at: Desk) -> set[FilePath]:
     """The files that can be prepared as HEAD has them, and completed by the trail."""
     blobs = prepared_pages.committed_blobs(at.workspace, at.workspace.repository.head())
     with trail_update.fresh_trail(at.workspace) as trail:
-        pages = [prepared_pages.prepare(at.workspace, path, blobs.get(path), "english") for path in paths_of(at)]
-        return {page.path for answer in pages if answer for page in [answer[1]] if prepared_pages.complete(at.workspace, trail, page)}
+        answers = [prepared_pages.prepare(at.workspace, path, blobs.get(path), "english") for path in paths_of(at)]
+        return {page.path for _, page in filter(None, answers) if prepared_pages.complete(at.workspace, trail, page)}
 
 
 def test_only_what_came_in_with_one_commit_is_prepared(at: Desk):
     at.write("memory/together.md", "# T\n\n- one\n- two\n")
     at.write("memory/empty.md", "")
     at.write("memory/keyed.md", "- editor: vim\n")
+    at.write("memory/until.md", "- on leave (until 2026-04-01)\n")
     at.write("2026-01-02.md", "- not memory\n")
     at.write("memory/2026-01-02.md", "# 2026-01-02\n\n- it snowed\n")
     at.write("memory/later.md", "- one\n")
@@ -116,8 +142,10 @@ def test_only_what_came_in_with_one_commit_is_prepared(at: Desk):
     at.write("memory/later.md", "- one\n- two\n")
     at.commit()
     at.apply(Forget("it snowed"))
-    assert prepared_paths(at) >= {"memory/together.md", "memory/empty.md"}
-    assert prepared_paths(at).isdisjoint({"memory/keyed.md", "memory/later.md", "memory/2026-01-02.md", "memory/bad.md", "memory/gone.md"})
+    at.write("memory/new.md", "- not in any commit\n- for now\n")
+    assert prepared_paths(at) >= {"memory/together.md", "memory/empty.md", "memory/said.md"}
+    others = ("keyed", "until", "later", "2026-01-02", "bad", "gone", "new")
+    assert prepared_paths(at).isdisjoint(f"memory/{name}.md" for name in others)
 
 
 def test_pages_of_another_commit_are_read_again(at: Desk):

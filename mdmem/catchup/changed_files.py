@@ -13,7 +13,7 @@ from mdmem import listing
 from mdmem.catchup import pages
 from mdmem.layout import log_day
 from mdmem.model import FilePath
-from mdmem.search.indexer import FileEntries, FileFields, SearchIndex
+from mdmem.search.indexer import FileEntries, FileFields, FileTexts, SearchIndex
 from mdmem.search.snapshot import Snapshot, SnapshotFile
 from mdmem.trail import Trail
 from mdmem.workspace import Progress, Workspace
@@ -81,7 +81,7 @@ class ChangedFiles:
             self._part,
         )
 
-    def _read(self) -> Iterator[FileEntries | FileFields]:
+    def _read(self) -> Iterator[FileEntries | FileFields | FileTexts]:
         if self._worker is not None:
             for answer in self._worker.read(self._chunks, self._trail, self._total):
                 if answer is None:

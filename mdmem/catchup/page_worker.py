@@ -24,7 +24,7 @@ from typing import IO, Any, Self
 from mdmem import listing, repo
 from mdmem.catchup import pages, prepared_pages, trail_update
 from mdmem.model import CommitId, FilePath
-from mdmem.search.indexer import FileFields, file_fields
+from mdmem.search.indexer import FileFields, FileTexts, file_fields
 from mdmem.search.snapshot import FileStamp, SnapshotFile
 from mdmem.search.terms import ENGLISH, terms
 from mdmem.trail import Trail
@@ -39,7 +39,8 @@ _PIPE_BYTES = 1 << 20
 _LENGTH_BYTES = 8
 
 Chunks = deque[list[FilePath]]
-FileAnswer = tuple[SnapshotFile, FileFields]
+FileAnswer = tuple[SnapshotFile, FileFields | FileTexts]
+_FileValues = tuple[FilePath, str, str, bool, str | None, list[Any]]
 _ReadFile = Callable[[FilePath], FileAnswer | None]
 
 
@@ -104,10 +105,10 @@ class PageWorker:
                 answers = _receive(self._output)
                 paths = self._asked.popleft()
                 if not self._to_prepare:
-                    yield from map(_answer_of, answers)
+                    yield from ((_file_of(values), FileFields(values[0], values[-1])) for values in answers)
                     continue
                 self._to_prepare -= 1
-                completed = dict(self._completed(map(_answer_of, answers), trail)) if is_of_prepared else {}
+                completed = dict(self._completed(answers, trail)) if is_of_prepared else {}
                 if left := [path for path in paths if path not in completed]:
                     chunks.appendleft(left)
                 yield from completed.values()
@@ -116,11 +117,12 @@ class PageWorker:
         finally:
             self.close()
 
-    def _completed(self, prepared: Iterable[FileAnswer], trail: Trail) -> Iterator[tuple[FilePath, FileAnswer]]:
+    def _completed(self, prepared: Iterable[_FileValues], trail: Trail) -> Iterator[tuple[FilePath, FileAnswer]]:
         """The prepared pages that the trail can complete, by path."""
-        for file, fields in prepared:
-            if prepared_pages.complete(self._workspace, trail, fields):
-                yield fields.path, (file, fields)
+        for values in prepared:
+            texts = prepared_pages.complete(self._workspace, trail, FileTexts(values[0], values[-1]))
+            if texts is not None:
+                yield texts.path, (_file_of(values), texts)
 
     def close(self) -> None:
         """End it."""
@@ -194,15 +196,14 @@ def _read_exactly(stream: IO[bytes], length: int) -> bytes:
     return b"".join(parts)
 
 
-def _answer_of(values: tuple[FilePath, str, str, bool, str | None, list[dict[str, Any]]]) -> FileAnswer:
-    path, stamp, digest, uncommitted, skipped, documents = values
-    snapshot = SnapshotFile(FileStamp(*map(int, stamp.split())), digest, uncommitted, skipped)
-    return snapshot, FileFields(path, documents)
+def _file_of(values: _FileValues) -> SnapshotFile:
+    _, stamp, digest, uncommitted, skipped, _ = values
+    return SnapshotFile(FileStamp(*map(int, stamp.split())), digest, uncommitted, skipped)
 
 
-def _values_of(answer: FileAnswer) -> tuple[object, ...]:
-    file, fields = answer
-    return fields.path, file.stamp.text, file.digest, file.uncommitted, file.skipped, fields.documents
+def _values_of(answer: FileAnswer) -> _FileValues:
+    file, page = answer
+    return page.path, file.stamp.text, file.digest, file.uncommitted, file.skipped, page.documents
 
 
 def _language(workspace: Workspace) -> str:

@@ -15,11 +15,12 @@ from mdmem.document import parse_bytes
 from mdmem.editors import frontmatter
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
-from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.model import CommitId, FilePath
 from mdmem.repo import first_parent
 from mdmem.repo.git_files import object_id
 from mdmem.search import schema
-from mdmem.search.indexer import FileEntries, FileFields
+from mdmem.search.document_texts import document_text, lifetime_text
+from mdmem.search.indexer import FileEntries, FileTexts
 from mdmem.search.snapshot import SnapshotFile
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace
@@ -30,10 +31,10 @@ def committed_blobs(workspace: Workspace, commit: CommitId | None) -> Mapping[Fi
     return first_parent.blobs(workspace.repository, commit) if commit else {}
 
 
-def prepare(workspace: Workspace, path: FilePath, blob: str | None, language: str) -> tuple[SnapshotFile, FileFields] | None:
-    """Prepare a file: the field values that come from its text (`schema.text_fields`).
+def prepare(workspace: Workspace, path: FilePath, blob: str | None, language: str) -> tuple[SnapshotFile, FileTexts] | None:
+    """Prepare a file: its documents, without origin and lifetime (`document_text`).
 
-    It gives None where the file differs from its blob, cannot be read, or has keys, which other files may contradict.
+    It gives None where the file differs from its blob, cannot be read, or has entries that expire, or keys, which other files may contradict.
 
     Raises:
         OSError: the file is gone.
@@ -48,25 +49,24 @@ def prepare(workspace: Workspace, path: FilePath, blob: str | None, language: st
         document = parse_bytes(data)
     except PathProblem:
         return None
-    labels, kind = frontmatter.labels(document), workspace.kind_of(path)
+    labels = frontmatter.labels(document)
     found = entries(document, path, labels.tags, daily=workspace.daily)
-    if any(entry.key is not None for entry in found) and kind is not FileKind.BOOTSTRAP:
+    if any(entry.key is not None or entry.until is not None for entry in found):
         return None
     origins, uncommitted = (None,) * len(found), (False,) * len(found)
-    page = FileEntries(path=path, entries=found, origins=origins, uncommitted=uncommitted, kind=kind, about=labels.about)
-    documents = list(schema.text_fields(path, page.rows, language, schema.file_label("path", path)))
-    return pages.snapshot_file(file, data, now), FileFields(path, documents)
+    page = FileEntries(path=path, entries=found, origins=origins, uncommitted=uncommitted, kind=workspace.kind_of(path), about=labels.about)
+    fields = schema.text_fields(path, page.rows, language, schema.file_label("path", path))
+    return pages.snapshot_file(file, data, now), FileTexts(path, list(map(document_text, fields)))
 
 
-def complete(workspace: Workspace, trail: Trail, page: FileFields) -> bool:
-    """Complete a prepared page in place; False where its entries did not all come in together, or have marks, so that it has to be read.
+def complete(workspace: Workspace, trail: Trail, page: FileTexts) -> FileTexts | None:
+    """Complete a prepared page; None where its entries did not all come in together, or have marks, so that it has to be read.
 
     The trail has the commit that the page was prepared for, and no marks of facts that contradict each other.
     """
     begun, origin, count = trail.shared_origin(page.path) or (0, None, 0)
     if count != len(page.documents) or trail.marks(page.path, include_ended=True):
-        return False
+        return None
     lifetime = schema.lifetime_fields(origin, False, workspace.kind_of(page.path), schema.live_since(begun), None)
-    for fields in page.documents:
-        schema.complete(fields, lifetime)
-    return True
+    end = lifetime_text(lifetime)
+    return FileTexts(page.path, [document + end for document in page.documents])

@@ -51,8 +51,8 @@ def call_writer(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> 
         raise StorageProblem(f"the index could not be written: {problem}", hint) from problem
 
 
-def add_documents(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document]) -> None:
-    """Add documents with a writer.
+def add_documents(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document | str]) -> None:
+    """Add documents, or JSON texts of such, with a writer.
 
     Raises:
         StorageProblem: it could not be done.
@@ -60,6 +60,9 @@ def add_documents(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Docum
     call_writer(_add, writer, documents)
 
 
-def _add(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document]) -> None:
+def _add(writer: tantivy.IndexWriter, documents: Iterable[tantivy.Document | str]) -> None:
     for document in documents:
-        writer.add_document(document)
+        if isinstance(document, str):
+            writer.add_json(document)
+        else:
+            writer.add_document(document)

@@ -101,6 +101,14 @@ class FileFields:
     documents: list[dict[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class FileTexts:
+    """The documents of one file as JSON texts."""
+
+    path: FilePath
+    documents: list[str]
+
+
 def file_fields(file: FileEntries, language: str) -> FileFields:
     """The fields of a file, with words stemmed in a language."""
     parts = (file.rows, schema.in_file_order(file.uncommitted_removals))
@@ -225,7 +233,7 @@ class SearchIndex:
 
     def update(
         self,
-        changed: Iterable[FileEntries | FileFields],
+        changed: Iterable[FileEntries | FileFields | FileTexts],
         removed: Collection[str],
         seen: Snapshot,
         progress: Callable[[int], None] | None = None,
@@ -267,7 +275,7 @@ class SearchIndex:
 
     def _change(
         self,
-        changed: Iterable[FileEntries | FileFields],
+        changed: Iterable[FileEntries | FileFields | FileTexts],
         removed: Collection[str],
         progress: Callable[[int], None] | None,
         past: Iterable[tuple[CommitId, tuple[IndexRow, ...]]],
@@ -282,12 +290,15 @@ class SearchIndex:
         def replaced(label: str) -> None:
             call_writer(writer.delete_documents_by_term, "label", label)
 
-        def new() -> Iterator[tantivy.Document]:
+        def new() -> Iterator[tantivy.Document | str]:
             for number, file in enumerate(changed, 1):
                 touched.add(file.path)
                 replaced(schema.file_label("path", file.path))
-                made = file if isinstance(file, FileFields) else file_fields(file, self._language)
-                yield from map(schema.as_document, made.documents)
+                if isinstance(file, FileTexts):
+                    yield from file.documents
+                else:
+                    made = file if isinstance(file, FileFields) else file_fields(file, self._language)
+                    yield from map(schema.as_document, made.documents)
                 if progress:
                     progress(number)
             for commit, rows in past:

@@ -25,7 +25,7 @@ from mdmem.search.surroundings import Surroundings
 from mdmem.search.terms import encodable, grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
-INDEX_VERSION = 15
+INDEX_VERSION = 16
 
 TERMS = "terms"
 """The analyzer of fields with terms, separated by spaces."""
@@ -202,7 +202,7 @@ def _path_labels(path: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _SectionFields:
-    """Fields shared by the entries of a section: words of headings and path, labels, the second part of the stored row."""
+    """Fields shared by the entries of a section: words of headings and path, labels, the beginning of the stored row."""
 
     heading: HeadingWords
     labels: tuple[str, ...]
@@ -217,11 +217,11 @@ def _section_fields(path: FilePath, day: date | None, section: SectionPath, lang
 
 @dataclass(frozen=True, slots=True)
 class LifetimeFields:
-    """Fields shared by rows that came in and ended together: numbers, labels, the first part of the stored row."""
+    """Fields shared by rows that came in and ended together: numbers, labels, the second part of the stored row."""
 
     numbers: Mapping[str, float]
     labels: tuple[str, ...]
-    dumped: str
+    row: bytes
 
 
 @lru_cache(maxsize=_KEPT)
@@ -287,7 +287,7 @@ def complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]
     fields["label"] += lifetime.labels
     if "until" in fields:
         fields["last"] = min(fields["last"], fields["until"])
-    fields["row"] = f"[{lifetime.dumped},{fields['row']}]".encode("utf-8", "surrogatepass")
+    fields["row"].append(lifetime.row)
     return fields
 
 
@@ -311,7 +311,7 @@ def text_fields(path: FilePath, rows: Sequence[IndexRow], language: str, owner: 
             "text": own.indexed,
             "around": f"{around.words(position)} {above.indexed}",
             "heading": " ".join((above.indexed, *grams(above.runs))) if above.runs else above.indexed,
-            "row": _dump(row, section_fields),
+            "row": [_dump(row, section_fields)],
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()
@@ -329,8 +329,8 @@ def _plain_line(text: str) -> str:
     return "- " + text.partition("\n")[0]
 
 
-def _dump(row: IndexRow, section_fields: _SectionFields) -> str:
-    """The second and third part of the stored row, a JSON list (shared by rows of one commit, shared by a section, its own)."""
+def _dump(row: IndexRow, section_fields: _SectionFields) -> bytes:
+    """The first part of the stored row: two JSON lists, one that a section shares and its own. The second one is of its lifetime."""
     entry = row.entry
     own = f"{_as_json(entry.fact)},{entry.start_line},{entry.end_line},{_as_json(entry.text)}"
     until, first_line = entry.until and entry.until.isoformat(), entry.first_line
@@ -338,15 +338,16 @@ def _dump(row: IndexRow, section_fields: _SectionFields) -> str:
     if not plain or entry.kind or entry.key or entry.tags or until or row.about:
         optional = [entry.kind, entry.key, entry.tags, until, None if plain else first_line, *([row.about] if row.about else [])]
         own += "," + _as_json(optional)[1:-1]
-    return f"{section_fields.dumped},[{own}]"
+    return f"{section_fields.dumped},[{own}]".encode("utf-8", "surrogatepass")
 
 
-def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> str:
+def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> bytes:
     lifetime_values = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.is_live, life.moved]
     origin_values = origin and [origin.commit, origin.time, origin.source, origin.confidence]
     if origin and origin_values and origin.cites:
         origin_values += ["\n".join(origin.cites), origin.attribute]
-    return _as_json([origin_values, uncommitted, kind, lifetime_values[:1] if life == live_since(life.begun) else lifetime_values, last])
+    lifetime_values = lifetime_values[:1] if life == live_since(life.begun) else lifetime_values
+    return _as_json([origin_values, uncommitted, kind, lifetime_values, last]).encode("utf-8", "surrogatepass")
 
 
 def _day(text: str | None) -> date | None:
@@ -370,9 +371,8 @@ def _life(begun: int | None, *rest: Any) -> Lifetime:
 
 def row_from_document(document: Document) -> IndexRow:
     """The row stored in a document of the index."""
-    stored: bytes = document.get_all("row")[0]
-    values = json.loads(stored.decode("utf-8", "surrogatepass"))
-    (origin_values, uncommitted, file_kind, lifetime_values, last), (path, day, section), (fact, start, end, text, *optional) = values
+    values = json.loads((b"[%b,%b]" % tuple(document.get_all("row"))).decode("utf-8", "surrogatepass"))
+    (path, day, section), (fact, start, end, text, *optional), (origin_values, uncommitted, file_kind, lifetime_values, last) = values
     kind, key, tags, until, first_line, *about = optional or _NOTHING_MORE
     first_line = _plain_line(text) if first_line is None else first_line
     entry = Entry(

@@ -1,0 +1,30 @@
+"""Documents of the index as JSON texts, which the engine takes in half the time that it needs for a document made of Python's values.
+
+A text is made in two parts: one from the entry's text, in a process that has no trail, and the end from its origin and lifetime.
+"""
+
+from __future__ import annotations
+
+import json
+from binascii import b2a_base64
+from typing import Any
+
+from mdmem.search.schema import LifetimeFields
+
+_as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def document_text(fields: dict[str, Any]) -> str:
+    """The beginning of a document's JSON, from `schema.text_fields`: all but what `lifetime_text` says."""
+    (row,) = fields.pop("row")
+    return f'{_as_json(fields)[:-1]},"row":["{_base64(row)}"'
+
+
+def lifetime_text(lifetime: LifetimeFields) -> str:
+    """The end of the JSON of documents with a lifetime that has no labels."""
+    assert not lifetime.labels
+    return f',"{_base64(lifetime.row)}"],{_as_json(lifetime.numbers)[1:]}'
+
+
+def _base64(data: bytes) -> str:
+    return b2a_base64(data, newline=False).decode()
