@@ -103,7 +103,7 @@ class TestMakingCommits:
         [
             ("true", None, "Ada Example <ada@example.org> Robot <ada@example.org>"),
             ("true", Identity("Agent", "agent@example.org"), "Agent <agent@example.org> Agent <agent@example.org>"),
-            ("no", None, "Ada Example <ada@example.org> Robot <ada@example.org>"),
+            ("", None, "Ada Example <ada@example.org> Robot <ada@example.org>"),
             ("no", Identity("Agent", "agent@example.org"), "Agent <agent@example.org> Agent <agent@example.org>"),
         ],
     )
@@ -116,7 +116,8 @@ class TestMakingCommits:
         signer.chmod(0o755)
         at.git("config", "gpg.program", signer)
         at.git("config", "user.signingKey", "K1")
-        at.git("config", "commit.gpgSign", setting)
+        if setting:
+            at.git("config", "commit.gpgSign", setting)
         made = own_commit(at, identity)
         signature = [row for row in at.git("cat-file", "commit", made).splitlines() if row.startswith("gpgsig ")]
         assert [row.endswith(" K1") for row in signature] == ([True] if setting == "true" else [])
@@ -150,19 +151,28 @@ class TestReading:
         (root / "sub" / "link.md").symlink_to("MEMORY.md")
         first, repository = CommitId(at.commit("a link")), at.workspace.repository
         latin = NewCommit(
-            message=b"tw\xf6", author=LATIN, committer=OTHER_LATIN, files={b"sub/MEMORY.md": StoredFile("100755", b"# Memory\n")}
+            message=b"tw\xf6\n\nand more\n",
+            author=LATIN,
+            committer=OTHER_LATIN,
+            files={b"sub/MEMORY.md": StoredFile("100755", b"# Memory\n")},
+            merges=first,
         )
         made = branch_commits.make_commits(repository, "x", [new_commit(at, "one", first, sub_a="a", sub_link=None), latin])
         commits = branch_commits.commits_not_in(repository, [made], first)
         assert [(commit.message, commit.author, commit.committer) for commit in commits.values()] == [
-            ("tw\udcf6", LATIN, OTHER_LATIN),
+            ("tw\udcf6\n\nand more\n", LATIN, OTHER_LATIN),
             ("one", WHO, WHO),
         ]
-        assert commits[made].parents == (list(commits)[1],)
+        assert commits[made].parents == (list(commits)[1], first)
         trees = branch_commits.trees_of(repository, [None, first, made])
         assert trees[2] == commits[made].tree
-        same, added, all_new = branch_commits.changed_blobs(repository, [(trees[1], trees[1]), (trees[1], trees[2]), (trees[0], trees[1])])
+        pairs = [(trees[1], trees[1]), (trees[1], trees[2]), (trees[0], trees[1]), (trees[2], trees[1])]
+        same, added, all_new, removed = branch_commits.changed_blobs(repository, pairs)
         assert same == []
+        assert [(change.mode, change.before is None, change.after is None) for change in removed] == [
+            ("100644", False, False),
+            ("100644", False, True),
+        ]
         assert [(change.path, change.mode, change.before is None, change.is_plain) for change in added] == [
             (b"sub/MEMORY.md", "100755", False, True),
             (b"sub/a", "100644", True, True),

@@ -51,15 +51,17 @@ def test_each_use_of_a_text(at: Vault) -> None:
     for name in ("a.md", "a.txt"):
         (at.root / name).write_bytes(b"secret")
     (at.root / "link").symlink_to("secret")
-    (at.root / "other").symlink_to("hidden")
-    at.commit("more")
-    at.git("tag", "-a", "-m", "of a file", "file", "HEAD:a.md")
+    for name in ("hidden", "hidden too"):
+        (at.root / f"{name} link").symlink_to(name)
+    at.commit("more", tagged="secret file")
+    at.git("tag", "-a", "-m", "of a file", "file", "HEAD:tagged.md")
     history = rewritten(at)
-    shown = {path: at.git("cat-file", "blob", f"{history.renamed(at.id('HEAD'))}:{path}") for path in ("a.md", "a.txt", "link", "other")}
-    assert shown == {"a.md": "MARKDOWN", "a.txt": "A", "link": "secret", "other": "hidden"}
-    assert at.git("cat-file", "blob", f"{history.renamed(at.id('file'))}^{{blob}}") == "A"
+    paths = ("a.md", "a.txt", "link", "hidden link", "tagged.md")
+    shown = [at.git("cat-file", "blob", f"{history.renamed(at.id('HEAD'))}:{path}") for path in paths]
+    assert shown == ["MARKDOWN", "A", "secret", "hidden", "MARKDOWN file"]
+    assert at.git("cat-file", "blob", f"{history.renamed(at.id('file'))}^{{blob}}") == "A file"
     assert set(history.trees) == {at.id("HEAD^{tree}")}
-    assert (history.links, history.binaries, history.names, history.submodules) == (1, 0, 0, False)
+    assert (history.links, history.binaries, history.names, history.submodules) == (2, 0, 0, False)
 
 
 def test_messages_and_people(at: Vault) -> None:
