@@ -211,12 +211,14 @@ def test_many_notes_are_in_folders(vault: Vault) -> None:
     """From some hundred notes on, git divides their names into folders."""
     index, name = str(vault.root / ".git" / "of-notes"), vault.id("HEAD")
     blob = vault.git("hash-object", "-w", "--stdin", stdin="a note\n").strip()
-    vault.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{name[:2]}/{name[2:]}", GIT_INDEX_FILE=index)
+    for path in (f"{name[:2]}/{name[2:]}", f"{name[:2]}.txt", "\udcff"):  # the last two are no notes
+        vault.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", GIT_INDEX_FILE=index)
     tree = vault.git("write-tree", GIT_INDEX_FILE=index).strip()
     vault.git("update-ref", "refs/notes/commits", vault.git("commit-tree", "-m", "notes", tree).strip())
     assert vault.git("notes", "show", "HEAD") == "a note\n"
     vault.purge()
     assert vault.git("notes", "show", "HEAD~1") == "a note\n"
+    vault.assert_clean()
 
 
 def test_notes_follow_their_commits(vault: Vault) -> None:
@@ -225,6 +227,7 @@ def test_notes_follow_their_commits(vault: Vault) -> None:
     vault.purge()
     assert vault.git("notes", "show", "HEAD~1").strip() == f"note {PURGED_MARK}"
     assert vault.git("notes", "show", "HEAD~2").strip() == "old"
+    assert vault.git("log", "-1", "--format=%B", "refs/notes/commits") == "Notes follow their commits\n\n"
     vault.assert_clean()
 
 

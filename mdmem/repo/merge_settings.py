@@ -64,7 +64,7 @@ def runs(command: str) -> bool:
     """True if a command line merges three texts as git would have it do."""
     with tempfile.TemporaryDirectory(prefix="mdmem-") as folder:
         for name, text in _TRIAL.items():
-            Path(folder, name).write_text(text, encoding="utf-8")
+            Path(folder, name).write_bytes(text.encode())
         names = {name: name for name in _TRIAL} | {"P": "MEMORY.md", "%": "%"}
         line = _PLACEHOLDER.sub(lambda match: names[match[1]], command)
         try:

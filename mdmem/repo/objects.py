@@ -41,11 +41,11 @@ class Objects:
     def describe(self, ids: Iterable[str]) -> list[tuple[str, bytes, int]]:
         """Id, kind and size of each object."""
         text = "".join(f"{name}\n" for name in ids).encode()
-        lines = git(self._folder, "cat-file", "--batch-check", text=text).splitlines() if text else []
-        rows = [line.split(b" ") for line in lines]
-        if any(len(row) != 3 for row in rows):
-            raise RepositoryProblem("broken-repository", "the repository lacks objects that its history names", "git fsck says which.")
-        return [(row[0].decode(), row[1], int(row[2])) for row in rows]
+        return _parse_descriptions(git(self._folder, "cat-file", "--batch-check", text=text) if text else b"")
+
+    def describe_all(self) -> list[tuple[str, bytes, int]]:
+        """Id, kind and size of each object that is there, reachable or not."""
+        return _parse_descriptions(git(self._folder, "cat-file", "--batch-all-objects", "--batch-check"))
 
     def read(self, objects: Iterable[tuple[str, bytes, int]]) -> Iterator[tuple[str, bytes, bytes]]:
         """Yield id, kind and bytes of each object, in their order."""
@@ -74,6 +74,13 @@ class Objects:
             pack = b"PACK" + (2).to_bytes(4, "big") + len(self._waiting).to_bytes(4, "big") + b"".join(self._waiting.values())
             git(self._folder, "index-pack", "--stdin", text=pack + hashlib.new(self._hash, pack).digest())
         self._waiting, self._size = {}, 0
+
+
+def _parse_descriptions(output: bytes) -> list[tuple[str, bytes, int]]:
+    rows = [line.split(b" ") for line in output.splitlines()]
+    if any(len(row) != 3 for row in rows):
+        raise RepositoryProblem("broken-repository", "the repository lacks objects that its history names", "git fsck says which.")
+    return [(row[0].decode(), row[1], int(row[2])) for row in rows]
 
 
 def _chunks(objects: Iterable[tuple[str, bytes, int]]) -> Iterator[list[tuple[str, bytes, int]]]:

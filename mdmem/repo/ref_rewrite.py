@@ -59,7 +59,7 @@ def _renamed_notes(repository: Repository, rewrite: RewrittenHistory, objects: O
         if line:
             head, _, path = line.partition(b"\t")
             mode, _, target = head.split(b" ")
-            new = rewrite.ids.get(path.replace(b"/", b"").decode("utf-8", "replace"))
+            new = rewrite.ids.get(os.fsdecode(path.replace(b"/", b"")))
             has_renamed |= new is not None
             notes[new.encode() if new else path] = (mode, rewrite.blobs.get((target.decode(), False), target.decode()))
     return _tree(objects, notes) if has_renamed else None
@@ -114,8 +114,8 @@ def _deepen_shallow(repository: Repository, rewrite: RewrittenHistory) -> None:
         raise RepositoryProblem("repository-busy", "git is fetching; nothing was changed", "Try again.")
 
 
-def update_index_entries(repository: Repository, rewrite: RewrittenHistory) -> int:
-    """Bring the entries of git's index to the new blobs, with their flags; return their number."""
+def update_index_entries(repository: Repository, rewrite: RewrittenHistory) -> None:
+    """Bring the entries of git's index to the new blobs, with their flags."""
     entries = index_entries(repository.root)
     pairs = [(e, rewrite.blobs.get((e.blob, is_markdown(os.fsdecode(e.path))))) for e in entries if e.mode in FILE_MODES]
     due = [(entry, new) for entry, new in pairs if new]
@@ -127,7 +127,6 @@ def update_index_entries(repository: Repository, rewrite: RewrittenHistory) -> i
             git(repository.root, "update-index", option, "-z", "--stdin", text=flagged)
     if git(repository.root, "ls-files", "--resolve-undo", "-z"):
         git(repository.root, "update-index", "--clear-resolve-undo")
-    return len(due)
 
 
 def refresh_index(repository: Repository) -> None:
@@ -180,8 +179,7 @@ def _restore_stash(repository: Repository, kept: Mapping[str, str]) -> None:
         head, _, message = git(repository.root, "cat-file", "commit", value).partition(b"\n\n")
         date = _RAW_DATE.search(next(v for n, v in parse_headers(head) if n == b"committer"))
         extra = {"GIT_COMMITTER_DATE": f"@{date[1].decode()}"} if date else {}
-        subject = message.decode("utf-8", "replace").partition("\n")[0]
-        git(repository.root, "stash", "store", "-q", "-m", subject, value, extra=extra)
+        git(repository.root, "stash", "store", "-q", "-m", os.fsdecode(message), value, extra=extra)
     commands = "".join(f"delete {name} {value}\n" for name, value in kept.items())
     git(repository.root, "update-ref", "--stdin", text=commands.encode())
 
@@ -206,9 +204,7 @@ def _rewrite_file(path: Path, rules: RewriteRules) -> None:
 def objects_holding(repository: Repository, rules: RewriteRules) -> set[str]:
     """The objects of the repository, reachable or not, that hold the words of the rules."""
     objects = Objects(repository.root, keep=False)
-    listed = git(repository.root, "cat-file", "--batch-all-objects", "--batch-check").splitlines()
-    rows = [(words[0].decode(), words[1], int(words[2])) for words in (line.split(b" ") for line in listed)]
-    return {name for name, _, data in objects.read(rows) if rules.holds(data) or rules.binary(data)}
+    return {name for name, _, data in objects.read(objects.describe_all()) if rules.holds(data) or rules.binary(data)}
 
 
 def reachable_objects(repository: Repository) -> set[str]:
