@@ -60,7 +60,7 @@ ROOMS = {
             *("test_history_replay", "test_hooks", "test_messages", "test_two_files", "test_pending", "test_own_notes", "test_adopting"),
             *("test_mixed_commits", "test_commits", "test_worktree", "test_first_parent", "test_git_index"),
             *("test_merge_setup", "test_merge_trailers", "test_combined_lines", "test_branch_commits", "test_proposals"),
-            *("test_objects", "test_history_rewrite", "test_ref_rewrite"),
+            *("test_objects", "test_history_rewrite", "test_ref_rewrite", "test_staged_changes"),
         ),
     ),
     "changes": Room(

@@ -209,15 +209,15 @@ def test_notes_on_other_commits_stay_as_they_are(vault: Vault) -> None:
 
 def test_many_notes_are_in_folders(vault: Vault) -> None:
     """From some hundred notes on, git divides their names into folders."""
-    index, name = str(vault.root / ".git" / "of-notes"), vault.id("HEAD")
+    index, name, other = str(vault.root / ".git" / "of-notes"), vault.id("HEAD"), vault.id("HEAD~1")
     blob = vault.git("hash-object", "-w", "--stdin", stdin="a note\n").strip()
-    for path in (f"{name[:2]}/{name[2:]}", f"{name[:2]}.txt", "\udcff"):  # the last two are no notes
+    for path in (f"{name[:2]}/{name[2:]}", f"{other[:2]}/{other[2:]}", f"{other[:2]}.txt", "\udcff"):  # the last two are no notes
         vault.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", GIT_INDEX_FILE=index)
     tree = vault.git("write-tree", GIT_INDEX_FILE=index).strip()
     vault.git("update-ref", "refs/notes/commits", vault.git("commit-tree", "-m", "notes", tree).strip())
     assert vault.git("notes", "show", "HEAD") == "a note\n"
     vault.purge()
-    assert vault.git("notes", "show", "HEAD~1") == "a note\n"
+    assert vault.git("notes", "show", "HEAD~1") == vault.git("notes", "show", "HEAD~2") == "a note\n"
     vault.assert_clean()
 
 

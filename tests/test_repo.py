@@ -83,6 +83,15 @@ class TestRunner:
         assert for_nobody.items() <= built.items()
         assert built["EXTRA"] == "e"
         assert built["HOME"] == str(world.home)
+        assert built["MDMEM_CONTEXT"] == "off"
+
+    def test_the_settings_are_fixed(self, at: Desk):
+        listed = runner.run(at.root, ["config", "--list", "--show-scope"]).output.decode().splitlines()
+        assert [setting for scope, setting in (line.split("\t") for line in listed) if scope == "command"] == [
+            *("maintenance.auto=false", "core.fsmonitor=false", "core.quotepath=false", "color.ui=false"),
+            *("i18n.commitencoding=UTF-8", "i18n.logoutputencoding=UTF-8", "advice.detachedhead=false", "core.untrackedcache=keep"),
+            "core.fsync=committed,loose-object,reference,index",
+        ]
 
     @pytest.mark.parametrize(
         "text", ["cat >/dev/null; exec cat never", "trap '' TERM; cat >/dev/null; while :; do cat never; done"], ids=["plain", "stubborn"]

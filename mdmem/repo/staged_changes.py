@@ -85,8 +85,10 @@ def _cached_trees(cached: bytes) -> dict[bytes, str]:
     """The tree ids of folders that an index caches in its extension `TREE`; the path of the root is empty."""
     trees: dict[bytes, str] = {}
     at = 0
-    above = [(b"", 1)]  # the folders above the next one, the innermost last, each with the number of its subfolders to come
-    while at < len(cached) and above:
+    above = (
+        [(b"", 1)] if cached else []
+    )  # the folders above the next one, the innermost last, each with the number of its subfolders to come
+    while above:
         prefix, count = above.pop()
         if count == 0:
             continue
@@ -110,7 +112,7 @@ def _tree_files(git_dir: str, tree: str | None, same: Mapping[bytes, str]) -> tu
     folders = [(b"", tree)]
     while folders:
         folder, name = folders.pop()
-        if name is not None and name == same.get(folder.rstrip(b"/")):
+        if name is not None and name == same.get(folder.removesuffix(b"/")):
             skipped.append(folder)
             continue
         data = git_files.read_object(git_dir, name, b"tree") if name else None
