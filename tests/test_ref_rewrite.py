@@ -71,6 +71,13 @@ def test_a_fetch_that_deepens_a_shallow_clone_meanwhile(at: Vault, monkeypatch: 
     assert refused.value.code == "repository-busy"
 
 
+def test_refs_of_any_name_move(at: Vault) -> None:
+    at.git("update-ref", "refs/tags/\udcff", at.commit(f"about {WORDS}"))
+    history = rewritten(at)
+    ref_rewrite.move_refs(at.repository, history, history.moved)
+    assert at.id("refs/tags/\udcff") == at.id("main") == history.moved["refs/heads/main"]
+
+
 def test_what_leads_to_old_objects_is_removed(at: Vault, tmp_path: Path) -> None:
     """Entries of the stash are put back in the order of their numbers, with all of their words."""
     at.commit("seed", MEMORY=OTHER)
@@ -80,7 +87,7 @@ def test_what_leads_to_old_objects_is_removed(at: Vault, tmp_path: Path) -> None
         at.git("update-ref", f"{KEPT_STASH}{number}", "refs/stash")
     folder = at.root / ".git"
     pointers = [at.write(f".git/{name}", at.id("HEAD")) for name in ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE")]
-    scratch = [at.write(f".git/{name}", WORDS.replace(" ", "\n")) for name in ("rr-cache/ab/preimage", "lost-found/other/ab")]
+    scratch = [at.write(f".git/{name}", f"x {WORDS}\n") for name in ("rr-cache/ab/preimage", "lost-found/other/ab")]
     outside = tmp_path / "outside"
     outside.write_text(WORDS, encoding="utf-8")
     (folder / "LINKED_MSG").symlink_to(outside)

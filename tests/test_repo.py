@@ -108,10 +108,24 @@ class TestRunner:
             assert has_ended(int((tmp_path / name).read_text()))
 
     def test_all_output_is_read(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        folder = script(tmp_path / "bin", "cat\nhead -c 3000000 /dev/zero\nhead -c 200000 /dev/zero | tr '\\0' x >&2\nexit 7")
+        folder = script(
+            tmp_path / "bin", "cat\nhead -c 3000000 /dev/zero\nhead -c 200000 /dev/zero | tr '\\0' x >&2\nprintf '\\377' >&2\nexit 7"
+        )
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-        result = runner.run(tmp_path, ["x"], b"y" * 1_000_000)
-        assert (result.status, len(result.output), len(result.error_text)) == (7, 4_000_000, 200_000)
+        calls: list[str] = []
+        result = runner.run(tmp_path, ["x"], b"y" * 1_000_000, meanwhile=lambda: calls.append("meanwhile"))
+        assert (result.status, len(result.output), len(result.error_text)) == (7, 4_000_000, 200_001)
+        assert calls == ["meanwhile"]
+
+    def test_the_end_of_its_output_is_its_end(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        """No time passes in which something else might still write."""
+        monkeypatch.setattr(process, "_QUIET_SECONDS", 60.0)
+        started = time.monotonic()
+        assert runner.run(at.root, ["version"]).status == 0
+        assert time.monotonic() - started < 30
+
+    def test_one_in_another_folder(self, world: World, tmp_path: Path):
+        assert process.converse(["pwd"], world.environment, b"", 20, folder=str(tmp_path)) == (0, f"{tmp_path}\n".encode(), b"")
 
     @pytest.mark.parametrize("daemon", ["exec cat never", "while :; do echo a; done"], ids=["silent", "talking"])
     def test_what_goes_on_in_the_background_is_not_waited_for(
@@ -203,6 +217,15 @@ class TestRunner:
         before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
         try:
             assert runner.run(tmp_path, ["x"]).status == 7
+        finally:
+            signal.signal(signal.SIGCHLD, before)
+
+    def test_what_handles_ends_of_processes_stays(self, at: Desk):
+        before = signal.signal(signal.SIGCHLD, lambda *_: None)
+        try:
+            handler = signal.getsignal(signal.SIGCHLD)
+            assert runner.run(at.root, ["version"]).status == 0
+            assert signal.getsignal(signal.SIGCHLD) is handler
         finally:
             signal.signal(signal.SIGCHLD, before)
 
