@@ -124,8 +124,10 @@ class TestRunner:
         assert runner.run(at.root, ["version"]).status == 0
         assert time.monotonic() - started < 30
 
-    def test_one_in_another_folder(self, world: World, tmp_path: Path):
-        assert process.converse(["pwd"], world.environment, b"", 20, folder=str(tmp_path)) == (0, f"{tmp_path}\n".encode(), b"")
+    def test_one_in_another_folder_and_environment(self, world: World, tmp_path: Path):
+        environment = {**world.environment, "WHO": "Ada"}
+        done = process.converse(["sh", "-c", 'pwd; echo "$WHO"'], environment, b"", 20, folder=str(tmp_path))
+        assert done == (0, f"{tmp_path}\nAda\n".encode(), b"")
 
     @pytest.mark.parametrize("daemon", ["exec cat never", "while :; do echo a; done"], ids=["silent", "talking"])
     def test_what_goes_on_in_the_background_is_not_waited_for(

@@ -92,7 +92,7 @@ def _is_main_thread() -> bool:
 def _pipe() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
     """Both ends of a pipe, the reading end first. (Pipes that `Popen` makes stay open where it cannot make them all.)"""
     reading, writing = os.pipe()
-    with os.fdopen(reading, "rb", buffering=0) as ours, os.fdopen(writing, "wb", buffering=0) as theirs:
+    with os.fdopen(reading, "rb") as ours, os.fdopen(writing, "wb") as theirs:
         yield ours, theirs
 
 
