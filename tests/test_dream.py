@@ -415,7 +415,7 @@ class TestNights:
         assert (result.run, fates(result)) == ("dream/2026-02-20", {"I keep two bees in a jar": (ADD, True)})
 
     def test_a_day_that_has_not_ended(self, at: Desk):
-        with pytest.raises(MdmemError, match="2026-03-07 has not ended yet"):
+        with pytest.raises(MdmemError, match="days: 2026-03-07 has not ended yet"):
             dream(at, "2026-03-07")
 
     def test_a_dry_run_changes_nothing(self, at: Desk):
