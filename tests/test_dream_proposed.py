@@ -12,8 +12,9 @@ from workspaces import Desk, desk
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
 from mdmem.model import Source
-from mdmem.model.dreams import DreamOp
+from mdmem.model.dreams import TOO_MANY_WAIT, DreamOp
 from mdmem.model.proposals import Accept
+from mdmem.show.dreams import dream_notes
 
 ADD, UPDATE, DELETE, NONE = DreamOp
 
@@ -37,6 +38,12 @@ class TestWhatIsOnlyProposed:
         assert fates(dream(at)) == {first: (ADD, False), second: (ADD, False)}
         assert parts(at) == [f"[fact] {first}", f"[fact] {second}"]
         assert {change.op for change in dream(at, str(DAY)).changes} == {NONE}
+
+    def test_is_proposed_each_where_several_resemble_it(self, at: Desk):
+        texts = [f"the printer in room {number} is broken" for number in (12, 14, 16)]
+        digested(at, *(Said(text, minute=f"1{number}:00", line=number + 1) for number, text in enumerate(texts)))
+        assert fates(dream(at)) == dict.fromkeys(texts, (ADD, False))
+        assert parts(at) == [f"[fact] {text}" for text in texts]
 
     def test_is_not_replaced_by_another_value_of_many(self, at: Desk):
         at.write(f"memory/{DAY}.md", f"# {DAY}\n\n## 10:00\n\n- [fact] sister: Anna\n\n## 11:00\n\n- [fact] sister: Berta\n")
@@ -81,6 +88,18 @@ class TestWhatIsOnlyProposed:
         digested(at, Said(first, minute="10:00"), Said(second, minute="11:00", line=2))
         assert fates(dream(at)) == {first: (ADD, True), second: (UPDATE, False)}
         assert curated(at) == [f"- [fact] {first}"]
+
+    def test_no_more_than_may_wait(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr("mdmem.dream.standing.MOST_STANDING_PARTS", 2)
+        texts = ("the shed is painted green", "I prefer tea over coffee", "my boat lies in Bergen")
+        before = DAY - timedelta(days=1)
+        for number, day in enumerate((before, DAY)):
+            digested(at, Said("the pump hums at night", source=Source.AUTO, day=day, session=f"claude/aaaaaaa{number}", minute="23:00"))
+        digested(at, *(Said(text, minute=f"1{number}:00", line=number + 2) for number, text in enumerate(texts)))
+        result = dream(at)
+        assert parts(at) == [f"[fact] {text}" for text in sorted(texts[1:])]
+        assert {change.text for change in result.changes if change.why == TOO_MANY_WAIT} == {texts[0], "the pump hums at night"}
+        assert dream_notes(result)[0] == "2 entries more would be proposed; at most 100 wait at once."
 
 
 class TestMemoryThatTakesNothing:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from mdmem.document import parse
 from mdmem.editors.fact_difference import fact_difference
-from mdmem.editors.likeness import StatementIndex, candidate_pairs, likeness, resemble, word_overlap
+from mdmem.editors.likeness import CandidateIndex, StatementIndex, candidate_pairs, likeness, resemble, word_overlap
 from mdmem.facts import items
 
 REPLACED = [
@@ -247,3 +247,18 @@ class TestManyStatements:
         index = StatementIndex(["the roof is green", "We decided to keep the old pump, really."])
         assert index.holds_like("We decided to keep the old pump.")
         assert not index.holds_like("We decided to sell the old pump in May.")
+
+
+class TestCandidatesOneAtATime:
+    """An index of candidates gives those of `candidate_pairs`, of few statements and of very many."""
+
+    @pytest.mark.parametrize("number", [3, 400, 401, 900])
+    def test_the_same_as_at_once(self, number: int):
+        statements = [f"pump {n} of hall{n % 17} hums near gate{n % 5}" for n in range(number)]
+        index = CandidateIndex()
+        for n, statement in enumerate([*statements, "gone", "pump 7 gone"]):
+            index.add(n, statement)
+        for n in (number, number + 1):
+            index.remove(n)
+        for asked in ("pump 7 of hall7", "hall3 and gate3", "no word of these"):
+            assert sorted(index.find(asked)) == sorted(b for _, b in candidate_pairs([asked], statements))

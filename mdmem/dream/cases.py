@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mdmem.dream.candidates import DreamCandidate, LogEntries
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
-from mdmem.dream.suggestions import Suggestion, leave
-from mdmem.editors.likeness import StatementIndex, candidate_pairs, have_same_marks, likeness
+from mdmem.dream.suggestions import Suggestion, leave, one_for_each
+from mdmem.editors.likeness import CandidateIndex, StatementIndex, have_same_marks, likeness
 from mdmem.extract.attributes import attribute_value
 from mdmem.extract.vocabulary import vocabulary
 from mdmem.facts import fact_id, normalise, parse_item
@@ -36,7 +36,8 @@ def judge(
         is_taken_out: tells of an entry that a person took out what it says, after it was said.
     """
     judge_of_night = _Judge(memory, log, is_taken_out)
-    return _one_for_each([*judge_of_night.duplicates(), *judge_of_night.all(candidates)])
+    standing = {id(fact) for fact in memory.facts}
+    return one_for_each([*judge_of_night.duplicates(), *judge_of_night.all(candidates)], lambda old: id(old) in standing)
 
 
 def supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
@@ -66,6 +67,8 @@ class _Judge:
         """The number of the fact behind each statement: its text and, where it has a key, its value."""
         self._by_words: dict[str, list[int]] = {}
         """The numbers of the facts by their ids, and by the words of their values."""
+        self._by_attribute: dict[str, list[int]] = {}
+        self._values = CandidateIndex()
         self._proposed = StatementIndex()
         for fact in memory.facts:
             self._add(fact)
@@ -76,6 +79,9 @@ class _Judge:
         for text in dict.fromkeys((fact.text, fact.value)):
             self._statements.add(text)
             self._numbers.append(len(self._facts))
+        for name in filter(None, {fact.attribute, canonical_attribute(fact.key)}):
+            self._by_attribute.setdefault(name, []).append(len(self._facts))
+        self._values.add(len(self._facts), fact.value)
         self._facts.append(fact)
 
     @property
@@ -129,7 +135,9 @@ class _Judge:
         """Count a change as done."""
         candidate, old = suggestion.candidate, suggestion.old
         if old is not None:
-            self._facts = [None if fact is old else fact for fact in self._facts]
+            for number in [number for number, fact in enumerate(self._facts) if fact is old]:
+                self._facts[number] = None
+                self._values.remove(number)
         if candidate is not None and suggestion.op in (DreamOp.ADD, DreamOp.UPDATE):
             self._add(_as_curated(suggestion, candidate, old.path if old else self._memory.curated))
 
@@ -154,7 +162,8 @@ class _Judge:
         """The attribute of an entry, as a rule names it or else its own text, with the facts about it."""
         named = (canonical_attribute(candidate.attribute), canonical_attribute(parse_item(f"- {candidate.text}").key))
         for attribute in dict.fromkeys(filter(None, named)):
-            if holders := [fact for fact in self._current if attribute in (fact.attribute, canonical_attribute(fact.key))]:
+            about = (self._facts[number] for number in self._by_attribute.get(attribute, ()))
+            if holders := [fact for fact in about if fact is not None]:
                 return attribute, holders
         return named[0], []
 
@@ -194,9 +203,8 @@ class _Judge:
 
     def _related(self, text: str) -> CuratedFact | None:
         """The only fact that a text resembles."""
-        facts = self._current
-        values = [fact.value for fact in facts]
-        related = [facts[number] for _, number in candidate_pairs([text], values) if likeness(text, values[number]) >= RELATED]
+        facts = (self._facts[number] for number in self._values.find(text))
+        related = [fact for fact in facts if fact is not None and likeness(text, fact.value) >= RELATED]
         return related[0] if len({fact.fact for fact in related}) == 1 else None
 
     def _add_new(self, candidate: DreamCandidate) -> Suggestion:
@@ -247,22 +255,6 @@ def _value(text: str, attribute: str) -> str:
         name, colon, rest = text.partition(": ")
         stated = rest if colon and canonical_attribute(name.strip(_KEY_MARKS)) == attribute else text
     return normalise(stated).strip(_VALUE_ENDS)
-
-
-def _one_for_each(suggestions: Sequence[Suggestion]) -> list[Suggestion]:
-    """Of several changes of one fact that are not sure, the last one that is best founded."""
-    best: dict[int, Suggestion] = {}
-    for suggestion in suggestions:
-        if suggestion.old is not None and not suggestion.is_sure:
-            other = best.get(id(suggestion.old))
-            if other is None or suggestion.source.strength >= other.source.strength:
-                best[id(suggestion.old)] = suggestion
-    return [
-        leave(each.candidate, "another entry asks for a change of the same fact")
-        if each.candidate is not None and each.old is not None and not each.is_sure and best[id(each.old)] is not each
-        else each
-        for each in suggestions
-    ]
 
 
 def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePath) -> CuratedFact:

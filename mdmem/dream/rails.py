@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mdmem.dream.candidates import DreamCandidate
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
-from mdmem.dream.suggestions import Suggestion, leave
+from mdmem.dream.suggestions import Suggestion, leave, one_for_each
 from mdmem.extract.vocabulary import vocabulary
 from mdmem.model import FilePath, Source
 from mdmem.model.dreams import TOO_MANY_CHANGES, DreamOp
@@ -114,7 +114,7 @@ def _on_what_stands(proposed: Sequence[Suggestion], applied: Sequence[Suggestion
         if change.candidate is not None and change.old is not None and id(change.old) not in standing and change.old.fact not in coming:
             change = _apart(change, change.candidate, change.old)
         apart.append(change)
-    return apart
+    return one_for_each(apart, lambda old: id(old) not in standing)
 
 
 def _apart(change: Suggestion, candidate: DreamCandidate, old: CuratedFact) -> Suggestion:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mdmem.changes import deciding
 from mdmem.dream.suggestions import Suggestion
 from mdmem.editors.likeness import StatementIndex
@@ -49,6 +51,12 @@ def bring_up(workspace: Workspace) -> None:
     ref = own_ref(workspace)
     if ref is not None:
         joining.join_head(workspace, ref)
+
+
+def surplus_of(changes: Sequence[Suggestion]) -> list[Suggestion]:
+    """The changes of a night that are too many to be proposed: what nobody said, then what was said first."""
+    by_weight = sorted(changes, key=lambda change: change.source is not Source.AUTO)
+    return by_weight[: max(0, len(changes) - MOST_STANDING_PARTS)]
 
 
 def drop_surplus(workspace: Workspace) -> int:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from mdmem.dream.candidates import DreamCandidate
 from mdmem.dream.curated import CuratedFact
 from mdmem.facts import fact_id
@@ -52,3 +54,19 @@ def leave(candidate: DreamCandidate, why: str) -> Suggestion:
     return Suggestion(
         op=DreamOp.NONE, candidate=candidate, why=why, source=candidate.source, confidence=candidate.confidence, cites=candidate.cites
     )
+
+
+def one_for_each(suggestions: Sequence[Suggestion], is_counted: Callable[[CuratedFact], bool]) -> list[Suggestion]:
+    """Of several changes of one fact that are not sure, the last one that is best founded, for the facts that are to be counted."""
+    best: dict[int, Suggestion] = {}
+    for suggestion in suggestions:
+        if suggestion.old is not None and not suggestion.is_sure and is_counted(suggestion.old):
+            other = best.get(id(suggestion.old))
+            if other is None or suggestion.source.strength >= other.source.strength:
+                best[id(suggestion.old)] = suggestion
+    return [
+        leave(each.candidate, "another entry asks for a change of the same fact")
+        if each.candidate is not None and each.old is not None and not each.is_sure and best.get(id(each.old), each) is not each
+        else each
+        for each in suggestions
+    ]

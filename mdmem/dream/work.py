@@ -29,7 +29,7 @@ from mdmem.errors import (
 )
 from mdmem.facts import fact_id
 from mdmem.model import CommitId, FactId, FilePath
-from mdmem.model.dreams import WAITS, Dream, DreamChange, DreamOp, DreamResult
+from mdmem.model.dreams import TOO_MANY_WAIT, WAITS, Dream, DreamChange, DreamOp, DreamResult
 from mdmem.model.proposals import Propose
 from mdmem.model.writes import WriteResult
 from mdmem.queries import taken_out
@@ -223,7 +223,11 @@ class NightWork:
                 self._leave(suggestion, WAITS)
             else:
                 todo.append(suggestion)
-        return todo
+        surplus = standing.surplus_of(todo)
+        for suggestion in surplus:
+            self._leave(suggestion, TOO_MANY_WAIT)
+        left = {id(suggestion) for suggestion in surplus}
+        return [suggestion for suggestion in todo if id(suggestion) not in left]
 
     def _propose_all(self, plan: _NightPlan, todo: Sequence[Suggestion]) -> None:
         """Propose changes, as parts of this machine's standing proposal."""

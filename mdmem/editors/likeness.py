@@ -368,5 +368,32 @@ def candidate_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple
         yield from ((a, b) for b, _ in sorted(shared.items(), key=itemgetter(1), reverse=True)[:_MAX_CANDIDATES])
 
 
+class CandidateIndex:
+    """Statements by numbers of the caller's, among which those are found that may be like another one: `candidate_pairs` for one at a time."""
+
+    def __init__(self) -> None:
+        self._statements: dict[int, str] = {}
+        self._holders: dict[str, list[int]] = defaultdict(list)
+
+    def add(self, number: int, statement: str) -> None:
+        """Add a statement."""
+        self._statements[number] = statement
+        for stem in _all_stems(statement):
+            self._holders[stem].append(number)
+
+    def remove(self, number: int) -> None:
+        """Take a statement out."""
+        for stem in _all_stems(self._statements.pop(number)):
+            self._holders[stem].remove(number)
+
+    def find(self, statement: str) -> list[int]:
+        """The numbers of statements that may be like one: all, or of very many those that share the most stems."""
+        if len(self._statements) <= _MAX_ALL_PAIRS:
+            return list(self._statements)
+        holders = [self._holders[stem] for stem in _all_stems(statement) if stem in self._holders]
+        shared = Counter(number for numbers in holders if len(numbers) <= _MAX_HOLDERS for number in numbers)
+        return [number for number, _ in sorted(shared.items(), key=itemgetter(1), reverse=True)[:_MAX_CANDIDATES]]
+
+
 def _all_stems(statement: str) -> set[str]:
     return {stem for word in content_words(statement) for stem in _stems(word.text)}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from mdmem.addresses import join_path
-from mdmem.model.dreams import DreamChange, DreamOp, DreamResult
+from mdmem.model.dreams import MOST_STANDING_PARTS, TOO_MANY_WAIT, DreamChange, DreamOp, DreamResult
 from mdmem.show.formatting import one_line
 from mdmem.wording import number_of, verb
 
@@ -69,6 +69,8 @@ def _lines(result: DreamResult) -> Iterator[str]:
 def dream_notes(result: DreamResult) -> tuple[str, ...]:
     """Lines for the user besides."""
     notes = [result.message] if result.message else []
+    if surplus := sum(change.why == TOO_MANY_WAIT for change in result.changes):
+        notes.append(f"{number_of(surplus, 'entry', 'entries')} more would be proposed; at most {MOST_STANDING_PARTS} wait at once.")
     if any(change.proposal for change in result.changes):
         notes.append(f"{verb('proposals')} shows what waits, and {verb('accept')} {result.run} takes it.")
     return tuple(notes)
