@@ -21,7 +21,7 @@ from mdmem.workspace import Progress, Workspace
 if TYPE_CHECKING:
     from mdmem.catchup.page_worker import PageWorker
 
-_MUCH_BYTES = 1_000_000
+_MUCH_BYTES = 300_000
 """Of fewer bytes most are read before a second process has started."""
 _CHUNK_BYTES = 65_536
 """The bytes of files that a process takes at once, at least."""

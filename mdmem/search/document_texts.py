@@ -11,13 +11,17 @@ from typing import Any
 
 from mdmem.search.schema import LifetimeFields
 
+_WORD_FIELDS = ("text", "around", "heading", "asked", "grams", "grams_around")
+"""The fields of words and characters, which hold nothing that JSON escapes."""
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def document_text(fields: dict[str, Any]) -> str:
-    """The beginning of a document's JSON, from `schema.text_fields`: all but what `lifetime_text` says."""
-    (row,) = fields.pop("row")
-    return f'{_as_json(fields)[:-1]},"row":["{_base64(row)}"'
+    """The beginning of a document's JSON, from the `schema.text_fields` of an entry that does not expire: all but its `lifetime_text`."""
+    words = "".join([f'"{name}":"{fields[name]}",' for name in _WORD_FIELDS if name in fields])
+    numbers = f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]}'
+    (row,) = fields["row"]
+    return f'{{"label":{_as_json(fields["label"])},{numbers},{words}"row":["{_base64(row)}"'
 
 
 def lifetime_text(lifetime: LifetimeFields) -> str:
