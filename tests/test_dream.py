@@ -166,6 +166,18 @@ class TestStanding:
 
 
 class TestKeys:
+    def test_nights_that_are_made_up_for_take_the_values_in_their_order(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        days = [DAY - timedelta(days=number) for number in (2, 1, 0)]
+        for day, boat in zip(days, ("Heron", "Gull", "Tern"), strict=True):
+            at.write(f"memory/{day}.md", f"# {day}\n\n## 09:00\n\n- [fact] boat: the {boat}\n")
+        at.commit()
+        in_the_morning(monkeypatch, f"{days[0]}T23:00:00+00:00")
+        dream(at)
+        in_the_morning(monkeypatch)
+        with closing(Memory(at.workspace)) as memory:
+            memory.pipelines.run()
+        assert [line for line in curated(at) if "boat" in line] == ["- [fact] boat: the Tern"]
+
     def test_of_two_values_in_one_minute_the_later_line_counts(self, at: Desk):
         at.write(f"memory/{DAY}.md", f"# {DAY}\n\n## 09:00\n\n- [fact] boat: the Heron\n- [fact] boat: the Gull\n")
         at.commit()

@@ -135,6 +135,10 @@ class LogEntries:
             times |= {cited: min(entry.said, times.get(cited, entry.said)) for cited in entry.cites}
         return times
 
+    def times_of_facts(self) -> dict[FactId, list[datetime]]:
+        """The times at which each fact was said."""
+        return {fact: [entry.said for entry in entries] for fact, entries in self._by_fact.items()}
+
 
 def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntries:
     """Read the entries of days' logs that still count, up to a day. The trail is up to date."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
 from mdmem import files, layout
@@ -11,9 +11,11 @@ from mdmem.document import Document, parse_bytes
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
 from mdmem.extract.vocabulary import vocabulary
-from mdmem.facts import items, normalise, split_key
-from mdmem.model import FactId, FileKind, FilePath, SectionPath, Source
+from mdmem.facts import fact_id, items, normalise, split_key
+from mdmem.history.notes import parse_message
+from mdmem.model import Fact, FactId, FileKind, FilePath, SectionPath, Source
 from mdmem.model.trail import Occurrence
+from mdmem.model.writes import is_night
 from mdmem.startup.records import dataclass
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace
@@ -27,7 +29,7 @@ class CuratedFact:
 
     - `text`: with its `key`. `attribute`: what it is about, as its commit or its key tells.
     - `source`: as its commit states it, claims included; what no commit has yet is the person's own.
-    - `said`: when it was said, where a session is cited, else when it was committed.
+    - `said`: when it was said, where a session is cited or a night took it from a day's log, else when it was committed.
     - `line`: from 1. `is_changeable`: dreams may change the file.
     """
 
@@ -68,13 +70,21 @@ class CuratedMemory:
     curated: FilePath
 
 
+@dataclass(frozen=True, slots=True)
+class SaidTimes:
+    """The times at which the lines of sessions that entries of days' logs cite were said, and those of the facts that these entries state."""
+
+    cites: Mapping[str, datetime]
+    facts: Mapping[FactId, Sequence[datetime]]
+
+
 def canonical_attribute(name: str | None) -> str | None:
     """The name of an attribute for one of its names, as a rule or a person writes it."""
     folded = normalise(name or "")
     return vocabulary().same_keys.get(folded, folded) or None
 
 
-def read_curated(workspace: Workspace, trail: Trail, times_of_cites: Mapping[str, datetime]) -> CuratedMemory:
+def read_curated(workspace: Workspace, trail: Trail, times: SaidTimes) -> CuratedMemory:
     """Read the facts that count today. A file that cannot be read is left out."""
     today, facts = workspace.now().date(), []
     read: dict[FilePath, FileExtent] = {}
@@ -88,7 +98,7 @@ def read_curated(workspace: Workspace, trail: Trail, times_of_cites: Mapping[str
         except PathProblem:
             continue
         changeable = kind is FileKind.EVERGREEN and not layout.within(path, workspace.settings.extra_paths)
-        of_file = _facts_of(workspace, trail, path, document, times_of_cites, changeable, today)
+        of_file = _facts_of(workspace, trail, path, document, times, changeable, today)
         facts += of_file
         read[path] = FileExtent(path, size=len(data), lines=len(document.lines), facts=len(of_file))
     return CuratedMemory(tuple(facts), read, workspace.curated)
@@ -99,7 +109,7 @@ def _facts_of(
     trail: Trail,
     path: FilePath,
     document: Document,
-    times_of_cites: Mapping[str, datetime],
+    times: SaidTimes,
     changeable: bool,
     today: date,
 ) -> list[CuratedFact]:
@@ -123,15 +133,26 @@ def _facts_of(
                 section=entry.section,
                 line=entry.start_line,
                 source=occurrence.origin.source if occurrence else Source.USER_STATED,
-                said=_said(workspace, occurrence, times_of_cites),
+                said=_said(workspace, trail, item.fact, occurrence, times),
                 is_changeable=changeable,
             )
         )
     return facts
 
 
-def _said(workspace: Workspace, occurrence: Occurrence | None, times_of_cites: Mapping[str, datetime]) -> datetime:
+def _said(workspace: Workspace, trail: Trail, fact: Fact, occurrence: Occurrence | None, times: SaidTimes) -> datetime:
     if occurrence is None:
         return workspace.now()
-    times = [times_of_cites[cited] for cited in occurrence.origin.cites if cited in times_of_cites]
-    return max(times, default=workspace.local_time(occurrence.origin.time))
+    committed = workspace.local_time(occurrence.origin.time)
+    said = [times.cites[cited] for cited in occurrence.origin.cites if cited in times.cites]
+    if not said and _is_nights(trail, occurrence):
+        words = dict.fromkeys((fact.id, fact_id(split_key(fact.text, fact.key)[1] if fact.key else fact.text)))
+        said = [time for name in words for time in times.facts.get(name, ()) if time <= committed]
+    return max(said, default=committed)
+
+
+def _is_nights(trail: Trail, occurrence: Occurrence) -> bool:
+    """True if a night brought a line in."""
+    commit = trail.commit_with_id(occurrence.origin.commit) or trail.side_commit(occurrence.origin.commit)
+    run = parse_message(commit.message).run if commit else None
+    return run is not None and is_night(run)

@@ -13,7 +13,7 @@ from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.transaction import Transaction
 from mdmem.dream import cases, due, rails, standing
 from mdmem.dream.candidates import DreamCandidate, Night, read_log_entries
-from mdmem.dream.curated import CuratedMemory, read_curated
+from mdmem.dream.curated import CuratedMemory, SaidTimes, read_curated
 from mdmem.dream.rails import Decided, Limits
 from mdmem.dream.suggestions import Suggestion, leave
 from mdmem.dream.writing import edit_of
@@ -145,7 +145,7 @@ class NightWork:
                 raise RepositoryProblem("busy", "HEAD moved while it was read", "Try again.")
             self._night = Night(self._last, self._days) if self._days else _night_of(workspace, trail, self._last)
             log = read_log_entries(workspace, trail, self._last)
-            memory = read_curated(workspace, trail, log.times_of_cites())
+            memory = read_curated(workspace, trail, SaidTimes(log.times_of_cites(), log.times_of_facts()))
         candidates = self._night.choose(log.candidates)
 
         def is_taken_out(candidate: DreamCandidate) -> bool:
