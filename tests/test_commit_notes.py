@@ -1,18 +1,25 @@
 """Notes of commits: whose statement a change is, and commits that change no file."""
 
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
 from workspaces import Desk, code_of, desk
 
 from mdmem import history
-from mdmem.changes.commit_notes import commit_note, complete_options, saved_message, with_provenance
-from mdmem.model import FactId, FilePath, Op, Provenance, Source
-from mdmem.model.writes import WriteOptions
+from mdmem.changes.commit_notes import commit_note, complete_options, saved_message, with_pipeline, with_provenance
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source
+from mdmem.model.writes import PipelineNote, WriteOptions
 
 NOTE = history.CommitNote(
     op=Op.RETRACT, path=FilePath("MEMORY.md"), section=("Work",), provenance=Provenance(), retracts=(FactId("0123abcd"),)
+)
+
+FACT = FactId("0123abcd")
+PIPELINE = PipelineNote(
+    actor="dream", run="dream/1", cites=("claude/1#2", "claude/1#3"), attribute="employer", sender="Bob", dreamt=CommitId("12345678")
 )
 
 
@@ -26,6 +33,38 @@ def test_the_confidence_is_that_of_the_source_unless_one_is_named(at: Desk, conf
     options = WriteOptions(source=Source.USER_STATED, confidence=confidence)
     assert complete_options(at.workspace, options).confidence == expected
     assert with_provenance(at.workspace, NOTE, options).provenance.confidence == expected
+
+
+@pytest.mark.parametrize(
+    ("own_work", "pipeline", "actor"),
+    [(False, None, "agent/a"), (True, None, None), (False, PIPELINE, None), (True, PIPELINE, None)],
+)
+def test_what_mdmem_does_of_its_own_accord_is_nobodys_order(
+    at: Desk, own_work: bool, pipeline: PipelineNote | None, actor: str | None
+) -> None:
+    options = WriteOptions(actor="agent/a", session="1", pipeline=pipeline)
+    completed = replace(options, actor=actor, confidence=Source.INFERRED.confidence)
+    assert complete_options(at.workspace, options, own_work) == completed
+
+
+@pytest.mark.parametrize(
+    ("facts", "pipeline", "expected"),
+    [
+        (
+            (FactId("0"), FACT),
+            PIPELINE,
+            {"cites": ((FACT, "claude/1#2"), (FACT, "claude/1#3")), "keys": ((FACT, "employer"),), "senders": ((FACT, "Bob"),)},
+        ),
+        ((FACT,), replace(PIPELINE, cites=(), attribute=None, sender=None), {}),
+        ((), PIPELINE, {}),
+    ],
+)
+def test_what_a_pipeline_says_of_the_last_fact(facts: tuple[FactId, ...], pipeline: PipelineNote, expected: dict[str, Any]) -> None:
+    note = replace(NOTE, provenance=Provenance(source=Source.AUTO, actor="agent/a"))
+    provenance = Provenance(source=Source.AUTO, actor="dream")
+    assert with_pipeline(note, pipeline, facts) == replace(
+        NOTE, provenance=provenance, run="dream/1", dreamt=CommitId("12345678"), **expected
+    )
 
 
 def test_all_that_the_options_say_of_its_origin(at: Desk) -> None:

@@ -189,10 +189,30 @@ def test_what_the_newest_messages_do_not_tell_the_trail_does(at: Desk, how: str)
     assert own.of(item).source is expected
 
 
+def test_a_line_that_reads_as_two_others_together_tells_nothing_of_them(at: Desk) -> None:
+    at.write("MEMORY.md", at.read("MEMORY.md") + "- j\n  more\n")
+    at.commit("by hand")
+    say(at, EditSection("Facts", Action.APPEND, "- j more"), Source.AUTO)
+    document = parse(at.read("MEMORY.md"))
+    item = next(item for item in items(document) if item.raw == "- j\n  more\n")
+    assert foundations.find_foundations(at.workspace, "MEMORY.md", document, [item], WriteOptions()).of(item) == Foundation(
+        Source.USER_STATED
+    )
+
+
+@pytest.mark.parametrize("actor", [None, "bot"])
+def test_a_pending_line_is_claimed_by_the_agent_that_has_it_committed(at: Desk, actor: str | None) -> None:
+    at.write("MEMORY.md", at.read("MEMORY.md") + "- new\n")
+    document = parse(at.read("MEMORY.md"))
+    stated = foundations.find_foundations(at.workspace, "MEMORY.md", document, items(document), WriteOptions(actor=actor))
+    claimed = {item.fact.text: stated.of(item).claimed for item in items(document)}
+    assert claimed == {"tea": False, "by: hand": False, "new": actor is not None}
+
+
 def test_a_message_in_another_encoding_tells_nothing(at: Desk) -> None:
     put(at, "k: 1", Source.AUTO)
     (at.root / "message").write_bytes(b"caf\xe9")
-    at.git("commit", "-q", "--allow-empty", "-F", "message")
+    at.git("-c", "i18n.commitEncoding=latin1", "commit", "-q", "--allow-empty", "-F", "message")
     assert put(at, "k: 2", Source.AUTO).removed == (fact_id("k: 1"),)
 
 
