@@ -33,10 +33,9 @@ class PartTaking:
 
 @dataclass(frozen=True, slots=True)
 class TakenText:
-    """A file with a part in it: `fact` is the one that came in, `retracts` are lines of a day's log that count no more."""
+    """A file with a part in it: `retracts` are lines of a day's log that count no more."""
 
     result: EditResult
-    fact: FactId | None = None
     retracts: tuple[FactId, ...] = ()
 
 
@@ -75,7 +74,7 @@ def _edit_fact(change: PartTaking, piece: FactPiece, source: FileSource, now: Do
     if new is not None and not FileFacts(parse(put.text)).holders(new, None):
         raise ProposalProblem("overtaken", f"{change.part.name} would read otherwise where it would stand", "Write it by hand.")
     supersedes = _supersedes(change, new, {item.fact.id for item in put.judgement.goes}, kind is FileKind.DAILY)
-    return TakenText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section, supersedes=supersedes), fact=new)
+    return TakenText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section, supersedes=supersedes))
 
 
 def _new_fact(change: PartTaking) -> FactId | None:

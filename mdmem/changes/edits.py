@@ -59,7 +59,7 @@ class RevertEdit:
     only: frozenset[FactId] | None
     reverts: CommitId
     options: WriteOptions
-    from_log: bool = False
+    from_log: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +234,7 @@ def _edit(workspace: Workspace, edit: FileEdit, path: FilePath, document: Docume
             return EditedText(result=digest_day.edit(document or parse(daily.new_log(packaged_files.template("daily.md"), edit.day)), edit))
         case AcceptEdit():
             taken = accepting.edit(edit.taking, document, workspace.kind_of(path))
-            return EditedText(result=taken.result, fact=taken.fact, retracts=taken.retracts)
+            return EditedText(result=taken.result, retracts=taken.retracts)
         case _:
             is_log = workspace.kind_of(path) is FileKind.DAILY
             return EditedText(result=whole_file.edit(document, edit, is_log))

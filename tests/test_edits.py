@@ -1,0 +1,61 @@
+"""Edits of one file: which file each goes to, and whether that takes it."""
+
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import Desk, code_of, desk
+
+from mdmem.changes.edits import FileEdit, InstructionsEdit, RevertEdit, target_path
+from mdmem.changes.plan import plan_edit
+from mdmem.facts import fact_id
+from mdmem.model import CommitId, FilePath, Source
+from mdmem.model.writes import Action, DigestDay, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.repo import branch_commits
+
+LOG = FilePath("memory/2026-03-04.md")
+
+
+@pytest.fixture
+def at(world: World, repository: Path) -> Desk:
+    return desk(world, repository)
+
+
+def revert_edit(from_log: bool) -> RevertEdit:
+    return RevertEdit(path=LOG, before="", after="- x\n", only=None, reverts=CommitId("1234567"), options=WriteOptions(), from_log=from_log)
+
+
+@pytest.mark.parametrize(
+    ("edit", "is_taken"),
+    [
+        (Log("x", day="2026-03-04"), True),
+        (DigestDay(day=date(2026, 3, 4), entries=(), run="r"), True),
+        (Forget("x", LOG), True),
+        (revert_edit(from_log=True), True),
+        (revert_edit(from_log=False), False),
+        (InstructionsEdit(LOG, False, WriteOptions()), False),
+        (Remember("x", file=LOG), False),
+        *(
+            (EditSection("09:00", action, "- x", file=LOG), action is Action.APPEND)
+            for action in (Action.APPEND, Action.PREPEND, Action.BODY)
+        ),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_a_days_log_takes_what_adds_to_it(at: Desk, edit: FileEdit, is_taken: bool) -> None:
+    if is_taken:
+        assert target_path(at.workspace, edit) == LOG
+    else:
+        assert code_of(lambda: target_path(at.workspace, edit)) == "append-only"
+
+
+def test_in_a_proposal_a_value_replaces_a_better_founded_one(at: Desk) -> None:
+    at.write("MEMORY.md", "# Memory\n\n## Work\n\n- k: 1\n")
+    at.commit("by hand")
+    head = CommitId(at.head())
+    view = replace(at.workspace, contents=branch_commits.CommitFiles(at.workspace.repository, head))
+    edit = Remember("k: 2", section="Work", options=WriteOptions(source=Source.AUTO))
+    for workspace, removed in ((view, (fact_id("k: 1"),)), (at.workspace, ())):
+        assert plan_edit(workspace, edit, FilePath("MEMORY.md")).removed == removed
