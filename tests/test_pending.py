@@ -10,12 +10,15 @@ from conftest import EMAIL, NAME, World
 from workspaces import HAND, MARK, NOW, SEED, Desk, append, code_of, desk, leave_pending_edit, refused
 
 from mdmem.changes import pending
+from mdmem.errors import RefusedChange
 from mdmem.hookfiles import install
 from mdmem.model.writes import Log
+from mdmem.repo import commits
 
 REFUSES = "exit 1"
 REFUSES_OURS = "git diff --cached | grep -q 'mark of mdmem' && exit 1\nexit 0"
 LOG = "memory/2026-03-05.md"
+TOKEN = "ghp_" + "Zq3vT8bN1xK6mW9cR4yF" + "7sJ2hD5gL0pA8uEi"
 LONG = "# Long\n\n" + "".join(f"- fact {number}\n" for number in range(60))
 
 
@@ -82,6 +85,19 @@ class TestPendingEdits:
     def test_stay_as_they_were_where_a_hook_refuses(self, at: Desk, pending: str, hook: str):
         at.hook("pre-commit", hook)
         refused(at, append(file=pending), "commit-failed")
+
+    def test_are_committed_with_all_hooks(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        orders: list[commits.CommitOrder] = []
+        commit = commits.commit
+        monkeypatch.setattr(commits, "commit", lambda repository, order: (orders.append(order), commit(repository, order))[1])
+        leave_pending_edit(at, "MEMORY.md", "edited")
+        at.apply(append())
+        assert [(order.hookless, order.state is None) for order in orders] == [(False, True), (True, True)]
+
+    def test_with_a_secret_are_refused_unless_it_is_let_through(self, at: Desk):
+        at.write("MEMORY.md", SEED + f"- {TOKEN}\n")
+        refused(at, append(), "pending-secret")
+        assert at.apply(append(allow=frozenset({"secret"}))).changed
 
     def test_are_refused_where_the_settings_say_so(self, at: Desk):
         at.write("mdmem.toml", 'direct_edits = "refuse"\n')
@@ -174,6 +190,39 @@ class TestSave:
         leave_pending_edit(at, "MEMORY.md", "edited")
         self.save(at, "about Ada\n\n# more\n")
         assert at.git("log", "-1", "--format=%B") == "about Ada\n\n# more\n\n"
+
+    def test_a_secret_in_what_is_said_is_refused(self, at: Desk):
+        leave_pending_edit(at, "MEMORY.md", "edited")
+        for text, actor, field in ((f"about {TOKEN}", None, "message"), ("about", TOKEN, "actor")):
+            with pytest.raises(RefusedChange) as failure:
+                pending.save(at.workspace, text, say, named_actor=actor)
+            assert (failure.value.code, field in failure.value.message) == ("secret-found", True)
+        assert pending.save(at.workspace, f"about {TOKEN}", say, frozenset({"secret"}))[0]
+
+    def test_nothing_is_saved_while_git_merges(self, at: Desk):
+        leave_pending_edit(at, "MEMORY.md", "edited")
+        at.write(".git/MERGE_HEAD", at.head())
+        before = at.tree_state()
+        assert code_of(lambda: pending.save(at.workspace, None, say)) == "repository-busy"
+        assert at.tree_state() == before
+
+    def test_without_an_author_it_is_the_one_of_the_settings(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        orders: list[commits.CommitOrder] = []
+        commit = commits.commit
+        monkeypatch.setattr(commits, "commit", lambda repository, order: (orders.append(order), commit(repository, order))[1])
+        at.git("config", "--remove-section", "user")
+        at.write("mdmem.toml", 'author = "Memory <memory@example.org>"\n')
+        leave_pending_edit(at, "MEMORY.md", "edited")
+        pending.save(at.workspace, None, say, frozenset({"shrink"}))
+        assert at.git("log", "-1", "--format=%an <%ae>") == "Memory <memory@example.org>\n"
+        assert [order.allow for order in orders] == [{"shrink"}]
+
+    def test_a_note_may_lose_what_it_likes(self, at: Desk):
+        at.write("mdmem.toml", 'paths = ["notes/*.md"]\n')
+        at.write("notes/long.md", LONG)
+        at.commit()
+        at.write("notes/long.md", "# Long\n")
+        assert self.save(at) == ("notes/long.md",)
 
     def test_a_hook_that_refuses(self, at: Desk):
         leave_pending_edit(at, "MEMORY.md", "staged and edited again")
