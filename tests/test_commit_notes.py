@@ -9,9 +9,14 @@ from conftest import World
 from workspaces import Desk, code_of, desk
 
 from mdmem import history
+from mdmem.changes.apply import change_note
 from mdmem.changes.commit_notes import commit_note, complete_options, saved_message, with_pipeline, with_provenance
-from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source
-from mdmem.model.writes import PipelineNote, WriteOptions
+from mdmem.changes.edits import RevertEdit
+from mdmem.changes.plan import Plan
+from mdmem.document import parse
+from mdmem.editors import EditResult
+from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Supersession
+from mdmem.model.writes import Forget, PipelineNote, WriteOptions
 
 NOTE = history.CommitNote(
     op=Op.RETRACT, path=FilePath("MEMORY.md"), section=("Work",), provenance=Provenance(), retracts=(FactId("0123abcd"),)
@@ -65,6 +70,45 @@ def test_what_a_pipeline_says_of_the_last_fact(facts: tuple[FactId, ...], pipeli
     assert with_pipeline(note, pipeline, facts) == replace(
         NOTE, provenance=provenance, run="dream/1", dreamt=CommitId("12345678"), **expected
     )
+
+
+def test_the_note_of_a_change_says_all_that_its_plan_does(at: Desk) -> None:
+    supersedes, other = (Supersession(FACT, FactId("1")),), FactId("2")
+    result = EditResult(text="b", op=Op.REPLACE, section=("A",), also=True, confirms=(other,), more_sections=(("B",),))
+    path = FilePath("MEMORY.md")
+    plan = Plan(
+        path=path,
+        full_path=Path(path),
+        before=b"a",
+        old=parse("a"),
+        new=parse("b"),
+        edit=result,
+        removed=(FACT,),
+        supersedes=supersedes,
+        ended=(FactId("3"),),
+        retracts=(FactId("4"),),
+    )
+    revert = RevertEdit(
+        path=path, before="b", after="a", only=None, reverts=CommitId("1234567"), options=WriteOptions(reason="because"), from_log=False
+    )
+    note = history.CommitNote(
+        op=Op.REPLACE,
+        path=path,
+        section=("A",),
+        provenance=Provenance(source=Source.INFERRED, confidence=Source.INFERRED.confidence, reason="because"),
+        supersedes=supersedes,
+        ended=(FactId("3"),),
+        also=True,
+        confirms=(other,),
+        retracts=(FactId("4"),),
+        reverts=(CommitId("1234567"),),
+        more_sections=(("B",),),
+    )
+    assert change_note(at.workspace, plan, revert) == note
+    forget = Forget(FACT, options=WriteOptions(reason="because"))
+    assert change_note(at.workspace, plan, forget) == replace(note, reverts=())
+    of_pipeline = change_note(at.workspace, plan, replace(forget, options=WriteOptions(pipeline=PIPELINE)))
+    assert (of_pipeline.keys, of_pipeline.run) == (((FACT, "employer"),), "dream/1")
 
 
 def test_all_that_the_options_say_of_its_origin(at: Desk) -> None:
