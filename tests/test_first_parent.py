@@ -1,6 +1,7 @@
 """The first-parent line and the side commits of its merges, where git holds what is unusual."""
 
 import os
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,15 @@ def test_times_and_author_of_a_commit(at: Desk) -> None:
     at.world.git(at.root, "commit", "-q", "--allow-empty", "-m", "x", environment=environment)
     commit = merge(at)
     assert (commit.commit.time, commit.committed, commit.commit.author) == (1770000001, 1770000002, NAME)
+
+
+def test_offsets_of_authors(at: Desk) -> None:
+    for zone in ("+0530", "-0330"):
+        at.world.git(at.root, "commit", "-q", "--allow-empty", "-m", "x", environment={"GIT_AUTHOR_DATE": f"@1770000001 {zone}"})
+    repository, names = repo.discover(at.root), [CommitId(at.git("rev-parse", name).strip()) for name in ("HEAD~2", "HEAD", "HEAD~1")]
+    offsets = first_parent.author_offsets(repository, [names[0], CommitId("1" * 40), *names[1:]])
+    assert offsets == dict(zip(names, (timedelta(0), -timedelta(hours=3, minutes=30), timedelta(hours=5, minutes=30)), strict=True))
+    assert first_parent.author_offsets(repository, []) == {}
 
 
 def test_a_commit_without_dates_is_of_the_beginning_of_time(at: Desk) -> None:

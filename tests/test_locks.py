@@ -68,6 +68,15 @@ def git(start: Start, folder: Path, *options: str | Path, **environment: str) ->
     start(folder, "git", *options, "cat-file", "--batch", says=b"nothing\n", **environment)
 
 
+def as_process(folder: Path, name: str, status: str) -> Path:
+    """A process as the system shows it, without its open files; and the file by which it is known that it shows any."""
+    process = folder / "7"
+    for path, text in ((process / "comm", f"{name}\n"), (process / "stat", status), (folder / "self" / "stat", "")):
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(os.fsencode(text))
+    return process
+
+
 @pytest.fixture
 def ahead(monkeypatch: pytest.MonkeyPatch) -> float:
     """The age of a lock that is newer than every process, and old enough all the same."""
@@ -192,6 +201,28 @@ class TestIsStale:
     def test_without_proc(self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(locks, "_PROCESSES", tmp_path / "proc")
         assert not locks.is_stale(lock_in(repository), folders(repository))
+
+    @pytest.mark.parametrize(("later", "dead"), [(-10, False), (0.5, False), (1, False), (1.5, True)])
+    def test_start_times_are_those_of_a_clock_that_jumps(
+        self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: float, dead: bool
+    ):
+        """They may be a second behind the time stamp."""
+        lock = lock_in(repository)
+        os.utime(lock, (1_000_000, 1_000_000))
+        monkeypatch.setattr(locks, "_PROCESSES", tmp_path)
+        ticks = int((1000 + later) * os.sysconf("SC_CLK_TCK"))
+        process = as_process(tmp_path, "git", f"7 (git) {'0 ' * 19}{ticks} 0")
+        (process / "cwd").symlink_to(repository)
+        for name in ("cmdline", "environ"):
+            (process / name).write_text("")
+        (tmp_path / "stat").write_text("cpu 1\nbtime 999000\n")
+        assert locks.is_stale(lock, folders(repository)) is dead
+
+    def test_a_process_of_a_name_that_is_no_text(self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        """And one that ends meanwhile has no files open any more."""
+        monkeypatch.setattr(locks, "_PROCESSES", tmp_path)
+        as_process(tmp_path, "caf\udce9", "")
+        assert locks.is_stale(lock_in(repository), folders(repository))
 
     def test_gone(self, repository: Path):
         assert not locks.is_stale(repository / ".git" / "index.lock", folders(repository))

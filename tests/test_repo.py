@@ -124,6 +124,20 @@ class TestRunner:
         assert runner.run(at.root, ["version"]).status == 0
         assert time.monotonic() - started < 30
 
+    def test_what_a_child_says_soon_after_its_end_is_read(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setattr(process, "_QUIET_SECONDS", 60.0)
+        folder = script(tmp_path / "bin", "(while kill -0 $$; do :; done; head -c 1000000 /dev/zero) 2>/dev/null &\nexit 3")
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        result = runner.run(tmp_path, ["x"], seconds=30)
+        assert (result.status, len(result.output)) == (3, 1_000_000)
+
+    def test_one_that_says_no_more_and_does_not_end(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        folder = script(tmp_path / "bin", "exec sleep 60 >&- 2>&-")
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        with pytest.raises(MdmemError) as failure:
+            runner.run(tmp_path, ["x"], seconds=0.1)
+        assert failure.value.code == "git-timeout"
+
     def test_one_in_another_folder_and_environment(self, world: World, tmp_path: Path):
         environment = {**world.environment, "WHO": "Ada"}
         done = process.converse(["sh", "-c", 'pwd; echo "$WHO"'], environment, b"", 20, folder=str(tmp_path))
@@ -327,6 +341,7 @@ class TestDiscover:
         at.git("worktree", "add", "-q", "--detach", tmp_path / name)
         repository = repo.discover(tmp_path / name)
         assert (repository.root, repository.common_dir, repository.prefix) == (tmp_path / name, at.root / ".git", "")
+        assert repository.git_dir.parent == at.root / ".git" / "worktrees"
 
 
 class TestState:

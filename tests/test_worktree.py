@@ -50,7 +50,11 @@ class TestCommits:
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"), [(None, None), ("", ""), ("a b", "a b"), ("\N{SNOWMAN}", "\N{SNOWMAN}"), ("a\nb", "a\nb"), (" a ", " a ")]
+    ("value", "expected"),
+    [
+        *((None, None), ("", ""), ("a b", "a b"), ("\N{SNOWMAN}", "\N{SNOWMAN}"), ("a\nb", "a\nb"), (" a ", " a "), ("a\n", "a\n")),
+        ("caf\udce9", "caf\N{REPLACEMENT CHARACTER}"),
+    ],
 )
 def test_settings(at: Desk, opened: Repository, value: str | None, expected: str | None):
     if value is not None:

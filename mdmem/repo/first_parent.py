@@ -111,7 +111,7 @@ def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[Comm
     stdin = "".join(f"{name}\n" for name in ids).encode()
     command = ("log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--date=format:%z", "--format=%H %ad")
     offsets = {}
-    for line in repository.git(*command, text=stdin).decode("ascii", "replace").splitlines() if stdin else ():
+    for line in repository.git(*command, text=stdin).decode().splitlines() if stdin else ():
         name, _, offset = line.partition(" ")
         if match := _OFFSET.fullmatch(offset):
             ahead = timedelta(hours=int(match[2]), minutes=int(match[3]))

@@ -50,7 +50,7 @@ def _repository_folders(folders: tuple[Path, ...]) -> tuple[Path, ...]:
     """The folders of a repository, with its main and linked work trees: they share the locks of branches."""
     main = [folder.parent for folder in folders if folder.name == ".git"]
     files = [file for folder in folders for file in folder.glob("worktrees/*/gitdir")]
-    linked = [(file.parent / os.fsdecode(file.read_bytes().rstrip(b"\n"))).parent for file in files]
+    linked = [(file.parent / os.fsdecode(file.read_bytes())).parent for file in files]
     return tuple(Path(os.path.realpath(folder)) for folder in (*folders, *main, *linked))
 
 

@@ -120,7 +120,7 @@ class Repository:
     def setting(self, name: str) -> str | None:
         """The value of one of git's settings; None where it is not set."""
         result = run(self.folder, ["config", "--get", name])
-        return result.output.decode("utf-8", "replace").rstrip("\n") if result.status == 0 else None
+        return result.output.decode("utf-8", "replace").removesuffix("\n") if result.status == 0 else None
 
     def identity_known(self) -> bool:
         """True if settings or environment name author and committer; git's guess from the host's name does not count."""
