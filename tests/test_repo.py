@@ -89,8 +89,7 @@ class TestRunner:
         listed = runner.run(at.root, ["config", "--list", "--show-scope"]).output.decode().splitlines()
         assert [setting for scope, setting in (line.split("\t") for line in listed) if scope == "command"] == [
             *("maintenance.auto=false", "core.fsmonitor=false", "core.quotepath=false", "color.ui=false"),
-            *("i18n.commitencoding=UTF-8", "i18n.logoutputencoding=UTF-8", "advice.detachedhead=false", "core.untrackedcache=keep"),
-            "core.fsync=committed,loose-object,reference,index",
+            *("i18n.commitencoding=UTF-8", "i18n.logoutputencoding=UTF-8", "core.fsync=committed,loose-object,reference,index"),
         ]
 
     @pytest.mark.parametrize(

@@ -29,7 +29,6 @@ _FIXED = {
 _SETTINGS = (
     *("-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"),
     *("-c", "color.ui=false", "-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8"),
-    *("-c", "advice.detachedHead=false", "-c", "core.untrackedCache=keep"),
     *("-c", "core.fsync=committed,loose-object,reference,index"),
 )
 """The settings for every command.
