@@ -17,6 +17,7 @@ from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import Repository, git_files, staged_changes
 from mdmem.repo import git_settings as git_settings
+from mdmem.repo.worktree import PathState
 
 HERE = FilePath("MEMORY.md")
 BLOB = "78981922613b2afb6025042ff6bd878ac1994e85"
@@ -399,7 +400,10 @@ class TestState:
     def test_in_a_workspace_below_the_root(self, world: World, repository: Path):
         at = desk(world, repository, "sub")
         at.git("commit", "-q", "--amend", "--no-edit")
-        assert open_repository(at).state(HERE).settled
+        expected = PathState(
+            commit=open_repository(at).head(), branch="main", pending=False, ignored=False, tracked=True, settled=True, bits=()
+        )
+        assert open_repository(at).state(HERE) == expected
 
 
 STAGING: dict[str, Callable[[Desk], object]] = STEPS | {

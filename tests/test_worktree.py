@@ -170,3 +170,13 @@ class TestStaged:
             "sub/added.md": (None, None, b"added\n"),
             "sub/now.md": ("sub/was.txt", f"{text}was.txt".encode(), f"{text}was.txt".encode()),
         }
+        paths = {FilePath(path) for path in ("sub/old.md", "sub/new.md", "sub/gone.md", "sub/changed.md", "sub/added.md")}
+        for version in ("2", "4"):
+            at.git("update-index", "--index-version", version)
+            assert opened.known_to_git([*paths, FilePath("sub/none.md"), FilePath("gone.md")], None) == paths
+
+    def test_in_an_index_that_is_damaged(self, opened: Repository):
+        (opened.git_dir / "index").write_bytes(b"damaged")
+        with pytest.raises(MdmemError, match=r"^git diff-index: ") as failure:
+            opened.staged(None)
+        assert failure.value.code == "git-failed"

@@ -14,8 +14,8 @@ _MANY_FILES = 1000
 _HEADER, _SHA1 = 12, 20
 _MODE, _ID, _FLAGS, _PATH = slice(24, 28), slice(40, 60), slice(60, 62), 62
 """The positions of the fields of an index entry; see gitformat-index(5)."""
-_ODD_BITS, _LENGTH = 0x7000, 0x0FFF
-"""Masks of its flags: extended, and the stage of a merge; the length of its path."""
+_STAGE, _LENGTH = 0x3000, 0x0FFF
+"""Masks of its flags: the stage of a merge, and the length of its path."""
 _UNIT = 8
 """An entry is padded with one to eight NULs, to a multiple of so many bytes."""
 _FOLDER, _FILES = 0o040000, (0o100644, 0o100755)
@@ -63,7 +63,7 @@ def _read_both(
 def _index_entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], dict[bytes, bytes]]:
     """The files of an index by path, each with mode and blob id; and the content of its extensions."""
     count = int.from_bytes(data[8:_HEADER], "big")
-    if data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3") or count >= _MANY_FILES:
+    if data[:8] != b"DIRC\0\0\0\2" or count >= _MANY_FILES:
         raise _NotSimpleError
     entries: dict[bytes, tuple[int, str]] = {}
     offset = _HEADER
@@ -71,7 +71,7 @@ def _index_entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], dict[byte
         entry = data[offset : offset + _PATH]
         flags = int.from_bytes(entry[_FLAGS], "big")
         length = flags & _LENGTH
-        if flags & _ODD_BITS or length == _LENGTH:
+        if flags & _STAGE or length == _LENGTH:
             raise _NotSimpleError
         entries[data[offset + _PATH : offset + _PATH + length]] = (int.from_bytes(entry[_MODE], "big"), entry[_ID].hex())
         offset += (_PATH + length + _UNIT) // _UNIT * _UNIT
@@ -85,14 +85,9 @@ def _cached_trees(cached: bytes) -> dict[bytes, str]:
     """The tree ids of folders that an index caches in its extension `TREE`; the path of the root is empty."""
     trees: dict[bytes, str] = {}
     at = 0
-    above = (
-        [(b"", 1)] if cached else []
-    )  # the folders above the next one, the innermost last, each with the number of its subfolders to come
+    above = [b""] if cached else []  # for each folder to come the one that it is in, the next one last
     while above:
-        prefix, count = above.pop()
-        if count == 0:
-            continue
-        above.append((prefix, count - 1))
+        prefix = above.pop()
         end = cached.index(b"\0", at)
         folder = prefix + cached[at:end]
         line = cached.index(b"\n", end)
@@ -101,7 +96,7 @@ def _cached_trees(cached: bytes) -> dict[bytes, str]:
         if not entries.startswith(b"-"):  # otherwise git has no id for it
             trees[folder] = cached[at : at + _SHA1].hex()
             at += _SHA1
-        above.append((folder + b"/" if folder else b"", int(subtrees)))
+        above += [folder + b"/" if folder else b""] * int(subtrees)
     return trees
 
 

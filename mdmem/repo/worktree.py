@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
+from mdmem.layout import is_markdown
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import git_files, git_settings
 from mdmem.repo.runner import GitResult, literal_pathspecs, parse_paths, run
@@ -254,8 +255,7 @@ class Repository:
         output = self.git(
             *("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all", "--", ".")
         )
-        prefix = self.prefix.encode("utf-8", "surrogateescape")
-        return [FilePath(os.fsdecode(line[3:].removeprefix(prefix))) for line in output.split(b"\0") if line]
+        return [FilePath(line[3:].removeprefix(self.prefix)) for line in parse_paths(output)]
 
     def tracked(self) -> set[FilePath]:
         """The paths of the workspace that git tracks."""
@@ -269,7 +269,7 @@ class Repository:
         """The bytes of blobs by any name that git takes (`COMMIT:PATH`, an id); None where there is no such blob."""
         if not names:
             return []
-        text = "".join(f"{name}\n" for name in names if "\n" not in name).encode("utf-8", "surrogateescape")
+        text = os.fsencode("".join(f"{name}\n" for name in names if "\n" not in name))
         output = self.git("cat-file", "--batch", text=text, extra=extra)
         blobs: list[bytes | None] = []
         offset = 0
@@ -318,31 +318,16 @@ class Repository:
             return [StagedFile(FilePath(os.fsdecode(path)), None, before, after) for path, before, after in staged]
         extra = {"GIT_INDEX_FILE": index} if index_file else None
         base = commit or self.git("hash-object", "-t", "tree", "--stdin").decode().strip()
-        result = run(self.root, ["diff-index", "--cached", "-z", "-M", "--name-status", "--no-ext-diff", base], extra=extra)
-        if result.status:
-            raise RepositoryProblem("git-failed", f"git diff-index: {result.error_text}")
-        fields = iter(parse_paths(result.output))
-        changes: list[tuple[FilePath | None, FilePath | None]] = []
+        output = self.git("diff-index", "--cached", "-z", "-M", "--name-status", "--no-ext-diff", base, extra=extra)
+        fields = iter(parse_paths(output))
+        paths: list[tuple[FilePath, FilePath]] = []  # in the commit and in the index; it may be in one of them alone
         for status in fields:
-            path = next(fields)
-            if status[:1] in "RC":
-                target = next(fields)
-                changes.append((path if status[0] == "R" else None, target))
-            else:
-                changes.append((path if status[0] != "A" else None, path if status[0] != "D" else None))
-        markdown_changes = [(old, new) for old, new in changes if (new or old or "").casefold().endswith(".md")]
-        old_names = [f"{base}:{old}" for old, _ in markdown_changes if old]
-        blobs = self.blobs([*old_names, *(f":{new}" for _, new in markdown_changes if new)], extra)
-        olds, news = iter(blobs[: len(old_names)]), iter(blobs[len(old_names) :])
-        return [
-            StagedFile(
-                new or old or FilePath(""),
-                old if old and new and old != new else None,
-                next(olds) if old else None,
-                next(news) if new else None,
-            )
-            for old, new in markdown_changes
-        ]
+            old = next(fields)
+            paths.append((old, next(fields) if status.startswith("R") else old))
+        paths = [(old, new) for old, new in paths if is_markdown(new)]
+        blobs = self.blobs([*(f"{base}:{old}" for old, _ in paths), *(f":{new}" for _, new in paths)], extra)
+        contents = zip(blobs[: len(paths)], blobs[len(paths) :], strict=True)
+        return [StagedFile(new, old if old != new else None, *data) for (old, new), data in zip(paths, contents, strict=True)]
 
     def known_to_git(self, paths: Sequence[FilePath], index_file: str | None) -> set[FilePath]:
         """The paths, of those given, that HEAD or the index holds.
@@ -356,7 +341,7 @@ class Repository:
         encoded = [os.fsencode(path) for path in paths]
         if self.is_simple and commit and (present := staged_changes.known_paths(str(self.git_dir), index, commit, encoded)) is not None:
             return {FilePath(os.fsdecode(path)) for path in present}
-        lookups = [(path, name) for path in paths for name in (f":{path}", *([f"{commit}:{path}"] if commit else []))]
+        lookups = [(path, name) for path in paths for name in (f":{path}", f"HEAD:{path}")]
         blobs = self.blobs([name for _, name in lookups], {"GIT_INDEX_FILE": index} if index_file else None)
         return {path for (path, _), data in zip(lookups, blobs, strict=True) if data is not None}
 
