@@ -14,7 +14,7 @@ from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.dreams import TOO_MANY_WAIT, DreamOp
 from mdmem.model.proposals import Accept
-from mdmem.show.dreams import dream_notes
+from mdmem.show.dreams import dream_json, dream_notes
 
 ADD, UPDATE, DELETE, NONE = DreamOp
 
@@ -161,7 +161,9 @@ class TestMemoryThatTakesNothing:
         key = "ghp_" + "016C7e8f9A0b1C2d3E4f5A6b7C8d9E0f1A2b"
         at.write(f"memory/{DAY}.md", f"# {DAY}\n\n- [fact] the token is {key}\n- [fact] {self.TEXT}\n")
         at.commit()
-        assert sorted(fates(dream(at)).values()) == [(ADD, True), (NONE, False)]
+        result = dream(at)
+        assert sorted(fates(result).values()) == [(ADD, True), (NONE, False)]
+        assert {change["text"] for change in dream_json(result)["changes"]} == {self.TEXT, "the token is [REDACTED:github-token]"}
         assert dream(at).changes == ()
 
 

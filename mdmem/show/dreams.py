@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from mdmem import secrets
 from mdmem.addresses import join_path
 from mdmem.model.dreams import MOST_STANDING_PARTS, TOO_MANY_WAIT, DreamChange, DreamOp, DreamResult
 from mdmem.show.formatting import one_line
@@ -35,7 +36,7 @@ def _change_json(change: DreamChange) -> dict[str, Any]:
         "old": change.old,
         "path": change.path,
         "section": join_path(change.section),
-        "text": change.text,
+        "text": secrets.redact(change.text) if change.op is DreamOp.NONE else change.text,
         "source": change.source.value,
         "applied": change.applied,
         "why": change.why,
