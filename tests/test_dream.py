@@ -121,6 +121,12 @@ class TestStanding:
         digested(at, Said("I prefer tea over coffee"), Said("I plays the cello in a quartet on Tuesdays", line=2))
         assert {change.why for change in dream(at).changes} == {"it stands already"}
 
+    def test_what_the_file_has_in_other_signs_is_left(self, at: Desk):
+        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n- [fact] ***\n")
+        at.commit()
+        assert only(dream(at)).op is ADD
+        assert only(dream(at, str(DAY))).why == "it stands already"
+
     def test_the_same_words_the_other_way_round_are_not_the_same(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         in_the_morning(monkeypatch, "2026-03-05T12:00:00+00:00")
         remember(at, "I prefer tea over coffee")

@@ -29,7 +29,7 @@ from mdmem.errors import (
 )
 from mdmem.facts import fact_id
 from mdmem.model import CommitId, FactId, FilePath
-from mdmem.model.dreams import TOO_MANY_WAIT, WAITS, Dream, DreamChange, DreamOp, DreamResult
+from mdmem.model.dreams import STANDS, TOO_MANY_WAIT, WAITS, Dream, DreamChange, DreamOp, DreamResult
 from mdmem.model.proposals import Propose
 from mdmem.model.writes import WriteResult
 from mdmem.queries import taken_out
@@ -196,6 +196,9 @@ class NightWork:
                     result = apply.apply_edit(self._workspace, edit, self._say, transaction)
             except _REFUSALS as problem:
                 self._note_refusal(suggestion, problem)
+                continue
+            if not result.changed:
+                self._leave(suggestion, STANDS)
                 continue
             self._note(suggestion, result, applied=True)
             if result.commit is None:
