@@ -70,6 +70,7 @@ def test_text_in_another_encoding() -> None:
         (f"x\n\nMdmem-Section: A > {WORDS}\n", "x\n\nMdmem-Section: A > [PURGED]\n"),
         ("MEMORY.md: replace secret plan of…\n", "MEMORY.md: replace [PURGED]…\n"),
         ("a secret… b\n", "a secret… b\n"),
+        ("a secret plan …, the secret plan… b\n", "a [PURGED]…, the secret plan… b\n"),
         (b"\xe9 " + WORDS.encode(), b"\xe9 [PURGED]"),
     ],
 )
@@ -81,11 +82,44 @@ def test_message(before: str | bytes, after: str | bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["abc", " a b c ", "abc (until 2026-01-01)", "(until 2026-01-01)", "PURGED", PURGED_MARK, "ED] abc", "abc [PUR", ""]
+    "words",
+    [
+        *("abc", " a b c ", "abc (until 2026-01-01)", "(until 2026-01-01)", ""),
+        *("PURGED", PURGED_MARK, "ED] abc", "abc [PUR", "] abc", "abc ["),
+    ],
 )
 def test_words_that_cannot_be_purged(words: str) -> None:
-    with pytest.raises(TextProblem):
+    with pytest.raises(TextProblem) as refused:
         purge_target(words, None)
+    assert refused.value.code == "bad-text"
+
+
+def test_the_shortest_words() -> None:
+    assert purge_target("a b cd", None).words == "a b cd"
+
+
+@pytest.mark.parametrize(
+    ("words", "line"),
+    [
+        ("secret plan", "- [fact] Secret  Plan #tag"),
+        ("who: Zoë knows", "- **who**: Zoë knows"),
+        ("kelvin plan", "- \u212aelvin plan"),
+        ("?! ?! ?!", "- ?!  ?! ?!"),
+    ],
+)
+def test_a_line_in_another_spelling_goes_as_a_whole(words: str, line: str) -> None:
+    assert purged_text(purge_target(words, facts.fact_id(words)), f"{line}\n- b\n".encode(), True) == b"- b\n"
+
+
+def test_each_character_may_be_composed_or_not() -> None:
+    target = purge_target("Chloë-René", None)
+    for first in ("ë", "e\u0308"):
+        for second in ("é", "e\u0301"):
+            assert purged_text(target, f"Chlo{first}-Ren{second}".encode(), False) == b"[PURGED]"
+    target = purge_target("abx\u0302yz", None)
+    assert purged_text(target, b"abx\xcc\x82yz", False) == b"[PURGED]"
+    for other in ("abxyz", "ab\u0302xyz"):
+        assert purged_text(target, other.encode(), False).decode() == other
 
 
 @settings(max_examples=150)
