@@ -7,11 +7,13 @@ from conftest import World
 from workspaces import NOW, Desk, append, desk
 
 from mdmem import events
-from mdmem.errors import FactProblem, RefusedChange
+from mdmem.errors import FactProblem, RefusedChange, RepositoryProblem
+from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model.history import ShowHistory
 from mdmem.model.writes import Purge
 from mdmem.trail import TRAIL_NAME
+from mdmem.wording import plain
 
 WORDS = "works at Stripe"
 SECRET = "pass" + "word = hunter2!xYz9"
@@ -58,10 +60,42 @@ def test_a_secret_in_the_note(at: Desk, field: str):
         with pytest.raises(RefusedChange) as refused:
             attempt(Purge(WORDS, **{field: f"it was {SECRET}"}))
         assert refused.value.code == "secret-found"
+        assert plain(refused.value.message).startswith(f"{field}:1: ")
         assert SECRET not in refused.value.message
     assert at.tree_state() == before
     memory(at).purge(Purge(WORDS, **{field: f"it was {SECRET}"}, allow=frozenset({"secret"})))
     assert note(at)[1].endswith(f"it was {SECRET}")
+
+
+def test_which_fact_is_meant(at: Desk):
+    at.write("memory/a.md", "- editor: vi\n  - with tabs\n\n- editor: vi\n  - with spaces\n")
+    ids = sorted(fact_id(f"editor: vi\n- with {what}") for what in ("tabs", "spaces"))
+    with pytest.raises(FactProblem, match=f"'editor: vi' fits several facts: {', '.join(ids)}$") as refused:
+        memory(at).plan_purge(Purge("editor: vi"))
+    assert (refused.value.code, refused.value.details) == ("fact-ambiguous", {"facts": ids})
+    at.commit("about abcdef12")
+    with pytest.raises(FactProblem, match="no file holds a fact abcdef12") as refused:
+        memory(at).plan_purge(Purge("abcdef12"))
+    assert refused.value.code == "fact-not-found"
+    memory(at).purge(Purge(ids[0]))
+    assert at.read("memory/a.md").count("editor: vi") == 1
+
+
+def test_a_head_that_is_on_no_branch(at: Desk):
+    at.git("checkout", "-q", "--detach")
+    before = at.tree_state()
+    with pytest.raises(RepositoryProblem) as refused:
+        memory(at).purge(Purge(WORDS))
+    assert refused.value.code == "detached-head"
+    assert at.tree_state() == before
+
+
+def test_the_author_whom_the_settings_name(at: Desk):
+    for name in ("name", "email"):
+        at.git("config", "--unset", f"user.{name}")
+    at.write("mdmem.toml", 'author = "Ada <ada@example.com>"\n')
+    memory(at).purge(Purge(WORDS))
+    assert at.git("log", "-1", "--format=%an <%ae>, %cn <%ce>").strip() == "Ada <ada@example.com>, Ada <ada@example.com>"
 
 
 def test_extra_paths_are_not_changed_and_are_named(at: Desk, tmp_path: Path):

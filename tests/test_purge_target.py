@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mdmem import facts
-from mdmem.changes.purge_target import PURGED_MARK, purge_target, purged_message, purged_text
+from mdmem.changes.purge_target import PURGED_MARK, purge_rules, purge_target, purged_message, purged_text
 from mdmem.errors import TextProblem
 from mdmem.model import FactId
 
@@ -79,6 +79,19 @@ def test_message(before: str | bytes, after: str | bytes) -> None:
     old, new = (text if isinstance(text, bytes) else text.encode() for text in (before, after))
     assert purged_message(target, old) == new
     assert purged_message(target, new) == new
+
+
+@pytest.mark.parametrize("cut", ["secret plan ", "secret plan o", "secret plan of", "secret plan of Ann"])
+def test_a_beginning_of_any_length(cut: str) -> None:
+    assert purged_message(purge_target("secret plan of Ann", None), f"a {cut}… b".encode()).decode() == f"a {PURGED_MARK}… b"
+
+
+def test_the_rules_for_a_history() -> None:
+    rules, line = purge_rules(purge_target(WORDS, FACT)), f"- {WORDS.upper()}\n".encode()
+    assert (rules.blob(line, True), rules.blob(line, False), rules.message(line)) == (b"", line, f"- {PURGED_MARK}\n".encode())
+    assert [rules.holds(text.encode()) for text in (f"x {WORDS}", "secret plan")] == [True, False]
+    binary = [WORDS.encode(), b"\0" + WORDS.encode(), WORDS.encode("utf-16-le"), WORDS.encode("utf-16-be"), b"\0"]
+    assert [rules.binary(data) for data in binary] == [False, True, True, True, False]
 
 
 @pytest.mark.parametrize(
