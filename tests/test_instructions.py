@@ -10,10 +10,10 @@ from commandline import shell as shell
 from conftest import World
 from hypothesis import given
 from hypothesis import strategies as st
-from workspaces import Desk, desk
+from workspaces import Desk, code_of, desk
 
 from mdmem import files, packaged_files
-from mdmem.changes.instructions import set_instructions
+from mdmem.changes.instructions import files_with_instructions, set_instructions
 from mdmem.document import BOM, parse, split_lines
 from mdmem.editors.instructions import find_instructions, put_in, take_out
 from mdmem.entries import INSTRUCTIONS_BEGIN, INSTRUCTIONS_END, entries
@@ -22,6 +22,7 @@ from mdmem.mcp.tools import TOOLS
 from mdmem.memory import initialise
 from mdmem.model import FilePath
 from mdmem.model.reads import Initialise
+from mdmem.repo import commits
 
 TEXT = "Memory is here.\n- search first"
 BLOCK = f"{INSTRUCTIONS_BEGIN}\n{TEXT}\n{INSTRUCTIONS_END}"
@@ -192,6 +193,49 @@ class TestFile:
             set_instructions(at.workspace, "AGENTS.md", True, print)
         assert failure.value.code == "commit-failed"
         assert at.tree_state() == before
+
+    def test_it_is_committed_as_the_settings_have_it(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        at.git("config", "--remove-section", "user")
+        at.write("mdmem.toml", 'author = "Memory <memory@example.org>"\n')
+        put(at)
+        done: list[object] = []
+        sync, commit = files.sync, commits.commit
+        monkeypatch.setattr(files, "sync", lambda folder: (done.append((folder, (at.root / "AGENTS.md").exists())), sync(folder)))
+        monkeypatch.setattr(commits, "commit", lambda *order: (done.append("commit"), commit(*order))[1])
+        assert take(at) == "AGENTS.md"
+        assert (at.root, False) in done[: done.index("commit")]
+        assert at.git("log", "-1", "--format=%an <%ae>") == "Memory <memory@example.org>\n"
+        assert not [line for line in at.git("log", "-1", "--format=%B").splitlines() if line.startswith("+ ")]
+
+    def test_what_is_saved_at_the_last_moment_stays(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        put(at)
+        saved, name = at.read("AGENTS.md") + "mine\n", files.temporary_name()
+        monkeypatch.setattr(files, "temporary_name", lambda: (at.write("AGENTS.md", saved), name)[1])
+        assert code_of(lambda: set_instructions(at.workspace, "AGENTS.md", True, print)) == "busy"
+        assert (at.read("AGENTS.md"), (at.root / name).exists()) == (saved, False)
+
+    def test_nothing_goes_while_git_merges(self, at: Desk):
+        put(at)
+        at.write(".git/MERGE_HEAD", at.head())
+        before = at.tree_state()
+        assert code_of(lambda: set_instructions(at.workspace, "AGENTS.md", True, print)) == "repository-busy"
+        assert at.tree_state() == before
+
+    def test_memory_takes_none_and_a_note_does(self, at: Desk):
+        assert code_of(lambda: set_instructions(at.workspace, "memory/house.md", False, print)) == "bad-path"
+        at.write("mdmem.toml", 'paths = ["notes/*.md"]\n')
+        assert set_instructions(at.workspace, "notes/a.md", False, print).changed
+
+    def test_a_file_that_is_no_text_holds_none(self, at: Desk):
+        at.write("CLAUDE.md", b"\xff")
+        put(at)
+        assert files_with_instructions(at.workspace) == ["AGENTS.md"]
+
+    def test_what_cannot_be_taken_out_is_refused_before_anything_is_made(self, world: World, tmp_path: Path):
+        at = Desk(world, tmp_path / "new")
+        at.write("AGENTS.md", INSTRUCTIONS_BEGIN)
+        assert code_of(lambda: take(at)) == "broken-delimiters"
+        assert [path.name for path in at.root.iterdir()] == ["AGENTS.md"]
 
     @pytest.mark.parametrize(
         ("name", "data", "code"),
