@@ -10,6 +10,7 @@ import sys
 from collections import deque
 from dataclasses import replace
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -222,6 +223,20 @@ def test_it_ends_when_nobody_reads_its_answers(at: Desk):
         worker._process.stdout.read(1)
         worker._process.stdout.close()
         assert worker._process.wait(60) == 0
+
+
+def test_answers_wait_until_there_is_room(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(page_worker, "_MOST_WAITING_BYTES", 1)
+    reading, writing = os.pipe()
+    with os.fdopen(reading, "rb", 0) as read, os.fdopen(writing, "wb", 0) as write, page_worker._Answers(write) as answers:
+        adding = Thread(target=lambda: [answers.add([number, "x" * 100_000]) for number in range(3)])
+        adding.start()
+        assert [page_worker._receive(read)[0] for _ in range(3)] == [0, 1, 2]
+        adding.join()
+        answers.add(["x" * 1_000_000])
+        read.close()
+        with pytest.raises(BrokenPipeError):
+            answers.add(["y"])
 
 
 def test_a_file_that_is_gone_is_left_out(at: Desk):

@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from queue import SimpleQueue
-from threading import Thread
+from threading import Condition, Thread
 from typing import IO, Any, Self
 
 from mdmem import listing, repo
@@ -30,8 +30,10 @@ from mdmem.search.terms import ENGLISH, terms
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace, open_at
 
-_PREPARED_AHEAD = 100
-"""Requests that are sent before the trail is there, of which the answers wait in the memory of the process: 0.7 MB each."""
+_PREPARED_AHEAD = 150
+"""Requests that are sent before the trail is there; most answers are 0.8 MB."""
+_MOST_WAITING_BYTES = 128_000_000
+"""From so many bytes of answers on that nobody has read the process waits, so that large files do not fill its memory."""
 _ASKED_AHEAD = 2
 """Requests that wait for an answer later: one is worked on, while the next is there already."""
 _PIPE_BYTES = 1 << 20
@@ -219,18 +221,26 @@ class _Answers:
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
         self._waiting: SimpleQueue[bytes | None] = SimpleQueue()
+        self._bytes = 0
+        self._is_read = True
+        self._changed = Condition()
+        """Held while one of the two values above is read or set."""
         self._thread = Thread(target=self._send_all, daemon=True)
         self._thread.start()
 
     def add(self, answer: list[Any]) -> None:
-        """Send an answer.
+        """Send an answer, once there is room for it.
 
         Raises:
             BrokenPipeError: there is nobody who reads it.
         """
-        if not self._thread.is_alive():
-            raise BrokenPipeError
-        self._waiting.put(marshal.dumps(answer))
+        data = marshal.dumps(answer)
+        with self._changed:
+            self._changed.wait_for(lambda: self._bytes < _MOST_WAITING_BYTES or not self._is_read)
+            if not self._is_read:
+                raise BrokenPipeError
+            self._bytes += len(data)
+        self._waiting.put(data)
 
     def __enter__(self) -> Self:
         return self
@@ -240,9 +250,18 @@ class _Answers:
         self._thread.join()
 
     def _send_all(self) -> None:
-        with suppress(BrokenPipeError):
+        try:
             while (data := self._waiting.get()) is not None:
                 _send(self._stream, data)
+                self._note(-len(data))
+        except BrokenPipeError:
+            self._note(0, is_read=False)
+
+    def _note(self, more_bytes: int, is_read: bool = True) -> None:
+        with self._changed:
+            self._bytes += more_bytes
+            self._is_read = is_read
+            self._changed.notify()
 
 
 def main(root: Path, environment: Mapping[str, str], requests: IO[bytes], answers: IO[bytes]) -> int:
