@@ -59,6 +59,16 @@ class TestWhatIsOnlyProposed:
         assert fates(dream(at)) == {"I work at Stripe": (ADD, False), "employer: Linear": (NONE, False)}
         assert parts(at) == ["[fact] I work at Stripe"]
 
+    def test_is_not_replaced_by_a_weaker_value_of_a_later_night(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n- [fact] boat: the Heron\n")
+        at.commit()
+        dream(at)
+        for number in (1, 2):
+            logged(at, "boat: the Shark", day=DAY + timedelta(days=number), session=f"claude/aaaaaaa{number}")
+        in_the_morning(monkeypatch, f"{DAY + timedelta(days=3)}T07:00:00+00:00")
+        assert {change.why for change in dream(at).changes} == {"a better founded value is proposed"}
+        assert parts(at) == ["[fact] boat: the Heron"]
+
     def test_is_not_taken_out_by_a_request_to_forget(self, at: Desk):
         digested(at, Said("the gate code is on the fridge", minute="10:00"))
         digested(at, Said("forget that the gate code is on the fridge", minute="11:00", source=Source.INFERRED))

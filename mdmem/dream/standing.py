@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mdmem.changes import deciding
 from mdmem.dream.suggestions import Suggestion
 from mdmem.editors.likeness import StatementIndex
-from mdmem.facts import fact_id, parse_item
+from mdmem.facts import fact_id, normalise_key, parse_item
 from mdmem.model import FactId, Source
 from mdmem.model.dreams import MOST_STANDING_PARTS, DreamOp
 from mdmem.model.proposals import PartOp
@@ -23,7 +23,14 @@ class WaitingParts:
 
     def __init__(self, workspace: Workspace) -> None:
         waiting = [part.view for proposal in reading.read_proposals(workspace) for part in proposal.parts if part.view.state.waits]
-        facts = [parse_item(f"- {view.new}") for view in waiting if view.new is not None and view.op is not PartOp.SECTION]
+        coming = [(parse_item(f"- {view.new}"), view) for view in waiting if view.new is not None and view.op is not PartOp.SECTION]
+        facts = [fact for fact, _ in coming]
+        self._sources: dict[str, Source] = {}
+        """The best source of the values of each key."""
+        for fact, view in coming:
+            if fact.key is not None:
+                others = self._sources.get(normalise_key(fact.key), view.origin.source)
+                self._sources[normalise_key(fact.key)] = max(view.origin.source, others, key=lambda source: source.strength)
         self._facts = {fact.id for fact in facts}
         self._texts = StatementIndex(fact.text for fact in facts)
         self._removals = {FactId(view.name) for view in waiting if view.op is PartOp.DELETE}
@@ -34,6 +41,12 @@ class WaitingParts:
             return change.old is not None and change.old.fact in self._removals
         text = f"{change.key}: {change.text}" if change.key else change.text
         return fact_id(text) in self._facts or self._texts.holds_like(text)
+
+    def hold_better(self, change: Suggestion) -> bool:
+        """True if a better founded value of a key is proposed, which a new fact would take the place of."""
+        key = parse_item(f"- {change.text}").key if change.op is DreamOp.ADD and not change.also else None
+        better = self._sources.get(normalise_key(key)) if key is not None else None
+        return better is not None and better.strength > change.source.strength
 
 
 def own_id() -> str:

@@ -224,6 +224,8 @@ class NightWork:
                 continue
             if waiting.hold(suggestion):
                 self._leave(suggestion, WAITS)
+            elif waiting.hold_better(suggestion):
+                self._leave(suggestion, "a better founded value is proposed")
             else:
                 todo.append(suggestion)
         surplus = standing.surplus_of(todo)
