@@ -219,10 +219,18 @@ class TestIsStale:
         assert locks.is_stale(lock, folders(repository)) is dead
 
     def test_a_process_of_a_name_that_is_no_text(self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        """And one that ends meanwhile has no files open any more."""
+        """And one that ends meanwhile: it has neither files open nor a name any more."""
         monkeypatch.setattr(locks, "_PROCESSES", tmp_path)
         as_process(tmp_path, "caf\udce9", "")
+        (tmp_path / "8").mkdir()
         assert locks.is_stale(lock_in(repository), folders(repository))
+
+    def test_a_process_of_which_nothing_can_be_read(self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        """It may be a git."""
+        monkeypatch.setattr(locks, "_PROCESSES", tmp_path)
+        as_process(tmp_path, "another", "")
+        (tmp_path / "8" / "comm").mkdir(parents=True)
+        assert not locks.is_stale(lock_in(repository), folders(repository))
 
     def test_gone(self, repository: Path):
         assert not locks.is_stale(repository / ".git" / "index.lock", folders(repository))
