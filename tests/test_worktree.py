@@ -62,12 +62,21 @@ def test_settings(at: Desk, opened: Repository, value: str | None, expected: str
     assert opened.setting("mdmem.test") == expected
 
 
+def test_a_branch_of_any_name_before_its_first_commit_and_after(at: Desk, opened: Repository):
+    path, shown = FilePath("MEMORY.md"), "caf\N{REPLACEMENT CHARACTER}"
+    at.git("symbolic-ref", "HEAD", "refs/heads/caf\udce9")
+    assert (opened.state(path).commit, opened.state(path).branch, opened.branch()) == (None, shown, shown)
+    at.commit()
+    assert (opened.state(path).commit, opened.state(path).branch, opened.branch()) == (head(at), shown, shown)
+
+
 def test_seen_from_another_folder(at: Desk, opened: Repository):
-    at.write("deep/er/a.md", "x\n")
+    for name in ("a.md", "caf\udce9.md"):
+        at.write(f"deep/er/{name}", "x\n")
     commit = CommitId(at.commit())
     moved = opened.at_folder(at.root / "deep" / "er")
     assert (moved.prefix, opened.at_folder(opened.root).prefix, opened.at_folder(at.root).prefix) == ("sub/deep/er/", "", "sub/")
-    assert moved.read(commit, [FilePath("a.md")]) == {"a.md": b"x\n"}
+    assert moved.read(commit, [FilePath("a.md"), FilePath("caf\udce9.md")]) == {"a.md": b"x\n", "caf\udce9.md": b"x\n"}
     assert opened.at_folder(opened.root).read(commit, [FilePath("sub/MEMORY.md")]) == {"sub/MEMORY.md": SEED.encode()}
 
 
