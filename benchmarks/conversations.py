@@ -61,5 +61,5 @@ def _pages(files: Iterable[tuple[str, str]]) -> Iterator[FileEntries]:
 
 
 def ask(index: SearchIndex, question: str, limit: int) -> tuple[Hit, ...]:
-    """The answer of an index to a question."""
-    return tuple(match.hit for match in index.search(IndexQuery(question, limit, Filter(valid_on=TODAY), TODAY)))
+    """The answer of an index to a question, as a block of a prompt takes it."""
+    return tuple(match.hit for match in index.search(IndexQuery(question, limit, Filter(valid_on=TODAY), TODAY, spread=False)))

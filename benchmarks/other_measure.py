@@ -2,6 +2,7 @@
 
 SETS is the folder that `other_texts.py` wrote. For each set R@10 and MRR@10 in percent of a plain BM25 and of the ranking as it is, and the
 difference in R@10 with its 95 % interval (paired bootstrap over questions). `below` marks a set where the whole interval lies below zero.
+`crowd` tells how hits stand together: of the first eight by the ranking, the percentage with another of them within two lines.
 
 The plain BM25 knows stems, stop words and headings: one field of the words of an entry, of the headings above it and of the file's name, with
 pairs of characters for scripts without spaces. It shares nothing with the ranking but the cutting into entries and words.
@@ -29,6 +30,7 @@ from mdmem.search.terms import ENGLISH, grams, query_terms
 
 K1, B = 1.2, 0.75
 FIRST, DEPTH = 10, 30
+SHOWN, WITHIN = 8, 2
 SAMPLES = 2000
 TODAY = date(2026, 6, 1)
 
@@ -98,6 +100,16 @@ def search(index: SearchIndex, question: str) -> list[Lines]:
     return [(match.hit.path, match.hit.start_line, match.hit.end_line) for match in matches]
 
 
+def crowded(lines: Sequence[Lines]) -> tuple[int, int]:
+    """The number of the first hits that have another of them within two lines, and of the first hits."""
+
+    def is_near(one: Lines, two: Lines) -> bool:
+        return one != two and one[0] == two[0] and max(one[1] - two[2], two[1] - one[2]) <= WITHIN
+
+    first = lines[:SHOWN]
+    return sum(any(is_near(hit, other) for other in first) for hit in first), len(first)
+
+
 def interval(differences: Sequence[float]) -> tuple[float, float]:
     """The 95 % interval of a mean."""
     rng = random.Random(1)
@@ -105,13 +117,13 @@ def interval(differences: Sequence[float]) -> tuple[float, float]:
     return means[SAMPLES // 40], means[-SAMPLES // 40]
 
 
-def compare(name: str, plain: Sequence[tuple[float, float]], ranked: Sequence[tuple[float, float]]) -> None:
+def compare(name: str, plain: Sequence[tuple[float, float]], ranked: Sequence[tuple[float, float]], near: float) -> None:
     """Print a row of the table."""
     low, high = interval([after[0] - before[0] for before, after in zip(plain, ranked, strict=True)])
     cells = [100 * sum(row[at] for row in rows) / len(rows) for at in (0, 1) for rows in (plain, ranked)]
     print(
         f"{name:<18}{len(plain):>5}" + "".join(f"{cell:>8.1f}" for cell in cells),
-        f"{cells[1] - cells[0]:+7.1f}  [{100 * low:+.1f}, {100 * high:+.1f}]{'  below' if high < 0 else ''}",
+        f"{near:>5.0f} {cells[1] - cells[0]:+7.1f}  [{100 * low:+.1f}, {100 * high:+.1f}]{'  below' if high < 0 else ''}",
         flush=True,
     )
 
@@ -122,15 +134,18 @@ def main() -> None:
     parser.add_argument("sets", type=Path)
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
-    print(f"{'':<18}{'n':>5}{'plain':>8}{'ranked':>8}{'MRR':>8}{'ranked':>8}    R@10")
+    print(f"{'':<18}{'n':>5}{'plain':>8}{'ranked':>8}{'MRR':>8}{'ranked':>8} crowd    R@10")
     for folder in sorted(args.sets.iterdir()):
         if not args.names or folder.name in args.names:
             files, questions = read_files(folder), read_set(folder)
             plain, index = PlainSearch(files, ENGLISH), build_index(files)
+            ranked = [search(index, question.text) for question in questions]
+            counts = [crowded(lines) for lines in ranked]
             compare(
                 folder.name,
                 [question.measures(plain.search(question.text)) for question in questions],
-                [question.measures(search(index, question.text)) for question in questions],
+                [question.measures(lines) for question, lines in zip(questions, ranked, strict=True)],
+                100 * sum(count for count, _ in counts) / sum(shown for _, shown in counts),
             )
 
 

@@ -48,6 +48,8 @@ PLAIN: Settings = {
     "QUESTION_FACTOR": 1.0,
     "ANSWER_FACTORS": {},
     "DAY_SHARE": 0.0,
+    "BESIDE_FACTOR": 1.0,
+    "BORROWED_FACTOR": 1.0,
 }
 WHOLE: Settings = {name: getattr(ranking, name) for name in PLAIN}
 _WEIGHTS = ranking.FIELD_WEIGHTS
@@ -79,6 +81,7 @@ STEPS: list[tuple[str, Settings]] = [
     ("kinds of things", whole("MEMBER_SHARE")),
     ("words that begin alike", whole("INFLECTED_SHARE")),
     ("two words as one", whole("JOINED_WEIGHT")),
+    ("hits beside each other", whole("BESIDE_FACTOR", "BORROWED_FACTOR")),
 ]
 WITHOUT: list[tuple[str, Settings]] = [
     *((f"no {name}", fields(*(_WEIGHTS.keys() - {name}))) for name in ("around", "heading", "asked")),

@@ -40,6 +40,12 @@ def texts(index: SearchIndex, question: str) -> list[str]:
     return [match.hit.text for match in search(index, question)]
 
 
+def factor(match: Match, name: str) -> float:
+    """A factor of an explained score, or 1."""
+    assert match.explanation is not None
+    return next((factor.value for factor in match.explanation.factors if factor.name == name), 1.0)
+
+
 def far(*lines: str) -> str:
     """A log in which none of these lines stands near another."""
     return "".join(f"- {line}\n- so\n- it\n- was\n- then\n- again\n" for line in lines)
@@ -160,6 +166,66 @@ def test_a_score_is_explained() -> None:
         assert match.explanation is not None
         parts, factors = (part.score for part in match.explanation.parts), (factor.value for factor in match.explanation.factors)
         assert sum(parts) * math.prod(factors) == pytest.approx(match.hit.score, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("held", "beside", "factor"),
+    [
+        ("tea", [], 1),
+        ("tea", ["harbour"], 1),
+        ("tea harbour", ["tea"], 1),
+        ("tea harbour", ["tea", "harbour"], ranking.BESIDE_FACTOR**2),
+        ("tea", ["tea harbour"], ranking.BESIDE_FACTOR),
+        ("tea", ["tea", ""], ranking.BESIDE_FACTOR),
+        ("", ["tea"], ranking.BORROWED_FACTOR),
+        ("", ["", ""], 1),
+    ],
+)
+def test_a_hit_that_adds_no_word_to_those_beside_it_counts_less(held: str, beside: list[str], factor: float) -> None:
+    assert ranking.beside_factor(set(held.split()), [set(words.split()) for words in beside]) == pytest.approx(factor)
+
+
+def test_hits_beside_each_other_do_not_crowd_out_other_places() -> None:
+    index = index_of(topic="# Harbour\n\n- cups of tea\n- tea\n- tea is drunk\n- the tea is cold\n", other="# Town\n\n- tea is grown\n")
+    one_by_one = search(index, "tea", explain=True)
+    assert [match.hit.text for match in one_by_one][-2:] == ["tea is grown", "the tea is cold"]
+    assert [round(factor(match, "beside"), 4) for match in one_by_one] == [1, 0.98, 0.9604, 1, 0.9412]
+    assert [factor(match, "beside") for match in search(index, "cups cold", explain=True, limit=2)] == [1, 1]
+
+
+def test_hits_beside_each_other_count_in_full_for_a_block_and_in_the_past() -> None:
+    index = index_of(topic="# Harbour\n\n- cups of tea\n- tea\n- tea is drunk\n")
+    for wanted, spread in ((Filter(valid_on=TODAY), False), (Filter(history=True), True)):
+        matches = index.search(IndexQuery("tea", 5, wanted, TODAY, explain=True, spread=spread))
+        assert [factor(match, "beside") for match in matches] == [1, 1, 1]
+
+
+def test_a_hit_by_its_heading_alone_comes_after_other_places_if_it_is_beside_a_better_one() -> None:
+    index = index_of(topic="# Harbour\n\n- tea is sold\n- at noon\n", other="# Harbour\n\n- at dawn\n")
+    sold, *others = search(index, "tea harbour", explain=True)
+    assert (sold.hit.text, factor(sold, "beside")) == ("tea is sold", 1)
+    assert {match.hit.text: factor(match, "beside") for match in others} == {"at noon": ranking.BORROWED_FACTOR, "at dawn": 1}
+
+
+def test_what_stands_beside_is_a_few_lines_away_in_its_place() -> None:
+    lines = "".join(f"- tea {number}\n" for number in range(8))
+    index = index_of(topic=f"# Harbour\n\n{lines}\n## Town\n\n- tea 8\n", on_2025_05_01="## 09:00\n\n- tea 9\n\n## 09:01\n\n- tea 10\n")
+    lowered = {match.hit.text: round(factor(match, "beside"), 4) for match in search(index, "tea", explain=True, limit=20)}
+    assert (lowered["tea 8"], sorted((lowered["tea 9"], lowered["tea 10"]))) == (1, [0.98, 1])
+    assert min(lowered.values()) >= round(ranking.BESIDE_FACTOR ** (2 * ranking.BESIDE_LINES), 4)
+
+
+def test_a_list_under_the_heading_that_is_asked_for_stands_as_it_is() -> None:
+    index = index_of(topic="# Plumbing\n\n- copper\n- steel\n- brass\n", other="# Notes\n\n- the plumbing is old\n")
+    assert [factor(match, "beside") for match in search(index, "plumbing", explain=True)] == [1] * 4
+
+
+def test_hits_beside_each_other_are_the_same_however_many_are_asked_for() -> None:
+    lines = "".join(f"- tea {number}\n- coffee {number}\n- {number} cups\n\n" for number in range(6))
+    index = index_of(topic=f"# Tea\n\n{lines}", other="- some tea\n")
+    whole = [match.hit for match in search(index, "tea or coffee", limit=30)]
+    assert len(whole) == 19
+    assert all([match.hit for match in search(index, "tea or coffee", limit=limit)] == whole[:limit] for limit in range(10, 19))
 
 
 def test_nothing_is_explained_unasked() -> None:

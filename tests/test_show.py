@@ -225,7 +225,7 @@ class TestExplained:
         ScorePart("grams", "東京", "東京", 0.1),
         ScorePart("later", "tea", "tea", 0.1),
     )
-    FACTORS = ("file", "confidence", "contradicted", "speaker", "date", "asks", "time", "amount", "age", "day")
+    FACTORS = ("file", "confidence", "contradicted", "speaker", "date", "asks", "time", "amount", "age", "day", "beside")
 
     def lines(self, why: Explanation, **fields: Any) -> list[str]:
         return hits.search_text(result_of(replace(HIT, explanation=why, **fields)), colour=False).splitlines()[2:]
@@ -257,6 +257,7 @@ class TestExplained:
             "      x1.50  has an amount, as the query asks how many",
             "      x1.50  by its age, as the settings want it",
             "      x1.50  by what else was logged on its day",
+            "      x1.50  beside better hits, and adds no word to theirs",
         ]
 
     def test_what_an_entry_without_day_or_commit_lacks(self):

@@ -65,16 +65,26 @@ def search(workspace: Workspace, request: Search, say: Say, progress: Progress |
 
 
 def search_in(workspace: Workspace, index: FreshIndex, request: Search, say: Say, progress: Progress | None = None) -> SearchResult:
-    """The entries that answer a query best, by an index that is fresh already."""
+    """The entries that answer a query best, by an index that is fresh already.
+
+    Those beside each other count in full: a block of a prompt shows them together.
+    """
     today = workspace.now().date()
-    return _search_now(workspace, index, request, _filter(workspace, request, today), today, say, progress)
+    return _search_now(workspace, index, request, _filter(workspace, request, today), today, say, progress, spread=False)
 
 
 def _search_now(
-    workspace: Workspace, index: FreshIndex, request: Search, entry_filter: Filter, today: date, say: Say, progress: Progress | None
+    workspace: Workspace,
+    index: FreshIndex,
+    request: Search,
+    entry_filter: Filter,
+    today: date,
+    say: Say,
+    progress: Progress | None,
+    spread: bool = True,
 ) -> SearchResult:
     """The entries that answer a query best in memory as it is."""
-    index, matches = _matches(workspace, index, request, entry_filter, today, say, progress)
+    index, matches = _matches(workspace, index, request, entry_filter, today, say, progress, spread)
     if index.behind:
         background.start_catching_up(workspace)
     hits = without_expired_contradictions(workspace, tuple(match.hit for match in matches), today, say)
@@ -144,7 +154,14 @@ def _filter(workspace: Workspace, request: Search, today: date, as_of_number: in
 
 
 def _matches(
-    workspace: Workspace, index: FreshIndex, request: Search, entry_filter: Filter, today: date, say: Say, progress: Progress | None
+    workspace: Workspace,
+    index: FreshIndex,
+    request: Search,
+    entry_filter: Filter,
+    today: date,
+    say: Say,
+    progress: Progress | None,
+    spread: bool = True,
 ) -> tuple[FreshIndex, tuple[Match, ...]]:
     """The matches, and the index that gave them: a rebuilt one where the first turns out to be damaged."""
     query = IndexQuery(
@@ -154,6 +171,7 @@ def _matches(
         today=today,
         explain=request.explain,
         decay=_decay(workspace, request, today),
+        spread=spread,
     )
     readings = past_questions.read_question(request.query, today) if request.history and request.limit else ()
     wider = replace(query, limit=max(query.limit, versions.LOOKED_AT)) if readings else query

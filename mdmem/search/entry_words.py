@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from pathlib import Path
@@ -81,13 +81,23 @@ def _names(path: str) -> str:
     return " ".join(part for part in plain if part.casefold() != _CURATED_STEM)
 
 
-def holds_any(entry: Entry, about: str, terms_of_fields: Mapping[str, AbstractSet[str]], language: str) -> bool:
-    """True if an entry holds one of some terms (by field) itself: in its text, its headings, the name of its file or its front matter."""
+def words_held(
+    entry: Entry, about: str, terms_of_fields: Mapping[str, Mapping[str, str]], language: str
+) -> tuple[AbstractSet[str], AbstractSet[str]]:
+    """The words of a query that an entry holds: in its text, and in its headings, the name of its file or its front matter.
+
+    Args:
+        entry: the entry.
+        about: see `schema.IndexRow`.
+        terms_of_fields: the terms of the query and the words behind them (`query.own_terms`).
+        language: that of the memory.
+    """
     own = own_words(entry, language)
     above = with_about(heading_words(entry.path, entry.section, language), about, language)
-    fields = (
-        ("text", own.indexed.split()),
-        ("heading", [*above.indexed.split(), *grams(above.runs)]),
-        ("grams", grams(own.runs) if terms_of_fields["grams"] else ()),
-    )
-    return any(not terms_of_fields[name].isdisjoint(held) for name, held in fields)
+    pairs = terms_of_fields["grams"]
+    in_text = _behind(terms_of_fields["text"], own.indexed.split()) | (_behind(pairs, grams(own.runs)) if pairs else set())
+    return in_text, _behind(terms_of_fields["heading"], [*above.indexed.split(), *grams(above.runs)])
+
+
+def _behind(query_words: Mapping[str, str], held: Iterable[str]) -> set[str]:
+    return {query_words[term] for term in query_words.keys() & held}

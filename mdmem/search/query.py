@@ -93,7 +93,8 @@ _NOT_NARROWED = _narrowing(Filter())
 class IndexQuery:
     """A query as it was typed, with the most hits to return, their filter and the user's day.
 
-    With `explain`, each match carries an explanation of its score. With a `decay`, logs lose weight with age.
+    With `explain`, each match carries an explanation of its score. With a `decay`, logs lose weight with age. With `spread`, hits beside better
+    ones that say the same count less.
     """
 
     query: str
@@ -102,6 +103,7 @@ class IndexQuery:
     today: date
     explain: bool = False
     decay: ranking.Decay | None = None
+    spread: bool = True
 
 
 Clause = tuple[str, str, float, str]
@@ -196,12 +198,12 @@ def text_clauses(text: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[
     return (*words, *(("grams", gram, 1.0, gram) for gram in terms.grams))
 
 
-def own_terms(clauses: Iterable[Clause]) -> dict[str, set[str]]:
-    """The terms of clauses, by each of the fields that hold an entry's own words."""
-    terms_of_fields: dict[str, set[str]] = {name: set() for name in ranking.OWN_FIELDS}
-    for name, term, _, _ in clauses:
+def own_terms(clauses: Iterable[Clause]) -> dict[str, dict[str, str]]:
+    """The terms of clauses with the query's words behind them, by each of the fields that hold an entry's own words."""
+    terms_of_fields: dict[str, dict[str, str]] = {name: {} for name in ranking.OWN_FIELDS}
+    for name, term, _, query_word in clauses:
         if name in terms_of_fields:
-            terms_of_fields[name].add(term)
+            terms_of_fields[name][term] = query_word
     return terms_of_fields
 
 

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from bisect import insort
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Set as AbstractSet
 from datetime import date, datetime, tzinfo
 from functools import lru_cache
 
 from mdmem.entries import shown_text
-from mdmem.model import FileKind, Status
+from mdmem.model import FileKind, SectionPath, Status
 from mdmem.model.searches import Explanation, Factor, Hit
 from mdmem.search import ranking
-from mdmem.search.query import Filter
+from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.schema import NEVER, IndexRow, statement_number
 from mdmem.startup.records import dataclass
 
@@ -26,6 +28,130 @@ class Match:
     hit: Hit
     row: IndexRow
     explanation: Explanation | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CandidateRow:
+    """A candidate with its row, as it was read.
+
+    - `score`, `day`, `number`: as they come in order; the day is an ordinal.
+    - `held`: the words of the query that it holds in its text.
+    - `near`: it holds none of them in its headings either.
+    """
+
+    score: float
+    day: int
+    number: int
+    row: IndexRow
+    held: AbstractSet[str]
+    near: bool
+
+    @property
+    def place(self) -> tuple[str, SectionPath]:
+        """Its place, as in `surroundings`."""
+        return self.row.entry.path, () if self.row.kind is FileKind.DAILY else self.row.entry.section
+
+    def is_beside(self, other: CandidateRow) -> bool:
+        """True if another of its place is a few lines away."""
+        one, two = self.row.entry, other.row.entry
+        return max(one.start_line - two.end_line, two.start_line - one.end_line) <= ranking.BESIDE_LINES
+
+    def waiting_at(self, score: float) -> _Waiting:
+        """Sort it among those that wait to be taken: the better score first, then the newer day, then path and line."""
+        return -score, -self.day, self.row.entry.path, self.row.entry.start_line, self.number, self
+
+
+_Waiting = tuple[float, int, str, int, int, CandidateRow]
+
+
+class FirstHits:
+    """The first hits of a search, chosen one after the other.
+
+    Two of one statement are one hit, the first in its file. A hit beside better ones counts less (`ranking.beside_factor`), but not where
+    the past is asked for: there the versions of one line stand together.
+
+    - `scores`: by number, the score of each.
+    - `beside`: by number, the factor in it for the better ones beside it.
+    """
+
+    def __init__(self, request: IndexQuery) -> None:
+        self.scores: dict[int, float] = {}
+        self.beside: dict[int, float] = {}
+        self._request = request
+        self._spreads = request.spread and not request.filter.history
+        self._best: dict[object, tuple[int, IndexRow]] = {}
+        self._near: dict[object, tuple[int, IndexRow]] = {}
+        self._of_place: dict[object, list[CandidateRow]] = {}
+        self._last = 0.0, 0
+
+    @property
+    def best(self) -> list[tuple[int, IndexRow]]:
+        """Those that hold words of the query, and those that tie with the last of them."""
+        return list(self._best.values())
+
+    @property
+    def near(self) -> list[tuple[int, IndexRow]]:
+        """Those that hold none, if others are fewer than asked for."""
+        return list(self._near.values()) if len(self._best) < self._request.limit else []
+
+    def choose(self, ordered: Iterator[tuple[float, int, int]], read: Callable[[float, int, int], CandidateRow]) -> None:
+        """Choose among candidates, reading no more of them than it takes.
+
+        Args:
+            ordered: score, day and number of each candidate, the better score first, then the newer day.
+            read: read one of them.
+        """
+        waiting: list[_Waiting] = []
+        statements: set[object] = set()
+        coming, previous = next(ordered, None), (0.0, 0)
+        while coming or waiting:
+            if coming and (not waiting or (-coming[0], -coming[1]) <= waiting[0][:2]):
+                if self._is_full_before(*coming[:2]):
+                    break
+                if len(statements) >= ranking.READ_A_HIT * self._request.limit and coming[:2] < previous:
+                    coming = None
+                    continue
+                candidate, previous = read(*coming), coming[:2]
+                if not candidate.near:
+                    statements.add(self._identity(candidate))
+                insort(waiting, candidate.waiting_at(candidate.score))
+                coming = next(ordered, None)
+                continue
+            negative, *_, candidate = waiting.pop(0)
+            if self._is_full_before(-negative, candidate.day):
+                break
+            factor = self._beside(candidate)
+            score = round(candidate.score * factor, ranking.SCORE_DIGITS)
+            if score < -negative:
+                insort(waiting, candidate.waiting_at(score))
+            else:
+                self._take(candidate, score, factor)
+
+    def _is_full_before(self, score: float, day: int) -> bool:
+        return len(self._best) >= self._request.limit and (score, day) < self._last
+
+    def _beside(self, candidate: CandidateRow) -> float:
+        if candidate.near or not self._spreads or self._identity(candidate) in self._best:
+            return 1.0
+        better = [other.held for other in self._of_place.get(candidate.place, ()) if other.is_beside(candidate)]
+        return ranking.beside_factor(candidate.held, better) if better else 1.0
+
+    def _identity(self, candidate: CandidateRow) -> object:
+        entry = candidate.row.entry
+        return statement_number(entry) if self._request.filter.reaches_back else (entry.path, entry.section, entry.fact or entry.start_line)
+
+    def _take(self, candidate: CandidateRow, score: float, factor: float) -> None:
+        hits = self._near if candidate.near else self._best
+        identity, row = self._identity(candidate), candidate.row
+        previous = hits.get(identity)
+        if previous is None:
+            self.scores[candidate.number], self.beside[candidate.number] = score, factor
+            hits[identity] = candidate.number, row
+            if not candidate.near:
+                self._last = score, candidate.day
+                self._of_place.setdefault(candidate.place, []).append(candidate)
+        elif row.entry.start_line < previous[1].entry.start_line:
+            hits[identity] = previous[0], row
 
 
 def static_factors(row: IndexRow, factors: Iterable[Factor]) -> Iterator[Factor]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from datetime import date
 from itertools import groupby
 from operator import itemgetter
@@ -21,7 +20,7 @@ from mdmem.search.engine import call_engine
 from mdmem.search.overlay import Overlay, OverlayEntry
 from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
 from mdmem.search.ranking import Candidates, Decay
-from mdmem.search.results import Match
+from mdmem.search.results import CandidateRow, FirstHits, Match
 from mdmem.search.schema import IndexRow
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -163,23 +162,21 @@ class IndexSearcher:
         while True:
             scored, complete = self._matching(clauses, request, limit, filtered)
             ranked = self._ranked(scored, question, request.decay)
-            best, near = self._best(ranked, request, own_terms)
-            if complete or (len(best) >= request.limit and (filtered or len(scored) >= limit // 2)):
+            first = self._first(ranked, request, own_terms)
+            if complete or (len(first.best) >= request.limit and (filtered or len(scored) >= limit // 2)):
                 break
             limit, filtered = limit * (4 if filtered else 1), True
-        near_numbers = {number for number, _ in near}
-        best += near
+        near_numbers = {number for number, _ in first.near}
+        best = [*first.best, *first.near]
         if request.filter.history:
             numbers = {schema.statement_number(row.entry): number for number, row in best}
             rows = self.occurrences(numbers, request.filter, request.today)
             best = [(numbers[schema.statement_number(row.entry)], row) for row in results.visible_rows(rows, request.filter, request.today)]
         matches = [
             Match(
-                results.make_hit(
-                    row, round(ranked.scores[number], ranking.SCORE_DIGITS), request.filter, request.today, number in near_numbers
-                ),
+                results.make_hit(row, first.scores[number], request.filter, request.today, number in near_numbers),
                 row,
-                self._why(ranked, number, clauses) if request.explain else None,
+                self._why(ranked, number, clauses, first.beside[number]) if request.explain else None,
             )
             for number, row in best
         ]
@@ -308,33 +305,19 @@ class IndexSearcher:
             candidates=candidates, documents=addresses, asked=question, decay=decay, scores=ranking.scores(candidates, question, decay)
         )
 
-    def _best(
-        self, ranked: _RankedCandidates, request: IndexQuery, own_terms: Mapping[str, AbstractSet[str]]
-    ) -> tuple[list[tuple[int, IndexRow]], list[tuple[int, IndexRow]]]:
-        """The first hits among the candidates, by number, and those that tie with the last; no further rows are read.
+    def _first(self, ranked: _RankedCandidates, request: IndexQuery, own_terms: Mapping[str, Mapping[str, str]]) -> FirstHits:
+        """The first hits among the candidates."""
 
-        And, where these are fewer than asked for, those that hold none of the query's terms themselves.
-        """
-        best: dict[object, tuple[int, IndexRow]] = {}
-        near: dict[object, tuple[int, IndexRow]] = {}
-        last = 0.0, 0
-        for score, day, number in ranked.in_order():
-            if len(best) >= request.limit and (score, day) < last:
-                break
+        def read(score: float, day: int, number: int) -> CandidateRow:
             row = self._row(ranked.documents[number])
-            entry = row.entry
-            statement = entry.path, entry.section, entry.fact or entry.start_line
-            identity = schema.statement_number(entry) if request.filter.reaches_back else statement
-            if entry_words.holds_any(entry, row.about, own_terms, self._language):
-                hits, last = best, (score, day)
-            else:
-                hits = near
-            previous = hits.get(identity)
-            if previous is None or entry.start_line < previous[1].entry.start_line:
-                hits[identity] = (previous[0] if previous else number, row)
-        return list(best.values()), list(near.values()) if len(best) < request.limit else []
+            in_text, above = entry_words.words_held(row.entry, row.about, own_terms, self._language)
+            return CandidateRow(score=score, day=day, number=number, row=row, held=in_text, near=not in_text and not above)
 
-    def _why(self, ranked: _RankedCandidates, number: int, clauses: Iterable[Clause]) -> Explanation:
+        first = FirstHits(request)
+        first.choose(ranked.in_order(), read)
+        return first
+
+    def _why(self, ranked: _RankedCandidates, number: int, clauses: Iterable[Clause], beside: float) -> Explanation:
         address = ranked.documents[number]
         assert not isinstance(address, OverlayEntry)  # a search with explanations brings the index up to date first
         parts = []
@@ -345,7 +328,7 @@ class IndexSearcher:
                 continue
             name, term, weight, query_word = clause
             parts.append(ScorePart(name, term, query_word, round(weight * json.loads(account)["value"], ranking.SCORE_DIGITS)))
-        factors = ranking.score_factors(ranked.candidates, number, ranked.scores[number], ranked.asked, ranked.decay)
+        factors = ranking.score_factors(ranked.candidates, number, ranked.scores[number], ranked.asked, ranked.decay, beside)
         return Explanation(tuple(parts), tuple(results.static_factors(self._row(address), factors)))
 
     def _row(self, address: Address | OverlayEntry) -> IndexRow:

@@ -39,6 +39,7 @@ _FACTORS = {
     "age": "by its age, as the settings want it",
     "day": "by what else was logged on its day",
     "no day": "of no day, so nothing is missing beside it",
+    "beside": "beside better hits, and adds no word to theirs",
 }
 """Factors of a score in words, by the names that `ranking` gives."""
 _MARKS = late.pattern(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
