@@ -11,7 +11,7 @@ from mdmem.document import parse, section_etag
 from mdmem.memory import Memory
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 
-SEED = "# Memory\n\n## Work\n\n- works at Stripe\n- shell: zsh\n\n## Home\n\n- lives in Oslo\n\n### Room\n\n- dark\n"
+SEED = "above\n\n# Memory\n\n## Work\n\n- works at Stripe\n- shell: zsh\n\n## Home\n\n- lives in Oslo\n\n### Room\n\n- dark\n"
 ETAG = section_etag(parse(SEED), parse(SEED).sections[1])
 MINE = WriteOptions(actor="agent/a", session="1")
 REPLACED = EditSection("Work", Action.REPLACE, "Stripe", "Linear", options=MINE)
@@ -21,13 +21,17 @@ DELETED_TREE = EditSection("Home", Action.DELETE, subtree=True, options=MINE)
 WRITTEN = EditSection("Work", Action.BODY, "- new", expect=ETAG, options=MINE)
 APPENDED = EditSection("Memory > Work", Action.APPEND, "- new", expect=ETAG, options=MINE)
 PREPENDED = EditSection("Work", Action.PREPEND, "- new", expect=ETAG, options=MINE)
-REPLACED_ABOVE = EditSection(None, Action.REPLACE, "# Memory", "text", options=MINE)
+REPLACED_ABOVE = EditSection(None, Action.REPLACE, "above", "before", options=MINE)
 FORGOTTEN = Forget("works at Stripe", options=MINE)
+BY_KEY = Remember("shell: fish", section="Work", options=WriteOptions(actor="agent/a", session="1", supersedes="shell: zsh"))
 SUPERSEDED = Remember("fish", key="shell", section="Work", options=WriteOptions(actor="agent/a", session="1", supersedes="shell: zsh"))
 MOVED_ON = Remember("likes fish", section="Work", options=WriteOptions(actor="agent/a", session="1", supersedes="works at Stripe"))
 RETRACTED = Forget("rain", options=MINE)
 REPEATABLE = {
     "replace": REPLACED,
+    "replace above": REPLACED_ABOVE,
+    "replace by the text twice": EditSection("Work", Action.REPLACE, "Stripe", "Stripe, Stripe", options=MINE),
+    "append a section of the same name": EditSection("Work", Action.APPEND, "### Work\n\n- new", options=MINE),
     "rename": RENAMED,
     "delete": DELETED,
     "delete with subsections": DELETED_TREE,
@@ -64,7 +68,7 @@ def test_a_repeat_is_success_without_a_commit(at: Desk, change: Change, between:
     before = at.tree_state()
     again = at.apply(change)
     assert (again.changed, again.commit) == (False, None)
-    assert (again.path, again.section, again.etag) == (first.path, first.section, first.etag)
+    assert (again.path, again.section, again.etag, again.op) == (first.path, first.section, first.etag, first.op)
     assert at.tree_state() == before
 
 
@@ -73,6 +77,37 @@ def test_a_repeat_of_an_actor_whom_the_environment_names(at: Desk, monkeypatch: 
     change = EditSection("Work", Action.REPLACE, "Stripe", "Linear")
     assert at.apply(change).changed
     assert not at.apply(change).changed
+
+
+def test_a_repeat_in_a_session_whose_name_has_spaces(at: Desk) -> None:
+    change = EditSection("Work", Action.REPLACE, "Stripe", "Linear", options=WriteOptions(session="my  own session"))
+    assert at.apply(change).changed
+    assert not at.apply(change).changed
+
+
+def test_a_renamed_section_beside_another_one_of_its_old_name(at: Desk) -> None:
+    at.write("MEMORY.md", "# Memory\n\n## Work\n\n- one\n\n## Work\n\n- two\n")
+    at.commit("two sections of one path")
+    change = EditSection("Work", Action.RENAME, "Job", nth=1, options=MINE)
+    assert at.apply(change).changed
+    assert not at.apply(change).changed
+
+
+def test_the_sections_beneath_count_only_where_they_are_meant(at: Desk) -> None:
+    change = EditSection("Home", Action.APPEND, "- new", expect=section_etag(parse(SEED), parse(SEED).sections[2]), options=MINE)
+    assert at.apply(change).changed
+    at.apply(EditSection("Room", Action.APPEND, "- more"))
+    assert not at.apply(change).changed
+
+
+def test_what_was_never_there_or_stands_in_the_newest_commit_is_not_forgotten_already(at: Desk) -> None:
+    refused(at, Forget("rain", file="MEMORY.md", options=MINE), "fact-not-found")
+    at.apply(FORGOTTEN)
+    after = at.read("MEMORY.md")
+    at.write("MEMORY.md", SEED)
+    at.commit()
+    at.write("MEMORY.md", after)
+    refused(at, FORGOTTEN, "fact-not-found")
 
 
 @pytest.mark.parametrize("change", REPEATABLE.values(), ids=REPEATABLE)
@@ -99,6 +134,7 @@ def _fields(change: Change) -> dict[str, object]:
         (FORGOTTEN, Remember("works at Stripe", section="Home"), "fact-not-found"),
         (SUPERSEDED, Remember("bash", key="shell", section="Work"), "fact-not-found"),
         (SUPERSEDED, Remember("bash", key="shell", section="Work", also=True), "fact-not-found"),
+        (BY_KEY, Remember("bash", key="shell", section="Work", also=True), "fact-not-found"),
         (MOVED_ON, EditSection("Home", Action.APPEND, "- works at Stripe"), "fact-not-found"),
     ],
 )
@@ -186,6 +222,7 @@ class TestTasks:
     def test_ended_again(self, at: Desk, memory: Memory) -> None:
         memory.tasks.start("Move", "goal", MINE)
         done = memory.tasks.end("Move", "all is well", MINE)
+        memory.tasks.start("Another", "goal", MINE)
         _elsewhere(at)
         before = at.tree_state()
         again = memory.tasks.end("Move", "all is well", MINE)
@@ -211,3 +248,9 @@ class TestTasks:
         at.apply(Log("Move: all is well", kind="task"))
         memory.tasks.end("Move", "all is well", MINE)
         assert at.read("memory/2026-03-05.md").count("Move: all is well") == 1
+        assert code_of(lambda: memory.tasks.end("Move", "all is well", MINE)) == "task-not-found"
+
+    def test_ended_again_under_a_name_that_looks_like_a_kind(self, memory: Memory) -> None:
+        memory.tasks.start("[note] Move", "goal", MINE)
+        memory.tasks.end("[note] Move", "all is well", MINE)
+        assert not memory.tasks.end("[note] Move", "all is well", MINE).changed
