@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import replace
 from datetime import date
 from pathlib import Path
 
@@ -143,6 +144,11 @@ class TestAnswers:
         assert _like(memory, Remember("Helix", key="editor")) == ()
         memory.search(Search("anything"))
         assert _like(memory, Remember("Standup is at 11:00 now", options=WriteOptions(supersedes="Standup is at 9:15 on Zoom"))) == ()
+        memory.search(Search("anything"))
+        again = Log("The API listens on port 9090 now", day="2026-09-30")
+        assert _like(memory, again) != ()
+        memory.search(Search("anything"))
+        assert _like(memory, replace(again, day="2026-09-29", options=WriteOptions(supersedes=again.text))) == ()
 
     def test_silent_of_what_does_not_stand(self, memory: Memory, at: Desk):
         text = "The API listens on port 9090 now"

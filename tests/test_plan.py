@@ -110,6 +110,7 @@ def test_a_fact_of_another_file_goes_out_with_it(at: Desk) -> None:
     assert isinstance(companion, Plan)
     assert (companion.path, companion.full_path, companion.before) == (TOPIC, at.root / TOPIC, b"# Topic\n\n- milk\n")
     assert (companion.after, companion.removed, companion.actor, companion.warnings) == (b"# Topic\n\n", (MILK,), "bot", ())
+    assert not companion.marks
 
 
 def test_a_fact_ends_without_a_successor(at: Desk) -> None:

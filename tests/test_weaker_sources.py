@@ -91,6 +91,20 @@ def test_what_supersedes_takes_out_of_another_file_or_marks_in_a_log_says_so(at:
     assert say(at, Log("snow"), supersedes="sun").warnings == ()
 
 
+def test_an_automatic_fact_of_another_file_may_go(at: Desk) -> None:
+    at.write("memory/other.md", "# Other\n\n## More\n\n- x\n")
+    at.commit("other")
+    say(at, Remember("milk", section="Other", file="memory/other.md"), Source.AUTO)
+    assert say(at, Remember("oat milk", section="Facts"), supersedes="milk").warnings == ()
+
+
+def test_a_value_that_stays_hides_no_fact_that_goes(at: Desk) -> None:
+    at.write("MEMORY.md", f"{SEED}\n## Other\n\n- milk\n")
+    at.commit("other")
+    done = say(at, Remember("by: auto", section="Facts"), Source.AUTO, supersedes="milk")
+    assert (done.contradicts, done.removed, done.warnings) == ((fact_id("by: hand"),), (fact_id("milk"),), WEAKER)
+
+
 def test_the_users_own_word_and_pending_edits(at: Desk) -> None:
     assert say(at, Forget("tea"), Source.USER_STATED).warnings == ()
     at.write("MEMORY.md", at.read("MEMORY.md") + "- new\n")
@@ -145,6 +159,7 @@ def test_where_history_cannot_be_read_the_user_may_have_said_it(at: Desk) -> Non
         (fact_id("by: hand"),),
         ["who said what stands cannot be told"],
     )
+    assert say(at, Forget("tea"), Source.USER_STATED, dry_run=True).notes == ()
     assert say(at, Forget("tea")).warnings == WEAKER
 
 
