@@ -9,6 +9,7 @@ from conftest import World
 from dreams import DAY, Said, curated, digested, dream, fates, in_the_morning, logged, settings, waiting
 from workspaces import Desk, desk
 
+from mdmem.cli.flags import in_flags
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
 from mdmem.model import Source
@@ -136,6 +137,7 @@ class TestMemoryThatTakesNothing:
             with pytest.raises(MdmemError) as refused:
                 dream(at)
             assert refused.value.code == code
+            assert "--nth" not in in_flags(refused.value.hint)
         at.write("MEMORY.md", mended)
         at.commit()
         assert self.TEXT in fates(dream(at))

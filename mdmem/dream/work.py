@@ -127,7 +127,7 @@ class NightWork:
             if self._apply_all(plan, is_last=not todo):
                 self._propose_all(plan, todo)
                 if self._held is not None:
-                    raise self._held
+                    raise _for_a_night(self._held)
                 self._keep(plan)
                 return
         raise RepositoryProblem("busy", "memory is changed again and again by another program", "The next run does the rest.")
@@ -299,6 +299,14 @@ class NightWork:
             commit=result.commit if result else None,
             proposal=proposal,
         )
+
+
+def _for_a_night(problem: MdmemError) -> MdmemError:
+    """A failure with a hint that helps where no one gives a section."""
+    if problem.code == "section-ambiguous":
+        hint = f"{problem.hint.partition('. ')[0]}. Give one of them another title: a night writes to the section of an entry's kind."
+        return SectionProblem(problem.code, problem.message, hint, **problem.details)
+    return problem
 
 
 def _fact_of(suggestion: Suggestion, candidate: DreamCandidate | None, result: WriteResult | None) -> FactId:
