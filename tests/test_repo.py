@@ -116,6 +116,9 @@ class TestRunner:
         assert (result.status, len(result.output), len(result.error_text)) == (7, 4_000_000, 200_001)
         assert calls == ["meanwhile"]
 
+    def test_without_a_text_there_is_nothing_to_read(self, at: Desk):
+        assert runner.run(at.root, ["hash-object", "--stdin"]).output == b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\n"
+
     def test_the_end_of_its_output_is_its_end(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         """No time passes in which something else might still write."""
         monkeypatch.setattr(process, "_QUIET_SECONDS", 60.0)

@@ -1,6 +1,7 @@
 """A work tree as git tells of it: names of commits, settings, and when no commit may be made."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import Repository
+from mdmem.repo.worktree import PathState
 
 NONE = "a" * 40
 
@@ -88,6 +90,11 @@ def test_where_hooks_are(at: Desk, opened: Repository, tmp_path: Path):
     assert opened.known_hooks_dir is None
 
 
+def by_git(at: Desk) -> Repository:
+    """A view of the repository that asks git for everything."""
+    return replace(repo.discover(at.root), is_simple=False)
+
+
 OPERATIONS: dict[str, Callable[[Desk], object]] = {
     "merge": lambda at: at.git("merge", "-q", "side", check=False),
     "rebase": lambda at: at.git("rebase", "-q", "side", check=False),
@@ -139,6 +146,118 @@ class TestReady:
         with pytest.raises(MdmemError) as failure:
             opened.require_ready(allow_detached=False, branch=None)
         assert failure.value.code == "detached-head"
+
+
+TEXT = "# Notes\n"
+WAYS: dict[str, Callable[[Desk], object]] = {
+    "write": lambda at: at.write("a.md", "- another\n"),
+    "write back": lambda at: at.write("a.md", TEXT),
+    "remove": lambda at: (at.root / "a.md").unlink(),
+    "stage": lambda at: at.git("add", "-A"),
+    "announce": lambda at: at.git("add", "-N", "a.md"),
+    "forget": lambda at: at.git("rm", "-q", "--cached", "a.md"),
+    "commit": lambda at: at.commit(),
+    "ignore": lambda at: at.write(".gitignore", "*.md\n"),
+    "assume": lambda at: at.git("update-index", "--assume-unchanged", "a.md"),
+    "skip": lambda at: at.git("update-index", "--skip-worktree", "a.md"),
+    "run": lambda at: (at.root / "a.md").chmod(0o755),
+    "version": lambda at: at.git("update-index", "--index-version", "4"),
+    "unmerge": lambda at: at.world.git(
+        at.root,
+        *("update-index", "--index-info"),
+        stdin=f"0 {NONE}\tsub/a.md\n"
+        + "".join(f"100644 {at.git('rev-parse', 'HEAD:./a.md').strip()} {stage}\tsub/a.md\n" for stage in (1, 2)),
+    ),
+}
+COMMITTED = ("write back", "commit")
+
+
+class TestState:
+    """Of a path in a workspace below the root, as `git status` tells it."""
+
+    @pytest.mark.parametrize(
+        ("steps", "pending", "tracked"),
+        [
+            ((), False, False),
+            (("version",), False, False),
+            (("write",), True, False),
+            (("write", "announce"), True, True),
+            (("write", "stage"), True, True),
+            (("write", "stage", "write back"), True, True),
+            (COMMITTED, False, True),
+            ((*COMMITTED, "version"), False, True),
+            ((*COMMITTED, "write"), True, True),
+            ((*COMMITTED, "run"), True, True),
+            ((*COMMITTED, "write", "stage"), True, True),
+            ((*COMMITTED, "write", "stage", "write back"), False, True),
+            ((*COMMITTED, "write", "stage", "run"), True, True),
+            ((*COMMITTED, "remove"), True, False),
+            ((*COMMITTED, "remove", "stage"), True, False),
+            ((*COMMITTED, "forget"), False, False),
+            ((*COMMITTED, "forget", "write"), True, False),
+            ((*COMMITTED, "unmerge"), True, True),
+            ((*COMMITTED, "ignore"), False, True),
+            ((*COMMITTED, "write", "ignore"), True, True),
+        ],
+    )
+    def test_of_any_path(self, at: Desk, steps: tuple[str, ...], pending: bool, tracked: bool):
+        for step in steps:
+            WAYS[step](at)
+        expected = PathState(commit=head(at), branch="main", pending=pending, ignored=False, tracked=tracked)
+        assert by_git(at).state(FilePath("a.md")) == expected
+
+    @pytest.mark.parametrize(
+        ("steps", "pending"),
+        [(("ignore", "write"), False), ((*COMMITTED, "ignore", "forget"), False), ((*COMMITTED, "ignore", "forget", "write"), True)],
+    )
+    def test_of_an_ignored_path(self, at: Desk, steps: tuple[str, ...], pending: bool):
+        for step in steps:
+            WAYS[step](at)
+        expected = PathState(commit=head(at), branch="main", pending=pending, ignored=True, tracked=False)
+        assert by_git(at).state(FilePath("a.md")) == expected
+
+    @pytest.mark.parametrize(
+        ("steps", "pending", "bits"),
+        [
+            (("assume",), False, ("assume-unchanged",)),
+            (("assume", "write"), True, ("assume-unchanged",)),
+            (("skip", "write"), True, ("skip-worktree",)),
+            (("assume", "write", "write back", "skip"), False, ("assume-unchanged", "skip-worktree")),
+        ],
+    )
+    def test_of_a_path_that_git_does_not_look_at(self, at: Desk, steps: tuple[str, ...], pending: bool, bits: tuple[str, ...]):
+        for step in (*COMMITTED, *steps):
+            WAYS[step](at)
+        expected = PathState(commit=head(at), branch="main", pending=pending, ignored=False, tracked=True, bits=bits)
+        assert by_git(at).state(FilePath("a.md")) == expected
+
+    @pytest.mark.parametrize(
+        ("way", "branch", "has_commit"),
+        [
+            (("switch", "-q", "--detach"), None, True),
+            (("switch", "-q", "--orphan", "new"), "new", False),
+            (("switch", "-q", "-c", "a/main"), "a/main", True),
+            (("switch", "-q", "-c", "caf\udce9"), "caf\N{REPLACEMENT CHARACTER}", True),
+        ],
+    )
+    def test_on_any_branch(self, at: Desk, way: tuple[str, ...], branch: str | None, has_commit: bool):
+        commit = head(at)
+        at.git(*way)
+        repository = by_git(at)
+        assert (repository.branch(), repository.head()) == (branch, commit if has_commit else None)
+        state = repository.state(FilePath("a.md"))
+        assert (state.branch, state.commit) == (branch, commit if has_commit else None)
+
+    def test_on_a_branch_that_cannot_be_read(self, at: Desk):
+        repository = by_git(at)
+        (repository.git_dir / "refs" / "heads" / "main").write_text("nonsense\n")
+        for call in (repository.branch, lambda: repository.state(FilePath("a.md"))):
+            with pytest.raises(MdmemError, match=r"^the branch that HEAD names cannot be read$") as failure:
+                call()
+            assert (failure.value.code, failure.value.hint) == (
+                "broken-repository",
+                "git fsck says more; git reflog has the last commit.",
+            )
 
 
 class TestStaged:

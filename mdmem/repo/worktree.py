@@ -212,16 +212,16 @@ class Repository:
                 if name == "(unknown)":
                     raise _unreadable_branch()
                 branch = None if name == "(detached)" else name
-            elif line and not line.startswith(b"#"):
+            else:
                 kinds.add(line[:1])
                 differs_twice |= line[:1] == b"1" and (b"." not in line[2:4] or line[2:4] == b"D.")
-        pending = bool(kinds & {b"1", b"2", b"u", b"?"})
+        pending = bool(kinds & {b"1", b"u", b"?"})
         if differs_twice:
             # After a commit whose index did not fit on the disk, the index alone differs, from HEAD and from the file.
             pending = not self._is_as_committed(path)
         tracked = not kinds & {b"?", b"!"} and os.path.lexists(self.folder / path)
         bits: tuple[str, ...] = ()
-        if not kinds & {b"?", b"!"} and git_files.may_be_overlooked(str(self.git_dir), os.fsencode(f"{self.prefix}{path}")):
+        if git_files.may_be_overlooked(str(self.git_dir), os.fsencode(f"{self.prefix}{path}")):
             bits = index_bits.read_bits(self.folder, [path]).get(path, ())
             pending = pending or (bool(bits) and not self._is_as_committed(path))
         return PathState(commit=commit, branch=branch, pending=pending, ignored=b"!" in kinds, tracked=tracked, bits=bits)
@@ -326,8 +326,8 @@ class Repository:
             paths.append((old, next(fields) if status.startswith("R") else old))
         paths = [(old, new) for old, new in paths if is_markdown(new)]
         blobs = self.blobs([*(f"{base}:{old}" for old, _ in paths), *(f":{new}" for _, new in paths)], extra)
-        contents = zip(blobs[: len(paths)], blobs[len(paths) :], strict=True)
-        return [StagedFile(new, old if old != new else None, *data) for (old, new), data in zip(paths, contents, strict=True)]
+        before, after = blobs[: len(paths)], blobs[len(paths) :]
+        return [StagedFile(new, old if old != new else None, *data) for (old, new), *data in zip(paths, before, after, strict=True)]
 
     def known_to_git(self, paths: Sequence[FilePath], index_file: str | None) -> set[FilePath]:
         """The paths, of those given, that HEAD or the index holds.
