@@ -360,7 +360,11 @@ class Repository:
 
     def shallow_commits(self) -> frozenset[CommitId]:
         """The commits at which a shallow history was cut off."""
-        return frozenset(CommitId(name) for name in (self.common_dir / "shallow").read_text().split()) if self.is_shallow() else frozenset()
+        return (
+            frozenset(CommitId(name) for name in (self.common_dir / "shallow").read_text("ascii").split())
+            if self.is_shallow()
+            else frozenset()
+        )
 
     def is_ancestor(self, commit: CommitId) -> bool:
         """True if a commit is in the history of HEAD."""
