@@ -94,6 +94,7 @@ def test_seen_from_another_folder(at: Desk, opened: Repository):
     moved = opened.at_folder(at.root / "deep" / "er")
     assert (moved.prefix, opened.at_folder(opened.root).prefix, opened.at_folder(at.root).prefix) == ("sub/deep/er/", "", "sub/")
     assert moved.read(commit, [FilePath("a.md"), FilePath("caf\udce9.md")]) == {"a.md": b"x\n", "caf\udce9.md": b"x\n"}
+    assert moved.tracked() == {"a.md", "caf\udce9.md"}
     assert opened.at_folder(opened.root).read(commit, [FilePath("sub/MEMORY.md")]) == {"sub/MEMORY.md": SEED.encode()}
 
 
