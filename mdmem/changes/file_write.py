@@ -343,7 +343,7 @@ class _Write:
             self._commit = commit = ours
         for target in mixed:
             path, data = target.plan.path, target.on_disk()
-            order = replace(self._order, paths=(path,), state=None)
+            order = replace(self._order, paths=(path,))
             with suppress(RepositoryProblem):  # it stays a pending edit
                 # The one who waits for this write has not saved the file: it is a person's save, and no agent's claim.
                 theirs = commit_pending_edits(self._workspace, data, repository.state(path), order, frozenset(), None) if data else None
