@@ -82,6 +82,9 @@ def test_many_files_are_asked_about(vault: Vault, monkeypatch: pytest.MonkeyPatc
 
 
 def test_what_can_be_taken_out_nowhere(vault: Vault, tmp_path: Path) -> None:
+    (tmp_path / "message").write_bytes(b"caf\xe9\n")
+    vault.git("commit", "-q", "--allow-empty", "-F", tmp_path / "message")
+
     def message(*memory: Path) -> str:
         with pytest.raises(FactProblem) as refused:
             purge_history.plan_rewrite(vault.scope(*memory), "somewhere else", None, no_transcripts)

@@ -128,6 +128,7 @@ def _fields(change: Change) -> dict[str, object]:
     ("change", "after", "code"),
     [
         (REPLACED, EditSection("Work", Action.APPEND, "- more"), "text-not-found"),
+        (REPLACED_ABOVE, EditSection(None, Action.APPEND, "more"), "text-not-found"),
         (WRITTEN, EditSection("Work", Action.APPEND, "- more"), "section-changed"),
         (RENAMED, EditSection("Job", Action.APPEND, "- more"), "section-not-found"),
         (DELETED, EditSection("Home", Action.RENAME, "Work"), "text-not-found"),
