@@ -71,6 +71,7 @@ ROOMS = {
             *("test_review", "test_contradictions", "test_purge*", "test_trail", "test_trail_update", "test_secret_writes", "test_repeats"),
             *("test_superseding", "test_weaker_sources", "test_two_files", "test_revert*", "test_refusals", "test_contradict"),
             *("test_write_answer", "test_cli_writes", "test_cli_history", "test_cli_purge", "test_proposals*", "test_memtool"),
+            "test_likes",
             *("test_accepting", "test_deciding", "test_proposing", "test_instructions", "test_user_hooks", "test_foundations"),
             *("test_moved_paths", "test_plan", "test_edits", "test_file_write"),
         ),

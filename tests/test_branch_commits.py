@@ -195,6 +195,20 @@ class TestReading:
             branch_commits.changed_blobs(repository, [(broken, *branch_commits.trees_of(repository, [head(at)]))])
         assert problem.value.code == "git-failed"
 
+    def test_objects_that_are_missing(self, at: Desk):
+        repository, missing = at.workspace.repository, CommitId("1" * 40)
+        tree = branch_commits.trees_of(repository, [head(at)])[0]
+        with pytest.raises(RepositoryProblem, match=r"git cat-file: 1+\^{tree} missing"):
+            branch_commits.trees_of(repository, [head(at), missing])
+        with pytest.raises(RepositoryProblem, match="git diff-tree: a tree is missing"):
+            branch_commits.changed_blobs(repository, [(missing, tree), (tree, tree)])
+        with pytest.raises(RepositoryProblem, match="git merge-base: "):
+            branch_commits.merge_base(repository, head(at), missing)
+
+    def test_commits_without_a_common_past(self, at: Desk):
+        alone = CommitId(at.git("commit-tree", "-m", "alone", "HEAD^{tree}").strip())
+        assert branch_commits.merge_base(at.workspace.repository, head(at), alone) is None
+
     def test_the_work_tree_of_a_branch(self, at: Desk, tmp_path: Path):
         for name in ("one", "two"):
             at.git("worktree", "add", "-q", "-b", name, tmp_path / name)

@@ -40,6 +40,13 @@ def texts(index: SearchIndex, question: str) -> list[str]:
     return [match.hit.text for match in search(index, question)]
 
 
+def assert_explained(match: Match) -> None:
+    """Check that the parts of a score and its factors make the score."""
+    assert match.explanation is not None
+    parts, factors = (part.score for part in match.explanation.parts), (factor.value for factor in match.explanation.factors)
+    assert sum(parts) * math.prod(factors) == pytest.approx(match.hit.score, rel=1e-3)
+
+
 def factor(match: Match, name: str) -> float:
     """A factor of an explained score, or 1."""
     assert match.explanation is not None
@@ -144,9 +151,7 @@ def test_logs_lose_weight_with_age_where_that_is_wanted() -> None:
     }
     assert ages == {"memory/2025-05-02.md": [0.125], "memory/2025-06-01.md": [], "memory/2025-07-01.md": [], "memory/topic.md": []}
     for match in aged.values():
-        assert match.explanation is not None
-        parts, factors = (part.score for part in match.explanation.parts), (factor.value for factor in match.explanation.factors)
-        assert sum(parts) * math.prod(factors) == pytest.approx(match.hit.score, rel=1e-3)
+        assert_explained(match)
 
 
 def test_what_is_new_comes_before_what_matches_better_among_many() -> None:
@@ -163,9 +168,7 @@ def test_a_score_is_explained() -> None:
     assert {factor.name for factor in first.explanation.factors} == {"confidence", "speaker", "date", "day"}
     assert {(part.field, part.query_word) for part in first.explanation.parts} >= {("text", stem("dog")), ("around", stem("sleep"))}
     for match in (first, *rest):
-        assert match.explanation is not None
-        parts, factors = (part.score for part in match.explanation.parts), (factor.value for factor in match.explanation.factors)
-        assert sum(parts) * math.prod(factors) == pytest.approx(match.hit.score, rel=1e-3)
+        assert_explained(match)
 
 
 @pytest.mark.parametrize(
@@ -190,6 +193,8 @@ def test_hits_beside_each_other_do_not_crowd_out_other_places() -> None:
     one_by_one = search(index, "tea", explain=True)
     assert [match.hit.text for match in one_by_one][-2:] == ["tea is grown", "the tea is cold"]
     assert [round(factor(match, "beside"), 4) for match in one_by_one] == [1, 0.98, 0.9604, 1, 0.9412]
+    for match in one_by_one:
+        assert_explained(match)
     assert [factor(match, "beside") for match in search(index, "cups cold", explain=True, limit=2)] == [1, 1]
 
 

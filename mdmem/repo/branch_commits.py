@@ -16,6 +16,7 @@ SCRATCH = "refs/mdmem/scratch/"
 """The refs that hold new commits until a branch does; a killed process leaves one."""
 _SECONDS = 600.0
 _PLAIN_MODES = frozenset({b"100644", b"100755"})
+_NO_COMMON_ANCESTOR = 1
 _NO_MODE = b"000000"
 NEW_FILE_MODE = "100644"
 
@@ -218,6 +219,8 @@ def commits_not_in(repository: Repository, tips: Iterable[CommitId], base: Commi
 def merge_base(repository: Repository, first: CommitId, second: CommitId) -> CommitId | None:
     """The best common ancestor of two commits; None where there is none."""
     result = run(repository.folder, ["merge-base", first, second])
+    if result.status not in (0, _NO_COMMON_ANCESTOR):
+        raise RepositoryProblem("git-failed", f"git merge-base: {result.error_text}")
     return CommitId(result.output.decode().split()[0]) if result.status == 0 else None
 
 
@@ -236,6 +239,8 @@ def changed_blobs(repository: Repository, pairs: Sequence[tuple[str, str]]) -> l
         changes += ([] for _ in names_of_trees)
         if row:
             changes[-1].append(_blob_change(row, next(fields)))
+    if len(changes) != len(pairs):  # git is silent on a tree that it does not have
+        raise RepositoryProblem("git-failed", "git diff-tree: a tree is missing")
     return changes
 
 
@@ -256,7 +261,10 @@ def trees_of(repository: Repository, commits: Sequence[CommitId | None]) -> list
     """The trees of some commits; of None the empty one."""
     empty = repository.git("hash-object", "-w", "-t", "tree", "--stdin").decode().strip() if None in commits else ""
     text = "".join(f"{commit}^{{tree}}\n" if commit else f"{empty}\n" for commit in commits)
-    return repository.git("cat-file", "--batch-check=%(objectname)", text=text.encode()).decode().split() if commits else []
+    rows = repository.git("cat-file", "--batch-check=%(objectname)", text=text.encode()).decode().splitlines() if commits else []
+    if lacking := [row for row in rows if row.endswith(" missing")]:
+        raise RepositoryProblem("git-failed", f"git cat-file: {lacking[0]}")
+    return rows
 
 
 def messages_with(repository: Repository, pattern: str, tip: CommitId | None) -> list[tuple[CommitId, int, str]]:
