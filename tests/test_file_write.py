@@ -1,6 +1,6 @@
 """One plan on its way to disk and git: what is on the disk while git commits, and how all of it is undone."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,7 @@ from mdmem.model import FilePath, Op
 from mdmem.model.writes import Action, EditSection, Remember, WriteOptions
 from mdmem.repo import commits
 from mdmem.repo.index_bits import ASSUME_UNCHANGED, SKIP_WORKTREE
+from mdmem.repo.runner import GitResult
 from mdmem.workspace import Workspace
 
 OTHER, OLD_OTHER, NEW_OTHER = "memory/a.md", "# A\n\n- lives in Rome\n- plays chess\n", "# A\n\n- plays chess\n"
@@ -61,12 +62,12 @@ def fail_later(transaction: Transaction) -> None:
     transaction.__exit__(ValueError, ValueError("later"), None)
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, save: Callable[[], object]) -> None:
+def failing(monkeypatch: pytest.MonkeyPatch, save: Callable[[], object], code: str = "commit-failed") -> None:
     """Let git fail to commit, after somebody has saved something."""
 
     def fail(*_: object) -> commits.Committed:
         save()
-        raise RepositoryProblem("commit-failed", "no")
+        raise RepositoryProblem(code, "no")
 
     monkeypatch.setattr(commits, "commit", fail)
 
@@ -215,6 +216,27 @@ def test_git_fails_where_somebody_saved_over_one_of_two_files(at: Desk, monkeypa
     assert isinstance(retry, Retry)
     assert (retry.overtaken, retry.problem is not None, at.read("MEMORY.md"), at.read(OTHER)) == (True, True, SEED, theirs)
     assert write_ahead.load_record(at.workspace.state) is None
+
+
+def test_hooks_take_too_long_and_somebody_saved_over_the_file(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    failing(monkeypatch, lambda: at.write(OTHER, OLD_OTHER), "hook-timeout")
+    assert code_of(lambda: write(at.workspace, OF_BOTH, Transaction())) == "hook-timeout"
+
+
+def test_saves_on_top_of_two_files_are_a_commit_each(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    run, paths = commits.run, ["MEMORY.md", OTHER]
+
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+        while "commit" in arguments and paths:
+            path = paths.pop()
+            at.write(path, at.read(path) + "- theirs\n")
+        return run(folder, arguments, *rest)
+
+    monkeypatch.setattr(commits, "run", overtaken)
+    done = write(at.workspace, OF_BOTH, Transaction())
+    assert isinstance(done, WrittenChange)
+    assert (done.commit, done.saved) == (at.git("rev-parse", "HEAD~2").strip(), ("MEMORY.md", OTHER))
+    assert at.subjects()[:3] == [f"{OTHER}: edited by hand", "MEMORY.md: edited by hand", "MEMORY.md: remember Home"]
 
 
 def test_git_fails_where_what_somebody_saved_cannot_be_told_from_ours(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
