@@ -8,6 +8,8 @@ VENV := .venvs/$(or $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.versio
 endif
 ROUNDS ?= 10
 STAMP := $(VENV)/.installed
+# One more than the cores of a small machine: tests wait for processes and for the disk.
+WORKERS := -n 3
 
 .PHONY: demo test test-all test-clients test-plain suite lint explore mutants docs bench clean
 
@@ -17,7 +19,7 @@ demo: $(STAMP)
 test: lint suite
 
 suite: $(STAMP)
-	PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest -n 2  # to compile the tests anew each time takes seconds
+	PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest $(WORKERS)  # to compile the tests anew each time takes seconds
 
 test-all: lint
 	@pythons=$$(.ci/pythons) && echo "$$pythons" && for python in $$pythons; do $(MAKE) suite PYTHON="$$python" || failed=1; done; \
@@ -30,12 +32,12 @@ test-clients: $(STAMP)
 
 # The suite with the standard library's dataclasses in place of startup/records.
 test-plain: $(STAMP)
-	MDMEM_RECORDS=dataclasses $(VENV)/bin/python -m pytest -n 2
+	MDMEM_RECORDS=dataclasses $(VENV)/bin/python -m pytest $(WORKERS)
 
 # The property tests alone, ROUNDS times at random; in `make test` they have the same examples each time.
 explore: $(STAMP)
 	@for round in $$(seq $(ROUNDS)); do \
-		$(VENV)/bin/python -m pytest -q -n 2 -m "hypothesis and not slow" --hypothesis-profile=explore || exit 1; \
+		$(VENV)/bin/python -m pytest -q $(WORKERS) -m "hypothesis and not slow" --hypothesis-profile=explore || exit 1; \
 	done
 
 # Change one thing at a time and see whether a test notices: `make mutants` (a night), `make mutants ROOMS="files facts" SAMPLE=60` (minutes).
