@@ -6,6 +6,7 @@ import json
 import marshal
 import os
 import signal
+import subprocess
 import sys
 from collections import deque
 from dataclasses import replace
@@ -263,3 +264,17 @@ def test_the_index_of_two_processes_is_that_of_one(at: Desk, monkeypatch: pytest
     alone = index.fresh_index(replace(at.workspace, state=Path(os.devnull, "anew")), lambda _: None)
     assert rebuilt.index.entries(Filter()) == alone.index.entries(Filter())
     assert index.index_as_is(at.workspace)[1]
+
+
+def test_requests_ahead_wait_for_nobody(at: Desk):
+    """As many tiny files as there may be: what is sent before anything is read fits into the pipe."""
+    names = [f"memory/{number:06}-{'x' * 200}.md" for number in range(20_000)]
+    chunks = changed_files.in_chunks(at.workspace, names, dict.fromkeys(names, "0 0 0 0"))
+    assert max(map(len, chunks)) <= 512
+    asleep = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, pipesize=page_worker._PIPE_BYTES)
+    worker = PageWorker(asleep, at.workspace)
+    try:
+        worker.prepare(chunks, None)
+        assert 0 < len(worker._asked) < page_worker._PREPARED_AHEAD
+    finally:
+        worker.close()

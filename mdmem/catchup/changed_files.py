@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MUCH_BYTES = 300_000
 """Of fewer bytes most are read before a second process has started."""
 _CHUNK_BYTES = 65_536
-"""The bytes of files that a process takes at once, at least."""
+"""The bytes of files and of their paths that a process takes at once, at least."""
 _LONG_BYTES = 10_000_000
 """Of so many bytes an index takes long to build, and the newest days of it can be searched meanwhile."""
 _PART_DOCUMENTS = 20_000
@@ -128,7 +128,7 @@ def _chunks(paths: Iterable[str], stamps: Mapping[str, str]) -> Iterator[list[Fi
     size = 0
     for path in paths:
         chunk.append(FilePath(path))
-        size += _size(stamps[path])
+        size += _size(stamps[path]) + len(os.fsencode(path))
         if size >= _CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0

@@ -37,7 +37,8 @@ _MOST_WAITING_BYTES = 128_000_000
 _ASKED_AHEAD = 2
 """Requests that wait for an answer later: one is worked on, while the next is there already."""
 _PIPE_BYTES = 1 << 20
-"""The room of a pipe, so that an answer need not wait until it is read."""
+"""The room of a pipe, so that an answer need not wait until it is read. Requests that are sent ahead fill at most half of it: to wait until
+they are read, by a process that waits until its answers are read, would be for ever."""
 _LENGTH_BYTES = 8
 
 Chunks = deque[list[FilePath]]
@@ -80,8 +81,9 @@ class PageWorker:
         self._commit = commit
         with suppress(OSError):  # noticed again when it is read
             self._send((commit, trail_update.settings_digest(self._workspace), _language(self._workspace)))
-            while chunks and len(self._asked) < _PREPARED_AHEAD:
-                self._ask(chunks)
+            sent_bytes = 0
+            while chunks and len(self._asked) < _PREPARED_AHEAD and sent_bytes < _PIPE_BYTES // 2:
+                sent_bytes += self._ask(chunks)
         self._to_prepare = len(self._asked)
 
     def read(self, chunks: Chunks, trail: Trail, total: int) -> Iterator[FileAnswer | None]:
@@ -142,13 +144,16 @@ class PageWorker:
     def _has_answered(self) -> bool:
         return bool(select.select([self._output], (), (), 0)[0])
 
-    def _ask(self, chunks: Chunks) -> None:
+    def _ask(self, chunks: Chunks) -> int:
+        """Ask for the first of `chunks`, which it takes from there; the number of bytes that were sent."""
         self._asked.append(chunks.popleft())
-        self._send(self._asked[-1])
+        return self._send(self._asked[-1])
 
-    def _send(self, value: Any) -> None:
+    def _send(self, value: Any) -> int:
         assert self._process.stdin is not None
-        _send(self._process.stdin, marshal.dumps(value))
+        data = marshal.dumps(value)
+        _send(self._process.stdin, data)
+        return len(data)
 
 
 @contextmanager
