@@ -61,7 +61,7 @@ def search(workspace: Workspace, request: Search, say: Say, progress: Progress |
     today = workspace.now().date()
     entry_filter = _filter(workspace, request, today)
     index = fresh_index(workspace, say, progress, current=entry_filter.only_current and not request.explain, in_part=True)
-    return _search_now(workspace, index, request, entry_filter, today, say, progress)
+    return _search_now(workspace, index, request, _query(workspace, request, entry_filter, today), say, progress)
 
 
 def search_in(workspace: Workspace, index: FreshIndex, request: Search, say: Say, progress: Progress | None = None) -> SearchResult:
@@ -70,24 +70,18 @@ def search_in(workspace: Workspace, index: FreshIndex, request: Search, say: Say
     Those beside each other count in full: a block of a prompt shows them together.
     """
     today = workspace.now().date()
-    return _search_now(workspace, index, request, _filter(workspace, request, today), today, say, progress, spread=False)
+    query = replace(_query(workspace, request, _filter(workspace, request, today), today), spread=False)
+    return _search_now(workspace, index, request, query, say, progress)
 
 
 def _search_now(
-    workspace: Workspace,
-    index: FreshIndex,
-    request: Search,
-    entry_filter: Filter,
-    today: date,
-    say: Say,
-    progress: Progress | None,
-    spread: bool = True,
+    workspace: Workspace, index: FreshIndex, request: Search, query: IndexQuery, say: Say, progress: Progress | None
 ) -> SearchResult:
     """The entries that answer a query best in memory as it is."""
-    index, matches = _matches(workspace, index, request, entry_filter, today, say, progress, spread)
+    index, matches = _matches(workspace, index, request, query, say, progress)
     if index.behind:
         background.start_catching_up(workspace)
-    hits = without_expired_contradictions(workspace, tuple(match.hit for match in matches), today, say)
+    hits = without_expired_contradictions(workspace, tuple(match.hit for match in matches), query.today, say)
     notes = (*index.notes, *_missing_past(workspace, request.history))
     return SearchResult(
         query=request.query,
@@ -95,8 +89,8 @@ def _search_now(
         stale=index.stale,
         hits=hits,
         notes=notes,
-        since=_understood(request.since, entry_filter.since),
-        until=_understood(request.until, entry_filter.until),
+        since=_understood(request.since, query.filter.since),
+        until=_understood(request.until, query.filter.until),
     )
 
 
@@ -106,7 +100,7 @@ def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, p
     with trail_update.fresh_trail(workspace, say, progress) as trail:
         commit, day, understood = as_of.resolve_as_of(workspace, trail, words)
         entry_filter = _filter(workspace, request, day, commit.number)
-        index, matches = _matches(workspace, index, request, entry_filter, day, say, progress)
+        index, matches = _matches(workspace, index, request, _query(workspace, request, entry_filter, day), say, progress)
         hits = as_of.hits_as_of(workspace, trail, commit, day, matches)
     notes = (*index.notes, *_missing_past(workspace, asks_for_past=True))
     return SearchResult(
@@ -153,27 +147,22 @@ def _filter(workspace: Workspace, request: Search, today: date, as_of_number: in
     )
 
 
-def _matches(
-    workspace: Workspace,
-    index: FreshIndex,
-    request: Search,
-    entry_filter: Filter,
-    today: date,
-    say: Say,
-    progress: Progress | None,
-    spread: bool = True,
-) -> tuple[FreshIndex, tuple[Match, ...]]:
-    """The matches, and the index that gave them: a rebuilt one where the first turns out to be damaged."""
-    query = IndexQuery(
+def _query(workspace: Workspace, request: Search, entry_filter: Filter, today: date) -> IndexQuery:
+    return IndexQuery(
         query=request.query,
         limit=request.limit,
         filter=entry_filter,
         today=today,
         explain=request.explain,
         decay=_decay(workspace, request, today),
-        spread=spread,
     )
-    readings = past_questions.read_question(request.query, today) if request.history and request.limit else ()
+
+
+def _matches(
+    workspace: Workspace, index: FreshIndex, request: Search, query: IndexQuery, say: Say, progress: Progress | None
+) -> tuple[FreshIndex, tuple[Match, ...]]:
+    """The matches, and the index that gave them: a rebuilt one where the first turns out to be damaged."""
+    readings = past_questions.read_question(request.query, query.today) if request.history and request.limit else ()
     wider = replace(query, limit=max(query.limit, versions.LOOKED_AT)) if readings else query
     try:
         matches = index.index.search(wider)
