@@ -359,17 +359,15 @@ def candidate_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple
     if len(left) * len(right) <= _MAX_ALL_PAIRS:
         yield from product(range(len(left)), range(len(right)))
         return
-    holders: dict[str, list[int]] = defaultdict(list)
+    index = CandidateIndex()
     for b, statement in enumerate(right):
-        for stem in _all_stems(statement):
-            holders[stem].append(b)
+        index.add(b, statement)
     for a, statement in enumerate(left):
-        shared = Counter(b for stem in _all_stems(statement) if len(holders[stem]) <= _MAX_HOLDERS for b in holders[stem])
-        yield from ((a, b) for b, _ in sorted(shared.items(), key=itemgetter(1), reverse=True)[:_MAX_CANDIDATES])
+        yield from ((a, b) for b in index.sharing_most(statement))
 
 
 class CandidateIndex:
-    """Statements by numbers of the caller's, among which those are found that may be like another one: `candidate_pairs` for one at a time."""
+    """Statements by numbers of the caller's, to look up those that may be like another statement."""
 
     def __init__(self) -> None:
         self._statements: dict[int, str] = {}
@@ -387,9 +385,11 @@ class CandidateIndex:
             self._holders[stem].remove(number)
 
     def find(self, statement: str) -> list[int]:
-        """The numbers of statements that may be like one: all, or of very many those that share the most stems."""
-        if len(self._statements) <= _MAX_ALL_PAIRS:
-            return list(self._statements)
+        """The numbers of the statements that may be like another: all, or of very many those that share the most stems."""
+        return list(self._statements) if len(self._statements) <= _MAX_ALL_PAIRS else self.sharing_most(statement)
+
+    def sharing_most(self, statement: str) -> list[int]:
+        """The numbers of the statements that share the most stems with another."""
         holders = [self._holders[stem] for stem in _all_stems(statement) if stem in self._holders]
         shared = Counter(number for numbers in holders if len(numbers) <= _MAX_HOLDERS for number in numbers)
         return [number for number, _ in sorted(shared.items(), key=itemgetter(1), reverse=True)[:_MAX_CANDIDATES]]
