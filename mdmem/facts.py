@@ -267,6 +267,11 @@ def split_key(text: str, key: str) -> tuple[str, str]:
     return "", text
 
 
+def ids_of(fact: Fact) -> tuple[FactId, ...]:
+    """The id of a fact and, if it has a key, the one that its value alone has."""
+    return (fact.id, fact_id(split_key(fact.text, fact.key)[1])) if fact.key else (fact.id,)
+
+
 def _spellings(key: str) -> set[str]:
     """A key as written and without bold marks, each normalised and without the escapes that `write_item` puts in."""
     written = key.strip().replace("\\<!--", "<!--")

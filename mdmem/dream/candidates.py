@@ -163,11 +163,11 @@ def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntri
 
 def _in_order(candidates: Sequence[DreamCandidate]) -> list[DreamCandidate]:
     """Tell the times of entries of one minute apart: what came in later was said later."""
-    said: Counter[datetime] = Counter()
+    counts: Counter[datetime] = Counter()
     ordered = []
     for candidate in candidates:
-        ordered.append(replace(candidate, said=candidate.said + timedelta(microseconds=min(said[candidate.said], _LAST_MICROSECOND))))
-        said[candidate.said] += 1
+        ordered.append(replace(candidate, said=candidate.said + timedelta(microseconds=min(counts[candidate.said], _LAST_MICROSECOND))))
+        counts[candidate.said] += 1
     return ordered
 
 
@@ -195,7 +195,7 @@ class _Notes:
     def of(self, commit: CommitId) -> ParsedNote | None:
         """The note of a commit; None where it cannot be told."""
         if commit not in self._notes:
-            stating = self._trail.commit_with_id(commit) or self._trail.side_commit(commit)
+            stating = self._trail.any_commit(commit)
             self._notes[commit] = parse_message(stating.message) if stating else None
         return self._notes[commit]
 
@@ -260,8 +260,8 @@ def _time_of(occurrence: Occurrence, day: date, zone: tzinfo | None) -> datetime
     else:
         committed = datetime.fromtimestamp(occurrence.origin.time).astimezone(zone)
         minute = committed.time() if committed.date() == day else time()
-    said = datetime.combine(day, minute)
+    moment = datetime.combine(day, minute)
     try:
-        return said.replace(tzinfo=zone) if zone else said.astimezone()
+        return moment.replace(tzinfo=zone) if zone else moment.astimezone()
     except (OverflowError, ValueError):  # the first day that a log can be named after, or the last, in a zone that is behind or ahead
-        return said.replace(tzinfo=UTC)
+        return moment.replace(tzinfo=UTC)

@@ -259,7 +259,7 @@ def _value(text: str, attribute: str) -> str:
 
 def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePath) -> CuratedFact:
     """The fact that a change brings in, as it will stand in a file; where there is only told then."""
-    text = f"{suggestion.key}: {suggestion.text}" if suggestion.key else suggestion.text
+    text = suggestion.statement
     return CuratedFact(
         fact=fact_id(text),
         text=text,

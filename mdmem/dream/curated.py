@@ -11,7 +11,7 @@ from mdmem.document import Document, parse_bytes
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
 from mdmem.extract.vocabulary import vocabulary
-from mdmem.facts import fact_id, items, normalise, split_key
+from mdmem.facts import ids_of, items, normalise, split_key
 from mdmem.history.notes import parse_message
 from mdmem.model import Fact, FactId, FileKind, FilePath, SectionPath, Source
 from mdmem.model.trail import Occurrence
@@ -144,15 +144,14 @@ def _said(workspace: Workspace, trail: Trail, fact: Fact, occurrence: Occurrence
     if occurrence is None:
         return workspace.now()
     committed = workspace.local_time(occurrence.origin.time)
-    said = [times.cites[cited] for cited in occurrence.origin.cites if cited in times.cites]
-    if not said and _is_nights(trail, occurrence):
-        words = dict.fromkeys((fact.id, fact_id(split_key(fact.text, fact.key)[1] if fact.key else fact.text)))
-        said = [time for name in words for time in times.facts.get(name, ()) if time <= committed]
-    return max(said, default=committed)
+    moments = [times.cites[cited] for cited in occurrence.origin.cites if cited in times.cites]
+    if not moments and _is_nights(trail, occurrence):
+        moments = [time for name in ids_of(fact) for time in times.facts.get(name, ()) if time <= committed]
+    return max(moments, default=committed)
 
 
 def _is_nights(trail: Trail, occurrence: Occurrence) -> bool:
     """True if a night brought a line in."""
-    commit = trail.commit_with_id(occurrence.origin.commit) or trail.side_commit(occurrence.origin.commit)
+    commit = trail.any_commit(occurrence.origin.commit)
     run = parse_message(commit.message).run if commit else None
     return run is not None and is_night(run)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from mdmem.changes import deciding
 from mdmem.dream.suggestions import Suggestion
 from mdmem.editors.likeness import StatementIndex
-from mdmem.facts import fact_id, normalise_key, parse_item
+from mdmem.facts import normalise_key, parse_item
 from mdmem.model import FactId, Source
 from mdmem.model.dreams import MOST_STANDING_PARTS, DreamOp
 from mdmem.model.proposals import PartOp
@@ -39,8 +39,7 @@ class WaitingParts:
         """True if a change is proposed already, in these or nearly these words."""
         if change.op is DreamOp.DELETE:
             return change.old is not None and change.old.fact in self._removals
-        text = f"{change.key}: {change.text}" if change.key else change.text
-        return fact_id(text) in self._facts or self._texts.holds_like(text)
+        return change.fact in self._facts or self._texts.holds_like(change.statement)
 
     def hold_better(self, change: Suggestion) -> bool:
         """True if a better founded value of a key is proposed, which a new fact would take the place of."""

@@ -39,9 +39,14 @@ class Suggestion:
     cites: tuple[str, ...] = ()
 
     @property
+    def statement(self) -> str:
+        """The text with its key."""
+        return f"{self.key}: {self.text}" if self.key else self.text
+
+    @property
     def fact(self) -> FactId:
         """The fact that comes in with the text."""
-        return fact_id(f"{self.key}: {self.text}" if self.key else self.text)
+        return fact_id(self.statement)
 
     @property
     def identity(self) -> tuple[DreamOp, FactId | None, FactId | None]:

@@ -8,7 +8,7 @@ from mdmem import files
 from mdmem.addresses import join_path
 from mdmem.document import parse_bytes
 from mdmem.editors.likeness import StatementIndex
-from mdmem.facts import fact_id, item_text, split_key
+from mdmem.facts import ids_of, item_text
 from mdmem.history.notes import parse_message
 from mdmem.model import Fact, FactId, FileKind, FilePath, SectionPath, Source, Supersession
 from mdmem.model.proposals import PartName, PartOp, PartOrigin, PartState, PartView
@@ -101,12 +101,11 @@ class StandingMemory:
 
     def is_persons(self, fact: Fact) -> bool:
         """True if the log of a day states a fact, with or without its key, by a commit of the person's own."""
-        words = dict.fromkeys((fact.id, fact_id(split_key(fact.text, fact.key)[1] if fact.key else fact.text)))
-        return any(self._is_in_own_commit(each) for name in words for each in self.current(name) if self.is_log(each.entry.path))
+        return any(self._is_in_own_commit(each) for name in ids_of(fact) for each in self.current(name) if self.is_log(each.entry.path))
 
     def _is_in_own_commit(self, occurrence: Occurrence) -> bool:
         origin = occurrence.origin
-        commit = self._trail.commit_with_id(origin.commit) or self._trail.side_commit(origin.commit)
+        commit = self._trail.any_commit(origin.commit)
         is_stated = origin.source is Source.USER_STATED and origin.claimed_by is None
         return is_stated and commit is not None and parse_message(commit.message).op is None
 

@@ -260,7 +260,7 @@ def _with_expiry(link: chains.ChainLink, today: date) -> chains.ChainLink:
 
 def _link_views(workspace: Workspace, trail: Trail, chain: Sequence[chains.ChainLink]) -> tuple[FactLink, ...]:
     """The links of a chain, with the notes of the commits that brought in their lines, side commits among them."""
-    return tuple(_link_view(workspace, link, trail.commit_with_id(link.commit) or trail.side_commit(link.commit)) for link in chain)
+    return tuple(_link_view(workspace, link, trail.any_commit(link.commit)) for link in chain)
 
 
 def _link_view(workspace: Workspace, link: chains.ChainLink, commit: MainlineCommit | Commit | None) -> FactLink:

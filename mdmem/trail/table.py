@@ -182,6 +182,10 @@ class Trail:
         """The side commit with this id, if a merge has a line from it."""
         return self._side_commit(f"{SELECT_SIDE_COMMITS} WHERE id = ?", blob(commit))
 
+    def any_commit(self, commit: CommitId) -> MainlineCommit | Commit | None:
+        """The commit with this id: of the mainline, or a side commit that `side_commit` gives."""
+        return self.commit_with_id(commit) or self.side_commit(commit)
+
     def side_commit_of_line(self, number: int, path: FilePath, line: str) -> Commit | None:
         """The side commit from which a merge, mainline commit `number`, has a line (without white space around it) of a file."""
         statement = f"{SELECT_SIDE_COMMITS} WHERE number = (SELECT side FROM brought WHERE landmark = ? AND path = ? AND line = ?)"
