@@ -103,8 +103,8 @@ def search(index: SearchIndex, question: str) -> list[Lines]:
 def crowded(lines: Sequence[Lines]) -> tuple[int, int]:
     """The number of the first hits that have another of them within two lines, and of the first hits."""
 
-    def is_near(one: Lines, two: Lines) -> bool:
-        return one != two and one[0] == two[0] and max(one[1] - two[2], two[1] - one[2]) <= WITHIN
+    def is_near(hit: Lines, other: Lines) -> bool:
+        return hit != other and hit[0] == other[0] and max(hit[1] - other[2], other[1] - hit[2]) <= WITHIN
 
     first = lines[:SHOWN]
     return sum(any(is_near(hit, other) for other in first) for hit in first), len(first)

@@ -38,7 +38,7 @@ def from_branch(at: Desk, text: str) -> str:
 
 
 def dreamt(at: Desk, edit: Remember, own: str, run: str, **note: Any) -> None:
-    """What a night proposes to its own proposal."""
+    """Propose changes of a night in its own proposal."""
     pipeline = PipelineNote(actor="dream", run=run, **note)
     proposing.propose(at.workspace, Propose(replace(edit, options=WriteOptions(pipeline=pipeline)), own=own), silent)
 

@@ -50,11 +50,13 @@ def prepare(workspace: Workspace, path: FilePath, blob: str | None, language: st
     except PathProblem:
         return None
     labels = frontmatter.labels(document)
-    found = entries(document, path, labels.tags, daily=workspace.daily)
-    if any(entry.key is not None or entry.until is not None for entry in found):
+    file_entries = entries(document, path, labels.tags, daily=workspace.daily)
+    if any(entry.key is not None or entry.until is not None for entry in file_entries):
         return None
-    origins, uncommitted = (None,) * len(found), (False,) * len(found)
-    page = FileEntries(path=path, entries=found, origins=origins, uncommitted=uncommitted, kind=workspace.kind_of(path), about=labels.about)
+    origins, uncommitted = (None,) * len(file_entries), (False,) * len(file_entries)
+    page = FileEntries(
+        path=path, entries=file_entries, origins=origins, uncommitted=uncommitted, kind=workspace.kind_of(path), about=labels.about
+    )
     fields = schema.text_fields(path, page.rows, language, schema.file_label("path", path))
     return pages.snapshot_file(file, data, now), FileTexts(path, list(map(document_text, fields)))
 

@@ -53,8 +53,8 @@ class CandidateRow:
 
     def is_beside(self, other: CandidateRow) -> bool:
         """True if another of its place is a few lines away."""
-        one, two = self.row.entry, other.row.entry
-        return max(one.start_line - two.end_line, two.start_line - one.end_line) <= ranking.BESIDE_LINES
+        entry, near = self.row.entry, other.row.entry
+        return max(entry.start_line - near.end_line, near.start_line - entry.end_line) <= ranking.BESIDE_LINES
 
     def waiting_at(self, score: float) -> _Waiting:
         """Sort it among those that wait to be taken: the better score first, then the newer day, then path and line."""
