@@ -73,7 +73,7 @@ ROOMS = {
             *("test_write_answer", "test_cli_writes", "test_cli_history", "test_cli_purge", "test_proposals*", "test_memtool"),
             "test_likes",
             *("test_accepting", "test_deciding", "test_proposing", "test_instructions", "test_user_hooks", "test_foundations"),
-            *("test_moved_paths", "test_plan", "test_edits", "test_file_write"),
+            *("test_moves", "test_moved_paths", "test_plan", "test_edits", "test_file_write"),
         ),
     ),
     "document": Room(

@@ -91,7 +91,7 @@ def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOption
     if plan.target is not None:
         for old, new, data in zip(olds, news, plan.contents.values(), strict=True):
             problems += check.find_errors(new, data, data, layout.guarded_kind(new, workspace.kind_of(new)), renamed_from=old)
-    refuse_errors(problems, options.allow | {"shrink", "append"})
+    refuse_errors(problems, options.allow)
 
 
 def _warnings(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> tuple[str, ...]:
