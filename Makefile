@@ -40,7 +40,7 @@ explore: $(STAMP)
 		$(VENV)/bin/python -m pytest -q $(WORKERS) -m "hypothesis and not slow" --hypothesis-profile=explore || exit 1; \
 	done
 
-# Change one thing at a time and see whether a test notices: `make mutants` (a night), `make mutants ROOMS="files facts" SAMPLE=60` (minutes).
+# Change one thing at a time and see whether a test notices: `make mutants` (an hour or two), `make mutants ROOMS="files facts" SAMPLE=60` (minutes).
 mutants: $(STAMP)
 	nice -n 10 $(VENV)/bin/python -X warn_default_encoding tests/mutants.py $(ROOMS) $(if $(SAMPLE),--sample $(SAMPLE))
 

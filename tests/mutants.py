@@ -1,49 +1,36 @@
 """Mutation tests: try each room's mutants on the tests that run the changed line, and report the mutants that no test notices.
 
     python tests/mutants.py [ROOM…] [--sample N] [--seed N] [--jobs N] [--seconds N] [--only WORDS]
-        [--survivors] [--again]
+        [--survivors] [--explained] [--again]
 
-First the room's test files are run, to record which test runs which lines (again only for files that have changed since). Then, for each
-mutant, a child process with the mutant in place of its module runs those tests, quick ones first, until one fails. The outcomes are kept in
-`.mutants/`: an interrupted run goes on, and a survivor is tried again when the tests have changed. `mutants_allowed.toml` lists survivors
-that change nothing a test could notice, with the reasons.
+First the room's test files are run, to record which test runs which lines (again only for files that have changed since). Then each mutant
+is tried on those tests, quick ones first, until one fails: in memory, and what survives there in a process that loads the changed module.
+The outcomes are kept in `.mutants/`: an interrupted run goes on, and a survivor is tried again when the tests have changed.
+`mutants_allowed.toml` lists survivors that change nothing a test could notice, with the reasons; they are not tried.
 
 Why not a maintained tool: mutmut leaves out the methods of dataclasses, and copies the program to a folder that tests which start processes
 do not use; cosmic-ray runs one command for every mutant, which is all tests or too few.
 """
 
 import argparse
-import hashlib
 import importlib
 import json
+import math
 import os
-import resource
-import shutil
 import signal
 import sys
-import time
 import tomllib
-import traceback
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import groupby
 from pathlib import Path
 
-import coverage
-import pytest
-from mutations import Mutant, functions, mutants
-
-ROOT = Path(__file__).parent.parent
-
-
-@dataclass(frozen=True)
-class Room:
-    """Modules, and the test files that should notice a change in them."""
-
-    modules: tuple[str, ...]
-    tests: tuple[str, ...]
-
+from mutant_children import ROOT, Child, fork, run_all
+from mutant_measures import KEPT, Room, Tests, digest, measure, test_files
+from mutant_trials import Trial, overlay, start_overlaid, try_in_memory
+from mutations import Mutant, mutants
 
 ROOMS = {
     "files": Room(
@@ -91,295 +78,15 @@ STRICT = {"files", "repo", "changes"}
 """The rooms in which every survivor must be killed or explained."""
 GOAL = 0.9
 ALLOWED = Path(__file__).with_name("mutants_allowed.toml")
-KEPT = ROOT / ".mutants"
-START_SECONDS = 20.0
-"""The seconds that a child may take beside its tests, on a busy machine."""
-SLOWER = 5.0
-"""The factor by which a test may take longer there than measured."""
-MEASURING_SECONDS = 1200.0
-MOST_BYTES = 4_000_000_000
-"""The most memory of one process: an endless loop in a mutant could take all that there is."""
 LOADED_BEFORE = ("hypothesis", "markdown_it", "git", "tantivy", "mistune", "yaml")
 """Packages that are loaded before the fork, so that not each child loads them; not mdmem, and none that starts threads when loaded."""
-OPTIONS = [
-    *("-q", "-p", "no:cacheprovider", "--tb=line", "--rootdir", str(ROOT)),
-    *("-W", "ignore::pytest.PytestAssertRewriteWarning", "-W", "ignore::EncodingWarning"),
-]
-
-
-def digest(*data: bytes) -> str:
-    whole = hashlib.sha256()
-    for part in data:
-        whole.update(part)
-    return whole.hexdigest()[:20]
-
-
-# Children at work.
-
-
-@dataclass(frozen=True)
-class Child:
-    """A process that may run until `limit`, of the monotonic clock. `done` is called with its exit status, None if the time was up."""
-
-    number: int
-    limit: float
-    done: Callable[[int | None], None]
-
-
-def fork(work: Callable[[], int], log: Path) -> int:
-    number = os.fork()
-    if number:
-        return number
-    status = 70
-    try:
-        os.setsid()
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        with log.open("wb") as output, Path(os.devnull).open("rb") as nothing:
-            for stream, file in ((0, nothing), (1, output), (2, output)):
-                os.dup2(file.fileno(), stream)
-        os.chdir(ROOT)
-        status = int(work())
-    except BaseException:
-        traceback.print_exc()
-        raise
-    finally:
-        sys.stdout.flush()
-        sys.stderr.flush()
-        os._exit(status)
-
-
-def run_all(starts: Iterable[Callable[[int], Child]], jobs: int) -> None:
-    """Run children, at most `jobs` at a time. Each start is called with the number of its seat, which no other running child has."""
-    waiting, children = iter(starts), dict[int, Child]()
-    try:
-        while True:
-            for seat in sorted(set(range(jobs)).difference(children)):
-                if begin := next(waiting, None):
-                    children[seat] = begin(seat)
-            if not children:
-                return
-            time.sleep(0.01)
-            for seat, child in list(children.items()):
-                if _has_ended(child):
-                    del children[seat]
-    finally:
-        for child in children.values():
-            os.killpg(child.number, signal.SIGKILL)
-
-
-def _has_ended(child: Child) -> bool:
-    ended, status = os.waitpid(child.number, os.WNOHANG)
-    if ended:
-        child.done(os.waitstatus_to_exitcode(status))
-    elif time.monotonic() > child.limit:
-        os.killpg(child.number, signal.SIGKILL)
-        os.waitpid(child.number, 0)
-        child.done(None)
-    else:
-        return False
-    with suppress(ProcessLookupError):
-        os.killpg(child.number, signal.SIGKILL)  # what a test has left
-    return True
-
-
-# Which test runs which lines.
-
-
-class Stopwatch:
-    """Records for each test which lines it runs, and how long it takes."""
-
-    def __init__(self, measure: coverage.Coverage) -> None:
-        self._measure = measure
-        self._failed: set[str] = set()
-        self._seconds: dict[str, float] = {}
-
-    @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
-        if sys.gettrace() is None:  # after a RecursionError Python drops the trace function
-            self._measure.stop()
-            self._measure.start()
-        self._measure.switch_context(item.nodeid)
-        started = time.monotonic()
-        try:
-            return (yield)
-        finally:
-            self._measure.switch_context("")
-            self._seconds[item.nodeid] = time.monotonic() - started
-
-    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if not report.passed:
-            self._failed.add(report.nodeid)
-
-    @property
-    def seconds(self) -> dict[str, float]:
-        """The seconds of each test that passed."""
-        return {test: seconds for test, seconds in self._seconds.items() if test not in self._failed}
-
-
-def test_files(room: Room) -> list[tuple[Path, Path]]:
-    """Each test file of a room, with the path of its measurement: `.json` for times, `.lines` for coverage, `.log` for output."""
-    paths = sorted({path for pattern in room.tests for path in (ROOT / "tests").glob(f"{pattern}.py")})
-    return [(path, KEPT / "measured" / path.stem) for path in paths]
-
-
-def measure(rooms: Iterable[Room], jobs: int) -> None:
-    """Measure the test files that have changed since they were last measured."""
-    every = sorted({each for room in rooms for each in test_files(room)})
-    due = [(path, record) for path, record in every if _measured_digest(record) != digest(path.read_bytes())]
-    modules = {str(path.relative_to(ROOT)): path.read_bytes() for path in (ROOT / "mdmem").rglob("*.py")}
-    for text in modules.values():
-        _keep(KEPT / "modules" / digest(text), text)
-    seen = {name: digest(text) for name, text in modules.items()}
-
-    def begin(path: Path, record: Path) -> Callable[[int], Child]:
-        def start(_: int) -> Child:
-            record.parent.mkdir(parents=True, exist_ok=True)
-            number = fork(lambda: _measure_one(path, record, seen), record.with_suffix(".log"))
-            return Child(number, time.monotonic() + MEASURING_SECONDS, lambda status: print(f"measured {path.name}: {status}", flush=True))
-
-        return start
-
-    run_all((begin(path, record) for path, record in due), jobs)
-
-
-def _measured_digest(record: Path) -> str | None:
-    try:
-        return str(json.loads(record.with_suffix(".json").read_text())["digest"])
-    except FileNotFoundError:
-        return None
-
-
-def _measure_one(path: Path, record: Path, modules: Mapping[str, str]) -> int:
-    lines = record.with_suffix(".lines")
-    lines.unlink(missing_ok=True)
-    measure = coverage.Coverage(data_file=str(lines), include=[str(ROOT / "mdmem" / "*")], config_file=False)
-    stopwatch = Stopwatch(measure)
-    measure.start()
-    status = pytest.main([*OPTIONS, str(path)], plugins=[stopwatch])
-    measure.stop()
-    measure.save()
-    measured = {"digest": digest(path.read_bytes()), "seconds": stopwatch.seconds, "modules": dict(modules)}
-    record.with_suffix(".json").write_text(json.dumps(measured))
-    return int(status)
-
-
-def _keep(path: Path, data: bytes) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        path.write_bytes(data)
-
-
-class Tests:
-    """The tests that run each line of one module, by the measurements of a room's test files."""
-
-    def __init__(self, room: Room, module: str, text: str) -> None:
-        self._module = module
-        self._own = {f"test_{Path(module.removesuffix('/__init__.py')).stem}", room.tests[0]}
-        self._now = functions(text)
-        self._by_line: dict[tuple[str, int], set[str]] = {}
-        self._by_function: dict[str, set[str]] = {}
-        self.seconds: dict[str, float] = {}
-        for _, record in test_files(room):
-            self._add(record, text)
-
-    def _add(self, record: Path, text: str) -> None:
-        """Add a measurement. Of a function that has changed since, any line counts as run by all its tests."""
-        measured = json.loads(record.with_suffix(".json").read_text())
-        data = coverage.CoverageData(str(record.with_suffix(".lines")))
-        data.read()
-        contexts = data.contexts_by_lineno(str(ROOT / self._module))
-        if not contexts or self._module not in measured["modules"]:
-            return
-        old = (KEPT / "modules" / measured["modules"][self._module]).read_text()
-        self.seconds |= measured["seconds"]
-        old_functions, old_lines, lines = functions(old), old.splitlines(), text.splitlines()
-        for name, (first, last) in old_functions.items():
-            here = {line: measured["seconds"].keys() & contexts[line] for line in range(first, last + 1) if line in contexts}
-            self._by_function.setdefault(name, set()).update(*here.values())
-            now = self._now.get(name)
-            if now and old_lines[first - 1 : last] == lines[now[0] - 1 : now[1]]:
-                for line, tests in here.items():
-                    self._by_line.setdefault((name, line - first), set()).update(tests)
-            else:
-                self._by_line.setdefault((name, -1), set()).update(*here.values())
-
-    def of(self, mutant: Mutant, seconds: float) -> list[str]:
-        """The tests for a mutant, in the order in which to run them, as many as fit into so many seconds.
-
-        First those that run the line, of the module's own file before others, quick ones before slow ones. Last the other tests of that
-        file, which may run the line in a process of their own.
-        """
-        here: set[str] = set()
-        if not mutant.once:
-            lines = range(mutant.line - mutant.start, mutant.last - mutant.start + 1)
-            here = here.union(*(self._by_line.get((mutant.function, line), set()) for line in (*lines, -1)))
-        else:
-            here = here.union(*self._by_function.values())
-        own = set(filter(self._is_own, self.seconds))
-        ordered = sorted(here | own, key=lambda test: (test not in here, test not in own, self.seconds[test]))
-        chosen, total = [], 0.0
-        for test in ordered:
-            total += self.seconds[test]
-            if chosen and total > seconds:
-                break
-            chosen.append(test)
-        return chosen
-
-    def _is_own(self, test: str) -> bool:
-        """True if a test is in the file that is named after the module, or in the room's first file."""
-        return Path(test.partition("::")[0]).stem in self._own
-
-
-# Trying a mutant.
-
-
-class Chosen:
-    """A plugin that runs only these tests, in this order."""
-
-    def __init__(self, tests: Sequence[str]) -> None:
-        self._order = {test: number for number, test in enumerate(tests)}
-
-    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted((item for item in items if item.nodeid in self._order), key=lambda item: self._order[item.nodeid])
-
-
-def overlay(seat: int) -> Path:
-    """Make a copy of the project out of links, in which a module can be exchanged; each seat has its own."""
-    top = KEPT / "overlays" / str(seat)
-    shutil.rmtree(top, ignore_errors=True)
-    for path in sorted((ROOT / "mdmem").rglob("*")):
-        if path.is_file() and path.suffix != ".pyc":
-            link = top / path.relative_to(ROOT)
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.symlink_to(path)
-    for name in ("hooks", "templates"):
-        (top / name).symlink_to(ROOT / name)
-    return top
-
-
-def put(top: Path, module: str, text: str | None) -> None:
-    """Put a text in place of a module of an overlay, or (None) the module itself back."""
-    link = top / module
-    for compiled in (link.parent / "__pycache__").glob(f"{link.stem}.*.pyc"):
-        compiled.unlink()
-    link.unlink()
-    if text is None:
-        link.symlink_to(ROOT / module)
-    else:
-        link.write_text(text)
-
-
-def run_tests(top: Path, module: str, tests: Sequence[str]) -> int:
-    """Run tests on an overlay. Under `-X warn_default_encoding`, a text file that is opened without an encoding is a failure too."""
-    sys.path.insert(0, str(top))
-    encoding = f"error::EncodingWarning:{module.removesuffix('.py').removesuffix('/__init__').replace('/', '.')}"
-    os.environ["PYTHONPATH"] = str(top)
-    paths = dict.fromkeys(test.partition("::")[0] for test in tests)
-    return pytest.main([*OPTIONS, "-x", "-W", encoding, *paths], plugins=[Chosen(tests)])
+BATCH = 100
+"""The most mutants of one module that are tried in memory by one process, which first collects their tests."""
 
 
 KILLED, SURVIVED, UNTESTED = "killed", "survived", "untested"
+LEFT = "left"
+"""The outcome of a mutant that has survived in memory, and is still to be tried in a process that loads it."""
 
 
 @dataclass(frozen=True)
@@ -392,13 +99,23 @@ class Tried:
 
 
 class Verdicts:
-    """The outcomes of a room's mutants, kept from run to run until their function changes; those of survivors until the tests change."""
+    """The outcomes of a room's mutants, kept from run to run until their function changes; those of survivors until the tests change.
+
+    They are lines of a file, each with a key and an outcome, which several processes may append to. The last line of a key counts.
+    """
 
     def __init__(self, room: str, seconds: float, again: bool) -> None:
-        self._file = KEPT / f"{room}.json"
-        kept = self._file.exists() and not again
-        self._outcomes: dict[str, str] = json.loads(self._file.read_text()) if kept else {}
+        self._file = KEPT / f"{room}.jsonl"
+        if again:
+            self._file.unlink(missing_ok=True)
         self._effort = f"{seconds:g} s of " + digest(*(path.read_bytes() for path, _ in test_files(ROOMS[room])))
+        self._outcomes: dict[str, str] = {}
+        self.read()
+
+    def read(self) -> None:
+        """Read what processes have added."""
+        if self._file.exists():
+            self._outcomes = dict(json.loads(line) for line in self._file.read_text().splitlines())
 
     def of(self, module: str, mutant: Mutant) -> str | None:
         key = self._key(module, mutant)
@@ -410,11 +127,12 @@ class Verdicts:
         return key not in self._outcomes and any(other.startswith(f"{key}, ") for other in self._outcomes)
 
     def add(self, module: str, mutant: Mutant, outcome: str) -> None:
+        """Keep an outcome for this process and all that read the file later."""
         key = self._key(module, mutant)
-        self._outcomes[key if outcome == KILLED else f"{key}, {self._effort}"] = outcome
-        new = self._file.with_suffix(".new")
-        new.write_text(json.dumps(self._outcomes))
-        new.replace(self._file)
+        kept = key if outcome == KILLED else f"{key}, {self._effort}"
+        self._outcomes[kept] = outcome
+        with self._file.open("a") as file:
+            file.write(json.dumps([kept, outcome]) + "\n")
 
     def _key(self, module: str, mutant: Mutant) -> str:
         return f"{module} {mutant.name} {digest(mutant.context.encode())}"
@@ -432,49 +150,83 @@ def sampled(room: Room, count: int | None, seed: int, only: str) -> list[tuple[s
 
 
 def try_all(room: Room, wanted: Sequence[tuple[str, Mutant]], verdicts: Verdicts, jobs: int, seconds: float) -> None:
-    """Try the mutants that have no outcome yet."""
+    """Try the mutants that have no outcome yet: those that are inside a function in memory, then what is left."""
     tests = {module: Tests(room, module, (ROOT / module).read_text()) for module in dict.fromkeys(module for module, _ in wanted)}
+    due = [
+        Trial(module, mutant, {test: tests[module].seconds[test] for test in tests[module].of(mutant, seconds)})
+        for module, mutant in wanted
+        if verdicts.of(module, mutant) in {None, LEFT}
+    ]
+    for trial in due:
+        if not trial.tests:
+            verdicts.add(trial.module, trial.mutant, UNTESTED)
+    in_memory = [trial for trial in due if trial.tests and not trial.mutant.once and verdicts.of(trial.module, trial.mutant) is None]
+    run_all(_memory_starts(in_memory, verdicts), jobs)
+    verdicts.read()
+    left = [trial for trial in due if trial.tests and verdicts.of(trial.module, trial.mutant) in {None, LEFT}]
     tops = [overlay(seat) for seat in range(jobs)]
-    due = [(module, mutant) for module, mutant in wanted if verdicts.of(module, mutant) is None]
-
-    def begin(module: str, mutant: Mutant, number: int) -> Callable[[int], Child]:
-        chosen = tests[module].of(mutant, seconds)
-
-        def start(seat: int) -> Child:
-            def done(status: int | None) -> None:
-                put(tops[seat], module, None)
-                outcome = UNTESTED if not chosen else SURVIVED if status == 0 else KILLED
-                verdicts.add(module, mutant, outcome)
-                how = "out of time" if status is None else f"{time.monotonic() - started:.1f} s, of {len(chosen)} tests"
-                print(f"{number}/{len(due)} {outcome} {module}:{mutant.line} {mutant.name} ({how})", flush=True)
-
-            put(tops[seat], module, mutant.text)
-            expected = START_SECONDS + SLOWER * sum(tests[module].seconds[test] for test in chosen)
-            started = time.monotonic()
-            child = fork(lambda: run_tests(tops[seat], module, chosen) if chosen else 0, KEPT / f"child-{seat}.log")
-            return Child(child, started + expected, done)
-
-        return start
-
-    run_all((begin(module, mutant, number + 1) for number, (module, mutant) in enumerate(due)), jobs)
+    run_all(_overlay_starts(left, tops, verdicts), jobs)
 
 
+def _memory_starts(trials: Sequence[Trial], verdicts: Verdicts) -> Iterator[Callable[[int], Child]]:
+    """The starts of processes that try mutants in memory, each those of one module, `BATCH` at most."""
+    output = os.dup(1)  # that of a child is its log
+    modules = [[*group] for _, group in groupby(trials, key=lambda trial: trial.module)]
+    batches = [group[first : first + BATCH] for group in modules for first in range(0, len(group), BATCH)]
+    for number, batch in enumerate(batches):
+        words = f"{number + 1}/{len(batches)}"
+
+        def tried(trial: Trial, test: str, words: str = words) -> None:
+            verdicts.add(trial.module, trial.mutant, KILLED if test else LEFT)
+            os.write(output, f"{words} {KILLED if test else LEFT} {_words(trial)} ({test or 'in memory'})\n".encode())
+
+        def start(seat: int, batch: Sequence[Trial] = batch, tried: Callable[[Trial, str], None] = tried) -> Child:
+            log = KEPT / f"memory-{seat}.log"
+            return Child(fork(lambda: try_in_memory(batch, tried, seat), log), math.inf, lambda _: None)
+
+        yield start
+
+
+def _overlay_starts(trials: Sequence[Trial], tops: Sequence[Path], verdicts: Verdicts) -> Iterator[Callable[[int], Child]]:
+    """The starts of processes that try one mutant each, on the overlay of their seat."""
+    for number, trial in enumerate(trials):
+
+        def done(status: int | None, trial: Trial = trial, words: str = f"{number + 1}/{len(trials)}") -> None:
+            outcome = SURVIVED if status == 0 else KILLED
+            verdicts.add(trial.module, trial.mutant, outcome)
+            print(f"{words} {outcome} {_words(trial)} ({'out of time' if status is None else f'{len(trial.tests)} tests'})", flush=True)
+
+        def start(seat: int, trial: Trial = trial, done: Callable[[int | None], None] = done) -> Child:
+            return start_overlaid(trial, tops[seat], seat, done)
+
+        yield start
+
+
+def _words(trial: Trial) -> str:
+    return f"{trial.module}:{trial.mutant.line} {trial.mutant.name}"
+
+
+@cache
 def allowed() -> dict[str, dict[str, str]]:
     """The survivors of each module that are allowed, with the reasons."""
     return tomllib.loads(ALLOWED.read_text()) if ALLOWED.exists() else {}
 
 
+def _is_allowed(module: str, mutant: Mutant) -> bool:
+    return mutant.name in allowed().get(module, {})
+
+
 def report(room: str, tried: Sequence[Tried]) -> bool:
     """Print the outcomes of a room; True if they are good enough."""
-    left = [each for each in tried if each.outcome != KILLED]
-    explained = allowed()
-    unexplained = [each for each in left if each.mutant.name not in explained.get(each.module, {})]
-    share = (len(tried) - len(left)) / max(len(tried) - len(left) + len(unexplained), 1)
-    print(
-        f"{room}: {len(tried)} tried, {len(tried) - len(left)} killed, {len(left) - len(unexplained)} explained, {share:.1%} of the rest killed"
-    )
-    for each in unexplained:
-        print(f"  {each.outcome} {each.module}:{each.mutant.line} {each.mutant.name}")
+    killed = [each for each in tried if each.outcome == KILLED]
+    explained = [each for each in tried if _is_allowed(each.module, each.mutant)]
+    unexplained = [each for each in tried if each.outcome != KILLED and not _is_allowed(each.module, each.mutant)]
+    needless = [each for each in explained if each.outcome == KILLED]
+    share = len(killed) / max(len(killed) + len(unexplained), 1)
+    print(f"{room}: {len(tried)} mutants, {len(killed)} killed, {len(explained) - len(needless)} explained, {share:.1%} of the rest killed")
+    for words, group in ((None, unexplained), ("killed, with a needless reason", needless)):
+        for each in group:
+            print(f"  {words or each.outcome} {each.module}:{each.mutant.line} {each.mutant.name}")
     return share >= GOAL and not (room in STRICT and unexplained)
 
 
@@ -487,6 +239,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=60.0, help="how long the tests of one mutant may take together")
     parser.add_argument("--only", default="", help="mutants with these words in their module or name")
     parser.add_argument("--survivors", action="store_true", help="mutants that have survived an earlier trial, the shorter ones too")
+    parser.add_argument("--explained", action="store_true", help="mutants that are allowed to survive too")
     parser.add_argument("--again", action="store_true", help="forget the outcomes of earlier runs")
     wanted = parser.parse_args()
     rooms = wanted.rooms or list(ROOMS)
@@ -501,7 +254,8 @@ def main() -> int:
         chosen = sampled(ROOMS[room], wanted.sample, wanted.seed, wanted.only)
         if wanted.survivors:
             chosen = [each for each in chosen if verdicts.has_survived(*each)]
-        try_all(ROOMS[room], chosen, verdicts, wanted.jobs, wanted.seconds)
+        to_try = [each for each in chosen if wanted.explained or not _is_allowed(*each)]
+        try_all(ROOMS[room], to_try, verdicts, wanted.jobs, wanted.seconds)
         good.append(report(room, [Tried(module, mutant, verdicts.of(module, mutant) or UNTESTED) for module, mutant in chosen]))
     return 0 if all(good) else 1
 
