@@ -112,6 +112,20 @@ class TestRevert:
         dated.on("2026-01-15").apply(Forget(logged.added[0]))
         assert code_of(lambda: dated.on("2026-01-16").apply(Revert(str(logged.commit)))) == "cannot-revert"
 
+    def test_again_after_a_rebase_changes_nothing(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.write("memory/a.md", "# T\n\n- one\n")
+        at.commit("a")
+        dated.on("2026-01-10").apply(Forget("one"))
+        dated.on("2026-01-11").apply(Revert("one"))
+        at.git("rebase", "-q", "--force-rebase", "HEAD~2")
+        at.git("reflog", "expire", "--expire=all", "--all")
+        at.git("gc", "-q", "--prune=now")
+        before = at.tree_state()
+        again = dated.on("2026-01-12").apply(Revert("one"))
+        assert (again.changed, again.path, at.tree_state()) == (False, "memory/a.md", before)
+        assert f"by {at.head()[:10]}" in again.notes[0]
+
     def test_of_markdown_that_is_not_memory(self, dated: DatedMemory) -> None:
         at = dated.at
         at.write("NOTES.md", "# N\n\n- one\n")

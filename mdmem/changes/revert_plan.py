@@ -88,10 +88,9 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
     """
     with trail_update.fresh_trail(workspace) as trail:
         target = _find_target(workspace, trail, change)
-        (commit,) = first_parent.read_commits(workspace.repository, [target.commit])
         if target.reverted_by is not None:
-            _require_revertible(workspace, commit)
             return _reverted_already(target.path or workspace.curated, target.commit, target.reverted_by)
+        (commit,) = first_parent.read_commits(workspace.repository, [target.commit])
         plan = _plan_commit(workspace, trail, commit, target, change)
         reverted_by = None if plan.does_something else _last_revert(trail, target.commit)
     if reverted_by is not None:
@@ -299,7 +298,7 @@ def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarg
     mainline_commit = trail.commit_with_id(target.commit)
     parsed = parse_message(mainline_commit.message) if mainline_commit else None
     if parsed and parsed.op is Op.REVERT and parsed.reverts:
-        return _RevertTarget(commit=parsed.reverts[0], path=path, fact=fact, reverted_by=target.commit)
+        return _RevertTarget(commit=parsed.reverts[0], path=path, reverted_by=target.commit)
     return target
 
 
