@@ -11,11 +11,12 @@ from pi_sessions import digest as digest_files
 from pi_sessions import texts, write_session
 from workspaces import NOW, Desk, code_of, desk
 
+from mdmem import files, write_ahead
 from mdmem.changes import apply as applied
 from mdmem.errors import MdmemError
 from mdmem.facts import fact_id
 from mdmem.memory import Memory
-from mdmem.model import FactId, Source
+from mdmem.model import FactId, FilePath, Source
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import DayEntry, DigestDay, Log, Revert, WriteOptions, WriteResult
 
@@ -89,6 +90,7 @@ def test_once_more_changes_nothing(at: Desk, run: tuple[FactId, ...]):
     head = at.git("rev-parse", "HEAD")
     result = revert(at)
     assert (result.changed, result.commit, result.notes) == (False, None, (f"nothing of {RUN} stands any more",))
+    assert (result.diff, revert(at, dry_run=True).diff) == (None, "")
     assert at.git("rev-parse", "HEAD") == head
 
 
@@ -169,6 +171,68 @@ def test_what_later_edits_hold_fast_is_named_and_can_be_left(at: Desk, run: tupl
     assert facts(at) == {"the boat is red", "by hand", "it leaks at noon"}
 
 
+def rewrite(at: Desk, message: str, **texts: str) -> str:
+    """Write notes below `memory/` by hand, and return the commit."""
+    for name, text in texts.items():
+        at.write(f"memory/{name}.md", text)
+    return at.commit(message)
+
+
+OF_RUN = f"changed\n\nMdmem-Op: replace\nMdmem-Run: {RUN}\n"
+PUMPS = "# Pumps\n\n- the pump is old\n- the valve is new\n"
+NEW_PUMPS = PUMPS.replace("is old", "is green").replace("# Pumps\n", "# Pumps\n\nWords of the run.\n")
+
+
+def test_what_holds_one_file_does_not_keep_the_others(at: Desk):
+    rewrite(at, "three files", a=PUMPS, b=PUMPS, c=PUMPS)
+    changed = rewrite(at, OF_RUN, a=PUMPS.replace("old", "  red\n  and tall"), b=PUMPS.replace("- the pump is old\n", ""), c=NEW_PUMPS)
+    (at.root / "memory" / "b.md").unlink()
+    rewrite(at, "changed again", a=PUMPS.replace("old", "blue"))
+    with pytest.raises(MdmemError) as failure:
+        revert(at)
+    lines = ["memory/a.md: - the pump is red", "memory/b.md: line 1 was changed again since"]
+    assert failure.value.hint.splitlines()[:-1] == lines
+    conflicts = failure.value.details["conflicts"]
+    assert [(each["commit"], each["path"], each["line"]) for each in conflicts] == [
+        (changed, "memory/a.md", 3),
+        (changed, "memory/b.md", 1),
+    ]
+    result = revert(at, skip=True)
+    assert [note.removeprefix("left as it is: ") for note in result.notes if note.startswith("left")] == lines
+    assert (at.read("memory/c.md"), at.git("diff", "--name-only", "HEAD~")) == (PUMPS, "memory/c.md\n")
+
+
+@pytest.mark.parametrize(("count", "more"), [(8, ""), (9, "2 more"), (10, "3 more")])
+def test_eight_lines_name_what_is_held(at: Desk, count: int, more: str):
+    names = [f"n{number:02}" for number in range(count)]
+    rewrite(at, "files", **dict.fromkeys(names, PUMPS))
+    rewrite(at, OF_RUN, **dict.fromkeys(names, PUMPS.replace("old", "red")))
+    rewrite(at, "changed again", **dict.fromkeys(names, PUMPS.replace("old", "blue")))
+    with pytest.raises(MdmemError) as failure:
+        revert(at)
+    *lines, last, _ = failure.value.hint.splitlines()
+    assert (len(lines), last) == (7, more or "memory/n07.md: - the pump is red")
+
+
+def test_a_file_that_it_made_and_that_is_gone_is_in_nobody_s_way(at: Desk):
+    rewrite(at, OF_RUN, a=PUMPS)
+    (at.root / "memory" / "a.md").unlink()
+    at.commit("gone")
+    assert revert(at).notes == (f"nothing of {RUN} stands any more",)
+
+
+def test_other_messages_may_name_it_in_any_encoding(at: Desk):
+    write(at, "the pump is old")
+    at.git("config", "i18n.logOutputEncoding", "UTF-16")
+    write(at, "the boat is red", run=OTHER)
+    (at.root / "message").write_bytes(
+        f"see\n\nMdmem-Run: {RUN}\n\nMdmem-Op: save\nMdmem-Run: {OTHER}\nMdmem-Reason: caf".encode() + b"\xe9\n"
+    )
+    at.git("-c", "i18n.commitEncoding=none", "commit", "-q", "--allow-empty", "-F", "message")
+    revert(at)
+    assert facts(at) == {"the boat is red"}
+
+
 def test_nothing_is_done_where_a_part_fails(at: Desk, run: tuple[FactId, ...]):
     before = at.tree_state()
     at.hook("commit-msg", 'grep -q 2026-03-03 "$1" && { echo no; exit 1; }; exit 0')
@@ -184,6 +248,32 @@ def test_what_was_begun_is_finished(at: Desk, run: tuple[FactId, ...]):
     assert "it leaks at night" not in facts(at)
     assert revert(at).removed == (run[1], run[0])
     assert facts(at) == {"the boat is red", "by hand"}
+
+
+def test_what_a_killed_one_put_in_place_is_finished_first(at: Desk):
+    write(at, "the pump is old")
+    path = FilePath("memory/2026-03-04.md")
+    before = at.read(path)
+    revert(at, take_out=True)
+    subjects, message = at.subjects(), at.git("log", "-1", "--format=%B")
+    at.git("reset", "-q", "HEAD~")
+    digests = [files.digest(text.encode()) for text in (before, at.read(path))]
+    temporary = ".mdmem-0123456789abcdef.tmp"
+    record = write_ahead.Record(path, *digests, message=message, date="@1772700000 +0000", temporary=temporary)
+    write_ahead.save_record(at.workspace.state, record)
+    left = at.tree_state(), at.state()
+    assert not revert(at, take_out=True, dry_run=True).changed
+    assert (at.tree_state(), at.state()) == left
+    assert not revert(at, take_out=True).changed
+    assert (at.subjects(), at.git("status", "--porcelain")) == (subjects, "")
+
+
+@pytest.mark.parametrize("take_out", [False, True])
+def test_its_commits_name_who_asked_for_it(at: Desk, monkeypatch: pytest.MonkeyPatch, take_out: bool):
+    write(at, "the pump is old")
+    monkeypatch.setenv("MDMEM_ACTOR", "ada")
+    revert(at, take_out=take_out)
+    assert "\nMdmem-Actor: ada\n" in at.git("log", "-1", "--format=%B")
 
 
 def test_of_another_machine_s_run_that_was_merged(at: Desk):

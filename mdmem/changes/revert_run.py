@@ -80,8 +80,9 @@ def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPl
 
 
 def _first_line(problem: SectionProblem) -> str:
-    """The first line that a change made and that is no more as it made it."""
-    return next((line.strip() for line in str(problem.details.get("made", "")).splitlines() if line.strip()), "")
+    """The first line that a change made and that is no more as it made it; where it made none, the problem's own words."""
+    made = str(problem.details.get("made", problem.message))
+    return made.strip().partition("\n")[0] or problem.message
 
 
 def _held_fast(run: str, held: Sequence[HeldChange]) -> SectionProblem:
