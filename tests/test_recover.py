@@ -19,7 +19,7 @@ from mdmem import files, write_ahead
 from mdmem.changes import pending
 from mdmem.errors import MdmemError
 from mdmem.model import FilePath
-from mdmem.model.writes import Change, Contradict, Log
+from mdmem.model.writes import Change, Contradict, Log, Revert
 from mdmem.repo import commits
 from mdmem.repo.runner import GitResult
 
@@ -314,6 +314,13 @@ class TestLeft:
         with pytest.raises(MdmemError):
             apply(at.workspace, change, heard.append)
         assert heard == ["memory/a.md was changed after an interrupted write; it is kept as it is"]
+
+    def test_a_revert_that_changes_no_text_settles_it_first(self, at: Desk):
+        logged = at.apply(Log("the sky is green", kind="fact")).commit
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        at.apply(Revert(str(logged)))
+        assert at.subjects() == [f"{LOG}: revert 10:00", "MEMORY.md: append Work", f"{LOG}: log 10:00", "seed"]
 
     def test_reading_and_dry_runs_leave_it_to_the_next_write(self, at: Desk):
         leave(at, record())

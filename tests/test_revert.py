@@ -1,12 +1,15 @@
 """Reverts of commits, facts and marks, in real repositories."""
 
+from functools import partial
+from pathlib import Path
+
 import pytest
 from dated_memory import DAYS, DatedMemory, change_employers
-from workspaces import append, code_of
+from workspaces import TOKEN, append, code_of
 
 from mdmem import write_ahead
 from mdmem.errors import MdmemError
-from mdmem.model import Status
+from mdmem.model import Op, Status
 from mdmem.model.writes import Forget, Log, Remember, Revert, WriteOptions
 
 
@@ -61,6 +64,19 @@ class TestRevert:
         dated.on("2026-01-11").apply(Revert(str(done.commit)))
         assert dated.texts("sky") == []
         assert "green" in dated.at.read("memory/2026-01-10.md")
+
+    def test_a_secret_is_not_given_as_the_reason(self, dated: DatedMemory) -> None:
+        logged = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
+        before = dated.at.tree_state()
+        options = WriteOptions(reason=TOKEN)
+        for change in (Revert(str(logged.commit), options=options), Revert("lives in Oslo", options=options)):
+            assert code_of(partial(dated.on("2026-01-11").apply, change)) == "secret-found"
+        assert dated.at.tree_state() == before
+
+    def test_the_answer_names_what_came_back_and_what_went(self, dated: DatedMemory) -> None:
+        ids = change_employers(dated)
+        done = dated.on("2026-05-01").apply(Revert(ids[3]))
+        assert (done.added, done.removed, done.op) == ((ids[2],), (ids[3],), Op.REVERT)
 
     def test_of_a_mark(self, dated: DatedMemory) -> None:
         fact = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
@@ -168,8 +184,34 @@ class TestRevert:
         done = dated.on("2026-05-01").apply(Revert(both))
         assert before != both
         assert (done.path, done.commit) == ("memory/b.md", at.git("rev-parse", "HEAD").strip())
+        assert done.warnings == ("weaker-source",)
         notes = [note for note in done.notes if not note.startswith("weaker-source: ")]
         assert notes == [f"reverted in memory/a.md too, by {at.git('rev-parse', 'HEAD~').strip()[:10]}"]
+
+    def test_of_several_files_a_dry_run_shows_a_patch_of_all(self, dated: DatedMemory, tmp_path: Path) -> None:
+        at = dated.at
+        for name in ("a", "b"):
+            at.write(f"memory/{name}.md", "# T\n\n- one\n")
+        both = at.commit("both")
+        patch = tmp_path / "patch"
+        patch.write_text(str(dated.on("2026-05-01").apply(Revert(both, options=WriteOptions(dry_run=True))).diff))
+        assert dated.on("2026-05-01").apply(Revert(both)).diff is None
+        reverted = at.read("memory/a.md"), at.read("memory/b.md")
+        at.git("checkout", "-q", both, "--", "memory")
+        at.git("apply", patch)
+        assert (at.read("memory/a.md"), at.read("memory/b.md")) == reverted
+
+    def test_of_several_files_where_one_conflicts_no_commit_is_made(self, dated: DatedMemory) -> None:
+        at = dated.at
+        for text in ("one", "two"):
+            for name in ("a", "b"):
+                at.write(f"memory/{name}.md", f"# T\n\n- {text}\n")
+            both = at.commit("both")
+        at.write("memory/b.md", "# T\n\n- three\n")
+        at.commit("changed again")
+        at.hook("post-commit", "touch ../made")
+        assert code_of(lambda: dated.on("2026-05-01").apply(Revert(both))) == "revert-conflict"
+        assert not (at.root.parent / "made").exists()
 
     @pytest.mark.parametrize("refused", ["memory/c.md", "memory/a.md", ""])
     @pytest.mark.parametrize("pending", [False, True])

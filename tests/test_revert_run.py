@@ -314,6 +314,12 @@ def test_a_name_that_means_nothing_or_two_things(at: Desk, run: tuple[FactId, ..
     assert failure.value.code == "usage"
 
 
+def test_where_nothing_is_committed_there_is_none(world: World, repository: Path):
+    at = Desk(world, repository)
+    at.write("MEMORY.md", "- one\n")
+    assert code_of(lambda: revert(at)) == "commit-not-found"
+
+
 @pytest.mark.parametrize("take_out", [False, True])
 def test_a_digest_does_not_bring_it_back(at: Desk, tmp_path: Path, take_out: bool):
     path = write_session(tmp_path, "We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.")

@@ -39,12 +39,10 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
     """
     options = complete_options(workspace, change.options)
     change = replace(change, options=options)
-    run = revert_run.run_commits(workspace, change.reference) if change.may_be_run else None
-    if run is not None and (run.ids or run.squashed):
-        if is_commit_or_fact(workspace, change.reference):
-            message = f"{change.reference[:80]!r} is a run, and a fact or a commit"
-            raise FactProblem("ambiguous", message, "Name the commit by its id, or the fact by its id.")
-        return _apply_run(workspace, change, run, say)
+    if change.may_be_run:
+        run = revert_run.run_commits(workspace, change.reference)
+        if run.ids or run.squashed:
+            return _apply_run(workspace, change, run, say)
     plan = plan_revert(workspace, change)
     for edit in plan.edits:
         plan_edit(workspace, edit, target_path(workspace, edit))  # what cannot be done is refused before anything is
@@ -70,7 +68,7 @@ def _carry_out(workspace: Workspace, plans: Sequence[RevertPlan], options: Write
 
 def _previews(workspace: Workspace, plan: RevertPlan) -> list[WriteResult]:
     previews = [preview(workspace, edit) for edit in plan.edits]
-    return previews if plan.note is None else [*previews, _note_result(plan.note, None, "")]
+    return previews if plan.note is None else [*previews, _note_result(plan.note, None)]
 
 
 def _state(workspace: Workspace, note: history.CommitNote, options: WriteOptions, transaction: Transaction) -> WriteResult:
@@ -85,15 +83,20 @@ def _withdraw(workspace: Workspace, commit: CommitId, before: CommitId | None, _
     return commits.withdraw(workspace.repository, commit, before)
 
 
-def _note_result(note: history.CommitNote, commit: CommitId | None, diff: str | None = None) -> WriteResult:
+def _note_result(note: history.CommitNote, commit: CommitId | None) -> WriteResult:
     """The answer for a note that changes no text."""
-    return WriteResult(
-        changed=True, path=note.path, section=note.section, etag=None, commit=commit, removed=note.retracts, diff=diff, op=note.op
-    )
+    return WriteResult(changed=True, path=note.path, section=note.section, etag=None, commit=commit, removed=note.retracts)
 
 
 def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) -> WriteResult:
-    """Take back what the commits of a run did, as far as it still stands."""
+    """Take back what the commits of a run did, as far as it still stands.
+
+    Raises:
+        FactProblem: `ambiguous`: its name is a fact's or a commit's too.
+    """
+    if is_commit_or_fact(workspace, change.reference):
+        message = f"{change.reference[:80]!r} is a run, and a fact or a commit"
+        raise FactProblem("ambiguous", message, "Name the commit by its id, or the fact by its id.")
     if not change.options.dry_run:
         with lock_workspace(workspace, say):
             recover(workspace, say)  # a revert that was killed may have put a file in place: what is left is told by the commits
@@ -110,8 +113,10 @@ def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) 
 
 def _combine(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
     """Join the results of several files: the last that changed, with what all of them did; notes name the other commits."""
-    nothing = WriteResult(changed=False, path=plan.path, section=(), etag=None, commit=None, diff="" if dry_run else None)
-    last = next((result for result in reversed(results) if result.changed), results[0] if results else nothing)
+    if not results:
+        diff = "" if dry_run else None
+        return WriteResult(changed=False, path=plan.path, section=(), etag=None, commit=None, diff=diff, notes=plan.notices)
+    last = next((result for result in reversed(results) if result.changed), results[0])
     diffs = [result.diff for result in results if result.diff is not None]
     rest = [result for result in results if result is not last and result.commit]
     return WriteResult(
@@ -122,13 +127,12 @@ def _combine(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) ->
         commit=last.commit,
         added=tuple(fact for result in results for fact in result.added),
         removed=tuple(fact for result in results for fact in result.removed),
-        supersedes=tuple(pair for result in results for pair in result.supersedes),
-        diff="".join(diffs) if diffs else last.diff,
+        diff="".join(diffs) if dry_run else None,
         notes=(
             *(note for result in results for note in result.notes),
             *plan.notices,
             *(f"reverted in {result.path} too, by {(result.commit or '')[:10]}" for result in rest),
         ),
-        warnings=tuple(warning for result in results for warning in result.warnings),
+        warnings=tuple(dict.fromkeys(warning for result in results for warning in result.warnings)),
         op=Op.REVERT,
     )
