@@ -163,6 +163,7 @@ def test_prepend(before: str, text: str, after: str) -> None:
         ("## A\r\none\r\ntwo\r\n", "one\ntwo", "1\n2", "## A\r\n1\r\n2\r\n"),
         ("## A\none\r\ntwo\nx\n", "one\ntwo", "1\n2", "## A\n1\n2\nx\n"),
         ("## A\none\ntwo\n", "e\r\nt", "e t", "## A\none two\n"),
+        ("## A\r\none\r\n\r\ntwo\r\n", "\ntwo", "2", "## A\r\none\r\n2\r\n"),
         ("## A\na.b axb\n", "a.b", "\\1", "## A\n\\1 axb\n"),
         ("## A\nx\n## B\nx\n", "x", "", "## A\n\n## B\nx\n"),
     ],

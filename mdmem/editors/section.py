@@ -37,7 +37,7 @@ _OPS = {
     Action.DELETE: Op.DELETE,
 }
 _BLANK_LINE = "\n\n"
-_ANY_LINE_END = r"(?:\r\n|\n|\r(?!\n))"
+_ANY_LINE_END = r"(?:\r\n|(?<!\r)\n|\r(?!\n))"
 _MAX_QUOTED_CHARS = 80
 
 
