@@ -13,6 +13,7 @@ from workspaces import NOW, Desk, desk
 
 import mdmem
 from mdmem.changes.advice import UNTOUCHED_DAYS, Budget, CuratedFile, FactState, find_advice
+from mdmem.changes.removal import find_removal
 from mdmem.document import parse
 from mdmem.editors.section import edit
 from mdmem.facts import items, parse_text
@@ -116,6 +117,7 @@ def test_a_file_that_is_only_read_is_looked_at() -> None:
         ("## A\n\n- tea\n- tea\n- tea\n", [(4, True), (5, True)], "## A\n\n- tea\n"),
         ("## A\n\n- tea #x\n\n- milk\n\n- tea\n\n## B\n", [(7, True)], "## A\n\n- tea #x\n\n- milk\n\n## B\n"),
         ("## A\r\n\r\n- a\r\n- tea\r\n  more\r\n- tea\r\n  more\r\n- b", [(6, True)], "## A\r\n\r\n- a\r\n- tea\r\n  more\r\n- b"),
+        ("## A\n\n- tea\n\n- milk\n\n- TEA\n\n## B\n", [(7, True)], "## A\n\n- tea\n\n- milk\n\n## B\n"),
         ("- tea\n- tea\n\n# B\n", [(2, True)], "- tea\n\n# B\n"),
         ("## A\n\n- tea\n- tea", [(4, True)], "## A\n\n- tea"),
         ("## A\n\n- tea\n\n## A\n\n- x\n- tea\n- tea\n- y\n", [(8, False), (9, True)], "## A\n\n- tea\n\n## A\n\n- x\n- tea\n- y\n"),
@@ -144,14 +146,49 @@ def test_duplicates(text: str, expected: list[tuple[int, bool]], after: str | No
     assert after is None or text == after
 
 
-def test_a_duplicate_in_another_section_is_named_by_its_section() -> None:
-    text = "# P\n\n## Ana\n\n- works_at: OVH\n\n## Ben\n\n- works_at: OVH\n"
+@pytest.mark.parametrize("blank", ["", "\n"])
+def test_a_duplicate_in_another_section_is_named_by_its_section(blank: str) -> None:
+    text = f"# P\n\n## Ana\n{blank}\n- works_at: OVH\n\n## Ben\n{blank}- works_at: OVH\n"
     (advice,) = reviewed(curated(text))
     assert advice.change == Forget(fact("works_at: OVH"), "MEMORY.md", "P > Ben")
     assert advice.command == ("mdmem", "forget", fact("works_at: OVH"), "--file", "MEMORY.md", "--section", "P > Ben")
-    assert advice.message == "'works_at: OVH' stands in MEMORY.md:5 too"
+    assert advice.message == f"'works_at: OVH' stands in MEMORY.md:{5 + len(blank)} too"
     (advice,) = reviewed(curated("## A\n\n- tea\n"), curated("## B\n\n- tea\n", TOPIC))
     assert (advice.path, advice.change) == (TOPIC, Forget(fact("tea"), TOPIC))
+
+
+def removal(text: str, line: int) -> EditSection | Forget | None:
+    """The change that takes an item out, by its line."""
+    document = parse(text)
+    item = next(each for each in items(document) if each.start + 1 == line)
+    return find_removal(document, MEMORY, item, document.section_at(item.start))
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "old", "new"),
+    [
+        ("## A\n\n- a\n- tea X\n- tea X\n", 5, "- tea X\n- tea X", "- tea X"),
+        ("## A\n\n- tea\n- b\n- c\n- b\n- tea\n", 7, "- b\n- tea", "- b"),
+        ("## A\n\n- a\n- b\n- tea\n- a\n- b\n- tea\n- c\n", 8, "- tea\n- a\n- b\n- tea", "- tea\n- a\n- b"),
+        # There is no line above: one below, and as many more as it takes.
+        ("## A\n- tea\n- TEA\n- c\n- d\n", 2, "- tea\n- TEA", "- TEA"),
+        ("## A\n- tea\n\ntext\nmore\n\n- TEA\n", 2, "- tea\n\ntext", "\ntext"),
+        ("## A\n- tea\n- b\n- c\n- tea\n- b\n- d\n", 2, "- tea\n- b\n- c", "- b\n- c"),
+        ("## A\n- tea\n\n## A\n- tea\n", 2, "- tea", ""),
+        ("## A\r\n\r\n- tea\r\n- milk\r\n- TEA\r\n", 3, "\r\n- tea", ""),
+    ],
+)
+def test_no_more_is_quoted_than_it_takes(text: str, line: int, old: str, new: str) -> None:
+    change = removal(text, line)
+    assert isinstance(change, EditSection)
+    assert (change.text, change.replacement) == (old, new)
+
+
+@pytest.mark.parametrize(("between", "lines"), [(28, 30), (29, None)])
+def test_thirty_lines_may_be_quoted(between: int, lines: int | None) -> None:
+    block = "".join(f"- {number}\n" for number in range(between)) + "- tea\n"
+    change = removal("## A\n\n" + block * 2, 2 * between + 4)
+    assert (len(change.text.splitlines()) if isinstance(change, EditSection) else None) == lines
 
 
 def test_of_very_many_duplicates_the_first_come_with_their_change() -> None:

@@ -37,7 +37,7 @@ def find_removal(document: Document, path: FilePath, item: Item, section: Sectio
 
 
 def _cut(document: Document, path: FilePath, item: Item, section: Section | None) -> EditSection | None:
-    """An edit that takes the lines of an item out, named with the line above and as many more as make them unique.
+    """An edit that takes the lines of an item out, named with the line above (or below) and as many more as make them unique.
 
     None where no words name them, or where something else would come to be read in another way.
     """
@@ -49,14 +49,12 @@ def _cut(document: Document, path: FilePath, item: Item, section: Section | None
     start, end = item.start, item.end
     while start > first and (start == item.start or is_blank(document.lines[start])):
         start -= 1
-    while (
-        end - start < _MAX_LINES
-        and (start == item.start or not _is_unique(document.slice(start, end), own_text))
-        and (start, end) != (first, last)
-    ):
+    while start == item.start and end < last and (end == item.end or is_blank(document.lines[end - 1])):
+        end += 1  # there is no line above
+    while not _is_unique(document.slice(start, end), own_text):
+        if end - start >= _MAX_LINES:
+            return None
         start, end = (start - 1, end) if start > first else (start, end + 1)
-    if end - start >= _MAX_LINES and not _is_unique(document.slice(start, end), own_text):
-        return None
     old = _without_line_end(document.slice(start, end))
     new = _without_line_end(document.slice(start, item.start) + document.slice(item.end, end))
     change = EditSection(section=address.section, action=Action.REPLACE, text=old, replacement=new, file=path, nth=address.nth)
