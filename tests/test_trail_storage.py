@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -42,6 +43,33 @@ def test_it_is_stored(tmp_path: Path):
         append_steps(in_memory, Step(ended=(Ending(1, entry(), Fate.REMOVED),), ended_revisions=(1,), revisions=(revision(2, "other", 1),)))
         assert trail.dump() == in_memory.dump()
     assert [path.name for path in tmp_path.iterdir()] == [TRAIL_NAME]
+
+
+def _schema(path: Path) -> list[tuple[str, str]]:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        return connection.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall()
+
+
+def test_a_large_first_commit_is_indexed_in_the_end(tmp_path: Path):
+    first, rest = Step(begun=tuple(occurrence(1, f"fact {n}") for n in range(1000)), revisions=(revision(1),)), Step(begun=(occurrence(2),))
+    with Trail.open(tmp_path / "one", "s") as one, Trail.open(tmp_path / "two", "s") as two:
+        append_steps(one, first, rest)
+        append_steps(two, Step(), replace(first, begun=tuple(replace(each, begun=2) for each in first.begun), revisions=(revision(2),)))
+        assert len(one.live_occurrences(PATHS[0])) == 1001
+        assert len(two.occurrences_of(FACTS[0])) == 1000
+    assert _schema(tmp_path / "one" / TRAIL_NAME) == _schema(tmp_path / "two" / TRAIL_NAME)
+
+
+def test_a_large_first_commit_that_is_refused_changes_nothing(tmp_path: Path):
+    filled(tmp_path / "small")
+    begun = tuple(occurrence(1, f"fact {n}") for n in range(1000))
+    with Trail.open(tmp_path / "large", "s") as trail:
+        with pytest.raises(BrokenTrail):
+            append_steps(trail, Step(begun=begun, marks=(mark(MarkKind.RETRACTED, 1, 5000),)))
+        assert trail.newest_commit is None
+        append_steps(trail, Step(begun=begun))
+    assert _schema(tmp_path / "large" / TRAIL_NAME) == _schema(tmp_path / "small" / TRAIL_NAME)
 
 
 def test_nothing_is_created_before_the_first_write(tmp_path: Path):

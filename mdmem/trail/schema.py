@@ -7,6 +7,17 @@ TRAIL_VERSION = 20
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
 
+FILLED_INDICES = {
+    "occurrences_standing": "occurrences (path) WHERE ended IS NULL",
+    "occurrences_fact": "occurrences (fact) WHERE fact IS NOT NULL",
+    "occurrences_beginning": "occurrences (beginning) WHERE beginning IS NOT NULL",
+    "revisions_standing": "revisions (path) WHERE ended IS NULL",
+    "revisions_lineage": "revisions (lineage)",
+    "revisions_newest": "revisions (lineage) WHERE next IS NULL",
+    "revisions_path": "revisions (path, lineage)",
+}
+"""The indices that take in every new occurrence or revision, each with what it is on."""
+
 # `landmarks` are the mainline commits; `dated` is the author's time of a commit or, where that is earlier, the committer's, and `reached`
 # the latest of these up to a commit. `added` is the commit that brought a mark in: a mark that moved along
 # with its occurrence has an older `begun`. `origin` is the commit that states a mark or a revert, on the mainline or on a side. `sides` are
@@ -30,21 +41,14 @@ CREATE TABLE occurrences (
     beginning BLOB,
     ended INTEGER, fate TEXT, successor BLOB, last_start INTEGER, last_end INTEGER, last_tags BLOB, last_until TEXT
 );
-CREATE INDEX occurrences_standing ON occurrences (path) WHERE ended IS NULL;
 CREATE INDEX occurrences_ended ON occurrences (ended) WHERE ended IS NOT NULL;
-CREATE INDEX occurrences_fact ON occurrences (fact) WHERE fact IS NOT NULL;
-CREATE INDEX occurrences_beginning ON occurrences (beginning) WHERE beginning IS NOT NULL;
 CREATE INDEX occurrences_attribute ON occurrences (attribute) WHERE attribute IS NOT NULL;
 CREATE INDEX occurrences_successor ON occurrences (successor) WHERE successor IS NOT NULL;
 CREATE TABLE revisions (
     number INTEGER PRIMARY KEY, lineage INTEGER, begun INTEGER, path BLOB, section BLOB, nth INTEGER, quiet INTEGER, ended INTEGER,
     next INTEGER, head INTEGER, tail INTEGER, text BLOB
 );
-CREATE INDEX revisions_standing ON revisions (path) WHERE ended IS NULL;
 CREATE INDEX revisions_ended ON revisions (ended) WHERE ended IS NOT NULL;
-CREATE INDEX revisions_lineage ON revisions (lineage);
-CREATE INDEX revisions_newest ON revisions (lineage) WHERE next IS NULL;
-CREATE INDEX revisions_path ON revisions (path, lineage);
 CREATE TABLE marks (
     number INTEGER PRIMARY KEY, kind TEXT, origin BLOB, begun INTEGER, one BLOB, other BLOB, occurrence INTEGER, ended INTEGER,
     added INTEGER, path BLOB
@@ -60,6 +64,7 @@ CREATE INDEX marks_ended ON marks (ended) WHERE ended IS NOT NULL;
 CREATE TABLE reverts (number INTEGER PRIMARY KEY, landmark INTEGER, origin BLOB, reverted BLOB);
 CREATE INDEX reverts_origin ON reverts (origin);
 CREATE TABLE dropped (row INTEGER PRIMARY KEY, id BLOB, number INTEGER, paths BLOB);
+{" ".join(f"CREATE INDEX {name} ON {columns};" for name, columns in FILLED_INDICES.items())}
 PRAGMA application_id = {APPLICATION_ID};
 PRAGMA user_version = {TRAIL_VERSION};
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from contextlib import ExitStack
 from itertools import islice
 
 from mdmem.model import CommitId, FactId, FilePath
@@ -11,6 +12,9 @@ from mdmem.startup.records import dataclass
 from mdmem.trail.revision_texts import lineage_rows, shorten
 from mdmem.trail.rows import SqlRow, blob, bulk_blob, join_words, last_columns, maybe_blob, occurrence_columns
 from mdmem.trail.storage import Store, broken_trail
+
+_MANY_OCCURRENCES = 1000
+"""From so many on in a first commit, indexing them in the end saves more than making the indices anew takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,10 @@ class Step:
 def append(store: Store, commit: MainlineCommit, step: Step) -> None:
     """Add a commit and what it did, as `Trail.append`."""
     number = commit.number
-    with store.writing():
+    with ExitStack() as contexts:
+        contexts.enter_context(store.writing())
+        if number == 1 and len(step.begun) >= _MANY_OCCURRENCES:
+            contexts.enter_context(store.filling())
         _add_commit(store, commit)
         store.run_many("INSERT OR IGNORE INTO touched VALUES (?, ?)", [(number, blob(path)) for path in step.paths])
         _add_merged_lines(store, number, step.merged_lines)

@@ -11,7 +11,7 @@ from typing import Self, TypeVar
 
 from mdmem.errors import StorageProblem
 from mdmem.trail.rows import SqlRow, blob
-from mdmem.trail.schema import APPLICATION_ID, SCHEMA, TRAIL_VERSION
+from mdmem.trail.schema import APPLICATION_ID, FILLED_INDICES, SCHEMA, TRAIL_VERSION
 
 Value = TypeVar("Value")
 TRAIL_NAME = "versions.db"
@@ -99,6 +99,15 @@ class Store:
         finally:
             if self._is_writing():  # SQLite itself rolls some back
                 self.run("ROLLBACK")
+
+    @contextmanager
+    def filling(self) -> Iterator[None]:
+        """Rows added meanwhile, to empty tables, are indexed in the end: sorted first, in half the time of one by one."""
+        for name in FILLED_INDICES:
+            self.run(f"DROP INDEX {name}")
+        yield
+        for name, columns in FILLED_INDICES.items():
+            self.run(f"CREATE INDEX {name} ON {columns}")
 
     def _is_writing(self) -> bool:
         return self._connection.in_transaction
