@@ -97,9 +97,9 @@ class InMemory:
 
     def _fork(self, tests: Sequence[str], trial: Trial | None, limit: float) -> int | None:
         """Run tests in a fork, and return its exit status, None if the time was up. The folders they leave are removed."""
-        before, statuses = set(self._base.iterdir()), list[int | None]()
+        before, statuses = set(self._base.glob("*")), list[int | None]()
         run_all([lambda _: Child(fork(lambda: self._run_tests(tests, trial), self._log), time.monotonic() + limit, statuses.append)], 1)
-        for left in set(self._base.iterdir()) - before:
+        for left in set(self._base.glob("*")) - before:
             shutil.rmtree(left, ignore_errors=True)
         return statuses[0]
 

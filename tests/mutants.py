@@ -182,7 +182,12 @@ def _memory_starts(trials: Sequence[Trial], verdicts: Verdicts) -> Iterator[Call
 
         def start(seat: int, batch: Sequence[Trial] = batch, tried: Callable[[Trial, str], None] = tried) -> Child:
             log = KEPT / f"memory-{seat}.log"
-            return Child(fork(lambda: try_in_memory(batch, tried, seat), log), math.inf, lambda _: None)
+
+            def done(status: int | None, batch: Sequence[Trial] = batch, log: Path = log) -> None:
+                if status:
+                    print(f"trials in memory of {batch[0].module} ended with status {status}: {log.read_text()[-2000:]}", flush=True)
+
+            return Child(fork(lambda: try_in_memory(batch, tried, seat), log), math.inf, done)
 
         yield start
 
