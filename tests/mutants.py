@@ -55,7 +55,16 @@ ROOMS = {
         (
             *("test_apply*", "test_pending", "test_recover", "test_durability", "test_transaction", "test_write_outcome", "test_tasks"),
             *("test_changes", "test_commit_notes", "test_digest_day"),
-            *("test_review", "test_contradictions", "test_purge*", "test_trail", "test_trail_update", "test_secret_writes", "test_repeats"),
+            *(
+                "test_review",
+                "test_reviewing",
+                "test_contradictions",
+                "test_purge*",
+                "test_trail",
+                "test_trail_update",
+                "test_secret_writes",
+                "test_repeats",
+            ),
             *("test_superseding", "test_weaker_sources", "test_two_files", "test_revert*", "test_refusals", "test_contradict"),
             *("test_write_answer", "test_cli_writes", "test_cli_history", "test_cli_purge", "test_proposals*", "test_memtool"),
             "test_likes",

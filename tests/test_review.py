@@ -16,10 +16,11 @@ from mdmem.changes.advice import UNTOUCHED_DAYS, Budget, CuratedFile, FactState,
 from mdmem.changes.removal import find_removal
 from mdmem.document import parse
 from mdmem.editors.section import edit
+from mdmem.entries import entries
 from mdmem.facts import items, parse_text
 from mdmem.model import FactId, FilePath, SectionPath, Source, Status
 from mdmem.model.reviews import Advice, AdviceKind
-from mdmem.model.trail import Claim, Conflict
+from mdmem.model.searches import ConflictView, Hit
 from mdmem.model.writes import Action, EditSection, Forget
 
 TODAY = date(2026, 3, 5)
@@ -42,29 +43,43 @@ def fact_states(file: CuratedFile, superseded: Mapping[str, str | None] | None =
     """The facts of a file with their states, as the trail and the calendar have them."""
     successors = {fact(old): fact(new) if new else None for old, new in (superseded or {}).items()}
     states = []
-    for item in items(file.document):
-        section = file.document.section_at(item.start)
-        path = section.path if section else ()
-        claim = Claim(
-            id=item.fact.id,
-            text=item.fact.text,
-            key=item.fact.key,
-            path=file.path,
-            section=path,
-            line=item.start + 1,
-            time=100,
-            source=Source.INFERRED,
-            confidence=0.7,
-            until=item.fact.until,
-        )
-        expired = item.fact.until is not None and item.fact.until < TODAY
-        status = Status.SUPERSEDED if item.fact.id in successors else Status.EXPIRED if expired else Status.CURRENT
-        states.append(FactState(claim, status, successors.get(item.fact.id)))
+    for entry in entries(file.document, file.path):
+        if entry.fact is not None:
+            expired = entry.until is not None and entry.until < TODAY
+            status = Status.SUPERSEDED if entry.fact in successors else Status.EXPIRED if expired else Status.CURRENT
+            states.append(FactState(entry, status, successors.get(entry.fact)))
     return states
 
 
+def contradiction(file: CuratedFile, key: str | None) -> ConflictView:
+    """Two facts of a file that contradict each other."""
+    first, second = (
+        Hit(
+            path=entry.path,
+            start_line=entry.start_line,
+            end_line=entry.end_line,
+            section=entry.section,
+            kind=None,
+            day=None,
+            text=entry.text,
+            score=0.0,
+            fact=entry.fact,
+            key=entry.key,
+            tags=(),
+            source=Source.INFERRED,
+            confidence=0.7,
+            status=Status.CURRENT,
+            until=None,
+            commit=None,
+            uncommitted=False,
+        )
+        for entry in entries(file.document, file.path)
+    )
+    return ConflictView(first, second, key)
+
+
 def reviewed(
-    *files: CuratedFile, superseded: Mapping[str, str | None] | None = None, conflicts: tuple[Conflict, ...] = ()
+    *files: CuratedFile, superseded: Mapping[str, str | None] | None = None, conflicts: tuple[ConflictView, ...] = ()
 ) -> tuple[Advice, ...]:
     facts = [state for file in files for state in fact_states(file, superseded)]
     return find_advice(files, facts, conflicts, ROOM, TODAY)
@@ -276,23 +291,22 @@ def test_what_goes_anyway_is_no_near_duplicate() -> None:
 
 def test_a_contradiction_is_for_others_to_decide() -> None:
     file = curated("## A\n\n- k: a\n- k: b\n")
-    first, second = (each.claim for each in fact_states(file))
-    (advice,) = reviewed(file, conflicts=(Conflict(first, second, "k", False, second),))
+    (advice,) = reviewed(file, conflicts=(contradiction(file, "k"),))
+    pair = fact("k: a"), fact("k: b")
     assert (advice.kind, advice.line, advice.facts, advice.safe, advice.change) == (
         AdviceKind.CONTRADICTION,
         3,
-        (first.id, second.id),
+        pair,
         False,
         None,
     )
-    assert advice.command == ("mdmem", "conflicts", "--resolve", first.id, second.id)
+    assert (advice.path, advice.section, advice.command) == (MEMORY, ("A",), ("mdmem", "conflicts", "--resolve", *pair))
     assert advice.message == "'k: a' and 'k: b' contradict each other (k): forget one, or say that both hold"
 
 
 def test_a_contradiction_by_hand_has_no_key() -> None:
     file = curated("## A\n\n- a\n- b\n")
-    first, second = (each.claim for each in fact_states(file))
-    (advice,) = reviewed(file, conflicts=(Conflict(first, second, None, True, second),))
+    (advice,) = reviewed(file, conflicts=(contradiction(file, None),))
     assert advice.message == "'a' and 'b' contradict each other: forget one, or say that both hold"
 
 

@@ -14,7 +14,8 @@ from mdmem.facts import Item, find_held_key, item_text, items, normalise
 from mdmem.layout import CURATED_NAMES
 from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.reviews import Advice, AdviceKind
-from mdmem.model.trail import Claim, Conflict
+from mdmem.model.searches import ConflictView
+from mdmem.model.trail import Entry
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import number_of
 
@@ -33,7 +34,7 @@ _QUOTED = 60
 class FactState:
     """A fact in a file, and whether it still holds. `superseded_by` took its place by a mark."""
 
-    claim: Claim
+    entry: Entry
     status: Status
     superseded_by: FactId | None = None
 
@@ -80,7 +81,7 @@ class _LocatedFact:
 
 
 def find_advice(
-    curated: Sequence[CuratedFile], facts: Iterable[FactState], conflicts: Iterable[Conflict], budget: Budget, today: date
+    curated: Sequence[CuratedFile], facts: Iterable[FactState], conflicts: Iterable[ConflictView], budget: Budget, today: date
 ) -> tuple[Advice, ...]:
     """Say what could be tidied, by kind, file and line.
 
@@ -121,13 +122,13 @@ def _with_removals(advice: Iterable[Advice], located: Iterable[_LocatedFact]) ->
 
 
 def _locate(curated: Iterable[CuratedFile], facts: Iterable[FactState]) -> list[_LocatedFact]:
-    """The facts that are in the files where their claims say, in the order of the files."""
-    states: dict[tuple[FilePath, int], FactState] = {(state.claim.path, state.claim.line - 1): state for state in facts}
+    """The facts that are in the files where they are said to be, in the order of the files."""
+    states: dict[tuple[FilePath, int], FactState] = {(state.entry.path, state.entry.start_line - 1): state for state in facts}
     return [
         _LocatedFact(file, item, file.document.section_at(item.start), state)
         for file in curated
         for item in items(file.document)
-        if (state := states.get((file.path, item.start))) is not None and state.claim.id == item.fact.id
+        if (state := states.get((file.path, item.start))) is not None and state.entry.fact == item.fact.id
     ]
 
 
@@ -242,17 +243,18 @@ def _is_settled_by_keys(left: _LocatedFact, right: _LocatedFact) -> bool:
     return bool(both_hold) and left.section_key == right.section_key
 
 
-def _contradiction(conflict: Conflict) -> Advice:
+def _contradiction(conflict: ConflictView) -> Advice:
     first, second = conflict.first, conflict.second
+    facts = tuple(hit.fact for hit in (first, second) if hit.fact is not None)
     why = f" ({conflict.key})" if conflict.key else ""
     return Advice(
         kind=AdviceKind.CONTRADICTION,
-        path=first.path,
+        path=FilePath(first.path),
         section=first.section,
-        line=first.line,
-        facts=(first.id, second.id),
+        line=first.start_line,
+        facts=facts,
         message=f"{_quote(first.text)} and {_quote(second.text)} contradict each other{why}: forget one, or say that both hold",
-        command=("mdmem", "conflicts", "--resolve", first.id, second.id),
+        command=("mdmem", "conflicts", "--resolve", *facts),
     )
 
 

@@ -6,17 +6,15 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import date
 
 from mdmem import files, layout
-from mdmem.catchup import pages, trail_update
+from mdmem.catchup import trail_update
 from mdmem.catchup.entry_states import match_entries
 from mdmem.changes.advice import Budget, CuratedFile, FactState, find_advice
 from mdmem.document import Document, parse_bytes
-from mdmem.editors import frontmatter
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
-from mdmem.model import FactId, FileKind, FilePath, SectionPath, Source, Status
+from mdmem.model import FactId, FileKind, FilePath, SectionPath, Status
 from mdmem.model.reviews import Advice, ReviewResult
-from mdmem.model.searches import Hit
-from mdmem.model.trail import Claim, Conflict, Entry, Mark
+from mdmem.model.trail import Entry, Mark
 from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.proposals import branch_changes
 from mdmem.queries import search
@@ -35,7 +33,7 @@ def review(workspace: Workspace, say: Say) -> ReviewResult:
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
     """Say what could be tidied in the curated files as they are."""
     today = workspace.now().date()
-    conflicts = [_conflict(view.first, view.second, view.key) for view in search.conflicts(workspace, say).conflicts]
+    conflicts = search.conflicts(workspace, say).conflicts
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
     with trail_update.fresh_trail(workspace, say) as trail:
         curated = list(_curated_files(workspace, trail))
@@ -54,13 +52,9 @@ def apply_safe_advice(workspace: Workspace, options: WriteOptions, apply: Callab
     while (chosen := next((advice for advice in remaining if advice.safe and advice.change), None)) and chosen.change:
         if any(chosen == advice for advice, _ in done):
             break  # advice that stays after it was carried out would come back for ever
-        done.append((chosen, apply(_with_options(chosen.change, options))))
+        done.append((chosen, apply(replace(chosen.change, options=options))))
         remaining = gather_advice(workspace, say)
     return ReviewResult(remaining, tuple(done), branch_changes.waiting(workspace))
-
-
-def _with_options(change: Change, options: WriteOptions) -> Change:
-    return replace(change, options=replace(options, supersedes=change.options.supersedes))
 
 
 # The files.
@@ -84,8 +78,8 @@ def _last_changes(workspace: Workspace, trail: Trail, path: FilePath) -> Mapping
     """The day on which the text of each section last changed; that the section moved does not count."""
     days: dict[tuple[SectionPath, int], date] = {}
     for revision in trail.live_revisions(path):
-        newest = trail.revisions(revision.lineage, 1)
-        commit = trail.commit_numbered((newest[0] if newest else revision).begun)
+        (newest,) = trail.revisions(revision.lineage, 1)
+        commit = trail.commit_numbered(newest.begun)
         if commit is not None:
             days[revision.section, revision.nth] = workspace.local_time(commit.time).date()
     return days
@@ -99,9 +93,8 @@ def _fact_states(trail: Trail, file: CuratedFile, today: date) -> Iterator[FactS
     facts = _fact_entries(file.document, file.path)
     overruled = {mark.occurrence: mark for mark in trail.overruled_marks(file.path)}
     for entry, state in zip(facts, match_entries(trail, file.path, facts)[0], strict=True):
-        claim = pages.entry_claim(entry, state.occurrence if state.committed else None)
         mark = overruled.get(state.occurrence.number) if state.occurrence else None
-        yield FactState(claim, _status(entry, mark, today), _current_successor(trail, mark))
+        yield FactState(entry, _status(entry, mark, today), _current_successor(trail, mark))
 
 
 def _current_successor(trail: Trail, mark: Mark | None) -> FactId | None:
@@ -113,30 +106,10 @@ def _current_successor(trail: Trail, mark: Mark | None) -> FactId | None:
 
 
 def _fact_entries(document: Document, path: FilePath) -> list[Entry]:
-    return [entry for entry in entries(document, path, frontmatter.tags(document)) if entry.fact is not None]
+    return [entry for entry in entries(document, path) if entry.fact is not None]
 
 
 def _status(entry: Entry, mark: Mark | None, today: date) -> Status:
     if mark is not None:
         return Status.SUPERSEDED
     return Status.EXPIRED if entry.until is not None and entry.until < today else Status.CURRENT
-
-
-def _conflict(first: Hit, second: Hit, key: str | None) -> Conflict:
-    return Conflict(first=_claim(first), second=_claim(second), key=key, marked=key is None, weaker=None)
-
-
-def _claim(hit: Hit) -> Claim:
-    source = hit.source or Source.USER_STATED
-    return Claim(
-        id=hit.fact or FactId(""),
-        text=hit.text,
-        key=hit.key,
-        path=FilePath(hit.path),
-        section=hit.section,
-        line=hit.start_line,
-        time=int(hit.since.timestamp()) if hit.since else 0,
-        source=source,
-        confidence=source.confidence if hit.confidence is None else hit.confidence,
-        until=hit.until,
-    )
