@@ -9,8 +9,12 @@ from workspaces import TOKEN, append, code_of
 
 from mdmem import write_ahead
 from mdmem.errors import MdmemError
-from mdmem.model import Op, Status
+from mdmem.facts import fact_id
+from mdmem.model import Op, Source, Status
+from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Forget, Log, Remember, Revert, WriteOptions
+
+OSLO = fact_id("lives in Oslo")
 
 
 class TestRevert:
@@ -80,9 +84,11 @@ class TestRevert:
 
     def test_of_a_mark(self, dated: DatedMemory) -> None:
         fact = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
-        forgotten = dated.on("2026-01-11").apply(Forget(fact))
-        dated.on("2026-01-12").apply(Revert(str(forgotten.commit)))
-        assert dated.texts("sky") == ["the sky is green"]
+        for by_commit in (True, False):
+            forgotten = dated.on("2026-01-11").apply(Forget(fact))
+            assert dated.texts("sky") == []
+            dated.on("2026-01-12").apply(Revert(str(forgotten.commit) if by_commit else fact))
+            assert dated.texts("sky") == ["the sky is green"]
 
     def test_what_was_forgotten_comes_back(self, dated: DatedMemory) -> None:
         dated.on("2026-01-10").apply(Forget("lives in Oslo"))
@@ -126,7 +132,9 @@ class TestRevert:
             assert str(back.commit)[:10] in again.notes[0]
         logged = dated.on("2026-01-14").apply(Log("the sky is blue", kind="fact"))
         dated.on("2026-01-15").apply(Forget(logged.added[0]))
-        assert code_of(lambda: dated.on("2026-01-16").apply(Revert(str(logged.commit)))) == "cannot-revert"
+        with pytest.raises(MdmemError) as failure:
+            dated.on("2026-01-16").apply(Revert(str(logged.commit)))
+        assert (failure.value.code, failure.value.hint) == ("cannot-revert", "")
 
     def test_again_after_a_rebase_changes_nothing(self, dated: DatedMemory) -> None:
         at = dated.at
@@ -184,7 +192,7 @@ class TestRevert:
         done = dated.on("2026-05-01").apply(Revert(both))
         assert before != both
         assert (done.path, done.commit) == ("memory/b.md", at.git("rev-parse", "HEAD").strip())
-        assert done.warnings == ("weaker-source",)
+        assert (done.warnings, at.read("memory/a.md"), at.read("memory/b.md")) == (("weaker-source",), "", "")
         notes = [note for note in done.notes if not note.startswith("weaker-source: ")]
         assert notes == [f"reverted in memory/a.md too, by {at.git('rev-parse', 'HEAD~').strip()[:10]}"]
 
@@ -276,6 +284,52 @@ class TestRevert:
         again = dated.on("2026-05-02").apply(Revert(str(changed.commit)))
         assert (again.changed, again.path) == (False, done.path)
 
+    def test_of_a_fact_that_a_commit_brought_to_two_files_or_took_out_of_them(self, dated: DatedMemory) -> None:
+        at = dated.at
+        both = "# T\n\n- one\n- two\n"
+        for text in ("# T\n\n", both):
+            at.write("memory/a.md", text)
+            at.write("memory/b.md", text)
+            at.commit("both")
+        assert dated.on("2026-05-01").apply(Revert("one")).path == "memory/b.md"
+        assert (at.read("memory/a.md"), at.read("memory/b.md")) == (both, "# T\n\n- two\n")
+        for text in (both, "# T\n\n"):
+            at.write("memory/a.md", text)
+            at.write("memory/b.md", text)
+            at.commit("both again, and gone")
+        assert dated.on("2026-05-01").apply(Revert("two")).path == "memory/b.md"
+        assert (at.read("memory/a.md"), at.read("memory/b.md")) == ("# T\n\n", "# T\n\n- two\n")
+
+    def test_of_a_fact_what_its_commit_says_that_it_superseded_comes_back(self, dated: DatedMemory) -> None:
+        dated.on("2026-01-10").apply(Remember("works at Stripe", section="Work"))
+        dated.on("2026-01-11").apply(Remember("likes fish", section="Home", options=WriteOptions(supersedes="works at Stripe")))
+        dated.on("2026-01-12").apply(Revert("likes fish"))
+        assert (dated.texts("fish"), dated.texts("Stripe")) == ([], ["works at Stripe"])
+
+    def test_of_a_fact_that_was_confirmed_it_stays(self, dated: DatedMemory) -> None:
+        at = dated.at
+        dated.on("2026-01-10").apply(Remember("likes tea", options=WriteOptions(source=Source.INFERRED)))
+        before = at.read("MEMORY.md")
+        confirmed = dated.on("2026-01-11").apply(Remember("likes tea", options=WriteOptions(source=Source.USER_STATED)))
+        assert confirmed.op is Op.CONFIRM
+        back = dated.on("2026-01-12").apply(Revert("likes tea"))
+        assert f"Mdmem-Reverts: {confirmed.commit}" in at.git("log", "-1", "--format=%B")
+        assert at.read("MEMORY.md") == before
+        assert [hit.source for hit in dated.search("tea")] == [Source.INFERRED]
+        again = dated.on("2026-01-13").apply(Revert(str(confirmed.commit)))
+        assert not again.changed
+        assert str(back.commit)[:10] in again.notes[0]
+
+    def test_where_a_text_changes_one_commit_says_all(self, dated: DatedMemory) -> None:
+        at = dated.at
+        old = dated.on("2026-01-10").apply(Log("likes tea", kind="fact")).added[0]
+        done = dated.on("2026-01-11").apply(Remember("likes jam", options=WriteOptions(supersedes=old)))
+        for day in ("2026-01-12", "2026-01-13"):
+            count = len(at.subjects())
+            done = dated.on(day).apply(Revert(str(done.commit)))
+            assert len(at.subjects()) == count + 1
+        assert dated.texts("likes") == ["likes jam"]
+
     def test_of_a_fact_of_a_file_that_was_renamed(self, dated: DatedMemory) -> None:
         at = dated.at
         at.write("memory/a.md", "# T\n\n- one\n")
@@ -315,7 +369,11 @@ class TestRevert:
 class TestRefusals:
     def test_what_is_no_commit_of_this_history(self, dated: DatedMemory) -> None:
         at = dated.at
-        assert code_of(lambda: at.apply(Revert("never said"))) == "commit-not-found"
+        for words, hint in (("never said", "lists commits"), ("lives in Osl", "lives in Oslo")):
+            with pytest.raises(MdmemError) as failure:
+                at.apply(Revert(words))
+            assert failure.value.code == "commit-not-found"
+            assert hint in failure.value.hint
         at.git("checkout", "-q", "-b", "side")
         at.write("MEMORY.md", at.read("MEMORY.md") + "- a side\n")
         side = at.commit("side")
@@ -330,8 +388,20 @@ class TestRefusals:
         at.git("checkout", "-q", "-")
         at.git("merge", "-q", "--no-ff", "-m", "merge", "side")
         before = at.tree_state()
-        assert code_of(lambda: at.apply(Revert(at.git("rev-parse", "HEAD").strip()))) == "cannot-revert"
+        with pytest.raises(MdmemError) as failure:
+            at.apply(Revert(at.head()))
+        assert (failure.value.code, failure.value.message) == ("cannot-revert", f"{at.head()[:10]} is a merge")
         assert at.tree_state() == before
+
+    @pytest.mark.parametrize(("text", "sorts"), [("HEAD", "a fact and a commit"), (OSLO, "the text of a fact and the id of another")])
+    def test_what_means_two_things(self, dated: DatedMemory, text: str, sorts: str) -> None:
+        (fact,) = dated.on("2026-01-10").apply(Remember(text)).added
+        before = dated.at.tree_state()
+        with pytest.raises(MdmemError) as failure:
+            dated.on("2026-01-11").apply(Revert(text))
+        assert (failure.value.code, failure.value.message) == ("ambiguous", f"{text!r} is {sorts}")
+        assert failure.value.details["facts"] == sorted({fact, text} - {"HEAD"})
+        assert dated.at.tree_state() == before
 
 
 class TestOfLogs:
@@ -340,8 +410,16 @@ class TestOfLogs:
         dry = dated.on("2026-01-11").apply(Revert(str(logged.commit), options=WriteOptions(dry_run=True)))
         done = dated.on("2026-01-11").apply(Revert(str(logged.commit)))
         assert (dry.removed, dry.commit, dry.diff, dry.changed) == (logged.added, None, "", True)
-        assert (done.removed, done.path, done.changed) == (logged.added, "memory/2026-01-10.md", True)
+        assert (done.removed, done.path, done.section, done.changed) == (logged.added, "memory/2026-01-10.md", logged.section, True)
         assert done.commit == dated.at.git("rev-parse", "HEAD").strip()
+
+    def test_of_one_of_the_lines_that_came_together(self, dated: DatedMemory) -> None:
+        at = dated.at
+        at.write("memory/2026-01-10.md", "# 2026-01-10\n\n- has a boat\n- likes tea\n")
+        at.commit("two lines")
+        done = dated.on("2026-01-11").apply(Revert("has a boat"))
+        assert done.removed == (fact_id("has a boat"),)
+        assert [fact.text for fact in dated.on("2026-01-12").facts(ListFacts()).facts if "2026" in fact.path] == ["likes tea"]
 
     def test_where_two_statements_hide_a_line_it_is_hidden_until_both_are_taken_back(self, dated: DatedMemory) -> None:
         old = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]

@@ -164,7 +164,7 @@ def test_what_later_edits_hold_fast_is_named_and_can_be_left(at: Desk, run: tupl
     with pytest.raises(MdmemError) as failure:
         revert(at, take_out=True)
     assert failure.value.code == "revert-conflict"
-    assert [conflict["path"] for conflict in failure.value.details["conflicts"]] == ["memory/2026-03-04.md"]
+    assert [(each["path"], each["fact"]) for each in failure.value.details["conflicts"]] == [("memory/2026-03-04.md", run[2])]
     assert at.tree_state() == before
     result = revert(at, take_out=True, skip=True)
     assert any(note == "left as it is: memory/2026-03-04.md: it leaks at night" for note in result.notes)
@@ -231,6 +231,22 @@ def test_other_messages_may_name_it_in_any_encoding(at: Desk):
     at.git("-c", "i18n.commitEncoding=none", "commit", "-q", "--allow-empty", "-F", "message")
     revert(at)
     assert facts(at) == {"the boat is red"}
+
+
+def test_what_a_person_took_out_of_a_log_holds_nothing(at: Desk):
+    """Of a commit of two days, the first day's line is gone; the same words stand in another file."""
+    at.git("checkout", "-q", "-b", "side")
+    write(at, "the pump is old", FIRST)
+    write(at, "the valve is new")
+    at.git("checkout", "-q", "main")
+    at.git("merge", "-q", "--squash", "side")
+    at.world.git(at.root, "commit", "-q", environment={"GIT_EDITOR": "true"})
+    rewrite(at, "elsewhere", a="- the pump is old\n")
+    at.write("memory/2026-03-03.md", at.read("memory/2026-03-03.md").replace("- [fact] the pump is old\n", ""))
+    at.commit("taken out")
+    revert(at, take_out=True)
+    assert facts(at) == {"the pump is old"}
+    assert "valve" not in at.read("memory/2026-03-04.md")
 
 
 def test_nothing_is_done_where_a_part_fails(at: Desk, run: tuple[FactId, ...]):
