@@ -33,7 +33,7 @@ from mdmem.workspace import Workspace
 
 _MAYBE_REPEATED = {
     *("section-not-found", "section-ambiguous", "section-changed", "section-exists", "text-not-found", "text-ambiguous"),
-    *("fact-not-found", "fact-ambiguous"),
+    "fact-not-found",
 }
 """The failures that a repeat can run into."""
 _MOST_COMMITS = 50
