@@ -13,10 +13,11 @@ from typing import Any
 import pytest
 from conftest import World
 from killed_write import killed_at_every_step
-from workspaces import MARK, NOW, SEED, Desk, append, apply, desk
+from workspaces import MARK, NOW, SEED, Desk, append, apply, code_of, desk
 
 from mdmem import files, write_ahead
-from mdmem.changes import pending
+from mdmem.changes import pending, recover
+from mdmem.changes.instructions import set_instructions
 from mdmem.errors import MdmemError
 from mdmem.model import FilePath
 from mdmem.model.writes import Change, Contradict, Log, Revert
@@ -314,6 +315,64 @@ class TestLeft:
         with pytest.raises(MdmemError):
             apply(at.workspace, change, heard.append)
         assert heard == ["memory/a.md was changed after an interrupted write; it is kept as it is"]
+
+    def test_instructions_that_go_with_their_file_settle_it_first(self, at: Desk):
+        set_instructions(at.workspace, "AGENTS.md", False, print)
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        assert set_instructions(at.workspace, "AGENTS.md", True, print).changed
+        assert at.subjects() == ["AGENTS.md: init", "MEMORY.md: append Work", "AGENTS.md: init", "seed"]
+
+    @pytest.mark.parametrize("code", ["detached-head", "repository-busy"])
+    def test_it_waits_until_git_can_take_it(self, at: Desk, code: str):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        if code == "detached-head":
+            at.git("checkout", "-q", "--detach")
+        else:
+            at.write(".git/MERGE_HEAD", at.head())
+        before = at.tree_state()
+        assert code_of(lambda: nothing_to_change(at)) == code
+        assert (at.tree_state(), write_ahead.load_record(at.workspace.state)) == (before, record())
+
+    def test_an_index_from_before_the_commit_is_renewed(self, at: Desk):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        blob = at.git("hash-object", "-w", "MEMORY.md").strip()
+        tree = at.world.git(at.root, "mktree", stdin=f"100644 blob {blob}\tMEMORY.md\n").stdout.strip()
+        at.git("update-ref", "HEAD", at.git("commit-tree", "-p", "HEAD", "-m", "done", tree).strip())
+        assert nothing_to_change(at) == ()
+        assert at.subjects() == ["done", "seed"]
+        settled(at)
+
+    def test_the_author_of_the_settings_commits_it_where_git_has_none(self, at: Desk):
+        at.write("mdmem.toml", 'author = "Ada <ada@example.com>"\n')
+        at.commit("settings")
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        at.git("config", "--remove-section", "user")
+        assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
+        assert at.git("log", "-1", "--format=%an <%ae>").strip() == "Ada <ada@example.com>"
+
+    def test_what_a_hook_makes_of_it_is_kept(self, at: Desk):
+        leave(at, record())
+        at.write("MEMORY.md", AFTER)
+        at.hook("pre-commit", "sed -i s/Stripe/Acme/ MEMORY.md\ngit add MEMORY.md")
+        assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
+        assert at.git("show", "HEAD:MEMORY.md") == at.read("MEMORY.md") == AFTER.replace("Stripe", "Acme")
+
+    @pytest.mark.parametrize(
+        ("before", "committed", "left"),
+        [(None, None, None), (None, SEED, AFTER), (SEED, SEED, SEED), (SEED, "# Theirs\n", AFTER), (SEED, None, AFTER)],
+    )
+    def test_what_head_does_not_have_is_not_put_back(self, at: Desk, before: str | None, committed: str | None, left: str | None):
+        path = "memory/a.md"
+        if committed is not None:
+            at.write(path, committed)
+            at.commit()
+        at.write(path, AFTER)
+        recover._put_back(at.workspace, record(before, path=path).files[0])
+        assert (at.read(path) if (at.root / path).exists() else None) == left
 
     def test_a_revert_that_changes_no_text_settles_it_first(self, at: Desk):
         logged = at.apply(Log("the sky is green", kind="fact")).commit

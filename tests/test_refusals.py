@@ -44,7 +44,7 @@ def test_the_first_error_that_is_not_allowed_is_told() -> None:
     assert caught.value.details == {"line": 4}
 
 
-def test_a_secret_is_relevant_cues_its_kind() -> None:
+def test_a_secret_is_refused_with_its_kind() -> None:
     (secret,) = secrets_in_text("title", TOKEN)
     with pytest.raises(RefusedChange) as caught:
         refuse_errors([secret], frozenset({"shrink"}))

@@ -285,6 +285,22 @@ class TestLeft:
         assert at.git("show", "--format=", "--name-only", "HEAD").split() == ["MEMORY.md", OTHER]
         assert is_clean(at)
 
+    def test_what_is_saved_to_both_before_git_reads_them_is_left_out(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        leave(at)
+        at.write("MEMORY.md", NEW)
+        at.write(OTHER, NEW_OTHER)
+        run, saves = commits.run, {"MEMORY.md": f"{NEW}{HAND}\n", OTHER: f"{NEW_OTHER}{HAND}\n"}
+
+        def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+            while "commit" in arguments and saves:
+                at.write(*saves.popitem())
+            return run(folder, arguments, *rest)
+
+        monkeypatch.setattr(commits, "run", overtaken)
+        assert settle(at) == [f"finished an interrupted write of MEMORY.md and {OTHER}"]
+        assert (at.git("show", "HEAD:MEMORY.md"), at.git("show", f"HEAD:{OTHER}")) == (NEW, NEW_OTHER)
+        assert at.git("status", "--porcelain") == f" M MEMORY.md\n M {OTHER}\n"
+
     def test_what_is_committed_is_not_taken_back(self, at: Desk):
         leave(at)
         at.write("MEMORY.md", NEW)
