@@ -73,7 +73,8 @@ ROOMS = {
         ),
     ),
     "document": Room(
-        ("mdmem/document.py", "mdmem/addresses.py"), ("test_document", "test_addresses", "test_scan", "test_editors_*", "test_show")
+        ("mdmem/document.py", "mdmem/addresses.py"),
+        ("test_document", "test_addresses", "test_scan", "test_editors_*", "test_show", "test_facts", "test_instructions"),
     ),
     "facts": Room(
         ("mdmem/facts.py", "mdmem/fact_names.py", "mdmem/editors/item_labels.py", "mdmem/editors/key_values.py"),

@@ -14,6 +14,7 @@ from mdmem.doctor import Finding, Level
 from mdmem.errors import printable
 from mdmem.model import CommitId, FactId, FilePath, Op, Problem, Source, Status, Supersession
 from mdmem.model.digests import DigestedEntry, DigestResult, LeftSession
+from mdmem.model.dreams import DreamChange, DreamOp, DreamResult
 from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
 from mdmem.model.purges import PurgePlan, PurgeResult
 from mdmem.model.reads import Outline, OutlineRow, SectionView, WorkspaceStatus
@@ -34,7 +35,7 @@ from mdmem.model.writes import WriteResult
 from mdmem.render import plain
 from mdmem.search import ranking
 from mdmem.secrets import Secret
-from mdmem.show import digests, history, hits, maintenance, reads, writes
+from mdmem.show import digests, dreams, history, hits, maintenance, reads, writes
 from mdmem.wording import field
 
 COMMIT = CommitId("0123456789abcdef0123456789abcdef01234567")
@@ -586,3 +587,26 @@ def test_nothing_of_a_session_steers_the_terminal_of_a_digest():
     lines = digests.digest_text(result).split("\n")
     assert len(lines) == 4
     assert "".join(lines).isprintable()
+
+
+def test_a_night_counts_the_reasons_for_which_entries_are_left():
+    def left(why: str) -> DreamChange:
+        return DreamChange(
+            op=DreamOp.NONE,
+            fact=FactId("1f3c9a2b"),
+            old=None,
+            path=FilePath("memory/2026-03-04.md"),
+            section=("2026-03-04", "Facts"),
+            text="tea",
+            source=Source.INFERRED,
+            applied=False,
+            why=why,
+            cites=(),
+        )
+
+    changes = (left("nobody said it twice"), left("it stands"), left("nobody said it twice"))
+    assert dreams.dream_text(DreamResult("dream/2026-03-04", (date(2026, 3, 4),), changes)).splitlines() == [
+        "dream/2026-03-04: 0 changes, 0 proposed, 3 entries left as they are",
+        "  2 left: nobody said it twice",
+        "  1 left: it stands",
+    ]

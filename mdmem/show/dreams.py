@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,7 +48,7 @@ def _change_json(change: DreamChange) -> dict[str, Any]:
 
 
 def dream_text(result: DreamResult) -> str:
-    """The changes, a line each, and a line of figures."""
+    """The changes, a line each, a line of figures, and a line for each reason why entries are left."""
     return "\n".join(one_line(line) for line in _lines(result))
 
 
@@ -59,9 +60,11 @@ def _lines(result: DreamResult) -> Iterator[str]:
             yield f"{_SIGNS[change.op]} {change.fact} {change.text}  ({change.source.value}{fate}: {change.why}{cites})"
     changes = [change for change in result.changes if change.op is not DreamOp.NONE]
     applied = sum(change.applied for change in changes)
-    left = len(result.changes) - len(changes)
-    entries = number_of(left, "entry", "entries")
+    reasons = Counter(change.why for change in result.changes if change.op is DreamOp.NONE)
+    entries = number_of(reasons.total(), "entry", "entries")
     yield f"{result.run}: {number_of(applied, 'change')}, {len(changes) - applied} proposed, {entries} left as they are"
+    for why, count in reasons.most_common():
+        yield f"  {count} left: {why}"
     if result.requests:
         refused = f", {number_of(result.refused, 'suggestion')} refused" if result.refused else ""
         yield f"model: {number_of(result.requests, 'request')} ({result.size:,} bytes, {result.tokens:,} tokens){refused}"
