@@ -30,9 +30,7 @@ from mdmem.search.terms import ENGLISH, terms
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace, open_at
 
-_PREPARED_AHEAD = 150
-"""Requests that are sent before the trail is there; most answers are 0.8 MB."""
-_MOST_WAITING_BYTES = 128_000_000
+_MOST_WAITING_BYTES = 256_000_000
 """From so many bytes of answers on that nobody has read the process waits, so that large files do not fill its memory."""
 _ASKED_AHEAD = 2
 """Requests that wait for an answer later: one is worked on, while the next is there already."""
@@ -82,7 +80,7 @@ class PageWorker:
         with suppress(OSError):  # noticed again when it is read
             self._send((commit, trail_update.settings_digest(self._workspace), _language(self._workspace)))
             sent_bytes = 0
-            while chunks and len(self._asked) < _PREPARED_AHEAD and sent_bytes < _PIPE_BYTES // 2:
+            while chunks and sent_bytes < _PIPE_BYTES // 2:
                 sent_bytes += self._ask(chunks)
         self._to_prepare = len(self._asked)
 

@@ -1,29 +1,36 @@
 """The pages of files as HEAD has them, prepared before the trail is there and completed by it.
 
 Nearly all of a page comes from the file's text: reading it and bringing its words to their stems is most of the work for an index that is
-built from nothing. Where all entries of a file came in together, the trail has only to say with which commit.
+built from nothing. The trail has only to say with which commit each entry came in.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections import defaultdict, deque
+from collections.abc import Hashable, Mapping
+from functools import lru_cache
+from operator import add
 
 from mdmem import files, layout, listing
 from mdmem.catchup import pages
+from mdmem.catchup.entry_states import entry_identity
 from mdmem.document import parse_bytes
 from mdmem.editors import frontmatter
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
-from mdmem.model import CommitId, FilePath
+from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.model.trail import Occurrence, Origin
 from mdmem.repo import first_parent
 from mdmem.repo.git_files import object_id
 from mdmem.search import schema
-from mdmem.search.document_texts import document_text, lifetime_text
+from mdmem.search.document_texts import document_text, lifetime_text, stored_row
 from mdmem.search.indexer import FileEntries, FileTexts
 from mdmem.search.snapshot import SnapshotFile
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace
+
+_LIFETIMES_KEPT = 4096
 
 
 def committed_blobs(workspace: Workspace, commit: CommitId | None) -> Mapping[FilePath, str]:
@@ -62,13 +69,33 @@ def prepare(workspace: Workspace, path: FilePath, blob: str | None, language: st
 
 
 def complete(workspace: Workspace, trail: Trail, page: FileTexts) -> FileTexts | None:
-    """Complete a prepared page; None where its entries did not all come in together, or have marks, so that it has to be read.
+    """Complete a prepared page; None where its entries have marks, so that it has to be read.
 
     The trail has the commit that the page was prepared for, and no marks of facts that contradict each other.
     """
-    begun, origin, count = trail.shared_origin(page.path) or (0, None, 0)
-    if count != len(page.documents) or trail.marks(page.path, include_ended=True):
+    if trail.marks(page.path, include_ended=True):
         return None
-    lifetime = schema.lifetime_fields(origin, False, workspace.kind_of(page.path), schema.live_since(begun), None)
-    end = lifetime_text(lifetime)
-    return FileTexts(page.path, [document + end for document in page.documents])
+    kind = workspace.kind_of(page.path)
+    begun, origin, count = trail.shared_origin(page.path) or (0, None, 0)
+    if count == len(page.documents):
+        end = _lifetime_text(kind, begun, origin)
+        return FileTexts(page.path, [document + end for document in page.documents])
+    occurrences = _occurrences(trail, page)
+    ends = [_lifetime_text(kind, each.begun, each.origin) for each in occurrences]
+    return FileTexts(page.path, list(map(add, page.documents, ends))) if len(ends) == len(page.documents) else None
+
+
+@lru_cache(maxsize=_LIFETIMES_KEPT)
+def _lifetime_text(kind: FileKind, begun: int, origin: Origin | None) -> str:
+    return lifetime_text(schema.lifetime_fields(origin, False, kind, schema.live_since(begun), None))
+
+
+def _occurrences(trail: Trail, page: FileTexts) -> list[Occurrence]:
+    """The live occurrence of each entry of a prepared page, as far as there are any; equal ones in their order."""
+    waiting: dict[Hashable, deque[Occurrence]] = defaultdict(deque)
+    for occurrence in trail.live_occurrences(page.path):
+        waiting[entry_identity(occurrence.entry)].append(occurrence)
+    lifetime = schema.lifetime_fields(None, False, FileKind.EVERGREEN, schema.live_since(None), None)
+    entries = (schema.row_from_parts([stored_row(document), lifetime.row]).entry for document in page.documents)
+    of_each = (waiting[entry_identity(entry)] for entry in entries)
+    return [equal.popleft() for equal in of_each if equal]

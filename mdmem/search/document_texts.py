@@ -6,13 +6,14 @@ A text is made in two parts: one from the entry's text, in a process that has no
 from __future__ import annotations
 
 import json
-from binascii import b2a_base64
+from binascii import a2b_base64, b2a_base64
 from typing import Any
 
 from mdmem.search.schema import LifetimeFields
 
 _WORD_FIELDS = ("text", "around", "heading", "asked", "grams", "grams_around")
 """The fields of words and characters, which hold nothing that JSON escapes."""
+_ROW = '"row":["'
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
@@ -21,7 +22,12 @@ def document_text(fields: dict[str, Any]) -> str:
     words = "".join([f'"{name}":"{fields[name]}",' for name in _WORD_FIELDS if name in fields])
     numbers = f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]}'
     (row,) = fields["row"]
-    return f'{{"label":{_as_json(fields["label"])},{numbers},{words}"row":["{_base64(row)}"'
+    return f'{{"label":{_as_json(fields["label"])},{numbers},{words}{_ROW}{_base64(row)}"'
+
+
+def stored_row(text: str) -> bytes:
+    """The first part of the stored row of a document, from its `document_text`."""
+    return a2b_base64(text[text.rindex(_ROW) + len(_ROW) : -1])
 
 
 def lifetime_text(lifetime: LifetimeFields) -> str:

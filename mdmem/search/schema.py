@@ -369,9 +369,9 @@ def _life(begun: int | None, *rest: Any) -> Lifetime:
     return Lifetime(begun=begun, **fields | {"status": Status(fields["status"]), "contradicts": tuple(fields["contradicts"])})
 
 
-def row_from_document(document: Document) -> IndexRow:
-    """The row stored in a document of the index."""
-    values = json.loads((b"[%b,%b]" % tuple(document.get_all("row"))).decode("utf-8", "surrogatepass"))
+def row_from_parts(parts: Sequence[bytes]) -> IndexRow:
+    """The row that a document of the index stores, from the two values of its field."""
+    values = json.loads((b"[%b,%b]" % tuple(parts)).decode("utf-8", "surrogatepass"))
     (path, day, section), (fact, start, end, text, *optional), (origin_values, uncommitted, file_kind, lifetime_values, last) = values
     kind, key, tags, until, first_line, *about = optional or _NOTHING_MORE
     first_line = _plain_line(text) if first_line is None else first_line

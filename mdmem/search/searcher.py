@@ -334,7 +334,7 @@ class IndexSearcher:
     def _row(self, address: Address | OverlayEntry) -> IndexRow:
         if isinstance(address, OverlayEntry):
             return address.row
-        return call_engine(schema.row_from_document, call_engine(self._searcher.doc, address))
+        return call_engine(schema.row_from_parts, call_engine(self._searcher.doc, address).get_all("row"))
 
 
 def _key(address: Address) -> tuple[int, int]:
