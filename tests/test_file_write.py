@@ -19,9 +19,9 @@ from mdmem.changes.transaction import Transaction
 from mdmem.document import parse
 from mdmem.editors import EditResult
 from mdmem.errors import RepositoryProblem
-from mdmem.model import FilePath, Op
+from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import Action, EditSection, Remember, WriteOptions
-from mdmem.repo import commits
+from mdmem.repo import commits, mixed_commits
 from mdmem.repo.index_bits import ASSUME_UNCHANGED, SKIP_WORKTREE
 from mdmem.repo.runner import GitResult
 from mdmem.workspace import Workspace
@@ -237,6 +237,55 @@ def test_saves_on_top_of_two_files_are_a_commit_each(at: Desk, monkeypatch: pyte
     assert isinstance(done, WrittenChange)
     assert (done.commit, done.saved) == (at.git("rev-parse", "HEAD~2").strip(), ("MEMORY.md", OTHER))
     assert at.subjects()[:3] == [f"{OTHER}: edited by hand", "MEMORY.md: edited by hand", "MEMORY.md: remember Home"]
+
+
+def saving(at: Desk, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """Have a text saved to MEMORY.md just before git reads it."""
+    run = commits.run
+
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+        if "commit" in arguments:
+            at.write("MEMORY.md", text)
+        return run(folder, arguments, *rest)
+
+    monkeypatch.setattr(commits, "run", overtaken)
+
+
+def test_a_save_over_one_of_two_files_is_planned_on_again(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    theirs = SEED + "- theirs\n"
+    saving(at, monkeypatch, theirs)
+    assert write(at.workspace, OF_BOTH, Transaction()) == Retry(overtaken=True)
+    assert (at.read("MEMORY.md"), at.read(OTHER), at.subjects()[0]) == (theirs, OLD_OTHER, "other")
+
+
+def test_a_save_on_top_stays_in_a_commit_that_somebody_has_built_on(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    saving(at, monkeypatch, NEW + "- theirs\n")
+    replace_commit = mixed_commits.replace_commit
+
+    def built_on(*arguments: Any) -> CommitId | None:
+        at.git("commit", "-q", "--allow-empty", "-m", "theirs")
+        return replace_commit(*arguments)
+
+    monkeypatch.setattr(mixed_commits, "replace_commit", built_on)
+    done = write(at.workspace, OF_BOTH, Transaction())
+    assert done == WrittenChange(CommitId(at.git("rev-parse", "HEAD~").strip()))
+    assert at.subjects()[:2] == ["theirs", "MEMORY.md: remember Home"]
+    assert at.git("status", "--porcelain") == ""
+
+
+def test_pending_edits_of_the_second_file_alone(at: Desk) -> None:
+    at.write(OTHER, OLD_OTHER + "- mine\n")
+    done = write(at.workspace, OF_BOTH, Transaction())
+    assert isinstance(done, WrittenChange)
+    assert done.pending == (OTHER,)
+    assert at.subjects()[:2] == ["MEMORY.md: remember Home", f"{OTHER}: edited by hand"]
+
+
+def test_a_hook_that_refuses_after_pending_edits_is_asked_once(at: Desk) -> None:
+    at.write("MEMORY.md", SEED + "- mine\n")
+    at.hook("commit-msg", "echo asked >> .git/asked\n! grep -q Mdmem-Op $1")
+    refused(at, Remember("lives in Bern", section="Home"), "commit-failed")
+    assert at.read(".git/asked") == "asked\n" * 2
 
 
 def test_git_fails_where_what_somebody_saved_cannot_be_told_from_ours(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:

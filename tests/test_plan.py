@@ -113,6 +113,14 @@ def test_a_fact_of_another_file_goes_out_with_it(at: Desk) -> None:
     assert not companion.marks
 
 
+def test_what_goes_out_of_another_file_may_be_most_of_it(at: Desk) -> None:
+    at.write(TOPIC, "# Topic\n\n- milk\n" + "  and more\n" * 40)
+    options = replace(USERS, supersedes=fact_id("milk" + "\nand more" * 40))
+    companion = plan_edit(at.workspace, Remember("cream", section="Work", options=options), FilePath("MEMORY.md")).companion
+    assert companion is not None
+    assert (companion.after, companion.warnings) == (b"# Topic\n\n", ("shrink",))
+
+
 def test_a_fact_ends_without_a_successor(at: Desk) -> None:
     edit = EditSection("Work", Action.APPEND, "prose", options=WriteOptions(source=Source.USER_STATED, supersedes="tea"))
     assert said(at, edit) == {"removed": (TEA,), "ended": (TEA,), "marks": True}
@@ -131,6 +139,20 @@ def test_a_line_of_a_log_counts_no_more(at: Desk) -> None:
         "supersedes": (Supersession(rained, snow),),
         "marks": True,
     }
+
+
+def test_what_a_digest_wrote_goes_out_of_a_log(at: Desk) -> None:
+    at.apply(Log("it rained", options=USERS))
+    edit = RevertEdit(
+        path=LOG,
+        before="",
+        after=at.read(LOG),
+        only=frozenset({fact_id("it rained")}),
+        reverts=CommitId("1234567"),
+        options=USERS,
+        from_log=True,
+    )
+    assert said(at, edit, LOG) == {"removed": (fact_id("it rained"),), "warnings": ("append",)}
 
 
 def test_a_better_source_confirms(at: Desk) -> None:

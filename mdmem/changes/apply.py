@@ -123,7 +123,7 @@ def _like_search(workspace: Workspace, edit: FileEdit) -> LikeSearch | None:
     if edit.options.pipeline is not None:
         return None
     match edit:
-        case Log(more=()) | Remember(key=None) if edit.options.supersedes is None and workspace.contents is None:
+        case Log(more=()) | Remember(key=None) if edit.options.supersedes is None:
             return likes.LikeSearch(workspace, edit.text)
     return None
 
