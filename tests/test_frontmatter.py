@@ -49,6 +49,9 @@ def test_deep_nesting_is_not_followed() -> None:
         ("tags:\n  - a", ("a",)),
         ("tags: 3", ()),
         ("tags:", ()),
+        ("'ta\\x67s': [a]", ()),
+        ('"ta\\x67s": [a]', ("a",)),
+        ("title: none", ()),
         ("other: x", ()),
     ],
 )

@@ -105,6 +105,11 @@ class Statements:
             return origin
         return replace(origin, cites=citing.cites_of(fact), attribute=citing.attribute_of(fact))
 
+    @property
+    def only_origin(self) -> tuple[Origin, bool] | None:
+        """The origin of every line, and whether a key has several values there; None where that depends on the line."""
+        return None if self.is_of_many() or self.tells_where_said else (self._shared_origin(self._weakest), self._weakest.also)
+
     def _citing_note(self, note: ParsedNote, fact: FactId) -> ParsedNote | None:
         """The note that tells where a fact was said: its own; where none quotes it, the last that tells."""
         candidates = [note] if note is not self._weakest else [note, *(each.note for each in reversed(self._quoting))]

@@ -82,10 +82,22 @@ class StepBuilder:
         left = {moved.old.occurrence.entry.path for file in files for moved in file.moved}
         self._overruled = {mark.occurrence: mark for path in left for mark in self.trail.overruled_marks(path)}
         for file in files:
+            only_origin = self._only_origin(file)
+            if only_origin is not None:
+                origin, also = only_origin
+                self.begun.extend(Occurrence(entry=entry, begun=self.number, origin=origin, also=also) for entry in file.unmatched_new)
+                continue
             arrivals: list[tuple[Entry, MovedEntry | None]] = [(moved.entry, moved) for moved in file.moved]
             arrivals += [(entry, None) for entry in file.unmatched_new]
             for entry, moved in sorted(arrivals, key=lambda arrival: arrival[0].start_line):
                 self._begin(entry, moved, file.change.after)
+
+    def _only_origin(self, file: EntryMatches) -> tuple[Origin, bool] | None:
+        """The origin of all entries of a file, as `_origin`; None where it has to be asked for each, or where entries moved or are brought back."""
+        path = file.change.path
+        if file.moved or self._reverting_commits or self.combined_origins.get(path) or self.merged_origins.get(path):
+            return None
+        return self.statements.only_origin
 
     def _begin(self, entry: Entry, moved: MovedEntry | None, page: Page | None) -> None:
         origin, also = self._origin(entry, page)

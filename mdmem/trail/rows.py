@@ -81,9 +81,10 @@ def _date(text: str | None) -> date | None:
 
 def occurrence_columns(begun: Iterable[Occurrence]) -> Iterator[SqlRow]:
     """The columns of occurrences that begin, without row numbers and commit; what neighbours share is converted once."""
-    origin, path, day, day_column = None, None, None, None
+    origin, path, day, day_column, section, tags = None, None, None, None, None, None
     for occurrence in begun:
         entry = occurrence.entry
+        text, fact, kind, key = entry.text, entry.fact, entry.kind, entry.key
         if occurrence.origin is not origin:
             origin = occurrence.origin
             origin_columns = _origin_columns(origin)
@@ -91,16 +92,15 @@ def occurrence_columns(begun: Iterable[Occurrence]) -> Iterator[SqlRow]:
             path, path_column = entry.path, bulk_blob(entry.path)
         if entry.day is not day:
             day, day_column = entry.day, _day(entry.day)
-        kind_to_until: SqlRow = (
-            _maybe_bulk_blob(entry.kind),
-            _maybe_bulk_blob(entry.key),
-            bytearray(join_words(entry.tags)),
-            _day(entry.until),
-        )
+        if entry.section is not section:
+            section, section_column = entry.section, bytearray(join_words(entry.section))
+        if entry.tags is not tags:
+            tags, tags_column = entry.tags, bytearray(join_words(entry.tags))
         yield (
-            *(path_column, entry.start_line, entry.end_line, bytearray(join_words(entry.section)), day_column, bulk_blob(entry.text)),
-            *(*kind_to_until, _maybe_bulk_blob(entry.fact), bulk_blob(entry.first_line), *origin_columns, int(occurrence.also)),
-            None if entry.fact is None else beginning(entry.text),
+            *(path_column, entry.start_line, entry.end_line, section_column, day_column, bulk_blob(text)),
+            *(None if kind is None else bulk_blob(kind), None if key is None else bulk_blob(key), tags_column, _day(entry.until)),
+            *(None if fact is None else bulk_blob(fact), bulk_blob(entry.first_line), *origin_columns, int(occurrence.also)),
+            None if fact is None else beginning(text),
         )
 
 
