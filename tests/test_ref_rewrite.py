@@ -79,12 +79,13 @@ def test_refs_of_any_name_move(at: Vault) -> None:
 
 
 def test_what_leads_to_old_objects_is_removed(at: Vault, tmp_path: Path) -> None:
-    """Entries of the stash are put back in the order of their numbers, with all of their words."""
+    """Entries of the stash are put back in the order of their numbers, with all of their words and their date."""
     at.commit("seed", MEMORY=OTHER)
     for number, message in ((2, "two\n\nlines"), (10, "ten")):
         at.write("MEMORY.md", f"{number}\n")
         at.git("stash", "push", "-q", "-m", message)
         at.git("update-ref", f"{KEPT_STASH}{number}", "refs/stash")
+    date = at.git("log", "-1", "--format=%cd", "--date=raw", "refs/stash").strip().encode()
     folder = at.root / ".git"
     pointers = [at.write(f".git/{name}", at.id("HEAD")) for name in ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE")]
     scratch = [at.write(f".git/{name}", f"x {WORDS}\n") for name in ("rr-cache/ab/preimage", "lost-found/other/ab")]
@@ -97,6 +98,7 @@ def test_what_leads_to_old_objects_is_removed(at: Vault, tmp_path: Path) -> None
     assert outside.read_text(encoding="utf-8") == WORDS
     log = (folder / "logs" / "refs" / "stash").read_bytes().splitlines()
     assert [line.partition(b"\t")[2] for line in log] == [b"On main: two lines", b"On main: ten"]
+    assert all(line.partition(b"\t")[0].endswith(b" " + date) for line in log)
 
 
 def test_files_of_git_that_hold_the_words(at: Vault) -> None:
