@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from vault import FACT, OTHER, WORDS, Vault
+from vault import FACT, OTHER, WHEN, WORDS, Vault
 
 from mdmem import files
 from mdmem.changes.purge_target import PURGED_MARK, purge_rules, purge_target
@@ -76,6 +76,14 @@ def test_refs_of_any_name_move(at: Vault) -> None:
     history = rewritten(at)
     ref_rewrite.move_refs(at.repository, history, history.moved)
     assert at.id("refs/tags/\udcff") == at.id("main") == history.moved["refs/heads/main"]
+
+
+def test_notes_on_commits_that_stay_stay(at: Vault) -> None:
+    at.commit("seed", MEMORY=OTHER)
+    at.git("notes", "add", "-m", "a note")
+    at.commit(f"about {WORDS}")
+    moved = ref_rewrite.add_purge_note(at.repository, rewritten(at), Objects(at.root, keep=True), "note\n", WHEN, None)
+    assert list(moved) == ["refs/heads/main"]
 
 
 def test_what_leads_to_old_objects_is_removed(at: Vault, tmp_path: Path) -> None:
