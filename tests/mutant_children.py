@@ -14,6 +14,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 MOST_BYTES = 4_000_000_000
 """The most memory of one process: an endless loop in a mutant could take all that there is."""
+MOST_CPU_SECONDS = 1800
+"""The most time of one process, so that an endless loop ends too where nobody is left to stop it."""
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,7 @@ def fork(work: Callable[[], int], log: Path) -> int:
     try:
         os.setsid()
         resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+        resource.setrlimit(resource.RLIMIT_CPU, (MOST_CPU_SECONDS, MOST_CPU_SECONDS))
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         with log.open("wb") as output, Path(os.devnull).open("rb") as nothing:
             for stream, file in ((0, nothing), (1, output), (2, output)):
