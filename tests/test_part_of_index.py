@@ -2,16 +2,18 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.catchup import changed_files, index
+from mdmem.catchup import background, changed_files, index
 from mdmem.memory import Memory
 from mdmem.model.searches import Search, SearchResult
 from mdmem.search.query import Filter
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
+from mdmem.workspace import Workspace
 
 
 class Killed(Exception):
@@ -63,6 +65,41 @@ def test_a_prompt_gets_them_too(at: Desk):
     notes: list[str] = []
     rebuild(at, lambda: notes.extend(index.fresh_index(at.workspace, lambda _: None, current=True, in_part=True).notes))
     assert "has come to the newest days only" in notes[0]
+
+
+def test_a_first_search_has_another_process_build_what_takes_long(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    is_answered = Event()
+    building = Thread(target=rebuild, args=(at, lambda: is_answered.wait(60)))
+
+    def start(workspace: Workspace) -> Thread:
+        building.start()
+        return building
+
+    monkeypatch.setattr(background, "start_catching_up", start)
+    early = Memory(at.workspace).search(Search("lantern", limit=300))
+    is_answered.set()
+    building.join()
+    late = Memory(at.workspace).search(Search("lantern", limit=400))
+    assert early.stale
+    assert "a new lantern 7" in texts(early)
+    assert not late.stale
+    assert "an old lantern" in texts(late)
+
+
+def test_where_that_process_ends_at_once_the_search_builds_it(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    started: list[Workspace] = []
+
+    def start(workspace: Workspace) -> Thread:
+        started.append(workspace)
+        ended = Thread()
+        ended.start()
+        return ended
+
+    monkeypatch.setattr(background, "start_catching_up", start)
+    result = Memory(at.workspace).search(Search("lantern", limit=400))
+    assert not result.stale
+    assert "an old lantern" in texts(result)
+    assert len(started) == 1
 
 
 def test_what_a_killed_build_leaves_is_built_from_nothing(at: Desk):

@@ -66,7 +66,7 @@ class ChangedFiles:
         self._reader = pages.PageReader(workspace, trail, self._total)
         self._seen: dict[str, SnapshotFile] = {path: before[path] for path in stamps if path in before}
         self._chunks = in_chunks(workspace, due, stamps) if chunks is None else chunks
-        self._part = _PART_DOCUMENTS if not before and sum(_size(stamps[path]) for path in due) >= _LONG_BYTES else None
+        self._part = _PART_DOCUMENTS if not before and is_long(stamps[path] for path in due) else None
 
     def update(self, index: SearchIndex, settings: str, progress: Progress | None) -> None:
         """Bring an index up to them; `settings` are those that it depends on, as a digest."""
@@ -107,6 +107,11 @@ class ChangedFiles:
 def is_much(stamps: Iterable[str]) -> bool:
     """True if files with these stamps are so many bytes that two processes read them faster than one."""
     return (os.cpu_count() or 1) > 1 and sum(map(_size, stamps)) >= _MUCH_BYTES
+
+
+def is_long(stamps: Iterable[str]) -> bool:
+    """True if files with these stamps are so many bytes that an index of them takes long to build."""
+    return sum(map(_size, stamps)) >= _LONG_BYTES
 
 
 def _size(stamp: str) -> int:

@@ -26,10 +26,11 @@ from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
 
 if TYPE_CHECKING:
     from mdmem import lock_queue, trail
-    from mdmem.catchup import boundary, changed_files, page_worker, trail_update, unindexed
+    from mdmem.catchup import background, boundary, changed_files, page_worker, trail_update, unindexed
     from mdmem.trail import Trail
 else:
     lock_queue = late.module("mdmem.lock_queue")
+    background = late.module("mdmem.catchup.background")
     boundary = late.module("mdmem.catchup.boundary")
     unindexed = late.module("mdmem.catchup.unindexed")
     changed_files = late.module("mdmem.catchup.changed_files")
@@ -40,6 +41,8 @@ else:
 
 _ROUNDS = 3
 _LOOK_SECONDS = 0.1
+_STARTING_SECONDS = 10.0
+"""The longest wait for a detached process to begin, which takes one second where nothing else goes on."""
 _BEHIND = "the index is behind: another process has been updating it for long, and the newest changes may be missing"
 _ONLY_PART = "the index is behind: another process is building it, and has come to the newest days only; what is older may be missing"
 
@@ -181,8 +184,8 @@ def fresh_index(
 ) -> FreshIndex:
     """The index, brought up to date first, or (`full`) rebuilt. Waits for another process that is updating it.
 
-    If only `current` entries are to be searched, a few files saved by hand are laid over it instead. If the index is still being built by
-    another process, a caller that takes it `in_part` gets the newest days as soon as they are there.
+    If only `current` entries are to be searched, a few files saved by hand are laid over it instead. An index that takes long to build is
+    built by another process for a caller that takes it `in_part`, who gets the newest days as soon as they are there.
     """
     kept = _open_index(workspace)
     try:
@@ -193,8 +196,11 @@ def fresh_index(
         if current and (overlaid := kept.overlaid(workspace, index, survey)):
             return FreshIndex(index=overlaid, commit=survey.commit, behind=True)
         workspace.ensure_state()
-        with _update_lock(workspace, say, kept if in_part and index.seen.commit is None else None):
-            return _bring_up(workspace, full, progress, (index.seen, survey))
+        takes_part = in_part and index.seen.commit is None
+        if takes_part and changed_files.is_long(survey.stamps.values()):
+            _build_elsewhere(workspace)
+        with _update_lock(workspace, say, kept if takes_part else None):
+            return _bring_up(workspace, full, progress, (index.seen, survey), is_shared=True)
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
@@ -204,6 +210,16 @@ def fresh_index(
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
         return _in_memory(workspace, f"the index cannot be written ({reason}); searched an index in memory")
+
+
+def _build_elsewhere(workspace: Workspace) -> None:
+    """Have a detached process build the index, if none does so already, and wait until it has the lock.
+
+    Where it cannot be started, or ends, the lock is free.
+    """
+    started, ends = background.start_catching_up(workspace), time.monotonic() + _STARTING_SECONDS
+    while started and started.is_alive() and not files.is_locked(workspace.state / INDEX_LOCK) and time.monotonic() < ends:
+        time.sleep(_LOOK_SECONDS)
 
 
 @contextmanager
