@@ -78,6 +78,16 @@ class TestOurs:
         assert (made.id, made.is_indexed) == (head(at), True)
         assert at.subjects()[0] == SUBJECT
 
+    @pytest.mark.parametrize("unborn", [False, True])
+    def test_what_a_hook_builds_on_it_is_not_it(self, at: Desk, opened: Repository, unborn: bool):
+        at.write(PATH, "x\n")
+        if unborn:
+            at.git("checkout", "-q", "--orphan", "new")
+        at.hook("post-commit", "[ $INNER ] || INNER=1 git commit -q --allow-empty -m 'bump the version'")
+        made = commits.commit(opened, order())
+        assert at.subjects()[:2] == ["bump the version", SUBJECT]
+        assert made.id == at.git("rev-parse", "HEAD^").strip()
+
     def test_a_hook_that_takes_too_long_after_it_does_not_undo_it(self, at: Desk, opened: Repository):
         at.write(PATH, "x\n")
         at.hook("post-commit", "exec sleep 60")

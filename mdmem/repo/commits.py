@@ -115,7 +115,7 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
             renew_index(repository, order.paths)
         raise
     if result.status == 0:
-        return Committed(repository.head() or CommitId(""))
+        return Committed(_own_commit(repository, order, before))
     if commit := commit_made_after(repository, before, order.paths, order.message):
         # The branch has moved, but the index could not be written.
         return Committed(commit, is_indexed=renew_index(repository, order.paths))
@@ -123,6 +123,14 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
     _refuse_if_locked(result)
     reason = result.error_text or "a hook refused without a word"
     raise RepositoryProblem("commit-failed", f"git did not commit: {reason}", "Mend what git or the hook names; nothing was changed.")
+
+
+def _own_commit(repository: Repository, order: CommitOrder, before: CommitId | None) -> CommitId:
+    """The commit that git has just made; a hook, or another git, may have built on it since."""
+    head = repository.head() or CommitId("")
+    if repository.is_simple and git_files.has_parent(str(repository.git_dir), head, before):
+        return head
+    return commit_made_after(repository, before, order.paths, order.message) or head
 
 
 def commit_variables(order: CommitOrder) -> dict[str, str]:

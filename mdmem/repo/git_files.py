@@ -198,6 +198,15 @@ def tree_of(git_dir: str, commit: CommitId) -> str | None:
     return data[5 : 5 + _SHA1_HEX].decode()
 
 
+def has_parent(git_dir: str, commit: CommitId, parent: CommitId | None) -> bool:
+    """True if a commit can be read and this is its first parent, or (None) it has none."""
+    data = read_object(git_dir, commit, b"commit")
+    if data is None:
+        return False
+    after_tree = data.partition(b"\n")[2]
+    return after_tree.startswith(b"parent %s\n" % parent.encode()) if parent else not after_tree.startswith(b"parent ")
+
+
 def blob_at(git_dir: str, commit: CommitId, path: bytes) -> str | None:
     """The blob id of a file in a commit, by its path from the root; None where git has to be asked."""
     name = tree_of(git_dir, commit)
