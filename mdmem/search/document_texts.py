@@ -7,22 +7,25 @@ from __future__ import annotations
 
 import json
 from binascii import a2b_base64, b2a_base64
+from json.encoder import encode_basestring
 from typing import Any
 
 from mdmem.search.schema import LifetimeFields
 
-_WORD_FIELDS = ("text", "around", "heading", "asked", "grams", "grams_around")
-"""The fields of words and characters, which hold nothing that JSON escapes."""
+_RARE_FIELDS = ("asked", "grams", "grams_around")
+"""The fields of words and characters that few documents have; nothing in such fields is escaped in JSON."""
 _ROW = '"row":["'
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def document_text(fields: dict[str, Any]) -> str:
     """The beginning of a document's JSON, from the `schema.text_fields` of an entry that does not expire: all but its `lifetime_text`."""
-    words = "".join([f'"{name}":"{fields[name]}",' for name in _WORD_FIELDS if name in fields])
+    labels = ",".join(map(encode_basestring, fields["label"]))
     numbers = f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]}'
+    words = f'"text":"{fields["text"]}","around":"{fields["around"]}","heading":"{fields["heading"]}"'
+    rare = "".join([f'"{name}":"{fields[name]}",' for name in _RARE_FIELDS if name in fields])
     (row,) = fields["row"]
-    return f'{{"label":{_as_json(fields["label"])},{numbers},{words}{_ROW}{_base64(row)}"'
+    return f'{{"label":[{labels}],{numbers},{words},{rare}{_ROW}{_base64(row)}"'
 
 
 def stored_row(text: str) -> bytes:

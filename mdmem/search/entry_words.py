@@ -50,11 +50,12 @@ def own_words(entry: Entry, language: str) -> OwnWords:
 @lru_cache(maxsize=_KEPT)
 def words_of_text(text: str, language: str) -> OwnWords:
     """The words of a text, in a memory of a language."""
-    scripts = split_scripts(text)
-    words = folded(scripts.spaced)
-    indexed = stemmed(words, text_language(scripts.spaced, words, language))
-    beside = indexed if len(scripts.spaced) <= MAX_NEIGHBOUR_CHARS else terms(scripts.spaced[:MAX_NEIGHBOUR_CHARS], language)
-    return OwnWords(words, indexed, beside, scripts.runs)
+    scripts = None if text.isascii() else split_scripts(text)
+    spaced, runs = (scripts.spaced, scripts.runs) if scripts else (text, ())
+    words = folded(spaced)
+    indexed = stemmed(words, text_language(spaced, words, language))
+    beside = indexed if len(spaced) <= MAX_NEIGHBOUR_CHARS else terms(spaced[:MAX_NEIGHBOUR_CHARS], language)
+    return OwnWords(words, indexed, beside, runs)
 
 
 @lru_cache(maxsize=_KEPT)

@@ -297,12 +297,12 @@ def text_fields(path: FilePath, rows: Sequence[IndexRow], language: str, owner: 
     around = Surroundings([row.entry.section for row in rows], words_of_rows, is_log=bool(rows) and rows[0].kind is FileKind.DAILY)
     above_entry, section_fields = None, None
     for position, row in enumerate(rows):
-        entry, own = row.entry, words_of_rows[position]
-        is_log, day = row.kind is FileKind.DAILY, entry.day.toordinal() if entry.day else ranking.NO_DAY
+        entry, own, is_log = row.entry, words_of_rows[position], row.kind is FileKind.DAILY
         if section_fields is None or above_entry != (entry.day, entry.section):
             above_entry = entry.day, entry.section
             section_fields = _section_fields(path, *above_entry, language)
-        above = with_about(section_fields.heading, row.about, language)
+            day = entry.day.toordinal() if entry.day else ranking.NO_DAY
+        above = with_about(section_fields.heading, row.about, language) if row.about else section_fields.heading
         fields: dict[str, Any] = {
             "label": _labels(row, owner, section_fields),
             "day": day,
@@ -315,11 +315,11 @@ def text_fields(path: FilePath, rows: Sequence[IndexRow], language: str, owner: 
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()
-        if around.is_near(position, position - 1) and (question := asking_sentences(rows[position - 1].entry.text[-MAX_NEIGHBOUR_CHARS:])):
+        if (question := asking_sentences(rows[position - 1].entry.text[-MAX_NEIGHBOUR_CHARS:])) and around.is_near(position, position - 1):
             fields["asked"] = terms(split_scripts(question).spaced, language)
         if own.runs:
             fields["grams"] = " ".join(grams(own.runs))
-        if character_pairs := around.character_pairs(position):
+        if around.has_pairs and (character_pairs := around.character_pairs(position)):
             fields["grams_around"] = character_pairs
         yield fields
 

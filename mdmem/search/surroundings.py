@@ -41,7 +41,8 @@ class Surroundings:
         self._places = [()] * len(sections) if is_log else sections
         self._own = own
         self._sizes = Counter(self._places)
-        self._has_pairs = any(words.runs for words in own)
+        self.has_pairs = any(words.runs for words in own)
+        """False where no entry has characters of a script without spaces."""
 
     def words(self, position: int) -> str:
         """The words around an entry, as indexed."""
@@ -51,8 +52,6 @@ class Surroundings:
 
     def character_pairs(self, position: int) -> str:
         """The same in scripts without spaces; empty where there are none."""
-        if not self._has_pairs:
-            return ""
         own = _pairs_of(self._own[position].runs)
         neighbours = [_pairs_of(self._own[near].runs)[:MAX_NEIGHBOUR_CHARS] for near in self._near(position)]
         return " ".join(" ".join(part) for part in [own] * self._copies(position, len(own)) + neighbours if part)
@@ -65,8 +64,8 @@ class Surroundings:
         places, place = self._places, self._places[position]
         if self._sizes[place] > LONGEST_PLACE:
             return []
-        nearby = range(max(0, position - REACH), min(len(places), position + REACH + 1))
-        return [other for other in nearby if places[other] == place and other != position]
+        first = max(0, position - REACH)
+        return [other for other, at in enumerate(places[first : position + REACH + 1], first) if at == place and other != position]
 
     def _copies(self, position: int, length: int) -> int:
         size = self._sizes[self._places[position]]
