@@ -7,7 +7,7 @@ from datetime import date
 from functools import lru_cache
 
 from mdmem.document import BlockKind, Document
-from mdmem.facts import has_words, parse_item
+from mdmem.facts import has_words, parse_item, plain_id, plain_words
 from mdmem.layout import day_of
 from mdmem.model import Fact, FilePath, SectionPath
 from mdmem.model.trail import Entry
@@ -55,8 +55,23 @@ def _entries(document: Document, path: FilePath, day: date | None, file_tags: tu
         if first >= section_end:
             section, section_end = _section_and_end(document, first)
         raw = lines[first] if last == first + 1 else document.slice(first, last)
-        fact = None
-        tags = file_tags
+        if kind is BlockKind.ITEM and (words := plain_words(raw)) is not None:  # as most are, and then there is less to look at
+            yield Entry(
+                path=path,
+                start_line=first + 1,
+                end_line=last,
+                section=section,
+                day=day,
+                text=words,
+                kind=None,
+                key=None,
+                tags=file_tags,
+                until=None,
+                fact=plain_id(words),
+                first_line=raw.strip(),
+            )
+            continue
+        fact, tags = None, file_tags
         if kind is BlockKind.ITEM:
             fact = parse_item(raw)
             if not _has_content(raw, fact):
