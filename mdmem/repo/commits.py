@@ -122,7 +122,9 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
     _unstage(repository, added)
     _refuse_if_locked(result)
     reason = result.error_text or "a hook refused without a word"
-    raise RepositoryProblem("commit-failed", f"git did not commit: {reason}", "Mend what git or the hook names; nothing was changed.")
+    raise RepositoryProblem(
+        "commit-failed", f"git did not commit: {reason}", "Mend what git or the hook names; this write left nothing behind."
+    )
 
 
 def _own_commit(repository: Repository, order: CommitOrder, before: CommitId | None) -> CommitId:
