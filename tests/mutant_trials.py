@@ -10,6 +10,7 @@ import inspect
 import os
 import pkgutil
 import shutil
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -85,7 +86,7 @@ class InMemory:
         while True:
             tests = [test for test in trial.tests if test in self._items and self._passes.get(test, True)]
             status = self._fork(tests, trial, trial.limit)
-            if status is None:
+            if status in {None, -signal.SIGALRM}:
                 return "out of time"
             if status != FAILED:
                 return ""
@@ -104,7 +105,7 @@ class InMemory:
         return statuses[0]
 
     def _run_tests(self, tests: Sequence[str], trial: Trial | None) -> int:
-        """Run tests in a fork until one fails. Returns one of the statuses."""
+        """Run tests in a fork until one fails. Returns one of the statuses; the alarm ends the fork where a test takes too long."""
         if trial is not None:
             try:
                 exchange(trial)
@@ -112,6 +113,7 @@ class InMemory:
                 return NOT_EXCHANGED
         items = [self._items[test] for test in tests]
         for item, following in zip(items, [*items[1:], None], strict=True):
+            signal.setitimer(signal.ITIMER_REAL, START_SECONDS + SLOWER * (trial.tests[item.nodeid] if trial else 0))
             if any(report.failed for report in _run(item, following)):
                 self._failed.write_text(item.nodeid)
                 return FAILED
