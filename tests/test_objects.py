@@ -29,6 +29,7 @@ def test_what_is_added_is_read_again(world: World, repository: Path) -> None:
     described = added.describe(names)
     assert described == [(names[0], b"blob", 0), *[(names[1], b"blob", len(LONG))] * 2]
     assert [data for _, _, data in added.read(described)] == [b"", LONG, LONG]
+    assert (sorted(added.describe_all()), added.describe([])) == (sorted(set(described)), [])
     (pack,) = (repository / ".git" / "objects" / "pack").glob("*.pack")
     assert pack.read_bytes()[:12] == b"PACK" + bytes((0, 0, 0, 2, 0, 0, 0, 2)), "version 2 is what git writes itself"
 
