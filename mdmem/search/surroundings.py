@@ -40,15 +40,16 @@ class Surroundings:
     def __init__(self, sections: Sequence[SectionPath], own: Sequence[OwnWords], is_log: bool) -> None:
         self._places = [()] * len(sections) if is_log else sections
         self._own = own
+        self._beside = [words.beside for words in own]
         self._sizes = Counter(self._places)
+        self._usual_copies = {place: max(LEAST_COPIES, round(size / ENTRIES_A_COPY)) for place, size in self._sizes.items()}
         self.has_pairs = any(words.runs for words in own)
         """False where no entry has characters of a script without spaces."""
 
     def words(self, position: int) -> str:
         """The words around an entry, as indexed."""
-        entries = self._own
-        own = entries[position].indexed
-        return " ".join([own] * self._copies(position, len(own)) + [entries[near].beside for near in self._near(position)])
+        own, beside = self._own[position].indexed, self._beside
+        return " ".join([own] * self._copies(position, len(own)) + [beside[near] for near in self._near(position)])
 
     def character_pairs(self, position: int) -> str:
         """The same in scripts without spaces; empty where there are none."""
@@ -64,14 +65,14 @@ class Surroundings:
         places, place = self._places, self._places[position]
         if self._sizes[place] > LONGEST_PLACE:
             return []
-        first = max(0, position - REACH)
+        first = position - REACH if position > REACH else 0
         return [other for other, at in enumerate(places[first : position + REACH + 1], first) if at == place and other != position]
 
     def _copies(self, position: int, length: int) -> int:
-        size = self._sizes[self._places[position]]
-        if size > LONGEST_PLACE:
+        place = self._places[position]
+        if self._sizes[place] > LONGEST_PLACE:
             return _ALONE_COPIES
-        copies = max(LEAST_COPIES, round(size / ENTRIES_A_COPY))
+        copies = self._usual_copies[place]
         return copies if copies * length <= _MAX_OWN_CHARS else max(LEAST_COPIES, _MAX_OWN_CHARS // length)
 
 
