@@ -64,6 +64,14 @@ def test_each_use_of_a_text(at: Vault) -> None:
     assert (history.links, history.binaries, history.names, history.submodules) == (2, 0, 0, False)
 
 
+def test_a_file_in_folders_within_folders(at: Vault) -> None:
+    """So many that their trees come in the right order by their ids alone in no run."""
+    path = "/".join("abcdefghijklmnopqrstuvwxyz") + "/x.md"
+    at.write(path, "secret")
+    at.commit("deep")
+    assert at.git("cat-file", "blob", f"{rewritten(at).renamed(at.id('HEAD'))}:{path}") == "MARKDOWN"
+
+
 def test_messages_and_people(at: Vault) -> None:
     at.git("commit", "-q", "--allow-empty", "--author=secret <a@example.org>", "-m", "of an author")
     commit_as(at, "committer secret <a@example.org> 1 +0000")
