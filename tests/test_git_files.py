@@ -514,6 +514,17 @@ class TestObjects:
         at.git("gc", "-q")
         assert git_files.blob_at(git_dir, commit, b"MEMORY.md") is None
 
+    def test_the_first_parent_of_a_commit(self, at: Desk):
+        git_dir, first = str(at.root / ".git"), open_repository(at).head()
+        at.git("commit", "-q", "--allow-empty", "-m", "x")
+        second = open_repository(at).head()
+        assert first is not None
+        assert second is not None
+        assert [git_files.has_parent(git_dir, first, parent) for parent in (None, first, second)] == [True, False, False]
+        assert [git_files.has_parent(git_dir, second, parent) for parent in (None, first, second)] == [False, True, False]
+        at.git("gc", "-q")
+        assert [git_files.has_parent(git_dir, commit, parent) for commit, parent in ((first, None), (second, first))] == [False, False]
+
     def test_of_files_whose_names_have_each_other_in_them(self, at: Desk):
         names = ("z.md", "copy z.md", "100644 z.md", "x 100644 z.md", "z.md 100644 z.md")
         for number, name in enumerate(names):

@@ -129,10 +129,11 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
 
 def _own_commit(repository: Repository, order: CommitOrder, before: CommitId | None) -> CommitId:
     """The commit that git has just made; a hook, or another git, may have built on it since."""
-    head = repository.head() or CommitId("")
-    if repository.is_simple and git_files.has_parent(str(repository.git_dir), head, before):
+    head = repository.head()
+    if head and repository.is_simple and git_files.has_parent(str(repository.git_dir), head, before):
         return head
-    return commit_made_after(repository, before, order.paths, order.message) or head
+    ours = commit_made_after(repository, before, order.paths, order.message)  # None if a hook has worded its message anew
+    return ours or CommitId(repository.git("rev-parse", "HEAD").decode().strip())
 
 
 def commit_variables(order: CommitOrder) -> dict[str, str]:
