@@ -100,6 +100,16 @@ def test_refs_of_any_name(at: Vault) -> None:
     assert history.stash == (history.renamed(first), history.renamed(second))
 
 
+def test_the_files_of_a_work_tree(at: Vault) -> None:
+    """Markdown and what a killed write left beside it even where git ignores it, for that may hold the words too."""
+    before = history_rewrite.worktree_files(at.root)
+    for path in ("new.txt", "cut/off.MD", "cut/off.txt", "cut/.mdmem-0123456789abcdef.tmp", "cut/other.tmp"):
+        at.write(path, "x\n")
+    at.write(".gitignore", "cut/\n")
+    added = {".gitignore", "new.txt", "cut/off.MD", "cut/.mdmem-0123456789abcdef.tmp"}
+    assert set(history_rewrite.worktree_files(at.root)) - set(before) == added
+
+
 def test_work_trees_of_a_bare_repository(at: Vault, tmp_path: Path) -> None:
     """The repository itself is none."""
     at.git("clone", "-q", "--bare", at.root, tmp_path / "bare")
