@@ -231,8 +231,8 @@ def _is_allowed(module: str, mutant: Mutant) -> bool:
     return mutant.name in allowed().get(module, {})
 
 
-def report(room: str, tried: Sequence[Tried]) -> bool:
-    """Print the outcomes of a room; True if they are good enough."""
+def report(room: str, tried: Sequence[Tried], is_whole: bool) -> bool:
+    """Print the outcomes of a room, and where it is whole reasons that fit no mutant; True if they are good enough."""
     killed = [each for each in tried if each.outcome == KILLED]
     explained = [each for each in tried if _is_allowed(each.module, each.mutant)]
     unexplained = [each for each in tried if each.outcome != KILLED and not _is_allowed(each.module, each.mutant)]
@@ -242,6 +242,11 @@ def report(room: str, tried: Sequence[Tried]) -> bool:
     for words, group in ((None, unexplained), ("killed, with a needless reason", needless)):
         for each in group:
             print(f"  {words or each.outcome} {each.module}:{each.mutant.line} {each.mutant.name}")
+    names = {(each.module, each.mutant.name) for each in tried}
+    for module in dict.fromkeys(each.module for each in tried) if is_whole else ():
+        for name in allowed().get(module, {}):
+            if (module, name) not in names:
+                print(f"  a reason for no mutant {module}: {name}")
     return share >= GOAL and not (room in STRICT and unexplained)
 
 
@@ -271,7 +276,8 @@ def main() -> int:
             chosen = [each for each in chosen if verdicts.has_survived(*each)]
         to_try = [each for each in chosen if wanted.explained or not _is_allowed(*each)]
         try_all(ROOMS[room], to_try, verdicts, wanted.jobs, wanted.seconds)
-        good.append(report(room, [Tried(module, mutant, verdicts.of(module, mutant) or UNTESTED) for module, mutant in chosen]))
+        tried = [Tried(module, mutant, verdicts.of(module, mutant) or UNTESTED) for module, mutant in chosen]
+        good.append(report(room, tried, is_whole=not (wanted.sample or wanted.only or wanted.survivors)))
     return 0 if all(good) else 1
 
 
