@@ -256,7 +256,7 @@ def main() -> int:
     parser.add_argument("--sample", type=int, help="so many mutants of each room, chosen by the seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--seconds", type=float, default=60.0, help="how long the tests of one mutant may take together")
+    parser.add_argument("--seconds", type=float, default=180.0, help="how long the tests of one mutant may take together")
     parser.add_argument("--only", default="", help="mutants with these words in their module or name")
     parser.add_argument("--survivors", action="store_true", help="mutants that have survived an earlier trial, the shorter ones too")
     parser.add_argument("--explained", action="store_true", help="mutants that are allowed to survive too")
