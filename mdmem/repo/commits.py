@@ -129,11 +129,13 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
 
 def _own_commit(repository: Repository, order: CommitOrder, before: CommitId | None) -> CommitId:
     """The commit that git has just made; a hook, or another git, may have built on it since."""
-    head = repository.head()
-    if head and repository.is_simple and git_files.has_parent(str(repository.git_dir), head, before):
+    tip = repository.head() if repository.is_simple else None
+    if tip and git_files.has_parent(str(repository.git_dir), tip, before):
+        return tip
+    head, *parents = map(CommitId, repository.git("rev-parse", "HEAD", "HEAD^@").decode().split())
+    if next(iter(parents), None) == before:
         return head
-    ours = commit_made_after(repository, before, order.paths, order.message)  # None if a hook has worded its message anew
-    return ours or CommitId(repository.git("rev-parse", "HEAD").decode().strip())
+    return commit_made_after(repository, before, order.paths, order.message) or head  # a hook may have worded its message anew
 
 
 def commit_variables(order: CommitOrder) -> dict[str, str]:
