@@ -56,9 +56,8 @@ UNION ALL
 SELECT number, lineage, ended, 1 FROM revisions WHERE next IS NULL AND ended IS NOT NULL AND (:path IS NULL OR path = :path)
 ORDER BY landmark DESC, number DESC LIMIT :limit"""
 SELECT_REVERTS = "SELECT origin, reverted FROM reverts ORDER BY number"
-SELECT_STATING_COMMITS = (
-    "SELECT origin FROM marks WHERE origin >= ?1 AND origin < ?2 UNION SELECT origin FROM reverts WHERE origin >= ?1 AND origin < ?2"
-)
+SELECT_STATING_COMMITS = """
+SELECT origin FROM marks WHERE origin >= :first AND origin < :end UNION SELECT origin FROM reverts WHERE origin >= :first AND origin < :end"""
 """The commits with marks or reverts whose ids lie in a range."""
 _MARKED_BETWEEN = "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN :first AND :last"
 SELECT_BEGINNING_WITH = f"{SELECT_OCCURRENCES} WHERE beginning >= ? AND beginning < ? ORDER BY number"

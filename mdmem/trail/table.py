@@ -287,7 +287,7 @@ class Trail:
 
     def stating_commit(self, digits: str) -> CommitId | None:
         """The commit with marks or reverts whose id begins with these digits; None where several do."""
-        rows = self._store.rows(SELECT_STATING_COMMITS, blob(digits), blob(digits) + _LAST_CHARACTER)
+        rows = self._store.rows(SELECT_STATING_COMMITS, first=blob(digits), end=blob(digits) + _LAST_CHARACTER)
         return CommitId(decoded(rows[0][0])) if len(rows) == 1 else None
 
     # Revisions.
