@@ -55,34 +55,20 @@ def _entries(document: Document, path: FilePath, day: date | None, file_tags: tu
         if first >= section_end:
             section, section_end = _section_and_end(document, first)
         raw = lines[first] if last == first + 1 else document.slice(first, last)
-        if kind is BlockKind.ITEM and (words := plain_words(raw)) is not None:  # as most are, and then there is less to look at
-            yield Entry(
-                path=path,
-                start_line=first + 1,
-                end_line=last,
-                section=section,
-                day=day,
-                text=words,
-                kind=None,
-                key=None,
-                tags=file_tags,
-                until=None,
-                fact=plain_id(words),
-                first_line=raw.strip(),
-            )
-            continue
-        fact, tags = None, file_tags
-        if kind is BlockKind.ITEM:
-            fact = parse_item(raw)
-            if not _has_content(raw, fact):
-                continue
-            text = fact.text
-            if fact.tags:
-                tags = tuple(dict.fromkeys((*fact.tags, *file_tags)))
-        else:
+        fact_kind, key, tags, until, fact_id = None, None, file_tags, None, None
+        if kind is not BlockKind.ITEM:
             text = _block_text(kind, raw)
             if not _CONTENT.search(text):
                 continue
+        elif (words := plain_words(raw)) is not None:  # as most are, and then there is less to look at
+            text, fact_id = words, plain_id(words)
+        else:
+            fact = parse_item(raw)
+            if not _has_content(raw, fact):
+                continue
+            text, fact_kind, key, until, fact_id = fact.text, fact.kind, fact.key, fact.until, fact.id
+            if fact.tags:
+                tags = tuple(dict.fromkeys((*fact.tags, *file_tags)))
         yield Entry(
             path=path,
             start_line=first + 1,
@@ -90,11 +76,11 @@ def _entries(document: Document, path: FilePath, day: date | None, file_tags: tu
             section=section,
             day=day,
             text=text,
-            kind=fact.kind if fact else None,
-            key=fact.key if fact else None,
+            kind=fact_kind,
+            key=key,
             tags=tags,
-            until=fact.until if fact else None,
-            fact=fact.id if fact else None,
+            until=until,
+            fact=fact_id,
             first_line=lines[first].strip(),
         )
 

@@ -171,7 +171,7 @@ def _function_of(module: object, name: str) -> tuple[FunctionType, str]:
 
 
 def _undecorated(held: object) -> object:
-    """What a property, a class method, a cache or another decorator is made of; a cache is emptied."""
+    """The function in a property, a class method, a cache or another decorator; a cache is emptied."""
     while True:
         if isinstance(held, property):
             held = held.fget

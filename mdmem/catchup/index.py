@@ -200,7 +200,7 @@ def fresh_index(
         if takes_part and changed_files.is_long(survey.stamps.values()):
             _build_elsewhere(workspace)
         with _update_lock(workspace, say, kept if takes_part else None):
-            return _bring_up(workspace, full, progress, (index.seen, survey), is_shared=True)
+            return _bring_up(workspace, full, progress, (index.seen, survey))
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
@@ -215,7 +215,7 @@ def fresh_index(
 def _build_elsewhere(workspace: Workspace) -> None:
     """Have a detached process build the index, if none does so already, and wait until it has the lock.
 
-    Where it cannot be started, or ends, the lock is free.
+    Where it cannot be started, or ends, the lock is free. It has to be looked at: nothing tells when another process acquires a lock.
     """
     started, ends = background.start_catching_up(workspace), time.monotonic() + _STARTING_SECONDS
     while started and started.is_alive() and not files.is_locked(workspace.state / INDEX_LOCK) and time.monotonic() < ends:
@@ -250,7 +250,7 @@ def rebuild_index(workspace: Workspace, full: bool, say: Say, progress: Progress
         if full:
             trail.discard(workspace.state)
             boundary.forget_boundary(workspace)
-        return _bring_up(workspace, full, progress, is_shared=True)
+        return _bring_up(workspace, full, progress)
 
 
 def _bring_up(
@@ -258,7 +258,6 @@ def _bring_up(
     full: bool = False,
     progress: Progress | None = None,
     before: tuple[Snapshot, _WorkspaceSurvey] | None = None,
-    is_shared: bool = False,
 ) -> FreshIndex:
     """Bring the index up to date; the caller holds the lock.
 
@@ -267,14 +266,13 @@ def _bring_up(
         before: the snapshot and the survey from before the lock was acquired. If the snapshot is still the same, nobody has updated the
             index meanwhile, and the files are not looked at twice. If not, the old survey must not be used: what another process has
             indexed since would be removed again.
-        is_shared: a second process may be started for what is built from nothing.
     """
     index = _opened(workspace, full)
     survey = before[1] if before and _in_short(before[0]) == _in_short(index.seen) else _survey(workspace)
     if _has_seen(index, survey):
         return FreshIndex(index=index, commit=survey.commit)
     try:
-        index = _update(workspace, index, survey, progress, is_shared=is_shared)
+        index = _update(workspace, index, survey, progress)
     except BrokenIndex:
         index = _update(workspace, _opened(workspace, from_scratch=True), survey, progress)
     return FreshIndex(index=index, commit=index.seen.commit)
@@ -305,14 +303,13 @@ def _update(
     survey: _WorkspaceSurvey,
     progress: Progress | None,
     stored: bool = True,
-    is_shared: bool = False,
 ) -> SearchIndex:
-    """Index what has changed; the rest stays, unless the settings or the history differ.
+    """Index what has changed; the rest stays, unless the settings or the history differ. Two processes build a large one from nothing.
 
     If this is not the `stored` index, the trail keeps what that one has still to remove.
     """
     with ExitStack() as processes:
-        is_bulk = is_shared and index.seen == EMPTY_SNAPSHOT and changed_files.is_much(survey.stamps.values())
+        is_bulk = stored and index.seen == EMPTY_SNAPSHOT and changed_files.is_much(survey.stamps.values())
         worker = processes.enter_context(page_worker.started(workspace)) if is_bulk else None
         chunks = changed_files.in_chunks(workspace, survey.stamps, survey.stamps) if worker else None
         if worker and chunks:
@@ -349,7 +346,7 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
             queue.close()
             for _ in range(_ROUNDS):
-                _bring_up(workspace, is_shared=True)
+                _bring_up(workspace)
                 if index_as_is(workspace)[1]:
                     break
     commits.maintain(workspace.repository)

@@ -96,6 +96,6 @@ def _occurrences(trail: Trail, page: FileTexts) -> list[Occurrence]:
     for occurrence in trail.live_occurrences(page.path):
         waiting[entry_identity(occurrence.entry)].append(occurrence)
     lifetime = schema.lifetime_fields(None, False, FileKind.EVERGREEN, schema.live_since(None), None)
-    entries = (schema.row_from_parts([stored_row(document), lifetime.row]).entry for document in page.documents)
-    of_each = (waiting[entry_identity(entry)] for entry in entries)
+    rows = (schema.row_from_parts([stored_row(document), lifetime.row]) for document in page.documents)
+    of_each = (waiting[entry_identity(row.entry)] for row in rows)
     return [equal.popleft() for equal in of_each if equal]

@@ -74,7 +74,7 @@ def _plain_lines(document: Document) -> Iterator[tuple[str, str]]:
 def tags(document: Document) -> tuple[str, ...]:
     """The tags that the front matter gives the whole file: a list, or one text with commas or spaces between.
 
-    Where the word does not occur there are none, and the parser of YAML need not be loaded.
+    Where the word does not occur there are none, and the parser of YAML need not be loaded; a backslash may write its letters otherwise.
     """
     text = document.slice(0, document.front)
     return labels(document).tags if "tags" in text or "\\" in text else ()
