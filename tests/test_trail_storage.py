@@ -63,6 +63,20 @@ def test_a_large_first_commit_is_indexed_in_the_end(tmp_path: Path):
     assert _schema(tmp_path / "one" / TRAIL_NAME) == _schema(tmp_path / "two" / TRAIL_NAME)
 
 
+def test_a_large_first_commit_waits_for_the_disk_when_it_is_told_to_and_later_ones_at_once(tmp_path: Path):
+    file = tmp_path / TRAIL_NAME
+    large = [Step(begun=tuple(occurrence(number, f"fact {n} " * 300) for n in range(2000))) for number in (1, 2)]
+    with Trail.open(tmp_path, "s") as trail:
+        append_steps(trail, large[0])
+        size = file.stat().st_size
+        trail.settle()
+        settled = file.stat().st_size
+        assert settled > 4_000_000 > size
+        append_steps(trail, large[1])
+        assert file.stat().st_size > settled + 4_000_000
+        assert len(trail.live_occurrences(PATHS[0])) == 4000
+
+
 def test_a_large_first_commit_that_is_refused_changes_nothing(tmp_path: Path):
     filled(tmp_path / "small")
     begun = tuple(occurrence(1, f"fact {n}") for n in range(1000))

@@ -7,6 +7,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import date
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from mdmem import listing
@@ -63,10 +64,14 @@ class ChangedFiles:
         self._missing = {FilePath(path) for path in (*before, *self._touched) if path not in stamps}
         self._emptied = sorted(path for path in self._missing if trail.live_occurrences(path))
         self._total = len(due) + len(self._emptied)
-        self._reader = pages.PageReader(workspace, trail, self._total)
         self._seen: dict[str, SnapshotFile] = {path: before[path] for path in stamps if path in before}
         self._chunks = in_chunks(workspace, due, stamps) if chunks is None else chunks
         self._part = _PART_DOCUMENTS if not before and is_long(stamps[path] for path in due) else None
+
+    @cached_property
+    def _reader(self) -> pages.PageReader:
+        """Made for the first file that is read here: it asks git about all of them."""
+        return pages.PageReader(self._workspace, self._trail, self._total)
 
     def update(self, index: SearchIndex, settings: str, progress: Progress | None) -> None:
         """Bring an index up to them; `settings` are those that it depends on, as a digest."""
@@ -92,7 +97,10 @@ class ChangedFiles:
                     yield fields
         while self._chunks:
             yield from self._read_chunk()
-        yield from map(self._reader.entries_of_removed_file, self._emptied)
+        if self._worker is not None:
+            self._trail.settle()  # the disk has nothing to do while the engine takes in the last documents
+        for path in self._emptied:
+            yield self._reader.entries_of_removed_file(path)
 
     def _read_chunk(self) -> Iterator[FileEntries]:
         """Read some files here. Those that are gone since the survey are left to the next one."""

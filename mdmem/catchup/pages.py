@@ -43,9 +43,9 @@ class PageReader:
         head = trail.newest_commit.commit if trail.newest_commit else None
         many = due >= _MANY and head is not None
         self._head = head
-        self._pending = set(workspace.repository.pending()) if due else set()
-        self._tracked = set(workspace.repository.tracked()) if due else set()
-        self._pair_marks = trail.pair_marks() if due else ()
+        self._pending = set(workspace.repository.pending())
+        self._tracked = set(workspace.repository.tracked())
+        self._pair_marks = trail.pair_marks()
         self._paired_facts = {fact for mark in self._pair_marks for fact in (mark.fact, mark.other)}
         self._last_touches = trail.last_touches() if many else {}
         self._blobs = first_parent.blobs(workspace.repository, head) if many and head else {}

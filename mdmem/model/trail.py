@@ -51,6 +51,11 @@ class Entry:
     first_line: str
 
 
+def plain_first_line(text: str) -> str:
+    """The first line that most entries with this text have, so that only another one need be stored."""
+    return "- " + text.partition("\n")[0]
+
+
 @dataclass(frozen=True, slots=True)
 class MainlineCommit:
     """One commit of HEAD's first-parent line. They are numbered from 1, oldest first; `time` is the author's, in seconds since 1970.

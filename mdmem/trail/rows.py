@@ -7,14 +7,27 @@ and are never used twice, except those of rows that were cut away.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from datetime import date
 from functools import lru_cache
+from json.encoder import encode_basestring
 from typing import Any
 
 from mdmem.facts import normalise_key
 from mdmem.model import CommitId, FactId, FilePath, Source
-from mdmem.model.trail import Commit, Entry, Fate, MainlineCommit, Mark, MarkKind, Occurrence, Origin, Revision, StatedRevert
+from mdmem.model.trail import (
+    Commit,
+    Entry,
+    Fate,
+    MainlineCommit,
+    Mark,
+    MarkKind,
+    Occurrence,
+    Origin,
+    Revision,
+    StatedRevert,
+    plain_first_line,
+)
 from mdmem.trail.statements import WHILE_LIVE_COLUMNS
 
 SqlRow = tuple["Any", ...]
@@ -62,7 +75,7 @@ def _path(data: bytes) -> FilePath:
 @lru_cache(4096)
 def join_words(words: tuple[str, ...]) -> bytes:
     """Several words in one column."""
-    return blob(json.dumps(words, ensure_ascii=False, separators=(",", ":")))
+    return blob(f"[{','.join(map(encode_basestring, words))}]")  # `json.dumps` makes an encoder each time
 
 
 @lru_cache(4096)
@@ -79,15 +92,15 @@ def _date(text: str | None) -> date | None:
     return None if text is None else date.fromisoformat(text)
 
 
-def occurrence_columns(begun: Iterable[Occurrence]) -> Iterator[SqlRow]:
-    """The columns of occurrences that begin, without row numbers and commit; what neighbours share is converted once."""
+def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Iterator[SqlRow]:
+    """The rows of occurrences that begin with a mainline commit, `first` on; what neighbours share is converted once."""
     origin, path, day, day_column, section, tags = None, None, None, None, None, None
-    for occurrence in begun:
+    for row, occurrence in enumerate(begun, first):
         entry = occurrence.entry
-        text, fact, kind, key = entry.text, entry.fact, entry.kind, entry.key
+        text, fact, kind, key, until, first_line = entry.text, entry.fact, entry.kind, entry.key, entry.until, entry.first_line
         if occurrence.origin is not origin:
             origin = occurrence.origin
-            origin_columns = _origin_columns(origin)
+            commit, time, source, confidence, claimed_by, cites, attribute = _origin_columns(origin)
         if entry.path is not path:
             path, path_column = entry.path, bulk_blob(entry.path)
         if entry.day is not day:
@@ -96,10 +109,29 @@ def occurrence_columns(begun: Iterable[Occurrence]) -> Iterator[SqlRow]:
             section, section_column = entry.section, bytearray(join_words(entry.section))
         if entry.tags is not tags:
             tags, tags_column = entry.tags, bytearray(join_words(entry.tags))
-        yield (
-            *(path_column, entry.start_line, entry.end_line, section_column, day_column, bulk_blob(text)),
-            *(None if kind is None else bulk_blob(kind), None if key is None else bulk_blob(key), tags_column, _day(entry.until)),
-            *(None if fact is None else bulk_blob(fact), bulk_blob(entry.first_line), *origin_columns, int(occurrence.also)),
+        yield (  # one flat tuple: to join several takes longer than to make them
+            row,
+            number,
+            path_column,
+            entry.start_line,
+            entry.end_line,
+            section_column,
+            day_column,
+            bulk_blob(text),
+            None if kind is None else bulk_blob(kind),
+            None if key is None else bulk_blob(key),
+            tags_column,
+            None if until is None else _day(until),
+            None if fact is None else bulk_blob(fact),
+            None if first_line == plain_first_line(text) else bulk_blob(first_line),
+            commit,
+            time,
+            source,
+            confidence,
+            claimed_by,
+            cites,
+            attribute,
+            1 if occurrence.also else 0,
             None if fact is None else beginning(text),
         )
 
@@ -164,19 +196,20 @@ def parse_occurrence(row: SqlRow) -> Occurrence:
     ended, fate, successor, last_start, last_end, last_tags, last_until, last = row[WHILE_LIVE_COLUMNS:] or _NO_END
     if ended is not None:
         start, end, tags, until = last_start, last_end, last_tags, last_until
+    text = decoded(text)
     entry = Entry(
         path=_path(path),
         start_line=start,
         end_line=end,
         section=_words(section),
         day=_date(day),
-        text=decoded(text),
+        text=text,
         kind=_maybe_text(kind),
         key=_maybe_text(key),
         tags=_words(tags),
         until=_date(until),
         fact=None if fact is None else FactId(decoded(fact)),
-        first_line=decoded(first_line),
+        first_line=plain_first_line(text) if first_line is None else decoded(first_line),
     )
     return Occurrence(
         entry=entry,

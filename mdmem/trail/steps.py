@@ -10,7 +10,7 @@ from mdmem.model import CommitId, FactId, FilePath
 from mdmem.model.trail import Entry, Fate, MainlineCommit, Mark, MergedLine, Occurrence, Revision, StatedRevert
 from mdmem.startup.records import dataclass
 from mdmem.trail.revision_texts import lineage_rows, shorten
-from mdmem.trail.rows import SqlRow, blob, bulk_blob, join_words, last_columns, maybe_blob, occurrence_columns
+from mdmem.trail.rows import SqlRow, blob, bulk_blob, join_words, last_columns, maybe_blob, occurrence_rows
 from mdmem.trail.storage import Store, broken_trail
 
 _MANY_OCCURRENCES = 1000
@@ -110,10 +110,7 @@ def _begin_occurrences(store: Store, number: int, begun: Sequence[Occurrence]) -
     if any(occurrence.begun != number for occurrence in begun):
         raise ValueError(f"commit {number} begins an occurrence of another one")
     first = _next_row(store, "occurrences")
-    store.run_many(
-        f"INSERT INTO occurrences VALUES ({', '.join('?' * 23)}{', NULL' * 7})",
-        ((row, number, *columns) for row, columns in enumerate(occurrence_columns(begun), first)),
-    )
+    store.run_many(f"INSERT INTO occurrences VALUES ({', '.join('?' * 23)}{', NULL' * 7})", occurrence_rows(begun, number, first))
     return first
 
 

@@ -23,6 +23,9 @@ _MODES = ("mode=rw", "mode=ro&immutable=1")
 _UNQUOTED = frozenset(b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 """Bytes that need no quoting in the path of a URI (RFC 3986)."""
 _SYNCHRONOUS = "PRAGMA synchronous = NORMAL"
+_LOG_PAGES = 1000
+"""The length of the log from which on a commit writes it into the file; SQLite's own default. The first commit, which may hold all there is,
+leaves that to `settle`, to the next commit or to the end."""
 _BROKEN_CODES = frozenset(
     {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_MISMATCH}
     | {sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_TOOBIG}
@@ -90,8 +93,10 @@ class Store:
         if self._is_writing():
             yield
             return
-        if not self._stored:
+        is_new = not self._stored
+        if is_new:
             self._replace_file()
+            self.run("PRAGMA wal_autocheckpoint = 0")
         self.run("BEGIN IMMEDIATE")
         try:
             yield
@@ -99,6 +104,12 @@ class Store:
         finally:
             if self._is_writing():  # SQLite itself rolls some back
                 self.run("ROLLBACK")
+        if is_new:
+            self.run(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
+
+    def settle(self) -> None:
+        """Write what was committed from SQLite's log into the file."""
+        self.run("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
     def filling(self) -> Iterator[None]:

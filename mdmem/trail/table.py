@@ -108,6 +108,14 @@ class Trail:
         """
         return self._store.writing()
 
+    def settle(self) -> None:
+        """Have what was committed written where it stays; otherwise the last one who closes the file waits for that.
+
+        Raises:
+            StorageProblem: the disk does not take it.
+        """
+        self._store.settle()
+
     def append(self, commit: MainlineCommit, step: Step) -> None:
         """Add the next mainline commit and what it did.
 
