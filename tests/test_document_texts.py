@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from mdmem.model import CommitId, FileKind, FilePath, SectionPath, Source
 from mdmem.model.trail import Entry, Origin
-from mdmem.search import schema
+from mdmem.search import labels, schema
 from mdmem.search.document_texts import document_text, lifetime_text
 from mdmem.search.schema import IndexRow, Lifetime
 
@@ -41,10 +41,11 @@ def row(text: str, title: str, tag: str) -> IndexRow:
 @example([('say "no" \\ or\x00 東京"駅\\\ud800?', 'a "b" \\ 東京', '"#\\'), ('كيف? ก"ข', "\x1f", "ß")], "english")
 def test_a_text_says_what_the_fields_say(texts: list[tuple[str, str, str]], language: str):
     rows = [row(*each) for each in texts]
-    owner = schema.file_label("path", PATH)
+    owner = labels.file_label("path", PATH)
     lifetime = schema.lifetime_fields(ORIGIN, False, FileKind.EVERGREEN, Lifetime(begun=7), None)
-    documents = [document_text(fields) + lifetime_text(lifetime) for fields in schema.text_fields(PATH, rows, language, owner)]
+    text = schema.FileText(PATH, [each.entry for each in rows], FileKind.EVERGREEN, rows[0].about)
+    documents = [document_text(fields) + lifetime_text(lifetime) for fields in schema.text_fields(text, language, owner)]
     values = list(map(json.loads, documents))
     for each in values:
-        each["row"] = [base64.b64decode(part, validate=True) for part in each["row"]]
+        each["row"] = [base64.b64decode(each["row"], validate=True)]
     assert values == list(schema.document_fields(PATH, rows, language))

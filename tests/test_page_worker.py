@@ -23,6 +23,7 @@ from mdmem.catchup import changed_files, index, page_worker, pages, prepared_pag
 from mdmem.catchup.page_worker import FileAnswer, PageWorker
 from mdmem.model import FilePath
 from mdmem.model.writes import Forget, Log
+from mdmem.repo.worktree import Repository
 from mdmem.search.indexer import file_fields
 from mdmem.search.query import Filter
 from mdmem.search.snapshot import FileStamp
@@ -109,7 +110,7 @@ def document_values(document: dict[str, Any] | str) -> dict[str, Any]:
     if not isinstance(document, str):
         return document
     values: dict[str, Any] = json.loads(document)
-    return values | {"row": [base64.b64decode(part, validate=True) for part in values["row"]]}
+    return values | {"row": [base64.b64decode(values["row"], validate=True)]}
 
 
 @pytest.mark.parametrize("prepared", [0, 3, 100])
@@ -285,6 +286,24 @@ def test_the_index_of_two_processes_is_that_of_one(at: Desk, monkeypatch: pytest
     alone = index.fresh_index(replace(at.workspace, state=Path(os.devnull, "anew")), lambda _: None)
     assert rebuilt.index.entries(Filter()) == alone.index.entries(Filter())
     assert index.index_as_is(at.workspace)[1]
+
+
+def test_where_all_is_prepared_the_first_process_asks_git_about_no_file(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    for path in paths_of(at):
+        (at.root / path).unlink()
+    at.write("memory/one.md", "# One\n\n- one\n")
+    at.write("memory/two.md", "# Two\n\n- two\n")
+    at.commit()
+    for path in paths_of(at):
+        os.utime(at.root / path, (1_700_000_000, 1_700_000_000))
+    monkeypatch.setattr("mdmem.files.RACY_NS", 0)
+    monkeypatch.setattr(changed_files, "_MUCH_BYTES", 0)
+    asked: list[object] = []
+    pending = Repository.pending
+    monkeypatch.setattr(Repository, "pending", lambda self: asked.append(self) or pending(self))
+    rebuilt = index.rebuild_index(at.workspace, full=True, say=lambda _: None)
+    assert {hit.text for hit in rebuilt.index.entries(Filter())} == {"one", "two"}
+    assert not asked
 
 
 def test_requests_ahead_wait_for_nobody(at: Desk):

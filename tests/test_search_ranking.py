@@ -298,8 +298,8 @@ def test_a_search_reads_what_it_shows_and_no_more(monkeypatch: pytest.MonkeyPatc
     index = index_of(on_2025_05_01="".join(f"- tea {'and more ' * number}\n" for number in range(3 * ranking.CANDIDATES)))
     read: list[IndexRow] = []
     looked_for: list[int] = []
-    row_of, found_by = schema.row_from_parts, query.any_term_query
-    monkeypatch.setattr(schema, "row_from_parts", lambda parts: read.append(row := row_of(parts)) or row)
+    row_of, found_by = schema.parse_row, query.any_term_query
+    monkeypatch.setattr(schema, "parse_row", lambda data: read.append(row := row_of(data)) or row)
     monkeypatch.setattr(query, "any_term_query", lambda clauses: looked_for.append(len(clauses)) or found_by(clauses))
     texts = search(index, "Where is more tea, or a teapot?", limit=8)
     assert {id(match.row) for match in texts} <= set(map(id, read))

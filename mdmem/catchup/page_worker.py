@@ -16,6 +16,7 @@ import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 from threading import Condition, Thread
@@ -175,9 +176,10 @@ def started(workspace: Workspace) -> Iterator[PageWorker | None]:
 
 def _send(stream: IO[bytes], data: bytes) -> None:
     """Write a value that has been marshalled, with its length before it."""
-    rest = memoryview(len(data).to_bytes(_LENGTH_BYTES) + data)
-    while rest:
-        rest = rest[stream.write(rest) :]
+    for part in (len(data).to_bytes(_LENGTH_BYTES), data):
+        rest = memoryview(part)
+        while rest:
+            rest = rest[stream.write(rest) :]
 
 
 def _receive(stream: IO[bytes]) -> Any:
@@ -290,7 +292,7 @@ def main(root: Path, environment: Mapping[str, str], requests: IO[bytes], answer
             newest = trail.newest_commit
             if (newest.commit if newest else None) != commit or trail_update.settings_digest(workspace) != digest:
                 return 1
-            read = _reading(workspace, pages.PageReader(workspace, trail, total))
+            read = _reading(workspace, trail, total)
     return 0
 
 
@@ -306,13 +308,13 @@ def _preparing(workspace: Workspace, commit: CommitId | None) -> _ReadFile:
     return prepare
 
 
-def _reading(workspace: Workspace, reader: pages.PageReader) -> _ReadFile:
+def _reading(workspace: Workspace, trail: Trail, total: int) -> _ReadFile:
     """A function to read files with a trail; it gives None for those that are gone."""
+    reader = cache(lambda: pages.PageReader(workspace, trail, total))  # it asks git about all files: not before there is one to read
 
     def read(path: FilePath) -> FileAnswer | None:
         with suppress(FileNotFoundError, NotADirectoryError):
-            file = listing.list_file(workspace.root, path, (workspace.root / path).lstat())
-            snapshot, page = reader.read(file, None)
+            snapshot, page = reader().read(listing.list_file(workspace.root, path, (workspace.root / path).lstat()), None)
             assert page is not None  # there is no earlier one that it could equal
             return snapshot, file_fields(page, _language(workspace))
         return None

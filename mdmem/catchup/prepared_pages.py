@@ -25,7 +25,8 @@ from mdmem.repo import first_parent
 from mdmem.repo.git_files import object_id
 from mdmem.search import schema
 from mdmem.search.document_texts import document_text, lifetime_text, stored_row
-from mdmem.search.indexer import FileEntries, FileTexts
+from mdmem.search.indexer import FileTexts
+from mdmem.search.labels import file_label
 from mdmem.search.snapshot import SnapshotFile
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace
@@ -60,11 +61,8 @@ def prepare(workspace: Workspace, path: FilePath, blob: str | None, language: st
     file_entries = entries(document, path, labels.tags, daily=workspace.daily)
     if any(entry.key is not None or entry.until is not None for entry in file_entries):
         return None
-    origins, uncommitted = (None,) * len(file_entries), (False,) * len(file_entries)
-    page = FileEntries(
-        path=path, entries=file_entries, origins=origins, uncommitted=uncommitted, kind=workspace.kind_of(path), about=labels.about
-    )
-    fields = schema.text_fields(path, page.rows, language, schema.file_label("path", path))
+    text = schema.FileText(path, file_entries, workspace.kind_of(path), labels.about)
+    fields = schema.text_fields(text, language, file_label("path", path))
     return pages.snapshot_file(file, data, now), FileTexts(path, list(map(document_text, fields)))
 
 
@@ -96,6 +94,6 @@ def _occurrences(trail: Trail, page: FileTexts) -> list[Occurrence]:
     for occurrence in trail.live_occurrences(page.path):
         waiting[entry_identity(occurrence.entry)].append(occurrence)
     lifetime = schema.lifetime_fields(None, False, FileKind.EVERGREEN, schema.live_since(None), None)
-    rows = (schema.row_from_parts([stored_row(document), lifetime.row]) for document in page.documents)
+    rows = (schema.parse_row(stored_row(document) + lifetime.row) for document in page.documents)
     of_each = (waiting[entry_identity(row.entry)] for row in rows)
     return [equal.popleft() for equal in of_each if equal]

@@ -13,10 +13,11 @@ from mdmem.model.searches import Explanation, Factor
 from mdmem.queries import dates
 from mdmem.queries.past_questions import Asked, PastQuestion, day_after, day_before
 from mdmem.search.indexer import SearchIndex
+from mdmem.search.labels import fact_number, statement_number
 from mdmem.search.query import IndexQuery
 from mdmem.search.ranking import SCORE_DIGITS
 from mdmem.search.results import Match, make_hit
-from mdmem.search.schema import IndexRow, fact_number, statement_number
+from mdmem.search.schema import IndexRow
 from mdmem.search.terms import STOP_WORDS, folded, split_scripts, stem
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail

@@ -38,6 +38,7 @@ _NUMBERS = """
     one two three four five six seven eight nine ten dozen couple few another first second third both
 """
 _AMOUNTS = frozenset(_NUMBERS.split())
+_TIMES_AND_AMOUNTS = _TIME_WORDS | _AMOUNTS
 
 _SPEAKER = late.pattern(r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s")
 _LAST_BRACKET = late.pattern(r"\s*\([^()]*\)\s*$")
@@ -95,10 +96,12 @@ def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
 
     Words before a colon name a speaker in a daily log only; elsewhere they are a key.
     """
-    numbers = list(filter(str.isdigit, words))
-    time = not _TIME_WORDS.isdisjoint(words) or _YEAR_DIGITS in map(len, numbers)
-    amount = bool(numbers) or not _AMOUNTS.isdisjoint(words)
-    speaker = _speaker(entry.text) if is_log else 0
+    numbers, speaker = list(filter(str.isdigit, words)), _speaker(entry.text) if is_log else 0
+    if not numbers and _TIMES_AND_AMOUNTS.isdisjoint(words):  # as in most, and then there is less to look at
+        time = amount = False
+    else:
+        time = not _TIME_WORDS.isdisjoint(words) or _YEAR_DIGITS in map(len, numbers)
+        amount = bool(numbers) or not _AMOUNTS.isdisjoint(words)
     return ASKS_CUE * _ends_asking(entry.text) | TIME_CUE * time | AMOUNT_CUE * amount | speaker << _SPEAKER_SHIFT
 
 

@@ -14,29 +14,27 @@ from mdmem.search.schema import LifetimeFields
 
 _RARE_FIELDS = ("asked", "grams", "grams_around")
 """The fields of words and characters that few documents have; nothing in such fields is escaped in JSON."""
-_ROW = '"row":["'
+_ROW = '"row":"'
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def document_text(fields: dict[str, Any]) -> str:
     """The beginning of a document's JSON, from the `schema.text_fields` of an entry that does not expire: all but its `lifetime_text`."""
-    labels = ",".join(map(encode_basestring, fields["label"]))
     numbers = f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]}'
     words = f'"text":"{fields["text"]}","around":"{fields["around"]}","heading":"{fields["heading"]}"'
     rare = "".join([f'"{name}":"{fields[name]}",' for name in _RARE_FIELDS if name in fields])
-    (row,) = fields["row"]
-    return f'{{"label":[{labels}],{numbers},{words},{rare}{_ROW}{_base64(row)}"'
+    return f'{{"label":{encode_basestring(fields["label"])},{numbers},{words},{rare}{_ROW}{_base64(fields["row"])}'
 
 
 def stored_row(text: str) -> bytes:
-    """The first part of the stored row of a document, from its `document_text`."""
-    return a2b_base64(text[text.rindex(_ROW) + len(_ROW) : -1])
+    """The beginning of the stored row of a document, from its `document_text`."""
+    return a2b_base64(text[text.rindex(_ROW) + len(_ROW) :])
 
 
 def lifetime_text(lifetime: LifetimeFields) -> str:
     """The end of the JSON of documents with a lifetime that has no labels."""
     assert not lifetime.labels
-    return f',"{_base64(lifetime.row)}"],{_as_json(lifetime.numbers)[1:]}'
+    return f'{_base64(lifetime.row)}",{_as_json(lifetime.numbers)[1:]}'
 
 
 def _base64(data: bytes) -> str:

@@ -19,7 +19,7 @@ import tantivy
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry, Origin
-from mdmem.search import allocator, schema
+from mdmem.search import allocator, labels, schema
 from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.results import Match
@@ -293,7 +293,7 @@ class SearchIndex:
         def new() -> Iterator[tantivy.Document | str]:
             for number, file in enumerate(changed, 1):
                 touched.add(file.path)
-                replaced(schema.file_label("path", file.path))
+                replaced(labels.file_label("path", file.path))
                 if isinstance(file, FileTexts):
                     yield from file.documents
                 else:
@@ -302,14 +302,14 @@ class SearchIndex:
                 if progress:
                     progress(number)
             for commit, rows in past:
-                replaced(schema.as_label("gone", commit))
+                replaced(labels.as_label("gone", commit))
                 yield from _gone(commit, rows, self._language)
 
         try:
             for path in removed:
-                replaced(schema.file_label("path", path))
+                replaced(labels.file_label("path", path))
             for commit in dropped:
-                replaced(schema.as_label("gone", commit))
+                replaced(labels.as_label("gone", commit))
             documents = new()
             added = 0
             while batch := list(islice(documents, ADDED_AT_ONCE)):

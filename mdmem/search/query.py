@@ -11,17 +11,8 @@ from posixpath import normpath
 from tantivy import FieldType, Occur, Query
 
 from mdmem.search import ranking
-from mdmem.search.schema import (
-    FACT_LABEL,
-    MOVED_LABEL,
-    PAST_LABEL,
-    address_digest,
-    as_label,
-    file_label,
-    folded_label,
-    schema,
-    statement_label,
-)
+from mdmem.search.labels import FACT_LABEL, MOVED_LABEL, PAST_LABEL, address_digest, as_label, file_label, folded_label, statement_label
+from mdmem.search.schema import schema
 from mdmem.search.terms import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
 from mdmem.startup.records import dataclass
 

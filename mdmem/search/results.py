@@ -13,8 +13,9 @@ from mdmem.entries import shown_text
 from mdmem.model import FileKind, SectionPath, Status
 from mdmem.model.searches import Explanation, Factor, Hit
 from mdmem.search import ranking
+from mdmem.search.labels import statement_number
 from mdmem.search.query import Filter, IndexQuery
-from mdmem.search.schema import NEVER, IndexRow, statement_number
+from mdmem.search.schema import NEVER, IndexRow
 from mdmem.startup.records import dataclass
 
 _MOMENTS_KEPT = 1024

@@ -5,42 +5,35 @@ Whoever changes anything here or in `terms` raises `INDEX_VERSION`: an index of 
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache, lru_cache
-from pathlib import Path
+from json.encoder import encode_basestring as _quoted
 from typing import Any
 
 from tantivy import Document, Index, Schema, SchemaBuilder, TextAnalyzerBuilder, Tokenizer
 
-from mdmem.document import plain_title
-from mdmem.model import PATH_SEPARATOR, CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
-from mdmem.model.trail import Entry, Origin
+from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath, Source, Status
+from mdmem.model.trail import Entry, Origin, plain_first_line
 from mdmem.search import ranking
 from mdmem.search.cues import asking_sentences, entry_cues
 from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, heading_words, own_words, with_about
+from mdmem.search.labels import MOVED_LABEL, PAST_LABEL, PlaceLabels, as_label, entry_labels, file_label, place_labels
 from mdmem.search.surroundings import Surroundings
-from mdmem.search.terms import encodable, grams, split_scripts, terms
+from mdmem.search.terms import grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
-INDEX_VERSION = 16
+INDEX_VERSION = 17
 
 TERMS = "terms"
 """The analyzer of fields with terms, separated by spaces."""
 _NUMBERS = ("day", "logged", "time", "until", "begun", "ended", "last", "cues")
-FACT_LABEL = "mark:fact"
-PAST_LABEL = "mark:past"
-"""The label of rows that are no longer current, moved or not."""
-MOVED_LABEL = "mark:moved"
 NEVER = 2**62
 """The number from which on uncommitted text is live: after every mainline commit."""
 _LAST_DAY = date.max.toordinal()
 
 _KINDS = {kind.value: kind for kind in FileKind}
-_STATEMENT_LABELS = 2**16
-_DIGEST_BYTES = 8
 _NOTHING_MORE: tuple[Any, ...] = (None, None, (), None, None)
 _KEPT = 4096
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
@@ -105,12 +98,12 @@ class IndexRow:
 
 @cache
 def schema() -> Schema:
-    """The fields of a document. Labels (`NAME:VALUE`) match as a whole; days are ordinals, times seconds since 1970.
+    """The fields of a document. Labels (`NAME:VALUE`, as one text) match as a whole; days are ordinals, times seconds since 1970.
 
     Each document has the label `path` (its file) or `gone` (the commit that ended it); all with the same label are replaced together.
     """
     builder = SchemaBuilder()
-    builder.add_text_field("label", tokenizer_name="raw", index_option="basic")
+    builder.add_text_field("label", tokenizer_name=TERMS, index_option="basic")
     for number in _NUMBERS:
         builder.add_integer_field(number, fast=True)
     builder.add_float_field("confidence", fast=True)
@@ -128,99 +121,27 @@ def prepare(index: Index) -> Index:
     return index
 
 
-def as_label(name: str, value: str) -> str:
-    """A label as indexed."""
-    return f"{name}:{value}"
-
-
-def file_label(name: str, path: str) -> str:
-    """A label with a path as its value; different paths give different labels, also with lone surrogates."""
-    return as_label(name, path if path.isascii() else path.encode("utf-8", "backslashreplace").decode())
-
-
-def address_digest(address: str) -> str:
-    """The label value of a section address: case and markup folded."""
-    return _digest(_folded(address)).hex()
-
-
-@lru_cache(maxsize=_KEPT)
-def _folded(title: str) -> str:
-    return plain_title(title).casefold()
-
-
-def _digest(text: str) -> bytes:
-    """A digest of fixed length, since a heading can have any."""
-    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).digest()
-
-
-def folded_label(text: str) -> str:
-    """A kind or tag as indexed: case folded."""
-    return encodable(text).casefold()
-
-
-def _parts(section: SectionPath) -> Iterator[str]:
-    """Labels of every contiguous part of a section path."""
-    titles = [_folded(title) for title in section]
-    count = len(titles)
-    parts = [PATH_SEPARATOR.join(titles[start:end]) for start in range(count) for end in range(start + 1, count + 1)]
-    return map(_part_label, dict.fromkeys(parts))
-
-
-@lru_cache(maxsize=_KEPT)
-def _part_label(part: str) -> str:
-    return as_label("part", _digest(part).hex())
-
-
-def statement_number(entry: Entry) -> int:
-    """A number shared by the occurrences of one statement in one section; of an entry that is no fact, by its text."""
-    return (
-        fact_number(entry.path, entry.section, entry.fact) if entry.fact else _statement_number(entry.path, entry.section, "", entry.text)
-    )
-
-
-def fact_number(path: FilePath, section: SectionPath, fact: FactId) -> int:
-    """The `statement_number` of a fact in a section."""
-    return _statement_number(path, section, fact, "")
-
-
-def _statement_number(path: FilePath, section: SectionPath, *statement: str) -> int:
-    return int.from_bytes(_digest("\n".join((path, PATH_SEPARATOR.join(section), *statement))))
-
-
-def statement_label(number: int) -> str:
-    """The label of a statement, shared with a few others: unique ones would take a quarter as much room as the text."""
-    return as_label("said", f"{number % _STATEMENT_LABELS:x}")
-
-
-@lru_cache(maxsize=_KEPT)
-def _path_labels(path: str) -> tuple[str, ...]:
-    """Labels of a path, of its folders and of the file's name."""
-    pure = Path(path)
-    labelled_paths = dict.fromkeys((path, *(str(folder) for folder in pure.parents if folder.name), pure.name))
-    return tuple(as_label("place", encodable(labelled_path)) for labelled_path in labelled_paths)
-
-
 @dataclass(frozen=True, slots=True)
 class _SectionFields:
     """Fields shared by the entries of a section: words of headings and path, labels, the beginning of the stored row."""
 
     heading: HeadingWords
-    labels: tuple[str, ...]
+    labels: PlaceLabels
     dumped: str
 
 
 @lru_cache(maxsize=_KEPT)
 def _section_fields(path: FilePath, day: date | None, section: SectionPath, language: str) -> _SectionFields:
-    dumped = _as_json([path, day and day.isoformat(), section])
-    return _SectionFields(heading_words(path, section, language), (*_path_labels(path), *_parts(section)), dumped)
+    dumped = f"[[{_quoted(path)},{_quoted(day.isoformat()) if day else 'null'},[{','.join(map(_quoted, section))}]]"
+    return _SectionFields(heading_words(path, section, language), place_labels(path, section), dumped)
 
 
 @dataclass(frozen=True, slots=True)
 class LifetimeFields:
-    """Fields shared by rows that came in and ended together: numbers, labels, the second part of the stored row."""
+    """Fields shared by rows that came in and ended together: numbers, labels (each with a space before it), the end of the stored row."""
 
     numbers: Mapping[str, float]
-    labels: tuple[str, ...]
+    labels: str
     row: bytes
 
 
@@ -236,21 +157,8 @@ def lifetime_fields(origin: Origin | None, uncommitted: bool, kind: FileKind, li
         numbers["ended"] = life.ended
     if origin is not None:
         numbers |= {"time": origin.time, "confidence": origin.confidence}
-    labels = (*(() if life.is_current else (PAST_LABEL,)), *((MOVED_LABEL,) if life.moved else ()))
+    labels = ("" if life.is_current else f" {PAST_LABEL}") + (f" {MOVED_LABEL}" if life.moved else "")
     return LifetimeFields(numbers, labels, _dumped_course(origin, uncommitted, kind, life, last))
-
-
-def _labels(row: IndexRow, owner: str, section_fields: _SectionFields) -> list[str]:
-    """The labels that a row is filtered by, without those of its lifetime. Instructions in a bootstrap file are no facts."""
-    entry = row.entry
-    labels = [owner, statement_label(statement_number(entry)), *section_fields.labels]
-    if entry.tags:
-        labels += [as_label("tag", folded_label(tag)) for tag in entry.tags]
-    if entry.kind is not None:
-        labels.append(as_label("kind", folded_label(entry.kind)))
-    if entry.fact is not None and row.kind is not FileKind.BOOTSTRAP:
-        labels.append(FACT_LABEL)
-    return labels
 
 
 def in_file_order(rows: Iterable[IndexRow]) -> list[IndexRow]:
@@ -272,9 +180,12 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, end
         language: the language to stem words in.
         ended_by: the commit that ended all of them; None for the rows of the file as it is.
     """
+    if not rows:
+        return
     owner = as_label("gone", ended_by) if ended_by else file_label("path", path)
+    source = FileText(path, [row.entry for row in rows], rows[0].kind, rows[0].about)
     shared, lifetime = None, None
-    for row, fields in zip(rows, text_fields(path, rows, language, owner), strict=True):
+    for row, fields in zip(rows, text_fields(source, language, owner), strict=True):
         if lifetime is None or shared != (row.origin, row.uncommitted, row.kind, row.lifetime, row.last):
             shared = row.origin, row.uncommitted, row.kind, row.lifetime, row.last
             lifetime = lifetime_fields(*shared)
@@ -287,58 +198,67 @@ def complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]
     fields["label"] += lifetime.labels
     if "until" in fields:
         fields["last"] = min(fields["last"], fields["until"])
-    fields["row"].append(lifetime.row)
+    fields["row"] = [fields["row"] + lifetime.row]
     return fields
 
 
-def text_fields(path: FilePath, rows: Sequence[IndexRow], language: str, owner: str) -> Iterator[dict[str, Any]]:
-    """The field values that come from entry, kind and `about` of each row, for `complete`; `owner` is their first label."""
-    words_of_rows = [own_words(row.entry, language) for row in rows]
-    around = Surroundings([row.entry.section for row in rows], words_of_rows, is_log=bool(rows) and rows[0].kind is FileKind.DAILY)
-    above_entry, section_fields = None, None
-    for position, row in enumerate(rows):
-        entry, own, is_log = row.entry, words_of_rows[position], row.kind is FileKind.DAILY
-        if section_fields is None or above_entry != (entry.day, entry.section):
-            above_entry = entry.day, entry.section
-            section_fields = _section_fields(path, *above_entry, language)
-            day = entry.day.toordinal() if entry.day else ranking.NO_DAY
-        above = with_about(section_fields.heading, row.about, language) if row.about else section_fields.heading
+@dataclass(frozen=True, slots=True)
+class FileText:
+    """Entries of one file, in file order, with its kind and the words by which its front matter names it (`IndexRow.about`)."""
+
+    path: FilePath
+    entries: Sequence[Entry]
+    kind: FileKind
+    about: str = ""
+
+
+def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str, Any]]:
+    """The field values that come from the text of each entry of a file, for `complete`; `owner` is their first label."""
+    entries, is_log = file.entries, file.kind is FileKind.DAILY
+    words_of_entries = [own_words(entry, language) for entry in entries]
+    around = Surroundings([entry.section for entry in entries], words_of_entries, is_log=is_log)
+    section, day, section_fields, about = None, None, None, file.about
+    for position, (entry, own) in enumerate(zip(entries, words_of_entries, strict=True)):
+        if section_fields is None or entry.section is not section or entry.day is not day:
+            section, day = entry.section, entry.day
+            section_fields = _section_fields(file.path, day, section, language)
+            day_number = day.toordinal() if day else ranking.NO_DAY
+        above = with_about(section_fields.heading, about, language) if about else section_fields.heading
         fields: dict[str, Any] = {
-            "label": _labels(row, owner, section_fields),
-            "day": day,
-            "logged": day if is_log else ranking.NO_DAY,
+            "label": entry_labels(entry, file.kind, owner, section_fields.labels),
+            "day": day_number,
+            "logged": day_number if is_log else ranking.NO_DAY,
             "cues": entry_cues(entry, own.words, is_log),
             "text": own.indexed,
             "around": f"{around.words(position)} {above.indexed}",
             "heading": " ".join((above.indexed, *grams(above.runs))) if above.runs else above.indexed,
-            "row": [_dump(row, section_fields)],
+            "row": _dump(entry, about, section_fields),
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()
-        if (question := asking_sentences(rows[position - 1].entry.text[-MAX_NEIGHBOUR_CHARS:])) and around.is_near(position, position - 1):
+        if (question := asking_sentences(entries[position - 1].text[-MAX_NEIGHBOUR_CHARS:])) and around.is_near(position, position - 1):
             fields["asked"] = terms(split_scripts(question).spaced, language)
         if own.runs:
             fields["grams"] = " ".join(grams(own.runs))
         if around.has_pairs and (character_pairs := around.character_pairs(position)):
             fields["grams_around"] = character_pairs
         yield fields
+        about = ""
 
 
-def _plain_line(text: str) -> str:
-    """The first line that most entries with this text have; only others are stored."""
-    return "- " + text.partition("\n")[0]
+def _dump(entry: Entry, about: str, section_fields: _SectionFields) -> bytes:
+    """The beginning of the stored row, a JSON list of three: what a section shares, what is the entry's own, and its lifetime's part.
 
-
-def _dump(row: IndexRow, section_fields: _SectionFields) -> bytes:
-    """The first part of the stored row: two JSON lists, one that a section shares and its own. The second one is of its lifetime."""
-    entry = row.entry
-    own = f"{_as_json(entry.fact)},{entry.start_line},{entry.end_line},{_as_json(entry.text)}"
+    Its length is a multiple of three, so that in base64 the rest can be written behind it.
+    """
+    own = f"{_quoted(entry.fact) if entry.fact else 'null'},{entry.start_line},{entry.end_line},{_quoted(entry.text)}"
     until, first_line = entry.until and entry.until.isoformat(), entry.first_line
-    plain = first_line == _plain_line(entry.text)
-    if not plain or entry.kind or entry.key or entry.tags or until or row.about:
-        optional = [entry.kind, entry.key, entry.tags, until, None if plain else first_line, *([row.about] if row.about else [])]
+    plain = first_line == plain_first_line(entry.text)
+    if not plain or entry.kind or entry.key or entry.tags or until or about:
+        optional = [entry.kind, entry.key, entry.tags, until, None if plain else first_line, *([about] if about else [])]
         own += "," + _as_json(optional)[1:-1]
-    return f"{section_fields.dumped},[{own}]".encode("utf-8", "surrogatepass")
+    data = f"{section_fields.dumped},[{own}],".encode("utf-8", "surrogatepass")
+    return data + b" " * (-len(data) % 3)
 
 
 def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> bytes:
@@ -347,7 +267,7 @@ def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, lif
     if origin and origin_values and origin.cites:
         origin_values += ["\n".join(origin.cites), origin.attribute]
     lifetime_values = lifetime_values[:1] if life == live_since(life.begun) else lifetime_values
-    return _as_json([origin_values, uncommitted, kind, lifetime_values, last]).encode("utf-8", "surrogatepass")
+    return f"{_as_json([origin_values, uncommitted, kind, lifetime_values, last])}]".encode("utf-8", "surrogatepass")
 
 
 def _day(text: str | None) -> date | None:
@@ -369,12 +289,12 @@ def _life(begun: int | None, *rest: Any) -> Lifetime:
     return Lifetime(begun=begun, **fields | {"status": Status(fields["status"]), "contradicts": tuple(fields["contradicts"])})
 
 
-def row_from_parts(parts: Sequence[bytes]) -> IndexRow:
-    """The row that a document of the index stores, from the two values of its field."""
-    values = json.loads((b"[%b,%b]" % tuple(parts)).decode("utf-8", "surrogatepass"))
+def parse_row(data: bytes) -> IndexRow:
+    """The row that a document of the index stores."""
+    values = json.loads(data.decode("utf-8", "surrogatepass"))
     (path, day, section), (fact, start, end, text, *optional), (origin_values, uncommitted, file_kind, lifetime_values, last) = values
     kind, key, tags, until, first_line, *about = optional or _NOTHING_MORE
-    first_line = _plain_line(text) if first_line is None else first_line
+    first_line = plain_first_line(text) if first_line is None else first_line
     entry = Entry(
         path=FilePath(path),
         start_line=start,

@@ -14,7 +14,7 @@ import tantivy
 
 from mdmem.model import FilePath
 from mdmem.model.searches import Explanation, Hit, ScorePart
-from mdmem.search import cues, entry_words, query, ranking, results, schema
+from mdmem.search import cues, entry_words, labels, query, ranking, results, schema
 from mdmem.search.cues import QuestionCues
 from mdmem.search.engine import call_engine
 from mdmem.search.overlay import Overlay, OverlayEntry
@@ -169,9 +169,9 @@ class IndexSearcher:
         near_numbers = {number for number, _ in first.near}
         best = [*first.best, *first.near]
         if request.filter.history:
-            numbers = {schema.statement_number(row.entry): number for number, row in best}
+            numbers = {labels.statement_number(row.entry): number for number, row in best}
             rows = self.occurrences(numbers, request.filter, request.today)
-            best = [(numbers[schema.statement_number(row.entry)], row) for row in results.visible_rows(rows, request.filter, request.today)]
+            best = [(numbers[labels.statement_number(row.entry)], row) for row in results.visible_rows(rows, request.filter, request.today)]
         matches = [
             Match(
                 results.make_hit(row, first.scores[number], request.filter, request.today, number in near_numbers),
@@ -183,13 +183,13 @@ class IndexSearcher:
         return tuple(sorted(matches, key=results.rank_key)[: request.limit])
 
     def occurrences(self, statements: Collection[int], passing_filter: Filter, today: date) -> list[IndexRow]:
-        """The rows of the occurrences of statements, by their numbers (`schema.statement_number`), that pass a filter.
+        """The rows of the occurrences of statements, by their numbers (`labels.statement_number`), that pass a filter.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
         rows = self._all(query.statement_query(statements, passing_filter, today))
-        return [row for row in rows if schema.statement_number(row.entry) in statements]
+        return [row for row in rows if labels.statement_number(row.entry) in statements]
 
     def with_words(self, text: str, today: date, limit: int) -> list[IndexRow]:
         """The rows that are current today and share most with a text by their own words alone, best first: at most so many.
@@ -334,7 +334,7 @@ class IndexSearcher:
     def _row(self, address: Address | OverlayEntry) -> IndexRow:
         if isinstance(address, OverlayEntry):
             return address.row
-        return call_engine(schema.row_from_parts, call_engine(self._searcher.doc, address).get_all("row"))
+        return call_engine(schema.parse_row, call_engine(self._searcher.doc, address)["row"][0])
 
 
 def _key(address: Address) -> tuple[int, int]:

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 
 from mdmem.model.searches import Hit, TagCount
-from mdmem.search.schema import folded_label
+from mdmem.search.labels import folded_label
 
 _COUNTED = 3
 """The first tags of a fact that count: those after them are remarks, and would fill the catalogue (design)."""

@@ -1,0 +1,126 @@
+"""Labels: what an entry is filtered by, each a term of one field (`NAME:VALUE`): file, place, section, statement, tags, kind, state. Pure.
+
+They are indexed as one text with spaces between, which is quicker than a list of texts.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from functools import lru_cache
+from pathlib import Path
+
+from mdmem.document import plain_title
+from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath
+from mdmem.model.trail import Entry
+from mdmem.search.terms import encodable
+from mdmem.startup.records import dataclass
+
+FACT_LABEL = "mark:fact"
+PAST_LABEL = "mark:past"
+"""The label of rows that are no longer current, moved or not."""
+MOVED_LABEL = "mark:moved"
+
+_ESCAPED = str.maketrans({character: f"%{ord(character):02x}" for character in "% \t\n\v\f\r"})
+_STATEMENT_LABELS = 2**16
+_DIGEST_BYTES = 8
+_KEPT = 4096
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceLabels:
+    """The labels of a section of a file, with spaces between, and its part of the `statement_number` of each entry."""
+
+    text: str
+    number: int
+
+
+def as_label(name: str, value: str) -> str:
+    """A label as indexed. Different values give different labels, none of which has white space in it."""
+    return f"{name}:{value.translate(_ESCAPED)}"
+
+
+def file_label(name: str, path: str) -> str:
+    """A label with a path as its value; different paths give different labels, also with lone surrogates."""
+    return as_label(name, path if path.isascii() else path.encode("utf-8", "backslashreplace").decode())
+
+
+def address_digest(address: str) -> str:
+    """The label value of a section address: case and markup folded."""
+    return _digest(_folded(address)).hex()
+
+
+@lru_cache(maxsize=_KEPT)
+def _folded(title: str) -> str:
+    return plain_title(title).casefold()
+
+
+def _digest(text: str) -> bytes:
+    """A digest of fixed length, since a heading can have any."""
+    return hashlib.blake2b(text.encode("utf-8", "replace"), digest_size=_DIGEST_BYTES).digest()
+
+
+def folded_label(text: str) -> str:
+    """A kind or tag as indexed: case folded."""
+    return encodable(text).casefold()
+
+
+@lru_cache(maxsize=_KEPT)
+def place_labels(path: FilePath, section: SectionPath) -> PlaceLabels:
+    """The labels of a section's path, of its file, of the folders of that, and of the file's name."""
+    return PlaceLabels(" ".join((*_path_labels(path), *_section_labels(section))), _place_number(path, section))
+
+
+def entry_labels(entry: Entry, kind: FileKind, owner: str, place: PlaceLabels) -> str:
+    """The labels of an entry in a place, behind that of its `owner`. Instructions in a bootstrap file are no facts."""
+    labels = f"{owner} {statement_label(place.number ^ _number_in_place(entry))} {place.text}"
+    for tag in entry.tags:
+        labels += f" {as_label('tag', folded_label(tag))}"
+    if entry.kind is not None:
+        labels += f" {as_label('kind', folded_label(entry.kind))}"
+    return f"{labels} {FACT_LABEL}" if entry.fact is not None and kind is not FileKind.BOOTSTRAP else labels
+
+
+def _section_labels(section: SectionPath) -> Iterator[str]:
+    """Labels of every contiguous part of a section path."""
+    titles = [_folded(title) for title in section]
+    count = len(titles)
+    parts = [PATH_SEPARATOR.join(titles[start:end]) for start in range(count) for end in range(start + 1, count + 1)]
+    return map(_part_label, dict.fromkeys(parts))
+
+
+@lru_cache(maxsize=_KEPT)
+def _part_label(part: str) -> str:
+    return as_label("part", _digest(part).hex())
+
+
+def statement_number(entry: Entry) -> int:
+    """A number shared by the occurrences of one statement in one section; of an entry that is no fact, by its text."""
+    return _place_number(entry.path, entry.section) ^ _number_in_place(entry)
+
+
+def fact_number(path: FilePath, section: SectionPath, fact: FactId) -> int:
+    """The `statement_number` of a fact in a section."""
+    return _place_number(path, section) ^ int(fact, 16)
+
+
+@lru_cache(maxsize=_KEPT)
+def _place_number(path: FilePath, section: SectionPath) -> int:
+    return int.from_bytes(_digest("\0".join((path, *section))))
+
+
+def _number_in_place(entry: Entry) -> int:
+    return int(entry.fact, 16) if entry.fact else int.from_bytes(_digest(entry.text))
+
+
+def statement_label(number: int) -> str:
+    """The label of a statement, shared with a few others: unique ones would take a quarter as much room as the text."""
+    return f"said:{number % _STATEMENT_LABELS:x}"
+
+
+@lru_cache(maxsize=_KEPT)
+def _path_labels(path: str) -> tuple[str, ...]:
+    """Labels of a path, of its folders and of the file's name."""
+    pure = Path(path)
+    labelled_paths = dict.fromkeys((path, *(str(folder) for folder in pure.parents if folder.name), pure.name))
+    return tuple(as_label("place", encodable(labelled_path)) for labelled_path in labelled_paths)
