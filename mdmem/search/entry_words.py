@@ -47,7 +47,6 @@ def own_words(entry: Entry, language: str) -> OwnWords:
     return words_of_text(shown_text(entry), language)
 
 
-@lru_cache(maxsize=_KEPT)
 def words_of_text(text: str, language: str) -> OwnWords:
     """The words of a text, in a memory of a language."""
     scripts = None if text.isascii() else split_scripts(text)
@@ -56,6 +55,10 @@ def words_of_text(text: str, language: str) -> OwnWords:
     indexed = stemmed(words, text_language(spaced, words, language))
     beside = indexed if len(spaced) <= MAX_NEIGHBOUR_CHARS else terms(spaced[:MAX_NEIGHBOUR_CHARS], language)
     return OwnWords(words, indexed, beside, runs)
+
+
+_kept_words_of_text = lru_cache(maxsize=_KEPT)(words_of_text)
+"""The same, kept: a search looks at the words of its hits, which are often those of the search before."""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -93,7 +96,7 @@ def words_held(
         terms_of_fields: the terms of the query and the words behind them (`query.own_terms`).
         language: that of the memory.
     """
-    own = own_words(entry, language)
+    own = _kept_words_of_text(shown_text(entry), language)
     above = with_about(heading_words(entry.path, entry.section, language), about, language)
     pairs = terms_of_fields["grams"]
     in_text = _behind(terms_of_fields["text"], own.indexed.split()) | (_behind(pairs, grams(own.runs)) if pairs else set())
