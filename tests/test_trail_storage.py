@@ -25,6 +25,7 @@ from mdmem import trail as trail_package
 from mdmem.errors import StorageProblem
 from mdmem.model.trail import Fate, MainlineCommit, MarkKind
 from mdmem.trail import TRAIL_NAME, TRAIL_VERSION, BrokenTrail, Ending, Step, Trail, verify_trail
+from mdmem.trail.storage import Store
 
 
 def filled(folder: Path) -> Path:
@@ -75,6 +76,20 @@ def test_a_large_first_commit_waits_for_the_disk_when_it_is_told_to_and_later_on
         append_steps(trail, large[1])
         assert file.stat().st_size > settled + 4_000_000
         assert len(trail.live_occurrences(PATHS[0])) == 4000
+
+
+def test_what_the_disk_does_not_take_stays_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def full(store: Store, statement: str) -> None:
+        raise StorageProblem(f"the disk is full: {statement}")
+
+    with Trail.open(tmp_path, "s") as trail:
+        append_steps(trail, Step(begun=(occurrence(1),)))
+        with monkeypatch.context() as patched:
+            patched.setattr(Store, "run", full)
+            trail.settle()
+        assert len(trail.live_occurrences(PATHS[0])) == 1
+        append_steps(trail, Step(begun=(occurrence(2),)))
+        assert len(trail.live_occurrences(PATHS[0])) == 2
 
 
 def test_a_large_first_commit_that_is_refused_changes_nothing(tmp_path: Path):

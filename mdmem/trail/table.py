@@ -109,11 +109,7 @@ class Trail:
         return self._store.writing()
 
     def settle(self) -> None:
-        """Have what was committed written where it stays; otherwise the last one who closes the file waits for that.
-
-        Raises:
-            StorageProblem: the disk does not take it.
-        """
+        """Have what was committed written where it stays, as far as the disk takes it; else the last one who closes the file waits for that."""
         self._store.settle()
 
     def append(self, commit: MainlineCommit, step: Step) -> None:
