@@ -1,0 +1,142 @@
+"""Whom mdmem believes: for each origin of text, what it may at most become. Pure.
+
+Every door asks this table; no other module decides who may say what.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+
+from mdmem.model import Source, actors
+from mdmem.startup.records import dataclass
+
+
+class Origin(StrEnum):
+    """Where a text comes from, as a door tells it."""
+
+    PERSON = "person"
+    """A person at the keyboard: a verb without an actor outside of a host's shell, a save, a commit of their own."""
+    PLAIN_STATEMENT = "plain-statement"
+    """A plain statement of the user in their own session (`extract.plain`)."""
+    MESSAGE = "message"
+    """Any other text of the user's message: pasted, quoted, forwarded, asked to be worked on."""
+    OTHER_SENDER = "other-sender"
+    """Another sender in a group or a direct chat."""
+    AGENT = "agent"
+    """An actor that is no person, a host's shell, the server, the memory tool."""
+    MATERIAL = "material"
+    """A tool's output, a file that a message names, a system's reminder, what memory itself gave."""
+    RULE = "rule"
+    """A rule of a night or a model's suggestion; it has at most the source of the words it is based on."""
+    PROPOSAL = "proposal"
+    """A branch that is proposed, and each open proposal but this machine's own."""
+    OTHER_AUTHOR = "other-author"
+    """Another person's commit that came by pull, merge or sync into an adopted workspace."""
+    STRANGER = "stranger"
+    """A repository that this user has not adopted on this machine."""
+    WORKSPACE_SETTINGS = "workspace-settings"
+    """The `mdmem.toml` of a workspace."""
+    MODEL = "model"
+    """The answer of a model's server or command, before it is checked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trust:
+    """What an origin may at most become.
+
+    - `most`: the strongest source of a statement; None: no statement at all.
+    - `claims`: what it calls `user-stated` keeps that source and is marked as claimed.
+    - `has_key`: its entries have the key that a rule gives; else the key counts for proposals alone.
+    - `ends_users_word`: it may end what the user stated without a person's decision.
+    - `decides`: it may accept, reject and purge, and change settings and what people alone may change.
+    - `is_served`: agents are given it: blocks, answers of tools, prompts, digests.
+    - `speaks_for_pipelines`: trailers of digest and dream count in it.
+    """
+
+    most: Source | None = None
+    claims: bool = False
+    has_key: bool = False
+    ends_users_word: bool = False
+    decides: bool = False
+    is_served: bool = False
+    speaks_for_pipelines: bool = False
+
+
+TABLE: Mapping[Origin, Trust] = {
+    Origin.PERSON: Trust(
+        most=Source.USER_STATED,
+        has_key=True,
+        ends_users_word=True,
+        decides=True,
+        is_served=True,
+        speaks_for_pipelines=True,
+    ),
+    Origin.PLAIN_STATEMENT: Trust(
+        most=Source.USER_STATED,
+        has_key=True,
+        ends_users_word=True,
+        is_served=True,
+    ),
+    Origin.MESSAGE: Trust(most=Source.INFERRED, is_served=True),
+    Origin.OTHER_SENDER: Trust(most=Source.INFERRED, is_served=True),
+    Origin.AGENT: Trust(most=Source.INFERRED, claims=True, has_key=True, is_served=True),
+    Origin.MATERIAL: Trust(),
+    Origin.RULE: Trust(most=Source.AUTO, has_key=True, is_served=True, speaks_for_pipelines=True),
+    Origin.PROPOSAL: Trust(most=Source.INFERRED, has_key=True),
+    Origin.OTHER_AUTHOR: Trust(
+        most=Source.USER_STATED,
+        has_key=True,
+        is_served=True,
+        speaks_for_pipelines=True,
+    ),
+    Origin.STRANGER: Trust(),
+    Origin.WORKSPACE_SETTINGS: Trust(),
+    Origin.MODEL: Trust(),
+}
+
+WORKSPACE_SETTINGS = frozenset(
+    {
+        *("timezone", "author", "actor", "paths", "daily", "extra_paths", "direct_edits"),
+        *("allow_detached", "lock_timeout", "hook_timeout", "half_life_days", "language"),
+        *("budget_lines", "budget_bytes", "log_queries", "context"),
+    }
+)
+"""The settings that a workspace's `mdmem.toml` may hold: files, language and limits.
+
+All others are the user's own to say, since a repository may come from a stranger.
+"""
+
+HOST_MARKS: Mapping[str, str] = {
+    "CLAUDECODE": "claude-code",
+    "GEMINI_CLI": "gemini-cli",
+    "CODEX_SANDBOX": "codex",
+    "CURSOR_AGENT": "cursor",
+    "OPENCODE": "opencode",
+}
+"""Variables that agents' hosts set in the shells they run, each with the host's name."""
+
+
+def trust(origin: Origin) -> Trust:
+    """What an origin may become; nothing where the table has no row for it."""
+    return TABLE.get(origin, Trust())
+
+
+def limit_source(origin: Origin, source: Source) -> Source | None:
+    """The source that a statement has where its origin calls it `source`: at most the origin's own.
+
+    None: it becomes no statement.
+    """
+    most = trust(origin).most
+    return None if most is None else min(source, most, key=lambda each: each.strength)
+
+
+def host_of(environment: Mapping[str, str]) -> str | None:
+    """The agents' host in whose shell a command was typed; None outside of one."""
+    return next((host for name, host in HOST_MARKS.items() if environment.get(name)), None)
+
+
+def origin_of_actor(actor: str | None, people: Iterable[str]) -> Origin:
+    """The origin of what an actor does; None is a person at the keyboard."""
+    is_person = actor is None or actors.is_person(actor, people)
+    return Origin.PERSON if is_person else Origin.AGENT

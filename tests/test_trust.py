@@ -1,0 +1,51 @@
+"""The table of whom mdmem believes."""
+
+from __future__ import annotations
+
+import pytest
+
+from mdmem import trust
+from mdmem.config import Settings
+from mdmem.model import Source
+from mdmem.trust import Origin
+
+
+def test_the_table_has_a_row_for_each_origin() -> None:
+    assert set(trust.TABLE) == set(Origin)
+
+
+@pytest.mark.parametrize("origin", Origin)
+@pytest.mark.parametrize("source", Source)
+def test_no_statement_is_stronger_than_its_origin(origin: Origin, source: Source) -> None:
+    most, limited = trust.trust(origin).most, trust.limit_source(origin, source)
+    if most is None:
+        assert limited is None
+    else:
+        assert limited is not None
+        assert limited.strength == min(source.strength, most.strength)
+
+
+def test_only_a_person_and_their_plain_statement_are_their_own_word() -> None:
+    strongest = {origin for origin, row in trust.TABLE.items() if row.most is Source.USER_STATED}
+    assert strongest == {Origin.PERSON, Origin.PLAIN_STATEMENT, Origin.OTHER_AUTHOR}
+    ending = {origin for origin, row in trust.TABLE.items() if row.ends_users_word}
+    assert ending == {Origin.PERSON, Origin.PLAIN_STATEMENT}
+    assert [origin for origin, row in trust.TABLE.items() if row.decides] == [Origin.PERSON]
+
+
+def test_settings_of_a_workspace_are_settings() -> None:
+    assert set(Settings.__match_args__) >= trust.WORKSPACE_SETTINGS
+
+
+@pytest.mark.parametrize(("variable", "host"), trust.HOST_MARKS.items())
+def test_a_shell_of_a_host_is_known_by_its_mark(variable: str, host: str) -> None:
+    assert trust.host_of({variable: "1"}) == host
+    assert trust.host_of({variable: ""}) is None
+
+
+@pytest.mark.parametrize(
+    ("actor", "origin"),
+    [(None, Origin.PERSON), ("Ada", Origin.PERSON), ("agent/x", Origin.AGENT)],
+)
+def test_an_actor_is_an_agent_unless_people_names_it(actor: str | None, origin: Origin) -> None:
+    assert trust.origin_of_actor(actor, ["ada"]) is origin
