@@ -36,6 +36,7 @@ class Settings:
     author: str | None = None
     actor: str | None = None
     people: tuple[str, ...] = ()
+    me: tuple[str, ...] = ()
     paths: tuple[str, ...] = ()
     daily: str | None = None
     extra_paths: tuple[str, ...] = ()
@@ -103,11 +104,11 @@ _TEXTS = (
     *("model_url", "model_name", "model_key_env", "dream", "dream_at"),
 )
 _LONG_TEXTS = ("flush_prompt", "flush_system")
-_LISTS = ("people", "paths", "extra_paths", "sessions", "owner", "model_command")
+_LISTS = ("people", "me", "paths", "extra_paths", "sessions", "owner", "model_command")
 _FLAGS = ("allow_detached", "log_queries")
 _COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
 _OWN_ONLY = (
-    *("people", "workspace", "sessions", "session_scope", "owner", "digest"),
+    *("people", "me", "workspace", "sessions", "session_scope", "owner", "digest"),
     *("model_url", "model_name", "model_key_env", "model_command", "model_tokens_day", "dream", "dream_at", "dream_changes"),
 )
 """The settings that only the user's own file may hold, since whoever can write to a workspace could say anything there."""

@@ -5,7 +5,7 @@ Every door asks this table; no other module decides who may say what.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 
 from mdmem.model import Source, actors
@@ -134,6 +134,13 @@ def limit_source(origin: Origin, source: Source) -> Source | None:
 def host_of(environment: Mapping[str, str]) -> str | None:
     """The agents' host in whose shell a command was typed; None outside of one."""
     return next((host for name, host in HOST_MARKS.items() if environment.get(name)), None)
+
+
+def other_author(author: str, addresses: Collection[str]) -> str | None:
+    """The name in `NAME <EMAIL>`; None where that is the user, who has these case-folded addresses."""
+    name, _, address = author.rpartition("<")
+    address = address.removesuffix(">")
+    return None if address.casefold() in addresses else name.strip() or address
 
 
 def origin_of_actor(actor: str | None, people: Iterable[str]) -> Origin:

@@ -145,6 +145,13 @@ class Workspace:
         """True for an actor that the user's own settings do not list among the people."""
         return actor is not None and not actors.is_person(actor, self.settings.people)
 
+    @property
+    def user_addresses(self) -> frozenset[str]:
+        """The user's own e-mail addresses, case-folded: git's, those of `me` and that of `author`."""
+        author = _AUTHOR.match(self.settings.author or "")
+        named = (*self.settings.me, *((author[2],) if author else ()))
+        return frozenset(map(str.casefold, (*self.repository.user_addresses(), *named)))
+
     def allowances(self) -> frozenset[str]:
         """The refusals that MDMEM_ALLOW lets through.
 

@@ -62,10 +62,26 @@ FILES = {
     "notes.txt": "no memory\n",
 }
 WRITE = ["changed", "path", "section", "etag", "commit", "added", "removed", "supersedes", "contradicts", "kept", "like", "warnings"]
-FACT = ["id", "text", "key", "kind", "tags", "path", "section", "line", "source", "confidence", "status", "until", "cites", "attribute"]
+FACT = [
+    "id",
+    "text",
+    "key",
+    "kind",
+    "tags",
+    "path",
+    "section",
+    "line",
+    "source",
+    "confidence",
+    "status",
+    "until",
+    "cites",
+    "attribute",
+    "author",
+]
 HIT = [
     *("path", "start_line", "end_line", "section", "kind", "day", "text", "score", "fact", "tags", "source", "confidence", "status"),
-    *("superseded_by", "contradicts", "near", "commit", "uncommitted", "cites"),
+    *("superseded_by", "contradicts", "near", "commit", "uncommitted", "cites", "author"),
 ]
 
 

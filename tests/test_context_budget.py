@@ -9,7 +9,7 @@ from mdmem.queries.context.budget import SHARES, Candidate, Offer, allot, fill
 from mdmem.queries.context.text import FRAME_TOKENS, write_block
 
 
-def entry(number: int, text: str, path: str = "MEMORY.md", worth: float = 0.0, identity: str = "") -> Candidate:
+def entry(number: int, text: str, path: str = "MEMORY.md", worth: float = 0.0, identity: str = "", author: str | None = None) -> Candidate:
     return Candidate(
         path=path,
         heading=f"Memory · {path}",
@@ -19,6 +19,7 @@ def entry(number: int, text: str, path: str = "MEMORY.md", worth: float = 0.0, i
         fact=None,
         position=(0, number),
         worth=worth,
+        author=author,
     )
 
 
@@ -37,6 +38,7 @@ entries = st.lists(
         st.text(st.characters(blacklist_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=200),
         st.sampled_from(["MEMORY.md", "memory/2026-03-04.md", "memory/a long name of a topic.md"]),
         st.floats(0, 50),
+        author=st.sampled_from([None, None, "Priya", "Bo van der Meer", "é"]),
     ),
     max_size=25,
 )
@@ -158,3 +160,22 @@ class TestHeirs:
         hits = next(filling for filling in fillings if filling.part is ContextPart.FOUND)
         assert hits.tokens > 480
         assert room >= 80
+
+
+class TestAuthors:
+    def paragraphs(self, *authors: str | None) -> list[tuple[str, ...]]:
+        offer = Offer(tuple(entry(n, f"entry {n}", author=author) for n, author in enumerate(authors, 1)))
+        filling = fill(ContextPart.PINNED, offer, 500)
+        return [(paragraph.heading, *paragraph.lines) for paragraph in filling.paragraphs()]
+
+    def test_the_name_of_another_person_is_printed_where_it_changes(self):
+        expected = ("- :1 entry 1", "- :2 (Priya) entry 2", "- :3 entry 3", "- :4 (you) entry 4", "- :5 entry 5")
+        assert self.paragraphs(None, "Priya", "Priya", None, None) == [("Memory · MEMORY.md", *expected)]
+
+    def test_the_heading_counts_people_where_most_entries_are_theirs(self):
+        ((heading, *lines),) = self.paragraphs("Priya", None, "Bo")
+        assert heading == "Memory · MEMORY.md, by 3 people"
+        assert lines == ["- :1 entry 1", "- :2 entry 2", "- :3 entry 3"]
+
+    def test_the_heading_names_one_person_where_all_entries_are_theirs(self):
+        assert self.paragraphs("Priya", "Priya")[0][0] == "Memory · MEMORY.md, by Priya"

@@ -77,7 +77,9 @@ def test_a_rewritten_line_moves_its_fact_with_source_and_marks(replayed: Replaye
     replayed.commit({}, message(Op.SUPERSEDE, (before, "coffee"), path=LOG))
     step = replayed.write(memory(after, "coffee"), message(Op.REMEMBER, source=Source.AUTO), LOG)
     assert [ending.fate for ending in step.ended] == [Fate.MOVED]
-    assert replayed.newest_occurrence(before).origin == Origin(commit=commit_id(3), time=300, source=Source.USER_STATED, confidence=0.95)
+    assert replayed.newest_occurrence(before).origin == Origin(
+        commit=commit_id(3), time=300, source=Source.USER_STATED, confidence=0.95, author="Ada <>"
+    )
     assert replayed.newest_occurrence(before).also
     assert [(mark.kind, mark.begun, mark.other) for mark in replayed.marks_on(before)] == [(MarkKind.SUPERSEDED, 2, fact("coffee"))]
 
@@ -139,7 +141,7 @@ def test_entries_that_go_to_another_section_have_moved(replayed: ReplayedMemory)
     assert (
         replayed.newest_occurrence("one").origin
         == replayed.newest_occurrence("two").origin
-        == Origin(commit=commit_id(3), time=300, source=Source.USER_STATED, confidence=0.95)
+        == Origin(commit=commit_id(3), time=300, source=Source.USER_STATED, confidence=0.95, author="Ada <>")
     )
     assert [mark.kind for mark in replayed.marks_on("one")] == [MarkKind.RETRACTED]
 

@@ -26,7 +26,7 @@ from mdmem.search.snapshot import EMPTY_SNAPSHOT, NEVER_INDEXED, FileStamp, Snap
 
 TODAY = date(2025, 6, 1)
 NOON = int(datetime(2025, 5, 10, 12, tzinfo=UTC).timestamp())
-USER = Origin(commit=CommitId("a" * 40), time=NOON, source=Source.USER_STATED, confidence=0.95)
+USER = Origin(commit=CommitId("a" * 40), time=NOON, source=Source.USER_STATED, confidence=0.95, author="Ada <a@x.org>")
 GUESS = Origin(commit=CommitId("b" * 40), time=NOON, source=Source.AUTO, confidence=0.4)
 
 
@@ -267,6 +267,7 @@ def test_all_of_a_hit(index: SearchIndex) -> None:
         commit=USER.commit,
         uncommitted=False,
         since=datetime.fromtimestamp(USER.time, UTC),
+        author="Ada <a@x.org>",
     )
 
 

@@ -49,3 +49,17 @@ def test_a_shell_of_a_host_is_known_by_its_mark(variable: str, host: str) -> Non
 )
 def test_an_actor_is_an_agent_unless_people_names_it(actor: str | None, origin: Origin) -> None:
     assert trust.origin_of_actor(actor, ["ada"]) is origin
+
+
+@pytest.mark.parametrize(
+    ("author", "name"),
+    [
+        ("Ada <ada@example.org>", None),
+        ("Somebody <ADA@example.org>", None),
+        ("Bo <bo@example.org>", "Bo"),
+        ("<bo@example.org>", "bo@example.org"),
+        ("A < B <bo@example.org>", "A < B"),
+    ],
+)
+def test_another_author_is_known_by_the_address(author: str, name: str | None) -> None:
+    assert trust.other_author(author, {"ada@example.org"}) == name

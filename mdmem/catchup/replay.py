@@ -136,6 +136,7 @@ def _replay(workspace: Workspace, trail: Trail, number: int, changed: CommitChan
         commit=changed.commit.id,
         time=changed.commit.time,
         author=changed.commit.author,
+        email=changed.commit.email,
         message=changed.commit.message,
         merge=is_merge,
         committed=changed.committed if changed.committed < changed.commit.time else None,

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 TOPICS = {
     "install": "Install, upgrade, uninstall; completion in the shell",
     "agents": "How an agent uses mdmem",
+    "trust": "Whom mdmem believes: adopted workspaces, other people, agents, pasted text",
     "proposals": "What waits for you: changes that a person decides",
     "context": "The block of an agent's prompt, and what comes before a compaction",
     "digest": "What is read of agents' sessions, what is kept, what never is",

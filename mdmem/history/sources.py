@@ -122,6 +122,7 @@ class Statements:
                 time=self.commit.time,
                 source=note.provenance.source,
                 confidence=note.provenance.confidence,
+                author=f"{self.commit.author} <{self.commit.email}>",
                 claimed_by=note.claimed_by,
             )
         return self._origins[id(note)]

@@ -111,6 +111,8 @@ class Hit:
 
     Lines are of the file as it is on disk; `since` is when it came into memory, in the user's time. `near`: it holds none of the words, and
     was found by its neighbours. `cites` and `attribute` are as those of `Origin`.
+    `author` is the name of the person whose commit brought it in, None where that is the user; until
+    the answer is complete, it is as that of `Origin`.
     """
 
     path: str
@@ -137,6 +139,7 @@ class Hit:
     explanation: Explanation | None = None
     cites: tuple[str, ...] = ()
     attribute: str | None = None
+    author: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

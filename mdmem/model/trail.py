@@ -13,6 +13,7 @@ from mdmem.startup.records import dataclass
 class Origin:
     """The commit that brought in a line, with the source and confidence that it states. `time` is in seconds since 1970.
 
+    `author` is who made the commit, as git writes a person: `NAME <EMAIL>`.
     `claimed_by` is the agent that says that it is the user's own, or under whose name mdmem committed what a person may have typed.
 
     Of a digest's entry: `cites` are the lines of sessions where it was said (`CLIENT/SESSION#LINE[-LINE]`), and `attribute` is what it is about, if
@@ -23,6 +24,7 @@ class Origin:
     time: int
     source: Source
     confidence: float
+    author: str = ""
     claimed_by: str | None = None
     cites: tuple[str, ...] = ()
     attribute: str | None = None
@@ -71,6 +73,7 @@ class MainlineCommit:
     message: str
     merge: bool = False
     committed: int | None = None
+    email: str = ""
 
 
 class Fate(StrEnum):
@@ -194,12 +197,16 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """A commit as history is read: `time` is the author's, in seconds since 1970."""
+    """A commit as history is read: `time` is the author's, in seconds since 1970.
+
+    `email` is known of commits that are read from git.
+    """
 
     id: CommitId
     time: int
     author: str
     message: str
+    email: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from mdmem import config, files, layout
+from mdmem import config, files, layout, trust
 from mdmem.catchup.index import FreshIndex, fresh_index, index_as_is
 from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
@@ -81,7 +81,7 @@ def _search_now(
     index, matches = _matches(workspace, index, request, query, say, progress)
     if index.behind:
         background.start_catching_up(workspace)
-    hits = without_expired_contradictions(workspace, tuple(match.hit for match in matches), query.today, say)
+    hits = completed_hits(workspace, tuple(match.hit for match in matches), query.today, say)
     notes = (*index.notes, *_missing_past(workspace, request.history))
     return SearchResult(
         query=request.query,
@@ -101,7 +101,7 @@ def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, p
         commit, day, understood = as_of.resolve_as_of(workspace, trail, words)
         entry_filter = _filter(workspace, request, day, commit.number)
         index, matches = _matches(workspace, index, request, _query(workspace, request, entry_filter, day), say, progress)
-        hits = as_of.hits_as_of(workspace, trail, commit, day, matches)
+        hits = _with_other_authors(workspace, as_of.hits_as_of(workspace, trail, commit, day, matches))
     notes = (*index.notes, *_missing_past(workspace, asks_for_past=True))
     return SearchResult(
         query=request.query,
@@ -205,7 +205,20 @@ def measure_answer(workspace: Workspace, request: Search, result: SearchResult) 
     return replace(quality, query=secrets.redact(request.query))
 
 
-def without_expired_contradictions(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say) -> tuple[Hit, ...]:
+def completed_hits(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say) -> tuple[Hit, ...]:
+    """Hits as an answer gives them: other authors by name, without expired contradictions."""
+    return _with_other_authors(workspace, _without_expired_contradictions(workspace, hits, today, say))
+
+
+def _with_other_authors(workspace: Workspace, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    """Hits with the name of each author who is not the user."""
+    if all(hit.author is None for hit in hits):
+        return hits
+    addresses = workspace.user_addresses
+    return tuple(replace(hit, author=hit.author and trust.other_author(hit.author, addresses)) for hit in hits)
+
+
+def _without_expired_contradictions(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say) -> tuple[Hit, ...]:
     """The hits without contradicting facts that have expired since they were indexed."""
     facts = {fact for hit in hits for fact in hit.contradicts}
     if not facts:
@@ -246,7 +259,7 @@ def facts_in(workspace: Workspace, index: FreshIndex, request: ListFacts, say: S
         key = request.key
         hits = tuple(hit for hit in hits if split_key(hit.text, key)[0])
         hits, total = hits[:limit], len(hits)
-    facts = without_expired_contradictions(workspace, hits, today, say)
+    facts = completed_hits(workspace, hits, today, say)
     notes = (*index.notes, *_missing_past(workspace, request.everything))
     return FactList(facts=facts, total=total, stale=index.stale, notes=notes)
 

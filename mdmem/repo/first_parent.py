@@ -24,7 +24,7 @@ else:
 
 _COMMITS_AT_ONCE = 500
 _SHA1_DIGITS = 40
-_FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%B")
+_FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%B")
 _FILE_MODES = (b"100644", b"100755")
 _OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
 
@@ -123,8 +123,11 @@ def _messages(repository: Repository, stdin: bytes) -> Iterator[tuple[Commit, in
     """Commits, each with the time of committing and its parents."""
     output = repository.git("log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}", text=stdin)
     fields = output.decode("utf-8", "replace").split("\0")
-    for name, parents, time, committed, author, message in zip(*(fields[n :: len(_FIELDS)] for n in range(len(_FIELDS))), strict=False):
-        yield Commit(CommitId(name), int(time or 0), author, message), int(committed or 0), tuple(map(CommitId, parents.split()))
+    for name, parents, time, committed, author, email, message in zip(
+        *(fields[n :: len(_FIELDS)] for n in range(len(_FIELDS))), strict=False
+    ):
+        commit = Commit(CommitId(name), int(time or 0), author, message, email)
+        yield commit, int(committed or 0), tuple(map(CommitId, parents.split()))
 
 
 def _changes(repository: Repository, stdin: bytes) -> dict[CommitId, list[ChangedFile]]:
@@ -233,7 +236,8 @@ def side_commits(repository: Repository, merge: CommitChanges) -> Iterator[tuple
             for name in chunk:
                 commit = reader.commit(name)
                 message = commit.message if isinstance(commit.message, str) else commit.message.decode("utf-8", "replace")
-                yield Commit(name, commit.authored_date, str(commit.author.name), message), patches.get(name, ())
+                author, email = str(commit.author.name), str(commit.author.email)
+                yield Commit(name, commit.authored_date, author, message, email), patches.get(name, ())
     finally:
         reader.close()
 

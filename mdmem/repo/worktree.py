@@ -139,6 +139,16 @@ class Repository:
 
         return all(is_set(role, part) for role in ("author", "committer") for part in ("name", "email"))
 
+    def user_addresses(self) -> frozenset[str]:
+        """The e-mail addresses with which the user commits here; none where git knows nobody."""
+        settings = git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
+        people = [settings and settings.person(role) for role in ("AUTHOR", "COMMITTER")]
+        if not all(people):
+            idents = (run(self.folder, ["var", f"GIT_{role}_IDENT"]) for role in ("AUTHOR", "COMMITTER"))
+            people = [ident.output for ident in idents if ident.status == 0]
+        addresses = (person.rpartition(b"<")[2].partition(b">")[0] for person in people if person)
+        return frozenset(address.decode("utf-8", "replace") for address in addresses)
+
     def head(self) -> CommitId | None:
         """The commit that HEAD names; None on an unborn branch."""
         if head := self._head():

@@ -259,6 +259,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
         explanation=None,
         cites=origin.cites if origin else (),
         attribute=origin.attribute if origin else None,
+        author=origin.author if origin else None,
     )
 
 

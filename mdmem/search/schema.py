@@ -24,7 +24,7 @@ from mdmem.search.surroundings import Surroundings
 from mdmem.search.terms import grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
-INDEX_VERSION = 17
+INDEX_VERSION = 18
 
 TERMS = "terms"
 """The analyzer of fields with terms, separated by spaces."""
@@ -263,7 +263,7 @@ def _dump(entry: Entry, about: str, section_fields: _SectionFields) -> bytes:
 
 def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> bytes:
     lifetime_values = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.is_live, life.moved]
-    origin_values = origin and [origin.commit, origin.time, origin.source, origin.confidence]
+    origin_values = origin and [origin.commit, origin.time, origin.source, origin.confidence, origin.author]
     if origin and origin_values and origin.cites:
         origin_values += ["\n".join(origin.cites), origin.attribute]
     lifetime_values = lifetime_values[:1] if life == live_since(life.begun) else lifetime_values
@@ -275,9 +275,23 @@ def _day(text: str | None) -> date | None:
 
 
 @lru_cache(maxsize=_KEPT)
-def _origin(commit: str, time: int, source: str, confidence: float, cites: str = "", attribute: str | None = None) -> Origin:
+def _origin(
+    commit: str,
+    time: int,
+    source: str,
+    confidence: float,
+    author: str,
+    cites: str = "",
+    attribute: str | None = None,
+) -> Origin:
     """The origin, cached: one object for all that a commit brought in, since each search makes a dozen."""
-    origin = Origin(commit=CommitId(commit), time=time, source=Source(source), confidence=confidence)
+    origin = Origin(
+        commit=CommitId(commit),
+        time=time,
+        source=Source(source),
+        confidence=confidence,
+        author=author,
+    )
     return replace(origin, cites=tuple(cites.split("\n")), attribute=attribute) if cites else origin
 
 

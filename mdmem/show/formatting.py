@@ -73,9 +73,10 @@ def dim(text: str, colour: bool) -> str:
 
 
 def hit_remarks(hit: Hit) -> tuple[str, ...]:
-    """Remarks on a hit that does not simply hold: status, contradictions, pending, only near a match."""
+    """Remarks on a hit: whose commit it came by, status, contradictions, pending, only near a match."""
     by = f" by {hit.superseded_by}" if hit.superseded_by else ""
     return (
+        *([f"({hit.author})"] if hit.author else []),
         *([f"({hit.status}{by})"] if hit.status is not Status.CURRENT else []),
         *([f"(contradicts {', '.join(hit.contradicts)})"] if hit.contradicts else []),
         *(["(uncommitted)"] if hit.uncommitted else []),

@@ -70,6 +70,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "commit": hit.commit,
         "uncommitted": hit.uncommitted,
         "cites": list(hit.cites),
+        "author": hit.author,
     }
     return answer if hit.explanation is None else answer | {"explain": _why_json(hit.explanation)}
 
@@ -96,6 +97,7 @@ def message_json(message: MessageHit, query: str) -> dict[str, Any]:
         "commit": None,
         "uncommitted": False,
         "cites": [],
+        "author": None,
         "reference": message.reference,
         "speaker": message.speaker,
         "sender": message.sender,
@@ -242,6 +244,7 @@ def facts_json(listed: FactList) -> dict[str, Any]:
             "until": iso(hit.until),
             "cites": list(hit.cites),
             "attribute": hit.attribute,
+            "author": hit.author,
         }
         for hit in listed.facts
     )

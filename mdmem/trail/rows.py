@@ -100,7 +100,7 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
         text, fact, kind, key, until, first_line = entry.text, entry.fact, entry.kind, entry.key, entry.until, entry.first_line
         if occurrence.origin is not origin:
             origin = occurrence.origin
-            commit, time, source, confidence, claimed_by, cites, attribute = _origin_columns(origin)
+            commit, time, source, confidence, author, claimed_by, cites, attribute = _origin_columns(origin)
         if entry.path is not path:
             path, path_column = entry.path, bulk_blob(entry.path)
         if entry.day is not day:
@@ -128,6 +128,7 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
             time,
             source,
             confidence,
+            author,
             claimed_by,
             cites,
             attribute,
@@ -138,7 +139,8 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
 
 def _origin_columns(origin: Origin) -> SqlRow:
     return (
-        *(bulk_blob(origin.commit), origin.time, origin.source.value, origin.confidence, _maybe_bulk_blob(origin.claimed_by)),
+        *(bulk_blob(origin.commit), origin.time, origin.source.value, origin.confidence),
+        *(bulk_blob(origin.author), _maybe_bulk_blob(origin.claimed_by)),
         bulk_blob("\n".join(origin.cites)) if origin.cites else None,
         _maybe_bulk_blob(origin.attribute),
     )
@@ -156,7 +158,14 @@ def last_columns(entry: Entry) -> SqlRow:
 
 @lru_cache(4096)
 def _origin(
-    commit: bytes, time: int, source: str, confidence: float, claimed_by: bytes | None, cites: bytes | None, attribute: bytes | None
+    commit: bytes,
+    time: int,
+    source: str,
+    confidence: float,
+    author: bytes,
+    claimed_by: bytes | None,
+    cites: bytes | None,
+    attribute: bytes | None,
 ) -> Origin:
     """One object for all lines that a commit brought in."""
     return Origin(
@@ -164,6 +173,7 @@ def _origin(
         time=time,
         source=Source(source),
         confidence=float(confidence),
+        author=decoded(author),
         claimed_by=_maybe_text(claimed_by),
         cites=tuple(decoded(cites).split("\n")) if cites else (),
         attribute=_maybe_text(attribute),

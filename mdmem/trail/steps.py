@@ -110,7 +110,7 @@ def _begin_occurrences(store: Store, number: int, begun: Sequence[Occurrence]) -
     if any(occurrence.begun != number for occurrence in begun):
         raise ValueError(f"commit {number} begins an occurrence of another one")
     first = _next_row(store, "occurrences")
-    store.run_many(f"INSERT INTO occurrences VALUES ({', '.join('?' * 23)}{', NULL' * 7})", occurrence_rows(begun, number, first))
+    store.run_many(f"INSERT INTO occurrences VALUES ({', '.join('?' * 24)}{', NULL' * 7})", occurrence_rows(begun, number, first))
     return first
 
 

@@ -23,6 +23,8 @@ SHARES: Mapping[Purpose, Mapping[ContextPart, float]] = {
 }
 """The share of the budget that each part may take. What it leaves goes to `found`, `days` and `pinned`, in this order."""
 
+_YOU = "you"
+"""The name of the user behind entries by other people."""
 _HEIRS = (ContextPart.DAYS, ContextPart.PINNED)
 COST_EXPONENT = 0.1
 """Entries are chosen by their worth over this power of their tokens: of those that match nearly alike the shorter one, so that more fit.
@@ -35,6 +37,7 @@ class Candidate:
     """An entry that a part could show: `text` as it is printed, `heading` of its file, `id` of its content.
 
     `position` orders what is printed; `worth` says what is chosen first where the part goes by it.
+    `author` is the person by whose commit it came, where that is not the user.
     """
 
     path: str
@@ -49,11 +52,13 @@ class Candidate:
     score: float | None = None
     cut: bool = False
     contradicts: tuple[FactId, ...] = ()
+    author: str | None = None
 
     @property
     def tokens(self) -> int:
-        """The tokens of its line."""
-        return count_tokens(cited_line(self.line, self.text))
+        """The tokens of its line, at most: names are printed where they change, or in the heading."""
+        names = f"({_YOU}) ({self.author}) " if self.author else ""
+        return count_tokens(cited_line(self.line, names + self.text)) + bool(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +88,29 @@ class Filling:
     def paragraphs(self) -> tuple[Paragraph, ...]:
         """The part as it is printed: one heading a file, the first of which says what is left out."""
         headings = dict.fromkeys(candidate.heading for candidate in self.shown)
+        paragraphs = (_paragraph(heading, [each for each in self.shown if each.heading == heading]) for heading in headings)
         return tuple(
-            Paragraph(
-                heading if number or not self.rest else f"{heading} {self.rest}",
-                tuple(cited_line(each.line, each.text) for each in self.shown if each.heading == heading),
-            )
-            for number, heading in enumerate(headings)
+            replace(paragraph, heading=f"{paragraph.heading} {self.rest}") if self.rest and not number else paragraph
+            for number, paragraph in enumerate(paragraphs)
         )
+
+
+def _paragraph(heading: str, shown: Sequence[Candidate]) -> Paragraph:
+    """Entries of one file below their heading.
+
+    Entries by other people have their name where it changes; where most are theirs, the heading
+    says so.
+    """
+    authors = [each.author for each in shown]
+    if 2 * sum(author is not None for author in authors) > len(authors):
+        people = set(authors)
+        by = f"{len(people)} people" if len(people) > 1 else authors[0]
+        return Paragraph(f"{heading}, by {by}", tuple(cited_line(each.line, each.text) for each in shown))
+    lines = (
+        cited_line(each.line, each.text if each.author == before else f"({each.author or _YOU}) {each.text}")
+        for each, before in zip(shown, (None, *authors), strict=False)
+    )
+    return Paragraph(heading, tuple(lines))
 
 
 Likeness = Callable[[Candidate, Candidate], bool]
@@ -162,9 +183,10 @@ def fill(
     left_out = [candidate for candidate in candidates if candidate.id not in seen]
     shown = tuple(sorted(choice.chosen, key=lambda candidate: candidate.position))
     filling = Filling(part=part, shown=shown, tokens=choice.tokens, left_out=len(left_out) + offer.beyond)
-    if not shown or not filling.left_out or offer.rest is None:
+    if shown and filling.left_out and offer.rest is not None:
+        filling = replace(filling, rest=f"({_counted(len(shown), total, offer.rest(left_out or candidates))})")
+    elif all(each.author is None for each in shown):
         return filling
-    filling = replace(filling, rest=f"({_counted(len(shown), total, offer.rest(left_out or candidates))})")
     return replace(filling, tokens=_tokens(filling.paragraphs()))
 
 

@@ -117,7 +117,7 @@ def _promptless_offers(workspace: Workspace, index: FreshIndex, tokens: int, say
 
     def entries(**conditions: Any) -> tuple[Hit, ...]:
         hits = index.index.entries(Filter(valid_on=today, **conditions), today)
-        return search.without_expired_contradictions(workspace, hits, today, say)
+        return search.completed_hits(workspace, hits, today, say)
 
     profile_hits = [hit for path in profiles for hit in entries(file=path)]
     curated = [hit for hit in entries(file=workspace.curated) if hit.path == workspace.curated]

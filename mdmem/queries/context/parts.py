@@ -61,6 +61,7 @@ def candidate(hit: Hit, heading: str, position: float, worth: float = 0.0, score
         score=score,
         cut=cut,
         contradicts=hit.contradicts,
+        author=hit.author and clean_line(hit.author),
     )
 
 

@@ -1,0 +1,72 @@
+"""Whose commit a line came by, in answers: the names of others than the user."""
+
+import os
+from pathlib import Path
+
+import pytest
+from conftest import World
+from workspaces import Desk, desk
+
+from mdmem.errors import WorkspaceProblem
+from mdmem.memory import Memory
+from mdmem.model.contexts import BuildContext
+from mdmem.model.searches import ListFacts, Search
+
+
+@pytest.fixture
+def team(world: World, repository: Path) -> Desk:
+    """A memory in which Priya has committed a line; the others are the user's."""
+    at = desk(world, repository)
+    at.git("config", "user.name", "Ada")
+    at.git("config", "user.email", "ada@example.org")
+    at.write("MEMORY.md", "# Memory\n\n## Facts\n\n- the beta ships on Friday\n")
+    at.commit("mine")
+    at.write("MEMORY.md", "# Memory\n\n## Facts\n\n- the beta ships on Friday\n- the beta is called Heron\n")
+    at.git("-c", "user.name=Priya", "-c", "user.email=priya@example.org", "commit", "-qam", "hers")
+    return at
+
+
+def authors(at: Desk, query: str = "beta") -> dict[str, str | None]:
+    hits = Memory.open(at.root, os.environ).search(Search(query)).hits
+    return {hit.text: hit.author for hit in hits}
+
+
+def test_a_hit_names_another_author_alone(team: Desk) -> None:
+    assert authors(team) == {"the beta ships on Friday": None, "the beta is called Heron": "Priya"}
+
+
+def test_facts_and_memory_as_it_was_name_them_too(team: Desk) -> None:
+    memory = Memory.open(team.root, os.environ)
+    assert {hit.author for hit in memory.facts(ListFacts()).facts} == {None, "Priya"}
+    assert {hit.author for hit in memory.search(Search("beta", as_of="HEAD")).hits} == {None, "Priya"}
+
+
+def test_the_user_has_the_addresses_that_their_own_settings_name(team: Desk) -> None:
+    settings = team.world.home / ".config" / "mdmem" / "config.toml"
+    settings.parent.mkdir(parents=True)
+    settings.write_text('me = ["Priya@Example.org"]\n')
+    assert set(authors(team).values()) == {None}
+
+
+def test_a_workspace_does_not_say_who_the_user_is(team: Desk) -> None:
+    team.write("mdmem.toml", 'me = ["priya@example.org"]\n')
+    with pytest.raises(WorkspaceProblem, match="may not hold me"):
+        Memory.open(team.root, os.environ)
+
+
+def test_git_is_asked_where_its_settings_include_others(team: Desk) -> None:
+    team.git("config", "--unset", "user.email")
+    team.git("config", "include.path", "more")
+    team.write(".git/more", "[user]\n\temail = priya@example.org\n")
+    assert authors(team) == {"the beta ships on Friday": "Ada", "the beta is called Heron": None}
+
+
+def test_text_that_is_not_committed_has_no_author(team: Desk) -> None:
+    team.write("MEMORY.md", team.read("MEMORY.md") + "- the beta is late\n")
+    assert authors(team, "late")["the beta is late"] is None
+
+
+def test_a_block_names_another_author(team: Desk) -> None:
+    text = Memory.open(team.root, os.environ).context(BuildContext()).text
+    assert "- :6 (Priya) the beta is called Heron" in text
+    assert "- :5 the beta ships on Friday" in text
