@@ -17,6 +17,7 @@ from mdmem.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.rules import parse_allowances
 from mdmem.repo import Identity, Repository, git_files
+from mdmem.repo.runner import FETCH_VERSIONS, LACKS_VERSIONS
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 
@@ -36,7 +37,7 @@ Progress: TypeAlias = "Callable[[int, int], None]"
 _STATE = "mdmem"
 _PREFIX_NAME = "workspace"
 BOUNDARY_NAME = "boundary"
-"""The file in the state folder with the commit before which git cannot give the past."""
+"""The file in the state folder with the commit before which this clone lacks the past."""
 _AUTHOR = late.pattern(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
 
 
@@ -166,20 +167,28 @@ class Workspace:
 
     def shallow_hint(self) -> str:
         """A hint for a repository without all of its history; empty if it has all."""
+        if self.history_boundary is not None:
+            return FETCH_VERSIONS
         return "This clone is shallow: git fetch --unshallow brings the rest." if self.repository.is_shallow() else ""
 
     def missing_past(self) -> str:
-        """A line for the user where git could not give the past; else empty."""
-        if (commit := self.history_boundary) is None:
-            return ""
-        retry = wording.verb("reindex", "full")
-        return f"git could not fetch what is older than {commit[:10]}: the past is missing; {retry} tries again"
+        """A line for the user where this clone lacks the past; else empty."""
+        return f"{LACKS_VERSIONS}. {FETCH_VERSIONS}" if self.history_boundary is not None else ""
 
     @property
     def history_boundary(self) -> CommitId | None:
-        """The commit with which history begins because git could not give what is older; None where it could."""
-        name = git_files.read_bytes(f"{self.state}/{BOUNDARY_NAME}")
-        return CommitId(name.decode("ascii", "replace").strip()) if name else None
+        """The commit with which history begins because this clone lacks what is older.
+
+        None where it has all, or has fetched since.
+        """
+        path = f"{self.state}/{BOUNDARY_NAME}"
+        name = git_files.read_bytes(path)
+        if not name:
+            return None
+        boundary, fetched = files.stamp(path), files.stamp(f"{self.repository.git_dir}/FETCH_HEAD")
+        if boundary and fetched and fetched[0] > boundary[0]:
+            return None
+        return CommitId(name.decode("ascii", "replace").strip())
 
     def history_borders(self) -> tuple[bytes | None, CommitId | None]:
         """A value that changes with the commits at which history is cut off: those of a shallow clone, and the boundary."""

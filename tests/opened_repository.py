@@ -29,9 +29,13 @@ def head(at: Desk) -> CommitId:
     return CommitId(at.git("rev-parse", "HEAD").strip())
 
 
-def change_message(at: Desk, message: bytes) -> CommitId:
-    """Change the message of the newest commit to any bytes; `git commit` itself would make UTF-8 of them."""
+def change_message(at: Desk, message: bytes, header: bytes = b"") -> CommitId:
+    """Change the message of the newest commit to any bytes; `git commit` itself would make UTF-8 of them.
+
+    `header` is added to the lines above the message.
+    """
     path = at.world.home / "commit"
-    path.write_bytes(at.git("cat-file", "commit", "HEAD").partition("\n\n")[0].encode() + b"\n\n" + message)
+    lines = at.git("cat-file", "commit", "HEAD").partition("\n\n")[0].encode()
+    path.write_bytes(lines + b"\n" + header + b"\n" + message)
     at.git("update-ref", "HEAD", at.git("hash-object", "-t", "commit", "-w", path).strip())
     return head(at)

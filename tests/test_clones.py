@@ -1,4 +1,4 @@
-"""Clones without all of history: shallow ones, deepened ones, and partial ones whose remote is out of reach."""
+"""Clones without all of history: shallow ones, deepened ones, and partial ones, which fetch nothing in passing."""
 
 import os
 from pathlib import Path
@@ -7,9 +7,11 @@ import pytest
 from dated_memory import DatedMemory, change_employers
 from workspaces import Desk
 
+from mdmem import cli
 from mdmem.catchup import index
+from mdmem.errors import HistoryProblem, RepositoryProblem
 from mdmem.memory import Memory
-from mdmem.model import Status
+from mdmem.model import CommitId, FilePath, Status
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Remember
@@ -45,12 +47,17 @@ def test_a_shallow_clone_that_is_deepened(dated: DatedMemory, tmp_path: Path) ->
 
 
 @pytest.fixture
-def cut_off(dated: DatedMemory, tmp_path: Path) -> Desk:
-    """A partial clone whose remote is gone."""
+def partial(dated: DatedMemory, tmp_path: Path) -> Desk:
+    """A partial clone whose remote can be reached."""
     change_employers(dated)
-    at = clone(dated, tmp_path, "--filter=blob:none")
-    dated.at.root.rename(tmp_path / "away")
-    return at
+    return clone(dated, tmp_path, "--filter=blob:none")
+
+
+@pytest.fixture
+def cut_off(partial: Desk, tmp_path: Path) -> Desk:
+    """A partial clone whose remote is gone."""
+    partial.root.with_name("repository").rename(tmp_path / "away")
+    return partial
 
 
 class TestPartialCloneWithoutItsRemote:
@@ -60,7 +67,7 @@ class TestPartialCloneWithoutItsRemote:
             result = memory.search(Search("employer"))
             assert [hit.text for hit in result.hits] == ["employer: works at Notion"]
             (note,) = result.notes
-            assert "the past is missing" in note
+            assert note == "this clone lacks older versions. To get them: git fetch --refetch --no-filter"
         listed = memory.facts(ListFacts(key="employer"))
         assert [fact.text for fact in listed.facts] == ["employer: works at Notion"]
         assert listed.notes == (note,)
@@ -78,19 +85,78 @@ class TestPartialCloneWithoutItsRemote:
         (cut_off.root / ".git" / "mdmem").write_text("not a folder")
         assert texts(cut_off) == ["Notion"]
 
-    @pytest.mark.parametrize("way", ["fetch", "reindex"])
-    def test_the_past_comes_back_with_the_remote(self, cut_off: Desk, tmp_path: Path, way: str) -> None:
-        assert texts(cut_off) == ["Notion"]
-        (tmp_path / "away").rename(cut_off.root.parent / "repository")
-        if way == "fetch":
-            boundary = cut_off.workspace.state / "boundary"
-            os.utime(boundary, (0, 0))
-            cut_off.git("fetch", "-q")
-            cut_off.commit("by hand")
-        else:
-            index.rebuild_index(cut_off.workspace, True, print)
-        assert texts(cut_off) == ["Figma", "Linear", "Notion", "Stripe"]
-        assert Memory.open(cut_off.root, os.environ).search(Search("employer")).notes == ()
+    def test_a_version_that_is_missing_is_named(self, cut_off: Desk) -> None:
+        memory = Memory.open(cut_off.root, os.environ)
+        older = cut_off.git("rev-parse", "HEAD~1").strip()
+        with pytest.raises(RepositoryProblem, match="this clone lacks older versions") as failure:
+            cut_off.workspace.repository.read(CommitId(older), [FilePath("MEMORY.md")])
+        assert (failure.value.code, failure.value.hint) == ("missing-history", HINT)
+        with pytest.raises(HistoryProblem) as problem:
+            memory.search(Search("employer", as_of=older))
+        assert (problem.value.code, problem.value.hint) == ("commit-not-found", HINT)
+
+
+HINT = "To get them: git fetch --refetch --no-filter"
+
+
+class TestPartialClone:
+    def test_nothing_is_fetched_in_passing(self, partial: Desk) -> None:
+        missing = partial.git("rev-list", "--objects", "--missing=print", "HEAD")
+        assert texts(partial) == ["Notion"]
+        assert partial.git("rev-list", "--objects", "--missing=print", "HEAD") == missing
+
+    def test_the_past_is_there_once_it_was_fetched(self, partial: Desk) -> None:
+        assert texts(partial) == ["Notion"]
+        os.utime(partial.workspace.state / "boundary", (0, 0))
+        partial.git("fetch", "-q")
+        assert texts(partial) == ["Notion"]
+        note = Memory.open(partial.root, os.environ).search(Search("employer")).notes
+        os.utime(partial.workspace.state / "boundary", (0, 0))
+        partial.git("fetch", "-q", "--refetch", "--no-filter")
+        assert texts(partial) == ["Figma", "Linear", "Notion", "Stripe"]
+        assert (len(note), Memory.open(partial.root, os.environ).search(Search("employer")).notes) == (1, ())
+        (partial.root / ".git" / "FETCH_HEAD").unlink()
+        assert Memory.open(partial.root, os.environ).search(Search("employer")).notes == ()
+
+    def test_it_is_read_again_by_a_full_reindex(self, partial: Desk) -> None:
+        assert texts(partial) == ["Notion"]
+        partial.git("fetch", "-q", "--refetch", "--no-filter")
+        (partial.root / ".git" / "FETCH_HEAD").unlink()
+        assert texts(partial) == ["Notion"]
+        index.rebuild_index(partial.workspace, True, print)
+        assert texts(partial) == ["Figma", "Linear", "Notion", "Stripe"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        *("init", "search employer", "search employer --history", "facts", "history employer"),
+        *("context", "status", "proposals"),
+    ],
+)
+def test_a_remote_that_is_a_program_is_not_run(
+    dated: DatedMemory,
+    tmp_path: Path,
+    command: str,
+) -> None:
+    """The settings of a folder that was unpacked are a stranger's: git would run any command to get a missing object."""
+    change_employers(dated)
+    at, ran = dated.at, tmp_path / "ran"
+    blob = at.git("rev-parse", "HEAD~2:MEMORY.md").strip()
+    (at.root / ".git/objects" / blob[:2] / blob[2:]).unlink()
+    for name, value in (
+        ("core.repositoryformatversion", "1"),
+        ("extensions.partialClone", "origin"),
+        ("remote.origin.promisor", "true"),
+        ("remote.origin.url", f"ext::sh -c touch% {ran}"),
+        ("protocol.ext.allow", "always"),
+    ):
+        at.git("config", name, value)
+    assert cli.main(["-C", str(at.root), *command.split()]) == 0
+    index.catch_up_workspace(at.root, os.environ)
+    assert not ran.exists()
+    at.git("cat-file", "-e", blob, check=False)
+    assert ran.exists()  # without the guard
 
 
 def test_a_repository_that_lacks_objects_and_is_no_partial_clone_is_broken(dated: DatedMemory) -> None:

@@ -101,6 +101,15 @@ class TestOurs:
         assert commits.commit(opened, order()).id == head(at)
         assert at.subjects()[0] == "chore: notes"
 
+    def test_hooks_alone_have_the_protocols_of_the_user(
+        self, at: Desk, opened: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
+        monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "ssh")
+        at.hook("pre-commit", f"echo \"$GIT_ALLOW_PROTOCOL $GIT_NO_LAZY_FETCH\" >'{tmp_path}/variables'")
+        at.write(PATH, "x\n")
+        commits.commit(opened, order())
+        assert (tmp_path / "variables").read_text() == "ssh 1\n"
+
     def test_a_hook_that_takes_too_long_after_it_does_not_undo_it(self, at: Desk, opened: Repository):
         at.write(PATH, "x\n")
         at.hook("post-commit", "exec sleep 60")
@@ -122,10 +131,10 @@ class TestOurs:
         before = at.tree_state()
         run = commits.run
 
-        def interrupted(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+        def interrupted(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
             if "commit" in arguments:
                 raise KeyboardInterrupt
-            return run(folder, arguments, *rest)
+            return run(folder, arguments, *rest, **named)
 
         monkeypatch.setattr(commits, "run", interrupted)
         with pytest.raises(KeyboardInterrupt):
@@ -136,10 +145,10 @@ class TestOurs:
         at.write(PATH, "x\n")
         run = commits.run
 
-        def gone(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+        def gone(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
             if "commit" in arguments:
                 raise RepositoryProblem("git-missing", "git is not installed")
-            return run(folder, arguments, *rest)
+            return run(folder, arguments, *rest, **named)
 
         monkeypatch.setattr(commits, "run", gone)
         with pytest.raises(RepositoryProblem) as failure:
@@ -328,7 +337,9 @@ def test_an_index_that_cannot_be_written(at: Desk, opened: Repository):
 
 
 def test_git_maintains_its_repository(at: Desk):
-    """It does so as its settings say, and is done when the call ends."""
+    """It does so as its settings say, without a hook, and is done when the call ends."""
+    ran = at.root / "ran"
+    at.hook("pre-auto-gc", f"touch '{ran}'")
     at.git("config", "maintenance.auto", "true")
     at.git("config", "gc.auto", "1")
     for number in range(600):
@@ -336,4 +347,5 @@ def test_git_maintains_its_repository(at: Desk):
     at.git("add", ".")
     opened = repo.discover(at.root)
     commits.maintain(opened)
+    assert not ran.exists()
     assert list((opened.git_dir / "objects" / "pack").glob("*.pack"))

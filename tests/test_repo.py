@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 from conftest import NAME, World
+from opened_repository import change_message, head
 from workspaces import SEED, Desk, desk
 
 from mdmem import repo
@@ -64,7 +65,10 @@ class TestRunner:
         people = (f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL"))
         settings = (f"GIT_CONFIG_{name}" for name in ("GLOBAL", "SYSTEM", "NOSYSTEM"))
         ways = ("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_TEMPLATE_DIR")
-        remotes = ("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS")
+        remotes = (
+            *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"),
+            *("GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER"),
+        )
         kept = {name: f"kept {name}" for name in (*people, *settings, *ways, *remotes)}
         for name in (*local, "GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE", "GIT_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF", "GIT_TRACE"):
             monkeypatch.setenv(name, "bad")
@@ -88,9 +92,25 @@ class TestRunner:
     def test_the_settings_are_fixed(self, at: Desk):
         listed = runner.run(at.root, ["config", "--list", "--show-scope"]).output.decode().splitlines()
         assert [setting for scope, setting in (line.split("\t") for line in listed) if scope == "command"] == [
-            *("maintenance.auto=false", "core.fsmonitor=false", "core.quotepath=false", "color.ui=false"),
+            *("maintenance.auto=false", "core.fsmonitor=false", "core.quotepath=false"),
+            *("log.showsignature=false", "color.ui=false"),
             *("i18n.commitencoding=UTF-8", "i18n.logoutputencoding=UTF-8", "core.fsync=committed,loose-object,reference,index"),
         ]
+
+    def test_the_network_is_for_what_commits(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+        folder = script(tmp_path / "bin", 'echo "${GIT_ALLOW_PROTOCOL-unset} $GIT_NO_LAZY_FETCH"')
+        monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
+        assert runner.run(tmp_path, ["commit"], is_commit=True).output == b"unset 1\n"
+        monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "ssh")
+        assert runner.run(tmp_path, ["log"], extra={"GIT_ALLOW_PROTOCOL": "ext"}).output == b" 1\n"
+        assert runner.run(tmp_path, ["commit"], is_commit=True).output == b"ssh 1\n"
+
+    def test_no_signature_is_verified_in_passing(self, at: Desk, tmp_path: Path):
+        at.git("config", "log.showSignature", "true")
+        at.git("config", "gpg.program", str(script(tmp_path / "bin", f"touch '{tmp_path}/ran'") / "git"))
+        change_message(at, b"seed\n", b"gpgsig -----BEGIN PGP SIGNATURE-----\n \n -----END PGP SIGNATURE-----\n")
+        assert first_parent.read_commits(opened(at), [head(at)])[0].commit.message == "seed\n"
+        assert not (tmp_path / "ran").exists()
 
     @pytest.mark.parametrize(
         "text", ["cat >/dev/null; exec cat never", "trap '' TERM; cat >/dev/null; while :; do cat never; done"], ids=["plain", "stubborn"]

@@ -1,4 +1,4 @@
-"""The commit with which history begins where git cannot give what is older: a partial clone whose remote is out of reach."""
+"""The commit with which history begins where a partial clone lacks what is older: nothing is fetched in passing."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from mdmem.workspace import BOUNDARY_NAME, Workspace
 
 
 def is_partial(workspace: Workspace) -> bool:
-    """True in a partial clone, which asks its remote for objects when it needs them."""
+    """True in a partial clone, whose remote has objects that it lacks."""
     promises = r"^(remote\..*\.promisor|extensions\.partialclone)$"
     return workspace.repository.run("config", "--get-regexp", promises).status == 0
 
@@ -31,11 +31,3 @@ def forget_boundary(workspace: Workspace) -> None:
     """Let history be read again from its beginning."""
     with suppress(OSError):
         (workspace.state / BOUNDARY_NAME).unlink()
-
-
-def forget_boundary_if_fetched(workspace: Workspace) -> None:
-    """Let history be read again from its beginning if git has fetched something since that failed."""
-    boundary = files.stamp(f"{workspace.state}/{BOUNDARY_NAME}")
-    fetched = files.stamp(f"{workspace.repository.git_dir}/FETCH_HEAD")
-    if boundary and fetched and fetched[0] > boundary[0]:
-        forget_boundary(workspace)

@@ -74,8 +74,12 @@ def _discarded_if_broken(workspace: Workspace, trail: Trail) -> Iterator[Trail]:
 
 
 def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Trail:
-    """The trail in the state folder, brought up to a commit; rebuilt where it is damaged, and without the past where git cannot give it."""
-    boundary.forget_boundary_if_fetched(workspace)
+    """The trail in the state folder, brought up to a commit; rebuilt where it is damaged.
+
+    Where the clone lacks the past, the trail begins with this commit.
+    """
+    if workspace.history_boundary is None:
+        boundary.forget_boundary(workspace)  # a fetch may have brought what was missing
     try:
         return _updated(workspace, stored_trail(workspace), head, progress)
     except BrokenTrail:
@@ -88,7 +92,7 @@ def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progres
 
 
 def _updated_in_memory(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Trail:
-    """A trail without a file; without the past where git cannot give it."""
+    """A trail without a file; without the past where the clone lacks it."""
     try:
         return _updated(workspace, Trail.in_memory(), head, progress)
     except RepositoryProblem:

@@ -40,7 +40,7 @@ def run_commits(workspace: Workspace, run: str) -> RunCommits:
     repository = workspace.repository
     if repository.head() is None:
         return RunCommits((), ())
-    command = ("log", "-z", "--no-show-signature", "--topo-order", "--format=%H%n%B", "--fixed-strings")
+    command = ("log", "-z", "--topo-order", "--format=%H%n%B", "--fixed-strings")
     output = repository.git(*command, f"--grep=Mdmem-Run: {run}", "HEAD").decode("utf-8", "replace")
     messages = {CommitId(commit): message for commit, _, message in (entry.partition("\n") for entry in output.split("\0"))}
     ids = [commit for commit, message in messages.items() if parse_message(message).run == run]

@@ -196,7 +196,7 @@ def _patches(inspection: Inspection, commits: Sequence[CommitId], seconds: float
             raise
         return None
     if result.status:
-        raise RepositoryProblem("git-failed", f"git diff-tree: {result.error_text}")
+        raise result.failure("diff-tree")
     return result.output
 
 

@@ -96,7 +96,7 @@ def _committed(workspace: Workspace) -> SeenNight | None:
     if head is None:
         return None
     proposed = [ref.tip for ref in branches.standing_proposals(repository).values() if ref.actor == "dream"]
-    command = ("log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=%at%n%B", "--grep=^Mdmem-Dreamt: ")
+    command = ("log", "-z", "--no-color", "--encoding=UTF-8", "--format=%at%n%B", "--grep=^Mdmem-Dreamt: ")
     messages = repository.git(*command, head, *proposed).decode("utf-8", "replace").split("\0")
     nights = []
     for entry in filter(None, messages):

@@ -37,7 +37,7 @@ def _named(workspace: Workspace) -> Iterator[tuple[datetime, str, int]]:
     if repository.head() is None:
         return
     patterns = [f"--grep=^{trailer}: " for trailer in _TRAILERS]
-    command = ("log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=%ct%n%B", *patterns, "HEAD")
+    command = ("log", "-z", "--no-color", "--encoding=UTF-8", "--format=%ct%n%B", *patterns, "HEAD")
     for record in repository.git(*command).decode("utf-8", "replace").split("\0"):
         seconds, _, message = record.partition("\n")
         if not seconds.isdecimal():

@@ -40,5 +40,5 @@ def _messages_with(workspace: Workspace, beginning: str) -> Iterator[str]:
     repository = workspace.repository
     if repository.head() is None:
         return
-    command = ("log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=%B", f"--grep=^{beginning}", "HEAD")
+    command = ("log", "-z", "--no-color", "--encoding=UTF-8", "--format=%B", f"--grep=^{beginning}", "HEAD")
     yield from repository.git(*command).decode("utf-8", "replace").split("\0")

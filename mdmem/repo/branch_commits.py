@@ -112,7 +112,7 @@ def make_commits(repository: Repository, name: str, commits: Sequence[NewCommit]
     stream.append(b"get-mark :%d\n" % len(commits))
     result = run(repository.folder, ["fast-import", "--quiet", "--force", "--date-format=raw"], b"".join(stream), seconds=_SECONDS)
     if result.status:
-        raise RepositoryProblem("git-failed", f"git fast-import: {result.error_text}")
+        raise result.failure("fast-import")
     return CommitId(result.output.decode().strip())
 
 
@@ -199,7 +199,7 @@ def commits_not_in(repository: Repository, tips: Iterable[CommitId], base: Commi
         return {}
     text = "".join(f"{name}\n" for name in (*wanted, *([f"^{base}"] if base else [])))
     fields = "%H%n%P%n%T%n%at%n%an <%ae> %ad%n%cn <%ce> %cd%n%B"
-    command = ("log", "-z", "--no-show-signature", "--topo-order", "--date=raw", f"--format={fields}", "--stdin")
+    command = ("log", "-z", "--topo-order", "--date=raw", f"--format={fields}", "--stdin")
     rows = repository.git(*command, text=text.encode()).decode("utf-8", "surrogateescape").split("\0")
     commits = {}
     for row in filter(None, rows):
@@ -220,7 +220,7 @@ def merge_base(repository: Repository, first: CommitId, second: CommitId) -> Com
     """The best common ancestor of two commits; None where there is none."""
     result = run(repository.folder, ["merge-base", first, second])
     if result.status not in (0, _NO_COMMON_ANCESTOR):
-        raise RepositoryProblem("git-failed", f"git merge-base: {result.error_text}")
+        raise result.failure("merge-base")
     return CommitId(result.output.decode().split()[0]) if result.status == 0 else None
 
 
@@ -231,7 +231,7 @@ def changed_blobs(repository: Repository, pairs: Sequence[tuple[str, str]]) -> l
     text = "".join(f"{before} {after}\n" for before, after in pairs).encode()
     result = run(repository.root, ["diff-tree", "--stdin", "-r", "-z", "--no-renames", "--no-ext-diff"], text, seconds=_SECONDS)
     if result.status:
-        raise RepositoryProblem("git-failed", f"git diff-tree: {result.error_text}")
+        raise result.failure("diff-tree")
     changes: list[list[BlobChange]] = []
     fields = iter(result.output.split(b"\0"))
     for field in fields:
@@ -271,7 +271,7 @@ def messages_with(repository: Repository, pattern: str, tip: CommitId | None) ->
     """The commits in the history of `tip` of whose messages a line matches an extended regular expression, newest first, with their times."""
     if tip is None:
         return []
-    command = ("log", "-z", "--no-show-signature", "-E", f"--grep={pattern}", "--format=%H%n%ct%n%B", "--end-of-options", tip)
+    command = ("log", "-z", "-E", f"--grep={pattern}", "--format=%H%n%ct%n%B", "--end-of-options", tip)
     rows = repository.git(*command).decode("utf-8", "surrogateescape").split("\0")
     fields = (row.split("\n", 2) for row in rows if row)
     return [(CommitId(name), int(time), message) for name, time, message in fields]

@@ -160,7 +160,16 @@ def _run_commit(repository: Repository, order: CommitOrder, before: CommitId | N
     options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
     options += ["--", *literal_pathspecs(order.paths)] if order.paths else ["--allow-empty"]
     text = order.message.encode("utf-8", "replace")
-    return _run_with_retries(repository, [*settings, "commit", *options], text, variables, order.hook_timeout, may_retry, order.meanwhile)
+    return _run_with_retries(
+        repository,
+        [*settings, "commit", *options],
+        text,
+        variables,
+        order.hook_timeout,
+        may_retry,
+        order.meanwhile,
+        is_commit=True,
+    )
 
 
 def renew_index(repository: Repository, paths: Sequence[FilePath]) -> bool:
@@ -174,7 +183,7 @@ def commit_made_after(repository: Repository, before: CommitId | None, paths: Se
     if now is None or now == before:
         return None
     listed = repository.git(
-        *("log", "--no-show-signature", "--no-color", "--format=%H %s", "--end-of-options", f"{before}..{now}" if before else str(now)),
+        *("log", "--no-color", "--format=%H %s", "--end-of-options", f"{before}..{now}" if before else str(now)),
         *("--", *literal_pathspecs(paths)),
     )
     subject = message.strip().split("\n")[0].strip()
@@ -190,6 +199,8 @@ def _run_with_retries(
     seconds: float,
     may_retry: Callable[[GitResult], bool] = _is_lock_failure,
     meanwhile: Callable[[], None] | None = None,
+    *,
+    is_commit: bool = False,
 ) -> GitResult:
     """Run git, and retry for as long as `may_retry` says: by default while another git holds a lock that it needs.
 
@@ -197,7 +208,7 @@ def _run_with_retries(
     """
     started, pause = time.monotonic(), _FIRST_PAUSE
     while True:
-        result = run(repository.folder, arguments, text, extra, seconds, meanwhile)
+        result = run(repository.folder, arguments, text, extra, seconds, meanwhile, is_commit=is_commit)
         if result.status == 0 or time.monotonic() - started > _LOCK_SECONDS or not may_retry(result):
             return result
         lock = locks.lock_named_in(result.error_text)
@@ -304,5 +315,5 @@ def undo_commit(repository: Repository, newer: CommitId, older: CommitId | None,
 
 
 def maintain(repository: Repository) -> None:
-    """Let git maintain its repository; never while the user waits."""
-    run(repository.folder, ["-c", "gc.autoDetach=false", "maintenance", "run", "--auto", "--quiet"])
+    """Let git maintain its repository; never while the user waits. No hook is run: this follows reading too."""
+    run(repository.folder, [*_HOOKLESS, "-c", "gc.autoDetach=false", "maintenance", "run", "--auto", "--quiet"])

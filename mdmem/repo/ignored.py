@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
 from mdmem.model import FilePath
 from mdmem.repo.runner import run
@@ -22,7 +21,7 @@ def ignored(folder: Path, paths: Iterable[FilePath]) -> set[FilePath]:
     text = "".join(f"./{path}\0" for path in paths)
     result = run(folder, ["check-ignore", "-z", "--stdin"], os.fsencode(text))
     if result.status not in (0, 1):
-        raise RepositoryProblem("git-failed", f"git check-ignore: {result.error_text}")
+        raise result.failure("check-ignore")
     return {FilePath(os.fsdecode(path).removeprefix("./")) for path in result.output.split(b"\0") if path}
 
 
@@ -47,5 +46,5 @@ def markdown_not_ignored(folder: Path) -> set[str]:
 def _list_files(folder: Path, *which: str) -> set[str]:
     result = run(folder, ["ls-files", "-z", "--exclude-standard", *which])
     if result.status != 0:
-        raise RepositoryProblem("git-failed", f"git ls-files: {result.error_text}")
+        raise result.failure("ls-files")
     return {os.fsdecode(path) for path in result.output.split(b"\0") if path}

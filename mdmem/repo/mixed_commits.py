@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 
-from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import branch_commits, commits
 from mdmem.repo.runner import run
@@ -26,7 +25,7 @@ def replace_commit(repository: Repository, newest: CommitId, path: FilePath, dat
     text = order.message.encode("utf-8", "replace")
     made = run(repository.folder, command, text, commits.commit_variables(order), order.hook_timeout)
     if made.status:
-        raise RepositoryProblem("git-failed", f"git commit-tree: {made.error_text}")
+        raise made.failure("commit-tree")
     commit = CommitId(made.output.decode().strip())
     subject = order.message.partition("\n")[0]
     moved = run(repository.folder, ["update-ref", "-m", f"commit: {subject}", "HEAD", commit, newest])

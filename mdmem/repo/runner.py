@@ -16,6 +16,7 @@ _KEPT = {
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
     *("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_TEMPLATE_DIR"),
     *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"),  # for the user's hooks
+    *("GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER"),  # likewise
 }
 _FIXED = {
     "LANGUAGE": "en",
@@ -26,9 +27,18 @@ _FIXED = {
     "GIT_OPTIONAL_LOCKS": "0",
     "MDMEM_CONTEXT": "off",  # a hook of git may start an agent, whose session is not the user's
 }
+_NO_LAZY_FETCH = {"GIT_NO_LAZY_FETCH": "1"}
+"""For every git process: it fetches no missing object in passing.
+
+A repository from elsewhere can name any program as the remote that has its missing objects.
+"""
+_OFFLINE = _NO_LAZY_FETCH | {"GIT_ALLOW_PROTOCOL": ""}
+"""For every git process but `git commit`: no transport at all, for a git that does not know the
+variable above (before 2.39.4)."""
 _SETTINGS = (
     *("-c", "maintenance.auto=false", "-c", "core.fsmonitor=false", "-c", "core.quotePath=false"),
-    *("-c", "color.ui=false", "-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8"),
+    *("-c", "log.showSignature=false", "-c", "color.ui=false"),
+    *("-c", "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8"),
     *("-c", "core.fsync=committed,loose-object,reference,index"),
 )
 """The settings for every command.
@@ -37,6 +47,10 @@ The last one makes everything that git writes survive a power cut, also what pre
 MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
 """Pathspecs: of Markdown files, and of the temporary files that a killed write leaves next to them (they may hold the old bytes)."""
 READ_SECONDS = 60.0
+LACKS_VERSIONS = "this clone lacks older versions"
+FETCH_VERSIONS = "To get them: git fetch --refetch --no-filter"
+_LACKING = ("lazy fetching disabled", "from promisor remote")
+"""The words of git on an object that it would have fetched; before 2.39.4 it has the second alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +60,17 @@ class GitResult:
     status: int
     output: bytes
     error_text: str
+
+    @property
+    def lacks_objects(self) -> bool:
+        """True if git needed an object that a partial clone has not fetched."""
+        return any(words in self.error_text for words in _LACKING)
+
+    def failure(self, command: str) -> RepositoryProblem:
+        """The failure of a command: `missing-history`, or `git-failed` with what git said."""
+        if self.lacks_objects:
+            return RepositoryProblem("missing-history", LACKS_VERSIONS, FETCH_VERSIONS)
+        return RepositoryProblem("git-failed", f"git {command}: {self.error_text}")
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
@@ -61,17 +86,21 @@ def run(
     extra: Mapping[str, str] | None = None,
     seconds: float = READ_SECONDS,
     meanwhile: Callable[[], None] | None = None,
+    *,
+    is_commit: bool = False,
 ) -> GitResult:
     """Run git once, in `folder`, with `text` on its standard input; its whole process group has `seconds`.
 
-    `meanwhile` is called while git works (see `process.converse`).
+    `meanwhile` is called while git works (see `process.converse`). `is_commit`: git runs the user's own hooks,
+    filters and signing, which may use the network; no other git process can.
 
     Raises:
         RepositoryProblem: `git-missing`, or `git-timeout` where it took too long.
     """
     command = ["git", "-C", os.fspath(folder), "--no-pager", *_SETTINGS, *arguments]
+    variables = environment(extra) | (_NO_LAZY_FETCH if is_commit else _OFFLINE)
     try:
-        status, output, errors = converse(command, environment(extra), text, seconds, meanwhile=meanwhile)
+        status, output, errors = converse(command, variables, text, seconds, meanwhile=meanwhile)
     except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
         raise RepositoryProblem("git-missing", "git is not installed", "Install git.") from problem
     except TimeUpError as problem:

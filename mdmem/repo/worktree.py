@@ -110,10 +110,14 @@ class Repository:
         return run(self.folder, arguments)
 
     def git(self, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None) -> bytes:
-        """Run a git command that must succeed, and return its output."""
+        """Run a git command that must succeed, and return its output.
+
+        Raises:
+            RepositoryProblem: `git-failed`, `missing-history`.
+        """
         result = run(self.folder, arguments, text, extra)
-        if result.status:
-            raise RepositoryProblem("git-failed", f"git {arguments[0]}: {result.error_text}")
+        if result.status or result.lacks_objects:
+            raise result.failure(arguments[0])
         return result.output
 
     # Settings, HEAD, and the state of files.
