@@ -175,10 +175,13 @@ class TestSideCommits:
             monkeypatch.setenv(name, os.fspath(tmp_path / path))
         assert [commit.id for commit, _ in first_parent.side_commits(repository, commit)] == made
 
-    def test_there_are_none_where_ids_are_longer(self, world: World, tmp_path: Path) -> None:
+    def test_in_a_repository_with_longer_ids(self, world: World, tmp_path: Path) -> None:
         world.git(tmp_path, "init", "-q", "--object-format=sha256", "long")
         for name, value in (("user.name", NAME), ("user.email", "ada@example.org")):
             world.git(tmp_path / "long", "config", name, value)
         at = desk(world, tmp_path / "long")
-        merge_side(at, "memory/a.md")
-        assert list(first_parent.side_commits(repo.discover(at.root), merge(at))) == []
+        (made,) = merge_side(at, "memory/a.md")
+        ((commit, patches),) = first_parent.side_commits(repo.discover(at.root), merge(at))
+        assert len(made) == 64
+        assert (commit.id, commit.author, commit.message) == (made, NAME, "side\n")
+        assert [(patch.path, patch.added) for patch in patches] == [("memory/a.md", ("- memory/a.md",))]

@@ -1,4 +1,4 @@
-"""The only way to git: one runner for the binary, and GitPython's readers for the commits that a merge brought in."""
+"""The only way to git: one runner for the binary."""
 
 from mdmem.repo.discovery import create, discover
 from mdmem.repo.runner import environment

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
@@ -16,14 +15,7 @@ from mdmem.repo.worktree import Repository
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
-if TYPE_CHECKING:
-    import git
-else:
-    git = late.module("git")
-
-
 _COMMITS_AT_ONCE = 500
-_SHA1_DIGITS = 40
 _FIELDS = ("%H", "%P", "%at", "%ct", "%an", "%ae", "%B")
 _FILE_MODES = (b"100644", b"100755")
 _OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
@@ -98,7 +90,7 @@ def _without_past(repository: Repository, name: CommitId) -> CommitChanges:
 
 def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[CommitChanges]:
     """Read these commits, and what each changed against its first parent."""
-    stdin = "".join(f"{name}\n" for name in ids).encode()
+    stdin = _lines(ids)
     changes = _changes(repository, stdin)
     return [
         CommitChanges(commit, committed, parents, tuple(changes.get(commit.id, ())))
@@ -108,7 +100,7 @@ def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[Commit
 
 def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[CommitId, timedelta]:
     """The offset from UTC in which each of some commits was written; without those that are not here."""
-    stdin = "".join(f"{name}\n" for name in ids).encode()
+    stdin = _lines(ids)
     command = ("log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--date=format:%z", "--format=%H %ad")
     offsets = {}
     for line in repository.git(*command, text=stdin).decode().splitlines() if stdin else ():
@@ -117,6 +109,11 @@ def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[Comm
             ahead = timedelta(hours=int(match[2]), minutes=int(match[3]))
             offsets[CommitId(name)] = -ahead if match[1] == "-" else ahead
     return offsets
+
+
+def _lines(ids: Iterable[CommitId]) -> bytes:
+    """Ids as git reads them from its standard input."""
+    return "".join(f"{name}\n" for name in ids).encode()
 
 
 def _messages(repository: Repository, stdin: bytes) -> Iterator[tuple[Commit, int, tuple[CommitId, ...]]]:
@@ -201,7 +198,7 @@ def current_name(repository: Repository, path: FilePath, after: CommitId) -> Fil
 def _removing_commit(repository: Repository, path: FilePath, after: CommitId) -> CommitChanges | None:
     """The first commit after `after` that removed a path."""
     listed = repository.git(
-        *("log", "--no-show-signature", "--no-color", "--no-follow", "--full-history", "--no-merges", "--topo-order", "--reverse"),
+        *("log", "--no-color", "--no-follow", "--full-history", "--no-merges", "--topo-order", "--reverse"),
         *("--no-renames", "--diff-filter=D", "--format=%H", f"{after}..HEAD", "--", *literal_pathspecs([path])),
     )
     first = listed.split()[:1]
@@ -209,12 +206,9 @@ def _removing_commit(repository: Repository, path: FilePath, after: CommitId) ->
 
 
 def side_commits(repository: Repository, merge: CommitChanges) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-    """The side commits of a merge, oldest first, that changed Markdown files or state something; each with the lines that it added.
-
-    GitPython cannot read SHA-256 repositories: there this yields nothing.
-    """
+    """The side commits of a merge, oldest first, that changed Markdown files or state something; each with the lines that it added."""
     first, *other_parents = merge.parents
-    if len(first) != _SHA1_DIGITS or not other_parents:
+    if not other_parents:
         return
     revisions = ["--topo-order", "--full-history", *other_parents, f"^{first}"]
     touching = repository.git("rev-list", *revisions, "--", MARKDOWN).split()
@@ -225,21 +219,11 @@ def side_commits(repository: Repository, merge: CommitChanges) -> Iterator[tuple
         if relevant
         else []
     )
-    if not ids:
-        return
-    reader = git.Repo(repository.root)
-    reader.git.update_environment(GIT_DIR=str(repository.git_dir), GIT_COMMON_DIR=str(repository.common_dir))
-    try:
-        for start in range(0, len(ids), _COMMITS_AT_ONCE):
-            chunk = ids[start : start + _COMMITS_AT_ONCE]
-            patches = _patches(repository, chunk)
-            for name in chunk:
-                commit = reader.commit(name)
-                message = commit.message if isinstance(commit.message, str) else commit.message.decode("utf-8", "replace")
-                author, email = str(commit.author.name), str(commit.author.email)
-                yield Commit(name, commit.authored_date, author, message, email), patches.get(name, ())
-    finally:
-        reader.close()
+    for start in range(0, len(ids), _COMMITS_AT_ONCE):
+        chunk = ids[start : start + _COMMITS_AT_ONCE]
+        patches = _patches(repository, chunk)
+        for commit, _, _ in _messages(repository, _lines(chunk)):
+            yield commit, patches.get(commit.id, ())
 
 
 def merges_brought_by(repository: Repository, merge: CommitChanges) -> list[tuple[CommitId, CommitId]]:
@@ -251,10 +235,9 @@ def merges_brought_by(repository: Repository, merge: CommitChanges) -> list[tupl
 
 
 def _patches(repository: Repository, commits: Sequence[CommitId]) -> dict[CommitId, tuple[FilePatch, ...]]:
-    stdin = "".join(f"{commit}\n" for commit in commits).encode()
     output = repository.git(
         *("diff-tree", "--stdin", "-r", "-p", "--text", "-U0", "--inter-hunk-context=0", "-M", "--root", "--relative"),
         *("--no-prefix", "--no-color", "--no-ext-diff", "--no-textconv", "--", MARKDOWN),
-        text=stdin,
+        text=_lines(commits),
     )
     return parse_patches(output)

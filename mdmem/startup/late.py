@@ -4,9 +4,9 @@ Most commands need a small part of the program, and some packages take longer to
 table names is bound at the top of its user as an import would bind it; type checkers and import-linter see the import itself:
 
     if TYPE_CHECKING:
-        import git
+        import mistune
     else:
-        git = late.module("git")
+        mistune = late.module("mistune")
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ MODULES = frozenset(
         "inotify_simple",  # 5: only in a process that stays
         "frontmatter",  # 40, with the parser of YAML
         "yaml",
-        "git",  # 60: only where history is walked
         "markdown_it",  # 45: only for Markdown that the scanner hands over
         "mistune",  # 12: only for text on a terminal
         # Of Python's own library, what an everyday command does not need: 1 to 3 each.
