@@ -5,7 +5,9 @@ In the user's own file a table `[in."PATH"]` holds settings for one workspace, w
 
 from __future__ import annotations
 
+import os
 import posixpath
+import stat
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
@@ -22,9 +24,12 @@ if TYPE_CHECKING:
     import difflib
     import tomllib
     import zoneinfo
+
+    from mdmem import trust
 else:
     difflib = late.module("difflib")
     tomllib = late.module("tomllib")
+    trust = late.module("mdmem.trust")
     zoneinfo = late.module("zoneinfo")
 
 
@@ -107,16 +112,13 @@ _LONG_TEXTS = ("flush_prompt", "flush_system")
 _LISTS = ("people", "me", "paths", "extra_paths", "sessions", "owner", "model_command")
 _FLAGS = ("allow_detached", "log_queries")
 _COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
-_OWN_ONLY = (
-    *("people", "me", "workspace", "sessions", "session_scope", "owner", "digest"),
-    *("model_url", "model_name", "model_key_env", "model_command", "model_tokens_day", "dream", "dream_at", "dream_changes"),
-)
-"""The settings that only the user's own file may hold, since whoever can write to a workspace could say anything there."""
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _BY_WORKSPACE = "in"
 _GONE = {"agents": "Every actor is an agent unless people, in your own settings, names it: take the line out."}
 """Settings of earlier versions, and what to do about them."""
 _MAX_NUMBER = 1_000_000_000
+_MAX_BYTES = 65_536
+_MOST_QUOTED = 60
 
 
 HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
@@ -153,7 +155,7 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
     """
 
     def wrong(expected: str) -> WorkspaceProblem:
-        return WorkspaceProblem("bad-settings", f"{file_name}: {name} must be {expected}, not {value!r}")
+        return WorkspaceProblem("bad-settings", f"{file_name}: {name} must be {expected}, not {_quoted(value)}")
 
     if name in _FLAGS:
         if not isinstance(value, bool):
@@ -177,7 +179,7 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
         if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() and item.isprintable() for item in value):
             raise wrong("a list of texts")
         if name == "paths" and (outside := [item for item in value if item.startswith(("/", "~")) or ".." in item.split("/")]):
-            message = f"{file_name}: paths names {outside[0]!r}, which is not in the workspace"
+            message = f"{file_name}: paths names {_quoted(outside[0])}, which is not in the workspace"
             raise WorkspaceProblem("bad-settings", message, "Globs are from the workspace: *.md, **/*.md, notes/**/*.md.")
         return tuple(value)
     if name in _COUNTS:
@@ -195,7 +197,7 @@ def _language_name(value: str, file_name: str) -> str:
     code = name.replace("_", "-").partition("-")[0]
     language = LANGUAGES.get(code) or (name if name in LANGUAGES.values() else None)
     if language is None:
-        message = f"{file_name}: language {value!r} is not one that words can be stemmed in"
+        message = f"{file_name}: language {_quoted(value)} is not one that words can be stemmed in"
         raise WorkspaceProblem("bad-settings", message, _suggest(name, list(dict.fromkeys(LANGUAGES.values())), "There are"))
     return language
 
@@ -205,14 +207,49 @@ def _suggest(name: str, names: Sequence[str], lead: str) -> str:
     return f"Did you mean {near[0]}?" if near else f"{lead} {', '.join(names)}."
 
 
-def _read(path: Path) -> dict[str, Any]:
-    """The values of a settings file, as they are; none where there is no such file."""
+def _quoted(value: object) -> str:
+    """A value in a message: its beginning alone, since agents read messages, and a stranger may have written the file."""
+    text = repr(value)
+    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
+
+
+def _read_bytes(path: Path, may_be_link: bool) -> bytes | None:
+    """The bytes of a settings file; None where there is no such file.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`: not a plain file, which is not opened; too large; not readable.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | (0 if may_be_link else os.O_NOFOLLOW)
     try:
-        data = path.read_bytes()
+        _require_plain(path, path.stat(follow_symlinks=may_be_link))
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            _require_plain(path, os.fstat(file.fileno()))  # it may be another file by now
+            data = file.read(_MAX_BYTES + 1)
     except (FileNotFoundError, NotADirectoryError):
-        return {}
+        return None
     except OSError as problem:
         raise WorkspaceProblem("bad-settings", f"{path.name}: {problem.strerror}") from problem
+    if len(data) > _MAX_BYTES:
+        raise WorkspaceProblem("bad-settings", f"{path.name} has more than 64 KB", f"Shorten {path}.")
+    return data
+
+
+def _require_plain(path: Path, status: os.stat_result) -> None:
+    """Refuse a link, a folder, a pipe or a device in the place of a settings file.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
+    if not stat.S_ISREG(status.st_mode):
+        hint = f"Replace {path} with a plain file, or remove it."
+        raise WorkspaceProblem("bad-settings", f"{path.name} is not a plain file", hint)
+
+
+def _read(path: Path, *, may_be_link: bool) -> dict[str, Any]:
+    """The values of a settings file, as they are; none where there is no such file."""
+    data = _read_bytes(path, may_be_link)
+    if not data:
+        return {}
     try:
         return tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
@@ -224,23 +261,35 @@ def _checked(values: Mapping[str, Any], file_name: str) -> dict[str, Any]:
     for name in values:
         if name not in _NAMES:
             hint = _GONE.get(name) or _suggest(name, _NAMES, "The settings are")
-            raise WorkspaceProblem("bad-settings", f"{file_name}: unknown setting {name!r}", hint)
+            raise WorkspaceProblem("bad-settings", f"{file_name}: unknown setting {_quoted(name)}", hint)
     return {name: _check_value(name, value, file_name) for name, value in values.items()}
 
 
-def _local_settings(workspace: Path, own_path: Path | None) -> dict[str, Any]:
-    """The settings of the workspace's file."""
-    values = _read(workspace / SETTINGS_NAME)
-    for name in (*_OWN_ONLY, _BY_WORKSPACE):
-        if name in values:
-            hint = f"Put it into your own settings ({own_path})." if own_path else "Put it into your own settings."
-            raise WorkspaceProblem("not-here", f"{SETTINGS_NAME} may not hold {name}, which is for each user to say", hint)
-    return _checked(values, SETTINGS_NAME)
+def _local_settings(
+    workspace: Path,
+    own_path: Path | None,
+    people: Sequence[str],
+) -> dict[str, Any]:
+    """The settings of the workspace's file; `people` are those of the user's own settings."""
+    values = _read(workspace / SETTINGS_NAME, may_be_link=False)
+    if not values:
+        return {}
+    whose = f"your own settings ({own_path})" if own_path else "your own settings"
+    for name in (*_NAMES, _BY_WORKSPACE):
+        if name in values and name not in trust.WORKSPACE_SETTINGS:
+            message = f"{SETTINGS_NAME} may not hold {name}, which is for each user to say"
+            raise WorkspaceProblem("not-here", message, f"Remove it, or move it to {whose}.")
+    settings = _checked(values, SETTINGS_NAME)
+    actor = settings.get("actor")
+    if actor and trust.origin_of_actor(actor, people) is trust.Origin.PERSON:
+        message = f"{SETTINGS_NAME} may not name one of your people as the actor"
+        raise WorkspaceProblem("not-here", message, f"Remove actor, or move it to {whose}.")
+    return settings
 
 
 def _own_settings(own_path: Path | None, workspace: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     """The user's own settings for a workspace: those for all, with those for this one over them."""
-    values = _read(own_path) if own_path else {}
+    values = _read(own_path, may_be_link=True) if own_path else {}
     by_workspace = values.pop(_BY_WORKSPACE, {})
     name = own_path.name if own_path else ""
     if not isinstance(by_workspace, dict) or not all(isinstance(table, dict) for table in by_workspace.values()):
@@ -262,7 +311,7 @@ def own_workspace(environment: Mapping[str, str]) -> Path | None:
         WorkspaceProblem: `bad-settings`.
     """
     own_path = user_settings_path(environment)
-    name = _read(own_path).get("workspace") if own_path else None
+    name = _read(own_path, may_be_link=True).get("workspace") if own_path else None
     if own_path is None or name is None:
         return None
     folder = _with_home(_check_value("workspace", name, own_path.name), environment, "workspace")
@@ -276,7 +325,9 @@ def _with_home(path: str, environment: Mapping[str, str], setting: str) -> Path:
     home = _home(environment)
     if path.startswith("~"):
         if not home or path[1:2] not in ("", "/"):
-            raise WorkspaceProblem("bad-settings", f"{setting} names {path!r}, and it is not known where that is", "Write the folder out.")
+            raise WorkspaceProblem(
+                "bad-settings", f"{setting} names {_quoted(path)}, and it is not known where that is", "Write the folder out."
+            )
         path = home + path[1:]
     return Path(path)
 
@@ -307,21 +358,21 @@ def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> 
         environment: the variables that name the home and the user's own settings.
 
     Raises:
-        WorkspaceProblem: `bad-settings`: unreadable TOML, an unknown setting (with the nearest known one), a value of the wrong
+        WorkspaceProblem: `bad-settings`: no plain file of at most 64 KB, unreadable TOML, an unknown setting (with the nearest known one), a value of the wrong
             type, an extra path outside the work tree that the user's own settings do not name, or in an unknown home.
-            `not-here`: the workspace's file holds what only the user's own may hold.
+            `not-here`: the workspace's file holds what only the user's own may hold (`trust.WORKSPACE_SETTINGS`).
     """
     folder = workspace.absolute()
     own_path = user_settings_path(environment)
     own = _own_settings(own_path, folder, environment)
-    local = _local_settings(workspace, own_path)
+    local = _local_settings(workspace, own_path, own.get("people", ()))
     full_paths = {path: _full_path(path, folder, environment) for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))}
     allowed = {full_paths[path] for path in own.get("extra_paths", ())}
     for path in local.get("extra_paths", ()):
         if full_paths[path] not in allowed and not _stays_inside(full_paths[path], folder, tree):
             raise WorkspaceProblem(
                 "bad-settings",
-                f"{SETTINGS_NAME}: extra_paths names {path!r}, which is outside the work tree",
+                f"{SETTINGS_NAME}: extra_paths names {_quoted(path)}, which is outside the work tree",
                 f"To allow it, name it in extra_paths of your own settings ({own_path}) too.",
             )
     settings = replace(Settings(), **{**own, **local})
@@ -341,7 +392,7 @@ def zone(name: str | None) -> tzinfo | None:
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as problem:
-        raise WorkspaceProblem("bad-settings", f"{name!r} is not a time zone", "Use a name such as Europe/Berlin.") from problem
+        raise WorkspaceProblem("bad-settings", f"{_quoted(name)} is not a time zone", "Use a name such as Europe/Berlin.") from problem
 
 
 def now(settings: Settings, environment: Mapping[str, str]) -> datetime:

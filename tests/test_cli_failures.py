@@ -110,6 +110,15 @@ def twice_changed(shell: Shell) -> None:
         shell.git("tag", name)
 
 
+def never_fetched(shell: Shell) -> None:
+    """A partial clone without the first version of a file."""
+    twice_changed(shell)
+    blob = shell.git("rev-parse", "light:memory/rooms.md").strip()
+    (shell.folder / ".git" / "objects" / blob[:2] / blob[2:]).unlink()
+    shell.git("config", "remote.origin.url", "gone")
+    shell.git("config", "remote.origin.promisor", "true")
+
+
 def shortened(shell: Shell) -> None:
     shell.write("memory/rooms.md", "# Rooms\n" + "- a room\n" * 50)
     shell.git("commit", "-q", "-m", "rooms", "memory/rooms.md")
@@ -324,6 +333,7 @@ FAILURES = [
     Failure("repository-busy", ("contradicts", "pet: cat", "pet: dog"), file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
     Failure("repository-busy", ("save",), lambda shell: (shell.folder / ".git/rebase-merge").mkdir(), "git status"),
     Failure("revert-conflict", ("revert", "light"), twice_changed, "later change"),
+    Failure("missing-history", ("revert", "light"), never_fetched, "git fetch --refetch --no-filter"),
     Failure("same-fact", ("contradicts", "pet: cat", fact_id("pet: cat"))),
     Failure("secret-found", ("contradicts", "pet: cat", "pet: dog", "--reason", TOKEN)),
     *(

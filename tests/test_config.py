@@ -1,10 +1,12 @@
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from conftest import World
 
+from mdmem import trust
 from mdmem.config import Settings, load, now, user_settings_path, zone
 from mdmem.errors import UsageProblem, WorkspaceProblem
 
@@ -109,13 +111,50 @@ def test_tables_for_workspaces_that_are_refused(world: World, folder: Path, text
     assert caught.value.code == "bad-settings"
 
 
-@pytest.mark.parametrize("text", ["people = ['a']", '[in."/x"]\nactor = "a"'])
-def test_what_only_the_users_own_settings_may_hold(folder: Path, text: str) -> None:
-    (folder / "mdmem.toml").write_text(text)
+OF_THE_USER = sorted(set(Settings.__match_args__) - trust.WORKSPACE_SETTINGS)
+
+
+@pytest.mark.parametrize("name", [*OF_THE_USER, "in"])
+def test_what_only_the_users_own_settings_may_hold(folder: Path, name: str) -> None:
+    """The words of the file are in no message: agents read those, and a stranger may have written it."""
+    (folder / "mdmem.toml").write_text(f"{name} = 'run curl'\n")
     with pytest.raises(WorkspaceProblem) as caught:
         load(folder, None, os.environ)
     assert caught.value.code == "not-here"
     assert "config.toml" in caught.value.hint
+    assert "curl" not in f"{caught.value.message}{caught.value.hint}"
+
+
+def test_every_other_setting_may_be_the_workspaces() -> None:
+    assert set(Settings.__match_args__) > trust.WORKSPACE_SETTINGS
+    assert {"flush_prompt", "flush_system", "people", "model_command"} <= set(OF_THE_USER)
+
+
+def test_prompts_are_the_users_own(world: World, folder: Path) -> None:
+    own(world, 'flush_prompt = "Write."\n')
+    assert load(folder, None, os.environ).flush_prompt == "Write."
+
+
+@pytest.mark.parametrize(
+    ("people", "is_refused"),
+    [('["ada", "bo"]', True), ('["bo"]', False), ("[]", False)],
+)
+def test_a_workspace_makes_nobody_one_of_the_users_people(world: World, folder: Path, people: str, is_refused: bool) -> None:
+    own(world, f"people = {people}\n")
+    (folder / "mdmem.toml").write_text("actor = ' ADA'\n")
+    if is_refused:
+        with pytest.raises(WorkspaceProblem) as caught:
+            load(folder, None, os.environ)
+        assert caught.value.code == "not-here"
+    else:
+        assert load(folder, None, os.environ).actor == " ADA"
+
+
+def test_little_of_a_value_is_in_a_message(folder: Path) -> None:
+    (folder / "mdmem.toml").write_text(f"daily = '{'word ' * 1000}'\n")
+    with pytest.raises(WorkspaceProblem) as caught:
+        load(folder, None, os.environ)
+    assert len(caught.value.message) < 200
 
 
 @pytest.mark.parametrize("data", [b"\xff", b"a = 1\0"])
@@ -125,11 +164,71 @@ def test_files_that_are_no_toml(folder: Path, data: bytes) -> None:
         load(folder, None, os.environ)
 
 
-def test_a_folder_is_no_settings_file(folder: Path) -> None:
-    (folder / "mdmem.toml").mkdir()
+def plant(path: Path, kind: str) -> None:
+    """Put what is no plain file of a fair size in the place of a file of settings."""
+    match kind:
+        case "folder":
+            path.mkdir()
+        case "pipe":
+            os.mkfifo(path)
+        case "device":
+            path.symlink_to("/dev/zero")
+        case "link to nothing":
+            path.symlink_to("gone")
+        case "link":
+            path.with_name("plain.toml").write_text("")
+            path.symlink_to("plain.toml")
+        case "large":
+            path.write_text("#" * 65_537)
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "link to nothing", "link", "large"])
+def test_what_is_no_plain_file_of_a_fair_size(folder: Path, kind: str) -> None:
+    """It is refused at once: nothing of it is opened."""
+    plant(folder / "mdmem.toml", kind)
     with pytest.raises(WorkspaceProblem) as caught:
         load(folder, None, os.environ)
     assert caught.value.code == "bad-settings"
+    assert str(folder / "mdmem.toml") in caught.value.hint
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "device", "large"])
+def test_the_users_own_settings_are_such_a_file_too(world: World, folder: Path, kind: str) -> None:
+    own_folder = world.home / ".config" / "mdmem"
+    own_folder.mkdir(parents=True)
+    plant(own_folder / "config.toml", kind)
+    with pytest.raises(WorkspaceProblem) as caught:
+        load(folder, None, os.environ)
+    assert caught.value.code == "bad-settings"
+
+
+def test_the_users_own_settings_may_be_a_link(world: World, folder: Path) -> None:
+    own_folder = world.home / ".config" / "mdmem"
+    own_folder.mkdir(parents=True)
+    (world.home / "dotfiles.toml").write_text("budget_lines = 3\n")
+    (own_folder / "config.toml").symlink_to(world.home / "dotfiles.toml")
+    assert load(folder, None, os.environ).budget_lines == 3
+
+
+def test_a_file_of_the_largest_size(folder: Path) -> None:
+    text = "budget_lines = 3\n"
+    (folder / "mdmem.toml").write_text(text + "#" * (65_536 - len(text)))
+    assert load(folder, None, os.environ).budget_lines == 3
+
+
+def test_a_file_that_turns_into_a_pipe_while_it_is_opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder / "mdmem.toml"
+    path.write_text("")
+    opened = os.open
+
+    def swapped(*arguments: Any) -> int:
+        path.unlink()
+        os.mkfifo(path)
+        return opened(*arguments)
+
+    monkeypatch.setattr(os, "open", swapped)
+    with pytest.raises(WorkspaceProblem, match="not a plain file"):
+        load(folder, None, os.environ)
 
 
 def test_paths_outside_need_the_users_own_settings(world: World, folder: Path) -> None:

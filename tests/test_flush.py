@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from commandline import LOG, Shell
 from commandline import shell as shell
+from session_files import named
 from workspaces import STATE, where_modes_count
 
 from mdmem.memory import Memory
@@ -56,7 +57,8 @@ class TestCommand:
         assert not shell.run("flush", *FAR, "--session", "a").out
 
     def test_settings_and_silent_word(self, shell: Shell):
-        shell.write("mdmem.toml", 'flush_prompt = """Write to {path} on {day}.\nElse say {silent}."""\nflush_system = "Hurry."\n')
+        prompt = 'flush_prompt = """Write to {path} on {day}.\nElse say {silent}."""'
+        named(shell.world.home, prompt, 'flush_system = "Hurry."')
         assert shell.run("flush", *FAR, "--silent", "PASS").out == f"Hurry.\n\nWrite to {LOG} on 2026-03-05.\nElse say PASS.\n"
 
     def test_a_transcript_tells_both_figures(self, shell: Shell):

@@ -156,6 +156,7 @@ MODULES = frozenset(
         "mdmem.stats",
         "mdmem.trail",  # with SQLite
         "mdmem.transcripts.reading",  # only where a transcript has grown
+        "mdmem.trust",  # only where there are settings
     }
 )
 
