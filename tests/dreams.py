@@ -94,7 +94,7 @@ def curated(at: Desk) -> list[str]:
 def waiting(at: Desk) -> list[PartView]:
     """The parts that wait, of all proposals."""
     with closing(Memory(at.workspace)) as memory:
-        return [part for proposal in memory.proposals.standing() for part in proposal.parts if part.state.waits]
+        return [part for proposal in memory.proposals.standing().views for part in proposal.parts if part.state.waits]
 
 
 def in_the_morning(monkeypatch: pytest.MonkeyPatch, time: str = MORNING) -> None:

@@ -209,12 +209,12 @@ def test_what_a_rejection_leaves(at: Desk) -> None:
 
 def test_all_parts_withdrawn_close_a_proposal(at: Desk) -> None:
     proposal = propose(at, fact(CELLO))
-    (read,) = reading.read_proposals(at.workspace)
+    ((read,), _) = reading.read_open(at.workspace)
     at.git("switch", "-q", read.view.branch)
     assert deciding.withdraw_parts(at.workspace, read, read.parts) is False
     at.git("switch", "-q", "main")
     assert deciding.withdraw_parts(at.workspace, read, read.parts) is True
-    assert (at.subjects(), list(closed(at)), reading.read_proposals(at.workspace)) == (["seed"], [proposal], [])
+    assert (at.subjects(), list(closed(at)), reading.read_open(at.workspace)) == (["seed"], [proposal], ([], ()))
 
 
 def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None:

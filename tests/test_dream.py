@@ -307,7 +307,7 @@ class TestProposals:
         change = only(dream(at))
         assert (change.op, change.applied) == (UPDATE, False)
         with closing(Memory(at.workspace)) as memory:
-            (view,) = memory.proposals.standing()
+            (view,) = memory.proposals.standing().views
         assert view.branch.startswith("mdmem/proposals/dream/")
         assert [part.origin.cites for part in view.parts] == [("claude/aaaaaaaa#1",)]
         assert [(part.origin.source, part.origin.run) for part in view.parts] == [(STATED, "dream/2026-03-06")]
@@ -326,7 +326,7 @@ class TestProposals:
         digested(at, Said("the boat lies in the harbour of Molde", day=date(2026, 3, 7), minute="23:00"))
         assert only(dream(at)).op is UPDATE
         with closing(Memory(at.workspace)) as memory:
-            (view,) = memory.proposals.standing()
+            (view,) = memory.proposals.standing().views
         assert {(part.old, part.new) for part in view.parts} == {
             ("plays the cello in a quartet on Tuesdays", "plays the cello in a trio on Tuesdays"),
             ("the boat lies in the harbour of Bergen", "the boat lies in the harbour of Molde"),

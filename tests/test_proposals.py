@@ -183,7 +183,7 @@ def test_many_are_read_by_as_many_processes_as_few(at: Desk, monkeypatch: pytest
         counts.append(0)
         propose(at, fact(f"has {number} cats"))
         counts.append(0)
-        assert len(Memory(at.workspace).proposals.standing()) == number + 1
+        assert len(Memory(at.workspace).proposals.standing().views) == number + 1
         counts.append(0)
         assert branch_changes.waiting(at.workspace).proposals == number + 1
     assert len(set(counts[4::3])) == len(set(counts[5::3])) == 1

@@ -158,7 +158,7 @@ def test_what_stands_already_is_not_open(at: Desk) -> None:
     at.apply(fact("plays the cello"))
     at.apply(Forget("likes tea"))
     assert {part.state for part in parts(at, proposal).values()} == {PartState.ACCEPTED}
-    assert [view.waits for view in Memory(at.workspace).proposals.standing()] == [False]
+    assert [view.waits for view in Memory(at.workspace).proposals.standing().views] == [False]
 
 
 def test_parts_are_taken_all_or_none(at: Desk) -> None:

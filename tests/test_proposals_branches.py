@@ -30,7 +30,7 @@ def test_a_plain_merge_leaves_nothing_open(at: Desk) -> None:
     at.commit("something else")
     branch = branches.find_proposal(at.workspace.repository, proposal).tip
     at.git("merge", "-q", "--no-edit", branch)
-    assert Memory(at.workspace).proposals.standing() == ()
+    assert Memory(at.workspace).proposals.standing().views == ()
     decision = accept(at, proposal)
     assert (decision.parts, decision.closed) == ((), True)
     assert branches.standing_proposals(at.workspace.repository) == {}
@@ -41,7 +41,7 @@ def test_a_squash_of_a_forge_leaves_nothing_open(at: Desk) -> None:
     propose(at, Forget("likes tea"), to=proposal)
     at.git("merge", "-q", "--squash", branches.find_proposal(at.workspace.repository, proposal).tip)
     at.git("commit", "-q", "-m", "squashed")
-    assert [view.waits for view in Memory(at.workspace).proposals.standing()] == [False]
+    assert [view.waits for view in Memory(at.workspace).proposals.standing().views] == [False]
     assert accept(at, proposal).closed
 
 
@@ -177,8 +177,8 @@ def test_each_workspace_of_a_repository_has_its_own(world: World, repository: Pa
     for each in (first, second):
         each.workspace.ensure_state()
     mine, theirs = propose(first, fact("plays the cello")), propose(second, fact("rides a bicycle"))
-    assert [view.id for view in Memory(first.workspace).proposals.standing()] == [mine]
-    assert [view.id for view in Memory(second.workspace).proposals.standing()] == [theirs]
+    assert [view.id for view in Memory(first.workspace).proposals.standing().views] == [mine]
+    assert [view.id for view in Memory(second.workspace).proposals.standing().views] == [theirs]
     assert not accept(first, theirs).closed
     assert accept(second, theirs).closed
     assert "bicycle" in second.read("MEMORY.md")

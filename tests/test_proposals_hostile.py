@@ -1,5 +1,6 @@
 """Proposals that mean harm, or are many: nothing hides, nothing slips by, nothing takes long; purged and killed ones."""
 
+import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -9,13 +10,16 @@ from proposal_actions import BOT, accept, closed, fact, parts, problem, propose,
 from workspaces import TOKEN, Desk, desk
 
 from mdmem.changes import deciding, proposing
+from mdmem.errors import RepositoryProblem
 from mdmem.facts import fact_id
 from mdmem.memory import Memory
-from mdmem.model.proposals import MOST_PARTS, PartState, ProposalView, ProposeBranch, Reject
+from mdmem.model.proposals import MOST_PARTS, PartState, ProposalList, ProposalView, ProposeBranch, Reject
 from mdmem.model.writes import Forget, Purge, Remember
-from mdmem.proposals import branches, decisions, reading
+from mdmem.proposals import branch_changes, branches, decisions, reading
 from mdmem.queries import taken_out
-from mdmem.show.proposals import proposal_text, proposals_text, visible
+from mdmem.show.maintenance import reviewed_text
+from mdmem.show.proposals import proposal_text, proposals_json, proposals_text, visible
+from mdmem.show.reads import status_text
 
 SEED = "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n"
 
@@ -51,7 +55,7 @@ def test_a_person_sees_every_character(text: str, shown: str) -> None:
 
 def test_nothing_of_a_proposal_steers_a_terminal(at: Desk) -> None:
     view = branch(at, SEED + "- \x1b[2Jgone\u202e #tag\n\n## He\u200bading\n\n- x\u200by\n", message="by \x1b[31mhand")
-    text = proposal_text(view, colour=True) + proposals_text([view], at.workspace.now())
+    text = proposal_text(view, colour=True) + proposals_text(ProposalList((view,)), at.workspace.now())
     assert text.replace("\n", "").isprintable()
     assert "<U+001B>[2Jgone<U+202E>" in text
 
@@ -88,11 +92,125 @@ def test_what_is_no_text_or_no_file_is_left_alone(at: Desk) -> None:
     at.commit("by hand")
     at.git("switch", "-q", "main")
     at.git("branch", "mdmem/proposals/bot/0123abcd", "feature")
-    (read,) = reading.read_proposals(at.workspace)
+    ((read,), _) = reading.read_open(at.workspace)
     assert [part.name for part in read.parts] == [fact_id("plays the cello")]
     assert set(read.view.others) == {"memory/bad.md", "memory/link.md", "code.py"}
     accept(at, "0123abcd")
     assert not (at.root / "memory").exists()
+
+
+def stranger(at: Desk, tree: str) -> None:
+    """A proposal by the commit of a tree that git itself would not write."""
+    tip = at.git("commit-tree", "-p", "HEAD", "-m", "by hand", tree).strip()
+    at.git("update-ref", "refs/heads/mdmem/proposals/bot/0123abcd", tip)
+
+
+def tree(at: Desk, *entries: tuple[str, bytes, str]) -> str:
+    """A tree of entries (mode, name, id), whatever their names are."""
+    place = at.world.home / "tree"
+    rows = (b"%s %s\0%s" % (mode.encode(), name, bytes.fromhex(target)) for mode, name, target in entries)
+    place.write_bytes(b"".join(rows))
+    return at.git("hash-object", "-t", "tree", "-w", "--literally", place).strip()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        b"a\nb.md",
+        b"a\x1bb.md",
+        b"\xff.md",
+        b"a\\b.md",
+        b"C:x.md",
+        b"../x.md",
+        b"./x.md",
+        b".git/x.md",
+        b"GIT~1/x.md",
+        b".mdmem-x.md",
+        b"n" * 253 + b".md",
+    ],
+)
+def test_a_path_that_no_user_could_name_is_left_alone(at: Desk, name: bytes) -> None:
+    blob = at.world.git(at.root, "hash-object", "-w", "--stdin", stdin="- evil\n").stdout.strip()
+    folder, _, last = name.rpartition(b"/")
+    entry = ("100644", last, blob)
+    if folder:
+        entry = ("40000", folder, tree(at, entry))
+    memory = ("100644", b"MEMORY.md", at.git("rev-parse", "HEAD:MEMORY.md").strip())
+    stranger(at, tree(at, *sorted([entry, memory], key=lambda each: each[1])))
+    ((read,), unreadable) = reading.read_open(at.workspace)
+    assert (read.parts, read.view.others, unreadable) == ((), (os.fsdecode(name),), ())
+    assert proposal_text(read.view, colour=False).replace("\n", "").isprintable()
+
+
+EVE = "mdmem/proposals/eve/22222222"
+
+
+def lose(at: Desk, name: str) -> None:
+    """Remove a loose object."""
+    (at.root / ".git" / "objects" / name[:2] / name[2:]).unlink()
+
+
+def plant_unreadable(at: Desk, kind: str) -> None:
+    """A proposal's branch that git cannot read."""
+    at.git("switch", "-q", "-c", EVE)
+    for text in ("- one\n", "- two\n"):
+        at.write("memory/eve.md", text)
+        at.commit("by hand")
+    names = {
+        "tree": "HEAD:memory",
+        "file": "HEAD:memory/eve.md",
+        "parent": "HEAD~1",
+        "commit": "HEAD",
+    }
+    name = at.git("rev-parse", names.get(kind, "HEAD:memory/eve.md")).strip()
+    at.git("switch", "-q", "main")
+    if kind == "a blob":
+        (at.root / ".git" / "refs" / "heads" / EVE).write_text(f"{name}\n")
+    else:
+        lose(at, name)
+
+
+@pytest.mark.parametrize("kind", ["commit", "parent", "tree", "file", "a blob"])
+def test_one_that_cannot_be_read_is_named_and_the_others_are_answered(at: Desk, kind: str) -> None:
+    good = propose(at, fact("plays the cello"))
+    plant_unreadable(at, kind)
+    other = propose(at, fact("plays chess"))
+    memory = Memory(at.workspace)
+    listed = memory.proposals.standing()
+    assert {view.id for view in listed.views} == {good, other}
+    ((each,)) = listed.unreadable
+    assert (each.id, each.branch) == ("22222222", EVE)
+    assert proposals_text(listed, at.workspace.now()).splitlines()[-1].startswith("22222222 cannot be read: ")
+    assert proposals_json(listed, at.workspace.now())["unreadable"] == [{"proposal": "22222222", "branch": EVE, "reason": each.reason}]
+    status, review = memory.status(), memory.review()
+    counts = (3, 0) if kind == "file" else (2, 1)  # no text is read where proposals are only counted
+    for waiting in (status.waiting, review.waiting):
+        assert (waiting.proposals, len(waiting.unreadable)) == counts
+    for text in (status_text(status), reviewed_text(review)):
+        assert text.count("22222222 cannot be read: ") == counts[1]
+    assert [hit.proposal for hit in memory.proposals.search("cello", 5)] == [good]
+    assert accept(at, good).commits
+    assert problem(accept, at, "22222222").code in ("git-failed", "broken-repository")
+
+
+def test_a_closed_one_that_cannot_be_read_is_no_obstacle(at: Desk) -> None:
+    good = propose(at, fact("plays the cello"))
+    gone = at.root / ".git" / branches.CLOSED / "22222222"
+    gone.parent.mkdir(parents=True)
+    gone.write_text("1" * 40 + "\n")
+    assert accept(at, good).closed
+    assert set(closed(at)) == {good, "22222222"}
+
+
+def test_only_a_failure_to_read_is_one_branchs(at: Desk) -> None:
+    propose(at, fact("plays the cello"))
+    (ref,) = branches.standing_proposals(at.workspace.repository).values()
+
+    def missing(_: object) -> list[object]:
+        raise RepositoryProblem("git-missing", "git is not installed")
+
+    with pytest.raises(RepositoryProblem):
+        branch_changes.read_each([ref], missing)
 
 
 def test_a_forged_note_makes_no_agent_the_user(at: Desk) -> None:

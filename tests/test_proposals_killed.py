@@ -112,7 +112,7 @@ def test_processes_at_once_lose_nothing(at: Desk) -> None:
     ends = [writer.wait(60) for writer in writers]
     # Those that come when nothing waits any more find the proposal closed.
     late = [text for text, status in zip(texts, ends, strict=True) if status]
-    states = {part.name: part.state for view in Memory(at.workspace).proposals.standing() for part in view.parts}
+    states = {part.name: part.state for view in Memory(at.workspace).proposals.standing().views for part in view.parts}
     assert {name for name, state in states.items() if state.waits} == {fact_id(text) for text in texts if text not in late}
     assert at.read("MEMORY.md").count(BICYCLE) == 1
     require_sound(at)

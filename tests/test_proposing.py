@@ -171,7 +171,7 @@ def test_a_proposal_of_a_branch(at: Desk) -> None:
     make_branch(at, ("MEMORY.md", f"{SEED}- {CELLO}\n"))
     made = propose_branch(at, actor=BOT, session="s1", reason="read it")
     assert at.git("for-each-ref", "--format=%(refname)", "refs/mdmem") == ""
-    assert reading.read_proposals(at.workspace) == [made]
+    assert reading.read_open(at.workspace) == ([made], ())
     assert (made.view.actor, made.view.reason, [part.new for part in made.view.parts]) == (BOT, "read it", [CELLO])
     stated = trailers(at, made.ref.tip)
     assert (stated["Op"], stated["Actor"], stated["Session"], stated["Reason"]) == (["propose"], [BOT], ["s1"], ["read it"])
@@ -184,7 +184,7 @@ def test_a_branch_is_its_authors(at: Desk) -> None:
     made = propose_branch(at)
     assert made.ref.actor == made.view.actor == BOT
     assert "Actor" not in trailers(at, made.ref.tip)
-    assert reading.read_proposals(at.workspace) == [made]
+    assert reading.read_open(at.workspace) == ([made], ())
 
 
 def test_a_branch_of_a_remote_and_one_that_is_not_there(at: Desk) -> None:

@@ -120,7 +120,7 @@ def _find(workspace: Workspace, named: str) -> Proposal:
 
 def _of_night(workspace: Workspace, night: str) -> Proposal:
     proposals = []
-    for proposal in reading.read_proposals(workspace):
+    for proposal in reading.read_open(workspace)[0]:
         parts = tuple(part for part in proposal.parts if part.view.origin.run == night)
         if any(part.view.state.waits for part in parts):
             proposals.append(replace(proposal, parts=parts))

@@ -49,9 +49,9 @@ def proposals(
     if proposal is not None:
         view = memory.proposals.show(proposal)
         return Answer(show.proposal_json(view), show.proposal_text(view, use_colour()))
-    views, now = memory.proposals.standing(), memory.workspace.now()
-    notes = () if views else ("nothing waits",)
-    return Answer(show.proposals_json(views, now), show.proposals_text(views, now), notes)
+    listed, now = memory.proposals.standing(), memory.workspace.now()
+    notes = () if listed.views else ("nothing waits",)
+    return Answer(show.proposals_json(listed, now), show.proposals_text(listed, now), notes)
 
 
 def accept(

@@ -22,7 +22,8 @@ class WaitingParts:
     """The parts that wait for a person, whoever proposed them."""
 
     def __init__(self, workspace: Workspace) -> None:
-        waiting = [part.view for proposal in reading.read_proposals(workspace) for part in proposal.parts if part.view.state.waits]
+        proposals, _ = reading.read_open(workspace)
+        waiting = [part.view for each in proposals for part in each.parts if part.view.state.waits]
         coming = [(parse_item(f"- {view.new}"), view) for view in waiting if view.new is not None and view.op is not PartOp.SECTION]
         facts = [fact for fact, _ in coming]
         self._sources: dict[str, Source] = {}

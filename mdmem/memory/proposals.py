@@ -7,7 +7,17 @@ from collections.abc import Callable
 from mdmem.changes import deciding, proposing
 from mdmem.errors import ProposalProblem
 from mdmem.events import EventRecorder
-from mdmem.model.proposals import Accept, Decision, ProposalView, Propose, ProposeBranch, ProposedHit, ProposedWrite, Reject
+from mdmem.model.proposals import (
+    Accept,
+    Decision,
+    ProposalList,
+    ProposalView,
+    Propose,
+    ProposeBranch,
+    ProposedHit,
+    ProposedWrite,
+    Reject,
+)
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.proposals import branches, reading, word_matches
 from mdmem.startup.records import dataclass
@@ -48,11 +58,13 @@ class Proposals:
             event.done(True, commit=proposal.ref.tip)
         return proposal.view
 
-    def standing(self) -> tuple[ProposalView, ...]:
-        """The proposals that HEAD has not taken in, oldest first."""
+    def standing(self) -> ProposalList:
+        """The proposals that HEAD has not taken in."""
         with self.record_event("proposals", None):
-            read = reading.read_proposals(self.workspace)
-        return tuple(each.view for each in read if each.branch.is_ahead and (each.view.waits or not each.branch.shared_with))
+            read, unreadable = reading.read_open(self.workspace)
+        ahead = (each for each in read if each.branch.is_ahead)
+        views = tuple(each.view for each in ahead if each.view.waits or not each.branch.shared_with)
+        return ProposalList(views, unreadable)
 
     def show(self, named: str) -> ProposalView:
         """One proposal with all of its parts.
@@ -79,7 +91,10 @@ class Proposals:
     def search(self, query: str, limit: int) -> tuple[ProposedHit, ...]:
         """The parts that wait and hold words of a query, best first."""
         with self.record_event("search-proposed", None):
-            return word_matches.find(reading.read_proposals(self.workspace), query, limit)
+            read, unreadable = reading.read_open(self.workspace)
+            for each in unreadable:
+                self.say(f"proposal {each.id} was not searched: {each.reason}")
+            return word_matches.find(read, query, limit)
 
     def accept(self, request: Accept) -> Decision:
         """Take parts of a proposal onto memory, a commit a part: all of them, or nothing.

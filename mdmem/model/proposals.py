@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
+from mdmem.model.reads import UnreadableProposal
 from mdmem.model.rules import require_no_trailer
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.startup.records import dataclass, field
@@ -98,6 +99,14 @@ class ProposalView:
     def waits(self) -> bool:
         """True if a part of it is still to be decided."""
         return any(part.state.waits for part in self.parts)
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalList:
+    """The proposals that HEAD has not taken in, oldest first, and those that cannot be read."""
+
+    views: tuple[ProposalView, ...] = ()
+    unreadable: tuple[UnreadableProposal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -157,11 +157,22 @@ class PipelineStatus:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadableProposal:
+    """A proposal whose branch git cannot read, what git said, and the next step."""
+
+    id: str
+    branch: str
+    reason: str
+    hint: str
+
+
+@dataclass(frozen=True, slots=True)
 class Waiting:
     """The number of proposals that wait for a person, and since when the oldest one does."""
 
     proposals: int = 0
     since: datetime | None = None
+    unreadable: tuple[UnreadableProposal, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

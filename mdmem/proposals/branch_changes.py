@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import TypeVar
 
 from mdmem import layout
+from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.layout import is_markdown
 from mdmem.model import CommitId, FilePath
-from mdmem.model.reads import Waiting
+from mdmem.model.reads import UnreadableProposal, Waiting
 from mdmem.proposals import branches
 from mdmem.proposals.branches import ProposalRef
 from mdmem.repo import branch_commits
 from mdmem.repo.branch_commits import BlobChange, BranchCommit
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace, used_workspaces
+
+T = TypeVar("T")
+_UNREADABLE = frozenset({"broken-repository", "git-failed", "missing-history"})
+"""The codes of failures that may be those of one branch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +128,12 @@ class _Folders:
         """The path in the workspace of a file that may hold memory; None for any other."""
         if not change.is_plain or not change.path.startswith(self._own) or self._owner(change.path):
             return None
-        path = FilePath(os.fsdecode(change.path.removeprefix(self._own)))
-        return path if is_markdown(path) and not layout.within(path, self._settings.extra_paths) else None
+        name = os.fsdecode(change.path.removeprefix(self._own))
+        try:
+            path = layout.parse_path(name)
+        except PathProblem:
+            return None
+        return path if path == name and not layout.within(path, self._settings.extra_paths) else None
 
     def _owner(self, path: bytes) -> Path | None:
         """The innermost workspace around a file, if it is another one."""
@@ -131,12 +141,41 @@ class _Folders:
         return self._others.get(max(around, key=len)) if around else None
 
 
+def read_each(
+    refs: Sequence[ProposalRef],
+    read: Callable[[Sequence[ProposalRef]], list[T]],
+) -> tuple[list[T], tuple[UnreadableProposal, ...]]:
+    """Read proposals at once; where that fails, by halves, down to the branches that git cannot read."""
+    try:
+        return read(refs), ()
+    except RepositoryProblem as problem:
+        if problem.code not in _UNREADABLE:
+            raise
+        if len(refs) == 1:
+            return [], (_unreadable(refs[0], problem),)
+    middle = len(refs) // 2
+    first, first_unreadable = read_each(refs[:middle], read)
+    second, second_unreadable = read_each(refs[middle:], read)
+    return [*first, *second], (*first_unreadable, *second_unreadable)
+
+
+def _unreadable(ref: ProposalRef, problem: RepositoryProblem) -> UnreadableProposal:
+    return UnreadableProposal(
+        id=ref.id,
+        branch=ref.name.removeprefix("refs/heads/"),
+        reason=problem.message,
+        hint=problem.hint or "To see more: git fsck",
+    )
+
+
 def waiting(workspace: Workspace) -> Waiting:
     """The number of proposals for this workspace that HEAD has not taken in, and since when the oldest one waits."""
-    standing = branches.standing_proposals(workspace.repository)
-    if not standing:
+    refs = list(branches.standing_proposals(workspace.repository).values())
+    if not refs:
         return Waiting()
-    read = read_branches(workspace, standing.values(), workspace.repository.head())
+    head = workspace.repository.head()
+    read, unreadable = read_each(refs, lambda some: read_branches(workspace, some, head))
     ahead = [branch for branch in read if branch.is_ahead]
     oldest = min((branch.commits[0].time for branch in ahead), default=None)
-    return Waiting(proposals=len(ahead), since=None if oldest is None else workspace.local_time(oldest))
+    since = None if oldest is None else workspace.local_time(oldest)
+    return Waiting(proposals=len(ahead), since=since, unreadable=unreadable)

@@ -132,9 +132,9 @@ def close(repository: Repository, ref: ProposalRef, original: CommitId) -> bool:
 def drop_old(repository: Repository) -> None:
     """Forget closed proposals once their time is over, and what killed processes left."""
     oldest = int(time.time()) - KEPT_DAYS * _DAY_SECONDS
-    listed = repository.git("for-each-ref", "--format=%(refname) %(objectname) %(committerdate:unix)", CLOSED).decode("utf-8", "replace")
-    rows = [line.split(" ") for line in listed.splitlines()]
-    over = [(name, None, CommitId(commit)) for name, commit, when in rows if when.isdigit() and int(when) < oldest]
+    closed = branch_commits.list_refs(repository, CLOSED)
+    times = branch_commits.commit_times(repository, closed.values())
+    over = [(name, None, tip) for name, tip in closed.items() if times.get(tip, oldest) < oldest]
     left = [(name, None, commit) for name, commit in branch_commits.list_refs(repository, branch_commits.SCRATCH).items()]
     if over or left:
         branch_commits.move_refs(repository, [*over, *left])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from mdmem.catchup import trail_update
 from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
+from mdmem.model import CommitId
 from mdmem.model.proposals import PartName, ProposalView
+from mdmem.model.reads import UnreadableProposal
 from mdmem.proposals import branches, decisions
-from mdmem.proposals.branch_changes import ProposedBranch, read_branches
+from mdmem.proposals.branch_changes import ProposedBranch, read_branches, read_each
 from mdmem.proposals.branches import ProposalRef
 from mdmem.proposals.decisions import DecidedPart
 from mdmem.proposals.file_facts import EMPTY, FileFacts
@@ -36,25 +38,57 @@ class Proposal:
         return self.branch.ref
 
 
-def read_proposals(workspace: Workspace, refs: Iterable[ProposalRef] | None = None) -> list[Proposal]:
-    """The standing proposals (or these), oldest first, read at once."""
-    repository = workspace.repository
-    standing = list(branches.standing_proposals(repository).values() if refs is None else refs)
-    if not standing:
+@dataclass(frozen=True, slots=True)
+class _ReadBranch:
+    """All that git has of one proposal."""
+
+    branch: ProposedBranch
+    notes: ProposedNotes
+    texts: _Texts
+
+
+def read_open(workspace: Workspace) -> tuple[list[Proposal], tuple[UnreadableProposal, ...]]:
+    """The open proposals, oldest first, read at once; and those whose branches git cannot read."""
+    refs = list(branches.standing_proposals(workspace.repository).values())
+    if not refs:
+        return [], ()
+    head = workspace.repository.head()
+    read, unreadable = read_each(refs, lambda some: _read(workspace, some, head))
+    return _judged(workspace, read, head), unreadable
+
+
+def read_proposals(workspace: Workspace, refs: Sequence[ProposalRef]) -> list[Proposal]:
+    """These proposals, oldest first, read at once.
+
+    Raises:
+        RepositoryProblem: git cannot read one of them.
+    """
+    head = workspace.repository.head()
+    return _judged(workspace, _read(workspace, refs, head), head)
+
+
+def _read(workspace: Workspace, refs: Sequence[ProposalRef], head: CommitId | None) -> list[_ReadBranch]:
+    read = read_branches(workspace, refs, head)
+    commits = [branch.commits for branch in read]
+    notes = read_notes(workspace, commits, [branch.commit_changes for branch in read])
+    texts = _Texts(workspace, read)
+    return [_ReadBranch(*each, texts) for each in zip(read, notes, strict=True)]
+
+
+def _judged(
+    workspace: Workspace,
+    read: Sequence[_ReadBranch],
+    head: CommitId | None,
+) -> list[Proposal]:
+    """Proposals with their parts, each judged against memory as it is."""
+    if not read:
         return []
-    head = repository.head()
     decided: dict[str, dict[PartName, DecidedPart]] = {}
-    for (proposal, name), decision in decisions.decisions(repository, head).items():
+    for (proposal, name), decision in decisions.decisions(workspace.repository, head).items():
         decided.setdefault(proposal, {})[name] = decision
-    waiting = read_branches(workspace, standing, head)
-    notes = read_notes(workspace, [branch.commits for branch in waiting], [branch.commit_changes for branch in waiting])
-    texts = _Texts(workspace, waiting)
     with trail_update.fresh_trail(workspace) as trail:
         memory = StandingMemory(workspace, trail)
-        proposals = [
-            _proposal(workspace, branch, its_notes, decided.get(branch.ref.id, {}), texts, memory)
-            for branch, its_notes in zip(waiting, notes, strict=True)
-        ]
+        proposals = [_proposal(workspace, each, decided.get(each.branch.ref.id, {}), memory) for each in read]
     return sorted(proposals, key=lambda proposal: (proposal.view.since, proposal.ref.id))
 
 
@@ -90,13 +124,12 @@ class _Texts:
 
 def _proposal(
     workspace: Workspace,
-    branch: ProposedBranch,
-    notes: ProposedNotes,
+    read: _ReadBranch,
     decided: Mapping[PartName, DecidedPart],
-    texts: _Texts,
     memory: StandingMemory,
 ) -> Proposal:
     """One proposal with its parts."""
+    branch, notes, texts = read.branch, read.notes, read.texts
     reader = PartReader(workspace, notes, decided, memory)
     parts: list[Part] = []
     problems, unreadable = [], []

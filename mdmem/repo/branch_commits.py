@@ -216,6 +216,14 @@ def commits_not_in(repository: Repository, tips: Iterable[CommitId], base: Commi
     return commits
 
 
+def commit_times(repository: Repository, commits: Iterable[CommitId]) -> dict[CommitId, int]:
+    """When each of some commits was made, in seconds since 1970; without those that are missing."""
+    text = "".join(f"{name}\n" for name in commits).encode()
+    command = ("log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--format=%H %ct")
+    rows = repository.git(*command, text=text).decode().splitlines() if text else []
+    return {CommitId(name): int(time) for name, _, time in (row.partition(" ") for row in rows)}
+
+
 def merge_base(repository: Repository, first: CommitId, second: CommitId) -> CommitId | None:
     """The best common ancestor of two commits; None where there is none."""
     result = run(repository.folder, ["merge-base", first, second])

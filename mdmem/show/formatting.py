@@ -12,7 +12,7 @@ from mdmem.model import CommitId, SectionPath, Status
 from mdmem.wording import number_of
 
 if TYPE_CHECKING:
-    from mdmem.model.reads import Waiting
+    from mdmem.model.reads import UnreadableProposal, Waiting
     from mdmem.model.searches import Hit
 
 _SHORT_ID = 10
@@ -86,10 +86,24 @@ def hit_remarks(hit: Hit) -> tuple[str, ...]:
 
 def waiting_json(waiting: Waiting) -> dict[str, Any]:
     """The number of proposals that wait for a person, and since when."""
-    return {"proposals": waiting.proposals, "since": waiting.since.isoformat() if waiting.since else None}
+    return {
+        "proposals": waiting.proposals,
+        "since": waiting.since.isoformat() if waiting.since else None,
+        "unreadable": unreadable_json(waiting.unreadable),
+    }
 
 
 def waiting_line(waiting: Waiting) -> str:
     """A line for the proposals that wait for a person, and since when; empty where none does."""
     since = f", the oldest of {waiting.since.date()}" if waiting.since else ""
     return f"{number_of(waiting.proposals, 'proposal')}{since}" if waiting.proposals else ""
+
+
+def unreadable_json(unreadable: Sequence[UnreadableProposal]) -> list[dict[str, str]]:
+    """The proposals that git cannot read."""
+    return [{"proposal": each.id, "branch": each.branch, "reason": each.reason} for each in unreadable]
+
+
+def unreadable_line(proposal: UnreadableProposal) -> str:
+    """A line for a proposal that git cannot read, which begins with its id."""
+    return one_line(f"{proposal.id} cannot be read: {proposal.reason}. {proposal.hint}")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mdmem.addresses import join_path
 from mdmem.model.reviews import Advice, ReviewResult
 from mdmem.secrets import Secret
-from mdmem.show.formatting import one_line, short_id, steerless, waiting_json, waiting_line
+from mdmem.show.formatting import one_line, short_id, steerless, unreadable_line, waiting_json, waiting_line
 from mdmem.wording import number_of
 
 if TYPE_CHECKING:
@@ -89,7 +89,8 @@ def reviewed_text(review: ReviewResult) -> str:
     done = [one_line(f"done: {_where(advice)} {short_id(result.commit)}".rstrip()) for advice, result in review.done]
     waiting = waiting_line(review.waiting)
     decide = [f"waiting for you: {waiting}\n    mdmem proposals"] if waiting else []
-    return "\n".join([*done, *map(_advice_text, review.advice), *decide])
+    unreadable = [f"proposal {unreadable_line(each)}" for each in review.waiting.unreadable]
+    return "\n".join([*done, *map(_advice_text, review.advice), *decide, *unreadable])
 
 
 def _advice_text(advice: Advice) -> str:

@@ -11,9 +11,18 @@ from typing import Any
 from mdmem.addresses import join_path
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model.actors import BLANK
-from mdmem.model.proposals import Decision, PartOp, PartState, PartView, ProposalView, ProposedHit, ProposedWrite
+from mdmem.model.proposals import (
+    Decision,
+    PartOp,
+    PartState,
+    PartView,
+    ProposalList,
+    ProposalView,
+    ProposedHit,
+    ProposedWrite,
+)
 from mdmem.model.writes import WriteResult
-from mdmem.show.formatting import short_id
+from mdmem.show.formatting import short_id, unreadable_json, unreadable_line
 from mdmem.show.writes import write_json, write_text
 from mdmem.wording import number_of
 
@@ -86,9 +95,12 @@ def proposal_json(view: ProposalView) -> dict[str, Any]:
     return {"proposal": view.id, "actor": view.actor, "base": view.base, "parts": [_part_json(part) for part in view.parts]}
 
 
-def proposals_json(views: Sequence[ProposalView], now: datetime) -> dict[str, Any]:
+def proposals_json(listed: ProposalList, now: datetime) -> dict[str, Any]:
     """The proposals that wait, without their texts."""
-    return {"proposals": [_summary_json(view, now) for view in views]}
+    return {
+        "proposals": [_summary_json(view, now) for view in listed.views],
+        "unreadable": unreadable_json(listed.unreadable),
+    }
 
 
 def _summary_json(view: ProposalView, now: datetime) -> dict[str, Any]:
@@ -115,9 +127,10 @@ def _days(since: datetime, now: datetime) -> int:
     return max(0, (now.date() - since.date()).days)
 
 
-def proposals_text(views: Sequence[ProposalView], now: datetime) -> str:
-    """The proposals that wait, a line each that begins with its id."""
-    return "\n".join(_summary_text(view, now) for view in views)
+def proposals_text(listed: ProposalList, now: datetime) -> str:
+    """The proposals that wait and those that cannot be read, a line each that begins with its id."""
+    waiting = (_summary_text(view, now) for view in listed.views)
+    return "\n".join([*waiting, *map(unreadable_line, listed.unreadable)])
 
 
 def _summary_text(view: ProposalView, now: datetime) -> str:

@@ -9,7 +9,7 @@ from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import Problem
 from mdmem.model.reads import ModelStatus, Outline, PipelineStatus, SectionView, WorkspaceStatus
-from mdmem.show.formatting import one_line, section_line, short_id, some_of, steerless, waiting_json, waiting_line
+from mdmem.show.formatting import one_line, section_line, short_id, some_of, steerless, unreadable_line, waiting_json, waiting_line
 from mdmem.wording import number_of
 
 
@@ -136,6 +136,7 @@ def status_text(status: WorkspaceStatus) -> str:
         *(f"skipped    {path}: {reason}" for path, reason in status.skipped),
         *(_pipeline_rows(status.pipelines) if status.pipelines else ()),
         *([f"waiting    {waiting}"] if (waiting := waiting_line(status.waiting)) else []),
+        *(f"proposal   {unreadable_line(each)}" for each in status.waiting.unreadable),
         *(f"next       {step}" for step in _next_steps(status)),
     ]
     return "\n".join(one_line(row) for row in rows)
