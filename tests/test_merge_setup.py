@@ -262,7 +262,8 @@ class TestDoctor:
 
     @pytest.mark.parametrize("command", ["/gone/python -P -m mdmem merge-driver %O %A %B %P", "false", "true", "kill -9 $$"])
     def test_a_program_that_is_gone_or_fails(self, examined: Desk, command: str):
-        examined.git("config", "merge.mdmem.driver", command)
+        examined.git("config", "--unset", "merge.mdmem.driver")
+        examined.git("config", "--global", "merge.mdmem.driver", command)
         finding = only_finding(examined, "merge-driver")
         assert (finding.check, command in finding.message) == ("merge-driver-broken", True)
         assert state(examined) == "broken"
@@ -271,9 +272,29 @@ class TestDoctor:
 
     def test_a_driver_of_ones_own_that_works_stays(self, examined: Desk, tmp_path: Path):
         own = f"cp {'%'}B {'%'}A # 100%% mine"
-        examined.git("config", "merge.mdmem.driver", own)
+        examined.git("config", "--unset", "merge.mdmem.driver")
+        examined.git("config", "--global", "merge.mdmem.driver", own)
         assert findings_of(examined, "merge-driver", fix=True) == []
         assert examined.git("config", "merge.mdmem.driver").strip() == own
+
+    @pytest.mark.parametrize(
+        "program",
+        ["touch {ran};", "{root}/python", "{root}/.git/../python", "{root}/link/python", "python", "'"],
+    )
+    def test_a_program_of_a_stranger_is_not_run(self, examined: Desk, tmp_path: Path, program: str):
+        """The settings of a folder that was unpacked are a stranger's, and so are the programs in it."""
+        ran = tmp_path / "ran"
+        script = examined.write("python", f"#!/bin/sh\ntouch '{ran}'\n")
+        script.chmod(0o755)
+        (examined.root / "link").symlink_to(".")
+        named = program.format(ran=ran, root=examined.root)
+        command = f"{named} -P -m mdmem merge-driver {'%'}O {'%'}A {'%'}B {'%'}P"
+        examined.git("config", "merge.mdmem.driver", command)
+        assert state(examined) == "broken"
+        assert only_finding(examined, "merge-driver").check == "merge-driver-broken"
+        init(examined.root)
+        assert not ran.exists()
+        assert state(examined) == "installed"
 
     def test_attributes_that_others_give_are_named(self, examined: Desk):
         path = merge_settings.attributes_file(examined.workspace.repository)

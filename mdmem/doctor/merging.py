@@ -42,7 +42,7 @@ def _problem(setup: MergeSetup) -> Finding:
     elif setup.command is None:
         message = "git merges memory by lines: two branches that write on one day conflict"
     elif not setup.works:
-        message = f"the program of the merge driver is gone, or fails: {setup.command}"
+        message = f"the merge driver is gone, fails, or is not mdmem: {setup.command}"
     else:
         message = "no attributes name the merge driver for some memory files: git merges these by lines"
     broken = setup.command is not None and not setup.works

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import sys
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,6 +35,31 @@ def command_line(python: str) -> str:
 def driver_command(repository: Repository) -> str | None:
     """The command line that git runs for the driver; None where no settings define it."""
     return repository.setting(f"{_SECTION}.driver")
+
+
+def may_be_tried(repository: Repository, command: str) -> bool:
+    """True if a driver's command line is the user's own: one of mdmem's, or set outside of the repository.
+
+    The settings of a repository may come from a stranger, and so may a program in its folders.
+    """
+    program = _program(command)
+    if program is not None:
+        folder = program.parent.resolve()
+        theirs = (repository.root, repository.common_dir)
+        return str(program) == sys.executable or not any(map(folder.is_relative_to, theirs))
+    scope = repository.git("config", "--show-scope", "--get", f"{_SECTION}.driver")
+    return not scope.startswith((b"local", b"worktree"))
+
+
+def _program(command: str) -> Path | None:
+    """The program of a command line that `command_line` could have made; None for any other."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return None
+    program = words[0].replace("%%", "%") if words else ""
+    is_ours = Path(program).is_absolute() and command == command_line(program)
+    return Path(program) if is_ours else None
 
 
 def set_driver(repository: Repository, command: str) -> None:
