@@ -31,9 +31,24 @@ _DATE_PART = late.pattern("(%[Ymd])")
 _GLOB_PART = late.pattern(r"(\*\*/|\*\*|\*|\?|\[[^\]/]+\])")
 _GLOB_PATTERNS = {"**/": "(?:[^/]+/)*", "**": ".*", "*": "[^/]*", "?": "[^/]"}
 _PROFILES = {name.casefold() for name in PROFILE_NAMES}
+_BOOTSTRAPS = {name.casefold() for name in BOOTSTRAP_NAMES}
+_MARKS = {name.casefold() for name in WORKSPACE_MARKS}
 _MAX_PATH_BYTES, _MAX_NAME_BYTES = 1024, 255
 _RESERVED_NAMES = {".gitattributes", ".gitignore", ".gitmodules", SETTINGS_NAME}
 """Files that say how git or mdmem goes about others."""
+HOST_NAMES = frozenset(
+    {
+        # Instructions that agents' hosts read by themselves, in any folder.
+        *("agent.md", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "codebuddy.md"),
+        *("copilot-instructions.md", "crush.md", "gemini.md", "hermes.md", "iflow.md", "qwen.md"),
+        *("replit.md", "skill.md", "warp.md"),
+        # Settings with commands that hosts, shells and hook managers run by themselves.
+        *("captainhook.json", "crush.json", "mise.toml", "mise.local.toml", "opencode.json", "opencode.jsonc"),
+        *("lefthook.yml", "lefthook.yaml", "lefthook.toml", "lefthook.json", "prek.toml"),
+        *("lefthook-local.yml", "lefthook-local.yaml", "lefthook-local.toml", "lefthook-local.json"),
+    }
+)
+"""Files that tools of agents neither make nor change; nor do they any whose name begins with a dot (`.mcp.json`, `.envrc`)."""
 # Names that file systems take for `.git`: NTFS short names, trailing dots and spaces, streams; HFS+ ignores some characters.
 _GIT_ALIAS = late.pattern(r"(?i)^(?:\.git|git~\d+)[. ]*(?::.*)?$")
 _HFS_IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
@@ -199,7 +214,53 @@ def _parts(path: str) -> list[str]:
 
 
 def _is_git_folder(part: str) -> bool:
-    return bool(_GIT_ALIAS.match(unicodedata.normalize("NFC", part).translate(_HFS_IGNORED)))
+    return bool(_GIT_ALIAS.match(_without_ignored(part)))
+
+
+def _without_ignored(part: str) -> str:
+    """A name without the characters that HFS+ ignores."""
+    return unicodedata.normalize("NFC", part).translate(_HFS_IGNORED)
+
+
+def steers_hosts(path: str) -> bool:
+    """True for a file that an agent's host, a shell or a hook manager reads by itself, however its name is spelt."""
+    names = [_folded_name(part) for part in _parts(path)]
+    is_hidden = any(not name or name.startswith(".") for name in names)
+    return is_hidden or not HOST_NAMES.isdisjoint(names) or (len(names) == 1 and names[0] in _BOOTSTRAPS)
+
+
+def _folded_name(part: str) -> str:
+    """A name as file systems compare it: without case, what HFS+ ignores, and streams, dots and spaces at its end."""
+    return _without_ignored(part).casefold().partition(":")[0].rstrip(". ")
+
+
+def require_no_host_file(path: str) -> None:
+    """Refuse a file that only people make and change.
+
+    Raises:
+        PathProblem: `bad-path`.
+    """
+    if steers_hosts(path):
+        raise host_file_problem(path)
+
+
+def host_file_problem(path: str) -> PathProblem:
+    """The failure for a tool of agents that would change such a file."""
+    message = f"agents' hosts or shells read {path} by themselves"
+    return PathProblem("bad-path", message, "Choose another name. Only a person changes this file.")
+
+
+def require_no_mark(path: str) -> None:
+    """Refuse a new file that would make another workspace of a folder below the workspace's own.
+
+    Raises:
+        PathProblem: `bad-path`.
+    """
+    folder, _, name = path.rpartition("/")
+    if folder and _folded_name(name) in _MARKS:
+        raise PathProblem(
+            "bad-path", f"{path} would make another workspace of {folder}", f"Choose another name, such as {folder}/notes.md."
+        )
 
 
 def parse_path(text: str) -> FilePath:

@@ -17,6 +17,8 @@ from mdmem.layout import (
     note_folders,
     note_kind,
     parse_path,
+    require_no_host_file,
+    require_no_mark,
     within,
 )
 from mdmem.model import FileKind
@@ -205,3 +207,37 @@ def test_paths_that_are_refused(text: str) -> None:
         parse_path(text)
     assert caught.value.code == "bad-path"
     assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *(".mcp.json", ".envrc", ".cursorrules", ".windsurfrules", ".claude/settings.json", "people/.hidden.md", ".github/x.md"),
+        *("CLAUDE.md", "people/claude.MD", "AGENTS.md", "memory/Gemini.md", "memory/AGENTS.md/x.md", "TOOLS.md", "Heartbeat.md"),
+        *("CLAUDE.md.", "CLAUDE.md ", "CLAUDE.md:stream", "C\u200cLAUDE.md", "\ufeff.envrc", "...", "CLAUDE.local.md"),
+        *("lefthook.yml", "mise.toml", "opencode.json", "skills/deploy/SKILL.md", "copilot-instructions.md", "AGENT.md"),
+    ],
+)
+def test_files_that_hosts_read_are_not_for_agents_tools(path: str) -> None:
+    with pytest.raises(PathProblem) as caught:
+        require_no_host_file(path)
+    assert caught.value.code == "bad-path"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *("MEMORY.md", "USER.md", "memory/jana.md", "memory/2026-03-05.md", "memory/a: b.md", "memory/tools.md", "memory/x.txt"),
+        *("memory/claude.md.md", "memory/on claude.md", "memory/claude.txt", "memory/v1.2/a.b.md", "Makefile"),
+    ],
+)
+def test_ordinary_names_are(path: str) -> None:
+    require_no_host_file(path)
+    require_no_mark(path)
+
+
+@pytest.mark.parametrize("path", ["a/MEMORY.md", "a/b/memory.md", "memory/Memory.MD", "a/mdmem.toml", "a/MEMORY.md."])
+def test_a_mark_below_the_workspace_is_refused(path: str) -> None:
+    with pytest.raises(PathProblem) as caught:
+        require_no_mark(path)
+    assert path.rpartition("/")[0] in caught.value.message

@@ -169,6 +169,27 @@ class TestWriting:
         assert caller.written("memory_edit", section="Work", append="- and back")["changed"] is True
         assert "- away\n- and back\n" in at.read("MEMORY.md")
 
+    @pytest.mark.parametrize("file", ["AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "memory/CLAUDE.md", "memory/.hidden.md"])
+    def test_instructions_to_agents_are_read_and_not_changed(self, at: Desk, caller: Caller, file: str):
+        at.write(file, "# Rules\n\n- the door is green\n")
+        assert "the door is green" in caller.text("memory_get", file=file, name="Rules")
+        assert caller.failure("memory_edit", section="Rules", file=file, append="- x")["error"] == "bad-path"
+        assert at.read(file) == "# Rules\n\n- the door is green\n"
+
+    def test_no_tool_takes_a_line_out_of_them(self, at: Desk, caller: Caller):
+        at.write("AGENTS.md", "# Rules\n\n- the door is green\n")
+        for tool, arguments in (
+            ("memory_forget", {"fact": "the door is green"}),
+            ("memory_log", {"text": "the door is red", "supersedes": "the door is green"}),
+            ("memory_remember", {"text": "the door is red", "supersedes": "the door is green"}),
+        ):
+            assert caller.failure(tool, **arguments)["error"] == "bad-path"
+        assert "green" in at.read("AGENTS.md")
+
+    def test_notes_of_other_names_are_edited(self, at: Desk, caller: Caller):
+        at.write("memory/tools.md", "# Tools\n")
+        assert caller.written("memory_edit", section="Tools", file="memory/tools.md", append="- a saw")["changed"] is True
+
     def test_forget(self, at: Desk, caller: Caller):
         assert caller.written("memory_forget", fact="works at Stripe", reason="retired")["removed"]
         assert "Stripe" not in at.read("MEMORY.md")

@@ -145,6 +145,37 @@ class TestPaths:
             text = refused(at, backend, command, "file-not-found")
             assert text == f"The path {path} does not exist. Please provide a valid path."
 
+    @pytest.mark.parametrize(
+        "name",
+        [
+            *(".claude/settings.json", ".mcp.json", "CLAUDE.md", "AGENTS.md", "GEMINI.md", ".envrc", ".cursorrules"),
+            *("people/.hidden.md", "people/claude.md", "people/MEMORY.md", "people/memory.md", "a/b/Memory.md"),
+        ],
+    )
+    def test_files_that_hosts_read_are_not_made(self, name: str, at: Desk, backend: Backend):
+        refused(at, backend, create(f"/memories/{name}", "x\n"), "bad-path")
+        refused(at, backend, rename("/memories/house.md", f"/memories/{name}"), "bad-path")
+
+    @pytest.mark.parametrize("name", ["AGENTS.md", "garden/CLAUDE.md", "garden/.envrc"])
+    def test_those_of_a_person_are_read_and_stay(self, name: str, at: Desk, backend: Backend):
+        path = f"/memories/{name}"
+        at.write(f"memory/{name}", "by hand\n")
+        at.commit("by hand")
+        assert "by hand" in backend.call(view(path))
+        commands = [put(path, "hand", "agent"), insert(path, 0, "x"), delete(path), rename(path, "/memories/x.md")]
+        if name.startswith("garden"):
+            commands += [delete("/memories/garden"), rename("/memories/garden", "/memories/yard")]
+        for command in commands:
+            refused(at, backend, command, "bad-path")
+
+    def test_a_folder_that_is_a_workspace_can_go_and_is_not_made_anew(self, at: Desk, backend: Backend):
+        at.write("memory/garden/MEMORY.md", "# Memory\n\n- nested\n")
+        at.commit("by hand")
+        refused(at, backend, rename("/memories/garden", "/memories/yard"), "bad-path")
+        assert backend.answer(put("/memories/garden/MEMORY.md", "nested", "inner")).code is None
+        assert backend.answer(rename("/memories/garden/MEMORY.md", "/memories/garden/notes.md")).code is None
+        assert backend.answer(rename("/memories/garden", "/memories/yard")).code is None
+
     def test_dots_that_stay_inside(self, backend: Backend):
         assert "under the mat" in backend.call(view("/memories/garden/.././/house.md"))
 

@@ -77,9 +77,14 @@ def _plan(workspace: Workspace, change: MovePath, options: WriteOptions) -> Move
 
 
 def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> None:
-    """Refuse to move days' logs, what git does not keep, what marks the workspace, and names with secrets."""
+    """Refuse to move days' logs, what git does not keep, what marks a workspace, what hosts read, and names with secrets."""
     olds = plan.below(plan.path)
     news = plan.below(plan.target) if plan.target is not None else olds
+    made = () if plan.target is None else (plan.target, *news)
+    for path in (plan.path, *olds, *made):
+        layout.require_no_host_file(path)
+    for path in made:
+        layout.require_no_mark(path)
     for path in (*olds, *news):
         if workspace.kind_of(path) is FileKind.DAILY:
             raise append_only(path)

@@ -25,6 +25,9 @@ def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> W
     if isinstance(change, MovePath):
         return move(workspace, change, say)
     path = layout.parse_any_path(change.path)
+    layout.require_no_host_file(path)
+    if isinstance(change, CreateFile):
+        layout.require_no_mark(path)
     _require_kind(workspace, path, change)
     (result,) = apply_all(workspace, [change], change.options, say)
     return replace(result, excerpt=_excerpt(workspace, path, change, result)) if isinstance(change, ReplaceText) else result

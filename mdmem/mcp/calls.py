@@ -14,12 +14,13 @@ from mdmem.fact_names import id_prefix
 from mdmem.mcp import texts
 from mdmem.mcp.phrases import in_arguments
 from mdmem.memory import Memory
-from mdmem.model import Source
+from mdmem.model import FileKind, FilePath, Source
 from mdmem.model.contexts import BuildContext, Purpose
 from mdmem.model.history import ShowHistory
 from mdmem.model.reads import Show
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions, WriteResult
+from mdmem.queries import lookup
 from mdmem.show import history as histories
 from mdmem.show import writes
 from mdmem.startup.records import dataclass, replace
@@ -158,6 +159,7 @@ def _written(result: WriteResult) -> str:
 
 def _remember(memory: Memory, call: ToolCall) -> str:
     values = call.values
+    _require_no_instruction(memory, values.get("supersedes"))
     change = Remember(
         text=values["text"],
         section=values.get("section"),
@@ -172,6 +174,7 @@ def _remember(memory: Memory, call: ToolCall) -> str:
 
 def _log(memory: Memory, call: ToolCall) -> str:
     values = call.values
+    _require_no_instruction(memory, values.get("supersedes"))
     change = Log(text=values["text"], kind=values.get("kind"), tags=tuple(values.get("tags", ())), options=call.options)
     return _written(memory.apply(change))
 
@@ -180,6 +183,7 @@ def _edit(memory: Memory, call: ToolCall) -> str:
     values = call.values
     if values.get("file") is not None:
         require_memory_file(memory, values["file"])
+        _require_no_host_file(memory, layout.parse_path(values["file"]))
     change = EditSection.of(
         values["section"],
         body=values.get("body"),
@@ -194,7 +198,29 @@ def _edit(memory: Memory, call: ToolCall) -> str:
     return _written(memory.apply(change))
 
 
+def _require_no_host_file(memory: Memory, path: FilePath) -> None:
+    """Refuse a file with instructions to agents: a person changes it.
+
+    Raises:
+        PathProblem: `bad-path`.
+    """
+    layout.require_no_host_file(path)
+    if memory.workspace.kind_of(path) is FileKind.BOOTSTRAP:
+        raise layout.host_file_problem(path)
+
+
+def _require_no_instruction(memory: Memory, fact: str | None) -> None:
+    """Refuse to take a line out of a file with instructions to agents.
+
+    Raises:
+        PathProblem: `bad-path`.
+    """
+    if fact and (lines := lookup.locate_fact(memory.workspace, fact, (FileKind.BOOTSTRAP,))):
+        raise layout.host_file_problem(lines[0].path)
+
+
 def _forget(memory: Memory, call: ToolCall) -> str:
+    _require_no_instruction(memory, call.values["fact"])
     return _written(memory.apply(Forget(call.values["fact"], options=call.options)))
 
 
