@@ -132,6 +132,13 @@ class TestPaths:
         at.write("Solar roof.md", "- token: ghp_" + "a1B2" * 9 + "\n")
         assert {problem.code for problem in Memory(at.workspace).check(()) if problem.path == "Solar roof.md"} == {"secret-found"}
 
+    def test_a_secret_is_refused_behind_a_mark_in_a_folder_too(self, at: Desk):
+        configure(at, 'paths = ["**/*.md"]')
+        at.write("clients/MEMORY.md", "")
+        at.write("clients/x.md", "- token: ghp_" + "a1B2" * 9 + "\n")
+        at.git("add", "-A")
+        assert {(problem.path, problem.code) for problem in staged_problems(at.root, os.environ)} == {("clients/x.md", "secret-found")}
+
     def test_what_is_left_out_is_counted(self, at: Desk):
         memory = Memory(at.workspace)
         status = memory.status()

@@ -260,6 +260,25 @@ class TestCheck:
             errors = {problem.path for problem in staged_problems(folder, {}) if problem.level == "error"}
             assert errors == {"memory/x.md", "../deep/two/memory/x.md"}
 
+    @pytest.mark.parametrize("mark", ["MEMORY.md", "memory.md", "mdmem.toml"])
+    def test_a_mark_in_a_folder_of_memory_does_not_switch_the_guard_off(self, at: Desk, mark: str):
+        at.write(f"memory/projects/{mark}", "")
+        at.write("memory/projects/x.md", CONFLICT)
+        at.write("memory/projects/deep/y.md", "- an ordinary note\n")
+        at.git("add", "-A")
+        assert [(problem.path, problem.code) for problem in staged_problems(at.root, {})] == [("memory/projects/x.md", "conflict-markers")]
+
+    def test_of_two_workspaces_each_says_its_own_and_both_say_it_once(self, world: World, repository: Path):
+        desk(world, repository)
+        inner = desk(world, repository, "memory", "# Memory\n\n" + "- line\n" * 40)
+        inner.write("2026-03-05.md", "# 2026-03-05\n\n- tea\n")
+        inner.commit()
+        inner.write("MEMORY.md", "# Memory\n")
+        inner.write("2026-03-05.md", CONFLICT)
+        inner.git("add", "-A")
+        codes = sorted((problem.path, problem.code) for problem in staged_problems(repository, {}) if problem.level == "error")
+        assert codes == [("memory/2026-03-05.md", "append"), ("memory/2026-03-05.md", "conflict-markers"), ("memory/MEMORY.md", "shrink")]
+
     @pytest.mark.parametrize("packed", [False, True])
     @pytest.mark.parametrize("folder", ["", "a/b"])
     @pytest.mark.parametrize(

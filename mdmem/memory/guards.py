@@ -9,8 +9,9 @@ from pathlib import Path
 
 from mdmem import check, events, hookfiles, layout, repo, secrets
 from mdmem.listing import is_marked
-from mdmem.model import FilePath, Problem
+from mdmem.model import FileKind, FilePath, Problem
 from mdmem.repo import Repository
+from mdmem.repo.worktree import StagedFile
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace, open_in, was_used
 
@@ -25,20 +26,34 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
     repository = repo.discover(folder)
     problems: list[Problem] = []
     changes = repository.staged(environment.get("GIT_INDEX_FILE"))
-    workspaces = workspaces_of(repository, {(repository.root / change.path).parent for change in changes}, environment)
+    workspaces = _all_workspaces_of(
+        repository,
+        {(repository.root / change.path).parent for change in changes},
+        environment,
+    )
     for change in changes:
-        workspace = workspaces.get((repository.root / change.path).parent)
-        if workspace is None:
-            continue
-        path = FilePath(change.path.removeprefix(workspace.repository.prefix))
-        old_path = str(change.renamed_from) if change.renamed_from else None
-        of_file = check.check(
-            *(path, change.before, change.after, workspace.kind_of(path), workspace.settings, old_path),
-            was_log=layout.log_day(old_path, workspace.daily) if old_path else None,
-            is_note=workspace.is_note(path),
-        )
+        around = workspaces[(repository.root / change.path).parent]
+        of_file = dict.fromkeys(problem for workspace in around for problem in _problems_in(workspace, change))
         problems += [replace(problem, path=secrets.redact(change.path)) for problem in of_file]
     return tuple(problems)
+
+
+def _problems_in(workspace: Workspace, change: StagedFile) -> tuple[Problem, ...]:
+    """The problems of a staged change in one workspace; none where the file is not its memory."""
+    path = FilePath(change.path.removeprefix(workspace.repository.prefix))
+    old_path = str(change.renamed_from) if change.renamed_from else None
+    problems = check.check(
+        *(path, change.before, change.after, _guarded_kind(workspace, path), workspace.settings, old_path),
+        was_log=layout.log_day(old_path, workspace.daily) if old_path else None,
+        is_note=workspace.is_note(path),
+    )
+    return tuple(replace(problem, path=change.path) for problem in problems)
+
+
+def _guarded_kind(workspace: Workspace, path: FilePath) -> FileKind:
+    """The kind of a file, also where a folder on the way to it is another workspace: a mark there must not switch the guard off."""
+    kind = workspace.kind_of(path)
+    return layout.note_kind(path, workspace.settings.paths) if kind is FileKind.OTHER else kind
 
 
 def staged_problems_of_workspace(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
@@ -72,19 +87,32 @@ def record_refusal(folder: Path, environment: Mapping[str, str], refused: Sequen
 
 
 def workspaces_of(repository: Repository, folders: Iterable[Path], environment: Mapping[str, str]) -> dict[Path, Workspace]:
-    """The workspace of each folder of the work tree that is in one.
+    """The workspace of each folder of the work tree that is in one: the innermost."""
+    workspaces = _all_workspaces_of(repository, folders, environment)
+    return {folder: around[0] for folder, around in workspaces.items() if around}
+
+
+def _all_workspaces_of(
+    repository: Repository,
+    folders: Iterable[Path],
+    environment: Mapping[str, str],
+) -> dict[Path, tuple[Workspace, ...]]:
+    """The workspaces that each folder of the work tree is in, innermost first.
 
     A workspace whose marks were deleted from the disk is one still: its state folder tells, or git does.
     """
     views = {folder: _views(repository, folder) for folder in folders}
-    roots = {folder: next((view for view in views[folder] if is_marked(view.folder) or was_used(view)), None) for folder in views}
-    unmarked = [folder for folder, root in roots.items() if root is None]
+    is_root = {view.folder: is_marked(view.folder) or was_used(view) for around in views.values() for view in around}
+    unmarked = [around for around in views.values() if not any(is_root[view.folder] for view in around)]
     if unmarked:
-        marks = [mark for folder in unmarked for view in views[folder] for mark in _marks(view)]
+        marks = [mark for around in unmarked for view in around for mark in _marks(view)]
         in_git = repository.known_to_git(marks, environment.get("GIT_INDEX_FILE"))
-        roots |= {folder: next((view for view in views[folder] if not in_git.isdisjoint(_marks(view))), None) for folder in unmarked}
-    opened = {root: open_in(root, environment) for root in set(roots.values()) if root}
-    return {folder: opened[root] for folder, root in roots.items() if root}
+        is_root |= {view.folder: not in_git.isdisjoint(_marks(view)) for around in unmarked for view in around}
+    opened: dict[Path, Workspace] = {}
+    for view in (view for around in views.values() for view in around):
+        if is_root[view.folder] and view.folder not in opened:
+            opened[view.folder] = open_in(view, environment)
+    return {folder: tuple(opened[view.folder] for view in around if view.folder in opened) for folder, around in views.items()}
 
 
 def _views(repository: Repository, folder: Path) -> list[Repository]:
