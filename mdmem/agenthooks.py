@@ -26,7 +26,7 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 if TYPE_CHECKING:
-    from mdmem import packaged_files, secrets
+    from mdmem import packaged_files
     from mdmem.catchup import background
     from mdmem.given import guard, summary
     from mdmem.memory import contexts
@@ -35,7 +35,6 @@ else:
     background = late.module("mdmem.catchup.background")
     contexts = late.module("mdmem.memory.contexts")
     guard = late.module("mdmem.given.guard")
-    secrets = late.module("mdmem.secrets")
     summary = late.module("mdmem.given.summary")
 
 _ACTOR = "agent-hook"
@@ -203,8 +202,8 @@ def _end_session(memory: Memory, event: HookEvent) -> str:
 
 
 def _after_compaction(memory: Memory, event: HookEvent) -> str:
-    """Log what the summary lists under `Memory:` and memory does not hold yet, as one change; blocks and secrets are taken out first."""
-    lines = summary.memory_lines(secrets.redact(guard.strip_blocks(event.summary or "")))
+    """Log what the summary lists under `Memory:` and memory does not hold yet, as one change; blocks are taken out first."""
+    lines = summary.memory_lines(guard.strip_blocks(event.summary or ""))
     kept = memory.drop_given(lines, event.session, is_summary=True).kept
     if kept:
         options = WriteOptions(source=Source.AUTO, actor=memory.workspace.actor or _ACTOR, session=event.session, reason=_REASON)

@@ -7,9 +7,12 @@ block that is not closed goes on to the end, and a second closing tag takes alon
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+import unicodedata
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from re import Match, Pattern
+
+from mdmem.startup import late
 
 MEMORY_TAG = "mdmem-context"
 """The tag of mdmem's own blocks."""
@@ -137,6 +140,54 @@ def _tag_pattern(names: frozenset[str]) -> Pattern[str]:
 
 _MOST_ROUNDS = 20
 """Tags that only come about when others are taken out, in each other more often than this: what follows is dropped."""
+
+_OPENINGS = "<\uff1c\ufe64"
+"""The characters that are a `<` after NFKC."""
+_TAG = late.pattern(r"<\s*+/?\s*+(?P<name>[\w.:-]++)(?:\s++(?P<more>[\w.:-]++))?")
+_OWN_BEGINNINGS = ("mdmem-", "system-", "system.", "system:")
+"""Of names that could be a frame of ours, or one in which a host speaks as the system."""
+_HIDDEN_CATEGORIES = ("Cc", "Cf")
+_HIDDEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2065\u3164\uffa0")
+_HIDDEN_RANGES = (range(0xFE00, 0xFE10), range(0xFFF0, 0xFFF9), range(0xE0000, 0xE1000))
+"""Further characters that are not shown: fillers, joiners and selectors of variants (`Default_Ignorable_Code_Point` of Unicode 15)."""
+
+
+def escape_tags(text: str) -> str:
+    """A text in which the `<` of each tag is written `&lt;`, so that nothing in it opens or closes a frame; the rest stays as it is.
+
+    A tag counts in every spelling that reads as one: full-width brackets and letters, characters that are not shown.
+    """
+    if not any(opening in text for opening in _OPENINGS):
+        return text
+    plain, positions = _shown_characters(text)
+    starts = [positions[tag.start()] for tag in _TAG.finditer(plain) if _is_frame(tag["name"].casefold(), tag["more"])]
+    ends = [0, *(start + 1 for start in starts)]
+    return "&lt;".join(text[end:start] for end, start in zip(ends, [*starts, len(text)], strict=True))
+
+
+def _is_frame(name: str, more: str | None) -> bool:
+    return (
+        name in TAGS or name == "system" or name.startswith(_OWN_BEGINNINGS) or (more is not None and f"{name} {more.casefold()}" in TAGS)
+    )
+
+
+def _shown_characters(text: str) -> tuple[str, Sequence[int]]:
+    """A text in NFKC without what is not shown, and where in the text each of its characters comes from."""
+    if text.isascii() and text.isprintable():
+        return text, range(len(text))
+    shown = [(character, position) for position, each in enumerate(text) if not _is_hidden(each) for character in _normalised(each)]
+    return "".join(character for character, _ in shown), [position for _, position in shown]
+
+
+def _normalised(character: str) -> str:
+    return unicodedata.normalize("NFKC", character)
+
+
+def _is_hidden(character: str) -> bool:
+    if character.isascii():
+        return not character.isprintable() and not character.isspace()
+    is_control = unicodedata.category(character) in _HIDDEN_CATEGORIES and not character.isspace()
+    return is_control or character in _HIDDEN or any(ord(character) in each for each in _HIDDEN_RANGES)
 
 
 def strip_blocks(text: str, tags: Collection[str] = TAGS) -> str:

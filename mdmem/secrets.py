@@ -282,6 +282,8 @@ _FOLDED_LITERALS, _TOKEN_LITERALS = (
 """The literals with the numbers of their rules: those of values that are called secrets, in lower case, and those of tokens."""
 
 ALLOW_COMMENT = "<!-- mdmem: allow secret -->"
+REDACTED = "[REDACTED:"
+"""The beginning of what stands in the place of a secret."""
 """Exempts the line that it stands in."""
 _ALLOWED = late.pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: allowlist secret")
 """The comments that exempt a line: mdmem's own, and those of widely used scanners."""
@@ -389,6 +391,6 @@ def redact(text: str, *, strict: bool = False) -> str:
     """The text with each secret replaced by `[REDACTED:kind]`; `strict` as in `find`."""
     parts, end = [], 0
     for secret in find(text, strict=strict):
-        parts += [text[end : secret.start], f"[REDACTED:{secret.kind}]"]
+        parts += [text[end : secret.start], f"{REDACTED}{secret.kind}]"]
         end = secret.end
     return "".join([*parts, text[end:]])

@@ -145,7 +145,7 @@ class TestSession:
         text = block(memory)["text"]
         assert text.count("</mdmem-context>") == 1
         assert TOKEN not in text
-        assert "- :3 says &lt;mdmem-context> and [REDACTED:github-token]" in text
+        assert "- :3 says &lt;/mdmem-context> and [REDACTED:github-token]" in text
 
 
 class TestPrompt:

@@ -1,6 +1,7 @@
 """The list under `Memory:` of a summary."""
 
 import pytest
+from workspaces import TOKEN
 
 from mdmem.given.summary import MOST_CHARACTERS, MOST_LINES, memory_lines
 
@@ -44,6 +45,24 @@ def test_an_item_of_several_lines_is_one():
 
 def test_the_same_line_counts_once():
     assert memory_lines("Memory:\n- one\n-  one\n") == ("one",)
+
+
+KEY = "-----BEGIN PRIVATE" + " KEY-----\n" + "MIIEvQ" * 20 + "\n-----END PRIVATE" + " KEY-----"
+
+
+@pytest.mark.parametrize(
+    "item",
+    [
+        f"the token of the relay is {TOKEN}, on port 8080",
+        f"the relay\n  has the token {TOKEN}",
+        f"{'word ' * 100}{TOKEN}",
+        f"the token {TOKEN} <!-- mdmem: allow secret -->",
+        KEY.replace("\n", "\n  "),
+        "the relay, password: hunter22x",
+    ],
+)
+def test_an_item_with_a_secret_is_left_out_as_a_whole(item: str):
+    assert memory_lines(f"Memory:\n- before\n- {item}\n- behind\n") == ("before", "behind")
 
 
 def test_no_more_than_so_many():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from mdmem import secrets
 from mdmem.extract.english import NARRATION_CHARACTERS
 from mdmem.extract.sentences import Sentence
 from mdmem.extract.vocabulary import vocabulary
 from mdmem.startup import late
 
-REDACTED = "[REDACTED:"
+REDACTED = secrets.REDACTED
 MIN_CONTENT_WORDS = 4
 """Under so many a message without a number, a name or a time says next to nothing."""
 _MOST_OF_REMARK = 4

@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from mdmem.startup import late
+
+if TYPE_CHECKING:
+    from mdmem import secrets
+else:
+    secrets = late.module("mdmem.secrets")
 
 MOST_LINES, MOST_CHARACTERS = 20, 300
 """The most lines of a summary that are kept, and the most characters of each."""
@@ -16,11 +22,17 @@ _NOTHING = late.pattern(r"(?i)\W*(?:\[\w+\]\s*)?(?:text|none|nothing|n/a|nothing
 
 
 def memory_lines(summary: str) -> tuple[str, ...]:
-    """The items of the last list under a line `Memory:`, each on one line and once; those that are too long end at a word."""
-    headings = list(_HEADING.finditer(summary))
+    """The items of the last list under a line `Memory:`, each on one line and once; those that are too long end at a word.
+
+    An item that holds a secret is left out as a whole: what stands around a secret belongs to it.
+    """
+    # Secrets are looked for in the whole text, since one may go over several lines.
+    redacted = secrets.redact(summary, strict=True)
+    headings = list(_HEADING.finditer(redacted))
     if not headings:
         return ()
-    lines = (_cut(" ".join(line.split())) for line in _items(summary[headings[-1].end() :]))
+    items = (item for item in _items(redacted[headings[-1].end() :]) if secrets.REDACTED not in item)
+    lines = (_cut(" ".join(item.split())) for item in items)
     return tuple(dict.fromkeys(line for line in lines if line and not _NOTHING.fullmatch(line)))[:MOST_LINES]
 
 

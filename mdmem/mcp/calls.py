@@ -21,8 +21,10 @@ from mdmem.model.reads import Show
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.queries import lookup
+from mdmem.queries.context.text import clean_line
 from mdmem.show import history as histories
 from mdmem.show import writes
+from mdmem.show.formatting import section_line
 from mdmem.startup.records import dataclass, replace
 
 
@@ -126,7 +128,7 @@ def _section_etag(memory: Memory, facts: list[Hit]) -> tuple[str, ...]:
     """The section of the first of some facts and its etag, where that can be told."""
     with suppress(SectionProblem, PathProblem):
         view = memory.show(Show(file=facts[0].path, section=join_path(facts[0].section)))
-        return (f"section {texts.clean(join_path(view.section))}", f"etag {view.etag}")
+        return (f"section {texts.clean(section_line(view.section))}", f"etag {view.etag}")
     return ()
 
 
@@ -238,7 +240,7 @@ def _task(memory: Memory, call: ToolCall) -> str:
         case "show":
             return texts.section_text(memory.tasks.show(name))
         case _:
-            return texts.bounded([f"- {texts.clean(task)}" for task in memory.tasks.names()] or ["No tasks."], "memory_task show")
+            return texts.bounded([f"- {clean_line(task)}" for task in memory.tasks.names()] or ["No tasks."], "memory_task show")
 
 
 _ANSWERS: Mapping[str, Callable[[Memory, ToolCall], str]] = {

@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from mdmem import secrets
-from mdmem.addresses import join_path
 from mdmem.errors import json_line, printable
 from mdmem.mcp.phrases import in_arguments
 from mdmem.model.reads import Outline, SectionView
 from mdmem.model.searches import FactList, Hit, SearchResult
+from mdmem.queries.context.text import Paragraph, clean_line, write_block
 from mdmem.show.formatting import hit_remarks, section_line, short_id
 
 MOST_CHARACTERS = 8000
@@ -49,12 +49,11 @@ def bounded(lines: Iterable[str], how: str, last: Sequence[str] = ()) -> str:
 
 
 def hit_line(hit: Hit) -> str:
-    """An entry with its citation, on as many lines as it has."""
+    """An entry with its citation on one line, whatever it holds."""
     kind = f"[{hit.kind}] " if hit.kind else ""
-    tags = "".join(f" #{tag}" for tag in hit.tags)
+    tags = "".join(f" #{clean_line(tag)}" for tag in hit.tags)
     marks = "".join(f" {mark}" for mark in ((f"[{hit.fact}]",) if hit.fact else ()) + hit_remarks(hit))
-    text = clean(hit.text.strip()).replace("\n", "\n  ")
-    return f"- {printable(hit.path, keep='')}:{hit.start_line} {kind}{text}{clean(tags)}{marks}"
+    return f"- {clean_line(hit.path)}:{hit.start_line} {kind}{clean_line(hit.text)}{tags}{marks}"
 
 
 def _notes(stale: bool, notes: Iterable[str]) -> list[str]:
@@ -83,12 +82,17 @@ def _listed(hits: Sequence[Hit], notes: Sequence[str]) -> str:
 def section_text(view: SectionView) -> str:
     """A section, or a whole file, with its citation above it and its etag below."""
     name = f" {section_line(view.section)}" if view.section else ""
-    subsections = [f"subsections: {'; '.join(join_path(path) for path in view.subsections)}"] if view.section and view.subsections else []
+    subsections = [f"subsections: {'; '.join(map(section_line, view.subsections))}"] if view.section and view.subsections else []
     lines = clean(view.text.strip("\r\n")).split("\n")
     below = [clean(line)[: _ROOM * 2] for line in subsections]
     etag = view.etag if view.section else view.tree_etag
     how = "memory_search, or memory_get NAME of a part"
-    return bounded([f"# {clean(view.path)}:{view.start_line}{clean(name)}", *lines], how, [*below, f"etag {etag}"])
+    return bounded([f"# {clean_line(view.path)}:{view.start_line}{clean(name)}", *lines], how, [*below, f"etag {etag}"])
+
+
+def framed(parts: Mapping[str, str]) -> str:
+    """Texts of memory by their headings, in the frame of a block. Their lines were made clean before."""
+    return write_block([Paragraph(heading, tuple(text.split("\n"))) for heading, text in parts.items()])
 
 
 def outline_text(outline: Outline) -> str:
@@ -97,7 +101,7 @@ def outline_text(outline: Outline) -> str:
         f"{'  ' * (len(row.section) - 1)}- :{row.line} {clean(section_line(row.section[-1:]))} (etag {row.etag})"
         for row in outline.sections
     ]
-    return bounded([f"# {clean(outline.path)}", *rows], "memory_get NAME")
+    return bounded([f"# {clean_line(outline.path)}", *rows], "memory_get NAME")
 
 
 def failure_text(failure: Mapping[str, Any]) -> str:
