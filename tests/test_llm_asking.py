@@ -27,7 +27,7 @@ ASKERS: list[Asker] = []
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("openai._base_client.INITIAL_RETRY_DELAY", 0.01)
+    monkeypatch.setattr("mdmem.llm.tries.FIRST_PAUSE", 0.01)
     yield
     while ASKERS:
         ASKERS.pop().close()
@@ -215,7 +215,7 @@ def test_a_command_that_fails_is_run_again(folder: Path):
     (folder / "2.answer").write_text("done")
     model = CommandModel(ModelCommand(tuple(command(folder)), "m", 10), pauses.append)
     assert model.answer(request(), 100).text == "done\n"
-    assert pauses == [1, 2]
+    assert pauses == [0.01, 0.02]
 
 
 def test_a_command_that_goes_on_failing_or_hangs(folder: Path):

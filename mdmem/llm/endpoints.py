@@ -13,7 +13,9 @@ from mdmem.llm.requests import ModelRequest
 from mdmem.startup.records import dataclass
 
 SECONDS = 120.0
-"""The time for one answer."""
+"""The time for one request as a whole: all tries, and an answer that comes byte by byte."""
+MOST_ANSWER_BYTES = 1_000_000
+"""The most bytes of what a server sends for one try, or of the output of a command."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,14 @@ BAD_ANSWER, BUDGET, DOWN, REFUSED = "bad-answer", "model-budget", "model-down", 
 
 
 class ModelFailure(Exception):
-    """A model gave no answer. `outcome` is one of those above; `tokens` of the request and the answer were used up all the same."""
+    """A model gave no answer.
 
-    def __init__(self, outcome: str, message: str) -> None:
+    - `outcome`: one of those above.
+    - `is_passing`: another try may be answered, after `wait` seconds where the server names a time.
+    """
+
+    def __init__(self, outcome: str, message: str, *, is_passing: bool = False, wait: float | None = None) -> None:
         super().__init__(message)
         self.outcome = outcome
+        self.is_passing = is_passing
+        self.wait = wait

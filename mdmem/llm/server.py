@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import openai
 
+from mdmem.llm import endpoints
 from mdmem.llm.endpoints import ModelAnswer, ModelServer
-from mdmem.llm.failures import DOWN, REFUSED, ModelFailure
+from mdmem.llm.failures import BAD_ANSWER, DOWN, REFUSED, ModelFailure
+from mdmem.llm.limited_http import HttpError, LimitedHttp
 from mdmem.llm.requests import ModelRequest
+from mdmem.llm.tries import answer_in_time
 
-_RETRIES = 3
-"""After a time-out, 429 or 5xx; the package waits as long as the server says, and else longer each time."""
 _NO_KEY = "none"
 _NO_ANSWER = "the server's answer is not in the format of OpenAI"
 _NOT_ACCEPTED = (400, 404, 415, 422, 501)
@@ -23,8 +26,10 @@ _NOT_ACCEPTED = (400, 404, 415, 422, 501)
 class ServerModel:
     """A model of a server. It remembers which form of answer the server accepts."""
 
-    def __init__(self, server: ModelServer) -> None:
-        self._name = server.name
+    def __init__(self, server: ModelServer, pause: Callable[[float], None]) -> None:
+        self._name, self._seconds = server.name, server.seconds
+        self._pause = pause
+        self._http = LimitedHttp(endpoints.MOST_ANSWER_BYTES)
         # What the package would take from the environment is another account's: none of it is sent.
         absent: Any = {"OpenAI-Organization": openai.Omit(), "OpenAI-Project": openai.Omit()}
         self._client = openai.OpenAI(
@@ -32,41 +37,58 @@ class ServerModel:
             api_key=server.key or _NO_KEY,
             organization="",
             project="",
-            max_retries=_RETRIES,
-            timeout=server.seconds,
+            max_retries=0,
             default_headers=absent,
+            http_client=openai.DefaultHttpxClient(**self._http.client_options),
         )
         self._formats = ["json_schema", "json_object", ""]
         """The forms that the server may accept, the best first; the last is none."""
         self._limit_name = "max_tokens"
 
     def answer(self, request: ModelRequest, most_tokens: int) -> ModelAnswer:
-        """Send a request and wait for its answer, of so many tokens at most.
+        """Send a request and wait for its answer, of so many tokens at most; again where the failure may pass and there is time.
 
         Raises:
             ModelFailure: there is none.
         """
-        while True:
-            try:
-                return self._answer_of(self._send(request, most_tokens))
-            except openai.APIStatusError as problem:
-                if not self._has_other_form(problem):
-                    raise _failure(problem) from problem
-            except openai.OpenAIError as problem:
-                raise ModelFailure(DOWN, f"the server: {problem}") from problem
-            except ValueError as problem:  # what calls itself JSON and is none
-                raise ModelFailure(DOWN, _NO_ANSWER) from problem
+        return answer_in_time(partial(self._try, request, most_tokens), self._seconds, self._pause)
 
     def close(self) -> None:
         """Close the connection."""
         self._client.close()
 
-    def _send(self, request: ModelRequest, most_tokens: int) -> Any:
+    def _try(self, request: ModelRequest, most_tokens: int, seconds: float) -> ModelAnswer:
+        """Send a request in each form until the server accepts one."""
+        with self._http.request(seconds) as timeout:
+            while True:
+                try:
+                    return _answer_of(self._send(request, most_tokens, timeout), request, most_tokens)
+                except openai.APIStatusError as problem:
+                    if not self._has_other_form(problem):
+                        raise _failure(problem) from problem
+                except (openai.OpenAIError, HttpError) as problem:
+                    raise self._unread(problem) from problem
+                except ValueError as problem:  # what calls itself JSON and is none
+                    raise ModelFailure(DOWN, _NO_ANSWER) from problem
+
+    def _unread(self, problem: Exception) -> ModelFailure:
+        """The failure of a request without an answer that could be read to its end."""
+        if self._http.is_too_long:
+            return ModelFailure(BAD_ANSWER, f"the server sent more than {endpoints.MOST_ANSWER_BYTES:,} bytes")
+        if self._http.is_late:
+            return ModelFailure(DOWN, f"the server took longer than {self._seconds:g} s")
+        return ModelFailure(DOWN, f"the server: {problem}", is_passing=True)
+
+    def _send(self, request: ModelRequest, most_tokens: int, timeout: Any) -> Any:
         options: dict[str, Any] = {self._limit_name: most_tokens}
         if self._formats[0]:
             options["response_format"] = _response_format(self._formats[0], request)
         return self._client.chat.completions.create(
-            model=self._name, messages=[{"role": "user", "content": request.text}], stream=False, **options
+            model=self._name,
+            messages=[{"role": "user", "content": request.text}],
+            stream=False,
+            timeout=timeout,
+            **options,
         )
 
     def _has_other_form(self, problem: openai.APIStatusError) -> bool:
@@ -81,23 +103,26 @@ class ServerModel:
         del self._formats[0]
         return True
 
-    def _answer_of(self, completion: Any) -> ModelAnswer:
-        try:
-            choice, usage = completion.choices[0], completion.usage
-            text = choice.message.content or ""
-        except (AttributeError, IndexError, TypeError) as problem:
-            raise ModelFailure(DOWN, _NO_ANSWER) from problem
-        return ModelAnswer(
-            text=text if isinstance(text, str) else "",
-            tokens_in=_count(usage, "prompt_tokens"),
-            tokens_out=_count(usage, "completion_tokens"),
-        )
+
+def _answer_of(completion: Any, request: ModelRequest, most_tokens: int) -> ModelAnswer:
+    try:
+        choice, usage = completion.choices[0], completion.usage
+        text = choice.message.content or ""
+    except (AttributeError, IndexError, TypeError) as problem:
+        raise ModelFailure(DOWN, _NO_ANSWER) from problem
+    text = text if isinstance(text, str) else ""
+    return ModelAnswer(
+        text=text,
+        tokens_in=_count(usage, "prompt_tokens", request.size),
+        # A model may think first: those tokens are in no text.
+        tokens_out=_count(usage, "completion_tokens", max(most_tokens, len(text.encode()))),
+    )
 
 
-def _count(usage: Any, name: str) -> int | None:
-    """A number of tokens as the server counts them; None where it does not."""
+def _count(usage: Any, name: str, most: int) -> int | None:
+    """A number of tokens as the server counts them; None where it does not, or cannot be believed: no token is less than a byte."""
     count = getattr(usage, name, None)
-    return count if isinstance(count, int) and count >= 0 else None
+    return count if type(count) is int and 0 < count <= most else None
 
 
 def _response_format(name: str, request: ModelRequest) -> Mapping[str, Any]:
@@ -109,4 +134,14 @@ def _response_format(name: str, request: ModelRequest) -> Mapping[str, Any]:
 
 def _failure(problem: openai.APIStatusError) -> ModelFailure:
     is_passing = problem.status_code in (408, 409, 429) or problem.status_code >= 500
-    return ModelFailure(DOWN if is_passing else REFUSED, f"the server answered {problem.status_code}")
+    wait = _retry_after(problem.response.headers) if is_passing else None
+    message = f"the server answered {problem.status_code}"
+    return ModelFailure(DOWN if is_passing else REFUSED, message, is_passing=is_passing, wait=wait)
+
+
+def _retry_after(headers: Mapping[str, str]) -> float | None:
+    """The seconds after which a server wants to be asked again; None where it names none."""
+    with suppress(ValueError):
+        if (seconds := float(headers.get("Retry-After", ""))) > 0:
+            return seconds
+    return None

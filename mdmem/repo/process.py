@@ -35,6 +35,10 @@ class TimeUpError(Exception):
     """A process took too long; it and all its children are ended."""
 
 
+class TooMuchOutputError(Exception):
+    """A process wrote more than it may; it and all its children are ended."""
+
+
 def converse(
     command: Sequence[str],
     environment: Mapping[str, str],
@@ -42,12 +46,13 @@ def converse(
     seconds: float,
     folder: str | None = None,
     meanwhile: Callable[[], None] | None = None,
+    most_bytes: int | None = None,
 ) -> tuple[int, bytes, bytes]:
     """Start a process (found by PATH) with `text` on its standard input, and read its output to the end.
 
     The whole text is there before the start: if this process is killed, the child never takes a part of it for the whole. Pipes that are
     kept open by processes in the background are not waited for. It runs in `folder` (None: in the current one). `meanwhile` is called while the
-    process works, and is to be quick.
+    process works, and is to be quick. `most_bytes`: of both outputs together (None: any number).
 
     Returns:
         Its exit status (below zero: the signal that ended it), standard output and standard error.
@@ -55,6 +60,7 @@ def converse(
     Raises:
         FileNotFoundError: the program does not exist.
         TimeUpError: it took longer than `seconds`.
+        TooMuchOutputError: it wrote more than `most_bytes`.
     """
     if _is_main_thread() and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # inherited; no status could be waited for
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
@@ -75,7 +81,7 @@ def converse(
             their_errors.close()
             if meanwhile is not None:
                 meanwhile()
-            received = _read_streams(process, (output, errors), time.monotonic() + seconds)
+            received = _read_streams(process, (output, errors), time.monotonic() + seconds, most_bytes)
         except BaseException:
             if process is not None:
                 _end(process)
@@ -129,7 +135,12 @@ def _interruptions_held() -> Iterator[None]:
             signal.raise_signal(interruption)
 
 
-def _read_streams(process: subprocess.Popen[bytes], streams: Sequence[IO[bytes]], limit: float) -> list[bytes]:
+def _read_streams(
+    process: subprocess.Popen[bytes],
+    streams: Sequence[IO[bytes]],
+    limit: float,
+    most_bytes: int | None,
+) -> list[bytes]:
     """Read what a process writes to these streams, until a time of the monotonic clock at most."""
     received = {stream.fileno(): bytearray() for stream in streams}
     ended_at: float | None = None
@@ -142,6 +153,8 @@ def _read_streams(process: subprocess.Popen[bytes], streams: Sequence[IO[bytes]]
                     received[key.fd] += chunk
                 else:
                     selector.unregister(key.fd)
+            if most_bytes is not None and sum(map(len, received.values())) > most_bytes:
+                raise TooMuchOutputError
             now = time.monotonic()
             if ended_at is not None:
                 if now - ended_at >= _QUIET_SECONDS:
