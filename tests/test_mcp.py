@@ -61,6 +61,7 @@ class TestArguments:
         [
             ("memory_search", {"query": "tea"}, {"query": "tea", "limit": 8}),
             ("memory_search", {"tags": ["ops"], "limit": 3, "since": None}, {"tags": ["ops"], "limit": 3}),
+            ("memory_log", {"text": "t", "tags": ["a"] * 50}, {"text": "t", "tags": ["a"] * 50, "source": "inferred"}),
             ("memory_get", {}, {}),
             ("memory_context", {}, {"budget": 2000}),
             ("memory_log", {"text": "t"}, {"text": "t", "source": "inferred"}),
@@ -89,6 +90,8 @@ class TestArguments:
             ("memory_search", {"query": ["a"]}, "query must be a text", ""),
             ("memory_search", {"query": "a", "tags": "ops"}, "tags must be a list", '{"tags": ["ops"]}'),
             ("memory_search", {"query": "a", "tags": [1]}, "tags must be a list", ""),
+            ("memory_search", {"query": "a", "tags": ["a"] * 51}, "tags has 51 items, and may have 50", ""),
+            ("memory_log", {"text": "t", "tags": ["a"] * 20_000}, "tags has 20,000 items, and may have 50", ""),
             ("memory_search", {"query": "a", "history": "yes"}, "history must be true or false", ""),
             ("memory_context", {"budget": 8001}, "budget is 8001", ""),
             ("memory_log", {}, "memory_log needs text", "It takes text"),

@@ -252,6 +252,28 @@ def test_a_cancelled_call_is_not_answered_and_its_write_is_whole(at: Desk, gate:
     assert leftovers(at) == []
 
 
+def test_cancelled_calls_hold_no_place(at: Desk):
+    at.write("mdmem.toml", "lock_timeout = 3600\n")
+    at.commit("settings")
+    at.workspace.ensure_state()
+    numbers = range(2, 10)
+    with server(at) as running:
+        with files.lock(at.root / STATE / files.LOCK_NAME, 1):
+            for number in numbers:
+                running.say(call(number, "memory_log", text=f"it rained on day {number}"))
+            running.say(line("ping", 50))
+            running.answer(50)
+            for number in numbers:
+                running.say(line("notifications/cancelled", requestId=number))
+            assert "Stripe" in running.text("memory_search", query="Stripe")
+            assert not any(map(running.has_answered, numbers))
+        assert running.process.stdin is not None
+        running.process.stdin.close()
+        assert running.wait() == 0
+    assert all(f"- it rained on day {number}" in written(at) for number in numbers)
+    assert leftovers(at) == []
+
+
 def test_a_host_that_dies_in_mid_call(at: Desk, gate: Gate):
     with server(at) as running:
         running.say(call(2, "memory_log", text="it rained"))

@@ -473,15 +473,24 @@ class TestLines:
 
     def test_what_cannot_be_read_is_named(self):
         data = encode([claude("user", "a", None, "one", **TYPED), {"type": "brand-new", "sessionId": "s1"}, {"type": "x y\u001b"}, [1]])
-        transcript = read(data + b"{broken\n\n" + b'"' + b"x" * 33_554_432 + b'"\n')
+        transcript = read(data + b"{broken\n\n" + b'"' + b"x" * 8_388_607 + b'"\n')
         assert transcript is not None
         assert [(skipped.line, skipped.reason) for skipped in transcript.skipped] == [
             (2, "unknown type brand-new"),
             (3, "unknown type ?"),
             (4, "no JSON object"),
             (5, "no JSON object"),
-            (7, "over 32 MB"),
+            (7, "over 8 MB"),
         ]
+
+    def test_a_line_just_short_enough_is_read_and_one_that_is_too_long_is_named(self):
+        record = encode([claude("user", "a", None, "", **TYPED)])
+        for size, lines, skipped in ((8_388_608, [1], []), (8_388_609, [], [(1, "over 8 MB")])):
+            text = "x" * (size - len(record) + 1)
+            transcript = read(encode([claude("user", "a", None, text, **TYPED), claude("user", "b", "a", "", **TYPED)]))
+            assert transcript is not None
+            assert [message.line for message in transcript.messages] == lines
+            assert [(each.line, each.reason) for each in transcript.skipped] == skipped
 
     def test_long_lines_without_a_text_are_passed_over(self):
         result = claude("user", "b", "a", [{"type": "tool_result", "content": [{"type": "text", "text": "never said " * 999}]}])

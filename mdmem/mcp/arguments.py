@@ -80,6 +80,8 @@ def _require_type(name: str, value: Any, schema: Schema) -> None:
             raise UsageProblem(f"{name} is {value}, which is not from {schema['minimum']} to {schema['maximum']}")
         case "array" if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise UsageProblem(f"{name} must be a list of texts", f'As in: {{"{name}": ["ops"]}}')
+        case "array" if len(value) > schema["maxItems"]:
+            raise UsageProblem(f"{name} has {len(value):,} items, and may have {schema['maxItems']}")
 
 
 def _check_search(values: Mapping[str, Any]) -> None:

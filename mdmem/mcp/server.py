@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import threading
@@ -19,7 +20,7 @@ from mcp.shared.exceptions import MCPError
 from mdmem import __version__
 from mdmem.mcp import tools
 from mdmem.mcp.greeting import Greeting
-from mdmem.mcp.streams import AnswerStream, OpenRequests, RequestStream
+from mdmem.mcp.streams import LONGEST_WAIT_SECONDS, AnswerStream, OpenRequests, RequestStream
 from mdmem.startup import late
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
@@ -30,7 +31,9 @@ else:
     door = late.module("mdmem.mcp.door")
 
 _AT_ONCE = 8
-"""Calls that run at the same time; more wait."""
+"""Calls that a client waits for, and that run at the same time; more wait."""
+_MOST_THREADS = 2 * _AT_ONCE
+"""Calls that run at the same time, those that were cancelled included."""
 _FINISHING_SECONDS = 10
 """After a signal: how long calls that are under way may take."""
 _CATCHING_UP_SECONDS = 1.5
@@ -48,7 +51,8 @@ class Answers:
         self._offered = tools.offered(read_only)
         self._door: door.Door | None = None
         self._opening = threading.Lock()
-        self._limiter = anyio.CapacityLimiter(_AT_ONCE)
+        self._places, self._threads = anyio.CapacityLimiter(_AT_ONCE), anyio.CapacityLimiter(_MOST_THREADS)
+        self._running: set[asyncio.Task[Answer]] = set()
 
     async def list_tools(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """List the tools."""
@@ -112,7 +116,7 @@ class Answers:
         return types.GetPromptResult(description=tools.PROMPTS[name], messages=[message])
 
     async def _run(self, work: Callable[[door.Door], Answer]) -> Answer:
-        """Do some work in a thread. A write that its client no longer waits for is finished all the same."""
+        """Do some work in a thread. A call that its client no longer waits for gives its place to another, and is finished all the same."""
 
         def with_door() -> Answer:
             with self._opening:
@@ -120,13 +124,28 @@ class Answers:
                     self._door = door.Door(self._folder, self._environment)
             return work(self._door)
 
-        return await anyio.to_thread.run_sync(with_door, limiter=self._limiter)
+        async with self._places:
+            return await asyncio.shield(await self._begin(with_door))
+
+    async def _begin(self, work: Callable[[], Answer]) -> asyncio.Task[Answer]:
+        """Begin some work in a thread, as soon as there is one. It goes on whatever becomes of the caller."""
+        thread = object()
+        await self._threads.acquire_on_behalf_of(thread)
+        call = asyncio.create_task(anyio.to_thread.run_sync(work))
+
+        def end(_: object) -> None:
+            self._threads.release_on_behalf_of(thread)
+            self._running.discard(call)
+
+        self._running.add(call)
+        call.add_done_callback(end)
+        return call
 
     async def finish(self, seconds: float) -> None:
         """Wait until no call is at work any more, one that its client has cancelled included, but not for ever."""
         with anyio.move_on_after(seconds):
-            for _ in range(_AT_ONCE):
-                await self._limiter.acquire_on_behalf_of(object())
+            while self._running:
+                await asyncio.wait(self._running)
 
     def close(self) -> None:
         """Let go of the memory."""
@@ -181,7 +200,10 @@ async def _serve(answers: Answers, greeting: Greeting) -> None:
             incoming, outgoing = RequestStream(source, sink, requests, greeting.lines), AnswerStream(sink, requests, greeting.answered)
             try:
                 await server.run(incoming, outgoing, server.create_initialization_options())
+                await answers.finish(LONGEST_WAIT_SECONDS)
             except anyio.get_cancelled_exc_class():  # nobody reads the answers any more
+                with anyio.CancelScope(shield=True):
+                    await answers.finish(_FINISHING_SECONDS)
                 os._exit(0)
         tasks.cancel_scope.cancel()
 

@@ -19,7 +19,7 @@ _MESSAGES = {
     types.PARSE_ERROR: "Parse error: a message is one line of JSON",
     types.INVALID_REQUEST: "Invalid request: a message is one of JSON-RPC, in whole characters",
 }
-_LONGEST_WAIT_SECONDS = 120
+LONGEST_WAIT_SECONDS = 120
 
 
 class OpenRequests:
@@ -38,7 +38,7 @@ class OpenRequests:
         self._ids = {each for each in self._ids if each != request}
         self._answered.set()
 
-    async def drain(self, seconds: float = _LONGEST_WAIT_SECONDS) -> None:
+    async def drain(self, seconds: float = LONGEST_WAIT_SECONDS) -> None:
         """Wait until all are answered, but not for ever."""
         with anyio.move_on_after(seconds):
             while self._ids:

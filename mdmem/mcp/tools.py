@@ -79,7 +79,9 @@ def _number(default: int, most: int, description: str = "") -> Schema:
     return {"type": "integer", "default": default, "minimum": 1, "maximum": most, **about}
 
 
-_TAGS: Schema = {"type": "array", "items": {"type": "string"}, "description": "labels"}
+MOST_ITEMS = 50
+"""The most items of a list."""
+_TAGS: Schema = {"type": "array", "items": {"type": "string"}, "maxItems": MOST_ITEMS, "description": "labels"}
 _KIND = _text("fact, decision, preference, lesson, status, task")
 _SOURCE: Schema = {"type": "string", "enum": ["user-stated", "inferred", "auto"], "default": "inferred"}
 _SUPERSEDES = _text("id or text of the fact that this replaces")

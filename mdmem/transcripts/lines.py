@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-MOST_LINE_BYTES = 32 * 1024 * 1024
-TOO_LONG, NO_OBJECT = "over 32 MB", "no JSON object"
+MOST_LINE_BYTES = 8 * 1024 * 1024
+TOO_LONG, NO_OBJECT = "over 8 MB", "no JSON object"
 """Reasons why a line is skipped."""
 
 
