@@ -118,14 +118,14 @@ def test_the_author_of_the_settings_commits_where_git_has_none(at: Desk) -> None
         (HOUSE, None, Source.USER_STATED, ()),
         (HOUSE, "memory/home.md", Source.INFERRED, ()),
         ("memory/list.txt", None, Source.INFERRED, ()),
-        ("memory/agents.md", None, Source.INFERRED, ()),
+        ("memory/helpers.md", None, Source.INFERRED, ()),
         (SHED, None, Source.INFERRED, ()),
     ],
 )
 def test_better_founded_facts_that_go_are_noted(at: Desk, path: str, target: str | None, source: Source, warnings: tuple[str, ...]) -> None:
     at.write("memory/list.txt", "- Ada's\n")
     at.commit("list")
-    at.apply(EditSection("Own", Action.BODY, "- the agent's", file="memory/agents.md", create=True))
+    at.apply(EditSection("Own", Action.BODY, "- the agent's", file="memory/helpers.md", create=True))
     assert move(at, MovePath(path, target, WriteOptions(source=source))).warnings == warnings
 
 
