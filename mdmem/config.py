@@ -155,7 +155,8 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
     """
 
     def wrong(expected: str) -> WorkspaceProblem:
-        return WorkspaceProblem("bad-settings", f"{file_name}: {name} must be {expected}, not {_quoted(value)}")
+        message = f"{file_name}: {name} must be {expected}, not {_quoted(value)}"
+        return WorkspaceProblem("bad-settings", message)
 
     if name in _FLAGS:
         if not isinstance(value, bool):
@@ -208,7 +209,10 @@ def _suggest(name: str, names: Sequence[str], lead: str) -> str:
 
 
 def _quoted(value: object) -> str:
-    """A value in a message: its beginning alone, since agents read messages, and a stranger may have written the file."""
+    """The beginning of a value, for a message.
+
+    Agents read messages, and a stranger may have written the file.
+    """
     text = repr(value)
     return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
 
@@ -230,7 +234,8 @@ def _read_bytes(path: Path, may_be_link: bool) -> bytes | None:
     except OSError as problem:
         raise WorkspaceProblem("bad-settings", f"{path.name}: {problem.strerror}") from problem
     if len(data) > _MAX_BYTES:
-        raise WorkspaceProblem("bad-settings", f"{path.name} has more than 64 KB", f"Shorten {path}.")
+        message = f"{path.name} has more than 64 KB"
+        raise WorkspaceProblem("bad-settings", message, f"Shorten {path}.")
     return data
 
 
@@ -261,7 +266,8 @@ def _checked(values: Mapping[str, Any], file_name: str) -> dict[str, Any]:
     for name in values:
         if name not in _NAMES:
             hint = _GONE.get(name) or _suggest(name, _NAMES, "The settings are")
-            raise WorkspaceProblem("bad-settings", f"{file_name}: unknown setting {_quoted(name)}", hint)
+            message = f"{file_name}: unknown setting {_quoted(name)}"
+            raise WorkspaceProblem("bad-settings", message, hint)
     return {name: _check_value(name, value, file_name) for name, value in values.items()}
 
 
@@ -358,9 +364,11 @@ def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> 
         environment: the variables that name the home and the user's own settings.
 
     Raises:
-        WorkspaceProblem: `bad-settings`: no plain file of at most 64 KB, unreadable TOML, an unknown setting (with the nearest known one), a value of the wrong
-            type, an extra path outside the work tree that the user's own settings do not name, or in an unknown home.
-            `not-here`: the workspace's file holds what only the user's own may hold (`trust.WORKSPACE_SETTINGS`).
+        WorkspaceProblem: `bad-settings`: no plain file of at most 64 KB, unreadable TOML, an unknown setting
+            (with the nearest known one), a value of the wrong type, an extra path outside the work tree that
+            the user's own settings do not name, or in an unknown home.
+            `not-here`: the workspace's file holds what only the user's own may hold
+            (`trust.WORKSPACE_SETTINGS`).
     """
     folder = workspace.absolute()
     own_path = user_settings_path(environment)

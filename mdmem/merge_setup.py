@@ -53,7 +53,7 @@ class MergeSetup:
 def inspect(workspace: Workspace) -> MergeSetup:
     """Tell how git is set up; the driver is tried, where it is not a stranger's."""
     command = merge_settings.driver_command(workspace.repository)
-    may_be_tried = command is not None and merge_settings.may_be_tried(workspace.repository, command)
+    may_be_tried = command and merge_settings.may_be_tried(workspace.repository, command)
     values = merge_settings.merge_attributes(workspace.repository, _merged_paths(workspace))
     elsewhere = tuple((path, value) for path, value in values.items() if value != merge_settings.DRIVER_NAME)
     return MergeSetup(
@@ -61,7 +61,7 @@ def inspect(workspace: Workspace) -> MergeSetup:
         complete=not elsewhere or _is_listed(workspace),
         elsewhere=elsewhere,
         command=command,
-        works=command is not None and may_be_tried and merge_settings.runs(command),
+        works=bool(command and may_be_tried and merge_settings.runs(command)),
     )
 
 

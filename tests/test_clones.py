@@ -1,4 +1,4 @@
-"""Clones without all of history: shallow ones, deepened ones, and partial ones, which fetch nothing in passing."""
+"""Clones without all of history: shallow ones, and partial ones, which fetch nothing in passing."""
 
 import os
 from pathlib import Path
@@ -139,7 +139,7 @@ def test_a_remote_that_is_a_program_is_not_run(
     tmp_path: Path,
     command: str,
 ) -> None:
-    """The settings of a folder that was unpacked are a stranger's: git would run any command to get a missing object."""
+    """Git would run any command that a stranger's settings name to get a missing object."""
     change_employers(dated)
     at, ran = dated.at, tmp_path / "ran"
     blob = at.git("rev-parse", "HEAD~2:MEMORY.md").strip()

@@ -1,4 +1,7 @@
-"""The commit with which history begins where a partial clone lacks what is older: nothing is fetched in passing."""
+"""The commit with which history begins where a partial clone lacks what is older.
+
+Nothing is fetched in passing.
+"""
 
 from __future__ import annotations
 

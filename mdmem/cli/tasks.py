@@ -98,7 +98,8 @@ def review(
         raise UsageProblem("--actor, --session and --reason go with --apply")
     memory = open_memory(call)
     result = memory.apply_advice(WriteOptions(actor=actor, session=session, reason=reason)) if apply else memory.review()
-    notes = () if result.advice or result.waiting.proposals or result.waiting.unreadable else ("nothing to tidy",)
+    waits = result.waiting.proposals or result.waiting.unreadable
+    notes = () if result.advice or waits else ("nothing to tidy",)
     return Answer(maintenance.reviewed_json(result), maintenance.reviewed_text(result), notes)
 
 

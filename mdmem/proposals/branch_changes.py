@@ -133,7 +133,8 @@ class _Folders:
             path = layout.parse_path(name)
         except PathProblem:
             return None
-        return path if path == name and not layout.within(path, self._settings.extra_paths) else None
+        is_read_only = layout.within(path, self._settings.extra_paths)
+        return path if path == name and not is_read_only else None
 
     def _owner(self, path: bytes) -> Path | None:
         """The innermost workspace around a file, if it is another one."""
@@ -145,7 +146,7 @@ def read_each(
     refs: Sequence[ProposalRef],
     read: Callable[[Sequence[ProposalRef]], list[T]],
 ) -> tuple[list[T], tuple[UnreadableProposal, ...]]:
-    """Read proposals at once; where that fails, by halves, down to the branches that git cannot read."""
+    """Read proposals at once; where that fails by halves, down to the branches that git cannot read."""
     try:
         return read(refs), ()
     except RepositoryProblem as problem:

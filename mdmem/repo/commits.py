@@ -315,5 +315,9 @@ def undo_commit(repository: Repository, newer: CommitId, older: CommitId | None,
 
 
 def maintain(repository: Repository) -> None:
-    """Let git maintain its repository; never while the user waits. No hook is run: this follows reading too."""
-    run(repository.folder, [*_HOOKLESS, "-c", "gc.autoDetach=false", "maintenance", "run", "--auto", "--quiet"])
+    """Let git maintain its repository; never while the user waits.
+
+    No hook is run: this follows reading too.
+    """
+    settings = (*_HOOKLESS, "-c", "gc.autoDetach=false")
+    run(repository.folder, [*settings, "maintenance", "run", "--auto", "--quiet"])

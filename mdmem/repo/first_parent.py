@@ -206,7 +206,10 @@ def _removing_commit(repository: Repository, path: FilePath, after: CommitId) ->
 
 
 def side_commits(repository: Repository, merge: CommitChanges) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-    """The side commits of a merge, oldest first, that changed Markdown files or state something; each with the lines that it added."""
+    """The side commits of a merge that changed Markdown files or state something, oldest first.
+
+    Each comes with the lines that it added.
+    """
     first, *other_parents = merge.parents
     if not other_parents:
         return

@@ -38,9 +38,10 @@ def driver_command(repository: Repository) -> str | None:
 
 
 def may_be_tried(repository: Repository, command: str) -> bool:
-    """True if a driver's command line is the user's own: one of mdmem's, or set outside of the repository.
+    """True if a driver's command line is the user's own.
 
-    The settings of a repository may come from a stranger, and so may a program in its folders.
+    It is one of mdmem's, or set outside of the repository: settings of a repository may come from a
+    stranger, and so may programs in its folders.
     """
     program = _program(command)
     if program is not None:

@@ -50,7 +50,7 @@ READ_SECONDS = 60.0
 LACKS_VERSIONS = "this clone lacks older versions"
 FETCH_VERSIONS = "To get them: git fetch --refetch --no-filter"
 _LACKING = ("lazy fetching disabled", "from promisor remote")
-"""The words of git on an object that it would have fetched; before 2.39.4 it has the second alone."""
+"""The words of git on an object that it would have fetched; before 2.39.4 the second alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +91,8 @@ def run(
 ) -> GitResult:
     """Run git once, in `folder`, with `text` on its standard input; its whole process group has `seconds`.
 
-    `meanwhile` is called while git works (see `process.converse`). `is_commit`: git runs the user's own hooks,
-    filters and signing, which may use the network; no other git process can.
+    `meanwhile` is called while git works (see `process.converse`). `is_commit`: git runs the user's
+    own hooks, filters and signing, which may use the network; no other git process can.
 
     Raises:
         RepositoryProblem: `git-missing`, or `git-timeout` where it took too long.

@@ -128,7 +128,7 @@ def _days(since: datetime, now: datetime) -> int:
 
 
 def proposals_text(listed: ProposalList, now: datetime) -> str:
-    """The proposals that wait and those that cannot be read, a line each that begins with its id."""
+    """The proposals that wait, then those that cannot be read: a line each, its id first."""
     waiting = (_summary_text(view, now) for view in listed.views)
     return "\n".join([*waiting, *map(unreadable_line, listed.unreadable)])
 
