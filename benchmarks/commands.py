@@ -20,6 +20,8 @@ from statistics import median
 
 from made_memory import make
 
+from mdmem.trust import HOST_MARKS
+
 MDMEM = [str(Path(sys.executable).with_name("mdmem"))]
 WORDS = "dinner budget"
 DURABLE = "git -c core.fsync=committed,loose-object,reference,index commit -q -m m --"
@@ -27,10 +29,10 @@ Command = Callable[[], list[str]]
 
 
 def environment(home: Path) -> dict[str, str]:
-    """A home of its own, in which git knows a name."""
+    """A home of its own, in which git knows a name and a person types."""
     home.mkdir()
     (home / ".gitconfig").write_text("[user]\n\tname = Bench\n\temail = bench@example.org\n[init]\n\tdefaultBranch = main\n")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MDMEM_"))}
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MDMEM_", "XDG_")) and name not in HOST_MARKS}
     return kept | {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "GIT_CONFIG_NOSYSTEM": "1", "NO_COLOR": "1", "TZ": "UTC"}
 
 

@@ -4,7 +4,7 @@
     ├── UsageProblem              2  `usage`: a wrong option value, an unreadable date
     ├── DateProblem               2  `ambiguous-date`: digits that could be two dates
     ├── PackageProblem               `missing-package`
-    ├── WorkspaceProblem             `no-workspace`, `bad-settings`, `not-here`, `no-model`, `reserved-actor`
+    ├── WorkspaceProblem             `no-workspace`, `bad-settings`, `not-here`, `no-model`, `reserved-actor`, `not-allowed`
     ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`, `read-only-path`,
     │                                `not-memory`, `file-exists`, `is-folder`
     ├── TextProblem                  `bad-text`, `empty-text`, `recalled-text`
@@ -18,7 +18,7 @@
     │                                `no-identity`, `pending-edits`, `commit-failed`, `hook-timeout`, `git-failed`, `git-missing`,
     │                                `git-timeout`, `busy`, `hooks-managed`, `pending-secret`, `cannot-purge`, `cannot-schedule`
     ├── TranscriptProblem            `unknown-format`
-    ├── ProposalProblem              `proposal-not-found`, `part-not-found`, `already-rejected`, `overtaken`, `not-allowed`, `nothing-committed`,
+    ├── ProposalProblem              `proposal-not-found`, `part-not-found`, `already-rejected`, `overtaken`, `nothing-committed`,
     │                                `nothing-to-propose`, `too-many-proposals`, `too-many-parts`, `ambiguous`
     ├── RefusedChange                the codes of `check`: `conflict-markers`, `not-utf8`, `shrink`, `append`, `secret-found`
     └── StorageProblem               `storage`: the disk is full, read-only or failing
@@ -83,7 +83,7 @@ class PackageProblem(MdmemError):
 
 
 class WorkspaceProblem(MdmemError):
-    """No workspace is here, or its settings cannot be used."""
+    """No workspace is here, its settings cannot be used, or it is not for this caller to use."""
 
 
 class PathProblem(MdmemError):

@@ -7,9 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from mdmem.model import Source, actors
+from mdmem.model import Source
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from mdmem.model import actors
+else:
+    actors = late.module("mdmem.model.actors")
 
 
 class Origin(StrEnum):
@@ -43,7 +50,7 @@ class Origin(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """What an origin may at most become.
+    """The most that an origin may become.
 
     - `most`: the strongest source of a statement; None: no statement at all.
     - `claims`: what it calls `user-stated` keeps that source and is marked as claimed.
@@ -118,7 +125,7 @@ HOST_MARKS: Mapping[str, str] = {
 
 
 def trust(origin: Origin) -> Trust:
-    """What an origin may become; nothing where the table has no row for it."""
+    """The row of an origin; one that allows nothing where the table has no row for it."""
     return TABLE.get(origin, Trust())
 
 

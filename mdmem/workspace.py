@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import date, datetime
 from pathlib import Path
@@ -22,12 +22,14 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 
 if TYPE_CHECKING:
+    from mdmem import trust
     from mdmem.model import actors
     from mdmem.repo import ignored
     from mdmem.repo.branch_commits import CommitFiles
 else:
     ignored = late.module("mdmem.repo.ignored")
     actors = late.module("mdmem.model.actors")
+    trust = late.module("mdmem.trust")
 
 T = TypeVar("T")
 Say: TypeAlias = "Callable[[str], None]"
@@ -127,17 +129,25 @@ class Workspace:
 
     @property
     def actor(self) -> str | None:
-        """The default actor: MDMEM_ACTOR, else the setting."""
-        return self.environment.get("MDMEM_ACTOR") or self.settings.actor
+        """The default actor: MDMEM_ACTOR, else the setting; in a host's shell an agent."""
+        return self._in_shell(self.environment.get("MDMEM_ACTOR"), self.settings.actor)
+
+    def _in_shell(self, *names: str | None) -> str | None:
+        return actor_in_shell(names, self.settings.people, self.environment)
 
     def given_actor(self, named: str | None) -> str | None:
         """The actor of a write: the one that is named, else the default.
 
         Raises:
-            WorkspaceProblem: `reserved-actor`.
+            WorkspaceProblem: `reserved-actor`, or `not-allowed` for a person's name in a host's shell.
         """
-        candidates = (named, self.environment.get("MDMEM_ACTOR"), self.settings.actor)
-        actor = next((name.strip() for name in candidates if name and actors.fold_actor(name)), None)
+        actor = self._in_shell(named, self.environment.get("MDMEM_ACTOR"), self.settings.actor)
+        if named and actors.fold_actor(named) and actor != named.strip():
+            raise WorkspaceProblem(
+                "not-allowed",
+                f"{named.strip()!r} is a person, and this is the shell of an agent's host",
+                f"Leave the actor out to write as {actor}.",
+            )
         if actor is not None:
             actors.require_unreserved(actor)
         return actor
@@ -152,6 +162,14 @@ class Workspace:
         author = _AUTHOR.match(self.settings.author or "")
         named = (*self.settings.me, *((author[2],) if author else ()))
         return frozenset(map(str.casefold, (*self.repository.user_addresses(), *named)))
+
+    def require_person(self, actor: str | None, does: str) -> None:
+        """Refuse an actor who may not decide; `does` says what: "accepts nothing".
+
+        Raises:
+            WorkspaceProblem: `not-allowed`.
+        """
+        require_person(actor, self.settings.people, does)
 
     def allowances(self) -> frozenset[str]:
         """The refusals that MDMEM_ALLOW lets through.
@@ -259,6 +277,36 @@ class Workspace:
             files.write_durably(new, self.repository.prefix.encode("utf-8", "surrogateescape"))
             with suppress(FileNotFoundError):  # a process that tidies up may have removed it as a leftover
                 new.replace(prefix)
+
+
+def actor_in_shell(
+    names: Iterable[str | None],
+    people: Iterable[str],
+    environment: Mapping[str, str],
+) -> str | None:
+    """The first of some names that is one; in a host's shell its agent in place of a person.
+
+    None is a person, whom nothing names.
+    """
+    actor = next((name.strip() for name in names if name and actors.fold_actor(name)), None)
+    host = trust.host_of(environment)
+    if host is None or trust.origin_of_actor(actor, people) is trust.Origin.AGENT:
+        return actor
+    return f"agent/{host}"
+
+
+def require_person(actor: str | None, people: Iterable[str], does: str) -> None:
+    """Refuse an actor who may not decide; `does` says what: "accepts nothing".
+
+    Raises:
+        WorkspaceProblem: `not-allowed`.
+    """
+    if not trust.trust(trust.origin_of_actor(actor, people)).decides:
+        raise WorkspaceProblem(
+            "not-allowed",
+            f"{actor} is an agent, and {does}: a person decides",
+            "Ask the user. Their own settings can name actors who are people (people).",
+        )
 
 
 def _state_name(prefix: str) -> str:

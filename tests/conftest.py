@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
+from mdmem.trust import HOST_MARKS
+
 pytest_plugins = ["commandline", "dated_memory", "replays"]
 """Modules with further fixtures. Named here, since the first one imports this module."""
 DATE = "2026-03-05T09:30:00+00:00"
@@ -140,7 +142,7 @@ def keep_from_background(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sealed_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A sealed world with its home in a folder."""
+    """A sealed world with its home in a folder, in which no agent's host has left its mark."""
     home = folder / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n")
@@ -157,7 +159,7 @@ def sealed_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
         "GIT_COMMITTER_DATE": DATE,
     }
     for name in os.environ:
-        if name.startswith(("GIT_", "MDMEM_", "XDG_", "LC_")) or name == "NO_COLOR":
+        if name.startswith(("GIT_", "MDMEM_", "XDG_", "LC_")) or name in ("NO_COLOR", *HOST_MARKS):
             monkeypatch.delenv(name)
     for name, value in environment.items():
         monkeypatch.setenv(name, value)

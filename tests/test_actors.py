@@ -4,6 +4,7 @@ import pytest
 from conftest import World
 from workspaces import Desk, append, desk, refused
 
+from mdmem.changes import pending
 from mdmem.errors import WorkspaceProblem
 from mdmem.model import Source
 from mdmem.model.actors import RESERVED_ACTORS, fold_actor, is_person, require_unreserved
@@ -65,3 +66,50 @@ class TestClaims:
         if place == "setting":
             at.write("mdmem.toml", 'actor = "dream"\n')
         refused(at, append(actor="dream" if place == "option" else None), "reserved-actor")
+
+
+class TestAHostsShell:
+    """In a shell that an agent's host runs nobody is a person."""
+
+    @pytest.fixture
+    def at(self, world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
+        settings = world.home / ".config" / "mdmem"
+        settings.mkdir(parents=True)
+        (settings / "config.toml").write_text('people = ["Ada"]\n')
+        monkeypatch.setenv("CLAUDECODE", "1")
+        return desk(world, repository)
+
+    def actor(self, at: Desk) -> str:
+        return at.git("log", "-1", "--format=%(trailers:key=Mdmem-Actor,valueonly)").strip()
+
+    def test_who_names_nobody_is_the_hosts_agent(self, at: Desk) -> None:
+        assert at.workspace.actor == "agent/claude-code"
+        at.apply(append(source=Source.USER_STATED))
+        assert self.actor(at) == "agent/claude-code"
+        assert "Mdmem-Claimed-By: agent/claude-code" in at.git("log", "-1", "--format=%B")
+
+    def test_an_agent_may_be_named(self, at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+        at.apply(append("- one", actor="bot"))
+        assert self.actor(at) == "bot"
+        monkeypatch.setenv("MDMEM_ACTOR", "agent/night")
+        at.apply(append("- two"))
+        assert self.actor(at) == "agent/night"
+
+    @pytest.mark.parametrize("name", ["Ada", " ada\u200b"])
+    def test_no_person_may(self, at: Desk, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+        refused(at, append(actor=name), "not-allowed")
+        monkeypatch.setenv("MDMEM_ACTOR", name)
+        at.apply(append())
+        assert self.actor(at) == "agent/claude-code"
+
+    def test_nor_by_the_settings(self, at: Desk) -> None:
+        own = at.world.home / ".config" / "mdmem" / "config.toml"
+        own.write_text('people = ["Ada"]\nactor = "Ada"\n')
+        assert at.workspace.actor == "agent/claude-code"
+        own.write_text('people = ["Ada"]\nactor = "bot"\n')
+        assert at.workspace.actor == "bot"
+
+    def test_a_save_is_its_claim(self, at: Desk) -> None:
+        at.write("MEMORY.md", "# Memory\n\n- by hand\n")
+        pending.save(at.workspace, None, lambda _: None)
+        assert "Mdmem-Claimed-By: agent/claude-code" in at.git("log", "-1", "--format=%B")

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from workspaces import NOW, Desk, append, desk
+from workspaces import NOW, Desk, append, code_of, desk
 
 from mdmem import events
 from mdmem.errors import FactProblem, RefusedChange, RepositoryProblem
@@ -22,6 +22,9 @@ SECRET = "pass" + "word = hunter2!xYz9"
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
+    own = world.home / ".config" / "mdmem" / "config.toml"
+    own.parent.mkdir(parents=True)
+    own.write_text(f'people = ["ada", "it was {SECRET}"]\n')
     return desk(world, repository)
 
 
@@ -35,22 +38,31 @@ def note(at: Desk) -> list[str]:
 
 def test_who_asked_for_it_stands_in_the_note_and_in_the_events(at: Desk):
     at.workspace.ensure_state()
-    request = Purge(WORDS, reason="asked to", actor="agent/main", session="s1")
+    request = Purge(WORDS, reason="asked to", actor="ada", session="s1")
     memory(at).plan_purge(request)
     memory(at).purge(request)
-    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: agent/main", "Mdmem-Session: s1", "Mdmem-Reason: asked to"]
+    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: ada", "Mdmem-Session: s1", "Mdmem-Reason: asked to"]
     recorded = [(event.verb, event.actor, event.session) for event in events.read_events(at.workspace.state)]
-    assert recorded == [("plan-purge", "agent/main", "s1"), ("purge", "agent/main", "s1")]
+    assert recorded == [("plan-purge", "ada", "s1"), ("purge", "ada", "s1")]
 
 
 @pytest.mark.parametrize("source", ["environment", "settings"])
 def test_who_asks_by_default(at: Desk, source: str, monkeypatch: pytest.MonkeyPatch):
     if source == "environment":
-        monkeypatch.setenv("MDMEM_ACTOR", "agent/b")
+        monkeypatch.setenv("MDMEM_ACTOR", "ada")
     else:
-        at.write("mdmem.toml", 'actor = "agent/b"\n')
+        at.write("mdmem.toml", 'actor = "ada"\n')
     memory(at).purge(Purge(WORDS))
-    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: agent/b"]
+    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: ada"]
+
+
+def test_an_agent_purges_nothing(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    before = at.tree_state()
+    assert memory(at).plan_purge(Purge(WORDS, actor="agent/main")).has_changes
+    assert code_of(lambda: memory(at).purge(Purge(WORDS, actor="agent/main"))) == "not-allowed"
+    monkeypatch.setenv("CLAUDECODE", "1")
+    assert code_of(lambda: memory(at).purge(Purge(WORDS))) == "not-allowed"
+    assert at.tree_state() == before
 
 
 @pytest.mark.parametrize("field", ["reason", "actor", "session"])
@@ -103,7 +115,6 @@ def test_extra_paths_are_not_changed_and_are_named(at: Desk, tmp_path: Path):
     notes.mkdir()
     (notes / "x.md").write_text(f"- {WORDS}\n- of another kind\n")
     own = at.world.home / ".config" / "mdmem"
-    own.mkdir(parents=True)
     (own / "config.toml").write_text(f"extra_paths = ['{notes}']\n")
     with pytest.raises(FactProblem, match="stands only where it cannot be taken out from here, in 1 files or objects"):
         memory(at).purge(Purge("of another kind"))

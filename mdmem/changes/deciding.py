@@ -42,11 +42,12 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
     """Take parts of a proposal onto memory as it is now, each by a commit of its own: all of them, or nothing at all.
 
     Raises:
-        ProposalProblem: `not-allowed`: an agent accepts nothing; `proposal-not-found`, `part-not-found`, `overtaken`.
+        WorkspaceProblem: `not-allowed`: an agent accepts nothing.
+        ProposalProblem: `proposal-not-found`, `part-not-found`, `overtaken`.
         MdmemError: a part is refused as any write would be; files, git index and HEAD are as they were.
     """
     options = complete_options(workspace, request.options)
-    _require_person(workspace, options, "accepts")
+    workspace.require_person(options.actor, "accepts nothing")
     with lock_workspace(workspace, say):
         recover(workspace, say)
         proposal = _find(workspace, request.proposal)
@@ -101,12 +102,6 @@ def _decision(proposal: Proposal, edits: Sequence[AcceptEdit], results: Sequence
         commits=tuple(result.commit for result in results if result.commit),
         dry_run=dry_run,
     )
-
-
-def _require_person(workspace: Workspace, options: WriteOptions, does: str) -> None:
-    if workspace.is_agent(options.actor):
-        hint = "Ask the user; the user's own settings name people whom an actor may stand for (people)."
-        raise ProposalProblem("not-allowed", f"{options.actor} is an agent, and {does} nothing: a person decides", hint)
 
 
 def _find(workspace: Workspace, named: str) -> Proposal:
@@ -223,11 +218,12 @@ def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
     """Reject parts of a proposal: an empty commit says so, and the proposal's branch goes on without them.
 
     Raises:
-        ProposalProblem: `not-allowed`, `proposal-not-found`, `part-not-found`.
+        WorkspaceProblem: `not-allowed`.
+        ProposalProblem: `proposal-not-found`, `part-not-found`.
         RepositoryProblem: git cannot take a commit now.
     """
     options = complete_options(workspace, request.options)
-    _require_person(workspace, options, "rejects")
+    workspace.require_person(options.actor, "rejects nothing")
     refuse_errors(secrets_in_options(options), options.allow)
     with lock_workspace(workspace, say), Transaction() as transaction:
         recover(workspace, say)

@@ -32,9 +32,13 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say, find_transcripts
     """Take a text out of files, index and all history. It cannot be undone. What `find_transcripts` finds is not changed, but named.
 
     Raises:
-        FactProblem: no such fact, or several. MdmemError: it cannot be purged, or not to the end; running it again completes it.
+        WorkspaceProblem: `not-allowed`: an agent purges nothing.
+        FactProblem: no such fact, or several.
+        MdmemError: it cannot be purged, or not to the end; running it again completes it.
     """
     _require_clean_note(arguments)
+    actor = workspace.given_actor(arguments.actor)
+    workspace.require_person(actor, "purges nothing")
     with lock_workspace(workspace, say):
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         recover(workspace, say)
@@ -42,7 +46,7 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say, find_transcripts
         note = PurgeNote(
             date=repo.raw_date(workspace.now()),
             identity=workspace.identity(),
-            actor=workspace.given_actor(arguments.actor),
+            actor=actor,
             session=arguments.session,
             reason=arguments.reason,
         )

@@ -155,6 +155,7 @@ MODULES = frozenset(
         "mdmem.proposals.branches",
         "mdmem.stats",
         "mdmem.trail",  # with SQLite
+        "mdmem.trust",  # only where an actor or an origin counts
         "mdmem.transcripts.reading",  # only where a transcript has grown
         "mdmem.trust",  # only where there are settings
     }
