@@ -24,6 +24,7 @@ from mdmem.model.contexts import BuildContext, Purpose
 from mdmem.model.writes import Log, WriteOptions
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.wording import typed
 
 if TYPE_CHECKING:
     from mdmem import packaged_files
@@ -112,7 +113,7 @@ def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
     memory: list[Memory] = []
     try:
         with _deadline(_SECONDS.get(event.name)):
-            result = attempt(lambda: _answer(event, environment, memory))
+            result = attempt(lambda: _answer(event, environment, memory), typed)
     except DeadlinePassed:
         for opened in memory:
             background.start_catching_up(opened.workspace)
@@ -153,10 +154,16 @@ def _is_off(environment: Mapping[str, str]) -> bool:
 
 def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memory]) -> str:
     """Answer an event in its workspace. The memory is added to `opened` as soon as it is open, for the caller to use after a deadline."""
-    root = hosts.find_host_workspace(environment, event.folder)
-    if root is None:
-        return ""
-    memory = Memory.open(root, hosts.expanded(environment))
+    found = hosts.find_host_workspace(environment, event.folder)
+    text = ""
+    if found.repository is not None:
+        text = _serve(event, Memory.open_in(found.repository, hosts.expanded(environment)), opened)
+    if event.name == "SessionStart" and event.source in (None, "startup"):
+        return _with_notice(text, typed(hosts.notice(found, environment)))
+    return text
+
+
+def _serve(event: HookEvent, memory: Memory, opened: list[Memory]) -> str:
     opened.append(memory)
     workspace = memory.workspace
     if workspace.settings.context == "off":
@@ -166,6 +173,13 @@ def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memor
         if event.transcript is not None and event.name in _DIGESTED and workspace.settings.sessions:
             memory.pipelines.start_digest(Path(event.transcript), is_last=event.name == _LAST)
         return _HANDLERS[event.name](memory, event)
+
+
+def _with_notice(text: str, notice: str) -> str:
+    """The answer for the host with a line for the user, which the model does not get."""
+    if not notice:
+        return text
+    return json.dumps({**(json.loads(text) if text else {}), "systemMessage": f"mdmem: {notice}"})
 
 
 def _start_session(memory: Memory, event: HookEvent) -> str:

@@ -58,6 +58,7 @@ class Settings:
     flush_system: str | None = None
     context: str = "on"
     workspace: str | None = None
+    adopt: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
     session_scope: str = "project"
     owner: tuple[str, ...] = ()
@@ -109,7 +110,7 @@ _TEXTS = (
     *("model_url", "model_name", "model_key_env", "dream", "dream_at"),
 )
 _LONG_TEXTS = ("flush_prompt", "flush_system")
-_LISTS = ("people", "me", "paths", "extra_paths", "sessions", "owner", "model_command")
+_LISTS = ("people", "paths", "extra_paths", "adopt", "me", "sessions", "owner", "model_command")
 _FLAGS = ("allow_detached", "log_queries")
 _COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
@@ -125,20 +126,41 @@ HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
 """The variables of the environment that say where the user's own settings are."""
 
 
-def _home(environment: Mapping[str, str]) -> str | None:
+def home(environment: Mapping[str, str]) -> str | None:
+    """The user's home; None where the environment names none."""
     return environment.get("HOME") or environment.get("USERPROFILE")
 
 
 def user_settings_path(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
     """The file of the user's own settings, by the platform's custom; None if there is no home."""
-    home = _home(environment)
+    base = _user_folder(environment, platform, "APPDATA", "XDG_CONFIG_HOME", ".config")
+    return base / "config.toml" if base else None
+
+
+def user_state_folder(
+    environment: Mapping[str, str],
+    platform: str = sys.platform,
+) -> Path | None:
+    """The folder for what mdmem notes about this user's machine; None if there is no home."""
+    return _user_folder(environment, platform, "LOCALAPPDATA", "XDG_STATE_HOME", ".local/state")
+
+
+def _user_folder(
+    environment: Mapping[str, str],
+    platform: str,
+    windows: str,
+    xdg: str,
+    usual: str,
+) -> Path | None:
+    """A folder of mdmem in the user's home; the last three say where Windows and Linux have it."""
+    home_folder = home(environment)
     if platform == "win32":
-        base = environment.get("APPDATA")
+        base = environment.get(windows)
     elif platform == "darwin":
-        base = f"{home}/Library/Application Support" if home else None
+        base = f"{home_folder}/Library/Application Support" if home_folder else None
     else:
-        base = environment.get("XDG_CONFIG_HOME") or (f"{home}/.config" if home else None)
-    return Path(base) / "mdmem" / "config.toml" if base else None
+        base = environment.get(xdg) or (f"{home_folder}/{usual}" if home_folder else None)
+    return Path(base) / "mdmem" if base else None
 
 
 def settings_files(workspace: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
@@ -296,18 +318,68 @@ def _local_settings(
 def _own_settings(own_path: Path | None, workspace: Path, environment: Mapping[str, str]) -> dict[str, Any]:
     """The user's own settings for a workspace: those for all, with those for this one over them."""
     values = _read(own_path, may_be_link=True) if own_path else {}
-    by_workspace = values.pop(_BY_WORKSPACE, {})
     name = own_path.name if own_path else ""
-    if not isinstance(by_workspace, dict) or not all(isinstance(table, dict) for table in by_workspace.values()):
-        raise WorkspaceProblem(
-            "bad-settings", f"{name}: {_BY_WORKSPACE} must hold tables", f'Write [{_BY_WORKSPACE}."/path/of/a/workspace"].'
-        )
+    by_workspace = _tables(values, name)
+    values.pop(_BY_WORKSPACE, None)
     settings = _checked(values, name)
     for path, table in by_workspace.items():
         here = _checked(table, name)
         if _with_home(path, environment, _BY_WORKSPACE).resolve() == workspace.resolve():
             settings |= here
     return settings
+
+
+def _tables(values: Mapping[str, Any], file_name: str) -> dict[str, dict[str, Any]]:
+    """The tables of settings for single workspaces, by their paths."""
+    tables = values.get(_BY_WORKSPACE, {})
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise WorkspaceProblem(
+            "bad-settings",
+            f"{file_name}: {_BY_WORKSPACE} must hold tables",
+            f'Write [{_BY_WORKSPACE}."/path/of/a/workspace"].',
+        )
+    return tables
+
+
+def own_list(name: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """A setting that is a list, as the user's own file has it for all workspaces.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
+    own_path = user_settings_path(environment)
+    values = _read(own_path, may_be_link=True) if own_path else {}
+    return _check_value(name, values[name], "config.toml") if name in values else ()
+
+
+def adopted_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The workspaces that MDMEM_ADOPT and the user's own settings name; a name may be a glob.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
+    own_path = user_settings_path(environment)
+    name, values = ("", {}) if own_path is None else (own_path.name, _read(own_path, may_be_link=True))
+    named = [("MDMEM_ADOPT", path) for path in environment.get("MDMEM_ADOPT", "").split(os.pathsep) if path]
+    if "adopt" in values:
+        named += [("adopt", path) for path in _check_value("adopt", values["adopt"], name)]
+    if "workspace" in values:
+        named.append(("workspace", _check_value("workspace", values["workspace"], name)))
+    named += [(_BY_WORKSPACE, path) for path in _tables(values, name) if path.startswith(("/", "~"))]
+    return tuple(_full_folder(path, environment, setting) for setting, path in named)
+
+
+def _full_folder(path: str, environment: Mapping[str, str], setting: str) -> Path:
+    """A folder that the user's own settings or environment name.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`: it is no full path.
+    """
+    folder = _with_home(path, environment, setting)
+    if not folder.is_absolute():
+        message = f"{setting} must name full paths, not {path!r}"
+        raise WorkspaceProblem("bad-settings", message, "It may begin with ~.")
+    return folder
 
 
 def own_workspace(environment: Mapping[str, str]) -> Path | None:
@@ -320,21 +392,18 @@ def own_workspace(environment: Mapping[str, str]) -> Path | None:
     name = _read(own_path, may_be_link=True).get("workspace") if own_path else None
     if own_path is None or name is None:
         return None
-    folder = _with_home(_check_value("workspace", name, own_path.name), environment, "workspace")
-    if not folder.is_absolute():
-        raise WorkspaceProblem("bad-settings", f"{own_path.name}: workspace must be a full path, not {name!r}", "It may begin with ~.")
-    return folder
+    return _full_folder(_check_value("workspace", name, own_path.name), environment, "workspace")
 
 
 def _with_home(path: str, environment: Mapping[str, str], setting: str) -> Path:
     """A path with the user's home in the place of `~`."""
-    home = _home(environment)
+    home_folder = home(environment)
     if path.startswith("~"):
-        if not home or path[1:2] not in ("", "/"):
+        if not home_folder or path[1:2] not in ("", "/"):
             raise WorkspaceProblem(
                 "bad-settings", f"{setting} names {_quoted(path)}, and it is not known where that is", "Write the folder out."
             )
-        path = home + path[1:]
+        path = home_folder + path[1:]
     return Path(path)
 
 

@@ -4,7 +4,8 @@
     ├── UsageProblem              2  `usage`: a wrong option value, an unreadable date
     ├── DateProblem               2  `ambiguous-date`: digits that could be two dates
     ├── PackageProblem               `missing-package`
-    ├── WorkspaceProblem             `no-workspace`, `bad-settings`, `not-here`, `no-model`, `reserved-actor`, `not-allowed`
+    ├── WorkspaceProblem             `no-workspace`, `bad-settings`, `not-here`, `no-model`, `reserved-actor`, `not-adopted`,
+    │                                `not-allowed`
     ├── PathProblem                  `bad-path`, `file-not-found`, `unsupported-file`, `ignored-path`, `read-only-path`,
     │                                `not-memory`, `file-exists`, `is-folder`
     ├── TextProblem                  `bad-text`, `empty-text`, `recalled-text`

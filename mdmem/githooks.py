@@ -20,7 +20,7 @@ from mdmem.model import Problem
 from mdmem.model.rules import parse_allowances
 from mdmem.startup import late
 from mdmem.startup.launch import launch
-from mdmem.wording import translate
+from mdmem.wording import typed
 
 if TYPE_CHECKING:
     from mdmem.catchup import index
@@ -108,14 +108,9 @@ def _check_staged() -> int:
 
 def _print_problem(problem: Problem, refused: bool) -> None:
     label = "" if refused else "allowed: " if problem.level == "error" else "warning: "
-    print(printable(f"mdmem: {problem.path}:{problem.line}: {label}{_in_flags(problem.message)}", keep=""), file=sys.stderr)
+    print(printable(f"mdmem: {problem.path}:{problem.line}: {label}{typed(problem.message)}", keep=""), file=sys.stderr)
     if problem.hint and (refused or problem.level != "error"):
-        print(printable(f"hint: {_in_flags(problem.hint)}", keep=""), file=sys.stderr)
-
-
-def _in_flags(text: str) -> str:
-    """A message in the words of the command line."""
-    return translate(text, lambda name: f"--{name}", lambda name, fields: " ".join(("mdmem", name, *(f"--{field}" for field in fields))))
+        print(printable(f"hint: {typed(problem.hint)}", keep=""), file=sys.stderr)
 
 
 def _detach() -> None:

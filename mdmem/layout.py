@@ -128,6 +128,11 @@ def _pattern_of_globs(globs: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile("|".join(f"(?:{_translate(whole_glob(glob))})" for glob in globs))
 
 
+def folder_matches(folder: str, glob: str) -> bool:
+    """True if a glob means a folder itself: `*` stands for characters of one name, `**` for folders."""
+    return bool(re.fullmatch(_translate(glob.rstrip("/")), folder))
+
+
 def whole_glob(glob: str) -> str:
     """A glob with what it leaves out: the Markdown below a folder."""
     glob = glob.removeprefix("./").rstrip("/")

@@ -44,3 +44,15 @@ def translate(text: str, say_field: Callable[[str], str], say_verb: Callable[[st
 def plain(text: str) -> str:
     """`text` with fields and verbs by their bare names."""
     return translate(text, lambda name: name, lambda name, fields: f"{name} ({', '.join(fields)})" if fields else name)
+
+
+def typed(text: str) -> str:
+    """`text` with each field and verb as it is typed on the command line, for a door without one."""
+
+    def command(name: str, fields: Sequence[str]) -> str:
+        return " ".join(("mdmem", name, *map(flag, fields)))
+
+    def flag(name: str) -> str:
+        return f"--{name.replace('_', '-')}"
+
+    return translate(text, flag, command)

@@ -142,13 +142,15 @@ def keep_from_background(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def sealed_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
-    """A sealed world with its home in a folder, in which no agent's host has left its mark."""
+    """A sealed world with its home in a folder, in which every workspace is adopted and no agent's host has left its mark."""
     home = folder / "home"
     home.mkdir()
     (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n")
     environment = {name: os.environ[name] for name in _INHERITED if name in os.environ} | {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / ".config"),
+        "XDG_STATE_HOME": str(home / ".local" / "state"),
+        "MDMEM_ADOPT": f"{folder}/**",
         "LC_ALL": "C.UTF-8",
         "TZ": "UTC",
         "GIT_CONFIG_NOSYSTEM": "1",

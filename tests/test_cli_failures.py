@@ -128,6 +128,10 @@ def shortened(shell: Shell) -> None:
 PROPOSED = "0123abcd"
 
 
+def not_adopted(shell: Shell) -> None:
+    shell.patch.delenv("MDMEM_ADOPT")
+
+
 def proposed(shell: Shell) -> None:
     """A proposal with one fact, whose id is known."""
     shell.run("remember", "plays the cello", "--propose", "--actor", "bot")
@@ -311,6 +315,7 @@ FAILURES = [
     Failure("no-workspace", ("show",), elsewhere, "mdmem init"),
     Failure("no-workspace", ("-C", "/nowhere/at/all", "status"), hints="mdmem init"),
     Failure("no-workspace", ("-C", "memory", "status"), hints="mdmem init"),
+    Failure("not-adopted", ("run",), not_adopted, "mdmem init"),
     Failure("not-a-repository", ("log", "x"), no_repository, "mdmem init"),
     Failure("not-utf8", ("save",), file("memory/rooms.md", b"# Rooms\n\n- caf\xe9\n"), "iconv"),
     *(

@@ -132,6 +132,7 @@ class TestReads:
         answer = shell.run("status", "--json").answer
         assert list(answer) == [
             "workspace",
+            "adopted",
             "branch",
             "commit",
             "files",

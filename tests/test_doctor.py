@@ -18,7 +18,7 @@ from mdmem.doctor import Finding, Level, exit_status
 
 SOUND = {
     *("git", "settings", "identity", "repository", "locks", "fsck", "hooks", "merge-driver", "state", "record", "temporary"),
-    *("versions", "index", "files", "secrets", "history", "agents", "events"),
+    *("versions", "index", "files", "secrets", "history", "adoption", "agents", "events"),
 }
 
 

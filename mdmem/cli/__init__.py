@@ -85,6 +85,8 @@ def _progress(call: Call) -> AbstractContextManager[object]:
     commits = call.values.get("resolve") or call.values.get("apply")
     if call.as_json or call.quiet or commits or call.command not in _LONG:
         return nullcontext()
+    if call.values.get("found"):  # it asks, and shows its progress before that
+        return nullcontext()
     return shown(call.command, None) if call.command == "init" else shown(call.command)
 
 

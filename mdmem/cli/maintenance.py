@@ -15,13 +15,17 @@ from mdmem.model.reads import Initialise
 from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
 from mdmem.show.formatting import one_line, short_id
+from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     import typer
 
+    from mdmem.cli import adoptions
     from mdmem.cli.options import Json
+else:
+    adoptions = late.module("mdmem.cli.adoptions")
 
 
 def init(
@@ -34,13 +38,33 @@ def init(
     ] = None,
     no_agents: Annotated[str | None, typer.Option("--no-agents", metavar="[FILE]", help="Take them out again. [FILE: AGENTS.md]")] = None,
     shared: Annotated[bool, typer.Option("--shared", help="Commit a .gitattributes, so that clones merge memory by section too.")] = False,
+    leave: Annotated[
+        bool,
+        typer.Option("--leave", help="Stop giving this workspace to agents. Nothing in it changes."),
+    ] = False,
+    found: Annotated[
+        bool,
+        typer.Option("--found", help="Find your workspaces below your home, and adopt some."),
+    ] = False,
+    yes: Annotated[
+        bool,
+        typer.Option("--yes", help="With --found: adopt all that only you have written in."),
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Create a workspace, or adopt a folder with memory in it.
 
-    No existing file is altered but the one that --agents names, and with --shared .gitattributes; running it again is harmless. git is set
-    up to merge memory files by section and fact.
+    Agents are given only the workspaces that you have adopted on this machine. No existing file is
+    altered but the one that --agents names, and with --shared .gitattributes; running it again is
+    harmless. git is set up to merge memory files by section and fact.
     """
+    others = any((no_hooks, agents, no_agents, shared))
+    if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):
+        raise UsageProblem("--leave and --found go with no other option, and --yes only with --found")
+    if found:
+        return adoptions.find(call, yes)
+    if leave:
+        return adoptions.leave(folder or call.workspace)
     request = Initialise(folder=folder or call.workspace, hooks=not no_hooks, agents=agents, no_agents=no_agents, shared=shared)
     result = memory.initialise(request, os.environ)
     answer = {
@@ -52,10 +76,12 @@ def init(
         "hooks": list(result.hooks),
         "merging": list(result.merging),
         "notes": [in_flags(note) for note in result.notes],
+        "adopted": result.adopted,
     }
+    done = "Adopted" if result.newly_adopted else "workspace in"
     files = f", wrote {', '.join(result.written)}" if result.written else ""
     files += f", took the instructions out of {result.took_out}" if result.took_out else ""
-    return Answer(answer, one_line(f"workspace in {result.workspace}{files} {short_id(result.commit)}".rstrip()), result.notes)
+    return Answer(answer, one_line(f"{done} {result.workspace}{files} {short_id(result.commit)}".rstrip()), result.notes)
 
 
 def check_(

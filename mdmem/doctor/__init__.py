@@ -33,6 +33,7 @@ _CHECKS: Mapping[str, Callable[[Inspection], Iterator[Finding]]] = {
     "files": contents.check_files,
     "secrets": contents.check_secrets,
     "history": contents.check_history,
+    "adoption": hosts.check_adoption,
     "agents": hosts.check_agents,
     "events": state.check_events,
 }

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mdmem import __version__, config, files, layout, packaged_files
+from mdmem import __version__, adoption, config, files, layout, packaged_files
 from mdmem.doctor.inspection import Finding, Inspection, Level
 from mdmem.document import parse_bytes
 from mdmem.editors import instructions
@@ -30,6 +30,25 @@ class InstalledPlugin:
     host: str
     version: str
     update: str
+
+
+def check_adoption(inspection: Inspection) -> Iterator[Finding]:
+    """A workspace that the user has not adopted, so that hooks and servers do not serve it."""
+    repository, environment = inspection.repository, inspection.workspace.environment
+    if adoption.is_adopted(repository, environment):
+        message = "you have adopted this memory: hooks and servers serve it"
+        yield Finding(check="adoption", level=Level.OK, message=message)
+        return
+    message = f"you have not adopted this memory{adoption.last_change(repository)}"
+    hint = adoption.init_command(repository.folder)
+    if adoption.is_of_user(repository, environment):
+        hint += f"\nTo adopt others of yours too: {verb('init', 'found')}"
+    yield Finding(
+        check="adoption",
+        level=Level.WARNING,
+        message=f"{message}: no hook or server serves it",
+        hint=hint,
+    )
 
 
 def check_agents(inspection: Inspection) -> Iterator[Finding]:

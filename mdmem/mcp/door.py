@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mdmem import secrets
+from mdmem import adoption, secrets
 from mdmem.errors import UsageProblem, attempt
 from mdmem.mcp import arguments, calls, resources, texts, tools
 from mdmem.mcp.phrases import in_arguments
 from mdmem.memory import Memory, hosts
+from mdmem.wording import typed
 
 _MOST_NAME = 40
 
@@ -49,16 +50,26 @@ class Door:
         """The text of a prompt."""
         return _attempt(lambda: resources.prompt_text(self._open(client), name))
 
+    def notice(self) -> str:
+        """The line for the person at the host about a workspace that is not adopted."""
+        found = hosts.find_host_workspace(self._environment, named=self._folder)
+        return typed(hosts.notice(found, self._environment))
+
     def _open(self, client: str) -> Memory:
         """The memory, opened at the first call. The client is the actor of calls that name none.
 
         Raises:
-            MdmemError: there is no workspace yet, or it cannot be used. The next call tries again.
+            MdmemError: there is no workspace yet, it is not adopted, or it cannot be used. The next
+                call tries again.
         """
         with self._lock:
+            if self._memory is not None and not _is_adopted(self._memory):
+                self._memory.close()
+                self._memory = None
             if self._memory is None:
-                root = self._folder or hosts.require_host_workspace(self._environment)
-                self._memory = Memory.open(root, {**self._environment, "MDMEM_ACTOR": actor_of(client)})
+                repository = hosts.require_host_workspace(self._environment, self._folder)
+                environment = {**self._environment, "MDMEM_ACTOR": actor_of(client)}
+                self._memory = Memory.open_in(repository, environment)
             return self._memory
 
     def close(self, seconds: float) -> None:
@@ -72,6 +83,11 @@ class Door:
 def _attempt(work: Callable[[], str]) -> tuple[str, bool]:
     answer = attempt(work, in_arguments)
     return (answer, False) if isinstance(answer, str) else (texts.failure_text(answer), True)
+
+
+def _is_adopted(memory: Memory) -> bool:
+    workspace = memory.workspace
+    return adoption.is_adopted(workspace.repository, workspace.environment)
 
 
 def actor_of(client: str) -> str:

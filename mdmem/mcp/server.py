@@ -7,7 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -41,6 +41,9 @@ _CATCHING_UP_SECONDS = 1.5
 
 Context = ServerRequestContext[Any, Any]
 Answer = tuple[str, bool]
+T = TypeVar("T")
+_NOTICE = "mdmem/notice"
+"""The key of a line for the person at the host; hosts give a model no `_meta`."""
 
 
 class Answers:
@@ -52,7 +55,7 @@ class Answers:
         self._door: door.Door | None = None
         self._opening = threading.Lock()
         self._places, self._threads = anyio.CapacityLimiter(_AT_ONCE), anyio.CapacityLimiter(_MOST_THREADS)
-        self._running: set[asyncio.Task[Answer]] = set()
+        self._running: set[asyncio.Task[Any]] = set()
 
     async def list_tools(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         """List the tools."""
@@ -72,7 +75,11 @@ class Answers:
             hint = f"did you mean {meant}?" if meant else f"the tools are {', '.join(self._offered)}"
             raise MCPError(types.INVALID_PARAMS, f"there is no tool {name[:40]!r}; {hint}")
         text, failed = await self._run(lambda opened: opened.call_tool(name, request.arguments or {}, _client(context)))
-        return types.CallToolResult(content=[types.TextContent(type="text", text=text)], is_error=failed)
+        content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
+        if failed and json.loads(text)["error"] == "not-adopted":
+            notice = await self._run(lambda opened: opened.notice())
+            return types.CallToolResult(content=content, is_error=True, _meta={_NOTICE: notice})
+        return types.CallToolResult(content=content, is_error=failed)
 
     async def list_resources(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
         """List the resources: the block. Files are read by the template."""
@@ -115,10 +122,10 @@ class Answers:
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=tools.PROMPTS[name], messages=[message])
 
-    async def _run(self, work: Callable[[door.Door], Answer]) -> Answer:
+    async def _run(self, work: Callable[[door.Door], T]) -> T:
         """Do some work in a thread. A call that its client no longer waits for gives its place to another, and is finished all the same."""
 
-        def with_door() -> Answer:
+        def with_door() -> T:
             with self._opening:
                 if self._door is None:
                     self._door = door.Door(self._folder, self._environment)
@@ -127,11 +134,11 @@ class Answers:
         async with self._places:
             return await asyncio.shield(await self._begin(with_door))
 
-    async def _begin(self, work: Callable[[], Answer]) -> asyncio.Task[Answer]:
+    async def _begin(self, work: Callable[[], T]) -> asyncio.Task[T]:
         """Begin some work in a thread, as soon as there is one. It goes on whatever becomes of the caller."""
         thread = object()
         await self._threads.acquire_on_behalf_of(thread)
-        call = asyncio.create_task(anyio.to_thread.run_sync(work))
+        call: asyncio.Task[T] = asyncio.create_task(anyio.to_thread.run_sync(work))
 
         def end(_: object) -> None:
             self._threads.release_on_behalf_of(thread)

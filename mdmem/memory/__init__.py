@@ -14,7 +14,7 @@ from mdmem.events import EventRecorder
 from mdmem.model import RUNS_NAME, CommitId, FilePath, Problem
 from mdmem.model.writes import Change, Purge, Save, WriteOptions, WriteResult
 from mdmem.startup import late
-from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, refresh
+from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, open_in, refresh
 
 if TYPE_CHECKING:
     from mdmem import doctor, secrets
@@ -23,7 +23,18 @@ if TYPE_CHECKING:
     from mdmem.digest import citations, purging
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
-    from mdmem.memory import adopting, contexts, figures, flushing, guards, hooks, pipelines, proposals, tasks
+    from mdmem.memory import (
+        adopting,
+        contexts,
+        figures,
+        flushing,
+        found,
+        guards,
+        hooks,
+        pipelines,
+        proposals,
+        tasks,
+    )
     from mdmem.memory.adopting import InitResult
     from mdmem.memory.figures import EventFigures
     from mdmem.memory.hooks import Hooks
@@ -34,12 +45,13 @@ if TYPE_CHECKING:
     from mdmem.model.flushes import Flush, FlushPrompts, FlushResult
     from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
     from mdmem.model.purges import PurgePlan, PurgeResult
-    from mdmem.model.reads import Initialise, Outline, SectionView, Show, WorkspaceStatus
+    from mdmem.model.reads import FoundWorkspace, Initialise, Outline, SectionView, Show, WorkspaceStatus
     from mdmem.model.reviews import ReviewResult
     from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
     from mdmem.model.whole_files import MovePath, WholeFileEdit
     from mdmem.queries import blame, folders, history, labels, search, session_search, show
     from mdmem.queries.folders import FolderView
+    from mdmem.repo import Repository
 else:
     citations = late.module("mdmem.digest.citations")  # only where an answer cites sessions
     purging = late.module("mdmem.digest.purging")
@@ -50,6 +62,7 @@ else:
     adopting = late.module("mdmem.memory.adopting")
     contexts = late.module("mdmem.memory.contexts")
     flushing = late.module("mdmem.memory.flushing")
+    found = late.module("mdmem.memory.found")
     background = late.module("mdmem.catchup.background")
     figures = late.module("mdmem.memory.figures")
     index = late.module("mdmem.catchup.index")
@@ -96,6 +109,15 @@ class Memory:
             WorkspaceProblem, RepositoryProblem: there is none, or it cannot be used.
         """
         return cls(open_at(find_workspace(named, environment), environment), say, progress)
+
+    @classmethod
+    def open_in(cls, repository: Repository, environment: Mapping[str, str]) -> Memory:
+        """Open the workspace in the folder that a repository was discovered from.
+
+        Raises:
+            WorkspaceProblem: its settings cannot be used.
+        """
+        return cls(open_in(repository, environment))
 
     def close(self) -> None:
         """Let go of what is kept open between calls: the index, watches of the kernel. What is needed again is opened again."""
@@ -388,6 +410,35 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     return adopting.initialise(request, environment)
 
 
+def leave(folder: Path, environment: Mapping[str, str]) -> bool:
+    """Adopt a workspace no longer; False if it was not in the user's list.
+
+    Raises:
+        WorkspaceProblem: `not-allowed`: an agent asks. StorageProblem: the list cannot be written.
+    """
+    return found.leave(folder, environment)
+
+
+def find_unadopted(
+    environment: Mapping[str, str],
+    progress: Progress | None = None,
+) -> tuple[FoundWorkspace, ...]:
+    """Find the workspaces below the user's home that mdmem wrote in and the user has not adopted."""
+    return tuple(found.find_unadopted(environment, progress))
+
+
+def adopt_found(
+    workspaces: Sequence[FoundWorkspace],
+    environment: Mapping[str, str],
+) -> None:
+    """Adopt workspaces that were found.
+
+    Raises:
+        WorkspaceProblem: `not-allowed`: an agent asks. StorageProblem: the list cannot be written.
+    """
+    found.adopt_found(workspaces, environment)
+
+
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
     """Check the staged changes of memory files, in every workspace of the repository that `folder` is in.
 
@@ -396,4 +447,12 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
     return guards.staged_problems_of_workspace(folder, environment)
 
 
-__all__ = ["Memory", "find_workspace", "initialise", "staged_problems"]
+__all__ = [
+    "Memory",
+    "adopt_found",
+    "find_unadopted",
+    "find_workspace",
+    "initialise",
+    "leave",
+    "staged_problems",
+]

@@ -5,14 +5,33 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mdmem import check, config, files, history, hookfiles, layout, merge_setup, packaged_files, repo
+from mdmem import (
+    adoption,
+    check,
+    config,
+    files,
+    history,
+    hookfiles,
+    layout,
+    merge_setup,
+    packaged_files,
+    repo,
+    trust,
+)
 from mdmem.catchup.background import start_catching_up
 from mdmem.changes import instructions
 from mdmem.changes.refusals import refuse_errors, secrets_in_text
 from mdmem.config import Settings
-from mdmem.errors import MdmemError, PathProblem, RepositoryProblem
+from mdmem.errors import (
+    MdmemError,
+    PathProblem,
+    RepositoryProblem,
+    WorkspaceProblem,
+)
 from mdmem.events import EventRecorder
 from mdmem.listing import is_marked
 from mdmem.memory import shared_attributes
@@ -23,9 +42,15 @@ from mdmem.model.writes import WriteResult
 from mdmem.queries.other_markdown import other_markdown_note
 from mdmem.repo import Repository, commits
 from mdmem.repo.ignored import ignored
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import field
-from mdmem.workspace import Workspace, open_at
+from mdmem.workspace import Workspace, actor_in_shell, open_at
+
+if TYPE_CHECKING:
+    import shutil
+else:
+    shutil = late.module("shutil")
 
 _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 
@@ -35,7 +60,8 @@ class InitResult:
     """The result of `init`: the files it wrote, the commit that has them, the hooks it installed, and lines for the user.
 
     `took_out` is the file that mdmem's instructions to agents were taken out of; `merging` is what was written so that git merges memory with
-    mdmem: `settings`, `attributes`, `shared attributes`.
+    mdmem: `settings`, `attributes`, `shared attributes`. `adopted`: agents are served the workspace; `newly_adopted`: since now, though it was
+    a workspace before.
     """
 
     workspace: Path
@@ -46,6 +72,8 @@ class InitResult:
     notes: tuple[str, ...]
     took_out: FilePath | None = None
     merging: tuple[str, ...] = ()
+    adopted: bool = True
+    newly_adopted: bool = False
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
@@ -62,39 +90,101 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     if not is_marked(folder) and (line := next(_unusable(folder), None)):
         raise PathProblem("bad-path", line)
     # Whatever can fail is tried before anything is written.
-    config.load(folder.resolve(), _work_tree(folder), environment)
+    was_workspace, existing = is_marked(folder), _existing_repository(folder)
+    settings = config.load(folder.resolve(), existing.root if existing else None, environment)
     if (agents_file := request.agents or request.no_agents) is not None:
         instructions.require_possible(folder.resolve(), agents_file, remove=request.agents is None)
-    files.make_folders(folder)
-    repository, is_new = _repository(folder)
-    workspace = open_at(repository.folder, environment)
-    workspace.ensure_state()
-    with EventRecorder(workspace.state, "init", workspace.actor) as event:
-        with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout):
-            written, notes, commit = _adopt(workspace, is_new)
-        took_out = None
-        if agents_file is not None:
-            result, more_notes = _instructions(replace(workspace, settings=_settings(workspace)), request)
-            commit, notes = result.commit or commit, (*notes, *more_notes)
-            if result.changed and request.agents is not None:
-                written = (*written, FilePath(result.path))
-            elif result.changed:
-                took_out = FilePath(result.path)
-        configured = replace(workspace, settings=_settings(workspace))
-        if request.shared and (shared := shared_attributes.share(configured)):
-            commit, written = shared, (*written, merge_setup.SHARED_PATH)
-        hooks, hook_notes = _hooks(workspace) if request.hooks else ((), ())
-        merging, merge_notes = _merging(configured)
-        event.done(bool(written or commit or hooks or merging), commit=commit)
+    is_adopted, adopts = _adoption(folder, existing, settings, environment)
+    with ExitStack() as made:
+        for new_folder in files.make_folders(folder):
+            made.callback(new_folder.rmdir)
+        repository = existing or repo.create(folder.resolve())
+        if existing is None:
+            made.callback(shutil.rmtree, repository.git_dir)
+        workspace = open_at(repository.folder, environment)
+        workspace.ensure_state()
+        with EventRecorder(workspace.state, "init", workspace.actor) as event:
+            with files.lock(workspace.state / files.LOCK_NAME, workspace.settings.lock_timeout):
+                written, notes, commit = _adopt(workspace, is_new=existing is None)
+            made.pop_all()
+            if adopts:
+                adoption.adopt(repository, environment)
+            result = _set_up(
+                workspace,
+                request,
+                InitResult(
+                    workspace=workspace.root,
+                    made_repository=existing is None,
+                    written=written,
+                    commit=commit,
+                    hooks=(),
+                    notes=notes,
+                    adopted=is_adopted or adopts,
+                    newly_adopted=adopts and was_workspace,
+                ),
+            )
+            has_changed = result.written or result.commit or result.hooks or result.merging
+            event.done(bool(has_changed) or adopts, commit=result.commit)
     start_catching_up(workspace)
     others = other_markdown_note(workspace)
-    return InitResult(
-        workspace=workspace.root,
-        made_repository=is_new,
+    more = [others] if others else []
+    if not result.adopted:
+        more.append("Agents are not given this memory until a person adopts it at a terminal.")
+    return replace(result, notes=(*result.notes, *more))
+
+
+def _adoption(
+    folder: Path,
+    existing: Repository | None,
+    settings: Settings,
+    environment: Mapping[str, str],
+) -> tuple[bool, bool]:
+    """True if the user has adopted the workspace, and True if this call is to adopt it.
+
+    Raises:
+        WorkspaceProblem: `not-allowed`: an agent may not set up the memory of others.
+        StorageProblem: it cannot be adopted.
+    """
+    if existing is not None and adoption.is_adopted(existing, environment):
+        return True, False
+    if existing is None and adoption.is_named(folder, environment):
+        return True, False
+    named = [environment.get("MDMEM_ACTOR")]
+    actor = actor_in_shell(named, settings.people, environment)
+    if trust.trust(trust.origin_of_actor(actor, settings.people)).decides:
+        adoption.require_writable(environment)
+        return False, True
+    if existing is not None and is_marked(folder) and adoption.has_commits_of_others(existing, environment):
+        raise WorkspaceProblem(
+            "not-allowed",
+            f"{folder} contains the memory of others, and {actor} is an agent",
+            "A person has to adopt this memory at a terminal.",
+        )
+    return False, False
+
+
+def _set_up(workspace: Workspace, request: Initialise, result: InitResult) -> InitResult:
+    """Instructions for agents, shared attributes, git's hooks and merge driver, as requested."""
+    written, commit, notes, took_out = result.written, result.commit, result.notes, None
+    configured = replace(workspace, settings=_settings(workspace))
+    if request.agents is not None or request.no_agents is not None:
+        change, more_notes = _instructions(configured, request)
+        commit, notes = change.commit or commit, (*notes, *more_notes)
+        if change.changed and request.agents is not None:
+            written = (*written, FilePath(change.path))
+        elif change.changed:
+            took_out = FilePath(change.path)
+        configured = replace(workspace, settings=_settings(workspace))
+    if request.shared and (shared := shared_attributes.share(configured)):
+        commit, written = shared, (*written, merge_setup.SHARED_PATH)
+    hooks, hook_notes = _hooks(workspace) if request.hooks else ((), ())
+    merging, merge_notes = _merging(configured)
+    return replace(
+        result,
         written=written,
         commit=commit,
         hooks=hooks,
-        notes=(*notes, *hook_notes, *merge_notes, *([others] if others else [])),
+        notes=(*notes, *hook_notes, *merge_notes),
         took_out=took_out,
         merging=merging,
     )
@@ -140,21 +230,16 @@ def _instructions(workspace: Workspace, request: Initialise) -> tuple[WriteResul
     return result, (*lines, *result.notes, *hints)
 
 
-def _repository(folder: Path) -> tuple[Repository, bool]:
-    """The repository of a folder, and whether it had to be created."""
+def _existing_repository(folder: Path) -> Repository | None:
+    """The repository that a folder is in; None if it is in none yet."""
+    real_path = folder.resolve()
+    nearest = next(each for each in (real_path, *real_path.parents) if each.is_dir())
     try:
-        return repo.discover(folder.resolve()), False
+        repository = repo.discover(nearest)
+        return repository if nearest == real_path else repository.at_folder(real_path)
     except RepositoryProblem as problem:
         if problem.code != "not-a-repository":
             raise
-    return repo.create(folder.resolve()), True
-
-
-def _work_tree(folder: Path) -> Path | None:
-    """The root of the work tree that a folder is in; None if it is in none yet."""
-    try:
-        return repo.discover(folder.resolve()).root if folder.exists() else None
-    except RepositoryProblem:
         return None
 
 

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 
-from mdmem import config, wording
-from mdmem.errors import WorkspaceProblem
+from mdmem import adoption, config, repo, wording
+from mdmem.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.listing import is_marked
+from mdmem.repo import Repository
+from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import find_workspace
 
 _UNEXPANDED = "${"
@@ -23,43 +26,112 @@ def expanded(environment: Mapping[str, str]) -> Mapping[str, str]:
     }
 
 
-def find_host_workspace(environment: Mapping[str, str], folder: str | None = None) -> Path | None:
-    """The folder of the workspace: MDMEM_WORKSPACE, else that of the project, else of `folder`, else the user's own setting.
+@dataclass(frozen=True, slots=True)
+class HostWorkspace:
+    """The workspace that a host means.
+
+    - `repository`: that of the workspace, seen from its folder; None where there is none to serve.
+    - `passed_over`: the nearest workspace that the user has not adopted; it counts as none.
+    """
+
+    repository: Repository | None
+    passed_over: Path | None = None
+
+
+def find_host_workspace(
+    environment: Mapping[str, str],
+    folder: str | None = None,
+    named: Path | None = None,
+) -> HostWorkspace:
+    """The workspace: the one named, else MDMEM_WORKSPACE, else that of the project, else of `folder`, else the user's own setting.
 
     A host fills in the folder of the project for MDMEM_WORKSPACE, whether or not memory is there: where it only says that, it counts as
-    the project. `folder` is the current one by default. None where there is no workspace.
+    the project. `folder` is the current one by default.
 
     Raises:
         WorkspaceProblem: the one that is named is no workspace, or the user's own settings cannot be read.
+        RepositoryProblem: a workspace's repository cannot be read.
     """
     environment = expanded(environment)
+    if named is not None:
+        return _judged(find_workspace(named, environment), environment)
     starts = [Path(start).resolve() for start in (environment.get(_PROJECT), folder or os.curdir) if start]
-    if named := environment.get("MDMEM_WORKSPACE"):
-        start = Path(named).resolve()
+    if by_variable := environment.get("MDMEM_WORKSPACE"):
+        start = Path(by_variable).resolve()
         if start not in starts:
-            return find_workspace(start, environment)
+            return _judged(find_workspace(start, environment), environment)
         starts.insert(0, start)
+    passed_over: Path | None = None
     for start in starts:
         for candidate in (start, *start.parents):
             if is_marked(candidate):
-                return candidate
+                judged = _judged(candidate, environment)
+                if judged.repository:
+                    return replace(judged, passed_over=passed_over)
+                passed_over = passed_over or candidate
     own = config.own_workspace(environment)
-    return find_workspace(own, environment) if own else None
+    if own is None:
+        return HostWorkspace(None, passed_over)
+    return HostWorkspace(repo.discover(find_workspace(own, environment)), passed_over)
 
 
-def require_host_workspace(environment: Mapping[str, str]) -> Path:
-    """The folder of the workspace, as `find_host_workspace` finds it.
+def _judged(root: Path, environment: Mapping[str, str]) -> HostWorkspace:
+    """A workspace, to be served if the user has adopted it."""
+    try:
+        repository = repo.discover(root)
+    except RepositoryProblem as problem:
+        if problem.code != "not-a-repository" or adoption.is_named(root, environment):
+            raise
+        return HostWorkspace(None, root)
+    if adoption.is_adopted(repository, environment):
+        return HostWorkspace(repository)
+    return HostWorkspace(None, root)
+
+
+def require_host_workspace(
+    environment: Mapping[str, str],
+    named: Path | None = None,
+) -> Repository:
+    """The repository of the workspace, as `find_host_workspace` finds it.
 
     Raises:
-        WorkspaceProblem: `no-workspace`, with the line to type; or as `find_host_workspace`.
+        WorkspaceProblem: `no-workspace`, with the line to type; `not-adopted`, without one, since an
+            agent reads it; or as `find_host_workspace`.
     """
-    root = find_host_workspace(environment)
-    if root is None:
-        project = expanded(environment).get(_PROJECT)
-        raise WorkspaceProblem(
-            "no-workspace",
-            f"there is no workspace in {project or Path.cwd()} or above",
-            f'{wording.verb("init")} {project or "DIR"} makes one; workspace = "DIR" in {config.user_settings_path(environment)} names '
-            "one that is elsewhere.",
-        )
-    return root
+    found = find_host_workspace(environment, named=named)
+    if found.repository is not None:
+        return found.repository
+    if found.passed_over is not None:
+        raise not_adopted()
+    project = expanded(environment).get(_PROJECT)
+    raise WorkspaceProblem(
+        "no-workspace",
+        f"there is no workspace in {project or Path.cwd()} or above",
+        f'{wording.verb("init")} {project or "DIR"} makes one; workspace = "DIR" in {config.user_settings_path(environment)} names '
+        "one that is elsewhere.",
+    )
+
+
+def not_adopted() -> WorkspaceProblem:
+    """The refusal for an agent's tool."""
+    message = "a person has to adopt this memory at a terminal"
+    return WorkspaceProblem("not-adopted", message)
+
+
+def notice(found: HostWorkspace, environment: Mapping[str, str]) -> str:
+    """The line for the user about a workspace that was passed over; empty if there is none.
+
+    It names `init` with `found` once a day, where the memory seems to be the user's own.
+    """
+    if found.passed_over is None:
+        return ""
+    author, way = "", f": {adoption.init_command(found.passed_over)}"
+    with suppress(RepositoryProblem):
+        repository = repo.discover(found.passed_over)
+        author = adoption.last_change(repository)
+        if adoption.is_of_user(repository, environment):
+            if not adoption.is_first_today(environment):
+                return ""
+            way = f", and others of yours: {wording.verb('init', 'found')}"
+    instead = f"; {found.repository.folder} is used instead" if found.repository else ""
+    return f"This folder contains a memory you have not adopted{author}{instead}. To use {'this one' if instead else 'it'}{way}"

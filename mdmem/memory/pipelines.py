@@ -21,7 +21,7 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem import stats
+    from mdmem import adoption, stats
     from mdmem.catchup import background
     from mdmem.digest import digesting, overview, session_views, starting
     from mdmem.dream import dreaming, due
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from mdmem.stats import RunFigures
     from mdmem.steps import run_log
 else:
+    adoption = late.module("mdmem.adoption")
     background = late.module("mdmem.catchup.background")
     dreaming = late.module("mdmem.dream.dreaming")
     due = late.module("mdmem.dream.due")
@@ -74,9 +75,11 @@ class Pipelines:
         """Write what is new in transcripts into the logs of the days on which it was said.
 
         Raises:
+            WorkspaceProblem: `not-adopted`.
             MdmemError: a transcript that was named is not there, or the workspace cannot be written.
         """
         with self.record_event("digest", WriteOptions(dry_run=request.dry_run)) as event:
+            adoption.require_adopted(self.workspace.repository, self.workspace.environment)
             result = digesting.digest(self.workspace, request, self.say, self.progress)
             event.done(bool(result.commits))
             event.measured(digesting.figures(result))
@@ -106,9 +109,11 @@ class Pipelines:
         """Carry out what is due. A step that fails is in the result.
 
         Raises:
+            WorkspaceProblem: `not-adopted`.
             RepositoryProblem: `running`: another pipeline is at work.
         """
         with self.record_event("run") as event:
+            adoption.require_adopted(self.workspace.repository, self.workspace.environment)
             result = running.run(self.workspace, self.say, self.progress)
             has_written = any(step.record.entries for step in result.steps)
             event.done(has_written)

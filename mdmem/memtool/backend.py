@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from mdmem import adoption
 from mdmem.errors import PathProblem, attempt
-from mdmem.memory import Memory
+from mdmem.memory import Memory, hosts
 from mdmem.memtool import texts
 from mdmem.memtool.commands import Command, parse_command
 from mdmem.memtool.paths import FOLDER, ROOT, is_own, refusal, workspace_path
@@ -54,6 +55,8 @@ def answer(open_memory: Callable[[], Memory], read_command: Callable[[], object]
         command = parse_command(read_command())
         memory = open_memory()
         workspace = memory.workspace
+        if not adoption.is_adopted(workspace.repository, workspace.environment):
+            raise hosts.not_adopted()
         options = WriteOptions(actor=workspace.actor or _ACTOR, session=workspace.environment.get("MDMEM_SESSION") or None)
         with memory.record_call(f"memory-tool-{command.name}", options.actor or _ACTOR, options.session):
             return _view(memory, command) if command.name == "view" else _change(memory, command, options)

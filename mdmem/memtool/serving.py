@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import IO
 
 from mdmem.errors import UsageProblem, json_line
-from mdmem.memory import Memory
+from mdmem.memory import Memory, hosts
 from mdmem.memtool.backend import ToolAnswer, answer
 
 _MOST_BYTES = 32_000_000
@@ -75,7 +75,8 @@ class _Opened:
             MdmemError: there is no workspace, or it cannot be used.
         """
         if self._memory is None:
-            self._memory = Memory.open(self._folder, self._environment)
+            repository = hosts.require_host_workspace(self._environment, self._folder)
+            self._memory = Memory.open_in(repository, self._environment)
         return self._memory
 
     def close(self) -> None:

@@ -35,6 +35,19 @@ class Initialise:
 
 
 @dataclass(frozen=True, slots=True)
+class FoundWorkspace:
+    """A workspace below the user's home that mdmem made commits in and the user has not adopted.
+
+    - `last_change`: the author of its last change; empty where that is not known.
+    - `own`: all these commits have addresses of the user's.
+    """
+
+    path: str
+    own: bool
+    last_change: str
+
+
+@dataclass(frozen=True, slots=True)
 class Show:
     """Read one section, or the text before the first heading (`preamble`), or a whole file (neither)."""
 
@@ -180,7 +193,7 @@ class WorkspaceStatus:
     """The state of a workspace and its index.
 
     `files` counts memory files by kind, `paths` those that each glob of that setting takes in, `other_markdown` what is no memory; `skipped`
-    has those that are not indexed, and why. `pipelines` is None where no session is digested.
+    has those that are not indexed, and why. `pipelines` is None where no session is digested. `adopted`: agents are served the workspace.
     """
 
     workspace: str
@@ -198,3 +211,4 @@ class WorkspaceStatus:
     notes: tuple[str, ...]
     pipelines: PipelineStatus | None = None
     waiting: Waiting = Waiting()
+    adopted: bool = True

@@ -27,12 +27,13 @@ from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace, two_curated_hint
 
 if TYPE_CHECKING:
-    from mdmem import hookfiles, secrets
+    from mdmem import adoption, hookfiles, secrets
     from mdmem.catchup import background, trail_update
     from mdmem.proposals import branch_changes
     from mdmem.queries import as_of, dates, other_markdown, past_questions, versions
     from mdmem.search import explanation
 else:
+    adoption = late.module("mdmem.adoption")
     hookfiles = late.module("mdmem.hookfiles")
     branch_changes = late.module("mdmem.proposals.branch_changes")
     background = late.module("mdmem.catchup.background")
@@ -349,6 +350,7 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         current=is_fresh,
         hooks=hookfiles.hook_states(workspace.repository.hooks_dir),
         waiting=branch_changes.waiting(workspace),
+        adopted=adoption.is_adopted(workspace.repository, workspace.environment),
         notes=tuple(note for note in (workspace.repository.under_way(), two_curated_hint(workspace)) if note),
     )
 

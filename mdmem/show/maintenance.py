@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mdmem.addresses import join_path
@@ -16,9 +16,36 @@ from mdmem.wording import number_of
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
     from mdmem.model.purges import PurgePlan, PurgeResult
+    from mdmem.model.reads import FoundWorkspace
 
 
 _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
+
+
+def found_json(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> dict[str, Any]:
+    """Workspaces that were found, and those of them that are adopted now."""
+    rows = ({"workspace": each.path, "own": each.own, "last_change": each.last_change} for each in found)
+    return {"found": list(rows), "adopted": sorted(adopted)}
+
+
+def found_text(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> str:
+    """The same, a line each; one with changes of others names the command that adopts it."""
+    rows = []
+    for each in found:
+        if each.path in adopted:
+            rows.append(one_line(f"Adopted {each.path}"))
+        elif each.own:
+            rows.append(f"not adopted: {found_line(each)}")
+        else:
+            command = f"To use it: mdmem init {shlex.quote(each.path)}"
+            rows.append(one_line(f"not adopted, with changes by others: {found_line(each)}. {command}"))
+    return "\n".join(rows)
+
+
+def found_line(workspace: FoundWorkspace) -> str:
+    """The folder of a workspace, with the author of its last change."""
+    author = f" (last change by {workspace.last_change})" if workspace.last_change else ""
+    return one_line(f"{workspace.path}{author}")
 
 
 def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import Problem
 from mdmem.model.reads import ModelStatus, Outline, PipelineStatus, SectionView, WorkspaceStatus
 from mdmem.show.formatting import one_line, section_line, short_id, some_of, steerless, unreadable_line, waiting_json, waiting_line
+from mdmem.startup import late
 from mdmem.wording import number_of
+
+if TYPE_CHECKING:
+    import shlex
+else:
+    shlex = late.module("shlex")
 
 
 def section_json(view: SectionView) -> dict[str, Any]:
@@ -77,6 +83,7 @@ def status_json(status: WorkspaceStatus) -> dict[str, Any]:
     """The status of a workspace."""
     return {
         "workspace": status.workspace,
+        "adopted": status.adopted,
         "branch": status.branch,
         "commit": status.commit,
         "files": dict(status.files),
@@ -125,7 +132,7 @@ def status_text(status: WorkspaceStatus) -> str:
     kinds = ", ".join(f"{count} {kind}" for kind, count in status.files.items() if count) or "none"
     hooks = sorted(set(status.hooks.values()))
     rows = [
-        f"workspace  {status.workspace}",
+        f"workspace  {status.workspace}{'' if status.adopted else ' (not adopted)'}",
         f"branch     {status.branch or 'detached'} at {short_id(status.commit) or 'no commit yet'}",
         f"files      {kinds}",
         *(f"paths      {glob}: {number_of(count, 'file')}" for glob, count in status.paths.items()),
@@ -172,6 +179,8 @@ def _model_parts(status: ModelStatus) -> Iterator[str]:
 
 def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
     """Commands that bring a workspace into order, or begin to use it."""
+    if not status.adopted:
+        yield f"mdmem init {shlex.quote(status.workspace)}  (adopts it, so that agents are given it)"
     if status.uncommitted:
         yield f"mdmem save  (commits {number_of(len(status.uncommitted), 'pending file')} as yours)"
     if status.pipelines is not None and (status.pipelines.unread or not status.pipelines.last_step):

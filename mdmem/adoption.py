@@ -1,0 +1,329 @@
+"""The workspaces that the user has adopted on this machine: no other one is served to agents.
+
+The list is a file in the user's own state folder. Nothing in a repository, or in git's folder of
+one, is evidence, since both may come from somebody else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mdmem import config, files, layout
+from mdmem.errors import StorageProblem, WorkspaceProblem
+from mdmem.repo import Repository
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.wording import verb
+
+if TYPE_CHECKING:
+    import shlex
+
+    from mdmem.repo import authors
+else:
+    authors = late.module("mdmem.repo.authors")
+    shlex = late.module("shlex")
+
+LIST_NAME = "adopted.json"
+_LOCK_NAME = "adopted.lock"
+_LOCK_SECONDS = 10.0
+_REMINDED_NAME = "reminded"
+"""The file with the last day on which the user was told of memories of theirs."""
+_MOST_BYTES = 65_536
+_MEMORY = (*layout.WORKSPACE_MARKS, *layout.PROFILE_NAMES, "memory")
+"""The paths whose last change the user is told of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """A workspace in the list.
+
+    - `common_dir`, `device`, `inode`: git's common folder, which all work trees of a repository
+      share. A copy or a restored backup is another folder.
+    - `path`: the workspace's path in the work tree, as `Repository.prefix`.
+    - `root`: the work tree in which it was adopted.
+    """
+
+    common_dir: str
+    device: int
+    inode: int
+    path: str
+    root: str
+
+    @classmethod
+    def of(cls, repository: Repository) -> Adoption:
+        """The entry for the workspace in the folder that a repository was discovered from."""
+        common_dir = os.path.realpath(repository.common_dir)
+        status = Path(common_dir).stat()
+        return cls(
+            common_dir=common_dir,
+            device=status.st_dev,
+            inode=status.st_ino,
+            path=repository.prefix,
+            root=os.path.realpath(repository.root),
+        )
+
+    def is_same_workspace(self, other: Adoption) -> bool:
+        """True for an entry of the same workspace, in whatever work tree."""
+        return (self.common_dir, self.device, self.inode, self.path) == (
+            other.common_dir,
+            other.device,
+            other.inode,
+            other.path,
+        )
+
+
+def is_adopted(repository: Repository, environment: Mapping[str, str]) -> bool:
+    """True if the user has adopted the workspace in the folder that a repository was discovered from.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
+    return _is_listed(repository, environment) or is_named(repository.folder, environment)
+
+
+def is_named(folder: Path, environment: Mapping[str, str]) -> bool:
+    """True if the user's own settings or MDMEM_ADOPT adopt the workspace in a folder.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
+    real_path = os.path.realpath(folder)
+    return any(layout.folder_matches(real_path, _without_links(glob)) for glob in config.adopted_folders(environment))
+
+
+def _without_links(glob: Path) -> str:
+    """A glob whose folders before the first one with a wildcard are resolved.
+
+    Folders below that are not: what a link among them leads to was not named.
+    """
+    parts = glob.parts
+    fixed = next((n for n, part in enumerate(parts) if any(c in part for c in "*?[")), len(parts))
+    return str(Path(os.path.realpath(Path(*parts[:fixed])), *parts[fixed:]))
+
+
+def _is_listed(repository: Repository, environment: Mapping[str, str]) -> bool:
+    path = _list_path(environment)
+    entries = _parse(path, files.read(path)) if path else ()
+    if not entries:
+        return False
+    here = Adoption.of(repository)
+    return any(entry.is_same_workspace(here) and (here.root == entry.root or _is_work_tree(here, repository.git_dir)) for entry in entries)
+
+
+def _is_work_tree(here: Adoption, git_dir: Path) -> bool:
+    """True if the repository itself says that it has this work tree.
+
+    A `.git` that only points to a repository may lie in anybody's folder.
+    """
+    if here.common_dir == f"{here.root}/.git":
+        return True
+    linked = Path(os.path.realpath(git_dir))
+    if str(linked.parent) != f"{here.common_dir}/worktrees":
+        return False
+    named = files.read(linked / "gitdir") or b""
+    link = linked / os.fsdecode(named.rstrip(b"\n"))  # where it is relative, it is so to `linked`
+    return os.path.realpath(link.parent) == here.root
+
+
+def require_adopted(repository: Repository, environment: Mapping[str, str]) -> None:
+    """Refuse to work for a workspace that the user has not adopted.
+
+    Raises:
+        WorkspaceProblem: `not-adopted`, with the command for a person.
+    """
+    if not is_adopted(repository, environment):
+        raise WorkspaceProblem(
+            "not-adopted",
+            f"{repository.folder} contains a memory you have not adopted{last_change(repository)}",
+            init_command(repository.folder),
+        )
+
+
+def last_author(repository: Repository) -> str:
+    """The author of a memory's last change; empty if there is none."""
+    return authors.last_author(repository, _MEMORY)
+
+
+def last_change(repository: Repository) -> str:
+    """The same in brackets behind a space."""
+    author = last_author(repository)
+    return f" (last change by {author})" if author else ""
+
+
+def has_commits_of_others(repository: Repository, environment: Mapping[str, str]) -> bool:
+    """True if recent commits of a memory have another address than the user's or the repository's."""
+    own = _user_addresses(repository, environment)
+    here = repository.setting("user.email") or ""
+    return not authors.change_addresses(repository, _MEMORY) <= own | {here.strip().casefold()}
+
+
+def has_mdmem_commits(repository: Repository) -> bool:
+    """True if mdmem made commits in a workspace."""
+    return bool(authors.mdmem_addresses(repository))
+
+
+def is_of_user(repository: Repository, environment: Mapping[str, str]) -> bool:
+    """True if all recent commits that mdmem made in a workspace have addresses of the user's.
+
+    An address can be forged: this may suggest an adoption and never is one.
+    """
+    made_by = authors.mdmem_addresses(repository)
+    return bool(made_by) and made_by <= _user_addresses(repository, environment)
+
+
+def _user_addresses(repository: Repository, environment: Mapping[str, str]) -> frozenset[str]:
+    named = map(str.casefold, config.own_list("me", environment))
+    return authors.global_addresses(repository).union(named)
+
+
+def init_command(folder: Path) -> str:
+    """The command that adopts a workspace, to be pasted."""
+    return f"{verb('init')} {shlex.quote(str(folder))}"
+
+
+def is_first_today(environment: Mapping[str, str]) -> bool:
+    """True for the first call on a day, as far as the user's state folder can be written."""
+    folder = config.user_state_folder(environment)
+    if folder is None:
+        return True
+    today = config.now(config.Settings(), environment).date().isoformat().encode()
+    path = folder / _REMINDED_NAME
+    if files.read(path) == today:
+        return False
+    with suppress(OSError):
+        files.make_folders(folder)
+        files.write_cache(path, today.decode())
+    return True
+
+
+# Changes of the list.
+
+
+def require_writable(environment: Mapping[str, str]) -> None:
+    """Make sure that the list can be changed.
+
+    Raises:
+        StorageProblem: it cannot.
+    """
+    _change(environment, lambda entries: entries)
+
+
+def adopt(repository: Repository, environment: Mapping[str, str]) -> None:
+    """Put a workspace into the list.
+
+    Raises:
+        StorageProblem: the list cannot be written, or is full.
+    """
+    new = Adoption.of(repository)
+
+    def with_new(entries: Sequence[Adoption]) -> Sequence[Adoption]:
+        return (*(each for each in entries if _key(each) != _key(new)), new)
+
+    _change(environment, with_new)
+
+
+def leave(repository: Repository, environment: Mapping[str, str]) -> bool:
+    """Take a workspace off the list; False if it was not there.
+
+    Raises:
+        StorageProblem: the list cannot be written.
+    """
+    here = Adoption.of(repository)
+    left: list[Adoption] = []
+
+    def without(entries: Sequence[Adoption]) -> Sequence[Adoption]:
+        left[:] = [each for each in entries if _key(each) == _key(here)]
+        return tuple(each for each in entries if _key(each) != _key(here))
+
+    _change(environment, without)
+    return bool(left)
+
+
+def _key(entry: Adoption) -> tuple[str, str]:
+    """The place of a workspace: of two entries with it one is out of date."""
+    return entry.common_dir, entry.path
+
+
+def _change(
+    environment: Mapping[str, str],
+    change: Callable[[Sequence[Adoption]], Sequence[Adoption]],
+) -> None:
+    path = _list_path(environment)
+    if path is None:
+        raise StorageProblem("no home is known for the list of adopted workspaces", "Set HOME.")
+    try:
+        files.make_folders(path.parent)
+        with files.lock(path.with_name(_LOCK_NAME), _LOCK_SECONDS):
+            before = files.read(path)
+            entries = _parse(path, before)
+            if (changed := change(entries)) != entries:
+                _write(path, _text(changed), before)
+    except OSError as problem:
+        hint = "To adopt without it, name the folder: adopt = [...] in config.toml, or MDMEM_ADOPT."
+        message = f"cannot write the list of adopted workspaces: {path}: {problem.strerror}"
+        raise StorageProblem(message, hint) from problem
+
+
+def _write(path: Path, data: bytes, before: bytes | None) -> None:
+    if len(data) > _MOST_BYTES:
+        hint = "Name folders by globs instead: adopt = [...] in config.toml."
+        raise StorageProblem(f"the list of adopted workspaces is full: {path}", hint)
+    if not files.replace(path, data, before, files.temporary_name()):
+        raise StorageProblem(f"another program changed {path}", "Try again.")
+
+
+# Its form: {"workspaces": [{"common_dir", "device", "inode", "path", "root"}]}.
+
+
+def _list_path(environment: Mapping[str, str]) -> Path | None:
+    """The file of the list, links resolved; None if there is no home."""
+    folder = config.user_state_folder(environment)
+    return Path(os.path.realpath(folder / LIST_NAME)) if folder else None
+
+
+def _parse(path: Path, data: bytes | None) -> tuple[Adoption, ...]:
+    """The entries of the list.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`: it is not in the form that mdmem writes.
+    """
+    if data is None:
+        return ()
+    try:
+        if len(data) > _MOST_BYTES:
+            raise ValueError("it is too large")
+        return tuple(_entry(values) for values in json.loads(data)["workspaces"])
+    except (ValueError, KeyError, TypeError, RecursionError) as problem:
+        hint = f"Remove it and adopt again: rm {shlex.quote(str(path))}"
+        message = f"{path} is not a list of adopted workspaces"
+        raise WorkspaceProblem("bad-settings", message, hint) from problem
+
+
+def _entry(values: Mapping[str, Any]) -> Adoption:
+    texts = {name: _text_value(values[name]) for name in ("common_dir", "path", "root")}
+    return Adoption(device=int(values["device"]), inode=int(values["inode"]), **texts)
+
+
+def _text_value(value: Any) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _text(entries: Sequence[Adoption]) -> bytes:
+    rows = [
+        {
+            "common_dir": each.common_dir,
+            "device": each.device,
+            "inode": each.inode,
+            "path": each.path,
+            "root": each.root,
+        }
+        for each in entries
+    ]
+    return json.dumps({"workspaces": rows}, indent=1).encode() + b"\n"

@@ -1,0 +1,120 @@
+"""`init` as it adopts on the command line: `--found`, `--leave`, and what tells that nothing is adopted."""
+
+import json
+from pathlib import Path
+
+import pytest
+from commandline import Shell, mdmem, on_terminal
+from commandline import shell as shell
+from conftest import World
+
+from mdmem.trust import HOST_MARKS
+
+
+@pytest.fixture(autouse=True)
+def user(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("MDMEM_ADOPT")
+    world.git(world.home, "config", "--global", "user.name", "Ada")
+    world.git(world.home, "config", "--global", "user.email", "ada@example.org")
+
+
+@pytest.fixture
+def old(shell: Shell, world: World) -> list[Path]:
+    """Two workspaces of the user's own and one of somebody else's, none of them adopted."""
+    folders = [world.home / name for name in ("a", "b c", "other")]
+    for folder in folders:
+        assert shell.run("init", str(folder), "--no-hooks").status == 0
+        assert shell.run("init", str(folder), "--leave").status == 0
+    world.git(
+        folders[2],
+        *("-c", "user.name=Priya", "-c", "user.email=p@example.org"),
+        *("commit", "-q", "--allow-empty", "-m", "x\n\nMdmem-Op: log"),
+    )
+    return folders
+
+
+def adopted(shell: Shell, folder: Path) -> bool:
+    answer: bool = shell.run("-C", str(folder), "status", "--json").answer["adopted"]
+    return answer
+
+
+def test_init_adopts_what_is_a_workspace(shell: Shell):
+    assert f"workspace  {shell.folder} (not adopted)\n" in shell.run("status").out
+    assert f"next       mdmem init {shell.folder}  (" in shell.run("status").out
+    assert shell.run("init", "--no-hooks").out.startswith(f"Adopted {shell.folder}")
+    assert "not adopted" not in shell.run("status").out
+    assert shell.run("init", "--no-hooks", "--json").answer["adopted"] is True
+
+
+def test_leave(shell: Shell):
+    shell.run("init", "--no-hooks")
+    left = shell.run("init", "--leave", "--json").answer
+    assert left == {"workspace": str(shell.folder), "left": True}
+    assert not adopted(shell, shell.folder)
+    assert shell.run("init", "--leave").out == f"{shell.folder} was not adopted\n"
+
+
+def test_an_agents_init_says_so(shell: Shell, world: World):
+    shell.patch.setenv("CLAUDECODE", "1")
+    done = shell.run("init", str(world.home / "new"), "--no-hooks")
+    assert done.status == 0
+    assert "Agents are not given this memory until a person adopts it" in done.err
+
+
+def test_found_only_lists_without_a_terminal(shell: Shell, old: list[Path]):
+    done = shell.run("init", "--found")
+    assert done.out.splitlines()[-1] == (
+        f"not adopted, with changes by others: {old[2]} (last change by Ada). To use it: mdmem init {old[2]}"
+    )
+    assert f"not adopted: {old[1]} (last change by Ada)\n" in done.out
+    assert "mdmem init --found --yes" in done.err
+    assert not any(adopted(shell, folder) for folder in old)
+
+
+def test_found_adopts_all_of_the_users_own(shell: Shell, old: list[Path]):
+    answer = shell.run("init", "--found", "--yes", "--json").answer
+    assert answer["adopted"] == [str(old[0]), str(old[1])]
+    assert [(each["own"], each["last_change"]) for each in answer["found"]].count((False, "Ada")) == 1
+    assert [adopted(shell, folder) for folder in old] == [True, True, False]
+    shell.run("init", str(old[2]), "--no-hooks")
+    assert "No other workspace was found" in shell.run("init", "--found").err
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [("2", 1), ("all", 2), ("1,2", 2), ("2 2", 1), ("", 0), ("none", 0), ("7", 0)],
+)
+def test_found_asks_on_a_terminal(shell: Shell, old: list[Path], typed: str, expected: int):
+    environment = {"MDMEM_ADOPT": ""}
+    done = on_terminal(shell, *mdmem("init", "--found"), typed=f"{typed}\n".encode(), **environment)
+    assert "Adopt which? [numbers, all, none]: " in done.out
+    assert sum(adopted(shell, folder) for folder in old[:2]) == expected
+    assert done.status == (2 if typed == "7" else 0)
+    assert ("There is no number 7 in the list" in done.out) == (typed == "7")
+
+
+@pytest.mark.parametrize("mark", HOST_MARKS)
+def test_no_host_adopts(shell: Shell, old: list[Path], mark: str):
+    shell.patch.setenv(mark, "1")
+    for words in (("--found", "--yes"), ("--leave",)):
+        done = shell.run("init", *words, "--json")
+        assert (done.status, json.loads(done.err)["error"]) == (1, "not-allowed")
+
+
+def test_an_agent_may_look(shell: Shell, old: list[Path]):
+    shell.patch.setenv("MDMEM_ACTOR", "bot")
+    assert len(shell.run("init", "--found", "--json").answer["found"]) == 3
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--yes",),
+        ("--found", "."),
+        ("--found", "--leave"),
+        ("--leave", "--no-hooks"),
+        ("--found", "--agents=AGENTS.md"),
+    ],
+)
+def test_options_that_do_not_go_together(shell: Shell, words: tuple[str, ...]):
+    assert shell.run("init", *words).status == 2
