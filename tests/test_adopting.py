@@ -17,6 +17,7 @@ from mdmem.memory.adopting import InitResult
 from mdmem.model.reads import Initialise
 from mdmem.workspace import find_workspace, open_at
 
+FALLBACK = "mdmem <mdmem@localhost>"
 TEMPLATES = ("MEMORY.md", "USER.md", "SOUL.md", "IDENTITY.md")
 
 
@@ -242,11 +243,35 @@ class TestWhoCommits:
         assert "mdmem.toml" not in done.written
         assert Desk(world, tmp_path / "new").git("log", "--format=%an") == "Own\n"
 
-    @pytest.mark.parametrize("text", ["", 'author = "nobody"\n'])
-    def test_settings_that_name_nobody_are_not_altered(self, world: World, at: Desk, text: str):
+    def test_settings_with_another_author_are_not_altered(self, world: World, at: Desk):
         at.git("config", "--unset", "user.name")
-        at.write("sub/mdmem.toml", text)
+        at.write("sub/mdmem.toml", 'author = "nobody"\n')
         refused(at, at.root / "sub", "no-identity")
+
+    def test_settings_that_are_there_get_the_author(self, world: World, tmp_path: Path):
+        at = Desk(world, tmp_path / "vault")
+        at.write("a.md", "- port: 80\n")
+        at.write("mdmem.toml", 'paths = ["**/*.md"]\n')
+        init(at.root)
+        assert at.read("mdmem.toml") == f'author = "{FALLBACK}"\npaths = ["**/*.md"]\n'
+        assert at.git("status", "--porcelain") == ""
+        assert at.apply(append(section=None)).commit
+
+    def test_in_an_old_repository_they_are_left_for_the_user_to_commit(self, at: Desk):
+        at.git("config", "--unset", "user.name")
+        at.write("sub/mdmem.toml", "log_queries = true\n")
+        init(at.root / "sub")
+        assert at.read("sub/mdmem.toml") == f'author = "{FALLBACK}"\nlog_queries = true\n'
+        assert at.git("status", "--porcelain") == "?? sub/mdmem.toml\n"
+
+    def test_a_refusal_puts_them_back(self, at: Desk):
+        at.git("config", "--unset", "user.name")
+        at.write("sub/mdmem.toml", "log_queries = true\n")
+        (at.root / ".git" / "hooks").mkdir(exist_ok=True)
+        hook = at.root / ".git" / "hooks" / "pre-commit"
+        hook.write_text("#!/bin/sh\nexit 1\n")
+        hook.chmod(0o755)
+        refused(at, at.root / "sub", "commit-failed")
 
 
 @pytest.mark.usefixtures("global_identity")

@@ -55,8 +55,8 @@ def init(
     """Create a workspace, or adopt a folder with memory in it.
 
     Agents are given only the workspaces that you have adopted on this machine. No existing file is
-    altered but the one that --agents names, and with --shared .gitattributes; running it again is
-    harmless. git is set up to merge memory files by section and fact.
+    altered but the one that --agents names, with --shared .gitattributes, and mdmem.toml where git
+    does not know who you are; running it again is harmless. git is set up to merge memory files by section and fact.
     """
     others = any((no_hooks, agents, no_agents, shared))
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):

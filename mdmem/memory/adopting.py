@@ -30,6 +30,7 @@ from mdmem.errors import (
     MdmemError,
     PathProblem,
     RepositoryProblem,
+    StorageProblem,
     WorkspaceProblem,
 )
 from mdmem.events import EventRecorder
@@ -197,20 +198,34 @@ def _adopt(workspace: Workspace, is_new: bool) -> tuple[tuple[FilePath, ...], tu
     notes += (*_unusable(root), *_ignored(workspace, tuple(missing)))
     if missing and not is_new:
         repository.require_ready(settings.allow_detached, repository.branch())
+    settings_before = files.read(root / SETTINGS_NAME)
     written: list[FilePath] = []
     try:
         for path, text in missing.items():
-            files.write_durably(root / path, text.encode())
+            _write(root / path, text.encode(), settings_before if path == SETTINGS_NAME else None)
             written.append(path)
         files.sync(root)
         # The settings may be among the files that were just written.
         configured = replace(workspace, settings=_settings(workspace))
-        commit, secret_notes = _first_commit(configured, tuple(written), is_new)
+        # Settings that were there before are the user's to commit, as everything else in an old repository.
+        is_users = settings_before is not None and not is_new
+        own = tuple(path for path in written if not (is_users and path == SETTINGS_NAME))
+        commit, secret_notes = _first_commit(configured, own, is_new)
         return tuple(written), (*notes, *secret_notes), commit
     except BaseException:
         for path in written:
             (root / path).unlink(missing_ok=True)
+            if path == SETTINGS_NAME and settings_before is not None:
+                files.write_durably(root / path, settings_before)
         raise
+
+
+def _write(path: Path, data: bytes, before: bytes | None) -> None:
+    """Write a file that is not there, or one that holds `before`."""
+    if before is None:
+        files.write_durably(path, data)
+    elif not files.replace(path, data, before, files.temporary_name()):
+        raise StorageProblem(f"another program changed {path}", "Try again.")
 
 
 def _settings(workspace: Workspace) -> Settings:
@@ -244,15 +259,19 @@ def _existing_repository(folder: Path) -> Repository | None:
 
 
 def _missing(root: Path, repository: Repository, settings: Settings) -> tuple[dict[FilePath, str], tuple[str, ...]]:
-    """The files to write, and lines for the user: templates if there is no curated file, an author if git knows none."""
+    """The files to write, and lines for the user: templates if there is no curated file, an author if git knows none.
+
+    An author goes before the settings that are there.
+    """
     names = {entry.name.casefold() for entry in root.iterdir()}
     missing: dict[FilePath, str] = {}
     if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):
         profiles = [name for name in layout.PROFILE_NAMES if name.casefold() not in names]
         missing |= {FilePath(name): packaged_files.template(name) for name in (layout.CURATED_NAMES[0], *profiles)}
-    if repository.identity_known() or settings.author or SETTINGS_NAME in names:
+    if repository.identity_known() or settings.author:
         return missing, ()
-    missing[FilePath(SETTINGS_NAME)] = f'author = "{_FALLBACK_AUTHOR}"\n'
+    before = (files.read(root / SETTINGS_NAME) or b"").decode()
+    missing[FilePath(SETTINGS_NAME)] = f'author = "{_FALLBACK_AUTHOR}"\n{before}'
     return missing, (f"git does not know who you are: commits are by {_FALLBACK_AUTHOR}, as {SETTINGS_NAME} now says",)
 
 
