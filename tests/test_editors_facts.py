@@ -117,7 +117,19 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
         (EDITOR, "editor: emacs", {"also": True}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: emacs\n"),
         (EDITOR, "editor: vim", {"also": True}, EDITOR),
         ("## A\n\n- k: a\n- k: b\n", "k: b", {}, "## A\n\n- k: a\n- k: b\n"),
-        ("## A\n\n- k: a\n- k: b #t ^id\n  - x\n", "k: c", {"options": WriteOptions(supersedes="k: b")}, "## A\n\n- k: a\n- k: c\n"),
+        ("## A\n\n- k: a\n- k: b #t ^id\n  - x\n", "k: c", {"options": WriteOptions(supersedes="k: b")}, "## A\n\n- k: a\n- k: c ^id\n"),
+        (
+            "## A\n\n- k: b ^id\n  - x\n",
+            "k: c ^own",
+            {"options": WriteOptions(supersedes="k: b")},
+            "## A\n\n- k: c ^own\n",
+        ),
+        (
+            "## A\n\n- b\n  more ^id\n",
+            "c <!-- x -->",
+            {"section": "A", "options": WriteOptions(supersedes="b\nmore")},
+            "## A\n\n- c <!-- x --> ^id\n",
+        ),
         ("## A\n\n- k: a\n- k: b\n", "k: c", {"options": WriteOptions(supersedes="elsewhere")}, "## A\n\n- k: a\n- k: b\n- k: c\n"),
         # A fact that used to be true is added, and the current one stays.
         (EDITOR, "editor: nano", {"until": "2026-03-04"}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: nano (until 2026-03-04)\n"),

@@ -74,6 +74,20 @@ def test_an_update_supersedes_whatever_the_sources(at: Desk) -> None:
         assert trail.occurrences_of(fact_id("employer: Apple"))[-1].successor == fact_id("employer: Linear")
 
 
+@pytest.mark.parametrize(
+    "edit",
+    [
+        fact("Linear", "Work", key="employer"),
+        Remember("works at Linear", section="Work", options=WriteOptions(supersedes="employer: Stripe")),
+    ],
+)
+def test_a_block_id_is_kept(at: Desk, edit: Remember) -> None:
+    at.write("MEMORY.md", SEED.replace("- employer: Stripe", "- employer: Stripe ^job"))
+    at.commit()
+    accept(at, propose(at, edit, supersedes=edit.options.supersedes))
+    assert at.read("MEMORY.md").endswith("Linear ^job\n")
+
+
 def test_an_agent_decides_nothing(at: Desk) -> None:
     proposal = propose(at, fact("plays the cello"))
     state = at.tree_state()

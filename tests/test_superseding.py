@@ -130,6 +130,31 @@ def test_a_repeat_takes_out_nothing_that_stands_elsewhere(at: Desk, elsewhere: s
     assert at.tree_state() == before
 
 
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (edit("Other", "- water\n- shell: fish", "shell: zsh"), "- water\n- shell: fish ^sh"),
+        (edit("Other", "- shell: fish ^own", "shell: zsh"), "- shell: fish ^own"),
+        (Remember("fish", section="Other", options=WriteOptions(supersedes="shell: zsh")), "- fish ^sh"),
+    ],
+)
+def test_a_block_id_goes_to_the_successor(at: Desk, change: Change, line: str) -> None:
+    at.write("MEMORY.md", SEED.replace("zsh", "zsh #tools ^sh"))
+    at.commit()
+    done = at.apply(change)
+    assert at.read("MEMORY.md").endswith(f"{line}\n")
+    assert done.kept == (() if "own" in line else ("^sh",))
+    assert not at.apply(change).changed
+
+
+def test_a_block_id_stays_in_its_file(at: Desk) -> None:
+    at.write("MEMORY.md", SEED.replace("zsh", "zsh ^sh"))
+    at.write("memory/topic.md", "# T\n\n- water\n")
+    at.commit()
+    at.apply(edit("T", "- fish", "shell: zsh", file="memory/topic.md"))
+    assert at.read("memory/topic.md") == "# T\n\n- water\n- fish\n"
+
+
 def test_of_items_with_one_id_the_one_of_the_edited_section_goes_out(at: Desk) -> None:
     at.write("MEMORY.md", "## A\n\n- tea\n\n## B\n\n- TEA\n\n## C\n\n- tea #t\n")
     at.commit()

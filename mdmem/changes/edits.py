@@ -210,7 +210,10 @@ def edit_text(workspace: Workspace, edit: FileEdit, path: FilePath, document: Do
     edited = _edit(workspace, edit, path, document)
     if document is None or edit.options.supersedes is None or workspace.kind_of(path) is FileKind.DAILY:
         return edited
-    result, superseded = superseding.without_superseded(workspace, path, document, edited.result, edit.options.supersedes)
+    result, superseded = superseding.without_superseded(
+        *(workspace, path, document, edited.result, edit.options.supersedes),
+        successor=edited.fact,
+    )
     return replace(edited, result=result, superseded=superseded)
 
 

@@ -10,6 +10,7 @@ from mdmem.addresses import join_path
 from mdmem.document import Document, parse
 from mdmem.editors import EditResult
 from mdmem.editors import facts as fact_editor
+from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, PathProblem
 from mdmem.fact_names import items_matching, names_any
 from mdmem.facts import Item, items
@@ -31,11 +32,17 @@ _HINT = "Say it in the section that holds the one that is meant."
 
 
 def without_superseded(
-    workspace: Workspace, path: FilePath, document: Document, result: EditResult, name: str
+    workspace: Workspace,
+    path: FilePath,
+    document: Document,
+    result: EditResult,
+    name: str,
+    successor: FactId | None,
 ) -> tuple[EditResult, FactId | None]:
     """The result of an edit of a file without the item that `name` means, and its fact; None if it is not in this file.
 
-    Of several items the one in the edited section is meant.
+    Of several items the one in the edited section is meant. Its block id goes to the `successor`,
+    which is the last fact that the edit adds where None is named.
 
     Raises:
         FactProblem: `fact-ambiguous`; `fact-not-found`: an edit like this one took it out, and what stands elsewhere was not meant.
@@ -53,7 +60,10 @@ def without_superseded(
     item = _meant(workspace, path, document, in_section, candidates, name)
     number = _with_id(document, item.fact.id).index(item)
     text = fact_editor.forget(edited, _with_id(edited, item.fact.id)[number]).text
-    return replace(result, text=text), item.fact.id
+    added = fact_difference(document, parse(text)).added
+    successor = successor or (added[-1].fact.id if added else None)
+    taken_out = replace(result, text=text)
+    return fact_editor.hand_on_block_id(taken_out, item, successor), item.fact.id
 
 
 def _is_done(workspace: Workspace, path: FilePath, result: EditResult, name: str) -> bool:

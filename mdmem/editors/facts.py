@@ -285,7 +285,7 @@ def _take_out(document: Document, gone: Sequence[Item], item: Item | None) -> tu
 
 
 def _replace(document: Document, section: Section, replaced: Item, request: _Request, keep: bool = True) -> tuple[EditResult, FactId]:
-    """Put a fact in the place of an item; what stands behind and beneath the old words is kept or goes too."""
+    """Put a fact in the place of an item; what stands behind and beneath the old words is kept, or goes too but for the block id."""
     line, kept = _successor_line(document, replaced, request, keep)
     new = parse_item(line).id
     ending = replaced.raw[len(replaced.raw.rstrip("\r\n")) :]
@@ -297,7 +297,7 @@ def _replace(document: Document, section: Section, replaced: Item, request: _Req
 def _successor_line(document: Document, replaced: Item, request: _Request, keep: bool) -> tuple[str, tuple[str, ...]]:
     line = _new_line(_inherit(request.change, replaced.fact, request.key), request.until, request.marks)
     line = with_line_end(_in_style_of(replaced, line), document.line_end)
-    return item_labels.inherit(replaced.raw, line) if keep else (line, ())
+    return (item_labels.inherit if keep else item_labels.inherit_block_id)(replaced.raw, line)
 
 
 def _inherit(change: Remember, old: Fact, key: str | None) -> Remember:
@@ -345,6 +345,21 @@ def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, st
         if same_outline(document, result) and raws[: len(above)] == above and raws[first_below:] == below:
             return text
     raise SectionProblem("body-escapes-section", "the change would alter what stands around the line", "Put a blank line around the list.")
+
+
+def hand_on_block_id(edit: EditResult, old: Item, successor: FactId | None) -> EditResult:
+    """An edit whose new fact has the block id of the item that it supersedes, unless it has its own or the file has that one."""
+    document = parse(edit.text)
+    states = [each for each in items(document) if each.fact.id == successor]
+    item = next((each for each in reversed(states) if document.path_at(each.start) == edit.section), None)
+    if item is None:
+        return edit
+    line = item.raw.rstrip()
+    marked, kept = item_labels.inherit_block_id(old.raw, line)
+    if not kept or any(each.raw.rstrip().endswith(f" {kept[0]}") for each in items(document)):
+        return edit
+    text = replace_item(document, item, marked + item.raw[len(line) :])
+    return replace(edit, text=text, kept=(*edit.kept, *kept))
 
 
 def replace_item(document: Document, item: Item, text: str) -> str:

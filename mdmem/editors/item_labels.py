@@ -125,6 +125,22 @@ def inherit(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
     return f"{new.start}{head}{new.beneath}{beneath}", tuple(kept)
 
 
+def inherit_block_id(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
+    """A new item with the block id of the one that it supersedes, to which links may lead, and a list of that.
+
+    A block id of its own stays. Arguments as of `inherit`.
+    """
+    head, new = ItemParts.read(item.rstrip()).head, ItemParts.read(successor)
+    own = LabelledText.read(new.head)
+    texts = (head, head[: _first_line_end(head)])
+    ids = (_split_marks(LabelledText.read(text).marks)[1] for text in texts)
+    block_id = next(filter(None, ids), "")
+    if not block_id or _split_marks(own.marks)[1]:
+        return successor, ()
+    marked = replace(own, marks=_ordered_marks(block_id, own.marks))
+    return f"{new.start}{marked}{new.beneath}", (block_id.strip(),)
+
+
 def _first_line_end(head: str) -> int:
     """The offset at which the first line of a paragraph ends, with all of a comment that begins in it."""
     end = len(split_lines(head)[0].rstrip("\r\n"))
