@@ -24,9 +24,10 @@ from mdmem.wording import typed
 
 if TYPE_CHECKING:
     from mdmem.catchup import index
-    from mdmem.memory import guards, merge_trailers
+    from mdmem.memory import claims, guards, merge_trailers
 else:
     index = late.module("mdmem.catchup.index")
+    claims = late.module("mdmem.memory.claims")
     guards = late.module("mdmem.memory.guards")
     merge_trailers = late.module("mdmem.memory.merge_trailers")
 
@@ -60,8 +61,11 @@ def _run(words: tuple[str, ...]) -> int:
             os.chdir("/")  # so that the caller's folder is not kept busy
             index.catch_up_workspace(Path(folder), os.environ)
         case ("prepare-commit-msg", message, *_):
-            if Path(message).with_name("MERGE_HEAD").exists():  # the pre-commit framework calls it for each commit
+            # The pre-commit framework calls it for each commit.
+            if Path(message).with_name("MERGE_HEAD").exists():
                 merge_trailers.add_merge_trailers(Path.cwd(), message, os.environ)
+            if claims.may_claim(os.environ):
+                claims.add_claim(Path.cwd(), message, os.environ)
         case (hook, *_) if hook in HOOKS:
             _detach()
             os.nice(_NICENESS)

@@ -15,17 +15,19 @@ from mdmem.startup import late
 if TYPE_CHECKING:
     import shutil
 
-    from mdmem import packaged_files
+    from mdmem import packaged_files, trust
 else:
     packaged_files = late.module("mdmem.packaged_files")
     shutil = late.module("shutil")
+    trust = late.module("mdmem.trust")
 
 
-_MERGE_HOOK = "prepare-commit-msg"
-HOOKS = ("pre-commit", _MERGE_HOOK, "post-commit", "post-merge", "post-checkout", "post-rewrite")
+_MESSAGE_HOOK = "prepare-commit-msg"
+HOOKS = ("pre-commit", _MESSAGE_HOOK, "post-commit", "post-merge", "post-checkout", "post-rewrite")
 
 _MARKER = "# mdmem hook "
 _PLACEHOLDER = "@PYTHON@"
+_AGENT_PLACEHOLDER = "@AGENT@"
 _KEPT_SUFFIX = ".before-mdmem"
 _ENTRY = "mdmem.githooks"
 _MODE = 0o755
@@ -113,8 +115,9 @@ def lines_to_add(python: str) -> dict[str, str]:
     """For each hook the line of shell to add where another manager runs the hooks."""
     call = f"{_quoted(python)} -P -m {_ENTRY}"
     background = {name: f"{call} {name} </dev/null >/dev/null 2>&1 &" for name in HOOKS if name.startswith("post-")}
-    of_merges = f'[ ! -f "${{1%/*}}/MERGE_HEAD" ] || {call} {_MERGE_HOOK} "$1" </dev/null >/dev/null 2>&1 || :'
-    return {"pre-commit": f"{call} pre-commit || exit 1", _MERGE_HOOK: of_merges, **background}
+    is_due = f'[ -f "${{1%/*}}/MERGE_HEAD" ] || [ -n "{_agent_marks()}" ]'
+    of_message = f'{{ {is_due}; }} && {call} {_MESSAGE_HOOK} "$1" </dev/null >/dev/null 2>&1 || :'
+    return {"pre-commit": f"{call} pre-commit || exit 1", _MESSAGE_HOOK: of_message, **background}
 
 
 def managed_hooks_problem(message: str, what_to_do: str, python: str) -> RepositoryProblem:
@@ -199,7 +202,12 @@ def _python_of(name: str, text: str) -> str | None:
 
 
 def _template(name: str) -> str:
-    return packaged_files.text("hooks", name)
+    return packaged_files.text("hooks", name).replace(_AGENT_PLACEHOLDER, _agent_marks())
+
+
+def _agent_marks() -> str:
+    """Words of shell that are empty where nothing in the environment says that an agent is at work."""
+    return "".join(f"${{{name}:-}}" for name in ("MDMEM_ACTOR", *trust.HOST_MARKS))
 
 
 def _shim(name: str, python: str) -> str:

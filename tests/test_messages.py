@@ -289,3 +289,17 @@ def test_every_message_can_be_read(names: list[str], data: st.DataObject) -> Non
 )
 def test_the_file_that_a_subject_names(subject: str, path: str | None) -> None:
     assert parse_message(f"{subject}\n\nMdmem-Op: append\n").path == path
+
+
+@pytest.mark.parametrize(
+    ("message", "agent"),
+    [
+        ("notes\n\nMdmem-Claimed-By: agent/x\n", "agent/x"),
+        ("Squashed commit of the following:\n\ncommit 1f3c\n\n    notes\n\n    Mdmem-Claimed-By: agent/x\n\nmore\n", "agent/x"),
+        ("notes\n\nOf `Mdmem-Claimed-By: agent/x` the docs speak.\n", None),
+    ],
+)
+def test_a_commit_by_hand_may_be_claimed(message: str, agent: str | None) -> None:
+    note = parse_message(message)
+    assert (note.op, note.claimed_by, note.provenance.actor) == (None, agent, agent)
+    assert note.provenance.source is (Source.INFERRED if agent else Source.USER_STATED)

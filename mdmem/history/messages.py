@@ -12,7 +12,7 @@ from mdmem.errors import printable
 from mdmem.history.differences import changed_lines
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Supersession
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 
 if TYPE_CHECKING:
     from mdmem import secrets
@@ -37,6 +37,8 @@ _REVERTED_BY_GIT = late.pattern(r"(?m)^This reverts commit ([0-9a-f]{7,64})\b")
 _BETWEEN_PARAGRAPHS = late.pattern(r"\n(?:[ \t]*\n)+")
 _MADE_BY_GIT = late.pattern(r"Signed-off-by: |\(cherry picked from commit ")
 _TRAILER = late.pattern(r"[A-Za-z0-9-]+[ \t]*:|\(cherry picked from commit ")
+_CLAIM = late.pattern(r"(?m)^ {0,4}Mdmem-Claimed-By: +(\S.*?)\s*$")
+_BY_AN_AGENT = Provenance(source=Source.INFERRED, confidence=Source.INFERRED.confidence)
 _BY_A_PERSON = Provenance(source=Source.USER_STATED, confidence=Source.USER_STATED.confidence)
 
 FactPair = tuple[FactId, FactId]
@@ -88,7 +90,7 @@ class CommitNote:
 class ParsedNote:
     """The note of a commit as far as its message can be read: people and rebases edit messages, and malformed parts are left out.
 
-    `op` is None for a person's commit, and an `Op` unless a later version wrote it: `Op.SAVE` for edits by hand that an agent had committed.
+    `op` is None for a commit made with git (an agent's has `claimed_by`), and an `Op` unless a later version wrote it: `Op.SAVE` for edits by hand that an agent had committed.
     `path` is the file that the subject names. `section` is the joined path as `section_name` gives it, empty for the text before the first
     heading; of a digest, the first of its `sections`. `supersedes` pairs a fact with its successor, None where it has none.
 
@@ -243,13 +245,23 @@ def parse_trailers(text: str) -> dict[str, list[str]]:
 
 
 def note_by_hand(message: str) -> ParsedNote:
-    """The note of a person's message. The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`; it may have a short id.
+    """The note of a message without `Mdmem-Op`: a person's, or an agent's who claims what it brings in.
 
-    The trailers of a merge name the contradictions that it made; a line like these in the text above them does not.
+    The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`; it may have a short id. The trailers of a merge
+    name the contradictions that it made; a line like these in the text above them does not. A claim counts wherever a squash put it.
     """
     reverts = tuple(map(CommitId, _REVERTED_BY_GIT.findall(message)))
     made = parse_trailers(_trailer_block(message)).get("Contradicts", ()) if "Mdmem-Contradicts: " in message else ()
-    return ParsedNote(op=None, path=None, section="", provenance=_BY_A_PERSON, reverts=reverts, contradicts=tuple(_pairs(made)))
+    claim = _CLAIM.search(message) if "Mdmem-Claimed-By: " in message else None
+    return ParsedNote(
+        op=None,
+        path=None,
+        section="",
+        provenance=replace(_BY_AN_AGENT, actor=claim[1]) if claim else _BY_A_PERSON,
+        claimed_by=claim[1] if claim else None,
+        reverts=reverts,
+        contradicts=tuple(_pairs(made)),
+    )
 
 
 def _trailer_block(message: str) -> str:

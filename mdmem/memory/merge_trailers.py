@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mdmem import layout, merges, repo
@@ -35,13 +35,18 @@ def add_merge_trailers(folder: Path, message: str, environment: Mapping[str, str
         return ()
     trailers = tuple(dict.fromkeys(_trailers(repository, ours, heads[0], environment)))
     if trailers:
-        path = Path(folder, message)
-        text = path.read_bytes()
-        if not text.endswith(b"\n"):  # git would take the trailers for a part of the last line's paragraph
-            path.write_bytes(text + b"\n")
-        options = [word for trailer in trailers for word in ("--trailer", trailer)]
-        repository.git("interpret-trailers", "--in-place", "--if-exists", "addIfDifferent", *options, message)
+        write_trailers(repository, folder, message, trailers)
     return trailers
+
+
+def write_trailers(repository: Repository, folder: Path, message: str, trailers: Sequence[str]) -> None:
+    """Add trailers to the message in a file, which is named relative to the folder."""
+    path = Path(folder, message)
+    text = path.read_bytes()
+    if not text.endswith(b"\n"):  # git would take the trailers for a part of the last line's paragraph
+        path.write_bytes(text + b"\n")
+    options = [word for trailer in trailers for word in ("--trailer", trailer)]
+    repository.git("interpret-trailers", "--in-place", "--if-exists", "addIfDifferent", *options, message)
 
 
 def _merge_heads(repository: Repository) -> list[CommitId]:

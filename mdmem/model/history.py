@@ -63,7 +63,7 @@ class OtherReading:
 class RevisionView:
     """One change of a section or a file. `time` is the author's; `before` and `text` are the section's text before and after.
 
-    `op` is None for a person's own commit. `claimed_by` is the agent that names the user as its source. `cites` are the lines of sessions where
+    `op` is None for a commit made with git. `claimed_by` is the agent that names the user as its source. `cites` are the lines of sessions where
     it was said, as of `Origin`; `run` is the digest's.
     """
 
@@ -108,7 +108,7 @@ class SectionHistory:
 class FactLink:
     """One fact of a chain: from when to when it held, who stated it last and why, and the commit that brought in its line.
 
-    `op` is None for a person's own commit. `claimed_by` is the agent that names the user as its source. `cites` are the lines of sessions where
+    `op` is None for a commit made with git. `claimed_by` is the agent that names the user as its source. `cites` are the lines of sessions where
     it was said, as of `Origin`; `run` is the digest's.
     """
 

@@ -116,11 +116,11 @@ def _revision_lines(revision: RevisionView, history: SectionHistory, colour: boo
 def _attribution(change: RevisionView | FactLink) -> str:
     """The commit of a change, its operation or run, its source and confidence, who made it and why."""
     is_default = change.op is not None and (change.source, change.confidence) == (Source.INFERRED, Source.INFERRED.confidence)
-    is_personal = change.op is None
+    is_personal = change.op is None and change.claimed_by is None
     actor = "" if change.run else change.actor or (change.author if is_personal else "")
     claimant = f" (claimed by {change.claimed_by})" if change.claimed_by else ""
     parts = (
-        "by hand" if is_personal else change.run or str(change.op),
+        "by hand" if change.op is None else change.run or str(change.op),
         "" if is_default or is_personal else f"{change.source}{claimant} {change.confidence:g}",
         f"by {actor}" if actor and not is_personal else actor,
     )

@@ -85,6 +85,7 @@ MODULES = frozenset(
         "mdmem.catchup.combined_lines",  # only where a merge is replayed
         "mdmem.merges",
         "mdmem.catchup.unindexed",
+        "mdmem.memory.claims",  # only for an agent's own commit
         "mdmem.memory.contexts",
         "mdmem.memory.figures",
         "mdmem.memory.flushing",
@@ -160,6 +161,7 @@ MODULES = frozenset(
         "mdmem.proposals.branches",
         "mdmem.stats",
         "mdmem.trail",  # with SQLite
+        "mdmem.trust",  # only where an actor or an origin counts
         "mdmem.transcripts.reading",  # only where a transcript has grown
         "mdmem.trust",  # only where an actor, an origin or a workspace's settings count
     }
