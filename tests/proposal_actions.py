@@ -53,6 +53,12 @@ def reject(at: Desk, proposal: str, *names: str) -> Decision:
     return deciding.reject(at.workspace, Reject(proposal, tuple(names)), silent)
 
 
+def mark_as_made(at: Desk, proposal: str, actor: str) -> None:
+    """Have a proposal count as one that mdmem made here."""
+    made = f"{branches.MADE}{at.workspace.repository.common_dir.stat().st_ino}/{proposal}"
+    at.git("update-ref", made, f"mdmem/proposals/{actor}/{proposal}")
+
+
 def closed(at: Desk) -> dict[str, str]:
     return {name.removeprefix(branches.CLOSED): commit for name, commit in list_refs(at.workspace.repository, branches.CLOSED).items()}
 

@@ -1,5 +1,6 @@
 """Parts of a proposal put onto a file as it is, and what their commits say. Pure."""
 
+import shlex
 from dataclasses import replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from mdmem.proposals import pieces
 from mdmem.proposals.file_facts import FileFacts
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece, FileSource, SectionPiece
-from mdmem.proposals.taking import Freshness, Judgement
+from mdmem.wording import field, verb
 
 BASE = "# M\n\n## A\n\nSome words.\n\n- one\n- two\n- k: v\n"
 LOG = "# 2026-03-05\n\n## 09:00\n\n- early\n"
@@ -106,18 +107,27 @@ def test_a_statement_on_facts() -> None:
         (PartTaking("0123abcd", part("Some words.", "Other words.")), BASE.replace("Some", "Third"), "Third words."),
     ],
 )
-def test_an_overtaken_part_is_refused_unless_it_is_named(change: PartTaking, now: str, standing: str) -> None:
+def test_an_overtaken_part_is_refused_unless_it_is_taken_anyway(change: PartTaking, now: str, standing: str) -> None:
     error = problem(edit, change, parse(now), FileKind.EVERGREEN)
     new = change.part.view.new
     assert (error.code, error.details) == ("overtaken", {"part": change.part.name, "standing": standing, "proposed": new})
     assert error.hint.startswith(f"Now there: {standing}\nProposed: {new}\n")
-    forced = edit(replace(change, is_named=True), parse(now), FileKind.EVERGREEN)
+    forced = edit(replace(change, anyway=True), parse(now), FileKind.EVERGREEN)
     assert forced.result.text == now.replace(standing, new or "")
+    own = replace(change, text="Own words.")
+    assert problem(edit, own, parse(now), FileKind.EVERGREEN).code == "overtaken"
+    assert "Own words." in edit(replace(own, anyway=True), parse(now), FileKind.EVERGREEN).result.text
 
 
 def test_an_overtaken_part_of_which_nothing_stands() -> None:
-    error = overtaken(PartTaking("0123abcd", stated()), Judgement(Freshness.OVERTAKEN))
+    error = overtaken(PartTaking("0123abcd", stated()), None)
     assert error.hint.startswith("Now there: nothing\nProposed: nothing\n")
+
+
+def test_what_takes_an_overtaken_part_can_be_pasted() -> None:
+    change = PartTaking("0123abcd", part("Some words.", "Other words."))
+    words = shlex.split(overtaken(change, "x").hint.rpartition(": ")[2])
+    assert words == [*shlex.split(verb("accept")), "0123abcd", change.part.name, field("anyway")]
 
 
 def test_words_that_would_read_otherwise() -> None:

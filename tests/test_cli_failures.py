@@ -126,6 +126,8 @@ def shortened(shell: Shell) -> None:
 
 
 PROPOSED = "0123abcd"
+OVERTAKEN = "40d63cb5"
+"""The id of the fact `k: x`."""
 
 
 def not_adopted(shell: Shell) -> None:
@@ -147,6 +149,12 @@ def proposed_twice(shell: Shell) -> None:
 def rejected(shell: Shell) -> None:
     proposed(shell)
     shell.run("reject", PROPOSED)
+
+
+def proposed_and_overtaken(shell: Shell) -> None:
+    shell.run("remember", "x", "--key", "k", "--propose", "--actor", "bot")
+    shell.git("branch", f"mdmem/proposals/bot/{PROPOSED}", shell.git("for-each-ref", "--format=%(refname)", "refs/heads/mdmem").strip())
+    shell.run("remember", "y", "--key", "k")
 
 
 def many_proposals(shell: Shell) -> None:
@@ -445,6 +453,8 @@ FAILURES = [
     Failure("usage", ("search", "x", "--proposed", "--history")),
     Failure("proposal-not-found", ("accept", PROPOSED), hints="mdmem proposals"),
     Failure("proposal-not-found", ("reject", PROPOSED), prepare=rejected, hints="git log"),
+    Failure("overtaken", ("accept", PROPOSED, OVERTAKEN), prepare=proposed_and_overtaken, hints="--anyway"),
+    Failure("overtaken", ("accept", PROPOSED, "--edit", OVERTAKEN), prepare=proposed_and_overtaken, hints="--anyway"),
     Failure("part-not-found", ("accept", PROPOSED, "0000000"), prepare=proposed, hints="mdmem proposals"),
     Failure("ambiguous", ("proposals", PROPOSED[:6]), prepare=proposed_twice, hints=PROPOSED),
     Failure("not-allowed", ("accept", PROPOSED, "--actor", "bot"), prepare=proposed, hints="people"),
@@ -464,7 +474,6 @@ NOT_FROM_HERE = {
     "missing-package": "the extras are there where the tests run",
     "git-timeout": "git would have to hang for a minute",
     "running": "another digest would have to be at work",
-    "overtaken": "what is not asked for by name is left out before, unless somebody saves the file at that moment",
     "unknown-format": "a digest goes on with other files",
     **dict.fromkeys(("bad-line", "file-exists", "is-folder"), "the memory tool alone takes whole files and folders"),
 }

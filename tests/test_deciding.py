@@ -8,7 +8,21 @@ from typing import Any
 
 import pytest
 from conftest import World
-from proposal_actions import BOT, SEED, accept, closed, fact, killed_at_the_commit, parts, problem, propose, reject, silent, trailers
+from proposal_actions import (
+    BOT,
+    SEED,
+    accept,
+    closed,
+    fact,
+    killed_at_the_commit,
+    mark_as_made,
+    parts,
+    problem,
+    propose,
+    reject,
+    silent,
+    trailers,
+)
 from workspaces import TOKEN, Desk, desk
 
 from mdmem import history
@@ -61,9 +75,9 @@ def test_a_section_is_named_by_its_path_its_heading_or_its_etag(at: Desk) -> Non
     path, _, etag = name.rpartition("@")
     assert path == "Memory > Work"
     for word in (name, path, "Work", etag):
-        assert [view.name for view in deciding.parts_named(at.workspace, proposal, word)] == [name]
+        assert deciding.part_to_edit(at.workspace, proposal, word, anyway=False).name == name
     for word in ("Memory", "wor", etag[:8], "Memory > Work@", ""):
-        assert problem(deciding.parts_named, at.workspace, proposal, word).code == "part-not-found"
+        assert problem(deciding.part_to_edit, at.workspace, proposal, word, False).code == "part-not-found"
 
 
 def test_a_name_that_fits_several_parts(at: Desk) -> None:
@@ -124,7 +138,7 @@ def test_the_answer_of_an_acceptance(at: Desk) -> None:
     assert (view.name, result.commit) == (fact_id(CELLO), at.head())
     assert (decision.commits, decision.dry_run, decision.closed) == ((at.head(),), False, False)
     assert [(view.new, view.state) for view in decision.overtaken] == [("employer: Linear", PartState.OVERTAKEN)]
-    assert accept(at, proposal, fact_id("employer: Linear")).overtaken == ()
+    assert accept(at, proposal, fact_id("employer: Linear"), anyway=True).overtaken == ()
 
 
 def test_the_answer_of_a_rejection(at: Desk) -> None:
@@ -202,9 +216,9 @@ def test_what_a_rejection_leaves(at: Desk) -> None:
     decision = reject(at, proposal, *map(fact_id, (CELLO, BICYCLE, *removed)))
     lines = [f"- {text}" for text in (CELLO, BICYCLE)] + [f"+ {text}" for text in removed]
     assert at.git("log", "-1", "--format=%B").partition("Mdmem-")[0].split("\n") == ["MEMORY.md: reject Facts", "", *lines, "", ""]
-    assert (trailers(at)["Proposed-By"], len(trailers(at)["Rejects"]), len(decision.commits)) == ([BOT], 4, 1)
+    assert (trailers(at)["Proposed-By"], len(trailers(at)["Rejects"]), len(decision.commits)) == (["Ada Example"], 4, 1)
     assert [part.new for part in parts(at, proposal).values() if part.state.waits] == ["The office is at the station."]
-    assert at.git("for-each-ref", "refs/mdmem") == ""
+    assert at.git("for-each-ref", "refs/mdmem/closed", "refs/mdmem/scratch") == ""
 
 
 def test_all_parts_withdrawn_close_a_proposal(at: Desk) -> None:
@@ -240,6 +254,7 @@ def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None
     at.write("MEMORY.md", text.replace("harbour", "station"))
     at.commit("by hand")
     at.git("switch", "-q", "main")
+    mark_as_made(at, "0123abcd", BOT)
     (section,) = (name for name in parts(at, "0123abcd") if "@" in name)
     reject(at, "0123abcd", section)
     messages = at.git("log", "--reverse", "--format=%B%x00", "HEAD..mdmem/proposals/bot/0123abcd").split("\0")

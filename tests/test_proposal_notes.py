@@ -13,6 +13,8 @@ from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FilePath, Op, Provenance, Source
 from mdmem.model.proposals import PartOrigin, PartState
 from mdmem.proposals import decisions, origins
+from mdmem.proposals.branch_changes import ProposedBranch
+from mdmem.proposals.branches import ProposalRef
 from mdmem.repo import branch_commits
 
 PATH, SECTION = FilePath("MEMORY.md"), ("Memory", "Facts")
@@ -78,7 +80,16 @@ def origin(at: Desk, message: str, line: str = "likes tea", branch_note: str = "
     ahead = branch_commits.commits_not_in(repository, [commits[-1]], base)
     trees = branch_commits.trees_of(repository, [base, *commits])
     changes = branch_commits.changed_blobs(repository, list(pairwise(trees)))
-    (notes,) = origins.read_notes(at.workspace, [[ahead[commit] for commit in commits]], [changes])
+    branch = ProposedBranch(
+        ref=ProposalRef(id="0123abcd", actor="bot", name="", tip=commits[-1], is_own=True),
+        commits=tuple(ahead[commit] for commit in commits),
+        commit_changes=tuple(changes),
+        base=base,
+        files=(),
+        others=(),
+        shared_with=(),
+    )
+    (notes,) = origins.read_notes(at.workspace, [branch])
     return origins.part_origin(at.workspace, notes, notes.of_fact(PATH, fact_id(line)), fact_id(line))
 
 
@@ -106,10 +117,10 @@ class TestOrigins:
         assert (cited.source, cited.cites, cited.run) == (Source.USER_STATED, ("claude/5a1e00ff#20",), "digest/1")
         assert origin(at, by("digest", cites=((CAT, "claude/5a1e00ff#20"),)), "likes tea ").source is Source.INFERRED
 
-    def test_an_agent_who_proposes_a_branch_vouches_for_nothing(self, at: Desk):
+    def test_who_proposes_a_branch_vouches_for_nothing(self, at: Desk):
         proposing = history.compose_message(note(Op.PROPOSE, provenance=Provenance(actor="bot", reason="found it")))
         read = origin(at, "by hand", branch_note=proposing)
-        assert (read.source, read.actor, read.reason) == (Source.INFERRED, "bot", "found it")
+        assert (read.source, read.actor, read.reason) == (Source.INFERRED, "Ada Example", "found it")
 
     def test_a_weaker_source_stays(self, at: Desk):
         assert origin(at, by("bot", Source.AUTO)).source is Source.AUTO

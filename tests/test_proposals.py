@@ -17,6 +17,7 @@ from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember
 from mdmem.proposals import branch_changes, branches
 from mdmem.repo import branch_commits, worktree
+from mdmem.repo.branch_commits import list_refs
 from mdmem.show.formatting import waiting_line
 
 
@@ -47,7 +48,7 @@ def test_a_proposal_leaves_files_index_and_head_and_stands_on_a_branch_of_its_ow
     assert stated["Session"] == ["s1"]
     assert stated["Reason"] == ["said in chat"]
     assert stated["Supersedes"] == [f"{fact_id('employer: Stripe')} {fact_id('employer: Linear')}"]
-    assert at.git("for-each-ref", "refs/mdmem") == ""
+    assert list_refs(at.workspace.repository, "refs/mdmem/scratch") == {}
 
 
 def test_what_is_proposed_on_top_is_planned_on_the_proposals_text(at: Desk) -> None:

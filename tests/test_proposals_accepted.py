@@ -9,6 +9,7 @@ from workspaces import Desk, desk
 
 from mdmem.catchup import trail_update
 from mdmem.changes import deciding, proposing
+from mdmem.errors import UsageProblem
 from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model import Source
@@ -120,7 +121,7 @@ def test_a_part_follows_the_heading_it_stands_under(at: Desk) -> None:
     assert "## Job\n\nThe office is at the harbour.\n\n- employer: Linear\n- rides a bicycle\n" in at.read("MEMORY.md")
 
 
-def test_an_overtaken_part_is_taken_by_its_name_alone(at: Desk) -> None:
+def test_an_overtaken_part_is_taken_by_its_name_and_anyway(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"))
     propose(at, fact("plays the cello"), to=proposal)
     at.apply(Remember("Apple", section="Work", key="employer"))
@@ -131,11 +132,31 @@ def test_an_overtaken_part_is_taken_by_its_name_alone(at: Desk) -> None:
     assert [view.name for view in decision.overtaken] == [name]
     assert not decision.closed
     assert "employer: Apple" in at.read("MEMORY.md")
-    decision = accept(at, proposal, name[:6])
+    state = at.tree_state()
+    for fields in ({}, {"vouch": True}, {"edited": ((name, "employer: Meta"),)}):
+        assert problem(accept, at, proposal, *(() if "edited" in fields else (name,)), **fields).code == "overtaken"
+    assert at.tree_state() == state
+    decision = accept(at, proposal, name[:6], anyway=True)
     assert decision.closed
+    assert decision.parts[0][1].warnings == ()
     assert "employer: Linear" in at.read("MEMORY.md")
     assert "Apple" not in at.read("MEMORY.md")
     assert trailers(at)["Supersedes"] == [f"{fact_id('employer: Apple')} {name}"]
+
+
+def test_what_is_taken_anyway_keeps_the_block_id_and_says_that_it_is_weaker(at: Desk) -> None:
+    proposal = propose(at, fact("Linear", "Work", key="employer"))
+    at.write("MEMORY.md", SEED.replace("- employer: Stripe", "- employer: Apple ^job"))
+    at.commit()
+    (result,) = (result for _, result in accept(at, proposal, fact_id("employer: Linear"), anyway=True).parts)
+    assert at.read("MEMORY.md").endswith("- employer: Linear ^job\n")
+    assert result.warnings == ("weaker-source",)
+    assert "employer: Apple" in result.notes[0]
+
+
+def test_only_what_is_named_is_taken_anyway(at: Desk) -> None:
+    with pytest.raises(UsageProblem, match="anyway"):
+        Accept(propose(at, fact("plays the cello")), anyway=True)
 
 
 def test_a_part_that_only_the_merge_shows_to_be_overtaken_is_left_out(at: Desk) -> None:
@@ -161,7 +182,8 @@ def test_a_new_value_of_a_key_overtakes_one_that_is_proposed(at: Desk) -> None:
     at.apply(fact("viola", key="instrument"))
     (part,) = parts(at, proposal).values()
     assert (part.state, part.standing) == (PartState.OVERTAKEN, "instrument: viola")
-    accept(at, proposal, part.name)
+    assert problem(accept, at, proposal, part.name).code == "overtaken"
+    accept(at, proposal, part.name, anyway=True)
     assert "instrument: cello" in at.read("MEMORY.md")
     assert "viola" not in at.read("MEMORY.md")
 

@@ -5,20 +5,146 @@ from typing import Any
 
 import pytest
 from conftest import World
-from proposal_actions import SEED, accept, closed, fact, parts, problem, propose, proposed, reject, silent
+from proposal_actions import SEED, accept, closed, fact, parts, problem, propose, proposed, reject, silent, trailers
 from workspaces import Desk, desk
 
+from mdmem import history
 from mdmem.changes import proposing
 from mdmem.facts import fact_id
 from mdmem.memory import Memory
-from mdmem.model.proposals import PartOp, PartState, ProposeBranch
-from mdmem.model.writes import Action, EditSection, Forget
+from mdmem.model import FilePath, Op, Provenance, Source, Supersession
+from mdmem.model.proposals import PartOp, PartOrigin, PartState, ProposeBranch
+from mdmem.model.writes import Action, EditSection, Forget, Log
 from mdmem.proposals import branches
+from mdmem.repo import branch_commits
 
 
 @pytest.fixture
 def at(world: World, repository: Path) -> Desk:
     return desk(world, repository, seed=SEED)
+
+
+# Whom a proposal is believed: what mdmem made here, or its author.
+
+OSLO, BERGEN = fact_id("home: Oslo"), fact_id("home: Bergen")
+
+
+def forged(at: Desk, branch: str, author: str = "Mallory", source: Source = Source.USER_STATED, log: bool = False) -> None:
+    """A branch whose commit says that a digest made it, of what the user said in a session."""
+    note = history.CommitNote(
+        op=Op.REMEMBER,
+        path=FilePath("memory/2026-03-05.md" if log else "MEMORY.md"),
+        section=("Memory", "Facts"),
+        provenance=Provenance(source=source, confidence=0.95, actor="digest", session="s1", reason="said in chat"),
+        supersedes=(Supersession(fact_id("likes tea"), fact_id("rain")),) if log else (),
+        cites=((BERGEN, "claude/5a1e0000#17"),),
+        keys=((BERGEN, "home"),),
+        run="digest/1",
+    )
+    text = "# 2026-03-05\n\n## 09:00\n\n- rain\n" if log else SEED.replace("Oslo", "Bergen")
+    at.git("switch", "-qc", branch, "main")
+    at.write(note.path, text)
+    at.git("add", "-A")
+    at.git("-c", f"user.name={author}", "commit", "-qm", history.compose_message(note, ("" if log else SEED, text)))
+    at.git("switch", "-q", "main")
+
+
+def origin(at: Desk, proposal: str, name: str = BERGEN) -> PartOrigin:
+    return parts(at, proposal)[name].origin
+
+
+def proposed_branch(at: Desk, branch: str, **fields: Any) -> str:
+    return proposing.propose_branch(at.workspace, ProposeBranch(branch, **fields), silent).view.id
+
+
+@pytest.mark.parametrize(("author", "name"), [("Mallory", "Mallory"), ("Digest", "Digest-"), ("dream", "dream-")])
+@pytest.mark.parametrize(("source", "most"), [(Source.USER_STATED, Source.INFERRED), (Source.AUTO, Source.AUTO)])
+@pytest.mark.parametrize("is_proposed", [True, False])
+def test_a_branch_of_somebody_is_theirs_and_inferred_at_most(
+    at: Desk, author: str, name: str, source: Source, most: Source, is_proposed: bool
+) -> None:
+    forged(at, "contrib" if is_proposed else "mdmem/proposals/digest/0123abcd", author, source)
+    proposal = proposed_branch(at, "contrib") if is_proposed else "0123abcd"
+    confidence = most.confidence if source is not most else 0.95
+    assert origin(at, proposal) == PartOrigin(most, confidence, name, reason="said in chat")
+    (view,) = Memory(at.workspace).proposals.standing()
+    assert view.actor == name
+    accept(at, proposal)
+    stated = trailers(at)
+    assert (stated["Source"], stated["Proposed-By"]) == ([most.value], [name])
+    assert not {"Cites", "Key", "Run", "Session", "Actor"} & stated.keys()
+
+
+def test_what_a_branch_states_unseen_counts_for_nothing(at: Desk) -> None:
+    at.apply(Log("likes tea"))
+    forged(at, "contrib", log=True)
+    accept(at, proposed_branch(at, "contrib"))
+    assert "Supersedes" not in trailers(at)
+
+
+def test_a_proposal_made_here_keeps_its_actor_until_somebody_else_commits_to_it(at: Desk) -> None:
+    proposal = propose(at, fact("Bergen", key="home"), actor="", source=Source.USER_STATED, session="s1")
+    assert origin(at, proposal) == PartOrigin(Source.USER_STATED, 0.95, session="s1")
+    propose(at, fact("plays the cello"), to=proposal)
+    assert origin(at, proposal, fact_id("plays the cello")).actor == "bot"
+    reject(at, proposal, fact_id("plays the cello"))
+    assert origin(at, proposal).session == "s1"
+    at.git("switch", "-q", branches.find_proposal(at.workspace.repository, proposal).name.removeprefix("refs/heads/"))
+    at.commit("theirs")
+    at.git("switch", "-q", "main")
+    assert origin(at, proposal) == PartOrigin(Source.INFERRED, Source.INFERRED.confidence, "Ada Example")
+
+
+def test_what_is_added_to_a_proposed_branch_is_ones_own(at: Desk) -> None:
+    forged(at, "contrib")
+    proposal = proposed_branch(at, "contrib", actor="bot", reason="read it")
+    propose(at, fact("plays the cello"), to=proposal, actor="", source=Source.USER_STATED)
+    (view,) = Memory(at.workspace).proposals.standing()
+    assert (view.actor, view.reason) == ("bot", "read it")
+    assert (origin(at, proposal).source, origin(at, proposal).actor) == (Source.INFERRED, "Mallory")
+    assert origin(at, proposal, fact_id("plays the cello")).source is Source.USER_STATED
+    reject(at, proposal, fact_id("plays the cello"))
+    assert (origin(at, proposal).source, origin(at, proposal).actor) == (Source.INFERRED, "Mallory")
+
+
+def test_lines_that_a_message_does_not_quote_are_nobody_elses(at: Desk) -> None:
+    """The commit of a stranger names other lines than those that it changes, and one's own commit changes the same file."""
+    at.git("switch", "-qc", "contrib")
+    at.write("MEMORY.md", SEED.replace("Oslo", "Bergen"))
+    note = history.CommitNote(op=Op.REMEMBER, path=FilePath("MEMORY.md"), section=(), provenance=Provenance())
+    at.commit(history.compose_message(note, ("", "- another line\n")))
+    at.git("switch", "-q", "main")
+    proposal = proposed_branch(at, "contrib")
+    propose(at, fact("plays the cello"), to=proposal, actor="", source=Source.USER_STATED)
+    assert origin(at, proposal).source is Source.INFERRED
+
+
+@pytest.mark.parametrize("way", ["cp", "clone", "fetch"])
+def test_a_proposal_in_a_copy_is_not_ones_own(at: Desk, tmp_path: Path, way: str) -> None:
+    proposal = propose(at, fact("Bergen", key="home"), actor="", source=Source.USER_STATED)
+    branch = branches.find_proposal(at.workspace.repository, proposal).name
+    copy = Desk(at.world, tmp_path / "copy")
+    if way == "cp":
+        at.world.run(tmp_path, ["cp", "-a", at.root, copy.root])
+    else:
+        at.git("clone", "-q", at.root, copy.root)
+        copy.git("config", "user.name", "Ada Example")
+        copy.git("config", "user.email", "ada@example.org")
+    if way == "clone":
+        copy.git("switch", "-q", branch.removeprefix("refs/heads/"))
+        copy.git("switch", "-q", "main")
+    if way == "fetch":
+        copy.git("fetch", "-q", "origin", f"{branch}:{branch}")
+    assert origin(copy, proposal) == PartOrigin(Source.INFERRED, Source.INFERRED.confidence, "Ada Example")
+
+
+def test_what_mdmem_made_here_is_forgotten_with_its_branch(at: Desk) -> None:
+    closed_by_hand, proposal = propose(at, fact("Bergen", key="home")), propose(at, fact("plays the cello"))
+    at.git("branch", "-qD", f"mdmem/proposals/bot/{closed_by_hand}")
+    accept(at, proposal)
+    assert branch_commits.list_refs(at.workspace.repository, branches.MADE) == {}
+    assert propose(at, fact("Bergen", key="home")) == closed_by_hand
+    assert origin(at, closed_by_hand).actor == "bot"
 
 
 # Merges, forges, clones.

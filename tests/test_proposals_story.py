@@ -77,7 +77,7 @@ def test_ten_facts(at: Shell) -> None:
     ]
 
     # Accepted in part: by name, by the beginning of a name, and one that is overtaken.
-    answer = at.run("accept", proposal, names[2], names[3][:6], names[0], "--json").answer
+    answer = at.run("accept", proposal, names[2], names[3][:6], names[0], "--anyway", "--json").answer
     assert [part["part"] for part in answer["accepted"]] == [names[0], names[2], names[3]]
     assert (len(answer["commits"]), answer["closed"]) == (3, False)
     memory = at.folder.joinpath("MEMORY.md").read_text()

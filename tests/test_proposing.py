@@ -170,7 +170,7 @@ def test_the_user_saying_nearly_the_same_opens_it_and_nothing_else_does(at: Desk
 def test_a_proposal_of_a_branch(at: Desk) -> None:
     make_branch(at, ("MEMORY.md", f"{SEED}- {CELLO}\n"))
     made = propose_branch(at, actor=BOT, session="s1", reason="read it")
-    assert at.git("for-each-ref", "--format=%(refname)", "refs/mdmem") == ""
+    assert at.git("for-each-ref", "--format=%(refname)", "refs/mdmem/scratch") == ""
     assert reading.read_open(at.workspace) == ([made], ())
     assert (made.view.actor, made.view.reason, [part.new for part in made.view.parts]) == (BOT, "read it", [CELLO])
     stated = trailers(at, made.ref.tip)
@@ -182,7 +182,7 @@ def test_a_branch_is_its_authors(at: Desk) -> None:
     note = history.CommitNote(op=Op.REMEMBER, path=FilePath("MEMORY.md"), section=(), provenance=Provenance(actor=BOT))
     make_branch(at, ("MEMORY.md", f"{SEED}- {CELLO}\n"), message=history.compose_message(note))
     made = propose_branch(at)
-    assert made.ref.actor == made.view.actor == BOT
+    assert (made.ref.actor, made.view.actor) == ("Ada-Example", "Ada Example")
     assert "Actor" not in trailers(at, made.ref.tip)
     assert reading.read_open(at.workspace) == ([made], ())
 
@@ -234,7 +234,7 @@ def test_two_that_propose_a_branch_at_once(at: Desk, monkeypatch: pytest.MonkeyP
     make = proposing.branch_commits.make_own_commit
 
     def race(repository: Any, name: str, *arguments: Any, **fields: Any) -> str:
-        at.git("branch", f"mdmem/proposals/person/{name}", "feature")
+        at.git("branch", f"mdmem/proposals/Ada-Example/{name}", "feature")
         return make(repository, name, *arguments, **fields)
 
     monkeypatch.setattr(proposing.branch_commits, "make_own_commit", race)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 from mdmem import history
 from mdmem.document import Document, parse
 from mdmem.editors import EditResult
@@ -13,22 +15,21 @@ from mdmem.proposals import taking
 from mdmem.proposals.file_facts import EMPTY, FileFacts
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece, FileSource, SectionPiece
-from mdmem.proposals.taking import Judgement
 from mdmem.startup.records import dataclass, replace
-from mdmem.wording import verb
+from mdmem.wording import field, verb
 
 
 @dataclass(frozen=True, slots=True)
 class PartTaking:
     """A part of a proposal to be taken onto memory.
 
-    `text` is a person's own wording; `is_named`: the part was asked for by its name, whatever has come in its place.
+    `text` is a person's own wording; `anyway`: it is to be taken whatever has come in its place.
     """
 
     proposal: str
     part: Part
     text: str | None = None
-    is_named: bool = False
+    anyway: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def edit(change: PartTaking, document: Document | None, kind: FileKind) -> Taken
     """Put a part onto a document, which is None where there is no such file.
 
     Raises:
-        ProposalProblem: `overtaken`: its place was changed since, and it was not asked for by name.
+        ProposalProblem: `overtaken`: its place was changed since, and it is not to be taken anyway.
         SectionProblem: what stands around it would change.
     """
     now, part = document or EMPTY, change.part
@@ -67,9 +68,9 @@ def edit(change: PartTaking, document: Document | None, kind: FileKind) -> Taken
 
 
 def _edit_fact(change: PartTaking, piece: FactPiece, source: FileSource, now: Document, kind: FileKind) -> TakenText:
-    put = taking.put_fact(piece, source, now, kind, wording=change.text, is_forced=change.is_named)
+    put = taking.put_fact(piece, source, now, kind, wording=change.text, is_forced=change.anyway)
     if put.text is None:
-        raise overtaken(change, put.judgement)
+        raise overtaken(change, put.judgement.standing)
     new = _new_fact(change)
     if new is not None and not FileFacts(parse(put.text)).holders(new, None):
         raise ProposalProblem("overtaken", f"{change.part.name} would read otherwise where it would stand", "Write it by hand.")
@@ -94,19 +95,21 @@ def _supersedes(change: PartTaking, new: FactId | None, went: set[FactId], is_lo
 
 
 def _edit_section(change: PartTaking, piece: SectionPiece, source: FileSource, now: Document) -> TakenText:
-    put = taking.put_section(piece, source, now, wording=change.text, is_forced=change.is_named)
+    put = taking.put_section(piece, source, now, wording=change.text, is_forced=change.anyway)
     if put.text is None:
-        raise overtaken(change, put.judgement)
+        raise overtaken(change, put.judgement.standing)
     return TakenText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section))
 
 
-def overtaken(change: PartTaking, judgement: Judgement) -> ProposalProblem:
+def overtaken(change: PartTaking, standing: str | None) -> ProposalProblem:
     """The refusal of a part whose place was changed since, with both texts."""
     view = change.part.view
-    now = judgement.standing or "nothing"
+    now = standing or "nothing"
     message = f"{view.name} is overtaken: its place was changed since it was proposed"
-    hint = f"Now there: {now}\nProposed: {view.new or 'nothing'}\n{verb('accept')} {change.proposal} {view.name} takes it all the same."
-    return ProposalProblem("overtaken", message, hint, part=view.name, standing=judgement.standing, proposed=view.new)
+    words = shlex.join((change.proposal, view.name))
+    command = f"{verb('accept')} {words} {field('anyway')}"
+    hint = f"Now there: {now}\nProposed: {view.new or 'nothing'}\nTo take it anyway: {command}"
+    return ProposalProblem("overtaken", message, hint, part=view.name, standing=standing, proposed=view.new)
 
 
 def complete_note(note: history.CommitNote, change: PartTaking) -> history.CommitNote:

@@ -59,7 +59,7 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
             part for part in proposal.parts if (part.view.state.waits if part.name in names else not names and _is_fresh(part, proposal))
         ]
         _require_readable(proposal, chosen)
-        edits = [_edit(workspace, proposal, part, edited, bool(names), request.vouch, options) for part in rewriting.in_order(chosen)]
+        edits = [_edit(proposal, part, edited.get(part.name), request, options) for part in rewriting.in_order(chosen)]
         if options.dry_run:
             results = [preview(workspace, edit) for edit in edits]
             return _decision(proposal, edits, results, dry_run=True)
@@ -71,17 +71,15 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
 
 
 def _edit(
-    workspace: Workspace,
     proposal: Proposal,
     part: Part,
-    edited: dict[PartName, str],
-    is_named: bool,
-    vouch: bool,
+    text: str | None,
+    request: Accept,
     options: WriteOptions,
 ) -> AcceptEdit:
     """The edit that takes one part, with its own source, or the person's where they vouch for it or edit it."""
-    origin, text = part.view.origin, edited.get(part.name)
-    is_persons = vouch or text is not None
+    origin = part.view.origin
+    is_persons = request.vouch or text is not None
     source = Source.USER_STATED if is_persons else origin.source
     its_options = replace(
         options,
@@ -90,7 +88,7 @@ def _edit(
         session=options.session or origin.session,
         reason=options.reason or origin.reason,
     )
-    return AcceptEdit(PartTaking(proposal=proposal.ref.id, part=part, text=text, is_named=is_named), its_options)
+    return AcceptEdit(PartTaking(proposal=proposal.ref.id, part=part, text=text, anyway=request.anyway), its_options)
 
 
 def _decision(proposal: Proposal, edits: Sequence[AcceptEdit], results: Sequence[WriteResult], dry_run: bool = False) -> Decision:
@@ -127,13 +125,17 @@ def _of_night(workspace: Workspace, night: str) -> Proposal:
     return proposals[0]
 
 
-def parts_named(workspace: Workspace, proposal: str, name: str) -> list[PartView]:
-    """The parts of a proposal that a name means.
+def part_to_edit(workspace: Workspace, named: str, name: str, anyway: bool) -> PartView:
+    """The part of a proposal that a name means, before a person edits it.
 
     Raises:
-        ProposalProblem: `proposal-not-found`, `part-not-found`, `ambiguous`.
+        ProposalProblem: `proposal-not-found`, `part-not-found`, `ambiguous`; `overtaken`, unless it is taken `anyway`.
     """
-    return [part.view for part in _named(_find(workspace, proposal), name)]
+    proposal = _find(workspace, named)
+    part = _named(proposal, name)[0]
+    if part.view.state is PartState.OVERTAKEN and not anyway:
+        raise accepting.overtaken(PartTaking(proposal=proposal.ref.id, part=part), part.view.standing)
+    return part.view
 
 
 def _with_met_parts(workspace: Workspace, proposal: Proposal) -> Proposal:
@@ -321,7 +323,7 @@ def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Par
     tip = rewriting.rewrite(repository, proposal, parts, _message)
     if tip is None:
         return branches.close(repository, before, _kept(workspace, before.id, before.tip))
-    branch_commits.move_refs(repository, [(before.name, tip, before.tip)], scratch=before.id)
+    branches.move(repository, before, replace(before, tip=tip))
     return False
 
 

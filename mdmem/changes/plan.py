@@ -132,7 +132,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     )
     warnings = _check(workspace, edit.options, plan)
     bases = [] if edited.foundations is None else [edited.foundations]
-    decided = isinstance(edit, AcceptEdit)
+    decided = isinstance(edit, AcceptEdit) and not edit.taking.anyway
     better = [] if decided else _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
     notes = [each.note for each in bases if each.note]
     if better:

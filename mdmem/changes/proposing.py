@@ -120,10 +120,9 @@ def _commit(
         if each.changes:
             blob = branch_commits.store(repository, each.path, each.after)
             changed[branch_commits.full_path(repository, each.path)] = StoredFile(before.mode(each.path), blob)
-    branch = ref.name if ref else branches.branch_name(actor, name)
     commit = _own_commit(workspace, name, message, changed, tip)
-    moved = branch_commits.move_refs(repository, [(branch, commit, ref.tip if ref else None)], scratch=name)
-    return commit if moved else None
+    new = ProposalRef(id=name, actor=branches.safe_actor(actor), name=branches.branch_name(actor, name), tip=commit)
+    return commit if branches.move(repository, ref, replace(ref, tip=commit) if ref else new) else None
 
 
 def _own_commit(workspace: Workspace, name: str, message: str, changed: Mapping[bytes, StoredFile | None], parent: CommitId) -> CommitId:
@@ -228,8 +227,14 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
         note = history.CommitNote(op=Op.PROPOSE, path=waiting[0].view.path, section=(), provenance=Provenance())
         message = history.compose_message(with_provenance(workspace, note, options))
         commit = _own_commit(workspace, name, message, {}, tip)
-        ref = replace(draft, actor=branches.safe_actor(actor), name=branches.branch_name(actor, name), tip=commit)
-        if not branch_commits.move_refs(repository, [(ref.name, commit, None)], scratch=name):
+        ref = ProposalRef(
+            id=name,
+            actor=branches.safe_actor(actor),
+            name=branches.branch_name(actor, name),
+            tip=commit,
+            is_own=True,
+        )
+        if not branches.move(repository, None, ref):
             raise _moved_again()
         (made,) = reading.read_proposals(workspace, [ref])
         return made

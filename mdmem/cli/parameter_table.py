@@ -231,6 +231,7 @@ TABLE: ParameterTable = {
         ("parts", (), list, None, False),
         ("edit", ("--edit",), list, None, False),
         ("vouch", ("--vouch",), bool, False, False),
+        ("anyway", ("--anyway",), bool, False, False),
         ("actor", ("--actor",), str, None, False),
         ("session", ("--session",), str, None, False),
         ("reason", ("--reason",), str, None, False),

@@ -62,21 +62,29 @@ def accept(
         list[str] | None, typer.Option("--edit", metavar="PART", help="Open this part in $EDITOR first; then it is your own.")
     ] = None,
     vouch: Annotated[bool, typer.Option("--vouch", help="You say it yourself: it counts as user-stated.")] = False,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Take the named parts even if they are overtaken.")] = False,
     **shared: Committing,
 ) -> Answer:
     """Take parts of a proposal onto memory, a commit a part.
 
-    Without PART all that are fresh. What was changed since, in the same place, is taken only by its name.
+    Without PART all that are fresh. A part whose place was changed since is taken only by its name and with --anyway.
     """
     memory = open_memory(call)
     edited = []
     for name in edit or ():
-        part, text = memory.proposals.part_text(proposal, name)
+        part, text = memory.proposals.part_text(proposal, name, anyway)
         changed = editor.edit_text(f"{text}\n", "--edit", "mdmem accept takes it as it is").strip()
         if not changed:
             raise UsageProblem(f"{part} is empty: nothing is changed", "mdmem reject takes a part out.")
         edited.append((part, changed))
-    request = Accept(proposal=proposal, parts=tuple(parts or ()), edited=tuple(edited), vouch=vouch, options=write_options(shared))
+    request = Accept(
+        proposal=proposal,
+        parts=tuple(parts or ()),
+        edited=tuple(edited),
+        vouch=vouch,
+        anyway=anyway,
+        options=write_options(shared),
+    )
     decision = memory.proposals.accept(request)
     return Answer(show.accepted_json(decision), show.accepted_text(decision), show.decision_notes(decision))
 

@@ -77,13 +77,13 @@ class Proposals:
             (proposal,) = reading.read_proposals(self.workspace, [ref])
         return proposal.view
 
-    def part_text(self, named: str, part: str) -> tuple[str, str]:
+    def part_text(self, named: str, part: str, anyway: bool = False) -> tuple[str, str]:
         """The name of a part, and its text for a person to edit.
 
         Raises:
-            ProposalProblem: there is none, or it brings no text in.
+            ProposalProblem: there is none, it brings no text in, or (unless `anyway`) it is overtaken.
         """
-        (view,) = deciding.parts_named(self.workspace, named, part)[:1]
+        view = deciding.part_to_edit(self.workspace, named, part, anyway)
         if view.new is None:
             raise ProposalProblem("part-not-found", f"{view.name} brings in no text that could be edited", "")
         return view.name, view.new

@@ -143,16 +143,20 @@ class Accept:
     """Take parts of a proposal onto memory as it is; without `parts` all that are fresh.
 
     `edited` pairs parts with the texts that a person made of them. `vouch`: the person states it themselves.
+    `anyway`: the parts that are named are taken even where they are overtaken.
     """
 
     proposal: str
     parts: tuple[PartName, ...] = ()
     edited: tuple[tuple[PartName, str], ...] = ()
     vouch: bool = False
+    anyway: bool = False
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        """Refuse a source, which the parts have themselves."""
+        """Refuse a source, which the parts have themselves, and overtaken parts that nobody named."""
+        if self.anyway and not (self.parts or self.edited):
+            raise UsageProblem(f"{field_name('anyway')} needs the parts that it is about")
         if self.options.source is not Source.INFERRED or self.options.confidence is not None:
             raise UsageProblem(f"a part has a source of its own; {field_name('vouch')} makes it the user's")
 

@@ -18,6 +18,11 @@ from mdmem.wording import verb
 
 PREFIX = "refs/heads/mdmem/proposals/"
 CLOSED = "refs/mdmem/closed/"
+MADE = "refs/mdmem/made/"
+"""The refs that hold each proposal as mdmem made it in this very repository.
+
+A name says nothing of who made a branch: it may have been fetched, or checked out from a remote.
+"""
 _NAME = late.pattern(rf"{PREFIX}(.+)/([0-9a-f]{{8}})")
 _UNSAFE = late.pattern(r"[^A-Za-z0-9_]+")
 _MOST_ACTOR = 40
@@ -28,12 +33,16 @@ _DAY_SECONDS = 86_400
 
 @dataclass(frozen=True, slots=True)
 class ProposalRef:
-    """The branch of a proposal, and its newest commit. `actor` is as the name of the branch has it."""
+    """The branch of a proposal, and its newest commit. `actor` is as the name of the branch has it.
+
+    `is_own`: mdmem made it here, all but what `mdmem propose` took over.
+    """
 
     id: str
     actor: str
     name: str
     tip: CommitId
+    is_own: bool = False
 
 
 def safe_actor(actor: str | None) -> str:
@@ -86,9 +95,36 @@ def branch_name(actor: str | None, proposal: str) -> str:
 
 def standing_proposals(repository: Repository) -> dict[str, ProposalRef]:
     """The proposals whose branches stand, by their ids."""
-    refs = branch_commits.list_refs(repository, PREFIX)
+    made = _made_here(repository)
+    refs = branch_commits.list_refs(repository, PREFIX, made)
     matches = ((_NAME.fullmatch(name), name, tip) for name, tip in sorted(refs.items()))
-    return {match[2]: ProposalRef(id=match[2], actor=match[1], name=name, tip=tip) for match, name, tip in matches if match}
+    return {
+        match[2]: ProposalRef(
+            id=match[2],
+            actor=match[1],
+            name=name,
+            tip=tip,
+            is_own=refs.get(f"{made}{match[2]}") == tip,
+        )
+        for match, name, tip in matches
+        if match
+    }
+
+
+def _made_here(repository: Repository) -> str:
+    """The refs below `MADE` that count: a copy of a repository, or one out of an archive, has another number."""
+    return f"{MADE}{repository.common_dir.stat().st_ino}/"
+
+
+def move(repository: Repository, before: ProposalRef | None, after: ProposalRef) -> bool:
+    """Move a proposal's branch to a commit made here, or begin it (`before` is None); False where it moved meanwhile.
+
+    It is mdmem's own where it was so before.
+    """
+    moves: list[tuple[str, str | None, str | None]] = [(after.name, after.tip, before.tip if before else None)]
+    if before is None or before.is_own:
+        moves.append((f"{_made_here(repository)}{after.id}", after.tip, ""))
+    return branch_commits.move_refs(repository, moves, scratch=after.id)
 
 
 def find_proposal(repository: Repository, named: str) -> ProposalRef:
@@ -126,7 +162,9 @@ def require_movable(repository: Repository, ref: ProposalRef) -> None:
 def close(repository: Repository, ref: ProposalRef, original: CommitId) -> bool:
     """Take a proposal's branch away, and keep its commits for a while; False where it moved meanwhile."""
     kept = branch_commits.list_refs(repository, f"{CLOSED}{ref.id}").get(f"{CLOSED}{ref.id}")
-    return branch_commits.move_refs(repository, [(ref.name, None, ref.tip), (f"{CLOSED}{ref.id}", original, kept)], scratch=ref.id)
+    moves: list[tuple[str, str | None, str | None]] = [(ref.name, None, ref.tip), (f"{CLOSED}{ref.id}", original, kept)]
+    moves += [(f"{_made_here(repository)}{ref.id}", None, ref.tip)] if ref.is_own else []
+    return branch_commits.move_refs(repository, moves, scratch=ref.id)
 
 
 def drop_old(repository: Repository) -> None:
@@ -135,6 +173,8 @@ def drop_old(repository: Repository) -> None:
     closed = branch_commits.list_refs(repository, CLOSED)
     times = branch_commits.commit_times(repository, closed.values())
     over = [(name, None, tip) for name, tip in closed.items() if times.get(tip, oldest) < oldest]
-    left = [(name, None, commit) for name, commit in branch_commits.list_refs(repository, branch_commits.SCRATCH).items()]
+    current = {f"{_made_here(repository)}{proposal}" for proposal in standing_proposals(repository)}
+    rest = branch_commits.list_refs(repository, branch_commits.SCRATCH, MADE)
+    left = [(name, None, commit) for name, commit in rest.items() if name not in current]
     if over or left:
         branch_commits.move_refs(repository, [*over, *left])

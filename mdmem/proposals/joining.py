@@ -9,6 +9,7 @@ from mdmem import repo
 from mdmem.editors.merge3.merging import merge3
 from mdmem.layout import is_markdown
 from mdmem.model import CommitId
+from mdmem.proposals import branches
 from mdmem.proposals.branches import ProposalRef
 from mdmem.repo import branch_commits
 from mdmem.repo.branch_commits import BlobChange, NewCommit, StoredFile
@@ -35,7 +36,8 @@ def join_head(workspace: Workspace, ref: ProposalRef) -> ProposalRef | None:
     message = f"mdmem: proposal {ref.id} goes on from {head[:10]}\n".encode()
     new = NewCommit(message=message, author=author, committer=committer, files=files, parent=ref.tip, merges=head)
     tip: CommitId = branch_commits.make_commits(repository, ref.id, [new])
-    return replace(ref, tip=tip) if branch_commits.move_refs(repository, [(ref.name, tip, ref.tip)], scratch=ref.id) else None
+    joined = replace(ref, tip=tip)
+    return joined if branches.move(repository, ref, joined) else None
 
 
 def _merged(workspace: Workspace, to_tip: Mapping[bytes, BlobChange], to_head: list[BlobChange]) -> dict[bytes, StoredFile | None] | None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from mdmem import history
+from mdmem import history, trust
 from mdmem.facts import parse_item
 from mdmem.history.messages import ParsedNote, quoted_line
 from mdmem.history.notes import parse_message, parse_notes
 from mdmem.model import FactId, FilePath, Source, Supersession
+from mdmem.model.actors import RESERVED_ACTORS, fold_actor
 from mdmem.model.proposals import PartOrigin
+from mdmem.proposals.branch_changes import ProposedBranch
 from mdmem.repo.branch_commits import BlobChange, BranchCommit
 from mdmem.startup.records import dataclass
+from mdmem.trust import Origin
 from mdmem.workspace import Workspace
 
 PROPOSED_BRANCH = "propose"
@@ -23,20 +26,30 @@ _PIPELINES = ("digest", "dream")
 
 @dataclass(frozen=True, slots=True)
 class ProposedNote:
-    """A commit of a proposal with its note, and the files and facts that it changed."""
+    """A commit of a proposal with its note, and the files and facts that it changed.
+
+    `is_own`: mdmem made it here; of any other its author's name is all that is believed.
+    """
 
     commit: BranchCommit
     note: ParsedNote
     paths: frozenset[FilePath]
     facts: frozenset[FactId]
+    is_own: bool
+
+    @property
+    def author(self) -> str:
+        """The author's name, which is never that of an actor of mdmem's own."""
+        name = self.commit.author.decode("utf-8", "replace").partition(" <")[0].strip()
+        return f"{name}-" if fold_actor(name) in RESERVED_ACTORS else name
 
 
 class ProposedNotes:
-    """The commits of a proposal with their notes, oldest first. `is_agents`: an agent proposed them, whoever made them."""
+    """The commits of a proposal with their notes, oldest first; its `actor`, and why it was made."""
 
-    def __init__(self, notes: Sequence[ProposedNote], actor: str | None, reason: str | None, is_agents: bool) -> None:
+    def __init__(self, notes: Sequence[ProposedNote], actor: str | None, reason: str | None) -> None:
         self.notes = tuple(notes)
-        self.actor, self.reason, self.is_agents = actor, reason, is_agents
+        self.actor, self.reason = actor, reason
         self._by_path: dict[FilePath, ProposedNote] = {}
         self._by_fact: dict[tuple[FilePath, FactId], ProposedNote] = {}
         self._supersedes: dict[FactId, list[Supersession]] = {}
@@ -45,6 +58,8 @@ class ProposedNotes:
         for each in self.notes:
             self._by_path |= dict.fromkeys(each.paths, each)
             self._by_fact |= {(path, fact): each for path in each.paths for fact in each.facts}
+            if not each.is_own:
+                continue  # what it says besides its text, nobody sees who accepts a part
             for old, new in each.note.supersedes:
                 if new is not None:
                     self._supersedes.setdefault(new, []).append(Supersession(old, new))
@@ -75,47 +90,66 @@ class ProposedNotes:
         return tuple(dict.fromkeys(self._keys.get(fact, ())))
 
 
-def read_notes(
-    workspace: Workspace, branches: Sequence[Sequence[BranchCommit]], changes: Sequence[Sequence[Sequence[BlobChange]]]
-) -> list[ProposedNotes]:
-    """The notes of some branches, read at once.
-
-    Args:
-        workspace: the workspace that the branches are for.
-        branches: the commits of each, oldest first.
-        changes: of each commit the files that it changed.
-    """
-    parsed = [[(commit, *_quoted_facts(commit.message)) for commit in commits] for commits in branches]
+def read_notes(workspace: Workspace, branches: Sequence[ProposedBranch]) -> list[ProposedNotes]:
+    """The notes of some branches, read at once."""
+    parsed = [_parsed_commits(branch) for branch in branches]
     unquoted = [
         change
-        for commits, rows in zip(parsed, changes, strict=True)
-        for (_, _, facts), row in zip(commits, rows, strict=True)
+        for branch, commits in zip(branches, parsed, strict=True)
+        for each, row in zip(commits, branch.commit_changes, strict=True)
         for change in row
-        if facts is None and _is_text(change)
+        if each.quoted is None and _is_text(change)
     ]
     names = dict.fromkeys(blob for change in unquoted for blob in (change.before, change.after) if blob)
     blobs = workspace.repository.contents(list(names))
     prefix = os.fsencode(workspace.repository.prefix)
     read = []
-    for commits, rows in zip(parsed, changes, strict=True):
+    for branch, commits in zip(branches, parsed, strict=True):
         notes = []
-        for (commit, note, facts), row in zip(commits, rows, strict=True):
-            if len(commit.parents) > 1:  # what it brings is of the branch that it merges
-                notes.append(ProposedNote(commit=commit, note=note, paths=frozenset(), facts=frozenset()))
-                continue
-            paths = frozenset(FilePath(os.fsdecode(each.path.removeprefix(prefix))) for each in row if each.path.startswith(prefix))
-            about = _changed_facts(row, blobs) if facts is None else facts
-            notes.append(ProposedNote(commit=commit, note=note, paths=paths, facts=about))
-        read.append(_branch_notes(workspace, notes))
+        for each, row in zip(commits, branch.commit_changes, strict=True):
+            paths = [change.path.removeprefix(prefix) for change in row if change.path.startswith(prefix)]
+            facts = _changed_facts(row, blobs) if each.quoted is None else each.quoted
+            if len(each.commit.parents) > 1:  # what it brings is of the branch that it merges
+                paths, facts = [], frozenset()
+            notes.append(
+                ProposedNote(
+                    commit=each.commit,
+                    note=each.note,
+                    paths=frozenset(FilePath(os.fsdecode(path)) for path in paths),
+                    facts=facts,
+                    is_own=each.is_own,
+                )
+            )
+        read.append(_branch_notes(notes))
     return read
 
 
-def _branch_notes(workspace: Workspace, notes: Sequence[ProposedNote]) -> ProposedNotes:
-    named = [each.note for each in notes if each.note.op == PROPOSED_BRANCH]
-    actors = [each.note.provenance.actor for each in notes if each.note.provenance.actor]
-    actor = named[-1].provenance.actor if named else (actors[0] if actors else None)
-    reason = named[-1].provenance.reason if named else None
-    return ProposedNotes(notes, actor, reason, is_agents=bool(named) and workspace.is_agent(actor))
+@dataclass(frozen=True, slots=True)
+class _ParsedCommit:
+    """A commit with its note, and the facts in the lines that it quotes; None where the difference alone tells."""
+
+    commit: BranchCommit
+    note: ParsedNote
+    quoted: frozenset[FactId] | None
+    is_own: bool
+
+
+def _parsed_commits(branch: ProposedBranch) -> list[_ParsedCommit]:
+    """The commits of a branch. Those that `mdmem propose` took over, up to its own, are not mdmem's own."""
+    read = [_quoted_facts(commit.message) for commit in branch.commits]
+    taken_over = [number for number, (note, _) in enumerate(read) if note.op == PROPOSED_BRANCH]
+    first = (taken_over[-1] if taken_over else 0) if branch.ref.is_own else len(read)
+    return [
+        _ParsedCommit(commit, note, quoted if number >= first else None, is_own=number >= first)
+        for number, (commit, (note, quoted)) in enumerate(zip(branch.commits, read, strict=True))
+    ]
+
+
+def _branch_notes(notes: Sequence[ProposedNote]) -> ProposedNotes:
+    named = [each.note.provenance for each in notes if each.is_own and each.note.op == PROPOSED_BRANCH]
+    actors = [each.note.provenance.actor if each.is_own else each.author for each in notes]
+    actor = next(filter(None, [*(each.actor for each in named[-1:]), *actors]), None)
+    return ProposedNotes(notes, actor, named[-1].reason if named else None)
 
 
 def _is_text(change: BlobChange) -> bool:
@@ -145,15 +179,24 @@ def part_origin(
 ) -> PartOrigin:
     """Whose statement a part is once it is accepted: an agent's claim that the user said it is only inferred.
 
+    Of a commit that mdmem did not make here its author's name counts, and no more than a proposal may become.
     `is_persons`: a commit of the person's own brought its words into a day's log, from which a night proposes it.
     """
     if proposed is None:
         return PartOrigin(source=Source.INFERRED, confidence=Source.INFERRED.confidence, actor=notes.actor, reason=notes.reason)
     note = proposed.note
     source, confidence = note.provenance.source, note.provenance.confidence
+    if not proposed.is_own:
+        most = trust.limit_source(Origin.PROPOSAL, source) or Source.AUTO
+        return PartOrigin(
+            source=most,
+            confidence=confidence if most is source else most.confidence,
+            actor=proposed.author,
+            reason=note.provenance.reason or notes.reason,
+        )
     cites = tuple(cited for cited_fact, cited in note.cites if cited_fact == fact)
-    is_pipelines = note.provenance.actor in _PIPELINES and (bool(cites) or is_persons) and note.claimed_by is None and not notes.is_agents
-    is_claim = note.claimed_by is not None or notes.is_agents or (note.op is not None and workspace.is_agent(note.provenance.actor))
+    is_pipelines = note.provenance.actor in _PIPELINES and (bool(cites) or is_persons) and note.claimed_by is None
+    is_claim = note.claimed_by is not None or (note.op is not None and workspace.is_agent(note.provenance.actor))
     if source is Source.USER_STATED and is_claim and not is_pipelines:
         source, confidence = Source.INFERRED, min(confidence, Source.INFERRED.confidence)
     return PartOrigin(

@@ -67,14 +67,9 @@ def read_proposals(workspace: Workspace, refs: Sequence[ProposalRef]) -> list[Pr
     return _judged(workspace, _read(workspace, refs, head), head)
 
 
-def _read(
-    workspace: Workspace,
-    refs: Sequence[ProposalRef],
-    head: CommitId | None,
-) -> list[_ReadBranch]:
+def _read(workspace: Workspace, refs: Sequence[ProposalRef], head: CommitId | None) -> list[_ReadBranch]:
     read = read_branches(workspace, refs, head)
-    commits = [branch.commits for branch in read]
-    notes = read_notes(workspace, commits, [branch.commit_changes for branch in read])
+    notes = read_notes(workspace, read)
     texts = _Texts(workspace, read)
     return [_ReadBranch(*each, texts) for each in zip(read, notes, strict=True)]
 
@@ -92,10 +87,7 @@ def _judged(
         decided.setdefault(proposal, {})[name] = decision
     with trail_update.fresh_trail(workspace) as trail:
         memory = StandingMemory(workspace, trail)
-        proposals = []
-        for each in read:
-            parts = decided.get(each.branch.ref.id, {})
-            proposals.append(_proposal(workspace, each, parts, memory))
+        proposals = [_proposal(workspace, each, decided.get(each.branch.ref.id, {}), memory) for each in read]
     return sorted(proposals, key=lambda proposal: (proposal.view.since, proposal.ref.id))
 
 

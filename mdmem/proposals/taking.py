@@ -8,7 +8,7 @@ from enum import Enum, auto
 
 from mdmem.addresses import join_path
 from mdmem.document import Document, Section, decode, is_blank, parse, with_line_end
-from mdmem.editors import daily, likeness
+from mdmem.editors import EditResult, daily, likeness
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.editors.merge3.merging import merge3
@@ -16,8 +16,8 @@ from mdmem.editors.merge3.notes import MergeNotes
 from mdmem.editors.outline import insert_blocks, strip_blank_lines
 from mdmem.editors.section import append_to_section
 from mdmem.errors import SectionProblem
-from mdmem.facts import Item, holds_key, item_text, items
-from mdmem.model import FileKind, SectionPath
+from mdmem.facts import Item, holds_key, item_text, items, parse_item
+from mdmem.model import FileKind, Op, SectionPath
 from mdmem.proposals.file_facts import FileFacts, same_prose, written_lines
 from mdmem.proposals.pieces import FactPiece, FileSource, ItemPlace, SectionPiece, renamed_pieces, with_paths_of
 from mdmem.startup.records import dataclass, replace
@@ -164,6 +164,10 @@ def put_fact(
     if not is_forced and (has_base or not is_fresh):
         return PutText(None, section, judgement)
     text, section = _take_fact(as_now, judgement.goes, now, kind is FileKind.DAILY, wording)
+    if piece.new is not None and judgement.goes:
+        successor = piece.fact if wording is None else parse_item(written(wording)).id
+        edited = EditResult(text=text, op=Op.ACCEPT, section=section)
+        text = fact_editor.hand_on_block_id(edited, judgement.goes[0], successor).text
     return PutText(text, section, judgement)
 
 
@@ -331,7 +335,8 @@ def _with_own_text(now: Document, start: int, end: int, text: str) -> str:
 def put_section(piece: SectionPiece, source: FileSource, now: Document, *, wording: str | None = None, is_forced: bool = False) -> PutText:
     """Put the change of a heading, or of other text, onto a file as it is; arguments and errors as of `put_fact`."""
     judgement, text = judge_section(piece, source.base, FileFacts(now))
-    if wording is not None:
+    is_overtaken = judgement.freshness is Freshness.OVERTAKEN
+    if wording is not None and (is_forced or not is_overtaken):
         text = _force_section(replace(piece, after=strip_blank_lines(wording).rstrip()), now)
     elif text is None and is_forced and piece.new is not None:
         text = _force_section(piece, now)

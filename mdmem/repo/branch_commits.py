@@ -157,7 +157,9 @@ def _file_line(path: bytes, stored: StoredFile | None) -> bytes:
 
 
 def move_refs(repository: Repository, moves: Iterable[tuple[str, str | None, str | None]], scratch: str | None = None) -> bool:
-    """Move refs, all or none: (name, new, old), None where there is to be, or was, none. False where one is not at `old` any more.
+    """Move refs, all or none: (name, new, old), None where there is to be, or was, none; an empty `old` is any or none.
+
+    False where one is not at `old` any more.
 
     `scratch` names a scratch ref of `make_commits` that goes with them.
     """
@@ -173,10 +175,10 @@ def _ref_command(name: str, new: str | None, old: str | None) -> str:
     return f"create {name}\0{new}" if old is None else f"update {name}\0{new}\0{old}"
 
 
-def list_refs(repository: Repository, prefix: str) -> dict[str, CommitId]:
-    """The refs below a prefix, with their commits."""
-    listed = repository.git("for-each-ref", "--format=%(refname) %(objectname)", prefix).decode("utf-8", "surrogateescape")
-    rows = (line.rpartition(" ") for line in listed.splitlines())
+def list_refs(repository: Repository, *prefixes: str) -> dict[str, CommitId]:
+    """The refs below some prefixes, with their commits."""
+    listed = repository.git("for-each-ref", "--format=%(refname) %(objectname)", *prefixes)
+    rows = (line.rpartition(" ") for line in listed.decode("utf-8", "surrogateescape").splitlines())
     return {name: CommitId(commit) for name, _, commit in rows}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -218,7 +219,8 @@ def accepted_text(decision: Decision) -> str:
 
 def decision_notes(decision: Decision) -> tuple[str, ...]:
     """Lines for standard error: what was left, and that the proposal is closed."""
-    left = [f"{part.name} is overtaken: name it to take it all the same" for part in decision.overtaken]
+    accept = f"mdmem accept {decision.proposal}"
+    left = [f"{part.name} is overtaken. To take it anyway: {accept} {shlex.quote(part.name)} --anyway" for part in decision.overtaken]
     closed = [f"{decision.proposal} is closed: nothing of it waits any more"] if decision.closed else []
     return (*(note for _, result in decision.parts for note in result.notes), *left, *closed)
 
