@@ -98,10 +98,12 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
             return write_result(plan, commit_note(workspace, note))
         result = write_plan(workspace, to_write, note, edit.options.allow, transaction.begin_write(), like.search if like else None)
         if isinstance(result, WrittenChange):
+            notes += result.notes
             notes += tuple(f"committed the pending edits of {pending} first, {owner}" for pending in result.pending)
             notes += tuple(f"committed what was saved to {saved} meanwhile, as yours" for saved in result.saved)
             written = write_result(plan, result.commit, notes=notes)
             return _with_likes(written, plan, like) if like else written
+        notes += (result.note,) if result.note else ()
         if result.overtaken:
             overtaken += 1
             if overtaken == _OVERTAKEN_TRIES:

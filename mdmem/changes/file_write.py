@@ -22,12 +22,13 @@ from mdmem.workspace import Workspace, read_committed
 
 if TYPE_CHECKING:
     from mdmem import hookfiles
-    from mdmem.changes import user_hooks
+    from mdmem.changes import pulled_lines, user_hooks
     from mdmem.repo import index_bits, mixed_commits
 else:
     hookfiles = late.module("mdmem.hookfiles")
     index_bits = late.module("mdmem.repo.index_bits")
     mixed_commits = late.module("mdmem.repo.mixed_commits")
+    pulled_lines = late.module("mdmem.changes.pulled_lines")
     user_hooks = late.module("mdmem.changes.user_hooks")
 
 
@@ -36,22 +37,25 @@ class WrittenChange:
     """A plan that was written and committed.
 
     `pending`: the files whose pending edits were committed before it; `saved`: those to which somebody saved meanwhile, committed after it.
+    `notes` are lines for the user on pending edits.
     """
 
     commit: CommitId
     pending: tuple[FilePath, ...] = ()
     saved: tuple[FilePath, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Retry:
     """A change must be planned again: somebody saved the file before ours was written, or (`overtaken`) before git read it.
 
-    `problem` is why git failed, if it did.
+    `problem` is why git failed, if it did. `note` is a line for the user where a save was merged with what it was saved over.
     """
 
     overtaken: bool
     problem: RepositoryProblem | None = None
+    note: str | None = None
 
 
 def write_plan(
@@ -112,16 +116,38 @@ def _write(
 ) -> WrittenChange | Retry:
     """Commit pending edits, if there are any, each file's by a commit of its own, and write and commit the plan after them."""
     repository, parent, paths = workspace.repository, states[0].commit, []
-    for each, state in zip(plan.files, states, strict=True):
-        if not state.pending:
-            continue
+    pending_plans = [(each, state) for each, state in zip(plan.files, states, strict=True) if state.pending]
+    for each, state in pending_plans:
+        if (retry := _keep_pulled_lines(workspace, each, state, steps)) is not None:
+            return retry
+    notes = []
+    for each, state in pending_plans:
         its_order = replace(order, paths=(each.path,))
         if pending := commit_pending_edits(workspace, each.before, replace(state, commit=parent), its_order, allow, plan.actor):
             steps.add(partial(_undo_pending, repository, each.path, pending, parent))
             parent = pending.id
-            paths.append(each.path)
-    order = replace(order, state=None) if paths else order
-    return _Write(workspace, plan, order, parent, steps).run(tuple(paths))
+            paths += [] if pending.is_pulled else [each.path]
+            notes += [pending.note] if pending.note else []
+    order = order if parent == states[0].commit else replace(order, state=None)
+    return _Write(workspace, plan, order, parent, steps).run(tuple(paths), tuple(notes))
+
+
+def _keep_pulled_lines(workspace: Workspace, plan: Plan, state: PathState, steps: WriteSteps) -> Retry | None:
+    """Merge an old text that was saved over what a pull brought in with that, so that both are planned on; None for any other text."""
+    committed = read_committed(workspace, plan.path, state.commit)
+    if plan.before is None or committed is None or workspace.settings.direct_edits == "refuse":
+        return None
+    kept = pulled_lines.with_pulled_lines(workspace, plan.path, state.branch, committed, plan.before)
+    if kept is None:
+        return None
+    if not files.replace(plan.full_path, kept.data, plan.before, files.temporary_name()):
+        return Retry(overtaken=False)
+    steps.add(partial(_take_out_kept, plan, kept.data))
+    return Retry(overtaken=False, note=kept.note)
+
+
+def _take_out_kept(plan: Plan, kept: bytes, _: BaseException) -> bool:
+    return plan.before is None or files.replace(plan.full_path, plan.before, kept, files.temporary_name())
 
 
 def _undo_pending(repository: Repository, path: FilePath, pending: PendingCommit, parent: CommitId | None, _: BaseException) -> bool:
@@ -252,7 +278,7 @@ class _Write:
         self._steps = steps
         self._commit: CommitId | None = None
 
-    def run(self, pending: tuple[FilePath, ...]) -> WrittenChange | Retry:
+    def run(self, pending: tuple[FilePath, ...], notes: tuple[str, ...]) -> WrittenChange | Retry:
         """Write, commit, and judge the outcome."""
         try:
             if not self._put_in_place():
@@ -265,7 +291,7 @@ class _Write:
             raise
         if committed.is_indexed:
             write_ahead.drop_record(self._workspace.state)
-        return self._settle_commit(WrittenChange(committed.id, pending))
+        return self._settle_commit(WrittenChange(committed.id, pending, notes=notes))
 
     def _put_in_place(self) -> bool:
         """Give the files their new bytes; False, with none changed, where somebody saved one since it was read.
@@ -348,7 +374,7 @@ class _Write:
                 # The one who waits for this write has not saved the file: it is a person's save, and no agent's claim.
                 theirs = commit_pending_edits(self._workspace, data, repository.state(path), order, frozenset(), None) if data else None
                 saved += [path] if theirs else []
-        return WrittenChange(commit, written.pending, tuple(saved))
+        return replace(written, commit=commit, saved=tuple(saved))
 
     def _settle_failure(self, problem: BaseException) -> Retry | None:
         """Find out how far the write came: to be undone (None), or to be tried again on what somebody saved."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING
 
 from mdmem import check, files, layout, repo
 from mdmem.changes.commit_notes import saved_message
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_text
+from mdmem.changes.transaction import Transaction
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import PathState, Repository, commits
@@ -18,17 +21,29 @@ from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace, read_committed
 
 if TYPE_CHECKING:
-    from mdmem.repo import index_bits
+    from mdmem.changes import pulled_lines
+    from mdmem.changes.pulled_lines import KeptText
+    from mdmem.repo import incoming, index_bits
 else:
+    incoming = late.module("mdmem.repo.incoming")
+    pulled_lines = late.module("mdmem.changes.pulled_lines")
     index_bits = late.module("mdmem.repo.index_bits")
+
+
+_SHORT = 10
 
 
 @dataclass(frozen=True, slots=True)
 class PendingCommit:
-    """A person's edits of one file as they were committed, and what git's index said of the file before."""
+    """A person's edits of one file as they were committed, and what git's index said of the file before.
+
+    `is_pulled`: git had put them there, and no person. `note` is a line for the user.
+    """
 
     id: CommitId
     entry: commits.IndexEntry
+    is_pulled: bool = False
+    note: str | None = None
 
 
 def commit_pending_edits(
@@ -55,14 +70,32 @@ def commit_pending_edits(
         return None
     _refuse_pending(workspace, path, committed, data, allow)
     entry = commits.index_entry(workspace.repository, path)
-    message = saved_message(workspace, f"{path}: {'removed' if data is None else 'edited'} by hand", [(committed, data)], actor)
+    pulled = None
+    if data is not None and state.commit is not None:
+        pulled = pulled_lines.message_of_pulled_text(workspace, path, state.commit, committed, data)
+    by_hand = f"{path}: {'removed' if data is None else 'edited'} by hand"
+    message = pulled or saved_message(workspace, by_hand, [(committed, data)], actor)
     try:
         commit = commits.commit(workspace.repository, replace(order, message=message, state=None, hookless=False)).id
     except BaseException:
         if late_commit := commits.commit_made_after(workspace.repository, state.commit, [path], message):
             commits.undo_commit(workspace.repository, late_commit, state.commit, path, entry)
         raise
-    return PendingCommit(commit, entry)
+    if pulled:
+        return PendingCommit(commit, entry, is_pulled=True, note=_pulled_note(path))
+    return PendingCommit(commit, entry, note=None if data is None else _loss(workspace, path, committed, data, commit))
+
+
+def _pulled_note(path: FilePath) -> str:
+    return f"committed what a stopped pull left in {path}, with its own sources. To get the rest: git pull"
+
+
+def _loss(workspace: Workspace, path: FilePath, committed: bytes | None, data: bytes, commit: CommitId) -> str | None:
+    """A line for the user where their edits took earlier entries out of a day's log."""
+    problems = check.find_errors(path, committed, data, workspace.kind_of(path), is_note=workspace.is_note(path))
+    if not any(problem.code == "append" and problem.level == "error" for problem in problems):
+        return None
+    return f"your edits of {path} removed earlier entries. To see them: git show {commit[:_SHORT]}"
 
 
 def _refuse_pending(workspace: Workspace, path: FilePath, committed: bytes | None, data: bytes | None, allow: frozenset[str]) -> None:
@@ -99,26 +132,97 @@ def save(
         identity = workspace.identity()
         recover(workspace, say)
         bits = _overlooked(workspace)
-        after = _pending_files(workspace, bits, say)
-        paths = tuple(after)
-        if not paths:
+        pending = _pending_files(workspace, bits, say)
+        if not pending:
             return None, ()
         head, allowed = repository.head(), allow | workspace.allowances()
         for field, words in (("message", text), ("actor", actor)):
             refuse_errors(secrets_in_text(field, words or ""), allowed)
-        before = repository.read(head, paths) if head else dict.fromkeys(paths)
-        _check_pending(workspace, before, after, allowed)
-        subject = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
-        message = text.strip() if text and text.strip() else f"{subject}: edited by hand"
+        before = repository.read(head, tuple(pending)) if head else dict.fromkeys(pending)
         order = commits.CommitOrder(
-            paths=paths,
-            message=saved_message(workspace, message, [(before[path], after[path]) for path in paths], actor),
+            paths=(),
+            message="",
             date=repo.raw_date(workspace.now()),
             hook_timeout=workspace.settings.hook_timeout,
             identity=identity,
             allow=allowed,
         )
-        return _commit_overlooked(repository, order, bits) if bits else commits.commit(repository, order).id, paths
+        pulled = (
+            {} if head is None or not incoming.lacks_commits(repository) else _messages_of_pulled_texts(workspace, head, before, pending)
+        )
+        edited = {path: data for path, data in pending.items() if path not in pulled}
+        kept = _kept_texts(workspace, before, edited)
+        after = edited | {path: text.data for path, text in kept.items()}
+        _check_pending(workspace, before, after, allowed)
+        commit = None
+        for path, message in pulled.items():
+            commit = _commit(repository, replace(order, paths=(path,), message=message, allow=None), bits)
+            say(_pulled_note(path))
+        paths = tuple(after)
+        if paths:
+            subject = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
+            message = text.strip() if text and text.strip() else f"{subject}: edited by hand"
+            message = saved_message(workspace, message, [(before[path], after[path]) for path in paths], actor)
+            with _put_in_place(workspace, edited, kept):
+                commit = _commit(repository, replace(order, paths=paths, message=message), bits)
+        for each in kept.values():
+            say(each.note)
+        return commit, tuple(pending)
+
+
+def _messages_of_pulled_texts(
+    workspace: Workspace,
+    head: CommitId,
+    before: Mapping[FilePath, bytes | None],
+    pending: Mapping[FilePath, bytes | None],
+) -> dict[FilePath, str]:
+    """The messages for those of some files whose text a stopped pull left there."""
+    messages = (
+        (path, pulled_lines.message_of_pulled_text(workspace, path, head, before[path], data))
+        for path, data in pending.items()
+        if data is not None
+    )
+    return {path: message for path, message in messages if message is not None}
+
+
+def _kept_texts(
+    workspace: Workspace, before: Mapping[FilePath, bytes | None], after: Mapping[FilePath, bytes | None]
+) -> dict[FilePath, KeptText]:
+    """The texts of those of some files that were saved over what a pull brought in, merged with that."""
+    branch = workspace.repository.branch()
+    texts: dict[FilePath, KeptText] = {}
+    for path, data in after.items():
+        committed = before[path]
+        if data is not None and committed is not None:
+            text = pulled_lines.with_pulled_lines(workspace, path, branch, committed, data)
+            texts |= {path: text} if text else {}
+    return texts
+
+
+@contextmanager
+def _put_in_place(workspace: Workspace, saved: Mapping[FilePath, bytes | None], kept: Mapping[FilePath, KeptText]) -> Iterator[None]:
+    """Give files their merged texts; they are as they were saved where what follows fails.
+
+    Raises:
+        RepositoryProblem: `busy`: one was saved meanwhile.
+    """
+    with Transaction() as transaction:
+        steps = transaction.begin_write()
+        for path, text in kept.items():
+            put = partial(files.replace, workspace.root / path)
+            if not put(text.data, saved[path], files.temporary_name()):
+                raise RepositoryProblem("busy", f"{path} was saved by another program meanwhile", "Try again.")
+            steps.add(partial(_put_back, put, saved[path] or b"", text.data))
+        yield
+
+
+def _put_back(put: Callable[[bytes, bytes, str], bool], saved: bytes, merged: bytes, _: BaseException) -> bool:
+    put(saved, merged, files.temporary_name())
+    return True
+
+
+def _commit(repository: Repository, order: commits.CommitOrder, bits: Mapping[FilePath, tuple[str, ...]]) -> CommitId:
+    return _commit_overlooked(repository, order, bits) if bits else commits.commit(repository, order).id
 
 
 def _overlooked(workspace: Workspace) -> Mapping[FilePath, tuple[str, ...]]:

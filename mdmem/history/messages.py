@@ -234,6 +234,26 @@ def compose_claimed_save(text: str, changes: Iterable[tuple[str, str]], agent: s
     return "\n".join([text.rstrip(), "", *_quoted(changes), *_trailers(trailers), ""])
 
 
+def compose_pulled_save(path: FilePath, statements: Iterable[tuple[Provenance, str | None, Sequence[str]]]) -> str:
+    """Write the message for a text that a stopped pull left in a file, a block for each source.
+
+    Args:
+        path: the file.
+        statements: the sources, each with the agent that claims it and the lines that came from it.
+    """
+    blocks = []
+    for provenance, claimed_by, lines in statements:
+        trailers = (
+            ("Op", Op.SAVE.value),
+            ("Source", provenance.source.value),
+            ("Confidence", f"{provenance.confidence:g}"),
+            ("Claimed-By", claimed_by or ""),
+        )
+        subject = _one_line(f"{path}: save what a stopped pull left", _SUBJECT_CHARACTERS)
+        blocks.append("\n".join([subject, "", *_quoted([("", "".join(lines))]), *_trailers(trailers), ""]))
+    return "\n".join(blocks)
+
+
 def parse_trailers(text: str) -> dict[str, list[str]]:
     """The `Mdmem-` trailers of a commit message (in its last paragraph), by name without the prefix."""
     values: dict[str, list[str]] = {}

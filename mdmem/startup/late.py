@@ -27,18 +27,15 @@ MODULES = frozenset(
         # Of Python's own library, what an everyday command does not need: 1 to 3 each.
         "difflib",
         "html",
-        "shlex",
         "shutil",
         "threading",  # only where progress is shown
         "tomllib",  # only where there are settings
         "traceback",  # only for a bug
         "zoneinfo",  # only where a time zone is set
         # Rooms of one verb, or of few: together some 40 ms.
-        "mdmem.adoption",  # only for what agents are served by
         "mdmem.agenthooks",
         "mdmem.cli",  # so that an interruption while it is loaded is heard
         "mdmem.cli.app",  # with Typer: 150
-        "mdmem.cli.adoptions",
         "mdmem.cli.editor",
         "mdmem.cli.proposed_writes",
         "mdmem.cli.terminal",
@@ -89,7 +86,6 @@ MODULES = frozenset(
         "mdmem.memory.contexts",
         "mdmem.memory.figures",
         "mdmem.memory.flushing",
-        "mdmem.memory.found",
         "mdmem.model.actors",  # only where an actor is named
         "mdmem.catchup.index",
         "mdmem.catchup.session_messages",
@@ -139,8 +135,9 @@ MODULES = frozenset(
         "mdmem.queries.folders",
         "mdmem.changes.superseding",  # only for writes that name what they supersede
         "mdmem.changes.pending",
+        "mdmem.changes.pulled_lines",  # only where edits are pending
         "mdmem.changes.user_hooks",
-        "mdmem.repo.authors",
+        "mdmem.repo.incoming",
         "mdmem.repo.index_bits",
         "mdmem.repo.ignored",
         "mdmem.repo.locks",
@@ -161,9 +158,8 @@ MODULES = frozenset(
         "mdmem.proposals.branches",
         "mdmem.stats",
         "mdmem.trail",  # with SQLite
-        "mdmem.trust",  # only where an actor or an origin counts
         "mdmem.transcripts.reading",  # only where a transcript has grown
-        "mdmem.trust",  # only where an actor, an origin or a workspace's settings count
+        "mdmem.trust",  # only where there are settings
     }
 )
 
