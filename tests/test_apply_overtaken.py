@@ -33,10 +33,10 @@ def saved_before_git_reads(at: Desk, monkeypatch: pytest.MonkeyPatch, saved: str
     """Have a text saved to MEMORY.md between a write of ours and its commit, once; the list is empty after that."""
     run, saves = commits.run, [saved]
 
-    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
         if "commit" in arguments and "mark of mdmem" in at.read("MEMORY.md") and saves:
             at.write("MEMORY.md", saves.pop())
-        return run(folder, arguments, *rest)
+        return run(folder, arguments, *rest, **named)
 
     monkeypatch.setattr(commits, "run", overtaken)
     return saves
@@ -62,10 +62,10 @@ def saved_on_top_of_ours(at: Desk, monkeypatch: pytest.MonkeyPatch, path: str = 
     """Have somebody add a line to a file that holds ours, before git reads it."""
     run, saves = commits.run, [hand]
 
-    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
         if "commit" in arguments and (at.root / path).exists() and "mark of mdmem" in at.read(path) and saves:
             at.write(path, at.read(path) + saves.pop())
-        return run(folder, arguments, *rest)
+        return run(folder, arguments, *rest, **named)
 
     monkeypatch.setattr(commits, "run", overtaken)
 
@@ -138,10 +138,10 @@ def test_ours_is_signed_as_git_would(at: Desk, monkeypatch: pytest.MonkeyPatch) 
 def test_a_commit_that_somebody_built_on_stays(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     run = mixed_commits.run
 
-    def built_on(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+    def built_on(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
         if arguments[0] == "update-ref":
             at.git("commit", "-q", "--allow-empty", "-m", "on top")
-        return run(folder, arguments, *rest)
+        return run(folder, arguments, *rest, **named)
 
     saved_on_top_of_ours(at, monkeypatch)
     monkeypatch.setattr(mixed_commits, "run", built_on)
@@ -240,12 +240,12 @@ def test_a_save_that_cannot_go_back_at_once_does_so_with_the_next_command(at: De
 def test_a_file_that_became_a_link_before_git_read_it_stays_one(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     run = commits.run
 
-    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
         if "commit" in arguments:
             (at.root / "MEMORY.md").unlink()
             (at.root / "MEMORY.md").symlink_to("elsewhere.md")
             raise KeyboardInterrupt
-        return run(folder, arguments, *rest)
+        return run(folder, arguments, *rest, **named)
 
     monkeypatch.setattr(commits, "run", overtaken)
     with pytest.raises(KeyboardInterrupt):

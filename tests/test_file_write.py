@@ -226,11 +226,11 @@ def test_hooks_take_too_long_and_somebody_saved_over_the_file(at: Desk, monkeypa
 def test_saves_on_top_of_two_files_are_a_commit_each(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     run, paths = commits.run, ["MEMORY.md", OTHER]
 
-    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
         while "commit" in arguments and paths:
             path = paths.pop()
             at.write(path, at.read(path) + "- theirs\n")
-        return run(folder, arguments, *rest)
+        return run(folder, arguments, *rest, **named)
 
     monkeypatch.setattr(commits, "run", overtaken)
     done = write(at.workspace, OF_BOTH, Transaction())
@@ -243,10 +243,10 @@ def saving(at: Desk, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     """Have a text saved to MEMORY.md just before git reads it."""
     run = commits.run
 
-    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+    def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
         if "commit" in arguments:
             at.write("MEMORY.md", text)
-        return run(folder, arguments, *rest)
+        return run(folder, arguments, *rest, **named)
 
     monkeypatch.setattr(commits, "run", overtaken)
 

@@ -131,10 +131,10 @@ class TestLeft:
         at.write("MEMORY.md", AFTER)
         run, saves = commits.run, [AFTER.replace("# Memory\n", f"# Memory\n\n{HAND}\n")]
 
-        def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+        def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
             if "commit" in arguments and saves:
                 at.write("MEMORY.md", saves.pop())
-            return run(folder, arguments, *rest)
+            return run(folder, arguments, *rest, **named)
 
         monkeypatch.setattr(commits, "run", overtaken)
         assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
