@@ -67,7 +67,7 @@ def test_a_branch_of_somebody_is_theirs_and_inferred_at_most(
     proposal = proposed_branch(at, "contrib") if is_proposed else "0123abcd"
     confidence = most.confidence if source is not most else 0.95
     assert origin(at, proposal) == PartOrigin(most, confidence, name, reason="said in chat")
-    (view,) = Memory(at.workspace).proposals.standing()
+    (view,) = Memory(at.workspace).proposals.standing().views
     assert view.actor == name
     accept(at, proposal)
     stated = trailers(at)
@@ -99,7 +99,7 @@ def test_what_is_added_to_a_proposed_branch_is_ones_own(at: Desk) -> None:
     forged(at, "contrib")
     proposal = proposed_branch(at, "contrib", actor="bot", reason="read it")
     propose(at, fact("plays the cello"), to=proposal, actor="", source=Source.USER_STATED)
-    (view,) = Memory(at.workspace).proposals.standing()
+    (view,) = Memory(at.workspace).proposals.standing().views
     assert (view.actor, view.reason) == ("bot", "read it")
     assert (origin(at, proposal).source, origin(at, proposal).actor) == (Source.INFERRED, "Mallory")
     assert origin(at, proposal, fact_id("plays the cello")).source is Source.USER_STATED

@@ -27,15 +27,18 @@ MODULES = frozenset(
         # Of Python's own library, what an everyday command does not need: 1 to 3 each.
         "difflib",
         "html",
+        "shlex",
         "shutil",
         "threading",  # only where progress is shown
         "tomllib",  # only where there are settings
         "traceback",  # only for a bug
         "zoneinfo",  # only where a time zone is set
         # Rooms of one verb, or of few: together some 40 ms.
+        "mdmem.adoption",  # only for what agents are served by
         "mdmem.agenthooks",
         "mdmem.cli",  # so that an interruption while it is loaded is heard
         "mdmem.cli.app",  # with Typer: 150
+        "mdmem.cli.adoptions",
         "mdmem.cli.editor",
         "mdmem.cli.proposed_writes",
         "mdmem.cli.terminal",
@@ -86,6 +89,7 @@ MODULES = frozenset(
         "mdmem.memory.contexts",
         "mdmem.memory.figures",
         "mdmem.memory.flushing",
+        "mdmem.memory.found",
         "mdmem.model.actors",  # only where an actor is named
         "mdmem.catchup.index",
         "mdmem.catchup.session_messages",
@@ -137,6 +141,7 @@ MODULES = frozenset(
         "mdmem.changes.pending",
         "mdmem.changes.pulled_lines",  # only where edits are pending
         "mdmem.changes.user_hooks",
+        "mdmem.repo.authors",
         "mdmem.repo.incoming",
         "mdmem.repo.index_bits",
         "mdmem.repo.ignored",
@@ -159,7 +164,7 @@ MODULES = frozenset(
         "mdmem.stats",
         "mdmem.trail",  # with SQLite
         "mdmem.transcripts.reading",  # only where a transcript has grown
-        "mdmem.trust",  # only where there are settings
+        "mdmem.trust",  # only where an actor, an origin or a workspace's settings count
     }
 )
 
