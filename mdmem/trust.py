@@ -117,6 +117,7 @@ All others are the user's own to say, since a repository may come from a strange
 HOST_MARKS: Mapping[str, str] = {
     "CLAUDECODE": "claude-code",
     "GEMINI_CLI": "gemini-cli",
+    "CODEX_THREAD_ID": "codex",
     "CODEX_SANDBOX": "codex",
     "CURSOR_AGENT": "cursor",
     "OPENCODE": "opencode",

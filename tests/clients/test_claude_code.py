@@ -188,7 +188,7 @@ class TestCompaction:
         assert "mdmem-context" not in log
         messages = trial.git("log", "-3", "--format=%B%x00").split("\0")[:3]
         for message in messages:
-            for trailer in ("Op: log", "Source: auto", "Actor: agent-hook", f"Session: {session.id}"):
+            for trailer in ("Op: log", "Source: auto", "Actor: agent/claude-code", f"Session: {session.id}"):
                 assert f"Mdmem-{trailer}\n" in message
         for request in (session.requests[number] for number in (2, 5, 7)):
             assert ASKED in " ".join(" ".join(texts(request)).split())

@@ -38,7 +38,9 @@ class Trial:
     def environment(self) -> dict[str, str]:
         own = Path(sys.executable).parent
         path = os.pathsep.join((str(self.programs), str(own), self.world.environment["PATH"]))
-        return {**self.world.environment, "PATH": path, "MDMEM_NOW": NOW, **self.variables}
+        # Not all clients hand all variables on: the workspace is adopted by `mdmem init`.
+        kept = {name: text for name, text in self.world.environment.items() if name != "MDMEM_ADOPT"}
+        return {**kept, "PATH": path, "MDMEM_NOW": NOW, **self.variables}
 
     def run(self, *command: str) -> str:
         """Run a command; what it printed. A failure fails the test, and says why."""
