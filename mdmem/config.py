@@ -304,7 +304,7 @@ def _local_settings(
         return {}
     whose = f"your own settings ({own_path})" if own_path else "your own settings"
     for name in (*_NAMES, _BY_WORKSPACE):
-        if name in values and name not in trust.WORKSPACE_SETTINGS:
+        if name in values and name not in trust.trust(trust.Origin.WORKSPACE_SETTINGS).settings:
             message = f"{SETTINGS_NAME} may not hold {name}, which is for each user to say"
             raise WorkspaceProblem("not-here", message, f"Remove it, or move it to {whose}.")
     settings = _checked(values, SETTINGS_NAME)
@@ -437,7 +437,7 @@ def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> 
             (with the nearest known one), a value of the wrong type, an extra path outside the work tree that
             the user's own settings do not name, or in an unknown home.
             `not-here`: the workspace's file holds what only the user's own may hold
-            (`trust.WORKSPACE_SETTINGS`).
+            (`trust.TABLE`).
     """
     folder = workspace.absolute()
     own_path = user_settings_path(environment)

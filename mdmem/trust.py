@@ -59,6 +59,7 @@ class Trust:
     - `decides`: it may accept, reject and purge, and change settings and what people alone may change.
     - `is_served`: agents are given it: blocks, answers of tools, prompts, digests.
     - `speaks_for_pipelines`: trailers of digest and dream count in it.
+    - `settings`: the names of the settings that it may hold.
     """
 
     most: Source | None = None
@@ -68,6 +69,7 @@ class Trust:
     decides: bool = False
     is_served: bool = False
     speaks_for_pipelines: bool = False
+    settings: frozenset[str] = frozenset()
 
 
 TABLE: Mapping[Origin, Trust] = {
@@ -98,21 +100,17 @@ TABLE: Mapping[Origin, Trust] = {
         speaks_for_pipelines=True,
     ),
     Origin.STRANGER: Trust(),
-    Origin.WORKSPACE_SETTINGS: Trust(),
-    Origin.MODEL: Trust(),
+    Origin.WORKSPACE_SETTINGS: Trust(
+        settings=frozenset(
+            {
+                *("timezone", "author", "actor", "paths", "daily", "extra_paths", "direct_edits"),
+                *("allow_detached", "lock_timeout", "hook_timeout", "half_life_days", "language"),
+                *("budget_lines", "budget_bytes", "log_queries", "context"),
+            }
+        ),
+    ),
+    Origin.MODEL: Trust(most=Source.AUTO),
 }
-
-WORKSPACE_SETTINGS = frozenset(
-    {
-        *("timezone", "author", "actor", "paths", "daily", "extra_paths", "direct_edits"),
-        *("allow_detached", "lock_timeout", "hook_timeout", "half_life_days", "language"),
-        *("budget_lines", "budget_bytes", "log_queries", "context"),
-    }
-)
-"""The settings that a workspace's `mdmem.toml` may hold: files, language and limits.
-
-All others are the user's own to say, since a repository may come from a stranger.
-"""
 
 HOST_MARKS: Mapping[str, str] = {
     "CLAUDECODE": "claude-code",
@@ -126,8 +124,8 @@ HOST_MARKS: Mapping[str, str] = {
 
 
 def trust(origin: Origin) -> Trust:
-    """The row of an origin; one that allows nothing where the table has no row for it."""
-    return TABLE.get(origin, Trust())
+    """The row of an origin."""
+    return TABLE[origin]
 
 
 def limit_source(origin: Origin, source: Source) -> Source | None:
@@ -137,6 +135,12 @@ def limit_source(origin: Origin, source: Source) -> Source | None:
     """
     most = trust(origin).most
     return None if most is None else min(source, most, key=lambda each: each.strength)
+
+
+def is_claim(origin: Origin, source: Source) -> bool:
+    """True if an origin may call a statement `source`, and only claims it."""
+    row = trust(origin)
+    return row.claims and source is not limit_source(origin, source)
 
 
 def host_of(environment: Mapping[str, str]) -> str | None:

@@ -154,7 +154,11 @@ class Workspace:
 
     def is_agent(self, actor: str | None) -> bool:
         """True for an actor that the user's own settings do not list among the people."""
-        return actor is not None and not actors.is_person(actor, self.settings.people)
+        return self.origin_of(actor) is trust.Origin.AGENT
+
+    def origin_of(self, actor: str | None) -> trust.Origin:
+        """The origin of what an actor writes."""
+        return trust.origin_of_actor(actor, self.settings.people)
 
     @property
     def user_addresses(self) -> frozenset[str]:

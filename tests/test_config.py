@@ -111,7 +111,8 @@ def test_tables_for_workspaces_that_are_refused(world: World, folder: Path, text
     assert caught.value.code == "bad-settings"
 
 
-OF_THE_USER = sorted(set(Settings.__match_args__) - trust.WORKSPACE_SETTINGS)
+IN_WORKSPACES = trust.trust(trust.Origin.WORKSPACE_SETTINGS).settings
+OF_THE_USER = sorted(set(Settings.__match_args__) - IN_WORKSPACES)
 
 
 @pytest.mark.parametrize("name", [*OF_THE_USER, "in"])
@@ -126,7 +127,7 @@ def test_what_only_the_users_own_settings_may_hold(folder: Path, name: str) -> N
 
 
 def test_every_other_setting_may_be_the_workspaces() -> None:
-    assert set(Settings.__match_args__) > trust.WORKSPACE_SETTINGS
+    assert set(Settings.__match_args__) > IN_WORKSPACES
     assert {"flush_prompt", "flush_system", "people", "model_command"} <= set(OF_THE_USER)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mdmem import history, repo
-from mdmem.model import CommitId, FactId, Provenance, Source
+from mdmem import history, repo, trust
+from mdmem.model import CommitId, FactId, Provenance
 from mdmem.model.writes import PipelineNote, WriteOptions
 from mdmem.repo import commits
 from mdmem.startup.records import replace
@@ -34,7 +34,7 @@ def with_provenance(workspace: Workspace, note: history.CommitNote, options: Wri
         session=options.session,
         reason=options.reason,
     )
-    claims = options.source is Source.USER_STATED and workspace.is_agent(options.actor)
+    claims = trust.is_claim(workspace.origin_of(options.actor), options.source)
     return replace(note, provenance=provenance, claimed_by=options.actor if claims else None)
 
 

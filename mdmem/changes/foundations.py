@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mdmem import history
+from mdmem import history, trust
 from mdmem.document import Document
 from mdmem.editors.key_values import Foundation, Foundations
 from mdmem.entries import entries
@@ -33,7 +33,8 @@ _PLAIN_OPS = frozenset({Op.REPLACE, Op.APPEND, Op.PREPEND, Op.CREATE, Op.LOG, Op
 
 def own_foundation(workspace: Workspace, options: WriteOptions) -> Foundation:
     """The foundation of a change: its source, which is only claimed where an agent names the user."""
-    return Foundation(options.source, options.source is Source.USER_STATED and workspace.is_agent(options.actor))
+    claimed = trust.is_claim(workspace.origin_of(options.actor), options.source)
+    return Foundation(options.source, claimed)
 
 
 def find_foundations(workspace: Workspace, path: FilePath, document: Document, items: Sequence[Item], options: WriteOptions) -> Foundations:

@@ -7,11 +7,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from mdmem import adoption, config, repo, wording
+from mdmem import adoption, config, repo, trust, wording
 from mdmem.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.listing import is_marked
 from mdmem.repo import Repository
 from mdmem.startup.records import dataclass, replace
+from mdmem.trust import Origin
 from mdmem.workspace import find_workspace
 
 _UNEXPANDED = "${"
@@ -83,7 +84,7 @@ def _judged(root: Path, environment: Mapping[str, str]) -> HostWorkspace:
         if problem.code != "not-a-repository" or adoption.is_named(root, environment):
             raise
         return HostWorkspace(None, root)
-    if adoption.is_adopted(repository, environment):
+    if adoption.is_adopted(repository, environment) or trust.trust(Origin.STRANGER).is_served:
         return HostWorkspace(repository)
     return HostWorkspace(None, root)
 

@@ -1,4 +1,4 @@
-"""What came from other branches, or is there to come: moves of a branch in git's reflog, and commits that HEAD lacks."""
+"""Commits from other branches: moves of a branch in git's reflog, and commits that HEAD lacks."""
 
 from __future__ import annotations
 
