@@ -41,7 +41,7 @@ def message_of_pulled_text(workspace: Workspace, path: FilePath, head: CommitId,
     commit = incoming.find_text(workspace.repository, path, data)
     if commit is None:
         return None
-    came = CommitChanges(Commit(commit, 0, "", ""), 0, (head, commit), ())
+    came = CommitChanges(Commit(id=commit, time=0, author="", message=""), 0, (head, commit), ())
     origins = line_origins(first_parent.side_commits(workspace.repository, came)).lines.get(path, {})
     addresses = workspace.user_addresses
     notes = {line: _note(origin, trust.other_author(origin.author, addresses) is None) for line, origin in origins.items()}

@@ -64,7 +64,7 @@ def build_step(
         page_at: reads a file as a side commit has it; None where that has no such file.
         brought_by: gives the commits that a merge brought in.
     """
-    itself = Commit(commit.commit, commit.time, commit.author, commit.message, commit.email)
+    itself = Commit(id=commit.commit, time=commit.time, author=commit.author, message=commit.message, email=commit.email)
     sections = [ChangedSections.of(change) for change in changes]
     revisions = [changed_revisions(commit.number, change, parts, trail) for change, parts in zip(changes, sections, strict=True)]
     files = [match_in_file(change, parts, trail) for change, parts in zip(changes, sections, strict=True)]

@@ -265,7 +265,7 @@ def _link_views(workspace: Workspace, trail: Trail, chain: Sequence[chains.Chain
 
 def _link_view(workspace: Workspace, link: chains.ChainLink, commit: MainlineCommit | Commit | None) -> FactLink:
     assert commit is not None  # a fact comes with a mainline commit, or with a side commit of a merge
-    (note,) = line_notes(Commit(link.commit, commit.time, commit.author, commit.message), [link.first_line])
+    (note,) = line_notes(Commit(id=link.commit, time=commit.time, author=commit.author, message=commit.message), [link.first_line])
     return FactLink(
         id=link.id,
         text=link.text,

@@ -139,7 +139,7 @@ def _is_addressed(path: SectionPath, address: str | None) -> bool:
 def origin_commit(trail: Trail, commit: MainlineCommit, path: FilePath, line: str) -> Commit:
     """The commit that brought in a line: the mainline commit itself, or the side commit from which it, a merge, has the line."""
     side_commit = trail.side_commit_of_line(commit.number, path, line.strip()) if commit.merge else None
-    return side_commit or Commit(commit.commit, commit.time, commit.author, commit.message)
+    return side_commit or Commit(id=commit.commit, time=commit.time, author=commit.author, message=commit.message)
 
 
 def shallow_notes(workspace: Workspace, trail: Trail) -> tuple[str, ...]:

@@ -123,7 +123,7 @@ def _messages(repository: Repository, stdin: bytes) -> Iterator[tuple[Commit, in
     for name, parents, time, committed, author, email, message in zip(
         *(fields[n :: len(_FIELDS)] for n in range(len(_FIELDS))), strict=False
     ):
-        commit = Commit(CommitId(name), int(time or 0), author, message, email)
+        commit = Commit(id=CommitId(name), time=int(time or 0), author=author, message=message, email=email)
         yield commit, int(committed or 0), tuple(map(CommitId, parents.split()))
 
 

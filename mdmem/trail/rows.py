@@ -197,7 +197,7 @@ def parse_commit(row: SqlRow) -> MainlineCommit:
 def parse_side_commit(row: SqlRow) -> Commit:
     """A row of `SELECT_SIDE_COMMITS`."""
     commit, time, author, message = row
-    return Commit(CommitId(decoded(commit)), time, decoded(author), decoded(message))
+    return Commit(id=CommitId(decoded(commit)), time=time, author=decoded(author), message=decoded(message))
 
 
 def parse_occurrence(row: SqlRow) -> Occurrence:
