@@ -8,14 +8,11 @@ from pathlib import Path
 from mdmem import repo, trust
 from mdmem.memory.guards import workspaces_of
 from mdmem.memory.merge_trailers import write_trailers
-from mdmem.model.actors import fold_actor
 from mdmem.repo import git_files
-from mdmem.startup import late
-from mdmem.workspace import Workspace
+from mdmem.workspace import actor_in_shell
 
 _MOVED_BY = frozenset({"a rebase", "a cherry-pick"})
 """Operations of git that make commits again, whoever made them first."""
-_SPACE = late.pattern(r"\s+")
 
 
 def may_claim(environment: Mapping[str, str]) -> bool:
@@ -45,17 +42,9 @@ def add_claim(folder: Path, message: str, environment: Mapping[str, str]) -> str
         if workspace is None:
             continue
         is_memory = workspace.kind_of(path.removeprefix(workspace.repository.prefix)).is_memory
-        if is_memory and (agent := _agent(workspace, environment)) is not None:
+        actor = actor_in_shell([environment.get("MDMEM_ACTOR")], workspace.settings.people, environment)
+        if is_memory and actor is not None and workspace.is_agent(actor):
+            agent = " ".join(actor.split())
             write_trailers(repository, folder, message, [f"Mdmem-Claimed-By: {agent}"])
             return agent
     return None
-
-
-def _agent(workspace: Workspace, environment: Mapping[str, str]) -> str | None:
-    """The agent that commits; None for a person. In a host's shell no name is a person's."""
-    named = _SPACE.sub(" ", environment.get("MDMEM_ACTOR", "")).strip()
-    actor = named if fold_actor(named) else None
-    if workspace.is_agent(actor):
-        return actor
-    host = trust.host_of(environment)
-    return f"agent/{host}" if host else None
