@@ -11,7 +11,7 @@ from conftest import World
 from made_sessions import Turn, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.extract.attributes import attribute
+from mdmem.extract.attributes import stated_attribute
 from mdmem.extract.drafts import DraftRules, draw
 from mdmem.extract.sentences import Sentence
 from mdmem.history.messages import ParsedNote
@@ -169,6 +169,11 @@ LOOK_ALIKES = [
 """Two statements that are not about the same."""
 
 
+def key_of(text: str, tools: bool = False) -> str | None:
+    stated = stated_attribute(Sentence.of(text), tools)
+    return stated.key if stated else None
+
+
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
@@ -217,25 +222,35 @@ def test_a_correction_shortly_after_supersedes(at: Desk, wording: int):
     assert len(joined) >= LEAST * len(PAIRS), set(PAIRS) - set(joined)
 
 
-@pytest.mark.parametrize(
-    ("earlier", "later"),
-    [
-        ("We meet the auditors on the 14th of April.", "Actually, the auditors come on the 21st of April."),
-        ("We decided to meet on the 14th of April.", "If the room is free then, I meant the 21st of April."),
-    ],
-    ids=["an own word of what was inferred", "an inferred one of an own word"],
-)
-def test_what_was_corrected_counts_no_more(at: Desk, earlier: str, later: str):
-    result = digest(at, [("user", earlier), ("agent", "I see."), ("user", later)], timedelta(minutes=1))
-    assert len(result.commits) == 2
+def statuses_of(at: Desk, result: DigestResult) -> list[Status]:
+    """The statuses of the entries of a digest, in the order in which they were said."""
     with closing(Memory(at.workspace)) as memory:
         statuses = {hit.fact: hit.status for hit in memory.facts(ListFacts(everything=True)).facts}
-    assert [statuses[entry.fact] for entry in sorted(result.entries, key=lambda entry: entry.minute)] == [Status.SUPERSEDED, Status.CURRENT]
+    in_order = sorted(result.entries, key=lambda entry: entry.minute)
+    return [statuses[entry.fact] for entry in in_order]
+
+
+def test_what_was_corrected_counts_no_more(at: Desk):
+    earlier = "The auditors come on the 14th of April."
+    later = "Actually, the auditors come on the 21st of April."
+    turns = [("user", earlier), ("agent", "I see."), ("user", later)]
+    result = digest(at, turns, timedelta(minutes=1))
+    assert len(result.commits) == 2
+    assert statuses_of(at, result) == [Status.SUPERSEDED, Status.CURRENT]
+
+
+def test_a_correction_that_is_not_plain_only_contradicts(at: Desk):
+    earlier = "We decided to meet on the 14th of April."
+    later = "If the room is free then, I meant the 21st of April."
+    turns = [("user", earlier), ("agent", "I see."), ("user", later)]
+    result = digest(at, turns, timedelta(minutes=1))
+    assert statuses_of(at, result) == [Status.CURRENT, Status.CURRENT]
+    assert sum(len(note.contradicts) for note in notes(at, result)) == 1
 
 
 @pytest.mark.parametrize(("earlier", "later"), LOOK_ALIKES)
 def test_look_alikes_are_never_joined(earlier: str, later: str):
-    assert attribute(Sentence.of(earlier)) is None or attribute(Sentence.of(earlier)) != attribute(Sentence.of(later))
+    assert key_of(earlier) is None or key_of(earlier) != key_of(later)
     for text in (later, f"Actually, {later[0].lower()}{later[1:]}" if later[0] != "I" else f"Actually, {later}"):
         for turns in ([("user", earlier), ("user", text)], [("user", earlier), *FILLER, ("user", text)]):
             transcript = read(write_session("openclaw", turns, "5a1e0000", START))
@@ -247,4 +262,4 @@ def test_look_alikes_are_never_joined(earlier: str, later: str):
 
 @pytest.mark.parametrize(("text", "key"), [("We moved to Postgres.", None), ("I work at Stripe.", "employer")])
 def test_where_there_are_tools_one_moves_to_another_program(text: str, key: str | None):
-    assert attribute(Sentence.of(text), tools=True) == key
+    assert key_of(text, tools=True) == key

@@ -1,13 +1,14 @@
-"""Statements that are always kept: the kind of each, and whether it stands as the user's own word.
+"""Statements that are always kept: the kind of each, and whether it is stated plainly.
 
-A statement is the user's own word where a rule says so and it is neither condition, nor quotation, nor something that was pasted.
+Other statements can be plain too (`is_stated`), but these alone are kept for their words.
 """
 
 from __future__ import annotations
 
-from mdmem.extract.pasted import is_announced
-from mdmem.extract.sentences import QUOTED, Sentence
-from mdmem.extract.vocabulary import vocabulary
+from mdmem.extract.attributes import StatedAttribute, attribute_kind
+from mdmem.extract.plain import clause_starts, states_plainly
+from mdmem.extract.sentences import Sentence
+from mdmem.extract.vocabulary import plain_words, vocabulary
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -18,53 +19,62 @@ CORRECTION = "correction"
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """The reason why a statement is kept: its kind, the name of the rule, and whether it is the user's own word."""
+    """Why a statement is kept: its kind, the name of the rule, and whether it is stated plainly."""
 
     kind: str
     rule: str
-    own_word: bool
+    is_plain: bool
 
 
-def find_cue(sentence: Sentence, tools: bool, pasted: bool, attribute_kind: str | None = None) -> Cue | None:
+def find_cue(
+    sentence: Sentence,
+    tools: bool,
+    attribute: StatedAttribute | None = None,
+) -> Cue | None:
     """The cue of a person's sentence; None where there is none.
 
     Args:
         sentence: as it stands.
         tools: the session is one with tools.
-        pasted: the sentence stands in something that was pasted.
-        attribute_kind: the kind of a statement about its attribute, where it has one.
+        attribute: the attribute that it is about, where it is about one.
     """
-    outside = sentence.outside_quotations
-    words = vocabulary()
-    rule = _rule(outside, sentence.pieces, tools) or (attribute_kind and (attribute_kind, "attribute", 0))
-    if not rule:
-        return None
-    kind, name, start = rule
-    is_own = not (
-        pasted
-        or QUOTED in outside
-        or words.condition.search(outside, sentence.pieces)
-        or words.reported.search(outside, sentence.pieces)
-        or is_announced(outside, start)
-    )
-    return Cue(kind, name, is_own)
-
-
-def _rule(text: str, pieces: frozenset[str], tools: bool) -> tuple[str, str, int] | None:
-    """The kind that a rule gives to a text, the name of the rule, and where it applies."""
+    text, words = sentence.outside_quotations, vocabulary()
     if match := _MARK.match(text):
         name = match[1].casefold()
-        return _MARK_KINDS.get(name, name), "mark", match.start()
-    words = vocabulary()
-    if match := words.correction.search(text, pieces):
-        return CORRECTION, CORRECTION, match.start()
+        return Cue(_MARK_KINDS.get(name, name), "mark", states_plainly(sentence, match.start()))
+    if match := words.correction.search(text, sentence.pieces):
+        return Cue(CORRECTION, CORRECTION, states_plainly(sentence, match.start(), begins=False))
     for pattern, kind in words.cues:
-        if match := pattern.search(text, pieces):
-            return kind, kind, match.start()
-    match = words.tool_decision.search(text, pieces) if tools else None
-    return ("decision", "decision", match.start()) if match else None
+        if match := pattern.search(text, sentence.pieces):
+            return Cue(kind, kind, states_plainly(sentence, match.start()))
+    if tools and (match := words.tool_decision.search(text, sentence.pieces)):
+        return Cue("decision", "decision", states_plainly(sentence, match.start(), begins=False))
+    if attribute is not None:
+        is_plain = states_plainly(sentence, attribute.start)
+        return Cue(attribute_kind(attribute.key), "attribute", is_plain)
+    return _find_other_language(sentence, text)
+
+
+def _find_other_language(sentence: Sentence, text: str) -> Cue | None:
+    """The cue of a sentence in another language than English."""
+    for start in clause_starts(text):
+        for pattern, kind in plain_words().cues:
+            if pattern.match(text, start):
+                return Cue(kind, kind, states_plainly(sentence, start))
+    return None
+
+
+def is_stated(sentence: Sentence) -> bool:
+    """True if a sentence without a cue states plainly how things are."""
+    text, words = sentence.outside_quotations, plain_words()
+    starts = (start for start in clause_starts(text) if words.states.match(text, start))
+    if any(states_plainly(sentence, start) for start in starts):
+        return True
+    match = words.states_anywhere.search(text)
+    return match is not None and states_plainly(sentence, match.start(), begins=False)
 
 
 def find_agent_cue(sentence: Sentence) -> Cue | None:
     """The cue of an agent's sentence: a lesson or a status."""
-    return next((Cue(kind, kind, False) for pattern, kind in vocabulary().agent if pattern.search(sentence.straight)), None)
+    kinds = (kind for pattern, kind in vocabulary().agent if pattern.search(sentence.straight))
+    return next((Cue(kind, kind, False) for kind in kinds), None)

@@ -6,37 +6,32 @@ nothing that is over, nobody else's words.
 
 from __future__ import annotations
 
-from mdmem.extract.pasted import is_announced
+from mdmem.extract.plain import is_announced
 from mdmem.extract.sentences import Sentence, sentences
 from mdmem.extract.vocabulary import vocabulary
+from mdmem.startup.records import dataclass
 
 _LIKINGS = frozenset({"allergy", "diet"})
 _FAVOURITE = "favourite "
 _AROUND = " \t.,;!"
 
 
-def attribute(sentence: Sentence, tools: bool = False) -> str | None:
-    """The attribute of a statement; None where it names none.
+@dataclass(frozen=True, slots=True)
+class StatedAttribute:
+    """The attribute that a statement is about, its value, and where the statement begins."""
+
+    key: str
+    value: str
+    start: int
+
+
+def stated_attribute(sentence: Sentence, tools: bool = False) -> StatedAttribute | None:
+    """The attribute that a statement is about; None where it names none.
 
     Args:
         sentence: as it stands.
         tools: the session is one with tools, in which one moves to another database rather than to another city.
     """
-    stated = _stated(sentence, tools)
-    return stated[0] if stated else None
-
-
-def attribute_value(text: str, name: str) -> str | None:
-    """The value that a text gives an attribute, in its own words: `Berlin` for `I live in Berlin.`; None where it gives it none."""
-    for sentence in sentences(text):
-        stated = _stated(sentence, False)
-        if stated is not None and stated[0] == name:
-            return stated[1].strip(_AROUND) or None
-    return None
-
-
-def _stated(sentence: Sentence, tools: bool) -> tuple[str, str] | None:
-    """The attribute of a statement and its value."""
     words = vocabulary()
     if words.attribute_words.isdisjoint(sentence.pieces) or words.first_person.isdisjoint(sentence.folded) or sentence.is_question:
         return None
@@ -50,7 +45,17 @@ def _stated(sentence: Sentence, tools: bool) -> tuple[str, str] | None:
         if words.not_so_before.search(text, 0, match.start()) or is_announced(text, match.start()):
             return None
         named = (match.groupdict().get("key") or "").casefold()
-        return key.format(key=words.same_keys.get(named, named)), match["value"]
+        name = key.format(key=words.same_keys.get(named, named))
+        return StatedAttribute(name, match["value"], match.start())
+    return None
+
+
+def attribute_value(text: str, name: str) -> str | None:
+    """The value that a text gives an attribute, in its own words: `Berlin` for `I live in Berlin.`"""
+    for sentence in sentences(text):
+        stated = stated_attribute(sentence)
+        if stated is not None and stated.key == name:
+            return stated.value.strip(_AROUND) or None
     return None
 
 

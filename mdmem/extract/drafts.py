@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 
+from mdmem import trust
 from mdmem.extract import noise, weights
-from mdmem.extract.always_kept import CORRECTION, Cue, find_agent_cue, find_cue
-from mdmem.extract.attributes import attribute, attribute_kind
+from mdmem.extract.always_kept import CORRECTION, Cue, find_agent_cue, find_cue, is_stated
+from mdmem.extract.attributes import stated_attribute
 from mdmem.extract.corrections import Statement, find_corrected
-from mdmem.extract.pasted import typed_sentences
+from mdmem.extract.plain import plain_sentences, states_plainly
 from mdmem.extract.relative_dates import annotate
 from mdmem.extract.sentences import Sentence, ends_as_question, has_part, sentences, sentences_with, strip_pasted
 from mdmem.extract.vocabulary import vocabulary
@@ -22,6 +23,7 @@ from mdmem.model import FactId, Source
 from mdmem.model.sessions import Message, Speaker
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
+from mdmem.trust import Origin
 
 MOST_CHARACTERS = 400
 """The most characters of an entry, its question or the words that it corrects included."""
@@ -40,8 +42,11 @@ class Draft:
 
     - `first_line`, `last_line`: the lines of the transcript that it says again.
     - `rule`: by what it was kept: the name of a cue, `statement`, `weight`, `permissive`, or `model`.
-    - `key`: the attribute that it is about. `sender`: the name of another person than the user who said it.
-    - `supersedes`, `contradicts`: the entries of the same session that it corrects: exactly one, or one of these.
+    - `key`: the attribute of the user that it is about.
+    - `sender`: the name of another person than the user who said it.
+    - `supersedes`: the one entry of the session that it corrects plainly.
+    - `contradicts`: the entries of which it corrects one, or which it corrects and is not plain.
+    - `is_plain`: all of it is surely the user's own words.
     """
 
     time: datetime
@@ -57,6 +62,7 @@ class Draft:
     supersedes: FactId | None = None
     contradicts: tuple[FactId, ...] = ()
     sender: str | None = None
+    is_plain: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,25 +95,44 @@ class DraftRules:
         return self.tools_line is not None and line > self.tools_line
 
 
+@dataclass(frozen=True, slots=True)
+class _Statement:
+    """A sentence with its cue and key.
+
+    - `is_plain`: it is surely the user's own. `is_stated`: it also states how things are.
+    """
+
+    sentence: Sentence
+    cue: Cue | None
+    key: str | None
+    is_plain: bool
+    is_stated: bool
+
+
 @dataclass(slots=True)
 class _Part:
-    """Sentences of a message that make one entry."""
+    """Sentences of a message that make one entry: all of them are plain, or none is."""
 
     sentences: list[Sentence] = field(default_factory=list)
     cue: Cue | None = None
     key: str | None = None
+    is_plain: bool = False
+    is_stated: bool = False
 
-    def belongs(self, cue: Cue | None, key: str | None) -> bool:
+    def belongs(self, statement: _Statement) -> bool:
         """True if a sentence goes on with this part: it says nothing of its own, or more of the same."""
+        if self.sentences and self.is_plain is not statement.is_plain:
+            return False
+        cue, key = statement.cue, statement.key
         return self.cue is None or cue is None or (cue.kind == self.cue.kind and (key is None or key == self.key))
 
-    def add(self, sentence: Sentence, cue: Cue | None, key: str | None) -> None:
+    def add(self, statement: _Statement) -> None:
         """Take in a sentence."""
-        self.sentences.append(sentence)
-        if cue is not None and self.cue is not None:
-            cue = self.cue if self.cue.own_word or not cue.own_word else cue
-        self.cue = cue or self.cue
-        self.key = self.key or key
+        self.sentences.append(statement.sentence)
+        self.cue = self.cue or statement.cue
+        self.key = self.key or statement.key
+        self.is_plain = statement.is_plain
+        self.is_stated = self.is_stated or statement.is_stated
 
 
 def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0, known_lines: Collection[int] = ()) -> DrawnEntries:
@@ -119,7 +144,7 @@ def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0, kn
     noise_count = 0
     recent: list[tuple[Message, tuple[Draft, ...]]] = []
     for number, message in enumerate(messages):
-        if message.time is None or (message.speaker is Speaker.USER and not message.typed):
+        if message.time is None or trust.trust(_origin(message)).most is None:
             continue
         question = _question_before(messages, number) if message.speaker is Speaker.USER else None
         own = tuple(_of_agent(message, rules) if message.speaker is Speaker.AGENT else _of_person(message, rules, question, recent))
@@ -128,6 +153,17 @@ def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0, kn
             drafts.extend(own)
             noise_count += not own
     return DrawnEntries(tuple(drafts), noise_count)
+
+
+def _origin(message: Message, is_plain: bool = False) -> Origin:
+    """The origin of words in a message; `is_plain`: they are a plain statement if the user's."""
+    if message.speaker is Speaker.AGENT:
+        return Origin.AGENT
+    if not message.typed:
+        return Origin.MATERIAL
+    if message.sender is not None:
+        return Origin.OTHER_SENDER
+    return Origin.PLAIN_STATEMENT if is_plain else Origin.MESSAGE
 
 
 def unsettled(messages: Sequence[Message], drafts: Sequence[Draft]) -> Iterator[tuple[Message, str]]:
@@ -231,28 +267,51 @@ def _of_person(
         rule = "weight"
     else:
         return
-    answered = question if question is not None and _needs_question(statements) else None
+    answered = question if question is not None and _needs_question(parts[0]) else None
     for part in parts:
+        if part.cue is None and len(parts) > 1 and noise.is_slight(part.sentences):
+            continue
         yield _draft(message, part, rules, answered if part is parts[0] else None, recent, rule)
 
 
 def _parts(message: Message, statements: Sequence[Sentence], tools: bool) -> list[_Part]:
     """The statements of a message, apart where they are of several kinds or about several attributes."""
-    typed = typed_sentences(message.text)
+    plain = plain_sentences(message.text) if message.sender is None else frozenset()
     parts = [_Part()]
-    for statement in statements:
-        pasted = typed is not None and statement.text not in typed
-        key = None if pasted else attribute(statement, tools)
-        cue = find_cue(statement, tools, pasted, attribute_kind(key) if key else None)
-        if not parts[-1].belongs(cue, key):
+    for sentence in statements:
+        statement = _statement(sentence, sentence.text in plain, tools, message.sender is None)
+        if not parts[-1].belongs(statement):
             parts.append(_Part())
-        parts[-1].add(statement, cue, key)
+        parts[-1].add(statement)
     return parts
 
 
-def _needs_question(statements: Sequence[Sentence]) -> bool:
+def _statement(sentence: Sentence, is_in_place: bool, tools: bool, is_users: bool) -> _Statement:
+    """A sentence as the rules see it.
+
+    Args:
+        sentence: the sentence.
+        is_in_place: it can be plain by its place in the message.
+        tools: the session is one with tools.
+        is_users: the user sent the message.
+    """
+    about = stated_attribute(sentence, tools)
+    cue = find_cue(sentence, tools, about)
+    is_plain = is_in_place and (cue.is_plain if cue else states_plainly(sentence, 0, begins=False))
+    return _Statement(
+        sentence=sentence,
+        cue=cue,
+        key=about.key if about and is_users else None,
+        is_plain=is_plain,
+        is_stated=is_plain and (cue is not None or is_stated(sentence)),
+    )
+
+
+def _needs_question(part: _Part) -> bool:
     """True if an answer says little without its question."""
-    return vocabulary().answer.match(statements[0].straight) is not None or sum(len(each.content) for each in statements) < _FEW_WORDS
+    if vocabulary().answer.match(part.sentences[0].straight) is not None:
+        return True
+    return not part.is_stated and sum(len(each.content) for each in part.sentences) < _FEW_WORDS
 
 
 def _is_choice(question: tuple[Message, Sentence] | None) -> bool:
@@ -270,31 +329,39 @@ def _draft(
 ) -> Draft:
     text = _dated(_joined(part.sentences), message, rules)
     kind, key, first_line = part.cue.kind if part.cue else "fact", part.key, message.line
-    corrected: tuple[Draft, ...] = ()
+    is_plain, corrected = part.is_plain, tuple[Draft, ...]()
     if part.cue is not None and part.cue.kind == CORRECTION:
         corrected = _corrected(message, part, recent)
         kind = corrected[-1].kind or "fact" if corrected else "fact"
         if len(corrected) == 1:
             key, first_line = key or corrected[0].key, _cited_from(corrected[0], message)
             text = _with_quotation(corrected[0].text, text)
+            is_plain = is_plain and corrected[0].is_plain
     elif question is not None:
         before, asked = question
-        text, first_line = _with_quotation(_dated(asked.text, before, rules), text), before.line
+        text = _with_quotation(_dated(asked.text, before, rules), text)
+        first_line, is_plain = before.line, False
         if part.cue is None and _is_choice(question):
             kind = "decision"
+    supersedes = len(corrected) == 1 and is_plain
+    most = Source.USER_STATED if part.is_stated else Source.INFERRED
+    source = trust.limit_source(_origin(message, is_plain), most)
+    if source is None:
+        raise ValueError(f"the message of line {message.line} becomes no statement")
     return Draft(
         time=_time(message),
         text=_of_sender(message, text),
         kind=kind,
-        source=Source.USER_STATED if part.cue and part.cue.own_word and message.sender is None else Source.INFERRED,
+        source=source,
         speaker=message.speaker,
         rule=part.cue.rule if part.cue else rule or "statement",
         first_line=first_line,
         last_line=message.line,
         key=key,
-        supersedes=fact_id(corrected[0].text) if len(corrected) == 1 else None,
-        contradicts=tuple(fact_id(each.text) for each in corrected) if len(corrected) > 1 else (),
+        supersedes=fact_id(corrected[0].text) if supersedes else None,
+        contradicts=() if supersedes else tuple(fact_id(each.text) for each in corrected),
         sender=message.sender,
+        is_plain=is_plain,
     )
 
 

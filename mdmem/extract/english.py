@@ -51,9 +51,14 @@ QUESTIONS = (
 
 # A list of `_WORDS` belongs to the patterns below it: one of these words, in lower case and without what an apostrophe cuts off, is in every
 # text that one of them matches. It saves most searches.
-REPORTED_WORDS = "says said wrote writes reads states stated told asks asked claims according quote print prints output outputs returned"
+REPORTED_WORDS = """
+says said wrote writes reads states stated told tells asks asked claims according quote print prints
+output outputs returned types typed replied
+"""
 REPORTED = (
-    r"\b(?:says|said|wrote|writes|reads|states|stated|told (?:me|you|us)|asks|asked|claims|according to|quote|prints?|outputs?|returned)\b",
+    r"(?<!everyone )(?<!everybody )(?<!nobody )(?<!people )\b(?:says|said|wrote|writes|reads|"
+    r"states|stated|told (?:me|you|us)|tells|asks|asked|"
+    r"claims|according to|quote|prints?|outputs?|returned|types|typed|replied)\b",
 )
 """Words with which a statement is somebody else's."""
 
@@ -83,19 +88,23 @@ ANSWERS = (
 )
 """Beginnings of an answer that needs its question."""
 
-REMEMBER_WORDS = "remember note mind forget future next record now"
+REMEMBER_WORDS = "remember note mind forget future next record now today on"
 REMEMBER = (
     r"\b(?:please |pls )?remember (?:that|this|to|:|my|our|i|we)",
     r"\b(?:please )?(?:note|keep in mind|bear in mind|make a note|take note)(?: that|:| of)",
     r"\b(?:don't|do not|never) forget\b",
     r"\bfor (?:the future|future reference|next time|the record)\b",
-    r"\bfrom now on\b",
+    r"\bfrom (?:now|today|tomorrow|this point|here) on\b|\bas of (?:now|today)\b",
 )
-PREFERENCES_WORDS = "prefer rather always never stand bear hate dislike like love allergic intolerant vegan vegetarian call favourite favorite fave go preferred"
+PREFERENCES_WORDS = """
+eat drink smoke fly drive prefer rather always never stand bear hate dislike like love allergic
+intolerant vegan vegetarian call favourite favorite fave go preferred
+"""
 PREFERENCES = (
-    rf"\b{_PERSON}{_ADVERB} (?:prefer|would rather|'d rather)\b",
+    rf"\b{_PERSON}(?:{_ADVERB} (?:prefer|would rather|like (?:my|our))|'d rather)\b",
     rf"\b{_PERSON} (?:always|never)\b(?! (?:really )?(?:asked|knew|thought|seen|saw|been|had|heard|tried|tired|imagined|expected|realized|realised))",
     rf"\b{_PERSON}{_ADVERB} (?:can't stand|cannot stand|hate|dislike|can't bear|don't like|do not like|love it when)\b",
+    rf"\b{_PERSON}{_ADVERB} (?:don't|do not|can't|cannot) (?:eat|drink|smoke|fly|drive)\b",
     r"\bi(?:'m| am)(?: \w+)? (?:allergic to|intolerant to|vegan|vegetarian)\b",
     r"\b(?:please )?call me (?-i:[A-Z])",
     r"\bmy (?:all-time )?(?:favou?rite|fave|go-to|preferred)\b(?: \w+){0,4} (?:is|are|was|has (?:always )?been)\b",
@@ -107,6 +116,7 @@ DECISIONS = (
     r"\b(?:going|go) with\b(?= (?:the|a|an|(?-i:[A-Z0-9])))",
     rf"\b{_PERSON}{_HAVE}{_ADVERB} switched (?:over )?(?:to|from)\b",
     r"\bsettled on\b",
+    r"^(?:(?:ok|okay|so|and|right),? )*decided\b",
     r"\blet(?:'s| us) (?:use|go with|stick with|keep|switch to|drop|move to)\b",
     r"\bthe decision is\b",
 )
@@ -129,12 +139,13 @@ RELATIVES = (
     " grandpa granny aunt uncle cousin niece nephew twin stepmother stepfather roommate flatmate boss manager dog cat puppy kitten"
 )
 PEOPLE = f"{RELATIVES} parents siblings kids children friends friend neighbour neighbor colleague coworker teacher client customer"
-FACTS_WORDS = "my work works live joined moved started"
+FACTS_WORDS = "my work works live joined moved started born"
 FACTS = (
     rf"\bmy (?:full |last |first |middle )?(?:name|job|home|address|birthday|phone(?: number)?|email|role|title|{RELATIVES.replace(' ', '|')})(?:'s)? "
     r"(?:is|are|was|has|works|lives|name is|=)\b",
     rf"\b{_PERSON}{_ADVERB} (?:work|works)(?: \w+)? (?:at|for|as)\b",
     rf"\b{_PERSON}{_ADVERB} live (?:in|at|near|on|with)\b",
+    r"\bi was born (?:in|on)\b",
     r"\b(?:i|we)(?:'ve)? (?:just |recently )?(?:joined|moved to|started at|started working (?:at|for))\b",
 )
 MARKS = {
@@ -245,6 +256,12 @@ ATTRIBUTES: tuple[tuple[str, str, str], ...] = (
         rf"signed (?:on )?with) (?P<value>{_NAME})(?! (?:for|on|in) (?:a|an|the|lunch|dinner|breakfast|drinks|coffee|tea|fun)\b)",
         "employer",
     ),
+    (
+        "jobs job",
+        rf"\b(?:(?:changed|switched) jobs|new job)\b[^.]*\b(?:i'm|i am) (?:now )?"
+        rf"(?:at|with) (?P<value>{_NAME})",
+        "employer",
+    ),
     ("hired employs", rf"(?P<value>\b{_NAME}) (?:has )?(?:hired|employs) me\b", "employer"),
     ("employer company", rf"{_MY}(?:employer|company){_IS_OR_COLON}{_ARTICLE}(?P<value>.+)", "employer"),
     ("job position", rf"{_MY}(?:job|position){_IS} (?:at|with) (?P<value>{_NAME})", "employer"),
@@ -336,3 +353,220 @@ REQUEST_TO_FORGET = (
     r"(?:(?:please|ok|okay|hey|now|can you|could you|you can)[, ]+)*forget(?: the fact)?(?: that| about)?[: ]+(?P<subject>\S.*)"
 )
 """The whole of a request to take something out of memory."""
+
+# Plain statements; `plain` tells what each list is for. The other languages have the same ones.
+
+_TEXT = (
+    r"(?:texts?|sentences?|paragraphs?|phrases?|wording|lines? (?:below|above)|e-?mails?|"
+    r"mails?|letters?|messages?|reply|replies|articles?|pages?|posts?|"
+    r"tweets?|comments?|threads?|chats?|conversations?|transcripts?|minutes of|meeting notes|"
+    r"notes? (?:of|from)|stor(?:y|ies)|novels?|chapters?|scenes?|"
+    r"poems?|haikus?|limericks?|sonnets?|raps?|tales?|fables?|riddles?|anecdotes?|eulog(?:y|"
+    r"ies)|sketch(?:es)?|memes?|songs?|lyrics|verses?|jokes?|scripts? for|dialogues?|"
+    r"monologues?|essays?|homework|reviews?|ads?|adverts?|slogans?|captions?|headlines?|"
+    r"blurbs?|abstracts?|cv|resumes?|résumés?|bios?|profiles?|prompts?|quotes?|quotations?|"
+    r"speech(?:es)?|toasts?|statements?|tickets?|logs?|readme|"
+    r"docs|documentation|changelog|release notes|commit message|contributing|fixtures?|"
+    r"examples?|samples?|test (?:data|cases?)|seed data|strings?|csv|"
+    r"tables? (?:of|from|with)|columns?|rows?|snippets?|excerpts?|passages?|translations?|blog|"
+    r"wiki|faq|survey|questionnaire|feedback|interview|podcast|horoscope|"
+    r"announcement|newsletter|flyer|invitation|press release|farewell|greeting card|flash "
+    r"?cards?|vows)"
+)
+_AT_HAND = (
+    r"morning|afternoon|evening|week|month|year|summer|winter|spring|autumn|fall|time|project|repo|"
+    r"repository|codebase|machine|team|looks?|works?|worked|helped|helps|sounds?|"
+    r"was (?:great|helpful|quick)|is (?:great|fine|good)"
+)
+"""Words behind `this` or `that` with which it means no text."""
+_THIS = (
+    rf"(?:this|that|it|these|those|them|him|her|what follows|the (?:following|above|below|"
+    rf"next)|everything (?:below|above)|"
+    rf"(?:[\w'’-]+ ){{0,3}}{_TEXT})\b"
+)
+_ASK = (
+    r"(?:^|[.!?,;:]\s+|\b(?:please|pls|plz|then|now|and|kindly|quickly|just|also|you to|me to|"
+    r"help me|"
+    r"(?:can|could|would|will) (?:you|we|someone)(?: (?:please|maybe|just|quickly|help me))?)\s+)"
+)
+TEXT_WORK = (
+    rf"{_ASK}(?:translate|proof-?read|paraphrase|rephrase|reword|re-?write|summari[sz]e|sum up|"
+    rf"shorten|condense|polish|transcribe|anonymi[sz]e|redact|"
+    r"spell-?check|copy-?edit|role-?play|pretend|impersonate|parody|recite|classify|"
+    r"categori[sz]e|annotate|critique|ghost-?write|localize)\b",
+    r"\b(?:tl;? ?dr|eli5|role-?play|in the style of|in (?:his|her|their|[A-Z][\w-]+'s) (?:name|"
+    r"voice|words)|(?:sub-?agent|system) prompt)\b",
+    rf"{_ASK}(?:reply|respond|answer|react|get back|write(?: back)?)(?: (?:to|for))? {_THIS}",
+    rf"{_ASK}(?:fix|correct|edit|review|explain|check|test|sort|count|format|convert|improve|"
+    rf"analy[sz]e|interpret|evaluate|compare|read|repeat|quote|cite|parse|"
+    r"tokeni[sz]e|extract|pull|tag|grade|rate|score|rank|judge|assess|continue|finish|complete|"
+    r"expand|simplify|use|put|add|insert|paste|append|include|"
+    r"turn|give|look at|have a look|file|store|save|extend|adapt|clean up|tidy|say|sing|"
+    r"perform|act|tell|copy|reformat|render|decode|guess|"
+    rf"find|spot|list|highlight|mark|pick|choose|vary|change|set)(?: [\w'-]+){{0,4}}? "
+    rf"{_THIS}(?! (?:repo|project|machine|computer|week|month|year|evening|morning|time|folder|"
+    rf"branch|file)\b)",
+    rf"{_ASK}make (?:this|that|it|these|the \w+) (?:\w+er|more|less|sound|rhyme|into|an?|funny|"
+    rf"polite|formal|nice)\b|{_ASK}make [^.!?]{{0,30}} (?:of|from) {_THIS}",
+    rf"{_ASK}(?:write|draft|compose|create|generate|prepare|design|come up with|think of|"
+    rf"invent|make|give|tell|continue|produce|suggest)\b[^.!?\n]{{0,40}}?\b{_TEXT}\b",
+    rf"{_ASK}(?:write|add|make|create|generate) (?:[\w'-]+ ){{0,3}}(?:tests?|cases?|"
+    rf"checks?)(?: case)?(?: (?:where|in which|with|that|when|given|which|to)|:)",
+    r"\b(?:fix|correct|check|mind) (?:the |my |any |his |her |their )?(?:typos?|grammar|"
+    r"spelling|punctuation|style|wording|tone|mistakes?|errors? in)\b|\bgrammar\b|\bspelling\b",
+    r"\b(?:what|how|which|where|when)\b[^.!?]*\b(?:should|shall|can|could|do|would|might|must) "
+    r"(?:i|we|you)\b[^.!?]*\b(?:answer|reply|respond|tell|say|write|react)\b",
+    r"\b(?:should|shall|can|could|may|do|must) (?:i|we) (?:answer|reply|respond|tell|write)\b|"
+    r"\b(?:way|how) to (?:answer|reply|respond|say|put)\b",
+    r"\bwhat(?:'s| is| are| do| does| did| would)\b[^.!?]*\b(?:think|mean|meant|make of|say|"
+    r"want|after|point|opinion|gist|message|wrong with)\b",
+    r"\b(?:any|your) (?:thoughts|opinion|opinions|feedback|comments|idea what|idea who)\b|"
+    r"\bany idea\b",
+    rf"\b(?:is|are|was|does|do|would|will|did) (?:this|that|it|these|those|they|the tone|the "
+    rf"(?:[\w-]+ )?{_TEXT}|my (?:[\w-]+ )?{_TEXT})\b[^.!]*\?",
+    r"\b(?:sound|sounds|read|reads) (?:ok|okay|right|natural|good|well|fine|weird|odd|like)\b|"
+    r"\b(?:how|does) (?:does )?(?:this|that|it) (?:sound|read|look)\b",
+    r"\bwho (?:said|says|wrote|might have|is (?:he|she|this|that))\b|\bexplain (?:the |his |"
+    r"her )?joke\b",
+    r"\b(?:act|behave|speak|talk|respond|answer) (?:as|like) (?:an? |the |if )|\b(?:you are|"
+    r"you're) (?:an? |now |the |[A-Z])|\blet's play\b|\bplay the (?:role|part)\b",
+    r"\b(?:forwarded message|begin forwarded|original message|fwd?:)",
+    r"\bnext (?:chapter|scene|line|verse)\b|\bin my (?:novel|story|book|script|play|poem|song|"
+    r"game|film|movie)\b",
+    r"\b(?:variations?|versions|translations?|synonyms) (?:of|for|on)\b|\b(?:to|into) "
+    r"(?:passive|active|reported|past|present|formal|simple|plain) (?:voice|speech|tense|"
+    r"english|language)\b",
+    rf"\b(?:here(?:'s| is| are| comes?)|there(?:'s| is)|found|got|received|see|saw|below(?: "
+    rf"is)?|attached)\b[^.!?\n]{{0,30}}?\b{_TEXT}\b",
+    r"\b(?:hero|heroine|villain|protagonist|narrator|character|pirate|wizard)\b",
+)
+"""Requests for work on a text: its words are hardly the user's own."""
+
+OPENERS = (
+    r"(?:ok(?:ay)?|so|and|but|also|well|yes|yeah|yep|no|nope|nah|hi|hey|hello|thanks)\b",
+    r"(?:thank you|please|pls|by the way|btw|fyi|actually|oh|hm+|right|now|then)\b",
+    r"(?:just so you know|(?:for|just for) the record)\b",
+    r"for (?:the future|future reference|next time|your information|context|reference)\b",
+    r"for what it's worth\b",
+    r"(?:sorry|wait|one (?:more |other )?thing(?: for [\w ]{1,30})?|heads[ -]up)\b",
+    r"(?:in general|generally|in future|going forward|as (?:i|we) (?:said|mentioned))\b",
+    r"(?:currently|at the moment|these days|good news|(?:a )?quick (?:update|note))\b",
+    r"(?:(?:an? )?update|news|today|tomorrow|yesterday)\b",
+    r"(?:good (?:morning|evening|afternoon|day)|great|cool|nice|perfect|decided)\b",
+    r"(?:important)\b",
+    r"(?:(?:last|this|next|since last) (?:week|month|year|summer|winter|spring|autumn|fall))\b",
+    r"(?:because|since|as|that said|honestly|personally|basically|in case you wonder)\b",
+    r"(?:correction|reminder|remember|note|answer|finally|luckily|unfortunately|usually)\b",
+    r"(?:normally|mostly|there|everyone|all|done)\b",
+)
+"""Words that may stand before a statement in its clause."""
+OWN = (
+    r"(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|my|our|mine|me|us|let's|let us)\b",
+    r"(?:(?:please )?remember|note that|keep in mind|bear in mind|don't|do not|never)\b",
+    r"(?:always|from now on|call me|going with)\b",
+)
+"""Beginnings of a clause of the user's own."""
+REQUESTS = (
+    r"(?:(?:can|could|would|will) you|what|where|when|how|which|why|is there|are there)\b",
+    r"(?:do you|fix|rename|run|re-?run|install|update|upgrade|bump|remove|delete|move)\b",
+    r"(?:create|build|deploy|find|search|look|book|order|buy|plan|show|open|start|stop)\b",
+    r"(?:restart|check|use|configure|change|switch|implement|refactor|merge|push|commit)\b",
+    r"(?:revert|clean|schedule|remind|suggest|recommend|get|go|keep|set|wire|migrate)\b",
+    r"(?:enable|disable|add|calculate|compute|call|cancel|renew)\b",
+)
+"""Beginnings of a request to an agent."""
+GREETINGS = (
+    r"(?:hi|hey|hello|thanks|thank you|good (?:morning|evening|afternoon|day))\b",
+    r"(?:(?:a )?quick (?:update|note)|great|perfect|nice|cool)\b",
+)
+"""Beginnings of a sentence that only greets or thanks."""
+LABELS = (
+    r"(?:decisions?|preferences?|lessons?|facts?|remember|reminders?|don't forget)",
+    r"(?:do not forget|for the (?:future|record))",
+    r"(?:please )?(?:remember|note)(?: this| the following)?",
+    r"(?:\w+ )*(?:rules?|things?|conventions?|requirements?|constraints?)(?: \w+){0,4}",
+    r"(?:\w+ )*(?:decisions?|preferences?|reminders?|goals|habits|priorities|plans)(?: \w+){0,4}",
+)
+"""Labels that a person puts above a list or a text of their own."""
+_WRITTEN = (
+    r"wrote|writes|says|said|file|page|mail|text|letter|article|log|chat|message|slack|issue|"
+    r"comment|thread|wiki|doc|readme|notes?|book|novel|story"
+)
+INLINE_LABELS = (
+    r"(?:notes?|todos?|important|fyi|btw|p\.?s|update|correction|edit|answer|yes|no)",
+    r"(?:ok(?:ay)?|also|(?:ok(?:ay)? |so )?decided|heads[ -]up)",
+    r"(?:one (?:more )?thing(?: [\w ]{1,30})?|good news|quick (?:update|note))",
+    r"(?:for|re|regarding|about|concerning) [^:\n]{1,60}",
+    rf"in (?:the|this|our|my) (?![^:\n]*(?:{_WRITTEN}|\w\.\w))[^:\n,]{{1,30}}",
+)
+"""Labels of one's own within a line. Above a text they may announce another's."""
+NOT_PLAIN = (
+    r"\b(?:if|unless|whether|suppose|supposing|assuming|in case (?!you wonder)|imagine|would "
+    r"you|could you|hypothetically|what if|pretend)\b",
+    r"\b(?:e\.g\.|for example|for instance|such as|let's say)",
+    r"\b(?:wish|hope)\b[^.!?]*\b(?:you|he|she|they|him|her|them|everyone|[A-Z]\w+)\b",
+    r"\b(?:he|she|they) (?:says?|thinks?|feels?|prefers?|wants?|claims?)\b",
+)
+"""Conditions, examples and wishes: their sentence is no statement of what holds."""
+TAINTS = (
+    rf"\b{_TEXT}\b",
+    r"\b(?:the following|following|below|above|here(?:'s| is| are| comes?)?|found|received)\b",
+    r"\b(?:forwarded|pasted|copied|quoting|attached)\b",
+    rf"\b(?:this|that|these|it|they|he|she|his|her|him|them|their)\b(?! (?:{_AT_HAND})\b)",
+)
+"""Words that make another's text of what follows their sentence."""
+_WE_HAVE = r"(?:i|we)(?:'m|'ve|'d|'re)?(?: (?:am|have|had|would|just|also|really|still|only|are))*"
+LEADS_IN = (
+    rf"{_WE_HAVE}\b (?:need|want|like|have|got|received|found|read|saw|see|hear|heard|think)\b",
+    rf"{_WE_HAVE}\b (?:wrote|write|writing|drafted|draft|made|came|tried|stuck|not sure|unsure)\b",
+    rf"{_WE_HAVE}\b (?:wonder|wondering|copied|pasted|looking for|working on|collected)\b",
+    rf"{_WE_HAVE}\b (?:overheard|noticed|translated|recorded)\b",
+)
+"""Beginnings of a sentence of the person's own behind which a line of another's text may follow."""
+SIGN_OFFS = (
+    r"(?:(?:best|kind|warm|kindest|warmest)(?: (?:regards|wishes))?|regards|cheers)",
+    r"(?:sincerely|yours(?: (?:truly|sincerely|faithfully))?|with love|love|xoxo)",
+    r"(?:all the best|greetings(?: from [\w ]+)?|thanks,? and best|respectfully)",
+    r"sent from my [\w ]+",
+)
+FUNCTION_WORDS = (
+    "the and is are was were of to for with that this it my our we you your not from at by be "
+    "have has will would can must should but or if when there they he she his "
+    "her its i'm i've don't i"
+)
+"""A sentence without any of them is in a language that the rules do not know."""
+
+STATES = (
+    rf"{_PERSON}(?:'m|'re| am| are) (?!not sure|sure|afraid|sorry|happy|glad|curious|stuck|"
+    rf"confused|excited|tired|done|back|here|ready|wondering|trying|"
+    r"(?!working|living|studying|teaching|learning|training|staying|renting|getting married|"
+    r"switching|migrating|moving)\w+ing\b)\w",
+    rf"{_PERSON}{_ADVERB}(?: only| mostly| often| normally| rarely)? (?:have to|own|run|drive|"
+    rf"take|teach|study|speak|play|keep|like|love|enjoy|eat|drink|wear|sleep|"
+    r"train|commute|manage|lead|maintain|share|rent|pay|use|meet|deploy|host|ship|release|"
+    r"support|follow|store|pin|target|serve|publish|start|end|come from|"
+    r"grew up|was born|(?:don't|do not|can't|cannot) (?:eat|drink|smoke|use|drive|work|speak|"
+    r"support|deploy|like|do|fly|take))\b",
+    rf"{_PERSON} have (?!(?:an?|some|the|one|this|that|no) (?:\w+ )?(?:bug|question|problem|"
+    rf"error|issue|idea|file|function|look|feeling|doubt)\b)",
+    rf"{_PERSON}(?:'ve| have) been\b",
+    r"(?:my|our) (?:[\w'-]+ ){1,4}?(?:is|are|has|have|runs?|starts?|ends?|expires?|turns?|"
+    r"lives?|works?|gets?|listens?|uses?|needs?|leaves?|opens?|closes?|arrives?|meets?|runs "
+    r"out)\b",
+    rf"{_PERSON} got (?:married|engaged|promoted)\b|{_PERSON}(?: have|'ve)? (?:dropped|retired)\b",
+    rf"{_PERSON}{_HAVE} (?:changed|left|quit|switched)\b",
+    rf"{_PERSON} (?:usually|rarely|seldom|often|mostly)\b",
+    r"(?:don't|do not) (?!worry\b|know\b|think\b|mind\b)\w",
+    r"always\b|never\b|no (?!idea\b|problem\b|worries\b)\w+",
+)
+"""Beginnings of a clause that states how things are. They do not keep a sentence by themselves."""
+STATES_ANYWHERE = (
+    r"\b(?:is|are) due\b|\bdeadline\b|\b(?:code |feature )?freeze is\b",
+    r"\b(?:is|are|starts?|ends?|runs out|expires?|moves?) (?:on |until |by )?(?:the "
+    r")?(?:\d{1,2}(?:st|nd|rd|th)?\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\d{4}-\d\d)",
+    r"\b(?:production|staging|ci|database|server|branch|port|host|api|service|environment|"
+    r"cluster|backup|backups|wiki)\b[^.!?]*\b"
+    r"(?:is|are|runs?|listens?|lives?|uses?|stays?)\b",
+    r"\btakes over\b",
+)
+"""The same, wherever it stands in a clause."""

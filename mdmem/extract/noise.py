@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from mdmem import secrets
 from mdmem.extract.english import NARRATION_CHARACTERS
+from mdmem.extract.plain import is_rule
 from mdmem.extract.sentences import Sentence
 from mdmem.extract.vocabulary import vocabulary
 from mdmem.startup import late
@@ -83,8 +84,13 @@ def is_noise(sentence: Sentence) -> bool:
         or is_acknowledgement(sentence)
         or is_remark(sentence)
         or vocabulary().refusal.match(sentence.straight) is not None
-        or (is_about_you(sentence) and not has_number(sentence) and not has_time(sentence))
+        or (is_about_you(sentence) and not _says_more(sentence))
     )
+
+
+def _says_more(sentence: Sentence) -> bool:
+    """True if a sentence about the other one holds a number or a time, or is a rule for them."""
+    return has_number(sentence) or has_time(sentence) or is_rule(sentence.straight)
 
 
 def is_slight(statements: Sequence[Sentence]) -> bool:

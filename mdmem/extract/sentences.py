@@ -9,7 +9,7 @@ from mdmem.extract.vocabulary import vocabulary
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
-_FENCE = late.pattern(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
+FENCE = late.pattern(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
 _PASTED_LINE = late.pattern(
     r"(?x)^\s*(?:(?:[-*+]\s+)*>|[$%\#]\s|\.\.\.\s|at\s[\w$.<>]+\(|File\s\".*\",\sline\s\d|Traceback\s\(|[{}\[\]][\s,]*$|\"[\w-]+\":\s|"
     r"(?:diff\s--git|index\s[0-9a-f]{7}|@@\s|\+\+\+\s|---\s\S|[+-](?:\s{2,}|[\w(\"'{/]))|\d{4}-\d\d-\d\d[T\s]\d\d:\d\d:\d\d|"
@@ -72,10 +72,20 @@ def ends_as_question(text: str) -> bool:
     return text.rstrip("\"'”’)] \t").endswith(("?", "？"))  # the question mark of Chinese
 
 
+def is_pasted_line(line: str) -> bool:
+    """True if a line is one of a quote, a stack trace, a diff, a log, JSON or a table."""
+    return _PASTED_LINE.match(line) is not None
+
+
+def is_list_item(line: str) -> bool:
+    """True if a line begins an item of a list."""
+    return _MARK_LINE.match(line) is not None
+
+
 def strip_pasted(text: str) -> str:
     """A text without code blocks, quotes, stack traces, diffs, logs, JSON and tables."""
-    lines = _FENCE.sub("\n", text).split("\n")
-    return "\n".join(line for line in lines if not _PASTED_LINE.match(line))
+    lines = FENCE.sub("\n", text).split("\n")
+    return "\n".join(line for line in lines if not is_pasted_line(line))
 
 
 def sentences(text: str) -> tuple[Sentence, ...]:

@@ -1,4 +1,9 @@
-"""The words of a language, compiled for the rules. Rules are English; for other languages there are the marks alone."""
+"""The words of the rules, compiled.
+
+Statements are weighed and named by English rules. Plain statements are known in every language that
+has a module. All languages count at once, whatever the setting `language` is, since a text that is
+pasted into a message can be in any of them.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from re import Match, Pattern
 
-from mdmem.extract import english
+from mdmem.extract import chinese, english, french, german, spanish
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -67,6 +72,64 @@ class Vocabulary:
     request_to_forget: Pattern[str]
     not_so: Pattern[str]
     not_so_before: Pattern[str]
+
+
+@dataclass(frozen=True, slots=True)
+class PlainWords:
+    """Patterns of plain statements, of all languages; see `english`."""
+
+    openers: Pattern[str]
+    """Any number of them, and signs between them."""
+    own: Pattern[str]
+    requests: Pattern[str]
+    greetings: Pattern[str]
+    label: Pattern[str]
+    inline_label: Pattern[str]
+    text_work: Pattern[str]
+    not_plain: Pattern[str]
+    taints: Pattern[str]
+    leads_in: Pattern[str]
+    sign_off: Pattern[str]
+    states: Pattern[str]
+    states_anywhere: Pattern[str]
+    cues: tuple[tuple[Pattern[str], str], ...]
+    """Of the languages besides English: the statements that are always kept, and their kinds."""
+    function_words: frozenset[str]
+    characters: Pattern[str]
+    """The script of a language that has no spaces."""
+
+
+_LANGUAGES = (english, german, french, spanish, chinese)
+
+
+@cache
+def plain_words() -> PlainWords:
+    """The words of plain statements."""
+    inline = "|".join(english.INLINE_LABELS)
+    others = (german, french, spanish, chinese)
+    return PlainWords(
+        openers=late.pattern(rf"(?i)\W*(?:(?:{_each('OPENERS')})\W*)*"),
+        own=_any((_each("OWN"),)),
+        requests=_any((_each("REQUESTS"),)),
+        greetings=late.pattern(rf"(?i)\W*(?:{_each('GREETINGS')})"),
+        label=late.pattern(rf"(?i)\W*(?:{_each('LABELS')})\W*$"),
+        inline_label=late.pattern(rf"(?i)\W*(?:{_each('LABELS')}|{inline})\W*$"),
+        text_work=_any(tuple(pattern for each in _LANGUAGES for pattern in each.TEXT_WORK)),
+        not_plain=_any(tuple(pattern for each in _LANGUAGES for pattern in each.NOT_PLAIN)),
+        taints=_any((_each("TAINTS"),)),
+        leads_in=_any((_each("LEADS_IN"),)),
+        sign_off=late.pattern(rf"(?i)^\W*(?:{_each('SIGN_OFFS')})\b[^.\n]{{0,40}}$"),
+        states=_any(english.STATES),
+        states_anywhere=_any(english.STATES_ANYWHERE),
+        cues=tuple((_any((pattern,)), kind) for each in others for pattern, kind in each.CUES),
+        function_words=_words(" ".join(each.FUNCTION_WORDS for each in _LANGUAGES)),
+        characters=_any((chinese.CHARACTERS,)),
+    )
+
+
+def _each(name: str) -> str:
+    """The patterns of this name of all languages, as alternatives."""
+    return "|".join(pattern for each in _LANGUAGES for pattern in getattr(each, name))
 
 
 @cache

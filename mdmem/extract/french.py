@@ -1,0 +1,81 @@
+"""Words of plain statements in French. `english` describes each list."""
+
+from __future__ import annotations
+
+OPENERS = (
+    r"(?:ok|oui|non|et|mais|donc|alors|bon|ah|au fait|pour info|bonjour|salut|merci)\b",
+    r"(?:s'il te plaît|stp|en fait|finalement|désolée?|pardon|aussi|actuellement)\b",
+    r"(?:d'accord)\b",
+)
+OWN = (
+    r"(?:je|j'\w+|nous|on (?:a|va|utilise|garde|est|reste|passe|prend|déploie)|mon|ma)\b",
+    r"(?:mes|notre|nos|moi|souviens-toi|rappelle-toi|retiens|note|n'oublie pas)\b",
+    r"(?:désormais|dorénavant|à partir de maintenant|à l'avenir|appelle-moi|toujours)\b",
+    r"(?:jamais)\b",
+)
+REQUESTS = (r"(?:réserve|cherche|trouve)(?:-moi|-nous)\b",)
+GREETINGS = (r"(?:bonjour|salut|merci|bonsoir|super|parfait)\b",)
+LABELS = (
+    r"(?:préférences|règles|décisions?|faits?|important)",
+    r"(?:(?:mes|nos|quelques) (?:préférences|règles)|à retenir)",
+)
+TEXT_WORK = (
+    r"\b(?:tradui|corrige|relis|relire|résum|reformul|réécri|raccourci|paraphras|améliore|"
+    r"transcri|anonymis|classe[rz]?\b)\w*",
+    r"\brépond\w*\b[^.!?]{0,30}\b(?:à|lui|leur|ça|cela|ce|cette)\b|\bcomment (?:répondre|dire|"
+    r"dit-on)\b",
+    r"\b(?:que|quoi|qu'est-ce que?)\b[^.!?]{0,25}\b(?:répondre|dire|écrire|penses|réponds|veut "
+    r"dire)\b",
+    r"\b(?:écris|rédige|compose|continue|raconte|invente)\b[^.!?]{0,40}\b(?:mail|e-?mail|"
+    r"lettre|message|réponse|texte|histoire|poème|chanson|récit|suite)\b",
+    r"\b(?:explique|analyse|vérifie|lis|extrais|trie|formate|compte|"
+    r"teste)\b[^.!?]{0,30}\b(?:ça|cela|ce|cet|cette|ces|le texte|la phrase|le mail|les|"
+    r"suivant\w*)\b",
+    r"\b(?:est-ce que|c'est|est-ce)\b[^.!?]{0,25}\b(?:correct|juste|naturel|bien|drôle|clair)\b",
+    r"\b(?:compte[- ]rendu|message transféré|transféré)\b",
+    r"\b(?:imagine|fais comme si|tu es un|joue le rôle|dans le style)\b",
+)
+NOT_PLAIN = (
+    r"\b(?:si|s'il (?!te|vous)|au cas où|supposons|par exemple|p\. ?ex|peut-être|pourrait|"
+    r"serait|voudrait)\b",
+    r"\b(?:dit|disait|écrit|écrivait|selon|d'après|affirme)\b(?! (?:oui|non))",
+    r"\b(?:souhait|espèr)\w*\b",
+)
+LEADS_IN = (r"(?:j'ai|je (?:veux|voudrais|cherche|dois)|nous avons|on a (?:reçu|trouvé))\b",)
+TAINTS = (
+    r"\b(?:ça|ceci|cela|ces?|cet|cette|voici|voilà|suivant\w*|ci-\w+|mails?|e-?mails?)\b",
+    r"\b(?:lettres?|messages?|textes?|articles?|phrases?|ils?|elles?|lui|leur|son)\b",
+)
+SIGN_OFFS = (
+    r"(?:cordialement|bien à (?:vous|toi)|amicalement|bises|salutations(?: \w+)?)",
+    r"à bientôt",
+)
+FUNCTION_WORDS = """
+le la les des et est pas une dans pour avec sur du au aux sont je il elle nous on ne qui
+"""
+CUES = (
+    (r"(?:souviens-toi|rappelle-toi|retiens|note bien|note|n'oublie pas) (?:que|qu'|de|:)", "fact"),
+    (r"(?:désormais|dorénavant|à partir de maintenant|à l'avenir)\b", "decision"),
+    (
+        r"(?:on a|nous avons|j'ai) (?:donc |finalement )?(?:décidé|choisi|convenu|opté|retenu)\b",
+        "decision",
+    ),
+    (
+        r"(?:je|nous|on) (?:ne )?(?:préf\w+|aime|adore|déteste|mange|bois)\b",
+        "preference",
+    ),
+    (r"je suis (?:allergique|végé\w+|végan\w*)\b", "preference"),
+    (r"je n(?:e |')\w+ (?:pas|jamais|plus)\b", "preference"),
+    (r"mon \w+ préféré\w*|ma \w+ préférée", "preference"),
+    (
+        r"j'habite\b|je (?:vis|travaille|m'appelle|suis né\w*|déménage|enseigne)\b",
+        "fact",
+    ),
+    (r"je viens de (?:déménager|rejoindre|commencer)\b", "fact"),
+    (
+        r"(?:mon|ma|mes|notre|nos) [\w-]+(?: \w+)? (?:est|s'appelle|sont|habite|travaille|a)\b",
+        "fact",
+    ),
+    (r"(?:le|la|les|l') ?[\w' ]{1,40} (?:est|sont) à rendre\b|la date limite\b", "fact"),
+)
+"""Statements that are always kept, with their kinds. Each begins a clause."""

@@ -1,0 +1,101 @@
+"""Words of plain statements in German. `english` describes each list."""
+
+from __future__ import annotations
+
+_I = r"(?:ich|wir)"
+
+OPENERS = (
+    r"(?:ok(?:ay)?|ja|nein|doch|und|aber|also|so|ach|übrigens|nur zur info|zur info)\b",
+    r"(?:hallo|hi|danke|bitte|tatsächlich|eigentlich|genau|gut|sorry|moment|stimmt)\b",
+    r"(?:außerdem|derzeit|momentan|aktuell)\b",
+)
+OWN = (
+    r"(?:ich|wir|mein(?:e[mnrs]?)?|unser(?:e[mnrs]?)?|mir|mich|uns)\b",
+    r"(?:merk(?:e)? (?:dir|euch)|denk(?:e)? (?:bitte )?(?:daran|dran)|vergiss nicht)\b",
+    r"(?:ab (?:jetzt|sofort|heute)|von nun an|künftig|in zukunft|lass uns)\b",
+    r"(?:nenn(?:e)? mich|bitte (?:immer|nie|niemals)|(?:immer|niemals) )\b",
+)
+REQUESTS = (
+    r"kannst du (?:mir |uns )?(?:bitte )?einen? (?:termin|tisch|ticket|zug|flug|hotel)\b",
+    r"such(?:e)? (?:mir|uns)\b",
+)
+GREETINGS = (r"(?:hallo|hi|danke|guten (?:morgen|tag|abend)|super|perfekt)\b",)
+LABELS = (
+    r"(?:präferenzen|vorlieben|regeln|entscheidung(?:en)?|fakt(?:en)?|wichtig|notiz)",
+    r"(?:(?:meine|unsere|einige|ein paar) (?:regeln|vorlieben)|merk(?:e)? dir)",
+)
+TEXT_WORK = (
+    r"\b(?:über|ueber)setz\w*",
+    r"\b(?:korrigier|korrektur|lektorier|formulier|umformulier|redigier|transkribier|"
+    r"paraphrasier|klassifizier|anonymisier|kürz|verbesser)\w*",
+    r"\bfass\w*\b[^.!?]*\bzusammen\b|\bzusammen(?:zu)?fass\w*",
+    r"\b(?:antworte|antworten|beantworte|schreib\w*|verfass\w*|"
+    r"entwirf)\b[^.!?]{0,40}\b(?:antwort|mail|e-?mail|brief|nachricht|text|darauf|drauf|"
+    r"geschichte|gedicht|lied)\b",
+    r"\b(?:antworte|antworten|beantworte)\b[^.!?]{0,20}\b(?:auf|ihm|ihr|ihnen|das|darauf)\b",
+    r"\bwas (?:soll|kann|könnte|würdest|hältst|meinst|denkst|sagst)\b|\bwie (?:soll|würdest|"
+    r"klingt|findest)\b|\bklingt das\b",
+    r"\b(?:ist|passt|stimmt) (?:das|dieser?|dieses|der text|die mail)\b[^.!?]*\?",
+    r"\b(?:erklär|analysier|prüf|bewert|beurteil|lies|zitier|extrahier|sortier|formatier|"
+    r"überarbeit|ergänz|teste?)\w*\b[^.!?]{0,40}"
+    r"\b(?:das|dies\w*|den|folgende\w*|text|satz|sätze|witz|mail|brief|zeile\w*|artikel|liste|"
+    r"es)\b",
+    r"\b(?:weitergeleitet|weiterleitung)\b",
+    r"\b(?:stell dir vor|tu so|du bist (?:ein|eine|der|die)|spiel\w* (?:einen?|die|den))\b",
+    r"\bim stil (?:von|eines|einer)\b",
+)
+NOT_PLAIN = (
+    r"\b(?:wenn|falls|ob|angenommen|zum beispiel|z\.\s?b\.|beispielsweise|würde|würden|könnte|"
+    r"hätte|sollte|vielleicht)\b",
+    r"\b(?:sagt|sagte|sagen|schreibt|schrieb|meint|meinte|laut|steht|behauptet)\b",
+    r"\b(?:wünsch|hoff)\w*\b",
+)
+LEADS_IN = (
+    r"(?:ich|wir) (?:hab\w*|brauch\w*|will|wollen|möchte\w*)\b",
+    r"(?:ich|wir) (?:bekam|fand|las|schreib\w*|suche\w*)\b",
+)
+TAINTS = (
+    r"\b(?:das|dies\w*|folgend\w*|hier|unten|mails?|e-?mails?|brief\w*|texte?s?)\b",
+    r"\b(?:nachricht\w*|artikel\w*|sätze?|satz|gedicht\w*|er|sie|ihm|ihr\w*|sein\w*|es)\b",
+)
+SIGN_OFFS = (
+    r"(?:mit )?(?:freundlichen|vielen|besten|lieben|herzlichen) grüßen",
+    r"(?:(?:viele|liebe|beste|herzliche|schöne) grüße|gruß|lg|mfg)",
+)
+FUNCTION_WORDS = """
+der die das und ist nicht den dem ein eine im zu auf mit für sind war wird bei nur noch
+auch wir ich
+"""
+CUES = (
+    (
+        r"(?:bitte )?(?:merk(?:e)?|merkt) (?:dir|euch)(?: bitte)?\b|denk(?:e)? (?:bitte "
+        r")?(?:daran|dran)\b|vergiss (?:bitte )?nicht\b",
+        "fact",
+    ),
+    (r"(?:ab (?:jetzt|sofort|heute)|von nun an|künftig|in zukunft)\b", "decision"),
+    (
+        rf"{_I} (?:haben?|hab) (?:uns |mich )?(?:[^.,;!?]{{0,60}} )?"
+        r"(?:beschlossen|entschieden|vereinbart|geeinigt|festgelegt)\b",
+        "decision",
+    ),
+    (rf"{_I} (?:nehmen?|verwenden?|benutzen?|nutzen?|bleiben? bei|wechseln?)\b", "decision"),
+    (
+        rf"{_I} (?:bevorzug\w*|mag|mögen|hasse|liebe|vertrage|esse|trinke)\b",
+        "preference",
+    ),
+    (rf"{_I} (?:\w+ )?(?:nie|niemals|immer|lieber)\b", "preference"),
+    (
+        r"ich (?:bin|habe)\b[^.!?]{0,40}\b(?:allergi\w+|vegan\w*|vegetari\w+|unverträglich\w*)\b",
+        "preference",
+    ),
+    (r"mein(?:e)? lieblings\w+ (?:ist|sind)\b", "preference"),
+    (
+        rf"{_I} (?:wohnen?|leben?|arbeiten?|heiße|studiere|unterrichte)\b",
+        "fact",
+    ),
+    (rf"{_I} (?:bin umgezogen|ziehen? (?:um|nach))\b", "fact"),
+    (r"mein(?:e)? \w+(?: \w+)? (?:ist|heißt|sind|wohnt|arbeitet|hat)\b", "fact"),
+    (r"(?:immer|nie|niemals)\b", "decision"),
+    (r"ich bin\b(?= (?:\w+ )?(?:ab|bis|seit|vom|jahrgang|in)\b)", "fact"),
+)
+"""Statements that are always kept, with their kinds. Each begins a clause."""

@@ -1,0 +1,342 @@
+"""Plain statements: the sentences of a person's message that are surely the person's own. Pure.
+
+A message hardly ever says whose words it holds, so its shape has to tell. A plain statement is made
+in the first person or as a rule, in a clause of its own. Nothing before it looks like another's
+text, or announces one. Where a message asks for work on a text, only the sentence that asks can be
+plain. Whatever is doubtful is not plain.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+from mdmem.extract.sentences import (
+    FENCE,
+    QUOTED,
+    Sentence,
+    is_list_item,
+    is_pasted_line,
+    sentences,
+    strip_pasted,
+)
+from mdmem.extract.vocabulary import plain_words, vocabulary
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+
+_MOST_CHARACTERS = 4_000
+"""A longer message was hardly typed."""
+_MOST_OF_PARAGRAPH = 400
+_FEW_WORDS = 3
+_MOST_OF_NAME = 3
+"""The most words of a quotation within a statement: those of a name."""
+_NAME = r"[A-Z][\w.'-]{0,30}(?:[ ][A-Z0-9][\w.'-]{0,30})?"
+_CLOCK = r"\[?\d{1,2}:\d\d(?::\d\d)?(?:[ ]?[AaPp][Mm])?\]?"
+_SIGN = late.pattern(
+    rf"""(?mx)
+    ^[ \t]*(?i:from|to|cc|subject|date|sent|reply-to|author|von|betreff|de|objet|asunto)
+      [ ]?:[ \t]+\S  # the headers of a mail
+    |^\S{{1,20}}[ ]\([^)\n]{{1,20}}\)[ ]\S  # bob (slack)
+    |^<[^>\n]{{1,30}}>[ ]  # <bob> in a chat
+    |^\W*{_CLOCK}[ \t]+\S+[ \t]*[:>]  # the time before such a line
+    |^\W*\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{2,4}}\b,?[ ].{{0,12}}\d{{1,2}}:\d\d
+    |^\W*[\w.-]+(?:[ ][\w.-]+)?[ \t]+{_CLOCK}[ \t]*$  # name and time above it
+    |^.{{0,80}}\b(?i:wrote|schrieb|a[ ]écrit|escribió)[ ]?:[ \t]*$
+    |^[ \t]*(?i:dear|liebe[rs]?|sehr[ ]geehrte\w*|cher|chère|estimad[oa]|querid[oa])
+      [ ][^\n]{{1,60}},
+      # a letter
+    |^\#{{1,6}}[ ]|^[ \t]*(?:-{{3,}}|={{3,}}|\*{{3,}}|_{{3,}})  # a heading, a rule
+    |^(?:[ ]{{4,}}|\t)[ \t]*(?![-*+\u2022][ ]|\d+[.)][ ])\S  # code
+    |^\+[ ]  # a difference
+    |^[ \t]*(?:[-*+][ ])?\[[ xX]\][ ]  # a box to tick
+    |^[ \t]*(?://|/\*|--[ ]|;;)  # a comment
+    |^[^,;\s\d]{{1,40}}[,;]\S[^\n]*  # values between separators
+    |^[ \t]*[^\s;]+;[ ][^;\n]+;
+    |\((?i:from|via|by|source|quote|aus|von|extrait|de)\b[^)\n]*\)|[ ][—–][ ]?@?[A-Z]\w+\W*$
+      # where it is from
+    |^\W*(?:https?://|www\.)  # an address
+    |^\W*(?i:warn(?:ing)?|error|note\([\w]+\)|fatal|info|debug)\b[ \t]*:
+    """
+)
+"""A line that shows another's text."""
+_SPEAKER = late.pattern(
+    rf"\W*((?i:user|human|assistant|system|ai|bot|agent|me|you|prompt|q|a|host|guest|speaker "
+    rf"\d+)|{_NAME}|[\u4e00-\u9fff]{{1,4}})"
+    r"(?: \([^)\n]{0,40}\))?(?: *:[ \t]|：|>[ \t])"
+)
+"""A name before a line of a chat, unless it is a label of one's own."""
+_ADDRESS = late.pattern(r"https?://|www\.")
+_ACROSS_LINES = late.pattern(r"[\"“„«][^\"“”„«»]*\n[^\"“”„«»]*[\"”“»]")
+"""A quotation of several lines."""
+_QUOTED_TEXT = late.pattern(r"\"([^\"]*)\"?|(?<!\w)'([^']*)'(?!\w)|«([^»]*)»|„([^\"]*)\"")
+_BOUNDARY = late.pattern(
+    r"[,;:]\s+|[，；、：。]\s*|\s+[–—-]+\s+|\s*\(|\s*—\s*|\.{3}\s*|[.!?]\s+|"
+    r"(?<=\s)(?i:and|but|so|because|since|und|aber|denn|et|mais|y|pero)\s+"
+)
+"""The end of a clause."""
+_LABEL_ENDS = (":", "：")
+_BY_THE_WAY = late.pattern(r"(?i)\b(?:by the way|btw|fyi|also|übrigens|au fait|por cierto)\W*$|顺便说一下\W*$")
+_FIRST_PERSON = late.pattern(r"(?i)\b(?:i|i'm|i've|we|we're|we've|ich|wir|je|j'\w+|nous|yo)\b|我")
+_THAT = late.pattern(r"(?i)\b(?:that|dass|que)\b|\bqu'")
+_POSSESSION = late.pattern(r"(?i)(?:my|our)\b(?!.*\b(?:is|are|has|have|was|were|runs?|ends?|starts?)\b)")
+"""Something of the speaker's, with nothing stated about it."""
+_ANNOUNCING = late.pattern(r":(?=[\s\"'])|：")
+_INSTANCE = late.pattern(r"(?i)\b(?:e\.g\.|for example|for instance|such as)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """A line of a message that is not empty.
+
+    - `shows_text`: it, or its paragraph, looks like another's text.
+    - `is_item`: of a list. `is_label`: the person's own words above a list or a text of theirs.
+    """
+
+    sentences: tuple[Sentence, ...]
+    shows_text: bool
+    is_item: bool
+    is_label: bool
+
+    @property
+    def is_own(self) -> bool:
+        """True if each of its sentences states something of the person's own, or greets."""
+        return all(_is_own(each.straight) for each in self.sentences)
+
+
+def plain_sentences(text: str) -> frozenset[str]:
+    """The sentences of a message that can be plain by their place in it.
+
+    `states_plainly` judges each of them by itself.
+    """
+    if len(text) > _MOST_CHARACTERS:
+        return frozenset()
+    fence = FENCE.search(text)
+    typed, behind = (text[: fence.start()], text[fence.start() :]) if fence else (text, "")
+    lines = list(_lines(typed))
+    spoken = [each for line in lines for each in line.sentences]
+    spoken += sentences(strip_pasted(behind))
+    items = {each.text for line in lines if line.is_item for each in line.sentences}
+    others = (each for each in spoken if each.text not in items)
+    if any(map(_ends_a_letter, spoken)) or any(map(_is_foreign, others)):
+        return frozenset()
+    asking = {each.text for each in spoken if _asks_for_text_work(each)}
+    plain = [each for each in _in_place(lines) if not asking or each in asking]
+    counts = Counter(each.text for each in spoken)
+    return frozenset(each for each in plain if counts[each] == plain.count(each))
+
+
+def _asks_for_text_work(sentence: Sentence) -> bool:
+    """True if a sentence asks for work on a text, as any question may that asks about something."""
+    if plain_words().text_work.search(sentence.straight):
+        return True
+    return sentence.is_question and not _is_clean(sentence.straight)
+
+
+def _in_place(lines: Iterable[_Line]) -> list[str]:
+    """The sentences before which nothing looks like another's text, or announces one."""
+    plain: list[str] = []
+    before: _Line | None = None
+    for line in lines:
+        if line.shows_text or not _may_follow(line, before):
+            break
+        for sentence in line.sentences:
+            plain.append(sentence.text)
+            if not (line.is_item or line.is_label or _is_clean(sentence.straight)):
+                return plain
+        before = line
+    return plain
+
+
+def _may_follow(line: _Line, before: _Line | None) -> bool:
+    """True if a line can be the person's own where the one before it was."""
+    if before is None or before.is_label or before.is_item:
+        return True
+    return before.is_own and not line.is_item
+
+
+def _lines(text: str) -> Iterator[_Line]:
+    """The lines of a message that are not empty."""
+    quoted = set(_lines_of_quotations(text))
+    paragraphs: list[list[str]] = [[]]
+    shown = [False]
+    for number, line in enumerate(text.split("\n")):
+        if line.strip():
+            paragraphs[-1].append(line)
+            shown[-1] = shown[-1] or number in quoted or _is_of_text(line)
+        else:
+            paragraphs.append([])
+            shown.append(False)
+    for paragraph, shows_text in zip(paragraphs, shown, strict=True):
+        is_long = sum(map(len, paragraph)) > _MOST_OF_PARAGRAPH
+        addresses = sum(len(_ADDRESS.findall(line)) for line in paragraph)
+        for line in paragraph:
+            yield _Line(
+                sentences=() if is_pasted_line(line) else sentences(line),
+                shows_text=shows_text or is_long or addresses > 1,
+                is_item=is_list_item(line),
+                is_label=plain_words().label.match(line.strip()) is not None,
+            )
+
+
+def _lines_of_quotations(text: str) -> Iterator[int]:
+    """The numbers of the lines that quotations of several lines touch."""
+    for match in _ACROSS_LINES.finditer(text):
+        first = text.count("\n", 0, match.start())
+        yield from range(first, first + match[0].count("\n") + 1)
+
+
+def _is_of_text(line: str) -> bool:
+    """True if a line shows that it is another's."""
+    if is_pasted_line(line) or _SIGN.search(line):
+        return True
+    speaker = _SPEAKER.match(line)
+    return speaker is not None and not _is_label(speaker[1])
+
+
+def _is_label(text: str) -> bool:
+    return plain_words().inline_label.match(text.strip()) is not None
+
+
+def _rest(text: str) -> str:
+    """A text without the words that can stand before a statement."""
+    match = plain_words().openers.match(text)
+    return text[match.end() :] if match else text
+
+
+def _is_clean(text: str) -> bool:
+    """True if a sentence or clause announces nobody else's text.
+
+    The person states something in it, asks for something, greets, or names a time.
+    """
+    words, rest = plain_words(), _rest(text)
+    if words.taints.search(text) or _is_conditional(text):
+        return False
+    if not rest.strip() or words.greetings.match(text):
+        return True
+    if words.own.match(rest):
+        return _POSSESSION.match(rest) is None
+    if words.requests.match(rest):
+        return True
+    return len(rest.split()) <= _FEW_WORDS and (rest[0].isdigit() or _names_time(rest))
+
+
+def _is_conditional(text: str) -> bool:
+    """True if a text holds a condition, an example or a wish, or reports somebody's words."""
+    return bool(plain_words().not_plain.search(text) or vocabulary().reported.pattern.search(text))
+
+
+def _names_time(text: str) -> bool:
+    return not vocabulary().time_words.isdisjoint(text.casefold().rstrip(".,!").split())
+
+
+def _is_own(text: str) -> bool:
+    """True if a sentence states something of the person's own, or only greets."""
+    words, rest = plain_words(), _rest(text)
+    if text.rstrip().endswith(("?", "？", *_LABEL_ENDS)) or not _is_clean(text):
+        return False
+    if not rest.strip():
+        return Sentence.of(text).folded <= vocabulary().acknowledgements
+    if words.greetings.match(text):
+        return True
+    return words.own.match(rest) is not None and words.leads_in.match(rest) is None
+
+
+def _ends_a_letter(sentence: Sentence) -> bool:
+    return plain_words().sign_off.match(sentence.straight) is not None
+
+
+def _is_foreign(sentence: Sentence) -> bool:
+    """True if a sentence is in a language that the rules do not know."""
+    words, text = plain_words(), sentence.straight
+    if not words.function_words.isdisjoint(sentence.pieces) or words.characters.search(text):
+        return False
+    if len(sentence.words) < 2 and text.isascii():
+        return False
+    is_statement = any(words.states.match(each) for each in (text, _rest(text)))
+    return not (is_statement or _is_clean(text) or _is_label(text))
+
+
+def clause_starts(text: str) -> Iterator[int]:
+    """The starts of the clauses of a sentence, with and without words that can open a statement."""
+    for start in (0, *(match.end() for match in _BOUNDARY.finditer(text))):
+        yield start
+        opener = plain_words().openers.match(text, start)
+        if opener and opener.end() > start:
+            yield opener.end()
+
+
+def states_plainly(sentence: Sentence, start: int, *, begins: bool = True) -> bool:
+    """True if a sentence states something as its speaker's own.
+
+    Args:
+        sentence: the sentence.
+        start: where the words begin by which it is known as a statement, in its text outside of
+            quotations.
+        begins: these words begin their clause; else others may stand before them there.
+    """
+    text = sentence.outside_quotations
+    if sentence.is_question or _is_conditional(text) or _quotes(sentence):
+        return False
+    if ask := plain_words().text_work.search(text):
+        return _stands_apart(text, start, ask.start(), ask.end())
+    colons = _ANNOUNCING.finditer(text, start)
+    if any(_announces(text, each.start(), each.end()) for each in colons):
+        return False
+    ends = [match for match in _BOUNDARY.finditer(text) if match.end() <= start]
+    clause = text[ends[-1].end() if ends else 0 : start]
+    if begins and not plain_words().openers.fullmatch(clause):
+        return False
+    if not begins and _THAT.search(clause):
+        return False
+    starts = [0, *(end.end() for end in ends[:-1])]
+    before = [(text[begin : end.start()], end[0]) for begin, end in zip(starts, ends, strict=False)]
+    return all(_leads_on(clause, end) for clause, end in before)
+
+
+def _announces(text: str, label: int, behind: int) -> bool:
+    """True if somebody's words may follow behind a colon."""
+    return _FIRST_PERSON.search(text, behind) is not None and not _is_label(text[:label])
+
+
+def _leads_on(clause: str, end: str) -> bool:
+    """True if a statement of one's own can stand behind a clause that ends so."""
+    if not end.startswith(_LABEL_ENDS):
+        return _is_clean(clause)
+    is_own = plain_words().own.match(_rest(clause)) is not None
+    return _is_label(clause) or (is_own and _is_clean(clause))
+
+
+def _stands_apart(text: str, start: int, asks: int, asked: int) -> bool:
+    """True if a statement is no part of the text on which its sentence asks for work.
+
+    It comes before the request, or `by the way`.
+    """
+    if start >= asks:
+        between = text[asked:start]
+        has_text = any(sign in between for sign in (*_LABEL_ENDS, QUOTED))
+        return _BY_THE_WAY.search(between) is not None and not has_text
+    behind = text[asked:]
+    if _FIRST_PERSON.search(behind) or any(sign in behind for sign in _LABEL_ENDS):
+        return False
+    return plain_words().openers.fullmatch(text[:start]) is not None
+
+
+def _quotes(sentence: Sentence) -> bool:
+    """True if a sentence begins with a quotation, or quotes more than a name."""
+    if sentence.outside_quotations.startswith(QUOTED):
+        return True
+    matches = _QUOTED_TEXT.finditer(sentence.straight)
+    quoted = (next(filter(None, match.groups()), "") for match in matches)
+    return any(len(each.split()) > _MOST_OF_NAME for each in quoted)
+
+
+def is_announced(text: str, start: int) -> bool:
+    """True if words before a character announce another's words, or an example: `Translate: …`."""
+    before = text[:start]
+    labels = [before[: match.start()] for match in _ANNOUNCING.finditer(before)]
+    return _INSTANCE.search(before) is not None or not all(map(_is_label, labels))
+
+
+def is_rule(text: str) -> bool:
+    """True if a sentence about the other one alone begins as a rule does: `always …`."""
+    return plain_words().own.match(_rest(text)) is not None

@@ -1,0 +1,155 @@
+"""Whose words a message holds: texts that a person pasted, and statements of their own.
+
+Of each message in `data/plain_statements.jsonl`, `plain` is stated by the user, and `never` is
+somebody else's. `doubtful` is the user's too, and the rules cannot be sure of it.
+"""
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mdmem import trust
+from mdmem.extract.drafts import Draft, DraftRules, draw
+from mdmem.extract.plain import plain_sentences
+from mdmem.model import Source
+from mdmem.model.sessions import Message, Speaker
+from mdmem.trust import Origin
+
+MESSAGES = [json.loads(line) for line in (Path(__file__).parent / "data" / "plain_statements.jsonl").read_text("utf-8").splitlines()]
+PASTES = [each for each in MESSAGES if "never" in each]
+GENUINE = [each for each in MESSAGES if "never" not in each]
+TIME = datetime(2026, 3, 4, 21, 0, tzinfo=UTC)
+
+
+def message(text: str, line: int = 2, **fields: Any) -> Message:
+    values = {"speaker": Speaker.USER, "typed": True, "mark": f"{line:012x}"} | fields
+    return Message(line=line, time=TIME.replace(minute=line), text=text, **values)
+
+
+def drafts(*messages: Message, tools: bool = True) -> tuple[Draft, ...]:
+    return draw(messages, DraftRules(zone=UTC, tools_line=0 if tools else None)).drafts
+
+
+def folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
+
+
+def is_said(part: str, drawn: tuple[Draft, ...]) -> bool:
+    """True if a part of a message is in an entry on the user's word."""
+    own = [draft.text for draft in drawn if draft.source is Source.USER_STATED]
+    return any(folded(part) in folded(text) for text in own)
+
+
+@pytest.mark.parametrize("case", PASTES, ids=lambda case: case["text"][:40])
+def test_the_words_of_others_are_never_the_users(case: dict[str, Any]):
+    drawn = drafts(message(case["text"]), tools=case["tools"])
+    assert [part for part in case["never"] if is_said(part, drawn)] == []
+
+
+@pytest.mark.parametrize("case", GENUINE, ids=lambda case: case["text"][:40])
+def test_a_statement_of_the_users_own_is(case: dict[str, Any]):
+    drawn = drafts(message(case["text"]), tools=case["tools"])
+    assert [part for part in case.get("plain", []) if not is_said(part, drawn)] == []
+
+
+def test_few_statements_of_the_users_own_are_doubtful():
+    plain, doubtful = (sum(len(case.get(name, [])) for case in GENUINE) for name in ("plain", "doubtful"))
+    assert plain / (plain + doubtful) >= 0.85
+
+
+def test_a_word_that_only_announces_is_no_entry():
+    assert [draft.text for draft in drafts(message("fyi\n\nI moved to Ghent"))] == ["I moved to Ghent"]
+
+
+class TestPlace:
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "I moved to Ghent. Now proofread this: Dear Ann",
+            "I moved to Ghent.\n\nWhat do you think of this?",
+            "I moved to Ghent.\n\nBest regards\nAnn",
+            "I moved to Ghent and bought a house. " * 12,
+            "I moved to Ghent, see https://a.example and https://b.example",
+            "> hello\nI moved to Ghent",
+            "```\nx = 1\n```\nI moved to Ghent",
+            "fyi\n\nI moved to Ghent",
+            "I moved to Ghent\nname,home\nI moved to Ghent",
+        ],
+    )
+    def test_a_sign_of_anothers_text_taints_what_is_near(self, text: str):
+        assert not any("I moved to Ghent" in each for each in plain_sentences(text))
+
+    def test_what_stands_before_a_text_stays_plain(self):
+        text = "From now on we log in UTC.\n```\nwe decided to stop\n```"
+        assert plain_sentences(text) == {"From now on we log in UTC."}
+
+    def test_a_list_is_ones_own_below_a_label_or_at_the_beginning(self):
+        assert len(plain_sentences("Preferences:\n- dark themes\n- short names")) == 3
+        assert len(plain_sentences("- dark themes\n- short names")) == 2
+        assert plain_sentences("The vendor's page has\n- dark themes") == {"The vendor's page has"}
+
+    @pytest.mark.parametrize(
+        ("text", "is_plain"),
+        [
+            ("I moved to Ghent, so please shorten my profile", True),
+            ("draft a letter to the office, and by the way I moved to Ghent", True),
+            ("draft a letter that says I moved to Ghent", False),
+            ("I moved to Ghent, translate that: I moved to Rome", False),
+        ],
+    )
+    def test_the_sentence_that_asks_may_state_something_beside(self, text: str, is_plain: bool):
+        assert is_said("moved to Ghent", drafts(message(text), tools=False)) is is_plain
+
+
+class TestOrigins:
+    def test_the_key_of_pasted_text_stands_beside_an_inferred_entry(self):
+        (draft,) = drafts(message("Proofread this:\n\nI work at Initech now."))[-1:]
+        assert (draft.source, draft.key, draft.is_plain) == (Source.INFERRED, "employer", False)
+
+    def test_another_sender_states_nothing_about_the_user(self):
+        (draft,) = drafts(message("I work at Initech", sender="Mallory"))
+        assert (draft.text, draft.source, draft.key) == ("Mallory: I work at Initech", Source.INFERRED, None)
+
+    def test_what_a_correction_takes_along_is_the_users_or_makes_it_inferred(self):
+        pasted, correction = message("Proofread this:\n\nI work at Initech now."), "Actually, I work at Hooli."
+        drawn = drafts(pasted, message("ok", 3, speaker=Speaker.AGENT, typed=False), message(correction, 4))
+        assert (drawn[-1].source, drawn[-1].supersedes) == (Source.INFERRED, None)
+        assert drawn[-1].contradicts
+
+    def test_a_question_of_the_agents_is_nobodys_statement(self):
+        question = message("Shall I always pay to account NL00?", speaker=Speaker.AGENT, typed=False)
+        drawn = drafts(question, message("yes, always to account NL00", 3))
+        assert {draft.source for draft in drawn} == {Source.INFERRED}
+
+    @pytest.mark.parametrize(
+        ("origin", "fields"),
+        [
+            (Origin.MESSAGE, {}),
+            (Origin.OTHER_SENDER, {"sender": "Ann"}),
+        ],
+    )
+    def test_an_origin_that_the_table_does_not_know_becomes_nothing(
+        self, origin: Origin, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ):
+        told = message("We decided to keep the pump.", **fields)
+        assert drafts(told)
+        rows = {each: row for each, row in trust.TABLE.items() if each is not origin}
+        monkeypatch.setattr(trust, "TABLE", rows)
+        assert drafts(told) == ()
+
+    def test_a_plain_statement_is_as_strong_as_its_row(self, monkeypatch: pytest.MonkeyPatch):
+        told = message("We decided to keep the pump.")
+        assert [draft.source for draft in drafts(told)] == [Source.USER_STATED]
+        weak = {Origin.PLAIN_STATEMENT: trust.Trust(most=Source.INFERRED)}
+        monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, **weak})
+        assert [draft.source for draft in drafts(told)] == [Source.INFERRED]
+
+    def test_what_nobody_typed_becomes_something_only_if_its_row_says_so(self, monkeypatch: pytest.MonkeyPatch):
+        told = message("We decided to keep the pump.", typed=False)
+        assert drafts(told) == ()
+        row = {Origin.MATERIAL: trust.Trust(most=Source.INFERRED)}
+        monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, **row})
+        assert [draft.source for draft in drafts(told)] == [Source.INFERRED]
