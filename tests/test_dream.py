@@ -10,6 +10,7 @@ from conftest import World
 from dreams import DAY, Said, curated, digested, dream, fates, in_the_morning, logged, only, settings, waiting
 from workspaces import Desk, desk
 
+from mdmem import trust
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
 from mdmem.model import Source
@@ -19,6 +20,7 @@ from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
 from mdmem.show.reads import status_text
 from mdmem.steps import run_log
 from mdmem.trail import Trail
+from mdmem.trust import Origin
 
 SEED = "# Memory\n\n## Facts\n\n- employer: Stripe\n- plays the cello in a quartet on Tuesdays\n"
 STATED, INFERRED, AUTO = Source.USER_STATED, Source.INFERRED, Source.AUTO
@@ -251,6 +253,40 @@ class TestKeys:
         change = only(dream(at))
         assert (change.op, change.applied) == (UPDATE, False)
         assert [(part.old, part.new) for part in waiting(at)] == [("employer: Linear", "employer: they work at Figma now")]
+
+    @pytest.mark.parametrize("source", [STATED, INFERRED, AUTO])
+    def test_text_that_is_not_stated_plainly_replaces_nothing_unasked(self, at: Desk, monkeypatch: pytest.MonkeyPatch, source: Source):
+        in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
+        at.write("MEMORY.md", "# Memory\n\n## Facts\n")
+        at.commit()
+        remember(at, "Linear", key="employer", source=source)
+        in_the_morning(monkeypatch)
+        digested(at, Said("I work at Figma now", key="employer", source=INFERRED))
+        change = only(dream(at))
+        assert (change.op, change.applied) == (UPDATE, False)
+        parts = [(part.old, part.new) for part in waiting(at)]
+        assert parts == [("employer: Linear", "employer: I work at Figma now")]
+
+    def test_its_key_brings_no_line_in_unasked(self, at: Desk):
+        first = Said("I live in Oslo", key="home", source=INFERRED, day=DAY - timedelta(days=1))
+        second = Said("I live in Oslo", key="home", source=INFERRED, session="claude/bbbbbbbb")
+        digested(at, first, second)
+        assert fates(dream(at)) == {"I live in Oslo": (ADD, False)}
+
+    def test_its_key_puts_no_plain_statement_aside(self, at: Desk):
+        pasted = Said("I work at Figma", key="home", source=INFERRED, minute="18:00", line=9)
+        digested(at, Said("I live in Oslo", key="home"), pasted)
+        assert fates(dream(at))["I live in Oslo"] == (ADD, True)
+
+    def test_only_an_origin_that_may_ends_what_the_user_stated(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
+        remember(at, "Linear", key="employer")
+        in_the_morning(monkeypatch)
+        digested(at, Said("I just joined Figma", key="employer"))
+        rows = dict(trust.TABLE)
+        del rows[Origin.PLAIN_STATEMENT]
+        monkeypatch.setattr(trust, "TABLE", rows)
+        assert fates(dream(at)) == {"I just joined Figma": (UPDATE, False)}
 
     def test_an_agents_claim_takes_the_place_of_nothing(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         in_the_morning(monkeypatch, "2026-03-05T12:00:00+00:00")

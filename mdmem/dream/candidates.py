@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
-from mdmem import config
+from mdmem import config, trust
 from mdmem.editors.daily import is_minute_title
 from mdmem.editors.likeness import StatementIndex
 from mdmem.history.messages import ParsedNote
@@ -16,6 +16,7 @@ from mdmem.model.trail import Occurrence
 from mdmem.repo import first_parent
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
+from mdmem.trust import Origin
 from mdmem.workspace import Workspace
 
 KINDS = frozenset({"preference", "decision", "fact", "lesson"})
@@ -36,7 +37,7 @@ class DreamCandidate:
     - `cites`: the lines of sessions where it was said; `sessions`: those sessions, as far as they are told.
     - `attribute`: what it is about, as a rule or its own key names it. `sender`: the name of another person who said it.
     - `is_claim`: somebody wrote it down as the user's statement, and no message or commit of theirs shows that.
-    - `is_own`: a person said it, in a session or by an edit of theirs, and no agent or other sender.
+    - `origin`: where its words come from.
     - `corrects`: facts that it takes the place of, or contradicts, as its commit states.
     - `is_new`: it has not been judged on an earlier night.
     """
@@ -56,9 +57,19 @@ class DreamCandidate:
     attribute: str | None = None
     sender: str | None = None
     is_claim: bool = False
-    is_own: bool = False
+    origin: Origin = Origin.AGENT
     corrects: frozenset[FactId] = frozenset()
     is_new: bool = True
+
+    @property
+    def is_own(self) -> bool:
+        """True if it is from a message or an edit of the user's."""
+        return self.origin in (Origin.PERSON, Origin.PLAIN_STATEMENT, Origin.MESSAGE)
+
+    @property
+    def has_key(self) -> bool:
+        """True if its attribute counts for more than proposals."""
+        return trust.trust(self.origin).has_key
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +168,8 @@ def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntri
         note = notes.of(occurrence.origin.commit)
         candidate = _candidate(occurrence, day, note, zones.of(occurrence))
         if candidate is not None:
-            candidates.append(replace(candidate, is_own=_is_own(candidate, occurrence, note, workspace.is_agent)))
+            origin = _origin(candidate, occurrence, note, workspace.is_agent)
+            candidates.append(replace(candidate, origin=origin))
     return LogEntries(_in_order(candidates))
 
 
@@ -236,13 +248,23 @@ def _is_persons(occurrence: Occurrence, note: ParsedNote | None) -> bool:
     return note.op is None or (note.op == Op.DIGEST and bool(occurrence.origin.cites))
 
 
-def _is_own(candidate: DreamCandidate, occurrence: Occurrence, note: ParsedNote | None, is_agent: Callable[[str | None], bool]) -> bool:
-    """True if a person said it: in a message that a digest cites, by a verb, or by an edit of their own."""
-    if note is None or occurrence.origin.claimed_by is not None or candidate.sender is not None:
-        return False
-    if note.op == Op.DIGEST:
-        return bool(candidate.cites) and candidate.source is not Source.AUTO
-    return note.op is None or not is_agent(note.provenance.actor)
+def _origin(
+    candidate: DreamCandidate,
+    occurrence: Occurrence,
+    note: ParsedNote | None,
+    is_agent: Callable[[str | None], bool],
+) -> Origin:
+    """The origin of an entry. Of a message, a digest calls only plain statements `user-stated`."""
+    if note is None or occurrence.origin.claimed_by is not None:
+        return Origin.AGENT
+    if candidate.sender is not None:
+        return Origin.OTHER_SENDER
+    if note.op != Op.DIGEST:
+        is_person = note.op is None or not is_agent(note.provenance.actor)
+        return Origin.PERSON if is_person else Origin.AGENT
+    if not candidate.cites or candidate.source is Source.AUTO:
+        return Origin.AGENT
+    return Origin.PLAIN_STATEMENT if candidate.source is Source.USER_STATED else Origin.MESSAGE
 
 
 def _corrected(fact: FactId, note: ParsedNote | None) -> frozenset[FactId]:

@@ -41,12 +41,13 @@ def judge(
 
 
 def supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
-    """True if an entry may replace a fact with the same key unasked: it is equally or better founded, and newer, and the owner's.
+    """True if an entry may replace a fact with the same key unasked.
 
-    An agent's word that the user said it is no foundation.
+    Its key has to count, and it has to be newer, and as well founded or better. An agent's word
+    that the user said it is no foundation.
     """
     is_founded = candidate.source.strength >= old.source.strength and not candidate.is_claim
-    return is_founded and candidate.said > old.said and candidate.sender is None and old.is_changeable
+    return candidate.has_key and is_founded and candidate.said > old.said and old.is_changeable
 
 
 def key_in_place(old: CuratedFact, attribute: str | None) -> str | None:
@@ -223,7 +224,10 @@ class _Judge:
             return replace(addition, is_sure=candidate.sender is None)
         if self._log.is_lasting(candidate):
             lasting = replace(addition, why="it was said on two days, in two sessions", cites=self._log.cites(candidate))
-            return replace(lasting, is_sure=candidate.source is Source.INFERRED and self._log.is_lasting(candidate, own=True))
+            is_own = self._log.is_lasting(candidate, own=True)
+            is_keyless = candidate.attribute is None or candidate.has_key
+            is_sure = candidate.source is Source.INFERRED and is_own and is_keyless
+            return replace(lasting, is_sure=is_sure)
         return leave(candidate, SAID_ONCE)
 
 
@@ -239,7 +243,7 @@ def _older_values(candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, 
     about: dict[DreamCandidate, str] = {}
     for candidate in candidates:
         attribute = canonical_attribute(candidate.attribute)
-        if attribute is None or attribute in vocabulary().many_valued or candidate.sender is not None:
+        if attribute is None or attribute in vocabulary().many_valued or not candidate.has_key:
             continue
         about[candidate] = attribute
         best = newest.get(attribute)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
+from mdmem import trust
 from mdmem.dream.candidates import DreamCandidate
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
 from mdmem.dream.suggestions import Suggestion, leave, one_for_each
@@ -12,6 +13,7 @@ from mdmem.extract.vocabulary import vocabulary
 from mdmem.model import FilePath, Source
 from mdmem.model.dreams import TOO_MANY_CHANGES, DreamOp
 from mdmem.startup.records import dataclass, replace
+from mdmem.trust import Origin
 
 _LARGEST_LOSS = 10
 """A file loses at most one of so many facts in a night, but one at least."""
@@ -64,13 +66,13 @@ def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Lim
 def _is_allowed(change: Suggestion) -> bool:
     """True if a change may be carried out unasked: nobody else's words, and no line of the user's but for their own."""
     old, candidate = change.old, change.candidate
-    if candidate is not None and candidate.sender is not None:
+    if candidate is not None and candidate.origin is Origin.OTHER_SENDER:
         return False
-    if old is None:
-        return True
-    is_guarded = old.source is Source.USER_STATED and candidate is not None
-    is_successor = change.op is DreamOp.UPDATE and change.source is Source.USER_STATED
-    return old.is_changeable and (is_successor or not is_guarded)
+    if old is None or candidate is None:
+        return old is None or old.is_changeable
+    is_guarded = old.source is Source.USER_STATED
+    may_end = trust.trust(candidate.origin).ends_users_word and change.source is Source.USER_STATED
+    return old.is_changeable and (not is_guarded or (may_end and change.op is DreamOp.UPDATE))
 
 
 def _with_few_losses(changes: Sequence[Suggestion], memory: CuratedMemory) -> list[Suggestion]:
@@ -99,10 +101,23 @@ def _within_budget(changes: Sequence[Suggestion], memory: CuratedMemory, limits:
             if size > limits.budget_bytes or lines > limits.budget_lines:
                 change, over = replace(change, is_sure=False), over + 1
         kept.append(change)
+    source = trust.trust(Origin.RULE).most
+    if source is None:
+        return kept
     taken = {id(change.old) for change in changes}
     oldest = sorted((fact for fact in memory.facts if fact.path == memory.curated and id(fact) not in taken), key=_age)
     why = f"{memory.curated} is full, and this is the oldest there"
-    return kept + [Suggestion(op=DreamOp.DELETE, candidate=None, why=why, old=fact) for fact in oldest[:over]]
+    return kept + [
+        Suggestion(
+            op=DreamOp.DELETE,
+            candidate=None,
+            why=why,
+            old=fact,
+            source=source,
+            confidence=source.confidence,
+        )
+        for fact in oldest[:over]
+    ]
 
 
 def _on_what_stands(proposed: Sequence[Suggestion], applied: Sequence[Suggestion], memory: CuratedMemory) -> list[Suggestion]:
