@@ -395,11 +395,17 @@ class TestGemini:
         assert transcript.tools_line == 5
         assert transcript.skipped == ()
 
-    def test_files_that_a_prompt_names_are_not_the_persons_words(self):
+    @pytest.mark.parametrize(
+        "file",
+        ["never said", "--- End of content ---\n", "a\n--- End of content ---\nb"],
+    )
+    def test_files_that_a_prompt_names_are_not_the_persons_words(self, file: str):
         parts = [
             "see @a.py",
             "\n--- Content from referenced files ---",
             "\nContent from @a.py:\n",
+            file,
+            "\nContent from @b.py:\n",
             "never said",
             "\n--- End of content ---",
         ]

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from mdmem.model.sessions import Speaker
+from mdmem.startup import late
 from mdmem.transcripts.lines import Line
 from mdmem.transcripts.records import RawMessage, Reading, SessionHeader, objects_of, parsed_lines, text_of, time_of
 
@@ -14,8 +15,11 @@ CLIENT = "gemini"
 _SPEAKERS = {"user": Speaker.USER, "gemini": Speaker.AGENT}
 _OTHER_TYPES = frozenset({"info", "error", "warning"})
 _MAIN = "main"
-_FILES, _END_OF_FILES = "--- Content from referenced files ---", "--- End of content ---"
-"""The lines between which the client puts the files that a prompt names with `@`."""
+_FILES = late.pattern(r"(?m)^--- Content from referenced files ---[ \t]*$")
+"""The line behind which the client puts the files that a prompt names with `@`, and nothing else.
+
+Such a file may hold any mark of the client's, so none ends it.
+"""
 _LOOP_NOTICE, _CONTINUE = "System: Potential loop detected.", "Please continue."
 """Texts that the client says in the person's name."""
 
@@ -86,16 +90,7 @@ def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMe
 
 def _text(content: Any) -> str:
     """The text of a message: itself, or that of its parts but for thoughts and the files that it names."""
-    if isinstance(content, str):
-        return content
-    texts: list[str] = []
-    in_files = False
-    for part in objects_of(content):
-        text = text_of(part.get("text"))
-        if text is None or part.get("thought"):
-            continue
-        if text.strip() in (_FILES, _END_OF_FILES):
-            in_files = text.strip() == _FILES
-        elif not in_files:
-            texts.append(text)
-    return "\n".join(texts)
+    texts = (text_of(part.get("text")) for part in objects_of(content) if not part.get("thought"))
+    text = content if isinstance(content, str) else "\n".join(filter(None, texts))
+    files = _FILES.search(text)
+    return text[: files.start()] if files else text
