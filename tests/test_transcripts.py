@@ -318,7 +318,9 @@ class TestOpenclaw:
         ("blocks", "sender"),
         [
             ([(SENDER, {"label": "tui"})], None),
-            ([(CONVERSATION, {"sender_id": "7", "sender": "Ines"})], None),
+            ([(CONVERSATION, {"sender_id": "7", "sender": "Ines"})], "Ines"),
+            ([(CONVERSATION, {"sender_id": "1", "sender": "Ines"})], None),
+            ([(SENDER, {"id": "7", "name": "Ines"})], "Ines"),
             ([(CONVERSATION, {"sender_id": "7", "sender": "Ines", "is_group_chat": True})], "Ines"),
             ([(CONVERSATION, {"sender_id": "1", "sender": "Ines", "is_group_chat": True})], None),
             ([(CONVERSATION, {"is_group_chat": True}), (SENDER, {"id": "7", "name": "Ines"})], "Ines"),

@@ -44,7 +44,7 @@ class OpenedEnvelope:
 
 
 def open_envelope(text: str, owners: Collection[str]) -> OpenedEnvelope:
-    """Take a message out of its envelope. In a group chat, who is not among `owners` (ids) is another sender.
+    """Take a message out of its envelope. Who is not among `owners` (ids) is another sender.
 
     Only the first block of each kind is the gateway's: what looks like one behind it may be part of the message.
     """
@@ -72,11 +72,15 @@ def _values(text: str) -> dict[str, Any]:
 
 
 def _other_sender(conversation: dict[str, Any], sender: dict[str, Any], owners: Collection[str]) -> str | None:
-    """The name of who sent a message to a group, if it is not the owner."""
-    if conversation.get("is_group_chat") is not True and "group_subject" not in conversation:
-        return None
-    ids = [conversation.get("sender_id")] if conversation.get("sender_id") else [sender.get("id"), sender.get("e164")]
-    if any(isinstance(value, str) and value in owners for value in ids):
+    """The name of a message's sender, if that is not the owner.
+
+    In a direct chat without any id it is the owner, in a group it is not.
+    """
+    id_ = conversation.get("sender_id")
+    told = [id_] if id_ else [sender.get("id"), sender.get("e164")]
+    ids = [value for value in told if isinstance(value, str) and value]
+    is_of_group = conversation.get("is_group_chat") is True or "group_subject" in conversation
+    if any(value in owners for value in ids) or not (ids or is_of_group):
         return None
     names = [sender.get("name"), conversation.get("sender"), sender.get("label"), sender.get("username"), *ids]
     return next((name[:_MOST_SENDER] for name in names if isinstance(name, str) and name), "?")
