@@ -55,7 +55,8 @@ class Trust:
     - `most`: the strongest source of a statement; None: no statement at all.
     - `claims`: what it calls `user-stated` keeps that source and is marked as claimed.
     - `has_key`: its entries have the key that a rule gives; else the key counts for proposals alone.
-    - `ends_users_word`: it may end what the user stated without a person's decision.
+    - `adds`, `replaces`: a night may carry out by itself what its words add, and what they replace.
+    - `ends_users_word`: that may be what the user stated.
     - `decides`: it may accept, reject and purge, and change settings and what people alone may change.
     - `is_served`: agents are given it: blocks, answers of tools, prompts, digests.
     - `speaks_for_pipelines`: trailers of digest and dream count in it.
@@ -65,6 +66,8 @@ class Trust:
     most: Source | None = None
     claims: bool = False
     has_key: bool = False
+    adds: bool = False
+    replaces: bool = False
     ends_users_word: bool = False
     decides: bool = False
     is_served: bool = False
@@ -76,6 +79,8 @@ TABLE: Mapping[Origin, Trust] = {
     Origin.PERSON: Trust(
         most=Source.USER_STATED,
         has_key=True,
+        adds=True,
+        replaces=True,
         ends_users_word=True,
         decides=True,
         is_served=True,
@@ -84,18 +89,27 @@ TABLE: Mapping[Origin, Trust] = {
     Origin.PLAIN_STATEMENT: Trust(
         most=Source.USER_STATED,
         has_key=True,
+        adds=True,
+        replaces=True,
         ends_users_word=True,
         is_served=True,
     ),
-    Origin.MESSAGE: Trust(most=Source.INFERRED, is_served=True),
+    Origin.MESSAGE: Trust(most=Source.INFERRED, adds=True, is_served=True),
     Origin.OTHER_SENDER: Trust(most=Source.INFERRED, is_served=True),
-    Origin.AGENT: Trust(most=Source.INFERRED, claims=True, has_key=True, is_served=True),
+    Origin.AGENT: Trust(
+        most=Source.INFERRED,
+        claims=True,
+        has_key=True,
+        adds=True,
+        replaces=True,
+        is_served=True,
+    ),
     Origin.MATERIAL: Trust(),
     Origin.RULE: Trust(most=Source.AUTO, has_key=True, is_served=True, speaks_for_pipelines=True),
     Origin.PROPOSAL: Trust(most=Source.INFERRED, has_key=True),
     Origin.OTHER_AUTHOR: Trust(
         most=Source.USER_STATED,
-        has_key=True,
+        adds=True,
         is_served=True,
         speaks_for_pipelines=True,
     ),

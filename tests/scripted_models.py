@@ -143,6 +143,11 @@ def quoting(data: dict[str, Any], _: int) -> Reply:
     return Reply(facts(*(fact([line["n"]], line["text"][:400], line["text"][:40]) for line in data["lines"] if line["who"] == "user")))
 
 
+def quoting_agents(data: dict[str, Any], _: int) -> Reply:
+    """A model that takes each line of an agent for a fact."""
+    return Reply(facts(*(fact([line["n"]], line["text"][:400], line["text"][:40]) for line in data["lines"])))
+
+
 def command(folder: Path) -> list[str]:
     """The command of a model that answers by the files of a folder."""
     return [sys.executable, __file__, str(folder)]

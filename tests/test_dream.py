@@ -283,10 +283,32 @@ class TestKeys:
         remember(at, "Linear", key="employer")
         in_the_morning(monkeypatch)
         digested(at, Said("I just joined Figma", key="employer"))
-        rows = dict(trust.TABLE)
-        del rows[Origin.PLAIN_STATEMENT]
-        monkeypatch.setattr(trust, "TABLE", rows)
+        monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, Origin.PLAIN_STATEMENT: trust.Trust()})
         assert fates(dream(at)) == {"I just joined Figma": (UPDATE, False)}
+
+    def by_priya(self, at: Desk, monkeypatch: pytest.MonkeyPatch, *sayings: Said) -> None:
+        """Write entries that came by a commit of Priya's."""
+        with monkeypatch.context() as patch:
+            for role in ("AUTHOR", "COMMITTER"):
+                patch.setenv(f"GIT_{role}_NAME", "Priya")
+                patch.setenv(f"GIT_{role}_EMAIL", "priya@example.org")
+            digested(at, *sayings)
+
+    def test_another_author_ends_no_line(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
+        remember(at, "plays the harp in a trio on Fridays", source=AUTO)
+        in_the_morning(monkeypatch)
+        self.by_priya(at, monkeypatch, Said("plays the harp in a trio on Sundays"), Said("the beta is called Heron"))
+        told = fates(dream(at))
+        assert told["the beta is called Heron"] == (ADD, True)
+        assert (told["plays the harp in a trio on Sundays"][1], len(told)) == (False, 2)
+        assert "- plays the harp in a trio on Fridays" in curated(at)
+
+    def test_what_another_author_says_of_themselves_is_not_the_users(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+        self.by_priya(at, monkeypatch, Said("I work at Figma", key="employer"))
+        change = only(dream(at))
+        assert (change.op, change.applied, change.old) == (ADD, False, None)
+        assert "- employer: Stripe" in curated(at)
 
     def test_an_agents_claim_takes_the_place_of_nothing(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         in_the_morning(monkeypatch, "2026-03-05T12:00:00+00:00")

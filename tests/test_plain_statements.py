@@ -131,13 +131,10 @@ class TestOrigins:
             (Origin.OTHER_SENDER, {"sender": "Ann"}),
         ],
     )
-    def test_an_origin_that_the_table_does_not_know_becomes_nothing(
-        self, origin: Origin, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-    ):
+    def test_an_origin_that_may_state_nothing_states_nothing(self, origin: Origin, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
         told = message("We decided to keep the pump.", **fields)
         assert drafts(told)
-        rows = {each: row for each, row in trust.TABLE.items() if each is not origin}
-        monkeypatch.setattr(trust, "TABLE", rows)
+        monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, origin: trust.Trust()})
         assert drafts(told) == ()
 
     def test_a_plain_statement_is_as_strong_as_its_row(self, monkeypatch: pytest.MonkeyPatch):

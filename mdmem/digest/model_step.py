@@ -13,7 +13,7 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import NamedTuple
 
-from mdmem import config, secrets
+from mdmem import config, secrets, trust
 from mdmem.catchup.session_messages import purged_texts
 from mdmem.config import Settings
 from mdmem.digest import model_due
@@ -29,11 +29,11 @@ from mdmem.llm.extraction import AGENT, OTHER, USER, SuggestedFact, check_facts
 from mdmem.llm.failures import BAD_ANSWER, BUDGET, ModelFailure
 from mdmem.llm.packing import last_whole_line, pack
 from mdmem.llm.requests import ExtractData, RequestLine, extract_request
-from mdmem.model import Source
 from mdmem.model.digests import LINES, Digest
 from mdmem.model.sessions import Message, Speaker, Transcript
 from mdmem.startup.records import dataclass, replace
 from mdmem.transcripts.files import read_file
+from mdmem.trust import Origin
 from mdmem.workspace import Say, Workspace
 
 _IDLE_SECONDS = 15 * 60
@@ -272,11 +272,14 @@ def _draft(fact: SuggestedFact, by_line: Mapping[int, Message]) -> Draft:
     sender = next((message.sender for message in spoken if message.sender is not None), None)
     if last.time is None:
         raise ValueError(f"the message of line {last.line} has no time")
+    origin = Origin.OTHER_SENDER if sender else Origin.MESSAGE if fact.by_person else Origin.MODEL
+    source = trust.trust(origin).most
+    assert source is not None  # each of the three may state something
     return Draft(
         time=last.time,
         text=fact.text if sender is None else f"{sender}: {fact.text}",
         kind=fact.kind,
-        source=Source.INFERRED if fact.by_person else Source.AUTO,
+        source=source,
         speaker=Speaker.USER if fact.by_person else Speaker.AGENT,
         rule=MODEL_RULE,
         first_line=fact.lines[0],

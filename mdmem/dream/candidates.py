@@ -9,6 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from mdmem import config, trust
 from mdmem.editors.daily import is_minute_title
 from mdmem.editors.likeness import StatementIndex
+from mdmem.extract.attributes import attribute_named
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Source
@@ -163,14 +164,28 @@ def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntri
         if kinds.setdefault(entry.path, workspace.kind_of(entry.path)) is FileKind.DAILY and not trail.marks_of(occurrence.number):
             occurrences.append((entry.day, occurrence))
     notes, zones = _Notes(trail), _Zones(workspace, [occurrence for _, occurrence in occurrences])
+    addresses = workspace.user_addresses if occurrences else frozenset()
     candidates = []
     for day, occurrence in occurrences:
         note = notes.of(occurrence.origin.commit)
         candidate = _candidate(occurrence, day, note, zones.of(occurrence))
-        if candidate is not None:
+        if candidate is None:
+            continue
+        author = trust.other_author(occurrence.origin.author, addresses)
+        if author is None:
             origin = _origin(candidate, occurrence, note, workspace.is_agent)
             candidates.append(replace(candidate, origin=origin))
+        else:
+            candidates.append(_of_other_author(candidate, author))
     return LogEntries(_in_order(candidates))
+
+
+def _of_other_author(candidate: DreamCandidate, author: str) -> DreamCandidate:
+    """An entry that another person committed: what it says of its speaker is said of that person."""
+    is_personal = candidate.attribute is not None and attribute_named(candidate.attribute) is not None
+    sender = candidate.sender or (author if is_personal else None)
+    origin = Origin.OTHER_SENDER if sender else Origin.OTHER_AUTHOR
+    return replace(candidate, origin=origin, sender=sender, attribute=None)
 
 
 def _in_order(candidates: Sequence[DreamCandidate]) -> list[DreamCandidate]:

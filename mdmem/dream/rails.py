@@ -66,13 +66,14 @@ def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Lim
 def _is_allowed(change: Suggestion) -> bool:
     """True if a change may be carried out unasked: nobody else's words, and no line of the user's but for their own."""
     old, candidate = change.old, change.candidate
-    if candidate is not None and candidate.origin is Origin.OTHER_SENDER:
-        return False
-    if old is None or candidate is None:
+    if candidate is None:
         return old is None or old.is_changeable
+    row = trust.trust(candidate.origin)
+    if old is None:
+        return row.adds
     is_guarded = old.source is Source.USER_STATED
-    may_end = trust.trust(candidate.origin).ends_users_word and change.source is Source.USER_STATED
-    return old.is_changeable and (not is_guarded or (may_end and change.op is DreamOp.UPDATE))
+    may_end = row.ends_users_word and change.source is Source.USER_STATED and change.op is DreamOp.UPDATE
+    return old.is_changeable and row.replaces and (may_end or not is_guarded)
 
 
 def _with_few_losses(changes: Sequence[Suggestion], memory: CuratedMemory) -> list[Suggestion]:
