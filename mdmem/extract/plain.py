@@ -334,7 +334,7 @@ def is_announced(text: str, start: int) -> bool:
     """True if words before a character announce another's words, or an example: `Translate: …`."""
     before = text[:start]
     labels = [before[: match.start()] for match in _ANNOUNCING.finditer(before)]
-    return _INSTANCE.search(before) is not None or not all(map(_is_label, labels))
+    return _INSTANCE.search(before) is not None or not all(_leads_on(each, ":") for each in labels)
 
 
 def is_rule(text: str) -> bool:
