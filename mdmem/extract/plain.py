@@ -257,7 +257,12 @@ def _is_foreign(sentence: Sentence) -> bool:
 
 
 def clause_starts(text: str) -> Iterator[int]:
-    """The starts of the clauses of a sentence, with and without words that can open a statement."""
+    """The starts of the clauses of a sentence, with and without words that can open a statement.
+
+    There are none in a sentence that is too long to be plain.
+    """
+    if len(text) > _MOST_OF_PARAGRAPH:
+        return
     for start in (0, *(match.end() for match in _BOUNDARY.finditer(text))):
         yield start
         opener = plain_words().openers.match(text, start)
@@ -275,6 +280,8 @@ def states_plainly(sentence: Sentence, start: int, *, begins: bool = True) -> bo
         begins: these words begin their clause; else others may stand before them there.
     """
     text = sentence.outside_quotations
+    if len(sentence.text) > _MOST_OF_PARAGRAPH:
+        return False
     if sentence.is_question or _is_conditional(text) or _quotes(sentence):
         return False
     if ask := plain_words().text_work.search(text):
