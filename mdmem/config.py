@@ -304,12 +304,12 @@ def _local_settings(
         return {}
     whose = f"your own settings ({own_path})" if own_path else "your own settings"
     for name in (*_NAMES, _BY_WORKSPACE):
-        if name in values and name not in trust.trust(trust.Origin.WORKSPACE_SETTINGS).settings:
+        if name in values and name not in trust.trust(trust.TextOrigin.WORKSPACE_SETTINGS).settings:
             message = f"{SETTINGS_NAME} may not hold {name}, which is for each user to say"
             raise WorkspaceProblem("not-here", message, f"Remove it, or move it to {whose}.")
     settings = _checked(values, SETTINGS_NAME)
     actor = settings.get("actor")
-    if actor and trust.origin_of_actor(actor, people) is trust.Origin.PERSON:
+    if actor and trust.origin_of_actor(actor, people) is trust.TextOrigin.PERSON:
         message = f"{SETTINGS_NAME} may not name one of your people as the actor"
         raise WorkspaceProblem("not-here", message, f"Remove actor, or move it to {whose}.")
     return settings

@@ -19,7 +19,7 @@ else:
     actors = late.module("mdmem.model.actors")
 
 
-class Origin(StrEnum):
+class TextOrigin(StrEnum):
     """Where a text comes from, as a door tells it."""
 
     PERSON = "person"
@@ -75,8 +75,8 @@ class Trust:
     settings: frozenset[str] = frozenset()
 
 
-TABLE: Mapping[Origin, Trust] = {
-    Origin.PERSON: Trust(
+TABLE: Mapping[TextOrigin, Trust] = {
+    TextOrigin.PERSON: Trust(
         most=Source.USER_STATED,
         has_key=True,
         adds=True,
@@ -86,7 +86,7 @@ TABLE: Mapping[Origin, Trust] = {
         is_served=True,
         speaks_for_pipelines=True,
     ),
-    Origin.PLAIN_STATEMENT: Trust(
+    TextOrigin.PLAIN_STATEMENT: Trust(
         most=Source.USER_STATED,
         has_key=True,
         adds=True,
@@ -94,9 +94,9 @@ TABLE: Mapping[Origin, Trust] = {
         ends_users_word=True,
         is_served=True,
     ),
-    Origin.MESSAGE: Trust(most=Source.INFERRED, adds=True, is_served=True),
-    Origin.OTHER_SENDER: Trust(most=Source.INFERRED, is_served=True),
-    Origin.AGENT: Trust(
+    TextOrigin.MESSAGE: Trust(most=Source.INFERRED, adds=True, is_served=True),
+    TextOrigin.OTHER_SENDER: Trust(most=Source.INFERRED, is_served=True),
+    TextOrigin.AGENT: Trust(
         most=Source.INFERRED,
         claims=True,
         has_key=True,
@@ -104,17 +104,17 @@ TABLE: Mapping[Origin, Trust] = {
         replaces=True,
         is_served=True,
     ),
-    Origin.MATERIAL: Trust(),
-    Origin.RULE: Trust(most=Source.AUTO, has_key=True, is_served=True, speaks_for_pipelines=True),
-    Origin.PROPOSAL: Trust(most=Source.INFERRED, has_key=True),
-    Origin.OTHER_AUTHOR: Trust(
+    TextOrigin.MATERIAL: Trust(),
+    TextOrigin.RULE: Trust(most=Source.AUTO, has_key=True, is_served=True, speaks_for_pipelines=True),
+    TextOrigin.PROPOSAL: Trust(most=Source.INFERRED, has_key=True),
+    TextOrigin.OTHER_AUTHOR: Trust(
         most=Source.USER_STATED,
         adds=True,
         is_served=True,
         speaks_for_pipelines=True,
     ),
-    Origin.STRANGER: Trust(),
-    Origin.WORKSPACE_SETTINGS: Trust(
+    TextOrigin.STRANGER: Trust(),
+    TextOrigin.WORKSPACE_SETTINGS: Trust(
         settings=frozenset(
             {
                 *("timezone", "author", "actor", "paths", "daily", "extra_paths", "direct_edits"),
@@ -123,7 +123,7 @@ TABLE: Mapping[Origin, Trust] = {
             }
         ),
     ),
-    Origin.MODEL: Trust(most=Source.AUTO),
+    TextOrigin.MODEL: Trust(most=Source.AUTO),
 }
 
 HOST_MARKS: Mapping[str, str] = {
@@ -137,12 +137,12 @@ HOST_MARKS: Mapping[str, str] = {
 """Variables that agents' hosts set in the shells they run, each with the host's name."""
 
 
-def trust(origin: Origin) -> Trust:
+def trust(origin: TextOrigin) -> Trust:
     """The row of an origin."""
     return TABLE[origin]
 
 
-def limit_source(origin: Origin, source: Source) -> Source | None:
+def limit_source(origin: TextOrigin, source: Source) -> Source | None:
     """The source that a statement has where its origin calls it `source`: at most the origin's own.
 
     None: it becomes no statement.
@@ -151,7 +151,7 @@ def limit_source(origin: Origin, source: Source) -> Source | None:
     return None if most is None else min(source, most, key=lambda each: each.strength)
 
 
-def is_claim(origin: Origin, source: Source) -> bool:
+def is_claim(origin: TextOrigin, source: Source) -> bool:
     """True if an origin may call a statement `source`, and only claims it."""
     row = trust(origin)
     return row.claims and source is not limit_source(origin, source)
@@ -169,7 +169,7 @@ def other_author(author: str, addresses: Collection[str]) -> str | None:
     return None if address.casefold() in addresses else name.strip() or address
 
 
-def origin_of_actor(actor: str | None, people: Iterable[str]) -> Origin:
+def origin_of_actor(actor: str | None, people: Iterable[str]) -> TextOrigin:
     """The origin of what an actor does; None is a person at the keyboard."""
     is_person = actor is None or actors.is_person(actor, people)
-    return Origin.PERSON if is_person else Origin.AGENT
+    return TextOrigin.PERSON if is_person else TextOrigin.AGENT

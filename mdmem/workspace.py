@@ -154,9 +154,9 @@ class Workspace:
 
     def is_agent(self, actor: str | None) -> bool:
         """True for an actor that the user's own settings do not list among the people."""
-        return self.origin_of(actor) is trust.Origin.AGENT
+        return self.origin_of(actor) is trust.TextOrigin.AGENT
 
-    def origin_of(self, actor: str | None) -> trust.Origin:
+    def origin_of(self, actor: str | None) -> trust.TextOrigin:
         """The origin of what an actor writes."""
         return trust.origin_of_actor(actor, self.settings.people)
 
@@ -294,7 +294,7 @@ def actor_in_shell(
     """
     actor = next((name.strip() for name in names if name and actors.fold_actor(name)), None)
     host = trust.host_of(environment)
-    if host is None or trust.origin_of_actor(actor, people) is trust.Origin.AGENT:
+    if host is None or trust.origin_of_actor(actor, people) is trust.TextOrigin.AGENT:
         return actor
     return f"agent/{host}"
 

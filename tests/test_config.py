@@ -111,7 +111,7 @@ def test_tables_for_workspaces_that_are_refused(world: World, folder: Path, text
     assert caught.value.code == "bad-settings"
 
 
-IN_WORKSPACES = trust.trust(trust.Origin.WORKSPACE_SETTINGS).settings
+IN_WORKSPACES = trust.trust(trust.TextOrigin.WORKSPACE_SETTINGS).settings
 OF_THE_USER = sorted(set(Settings.__match_args__) - IN_WORKSPACES)
 
 

@@ -20,7 +20,7 @@ from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
 from mdmem.show.reads import status_text
 from mdmem.steps import run_log
 from mdmem.trail import Trail
-from mdmem.trust import Origin
+from mdmem.trust import TextOrigin
 
 SEED = "# Memory\n\n## Facts\n\n- employer: Stripe\n- plays the cello in a quartet on Tuesdays\n"
 STATED, INFERRED, AUTO = Source.USER_STATED, Source.INFERRED, Source.AUTO
@@ -283,7 +283,7 @@ class TestKeys:
         remember(at, "Linear", key="employer")
         in_the_morning(monkeypatch)
         digested(at, Said("I just joined Figma", key="employer"))
-        monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, Origin.PLAIN_STATEMENT: trust.Trust()})
+        monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, TextOrigin.PLAIN_STATEMENT: trust.Trust()})
         assert fates(dream(at)) == {"I just joined Figma": (UPDATE, False)}
 
     def by_priya(self, at: Desk, monkeypatch: pytest.MonkeyPatch, *sayings: Said) -> None:

@@ -16,7 +16,7 @@ from mdmem.extract.drafts import Draft, DraftRules, draw
 from mdmem.extract.plain import plain_sentences
 from mdmem.model import Source
 from mdmem.model.sessions import Message, Speaker
-from mdmem.trust import Origin
+from mdmem.trust import TextOrigin
 
 MESSAGES = [json.loads(line) for line in (Path(__file__).parent / "data" / "plain_statements.jsonl").read_text("utf-8").splitlines()]
 PASTES = [each for each in MESSAGES if "never" in each]
@@ -131,11 +131,13 @@ class TestOrigins:
     @pytest.mark.parametrize(
         ("origin", "fields"),
         [
-            (Origin.MESSAGE, {}),
-            (Origin.OTHER_SENDER, {"sender": "Ann"}),
+            (TextOrigin.MESSAGE, {}),
+            (TextOrigin.OTHER_SENDER, {"sender": "Ann"}),
         ],
     )
-    def test_an_origin_that_may_state_nothing_states_nothing(self, origin: Origin, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch):
+    def test_an_origin_that_may_state_nothing_states_nothing(
+        self, origin: TextOrigin, fields: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+    ):
         told = message("We decided to keep the pump.", **fields)
         assert drafts(told)
         monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, origin: trust.Trust()})
@@ -144,13 +146,13 @@ class TestOrigins:
     def test_a_plain_statement_is_as_strong_as_its_row(self, monkeypatch: pytest.MonkeyPatch):
         told = message("We decided to keep the pump.")
         assert [draft.source for draft in drafts(told)] == [Source.USER_STATED]
-        weak = {Origin.PLAIN_STATEMENT: trust.Trust(most=Source.INFERRED)}
+        weak = {TextOrigin.PLAIN_STATEMENT: trust.Trust(most=Source.INFERRED)}
         monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, **weak})
         assert [draft.source for draft in drafts(told)] == [Source.INFERRED]
 
     def test_what_nobody_typed_becomes_something_only_if_its_row_says_so(self, monkeypatch: pytest.MonkeyPatch):
         told = message("We decided to keep the pump.", typed=False)
         assert drafts(told) == ()
-        row = {Origin.MATERIAL: trust.Trust(most=Source.INFERRED)}
+        row = {TextOrigin.MATERIAL: trust.Trust(most=Source.INFERRED)}
         monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, **row})
         assert [draft.source for draft in drafts(told)] == [Source.INFERRED]

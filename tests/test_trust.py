@@ -7,16 +7,16 @@ import pytest
 from mdmem import trust
 from mdmem.config import Settings
 from mdmem.model import Source
-from mdmem.trust import Origin
+from mdmem.trust import TextOrigin
 
 
 def test_the_table_has_a_row_for_each_origin() -> None:
-    assert set(trust.TABLE) == set(Origin)
+    assert set(trust.TABLE) == set(TextOrigin)
 
 
-@pytest.mark.parametrize("origin", Origin)
+@pytest.mark.parametrize("origin", TextOrigin)
 @pytest.mark.parametrize("source", Source)
-def test_no_statement_is_stronger_than_its_origin(origin: Origin, source: Source) -> None:
+def test_no_statement_is_stronger_than_its_origin(origin: TextOrigin, source: Source) -> None:
     most, limited = trust.trust(origin).most, trust.limit_source(origin, source)
     if most is None:
         assert limited is None
@@ -27,16 +27,16 @@ def test_no_statement_is_stronger_than_its_origin(origin: Origin, source: Source
 
 def test_only_a_person_and_their_plain_statement_are_their_own_word() -> None:
     strongest = {origin for origin, row in trust.TABLE.items() if row.most is Source.USER_STATED}
-    assert strongest == {Origin.PERSON, Origin.PLAIN_STATEMENT, Origin.OTHER_AUTHOR}
+    assert strongest == {TextOrigin.PERSON, TextOrigin.PLAIN_STATEMENT, TextOrigin.OTHER_AUTHOR}
     ending = {origin for origin, row in trust.TABLE.items() if row.ends_users_word}
-    assert ending == {Origin.PERSON, Origin.PLAIN_STATEMENT}
-    assert [origin for origin, row in trust.TABLE.items() if row.decides] == [Origin.PERSON]
+    assert ending == {TextOrigin.PERSON, TextOrigin.PLAIN_STATEMENT}
+    assert [origin for origin, row in trust.TABLE.items() if row.decides] == [TextOrigin.PERSON]
 
 
 def test_settings_of_a_workspace_are_settings() -> None:
-    named = trust.trust(Origin.WORKSPACE_SETTINGS).settings
+    named = trust.trust(TextOrigin.WORKSPACE_SETTINGS).settings
     assert named < set(Settings.__match_args__)
-    assert {row.settings for origin, row in trust.TABLE.items() if origin is not Origin.WORKSPACE_SETTINGS} == {frozenset()}
+    assert {row.settings for origin, row in trust.TABLE.items() if origin is not TextOrigin.WORKSPACE_SETTINGS} == {frozenset()}
 
 
 @pytest.mark.parametrize(("variable", "host"), trust.HOST_MARKS.items())
@@ -47,9 +47,9 @@ def test_a_shell_of_a_host_is_known_by_its_mark(variable: str, host: str) -> Non
 
 @pytest.mark.parametrize(
     ("actor", "origin"),
-    [(None, Origin.PERSON), ("Ada", Origin.PERSON), ("agent/x", Origin.AGENT)],
+    [(None, TextOrigin.PERSON), ("Ada", TextOrigin.PERSON), ("agent/x", TextOrigin.AGENT)],
 )
-def test_an_actor_is_an_agent_unless_people_names_it(actor: str | None, origin: Origin) -> None:
+def test_an_actor_is_an_agent_unless_people_names_it(actor: str | None, origin: TextOrigin) -> None:
     assert trust.origin_of_actor(actor, ["ada"]) is origin
 
 

@@ -31,7 +31,7 @@ from mdmem.model.proposals import Accept, ProposeBranch
 from mdmem.model.searches import ListFacts
 from mdmem.model.sessions import Message, Speaker
 from mdmem.model.writes import Remember, WriteOptions
-from mdmem.trust import Origin, Trust
+from mdmem.trust import TextOrigin, Trust
 
 ALL = Trust(
     most=Source.USER_STATED,
@@ -60,7 +60,7 @@ def drawn(text: str, **fields: Any) -> list[Source]:
     return [draft.source for draft in draw([message], DraftRules(zone=UTC, tools_line=0)).drafts]
 
 
-def update(origin: Origin, old: Source) -> bool:
+def update(origin: TextOrigin, old: Source) -> bool:
     """True if a night carries out by itself that an entry takes the place of a line."""
     candidate = entry("I work at Figma", attribute="employer", origin=origin)
     change = Suggestion(
@@ -82,17 +82,17 @@ def person(at: Desk) -> None:
 
 def plain_statement(at: Desk) -> None:
     assert drawn("I work at Stripe.") == [Source.USER_STATED]
-    assert update(Origin.PLAIN_STATEMENT, Source.USER_STATED)
+    assert update(TextOrigin.PLAIN_STATEMENT, Source.USER_STATED)
 
 
 def message(at: Desk) -> None:
     assert drawn("Proofread this please\n\nDear team, I work at Initech now.") == [Source.INFERRED]
-    assert not update(Origin.MESSAGE, Source.AUTO)
+    assert not update(TextOrigin.MESSAGE, Source.AUTO)
 
 
 def other_sender(at: Desk) -> None:
     assert drawn("I work at Initech.", sender="Mallory") == [Source.INFERRED]
-    assert not update(Origin.OTHER_SENDER, Source.AUTO)
+    assert not update(TextOrigin.OTHER_SENDER, Source.AUTO)
 
 
 def agent(at: Desk) -> None:
@@ -127,8 +127,8 @@ def proposal(at: Desk) -> None:
 
 
 def other_author(at: Desk) -> None:
-    assert not update(Origin.OTHER_AUTHOR, Source.AUTO)
-    row = trust.trust(Origin.OTHER_AUTHOR)
+    assert not update(TextOrigin.OTHER_AUTHOR, Source.AUTO)
+    row = trust.trust(TextOrigin.OTHER_AUTHOR)
     assert (row.most, row.decides) == (Source.USER_STATED, False)
 
 
@@ -156,43 +156,43 @@ def model(at: Desk) -> None:
     assert sources == {Source.AUTO}
 
 
-SCENARIOS: dict[Origin, Callable[[Desk], None]] = {
-    Origin.PERSON: person,
-    Origin.PLAIN_STATEMENT: plain_statement,
-    Origin.MESSAGE: message,
-    Origin.OTHER_SENDER: other_sender,
-    Origin.AGENT: agent,
-    Origin.MATERIAL: material,
-    Origin.RULE: rule,
-    Origin.PROPOSAL: proposal,
-    Origin.OTHER_AUTHOR: other_author,
-    Origin.STRANGER: stranger,
-    Origin.WORKSPACE_SETTINGS: workspace_settings,
-    Origin.MODEL: model,
+SCENARIOS: dict[TextOrigin, Callable[[Desk], None]] = {
+    TextOrigin.PERSON: person,
+    TextOrigin.PLAIN_STATEMENT: plain_statement,
+    TextOrigin.MESSAGE: message,
+    TextOrigin.OTHER_SENDER: other_sender,
+    TextOrigin.AGENT: agent,
+    TextOrigin.MATERIAL: material,
+    TextOrigin.RULE: rule,
+    TextOrigin.PROPOSAL: proposal,
+    TextOrigin.OTHER_AUTHOR: other_author,
+    TextOrigin.STRANGER: stranger,
+    TextOrigin.WORKSPACE_SETTINGS: workspace_settings,
+    TextOrigin.MODEL: model,
 }
-MAY_DO_EVERYTHING = (Origin.PERSON, Origin.PLAIN_STATEMENT)
+MAY_DO_EVERYTHING = (TextOrigin.PERSON, TextOrigin.PLAIN_STATEMENT)
 """Their rows are not what keeps anybody out."""
 
 
 def test_each_row_has_a_scenario() -> None:
-    assert list(SCENARIOS) == list(Origin)
+    assert list(SCENARIOS) == list(TextOrigin)
 
 
-@pytest.mark.parametrize("origin", Origin)
-def test_it_holds_by_the_table(origin: Origin, at: Desk) -> None:
+@pytest.mark.parametrize("origin", TextOrigin)
+def test_it_holds_by_the_table(origin: TextOrigin, at: Desk) -> None:
     SCENARIOS[origin](at)
 
 
-@pytest.mark.parametrize("origin", Origin)
-def test_it_fails_without_its_row(origin: Origin, at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("origin", TextOrigin)
+def test_it_fails_without_its_row(origin: TextOrigin, at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {each: row for each, row in trust.TABLE.items() if each is not origin}
     monkeypatch.setattr(trust, "TABLE", rows)
     with pytest.raises((KeyError, AssertionError)):
         SCENARIOS[origin](at)
 
 
-@pytest.mark.parametrize("origin", [origin for origin in Origin if origin not in MAY_DO_EVERYTHING])
-def test_it_fails_where_its_origin_may_do_everything(origin: Origin, at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("origin", [origin for origin in TextOrigin if origin not in MAY_DO_EVERYTHING])
+def test_it_fails_where_its_origin_may_do_everything(origin: TextOrigin, at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, origin: ALL})
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         SCENARIOS[origin](at)

@@ -21,7 +21,7 @@ from mdmem.repo import first_parent, incoming
 from mdmem.repo.first_parent import CommitChanges
 from mdmem.repo.incoming import BranchMove
 from mdmem.startup.records import dataclass
-from mdmem.trust import Origin
+from mdmem.trust import TextOrigin
 from mdmem.wording import number_of
 from mdmem.workspace import Workspace
 
@@ -54,7 +54,7 @@ def message_of_pulled_text(workspace: Workspace, path: FilePath, head: CommitId,
 
 
 def _note(origin: LineOrigin, is_own: bool) -> tuple[Provenance, str | None]:
-    source = origin.source if is_own else trust.limit_source(Origin.PROPOSAL, origin.source) or Source.AUTO
+    source = origin.source if is_own else trust.limit_source(TextOrigin.PROPOSAL, origin.source) or Source.AUTO
     confidence = origin.confidence if source is origin.source else source.confidence
     return Provenance(source=source, confidence=confidence), origin.claimed_by
 

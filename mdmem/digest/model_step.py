@@ -33,7 +33,7 @@ from mdmem.model.digests import LINES, Digest
 from mdmem.model.sessions import Message, Speaker, Transcript
 from mdmem.startup.records import dataclass, replace
 from mdmem.transcripts.files import read_file
-from mdmem.trust import Origin
+from mdmem.trust import TextOrigin
 from mdmem.workspace import Say, Workspace
 
 _IDLE_SECONDS = 15 * 60
@@ -272,7 +272,7 @@ def _draft(fact: SuggestedFact, by_line: Mapping[int, Message]) -> Draft:
     sender = next((message.sender for message in spoken if message.sender is not None), None)
     if last.time is None:
         raise ValueError(f"the message of line {last.line} has no time")
-    origin = Origin.OTHER_SENDER if sender else Origin.MESSAGE if fact.by_person else Origin.MODEL
+    origin = TextOrigin.OTHER_SENDER if sender else TextOrigin.MESSAGE if fact.by_person else TextOrigin.MODEL
     source = trust.trust(origin).most
     assert source is not None  # each of the three may state something
     return Draft(

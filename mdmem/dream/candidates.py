@@ -17,7 +17,7 @@ from mdmem.model.trail import Occurrence
 from mdmem.repo import first_parent
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
-from mdmem.trust import Origin
+from mdmem.trust import TextOrigin
 from mdmem.workspace import Workspace
 
 KINDS = frozenset({"preference", "decision", "fact", "lesson"})
@@ -58,14 +58,14 @@ class DreamCandidate:
     attribute: str | None = None
     sender: str | None = None
     is_claim: bool = False
-    origin: Origin = Origin.AGENT
+    origin: TextOrigin = TextOrigin.AGENT
     corrects: frozenset[FactId] = frozenset()
     is_new: bool = True
 
     @property
     def is_own(self) -> bool:
         """True if it is from a message or an edit of the user's."""
-        return self.origin in (Origin.PERSON, Origin.PLAIN_STATEMENT, Origin.MESSAGE)
+        return self.origin in (TextOrigin.PERSON, TextOrigin.PLAIN_STATEMENT, TextOrigin.MESSAGE)
 
     @property
     def has_key(self) -> bool:
@@ -184,7 +184,7 @@ def _of_other_author(candidate: DreamCandidate, author: str) -> DreamCandidate:
     """An entry that another person committed: what it says of its speaker is said of that person."""
     is_personal = candidate.attribute is not None and attribute_named(candidate.attribute) is not None
     sender = candidate.sender or (author if is_personal else None)
-    origin = Origin.OTHER_SENDER if sender else Origin.OTHER_AUTHOR
+    origin = TextOrigin.OTHER_SENDER if sender else TextOrigin.OTHER_AUTHOR
     return replace(candidate, origin=origin, sender=sender, attribute=None)
 
 
@@ -268,18 +268,18 @@ def _origin(
     occurrence: Occurrence,
     note: ParsedNote | None,
     is_agent: Callable[[str | None], bool],
-) -> Origin:
+) -> TextOrigin:
     """The origin of an entry. Of a message, a digest calls only plain statements `user-stated`."""
     if note is None or occurrence.origin.claimed_by is not None:
-        return Origin.AGENT
+        return TextOrigin.AGENT
     if candidate.sender is not None:
-        return Origin.OTHER_SENDER
+        return TextOrigin.OTHER_SENDER
     if note.op != Op.DIGEST:
         is_person = note.op is None or not is_agent(note.provenance.actor)
-        return Origin.PERSON if is_person else Origin.AGENT
+        return TextOrigin.PERSON if is_person else TextOrigin.AGENT
     if not candidate.cites or candidate.source is Source.AUTO:
-        return Origin.AGENT
-    return Origin.PLAIN_STATEMENT if candidate.source is Source.USER_STATED else Origin.MESSAGE
+        return TextOrigin.AGENT
+    return TextOrigin.PLAIN_STATEMENT if candidate.source is Source.USER_STATED else TextOrigin.MESSAGE
 
 
 def _corrected(fact: FactId, note: ParsedNote | None) -> frozenset[FactId]:

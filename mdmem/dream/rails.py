@@ -13,7 +13,7 @@ from mdmem.extract.vocabulary import vocabulary
 from mdmem.model import FilePath, Source
 from mdmem.model.dreams import TOO_MANY_CHANGES, DreamOp
 from mdmem.startup.records import dataclass, replace
-from mdmem.trust import Origin
+from mdmem.trust import TextOrigin
 
 _LARGEST_LOSS = 10
 """A file loses at most one of so many facts in a night, but one at least."""
@@ -102,7 +102,7 @@ def _within_budget(changes: Sequence[Suggestion], memory: CuratedMemory, limits:
             if size > limits.budget_bytes or lines > limits.budget_lines:
                 change, over = replace(change, is_sure=False), over + 1
         kept.append(change)
-    source = trust.trust(Origin.RULE).most
+    source = trust.trust(TextOrigin.RULE).most
     if source is None:
         return kept
     taken = {id(change.old) for change in changes}

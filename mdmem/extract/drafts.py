@@ -23,7 +23,7 @@ from mdmem.model import FactId, Source
 from mdmem.model.sessions import Message, Speaker
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
-from mdmem.trust import Origin
+from mdmem.trust import TextOrigin
 
 MOST_CHARACTERS = 400
 """The most characters of an entry, its question or the words that it corrects included."""
@@ -155,15 +155,15 @@ def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0, kn
     return DrawnEntries(tuple(drafts), noise_count)
 
 
-def _origin(message: Message, is_plain: bool = False) -> Origin:
+def _origin(message: Message, is_plain: bool = False) -> TextOrigin:
     """The origin of words in a message; `is_plain`: they are a plain statement if the user's."""
     if message.speaker is Speaker.AGENT:
-        return Origin.AGENT
+        return TextOrigin.AGENT
     if not message.typed:
-        return Origin.MATERIAL
+        return TextOrigin.MATERIAL
     if message.sender is not None:
-        return Origin.OTHER_SENDER
-    return Origin.PLAIN_STATEMENT if is_plain else Origin.MESSAGE
+        return TextOrigin.OTHER_SENDER
+    return TextOrigin.PLAIN_STATEMENT if is_plain else TextOrigin.MESSAGE
 
 
 def unsettled(messages: Sequence[Message], drafts: Sequence[Draft]) -> Iterator[tuple[Message, str]]:

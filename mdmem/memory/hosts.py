@@ -12,7 +12,7 @@ from mdmem.errors import RepositoryProblem, WorkspaceProblem
 from mdmem.listing import is_marked
 from mdmem.repo import Repository
 from mdmem.startup.records import dataclass, replace
-from mdmem.trust import Origin
+from mdmem.trust import TextOrigin
 from mdmem.workspace import find_workspace
 
 _UNEXPANDED = "${"
@@ -84,7 +84,7 @@ def _judged(root: Path, environment: Mapping[str, str]) -> HostWorkspace:
         if problem.code != "not-a-repository" or adoption.is_named(root, environment):
             raise
         return HostWorkspace(None, root)
-    if adoption.is_adopted(repository, environment) or trust.trust(Origin.STRANGER).is_served:
+    if adoption.is_adopted(repository, environment) or trust.trust(TextOrigin.STRANGER).is_served:
         return HostWorkspace(repository)
     return HostWorkspace(None, root)
 

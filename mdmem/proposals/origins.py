@@ -15,7 +15,7 @@ from mdmem.model.proposals import PartOrigin
 from mdmem.proposals.branch_changes import ProposedBranch
 from mdmem.repo.branch_commits import BlobChange, BranchCommit
 from mdmem.startup.records import dataclass
-from mdmem.trust import Origin
+from mdmem.trust import TextOrigin
 from mdmem.workspace import Workspace
 
 PROPOSED_BRANCH = "propose"
@@ -187,7 +187,7 @@ def part_origin(
     note = proposed.note
     source, confidence = note.provenance.source, note.provenance.confidence
     if not proposed.is_own:
-        most = trust.limit_source(Origin.PROPOSAL, source) or Source.AUTO
+        most = trust.limit_source(TextOrigin.PROPOSAL, source) or Source.AUTO
         return PartOrigin(
             source=most,
             confidence=confidence if most is source else most.confidence,
