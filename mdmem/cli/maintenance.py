@@ -116,7 +116,8 @@ def redact(call: Call, as_json: Json = False) -> Answer:
     text = read_argument("-")
     clean = secrets.redact(text)
     if call.as_json or sys.stdout.isatty():
-        return Answer(maintenance.redacted_json(clean, secrets.find(text)), maintenance.redacted_text(clean))
+        answer = maintenance.redacted_json(clean, secrets.find(text))
+        return Answer(answer, maintenance.redacted_text(clean), verbatim=True)
     sys.stdout.buffer.write(clean.encode("utf-8", "surrogateescape"))
     return Answer({}, "")
 

@@ -35,7 +35,8 @@ def show_(
     if len(sections) + preamble > 1:
         raise UsageProblem("show takes one file, whose name ends in .md, and one section (or --preamble)")
     view = open_memory(call).show(Show(file=file, section=sections[0] if sections else None, nth=nth, preamble=preamble))
-    return Answer(reads.section_json(view), reads.section_text(view, sys.stdout.isatty()))
+    text = reads.section_text(view, sys.stdout.isatty())
+    return Answer(reads.section_json(view), text, verbatim=True)
 
 
 def outline(

@@ -1,15 +1,15 @@
-"""Text on a terminal: no line wider than it is, and a pager where there is more than a screen."""
+"""Text on a terminal: lines broken between words, and a pager where there is more than a screen."""
 
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 from typing import TextIO
 
 from mdmem.startup import late
@@ -17,6 +17,7 @@ from mdmem.startup import late
 _CODE = late.pattern(r"\x1b\[[0-9;]*m")
 """A code that switches colours; it takes no columns."""
 _PIECE = late.pattern(r"\s+|(?:\x1b\[[0-9;]*m|\S)+")
+_CHARACTER = late.pattern(r"\x1b\[[0-9;]*m|.")
 _MARK = late.pattern(r"\s*(?:[-+*] ?|\d+\. )?")
 """The indentation of a line, with the mark of a list item or of a changed line."""
 _COLUMN = late.pattern(r"\s*\S+(?: \S+)? {2,}")
@@ -45,11 +46,15 @@ def size(stream: TextIO) -> tuple[int, int]:
     return max(_NARROWEST, columns), lines
 
 
-def show(text: str) -> None:
-    """Print a text for a person: through a pager if it does not fit on the screen."""
+def show(text: str, verbatim: bool = False) -> None:
+    """Print a text for a person: through a pager if it does not fit on the screen.
+
+    A `verbatim` text keeps its lines, so that they can be copied.
+    """
     columns, lines = size(sys.stdout)
-    shown = fitted(text, columns)
-    if shown.count("\n") + 2 > lines and (pager := _pager()) and _paged(pager, shown):
+    rows = fitted(text, columns)
+    shown = text if verbatim else rows
+    if rows.count("\n") + 2 > lines and (pager := _pager()) and _paged(pager, shown):
         return
     print(shown, flush=True)
 
@@ -93,9 +98,10 @@ def _width(character: str) -> int:
 
 
 def fitted(text: str, most: int) -> str:
-    """`text` with no line wider than `most` columns.
+    """`text` with its lines broken between words where they are wider than `most` columns.
 
-    Prose is broken between words, and what is longer than a line anywhere; a command so that it can still be copied.
+    Words stay whole, so that addresses and paths can be copied, except in scripts of wide characters, which have no
+    spaces. A command stays one that can be pasted.
     """
     return "\n".join(row for line in text.split("\n") for row in _rows(line, most))
 
@@ -137,7 +143,7 @@ def _wrapped(line: str, most: int) -> Iterator[str]:
         if taken + width(piece) > most and _CODE.sub("", row).strip():
             yield _closed(row.rstrip(), colour)
             row, taken = indent + colour, len(indent)
-        for part in _parts(piece, most - taken, most - len(indent)):
+        for part in _parts(piece):
             if taken + width(part) > most and taken > len(indent):
                 yield _closed(row, colour)
                 row, taken = indent + colour, len(indent)
@@ -152,18 +158,7 @@ def _closed(row: str, colour: str) -> str:
     return f"{row}{_RESET}" if colour else row
 
 
-def _parts(word: str, first: int, others: int) -> Iterator[str]:
-    """A word in parts of so many columns; behind a slash where there is one."""
-    room = first
-    while width(word) > room:
-        cut, used = 0, 0
-        for match in re.finditer(r"\x1b\[[0-9;]*m|.", word, re.DOTALL):
-            used += width(match[0])
-            if used > room:
-                break
-            cut = match.end()
-        slash = word.rfind("/", 0, cut) + 1
-        cut = slash or cut or 1
-        yield word[:cut]
-        word, room = word[cut:], others
-    yield word
+def _parts(word: str) -> Iterator[str]:
+    """The parts of a word between which a line may be broken: each wide character, and what lies between them."""
+    for is_wide, characters in groupby(_CHARACTER.findall(word), lambda character: width(character) > 1):
+        yield from characters if is_wide else ("".join(characters),)
