@@ -13,6 +13,8 @@ from mdmem.model import Fact, FilePath, SectionPath
 from mdmem.model.trail import Entry
 from mdmem.startup import late
 
+ABOUT_JOINT = " / "
+"""Separates what front matter says of a file, in one text."""
 INSTRUCTIONS_BEGIN, INSTRUCTIONS_END = "<!-- mdmem:begin -->", "<!-- mdmem:end -->"
 """The lines around mdmem's own instructions to agents in a file; what stands between them is nobody's memory."""
 _COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")

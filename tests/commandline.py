@@ -81,7 +81,7 @@ FACT = [
 ]
 HIT = [
     *("path", "start_line", "end_line", "section", "kind", "day", "text", "score", "fact", "tags", "source", "confidence", "status"),
-    *("superseded_by", "contradicts", "near", "commit", "uncommitted", "cites", "author"),
+    *("superseded_by", "contradicts", "near", "commit", "uncommitted", "cites", "author", "about"),
 ]
 
 

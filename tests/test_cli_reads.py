@@ -84,6 +84,12 @@ class TestReads:
             "memory/2026-01-02.md"
         ]
 
+    def test_a_hit_says_what_front_matter_says_of_it(self, shell: Shell):
+        shell.write("memory/jana.md", "---\nbirthday: 1990-07-14\nemployer: Bosch\n---\n# Jana\n\n- plays the viola\n")
+        assert shell.run("search", "birthday").out.splitlines()[1:] == ["    plays the viola", "    birthday: 1990-07-14"]
+        assert [hit["about"] for hit in shell.run("search", "birthday", "--json").answer["hits"]] == ["birthday: 1990-07-14"]
+        assert [hit["about"] for hit in shell.run("search", "viola", "--json").answer["hits"]] == [None]
+
     def test_instructions_to_an_agent_are_no_facts(self, shell: Shell):
         shell.write("AGENTS.md", "# Rules\n\n- tone: short #style\n- tone: friendly #style\n")
         for _ in ("saved by hand", "in the index"):

@@ -175,6 +175,27 @@ def test_what_front_matter_names_a_file_is_found_by_its_first_entry() -> None:
         assert [(hit.text, hit.near) for hit in hits(index, query)] == [("two at a time", False)]
 
 
+@pytest.mark.parametrize(
+    ("query", "about"),
+    [
+        ("birthday", "birthday: 1990-07-14"),
+        ("1990-07-14", "birthday: 1990-07-14"),
+        ("who is from 章鱼", "from: 章鱼"),
+        ("viola", ""),
+    ],
+)
+def test_a_hit_says_what_of_the_front_matter_is_asked_for(query: str, about: str) -> None:
+    values = "Jana / birthday: 1990-07-14 / employer: Bosch / from: 章鱼"
+    index = index_of(replace(file("memory/jana.md", "# Jana\n\n- plays the viola\n"), about=values))
+    assert [(hit.text, hit.about, hit.near) for hit in hits(index, query)] == [("plays the viola", about, False)]
+
+
+def test_a_date_is_one_word() -> None:
+    index = index_of(file("MEMORY.md", "- born on 1990-07-14\n\n## Roof\n\n- 14 panels since 07/1990\n\n## Tax\n\n- 14 forms\n"))
+    assert [hit.text for hit in hits(index, "1990-07-14")] == ["born on 1990-07-14"]
+    assert {hit.text for hit in hits(index, "1990")} == {"born on 1990-07-14", "14 panels since 07/1990"}
+
+
 def test_no_number_of_neighbours_keeps_a_match_from_the_first_hits() -> None:
     lines = [f"- {'zebra ' * 9}{n}\n- {'grey ' * 5} {n}\n- {'grey ' * 5} {n}\n" for n in range(60)]
     index = index_of(file("MEMORY.md", "".join(lines) + "- " + "word " * 400 + "zebra\n"))

@@ -16,6 +16,8 @@ from mdmem.search.terms import MAX_TERMS, Terms, folded, grams, members, query_t
         ("postgres_port", ("postgr", "port")),
         ("CI/CD", ("ci", "cd")),
         ("v2.3", ("v2", "3")),
+        ("born 1990-07-14, or 1990-07?", ("born", "19900714", "1990", "07")),
+        ("call 555-1990-07-14-2", ("call", "555", "19900714", "2")),
         ("user@example.test", ("user", "exampl", "test")),
         ("Where does the user live?", ("user", "live")),
         ("running runs RUN", ("run",)),
@@ -50,6 +52,10 @@ def test_words(query: str, words: tuple[str, ...]) -> None:
 )
 def test_scripts_without_spaces(query: str, terms: Terms) -> None:
     assert query_terms(query) == terms
+
+
+def test_a_date_is_indexed_as_one_word_too() -> None:
+    assert terms("on 1990-07-14 and 2026-03-05T10:00") == "on 1990 07 14 and 2026 03 05t10 00 19900714 20260305"
 
 
 def test_a_text_without_spaces_is_indexed_by_characters_and_pairs() -> None:

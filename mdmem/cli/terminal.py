@@ -160,5 +160,6 @@ def _closed(row: str, colour: str) -> str:
 
 def _parts(word: str) -> Iterator[str]:
     """The parts of a word between which a line may be broken: each wide character, and what lies between them."""
-    for is_wide, characters in groupby(_CHARACTER.findall(word), lambda character: width(character) > 1):
-        yield from characters if is_wide else ("".join(characters),)
+    for is_wide, run in groupby(_CHARACTER.findall(word), lambda character: width(character) > 1):
+        characters = list(run)
+        yield from characters if is_wide else ["".join(characters)]

@@ -7,6 +7,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from mdmem.document import Document, with_line_end
+from mdmem.entries import ABOUT_JOINT
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -19,7 +20,8 @@ else:
 
 
 _ABOUT = ("name", "title", "description", "aliases")
-"""The fields that name a file and tell what it is about; a search finds it by these."""
+"""The fields that name a file and tell what it is about; a search finds it by these, and by `FIELD: VALUE` of others."""
+_TAGS = "tags"
 
 
 def values(document: Document) -> dict[str, Any]:
@@ -37,7 +39,7 @@ def values(document: Document) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class FileLabels:
-    """The labels that front matter gives a whole file: its tags, and the words of its name, title, description and aliases."""
+    """The labels that front matter gives a whole file: its tags, and all else in it that has words."""
 
     tags: tuple[str, ...] = ()
     about: str = ""
@@ -51,15 +53,22 @@ def labels(document: Document) -> FileLabels:
     if not document.front:
         return NO_LABELS
     metadata = values(document)
-    fields = {name.casefold(): value for name, value in metadata.items()} if metadata else dict(_plain_lines(document))
-    about = dict.fromkeys(word for name in _ABOUT for word in _words(fields.get(name)))
-    return FileLabels(_tags(metadata.get("tags")), " / ".join(about))
+    fields = metadata or dict(_plain_lines(document))
+    by_name = {name.casefold(): value for name, value in fields.items()}
+    about = [word for name in _ABOUT for word in _words(by_name.get(name))]
+    about += [
+        f"{name}: {', '.join(words)}"
+        for name, value in fields.items()
+        if name.casefold() not in (*_ABOUT, _TAGS) and (words := list(_words(value)))
+    ]
+    return FileLabels(_tags(metadata.get(_TAGS)), ABOUT_JOINT.join(dict.fromkeys(about)))
 
 
 def _words(value: object) -> Iterator[str]:
-    """The texts of a value: it may be a list, and a date or a number too."""
+    """The texts of a plain value, or of a list of such."""
     for part in value if isinstance(value, list) else (value,):
-        if isinstance(part, str | int | float | date) and not isinstance(part, bool) and (words := " ".join(str(part).split())):
+        text = str(part).casefold() if isinstance(part, bool) else str(part)
+        if isinstance(part, str | int | float | date) and (words := " ".join(text.split())):
             yield words
 
 
@@ -67,8 +76,8 @@ def _plain_lines(document: Document) -> Iterator[tuple[str, str]]:
     """The values of front matter that is no YAML (a title with a colon is enough), as far as they stand on one line."""
     for line in document.lines[1 : document.front - 1]:
         name, colon, value = line.partition(":")
-        if colon and name.casefold() in _ABOUT:
-            yield name.casefold(), value.strip().strip("'\"[]")
+        if colon and name[:1].isalnum():
+            yield name.rstrip(), value.strip().strip("'\"[]")
 
 
 def tags(document: Document) -> tuple[str, ...]:

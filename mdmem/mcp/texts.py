@@ -9,9 +9,9 @@ from mdmem import secrets
 from mdmem.errors import json_line, printable
 from mdmem.mcp.phrases import in_arguments
 from mdmem.model.reads import Outline, SectionView
-from mdmem.model.searches import FactList, Hit, SearchResult
+from mdmem.model.searches import BuildProgress, FactList, Hit, SearchResult
 from mdmem.queries.context.text import Paragraph, clean_line, write_block
-from mdmem.show.formatting import hit_remarks, section_line, short_id
+from mdmem.show.formatting import hit_remarks, section_line, short_id, unread_text
 
 MOST_CHARACTERS = 8000
 NO_MATCH = "No match."
@@ -53,7 +53,8 @@ def hit_line(hit: Hit) -> str:
     kind = f"[{hit.kind}] " if hit.kind else ""
     tags = "".join(f" #{clean_line(tag)}" for tag in hit.tags)
     marks = "".join(f" {mark}" for mark in ((f"[{hit.fact}]",) if hit.fact else ()) + hit_remarks(hit))
-    return f"- {clean_line(hit.path)}:{hit.start_line} {kind}{clean_line(hit.text)}{tags}{marks}"
+    about = f" ({clean_line(hit.about)})" if hit.about else ""
+    return f"- {clean_line(hit.path)}:{hit.start_line} {kind}{clean_line(hit.text)}{about}{tags}{marks}"
 
 
 def _notes(stale: bool, notes: Iterable[str]) -> list[str]:
@@ -66,17 +67,18 @@ def search_text(result: SearchResult) -> str:
     """The answer to a search."""
     as_of = [f"Memory as of {result.as_of}, commit {short_id(result.commit)}."] if result.as_of else []
     days = [f"{name}: {day}" for name, day in (("since", result.since), ("until", result.until)) if day]
-    return _listed(result.hits, [*as_of, *days, *_notes(result.stale, result.notes)])
+    return _listed(result.hits, [*as_of, *days, *_notes(result.stale, result.notes)], result.building)
 
 
 def facts_text(listed: FactList) -> str:
     """Facts by their labels."""
     left_out = [f"{len(listed.facts)} of {listed.total}: memory_search with limit"] if 0 < len(listed.facts) < listed.total else []
-    return _listed(listed.facts, [*left_out, *_notes(listed.stale, listed.notes)])
+    return _listed(listed.facts, [*left_out, *_notes(listed.stale, listed.notes)], listed.building)
 
 
-def _listed(hits: Sequence[Hit], notes: Sequence[str]) -> str:
-    return bounded([hit_line(hit) for hit in hits] or [NO_MATCH], "memory_search with limit, or memory_get NAME", notes)
+def _listed(hits: Sequence[Hit], notes: Sequence[str], building: BuildProgress | None) -> str:
+    empty = f"{unread_text(building)}." if building else NO_MATCH
+    return bounded([hit_line(hit) for hit in hits] or [empty], "memory_search with limit, or memory_get NAME", notes)
 
 
 def section_text(view: SectionView) -> str:

@@ -111,6 +111,7 @@ class Hit:
 
     Lines are of the file as it is on disk; `since` is when it came into memory, in the user's time. `near`: it holds none of the words, and
     was found by its neighbours. `cites` and `attribute` are as those of `Origin`.
+    `about`: what the file's front matter says in words of the query.
     `author` is the name of the person whose commit brought it in, None where that is the user; until
     the answer is complete, it is as that of `Origin`.
     """
@@ -140,6 +141,7 @@ class Hit:
     cites: tuple[str, ...] = ()
     attribute: str | None = None
     author: str | None = None
+    about: str = ""
 
 
 @dataclass(frozen=True, slots=True)

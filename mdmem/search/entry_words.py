@@ -7,11 +7,11 @@ from collections.abc import Set as AbstractSet
 from functools import lru_cache
 from pathlib import Path
 
-from mdmem.entries import shown_text
+from mdmem.entries import ABOUT_JOINT, shown_text
 from mdmem.layout import day_of
 from mdmem.model import FilePath, SectionPath
 from mdmem.model.trail import Entry
-from mdmem.search.terms import folded, grams, split_scripts, stemmed, terms, text_language
+from mdmem.search.terms import grams, indexed_words, split_scripts, stemmed, terms, text_language
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -51,7 +51,7 @@ def words_of_text(text: str, language: str) -> OwnWords:
     """The words of a text, in a memory of a language."""
     scripts = None if text.isascii() else split_scripts(text)
     spaced, runs = (scripts.spaced, scripts.runs) if scripts else (text, ())
-    words = folded(spaced)
+    words = indexed_words(spaced)
     indexed = stemmed(words, text_language(spaced, words, language))
     beside = indexed if len(spaced) <= MAX_NEIGHBOUR_CHARS else terms(spaced[:MAX_NEIGHBOUR_CHARS], language)
     return OwnWords(words, indexed, beside, runs)
@@ -100,7 +100,17 @@ def words_held(
     above = with_about(heading_words(entry.path, entry.section, language), about, language)
     pairs = terms_of_fields["grams"]
     in_text = _behind(terms_of_fields["text"], own.indexed.split()) | (_behind(pairs, grams(own.runs)) if pairs else set())
-    return in_text, _behind(terms_of_fields["heading"], [*above.indexed.split(), *grams(above.runs)])
+    return in_text, _behind_heading(terms_of_fields["heading"], above)
+
+
+def about_held(about: str, heading_terms: Mapping[str, str], language: str) -> str:
+    """What front matter says of a file in words of a query, by the query's terms of headings."""
+    parts = about.split(ABOUT_JOINT)
+    return ABOUT_JOINT.join(part for part in parts if _behind_heading(heading_terms, with_about(HeadingWords("", ()), part, language)))
+
+
+def _behind_heading(query_words: Mapping[str, str], above: HeadingWords) -> set[str]:
+    return _behind(query_words, [*above.indexed.split(), *grams(above.runs)])
 
 
 def _behind(query_words: Mapping[str, str], held: Iterable[str]) -> set[str]:

@@ -6,10 +6,10 @@ from collections.abc import Iterable
 
 from mdmem.model.searches import Explanation, ScorePart
 from mdmem.model.trail import Entry
-from mdmem.search.terms import folded, stem
+from mdmem.search.terms import indexed_words, stem
 from mdmem.startup import late
 
-_WORD = late.pattern(r"\w+")
+_WORD = late.pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|\w+")
 
 
 def explain_in_words(explanation: Explanation, query: str, entry: Entry) -> Explanation:
@@ -33,6 +33,6 @@ def _by_stem(texts: Iterable[str]) -> dict[str, str]:
     words_by_stem: dict[str, str] = {}
     for text in texts:
         for word in _WORD.findall(text):
-            for folded_word in folded(word):
-                words_by_stem.setdefault(stem(folded_word), word)
+            for indexed_word in indexed_words(word):
+                words_by_stem.setdefault(stem(indexed_word), word)
     return words_by_stem

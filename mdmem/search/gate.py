@@ -21,7 +21,7 @@ from functools import cache
 from mdmem.model.searches import Hit
 from mdmem.search import query, ranking
 from mdmem.search.query import Lexicon
-from mdmem.search.terms import ENGLISH, folded, query_terms, split_scripts, stem, weak_terms
+from mdmem.search.terms import ENGLISH, indexed_words, query_terms, split_scripts, stem, weak_terms
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -175,7 +175,7 @@ def _terms_of(text: str, language: str) -> set[str]:
     """The terms of a text, in English and in the language of the index, and its pairs of characters in scripts without spaces."""
     scripts = split_scripts(text)
     pairs = {run[at : at + 2] for run in scripts.runs for at in range(len(run))}
-    words = folded(scripts.spaced)
+    words = indexed_words(scripts.spaced)
     return {stem(word, spoken) for spoken in {ENGLISH, language} for word in words} | pairs
 
 

@@ -7,7 +7,7 @@ from datetime import date
 
 from mdmem.model.searches import Hit, Quality
 from mdmem.search.english import BASE_FORMS
-from mdmem.search.terms import folded, query_terms, split_scripts, stem
+from mdmem.search.terms import indexed_words, query_terms, split_scripts, stem
 
 _LOOKED_AT = 8
 """The hits whose words are looked at: each costs 20 µs, and nobody reads much further."""
@@ -63,7 +63,7 @@ def _has(text: str, terms: set[str]) -> bool:
         return True
     starts = {term[:_START] for term in terms}
     return any(
-        stem(word) in terms for word in folded(scripts.spaced) if word[:_START] in starts or word in BASE_FORMS or not word.isascii()
+        stem(word) in terms for word in indexed_words(scripts.spaced) if word[:_START] in starts or word in BASE_FORMS or not word.isascii()
     )
 
 

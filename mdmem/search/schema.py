@@ -24,7 +24,7 @@ from mdmem.search.surroundings import Surroundings
 from mdmem.search.terms import grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
-INDEX_VERSION = 18
+INDEX_VERSION = 19
 
 TERMS = "terms"
 """The analyzer of fields with terms, separated by spaces."""

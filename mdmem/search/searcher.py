@@ -23,7 +23,7 @@ from mdmem.search.ranking import Candidates, Decay
 from mdmem.search.results import CandidateRow, FirstHits, Match
 from mdmem.search.schema import IndexRow
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 
 if TYPE_CHECKING:
     from mdmem.search import term_statistics
@@ -172,9 +172,15 @@ class IndexSearcher:
             numbers = {labels.statement_number(row.entry): number for number, row in best}
             rows = self.occurrences(numbers, request.filter, request.today)
             best = [(numbers[labels.statement_number(row.entry)], row) for row in results.visible_rows(rows, request.filter, request.today)]
+
+        def hit(number: int, row: IndexRow) -> Hit:
+            made = results.make_hit(row, first.scores[number], request.filter, request.today, number in near_numbers)
+            terms = own_terms["heading"]
+            return replace(made, about=entry_words.about_held(row.about, terms, self._language)) if row.about else made
+
         matches = [
             Match(
-                results.make_hit(row, first.scores[number], request.filter, request.today, number in near_numbers),
+                hit(number, row),
                 row,
                 self._why(ranked, number, clauses, first.beside[number]) if request.explain else None,
             )

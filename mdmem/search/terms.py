@@ -4,6 +4,8 @@ Words are folded to ASCII and lower case, irregular forms are brought to their b
 most written in their script; scripts that are written without spaces are taken out of the text first and cut into overlapping pairs of
 characters, and into single ones, because no dictionary tells their words apart.
 
+A date (2026-03-05) is indexed as one word too, and a query looks for that word alone: what only shares the day of the month is no match.
+
 In a memory of another language than English (a setting) a text that has more stop words of English is stemmed as English, and any other as
 that language; a query looks for its words in both ways, so that a wrong guess loses nothing.
 """
@@ -20,6 +22,7 @@ from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
 from mdmem.document import UNSPACED
 from mdmem.search import english
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
 _STOP_WORDS = """
@@ -44,6 +47,9 @@ _WORDS_KEPT, _RELATIVES_KEPT = 50_000, 4_000
 _LETTERS = b"abcdefghijklmnopqrstuvwxyz"
 _FOLDED = b" " * 48 + b"0123456789" + b" " * 7 + _LETTERS + b" " * 6 + _LETTERS + b" " * 133
 """For `bytes.translate`: letters in lower case, digits, and spaces for all else."""
+
+_DATE = late.pattern(r"(?<![0-9])([0-9]{4})-([0-9]{2})-([0-9]{2})(?![0-9])")
+_DATE_AS_WORD = r"\1\2\3"
 
 ENGLISH = "english"
 _WITHOUT_STOP_WORDS = frozenset(("arabic", "greek", "romanian", "tamil", "turkish"))
@@ -106,6 +112,12 @@ def folded(text: str) -> list[str]:
         return _folding().analyze(text)
     words = text.encode().translate(_FOLDED).decode().split()  # the same in a third of the time
     return words if len(text) < _MAX_WORD_BYTES else [word for word in words if len(word) < _MAX_WORD_BYTES]
+
+
+def indexed_words(text: str) -> list[str]:
+    """The words of a text as it is indexed: folded, and each date as one more word."""
+    words = folded(text)
+    return [*words, *map("".join, _DATE.findall(text))] if "-" in text else words
 
 
 def stem(word: str, language: str = ENGLISH) -> str:
@@ -172,7 +184,7 @@ def _stops(word: str, language: str) -> bool:
 
 def terms(text: str, language: str = ENGLISH) -> str:
     """The terms of a text as they are indexed, joined by spaces."""
-    words = folded(text)
+    words = indexed_words(text)
     return stemmed(words, text_language(text, words, language))
 
 
@@ -188,10 +200,11 @@ def query_terms(query: str, language: str = ENGLISH, few_stop_words: bool = Fals
     character only if it stands alone.
     """
     text = split_scripts(query[:_MAX_QUERY_CHARS])
+    spaced = _DATE.sub(_DATE_AS_WORD, text.spaced)
     query_grams = [gram for run in text.runs for gram in pairs(run) or [run]]
-    words = folded(text.spaced)
-    query_language = text_language(text.spaced, words, language)
-    telling = _telling(text.spaced, words, query_language, language)
+    words = folded(spaced)
+    query_language = text_language(spaced, words, language)
+    telling = _telling(spaced, words, query_language, language)
     searched = words if few_stop_words and len(telling) * 2 >= len(words) else telling or ([] if query_grams else words)
     stems = dict.fromkeys(stem(word, query_language) for word in searched)
     both_as_one = {

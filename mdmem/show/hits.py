@@ -71,6 +71,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "uncommitted": hit.uncommitted,
         "cites": list(hit.cites),
         "author": hit.author,
+        "about": hit.about or None,
     }
     return answer if hit.explanation is None else answer | {"explain": _why_json(hit.explanation)}
 
@@ -98,6 +99,7 @@ def message_json(message: MessageHit, query: str) -> dict[str, Any]:
         "uncommitted": False,
         "cites": [],
         "author": None,
+        "about": None,
         "reference": message.reference,
         "speaker": message.speaker,
         "sender": message.sender,
@@ -160,7 +162,8 @@ def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
     marks = (section_line(hit.section), f"[{hit.fact}]" if hit.fact else "", *hit_remarks(hit))
     head = one_line(" ".join([f"{hit.path}:{hit.start_line}", *filter(None, marks)]))
     lit = _lit(_window(one_line(_words(hit.text)), stems), stems, colour)
-    return "\n".join([dim(head, colour), f"    {lit}", *(f"      {dim(line, colour)}" for line in _why_lines(hit))])
+    about = [f"    {dim(one_line(hit.about), colour)}"] if hit.about else []
+    return "\n".join([dim(head, colour), f"    {lit}", *about, *(f"      {dim(line, colour)}" for line in _why_lines(hit))])
 
 
 def _message_text(message: MessageHit, stems: set[str], colour: bool) -> str:
