@@ -109,7 +109,22 @@ class TestReads:
             for command in (["facts"], ["tags"], ["recall", "--tag", "house"], ["conflicts"], ["search", "9000"]):
                 assert behind in shell.run(*command).err
                 assert shell.run(*command, "--json").answer["stale"] is True
-            assert shell.run("recall", "--tag", "zebra").err.endswith("mdmem: no facts in the index as it is\n")
+            assert shell.run("recall", "--tag", "zebra").err.endswith("mdmem: Nothing found yet; the index is behind\n")
+
+    def test_an_index_that_has_read_nothing_yet_gives_no_empty_answer(self, shell: Shell):
+        shell.write("mdmem.toml", "lock_timeout = 0.01\n")
+        state = shell.folder / ".git" / "mdmem" / "root"
+        files.make_folders(state)
+        with files.lock(state / files.INDEX_LOCK, 0):
+            for command in (["facts"], ["tags"], ["recall", "--tag", "house"], ["conflicts"], ["search", "tea"]):
+                done = shell.run(*command)
+                assert (done.status, done.out) == (1, "")
+                assert done.err == "mdmem: Nothing found yet; the index is still being built (0 of 4 files)\n"
+                done = shell.run(*command, "--json")
+                assert (done.status, done.answer["stale"]) == (1, True)
+            (state / "index-progress").write_text("3")
+            assert "(3 of 4 files)" in shell.run("search", "tea").err
+        assert shell.run("search", "tea").status == 0
 
     def test_check(self, shell: Shell):
         clean = shell.run("check", "memory/rooms.md")

@@ -10,7 +10,7 @@ from workspaces import NOW, Desk, desk
 
 from mdmem.catchup import background, changed_files, index
 from mdmem.memory import Memory
-from mdmem.model.searches import Search, SearchResult
+from mdmem.model.searches import BuildProgress, Search, SearchResult
 from mdmem.search.query import Filter
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.workspace import Workspace
@@ -46,6 +46,17 @@ def rebuild(at: Desk, once_there: Callable[[], None]) -> None:
 
     index.rebuild_index(at.workspace, full=True, say=lambda _: None, progress=progress)
     assert not calls
+
+
+def test_meanwhile_others_learn_how_far_it_is(at: Desk, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(index, "_PROGRESS_SECONDS", 0)
+    monkeypatch.setattr(index, "_build_elsewhere", lambda workspace: None)
+    at.write("mdmem.toml", "lock_timeout = 0.01\n")
+    answers: list[SearchResult] = []
+    rebuild(at, lambda: answers.append(Memory(at.workspace).search(Search("old"))))
+    assert [(answer.hits, answer.building) for answer in answers] == [((), BuildProgress(1, 3))]
+    assert Memory(at.workspace).search(Search("old")).building is None
+    assert not (at.workspace.state / "index-progress").exists()
 
 
 def test_the_newest_days_are_found_before_the_rest_is_there(at: Desk):

@@ -305,9 +305,9 @@ class TestFacts:
 def test_an_empty_answer_of_an_index_that_is_behind_says_nothing_of_memory():
     behind = "the index is behind"
     assert hits.facts_notes(FactList((), 0)) == ("no facts",)
-    assert hits.facts_notes(FactList((), 0, True, (behind,))) == (behind, "no facts in the index as it is")
-    assert hits.search_notes(replace(result_of(), stale=True, notes=(behind,))) == (behind, "no match in the index as it is")
-    assert hits.answer_notes("tags", 0, TagCatalogue((), True, (behind,))) == (behind, "no tags in the index as it is")
+    assert hits.facts_notes(FactList((), 0, True, (behind,))) == (behind, "Nothing found yet; the index is behind")
+    assert hits.search_notes(replace(result_of(), stale=True, notes=(behind,))) == (behind, "Nothing found yet; the index is behind")
+    assert hits.answer_notes("tags", 0, TagCatalogue((), True, (behind,))) == (behind, "Nothing found yet; the index is behind")
 
 
 def test_facts_that_are_left_out_are_counted():

@@ -16,7 +16,8 @@ from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import INDEX_LOCK, QUEUE_LOCK
 from mdmem.model import CommitId
-from mdmem.repo import commits
+from mdmem.model.searches import BuildProgress
+from mdmem.repo import commits, git_files
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.indexer import SearchIndex
 from mdmem.search.snapshot import EMPTY_SNAPSHOT, INDEX_NAME, SNAPSHOT_NAME, Snapshot, stamps_digest
@@ -41,6 +42,9 @@ else:
 
 _ROUNDS = 3
 _LOOK_SECONDS = 0.1
+_PROGRESS_NAME = "index-progress"
+"""The file of the state folder that tells other processes how many files an index has that is being built from nothing."""
+_PROGRESS_SECONDS = 0.2
 _STARTING_SECONDS = 10.0
 """The longest wait for a detached process to begin, which takes one second where nothing else goes on."""
 _BEHIND = "the index is behind: another process has been updating it for long, and the newest changes may be missing"
@@ -51,7 +55,8 @@ _ONLY_PART = "the index is behind: another process is building it, and has come 
 class FreshIndex:
     """An index to search: `stale` if it could not be brought up to date, with the reason in `notes`.
 
-    `behind` if it has still to be updated, though searches for current entries find everything.
+    `behind` if it has still to be updated, though searches for current entries find everything. `building`: it is stale because another
+    process is still building it.
     """
 
     index: SearchIndex
@@ -59,6 +64,7 @@ class FreshIndex:
     stale: bool = False
     notes: tuple[str, ...] = ()
     behind: bool = False
+    building: BuildProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +211,38 @@ def fresh_index(
         if problem.code != "busy":
             raise
         now = kept.index(workspace)
-        note = _ONLY_PART if now.seen.is_part else _BEHIND
-        return FreshIndex(index=now, commit=now.seen.commit, stale=True, notes=(note,))
+        is_built = not (now.seen.is_part or now.seen == EMPTY_SNAPSHOT)
+        return FreshIndex(
+            index=now,
+            commit=now.seen.commit,
+            stale=True,
+            notes=(_BEHIND,) if is_built else (_ONLY_PART,) if now.seen.is_part else (),
+            building=None if is_built else _recorded_progress(workspace, len(survey.stamps)),
+        )
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
         return _in_memory(workspace, f"the index cannot be written ({reason}); searched an index in memory")
+
+
+def _recorded_progress(workspace: Workspace, files_in_all: int) -> BuildProgress:
+    """How far the process has come that is building the index."""
+    done = git_files.read_bytes(f"{workspace.state}/{_PROGRESS_NAME}")
+    return BuildProgress(int(done or 0), files_in_all)
+
+
+def _recording(workspace: Workspace, progress: Progress | None) -> Progress:
+    """Call `progress`, and now and then record it for other processes."""
+    recorded = time.monotonic()
+
+    def record(done: int, total: int) -> None:
+        nonlocal recorded
+        if progress:
+            progress(done, total)
+        if time.monotonic() - recorded > _PROGRESS_SECONDS:
+            recorded = time.monotonic()
+            files.write_cache(workspace.state / _PROGRESS_NAME, str(done))
+
+    return record
 
 
 def _build_elsewhere(workspace: Workspace) -> None:
@@ -309,7 +342,11 @@ def _update(
     If this is not the `stored` index, the trail keeps what that one has still to remove.
     """
     with ExitStack() as processes:
-        is_bulk = stored and index.seen == EMPTY_SNAPSHOT and changed_files.is_much(survey.stamps.values())
+        is_new = stored and index.seen == EMPTY_SNAPSHOT
+        if is_new:
+            processes.callback((workspace.state / _PROGRESS_NAME).unlink, missing_ok=True)
+            (workspace.state / _PROGRESS_NAME).unlink(missing_ok=True)
+        is_bulk = is_new and changed_files.is_much(survey.stamps.values())
         worker = processes.enter_context(page_worker.started(workspace)) if is_bulk else None
         chunks = changed_files.in_chunks(workspace, survey.stamps, survey.stamps) if worker else None
         if worker and chunks:
@@ -320,7 +357,7 @@ def _update(
             if index.seen != EMPTY_SNAPSHOT and (since is None or index.seen.settings != survey.settings):
                 index, since = _opened(workspace, from_scratch=True), 0
             changed = changed_files.ChangedFiles(workspace, index.seen, survey.stamps, trail_table, since or 0, worker, chunks)
-            changed.update(index, survey.settings, progress)
+            changed.update(index, survey.settings, _recording(workspace, progress) if is_new else progress)
             if stored and trail_table.dropped_commits():
                 with trail_table.writing():
                     trail_table.forget_dropped()

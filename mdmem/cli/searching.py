@@ -82,7 +82,8 @@ def search(
         return Answer(proposals.hits_json(request.query, matches), proposals.hits_text(matches), () if matches else ("no match",))
     result = memory.search(request)
     notes = () if result.hits or result.messages or result.stale else memory.empty_answer_notes(file, section)
-    return Answer(hits.search_json(result), hits.search_text(result, use_colour()), (*hits.search_notes(result), *notes))
+    text, status = hits.search_text(result, use_colour()), hits.answer_status(len(result.hits) + len(result.messages), result)
+    return Answer(hits.search_json(result), text, (*hits.search_notes(result), *notes), status)
 
 
 def facts(
@@ -102,7 +103,8 @@ def facts(
         ListFacts(tags=tuple(tags or ()), key=key, kind=kind, section=section, file=file, everything=everything, limit=limit)
     )
     notes = memory.empty_answer_notes(file, section) if (file or section) and not (listed.facts or listed.stale) else ()
-    return Answer(hits.facts_json(listed), hits.facts_text(listed), (*hits.facts_notes(listed), *notes))
+    status = hits.answer_status(len(listed.facts), listed)
+    return Answer(hits.facts_json(listed), hits.facts_text(listed), (*hits.facts_notes(listed), *notes), status)
 
 
 def recall(
@@ -116,7 +118,8 @@ def recall(
     Those with most of them come first, then the newest.
     """
     listed = open_memory(call).recall(tuple(tags), limit)
-    return Answer(hits.facts_json(listed), hits.facts_text(listed), hits.facts_notes(listed))
+    status = hits.answer_status(len(listed.facts), listed)
+    return Answer(hits.facts_json(listed), hits.facts_text(listed), hits.facts_notes(listed), status)
 
 
 def tags(call: Call, as_json: Json = False) -> Answer:
@@ -125,4 +128,6 @@ def tags(call: Call, as_json: Json = False) -> Answer:
     The most used come first. Of each fact the first three labels count.
     """
     catalogue = open_memory(call).tags()
-    return Answer(hits.tags_json(catalogue), hits.tags_text(catalogue), hits.answer_notes("tags", len(catalogue.tags), catalogue))
+    count = len(catalogue.tags)
+    notes, status = hits.answer_notes("tags", count, catalogue), hits.answer_status(count, catalogue)
+    return Answer(hits.tags_json(catalogue), hits.tags_text(catalogue), notes, status)

@@ -308,4 +308,6 @@ def conflicts(
     if options != WriteOptions():
         raise UsageProblem("the options of a write go with --resolve")
     listed = open_memory(call).conflicts()
-    return Answer(hits.conflicts_json(listed), hits.conflicts_text(listed), hits.answer_notes("conflicts", len(listed.conflicts), listed))
+    count = len(listed.conflicts)
+    notes, status = hits.answer_notes("conflicts", count, listed), hits.answer_status(count, listed)
+    return Answer(hits.conflicts_json(listed), hits.conflicts_text(listed), notes, status)

@@ -147,7 +147,8 @@ def require_memory_file(memory: Memory, file: str) -> None:
 
 def _context(memory: Memory, call: ToolCall) -> str:
     request = BuildContext(prompt=call.values.get("prompt"), purpose=Purpose.SESSION, budget=call.values["budget"], session=call.session)
-    return memory.context(request).text or texts.NO_MATCH
+    block = memory.context(request)
+    return block.text or (texts.BEHIND if block.stale else texts.NO_MATCH)
 
 
 # Writing.

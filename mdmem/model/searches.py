@@ -198,8 +198,18 @@ class Quality:
 
 
 @dataclass(frozen=True, slots=True)
+class BuildProgress:
+    """The files of memory that an index already has, while it is being built from nothing, and all of them."""
+
+    done: int
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """The answer to a search. `stale`: the index could not be brought up to date; `notes` tell why.
+
+    `building`: the index is stale because another process is still building it.
 
     `as_of` is the one that was asked for, as it was understood; `since` and `until` are those that were asked for in words. `messages`: of
     transcripts, where these were to be searched; they come behind all hits.
@@ -214,16 +224,18 @@ class SearchResult:
     since: date | None = None
     until: date | None = None
     messages: tuple[MessageHit, ...] = ()
+    building: BuildProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class FactList:
-    """Facts that were asked for: `total` counts those too that are left out. `stale` and `notes` as of a search."""
+    """Facts that were asked for: `total` counts those too that are left out. The others are as of a search."""
 
     facts: tuple[Hit, ...]
     total: int
     stale: bool = False
     notes: tuple[str, ...] = ()
+    building: BuildProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,11 +249,12 @@ class ConflictView:
 
 @dataclass(frozen=True, slots=True)
 class ConflictList:
-    """The facts that contradict each other. `stale` and `notes` as of a search."""
+    """The facts that contradict each other. The others are as of a search."""
 
     conflicts: tuple[ConflictView, ...]
     stale: bool = False
     notes: tuple[str, ...] = ()
+    building: BuildProgress | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,8 +267,9 @@ class TagCount:
 
 @dataclass(frozen=True, slots=True)
 class TagCatalogue:
-    """The tags of memory. `stale` and `notes` as of a search."""
+    """The tags of memory. The others are as of a search."""
 
     tags: tuple[TagCount, ...]
     stale: bool = False
     notes: tuple[str, ...] = ()
+    building: BuildProgress | None = None

@@ -19,4 +19,4 @@ def recall(workspace: Workspace, tags: tuple[str, ...], limit: int, say: Say, pr
 def tag_catalogue(workspace: Workspace, say: Say, progress: Progress | None = None) -> TagCatalogue:
     """The tags of the facts that stand, the most used first."""
     listed = search.facts(workspace, ListFacts(limit=0), say, progress)
-    return TagCatalogue(count_tags(listed.facts), listed.stale, listed.notes)
+    return TagCatalogue(count_tags(listed.facts), listed.stale, listed.notes, listed.building)

@@ -92,6 +92,7 @@ def _search_now(
         notes=notes,
         since=_understood(request.since, query.filter.since),
         until=_understood(request.until, query.filter.until),
+        building=index.building,
     )
 
 
@@ -113,6 +114,7 @@ def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, p
         as_of=understood,
         since=_understood(request.since, entry_filter.since),
         until=_understood(request.until, entry_filter.until),
+        building=index.building,
     )
 
 
@@ -262,7 +264,7 @@ def facts_in(workspace: Workspace, index: FreshIndex, request: ListFacts, say: S
         hits, total = hits[:limit], len(hits)
     facts = completed_hits(workspace, hits, today, say)
     notes = (*index.notes, *_missing_past(workspace, request.everything))
-    return FactList(facts=facts, total=total, stale=index.stale, notes=notes)
+    return FactList(facts=facts, total=total, stale=index.stale, notes=notes, building=index.building)
 
 
 def empty_answer_notes(workspace: Workspace, file: str | None, section: str | None, say: Say) -> tuple[str, ...]:
@@ -302,7 +304,7 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
                 pair = frozenset((hit.fact or fact, fact))
                 key = key_of(hit) if in_section and key_of(hit) == key_of(other) else None
                 views.setdefault((_location(hit), pair) if in_section else pair, ConflictView(hit, other, key))
-    return ConflictList(tuple(views.values()), listed.stale, listed.notes)
+    return ConflictList(tuple(views.values()), listed.stale, listed.notes, listed.building)
 
 
 def _first_contradicting(hits: Sequence[Hit], hit: Hit) -> Hit | None:

@@ -13,7 +13,7 @@ from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     from mdmem.model.reads import UnreadableProposal, Waiting
-    from mdmem.model.searches import Hit
+    from mdmem.model.searches import BuildProgress, Hit
 
 _SHORT_ID = 10
 _MOST_NAMES = 10
@@ -82,6 +82,11 @@ def hit_remarks(hit: Hit) -> tuple[str, ...]:
         *(["(uncommitted)"] if hit.uncommitted else []),
         *(["(near)"] if hit.near else []),
     )
+
+
+def unread_text(building: BuildProgress) -> str:
+    """A line in place of an empty answer from an index that has not read all of memory yet."""
+    return f"Nothing found yet; the index is still being built ({building.done:,} of {building.total:,} files)"
 
 
 def waiting_json(waiting: Waiting) -> dict[str, Any]:

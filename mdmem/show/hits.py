@@ -11,7 +11,7 @@ from mdmem.addresses import join_path
 from mdmem.model import Status
 from mdmem.model.searches import ConflictList, Explanation, FactList, Factor, Hit, MessageHit, ScorePart, SearchResult, TagCatalogue
 from mdmem.render import plain
-from mdmem.show.formatting import PLAIN, cites_text, dim, hit_remarks, iso, one_line, section_line, short_id
+from mdmem.show.formatting import PLAIN, cites_text, dim, hit_remarks, iso, one_line, section_line, short_id, unread_text
 from mdmem.startup import late
 from mdmem.wording import field
 
@@ -131,8 +131,14 @@ def _days(result: SearchResult) -> dict[str, date]:
 
 def answer_notes(name: str, count: int, answer: FactList | TagCatalogue | ConflictList | SearchResult) -> tuple[str, ...]:
     """Notes on an answer: how fresh it is, and that it is empty; where the index is behind, that says nothing of memory."""
-    empty = f"no {name} in the index as it is" if answer.stale else f"no {name}"
+    behind = unread_text(answer.building) if answer.building else "Nothing found yet; the index is behind"
+    empty = behind if answer.stale else f"no {name}"
     return (*answer.notes, *(() if count else (empty,)))
+
+
+def answer_status(count: int, answer: FactList | TagCatalogue | ConflictList | SearchResult) -> int:
+    """The exit status of an answer: 1 where it is empty because the index has not read all of memory yet."""
+    return 1 if answer.building and not count else 0
 
 
 def search_notes(result: SearchResult) -> tuple[str, ...]:
