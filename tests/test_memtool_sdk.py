@@ -25,7 +25,7 @@ PAGE = Path(__file__).parents[1] / "docs/clients/anthropic-sdk.md"
 @pytest.fixture(scope="module")
 def anthropic() -> Any:
     """The SDK, which takes seconds to load."""
-    return pytest.importorskip("anthropic", reason="the SDK is not installed: pip install 'mdmem[anthropic]'")
+    return pytest.importorskip("anthropic", reason="the SDK is not installed")
 
 
 @pytest.fixture

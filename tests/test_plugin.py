@@ -13,6 +13,7 @@ from commandline import Shell
 from commandline import shell as shell
 
 import mdmem
+from mdmem import extras
 from mdmem.agenthooks import _HANDLERS, _SECONDS
 from mdmem.mcp.tools import TOOLS
 
@@ -112,4 +113,4 @@ def test_it_says_what_a_host_would_not_find(shell: Shell):
     printed = shell.run("plugin")
     assert printed.out == f"{BUNDLE}\n"
     assert f"it is in {Path(sys.executable).parent}" in printed.err
-    assert f"{sys.executable} -m pip install 'mdmem[mcp]'" in printed.err
+    assert extras.install_command("mcp") in printed.err

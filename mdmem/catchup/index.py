@@ -225,7 +225,7 @@ def fresh_index(
 
 
 def _recorded_progress(workspace: Workspace, files_in_all: int) -> BuildProgress:
-    """How far the process has come that is building the index."""
+    """The progress of the process that is building the index."""
     done = git_files.read_bytes(f"{workspace.state}/{_PROGRESS_NAME}")
     return BuildProgress(int(done or 0), files_in_all)
 

@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING
 
 from mdmem import packaged_files
 from mdmem.cli.call import Answer, Call
+from mdmem.startup import late
 
 if TYPE_CHECKING:
+    from mdmem import extras
     from mdmem.cli.options import Json
+else:
+    extras = late.module("mdmem.extras")
 
 
 def plugin(call: Call, as_json: Json = False) -> Answer:
@@ -21,7 +25,7 @@ def plugin(call: Call, as_json: Json = False) -> Answer:
 
     It holds hooks, the server and a skill. Claude Code takes it as a marketplace: claude plugin marketplace add "$(mdmem plugin)", then
     claude plugin install mdmem@mdmem. So does Codex, whose second line is codex plugin add mdmem@mdmem. The hooks need nothing but mdmem,
-    the server its extra: pip install 'mdmem[mcp]'.
+    the server its extra (mdmem help install).
     """
     folder = str(packaged_files.path("templates", "plugin"))
     return Answer({"plugin": folder}, folder, tuple(_missing_for_plugin()))
@@ -32,4 +36,4 @@ def _missing_for_plugin() -> Iterator[str]:
     if shutil.which("mdmem") is None:
         yield f"mdmem is not on the PATH, where a host looks for it: it is in {Path(sys.executable).parent}"
     if find_spec("mcp") is None:
-        yield f"the server's extra is not installed, so there will be no tools: {sys.executable} -m pip install 'mdmem[mcp]'"
+        yield f"the server's extra is not installed, so there will be no tools: {extras.install_command('mcp')}"

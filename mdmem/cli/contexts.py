@@ -109,7 +109,7 @@ def mcp(
     """Serve memory to an agent's host as tools (MCP).
 
     Tools search, read and write; the server ends with its input. It serves the first workspace from here upwards, or MDMEM_WORKSPACE.
-    It needs the extra: pip install 'mdmem[mcp]'. mdmem help mcp tells how a host is set up.
+    It needs the extra mcp (mdmem help install). mdmem help mcp tells how a host is set up.
     """
     raise UsageProblem("the server is a process of its own: it is started by the program mdmem")
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 from urllib.parse import urlsplit
 
 from mdmem.config import Settings
 from mdmem.errors import PackageProblem, WorkspaceProblem
 from mdmem.llm.requests import ModelRequest
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from mdmem import extras
+else:
+    extras = late.module("mdmem.extras")
 
 SECONDS = 120.0
 """The time for one request as a whole: all tries, and an answer that comes byte by byte."""
@@ -86,7 +92,7 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
         if not key:
             raise _unset(f"the variable {settings.model_key_env} is not set", "model_key_env names the variable with the key.")
     if find_spec("openai") is None:
-        raise PackageProblem("missing-package", "a model's server needs the openai package: pip install 'mdmem[model]'")
+        raise PackageProblem("missing-package", f"a model's server needs the openai package: {extras.install_command('model')}")
     return ModelServer(settings.model_url, settings.model_name, key, SECONDS)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from types import FrameType
@@ -16,8 +15,10 @@ from mdmem.startup import late
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
 if TYPE_CHECKING:
+    from mdmem import extras
     from mdmem.mcp import server
 else:
+    extras = late.module("mdmem.extras")
     server = late.module("mdmem.mcp.server")
 
 _PACKAGES = ("mcp", "mcp_types", "anyio")
@@ -31,7 +32,7 @@ def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -
         PackageProblem: `missing-package`: the SDK is not installed.
     """
     if any(find_spec(name) is None for name in _PACKAGES):
-        raise PackageProblem("missing-package", f"the server needs the MCP SDK: {sys.executable} -m pip install 'mdmem[mcp]'")
+        raise PackageProblem("missing-package", f"the server needs the MCP SDK: {extras.install_command('mcp')}")
     for number in INTERRUPTIONS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)

@@ -14,8 +14,10 @@ from mdmem.memtool.backend import Backend
 from mdmem.startup import late
 
 if TYPE_CHECKING:
+    from mdmem import extras
     from mdmem.memtool import sdk
 else:
+    extras = late.module("mdmem.extras")
     sdk = late.module("mdmem.memtool.sdk")
 
 
@@ -26,7 +28,7 @@ def tool(memory: Memory) -> Any:
         PackageProblem: `missing-package`: the SDK is not installed.
     """
     if find_spec("anthropic") is None:
-        raise PackageProblem("missing-package", "the tool needs the Anthropic SDK: pip install 'mdmem[anthropic]'")
+        raise PackageProblem("missing-package", f"the tool needs the Anthropic SDK: {extras.install_command('anthropic')}")
     return sdk.MemoryTool(Backend(memory))
 
 

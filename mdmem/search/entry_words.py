@@ -104,7 +104,7 @@ def words_held(
 
 
 def about_held(about: str, heading_terms: Mapping[str, str], language: str) -> str:
-    """What front matter says of a file in words of a query, by the query's terms of headings."""
+    """The parts of front matter that hold words of a query, by its terms of headings."""
     parts = about.split(ABOUT_JOINT)
     return ABOUT_JOINT.join(part for part in parts if _behind_heading(heading_terms, with_about(HeadingWords("", ()), part, language)))
 

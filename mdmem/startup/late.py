@@ -59,6 +59,7 @@ MODULES = frozenset(
         "mdmem.digest.writing",
         "mdmem.digest.starting",
         "mdmem.doctor",
+        "mdmem.extras",  # only where a package is missing
         "mdmem.fact_names",
         "mdmem.editors.corrections",  # only where the index has seen all
         "mdmem.editors.instructions",  # only for `init`

@@ -1,0 +1,44 @@
+"""The command that installs an extra: it can be pasted, and asks no registry for a package called mdmem."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import pytest
+
+from mdmem import extras
+
+
+class Installed:
+    """What an installer keeps of a package."""
+
+    def __init__(self, origin: str | None) -> None:
+        self._origin = origin
+
+    def read_text(self, name: str) -> str | None:
+        return self._origin if name == "direct_url.json" else None
+
+
+def test_in_a_clone():
+    clone = Path(extras.__file__).parents[1]
+    assert shlex.split(extras.install_command("mcp"))[-1] == f"{clone}[mcp]"
+
+
+@pytest.mark.parametrize(
+    ("origin", "source"),
+    [
+        ('{"url": "file:///home/ada/my%20clone", "dir_info": {}}', "/home/ada/my clone"),
+        ('{"url": "https://example.org/mdmem.git", "vcs_info": {}}', "PATH-OF-THE-CLONE"),
+        (None, "PATH-OF-THE-CLONE"),
+    ],
+)
+def test_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: str | None, source: str):
+    monkeypatch.setattr(extras, "__file__", str(tmp_path / "mdmem" / "extras.py"))
+    monkeypatch.setattr(extras, "distribution", lambda name: Installed(origin))
+    assert shlex.split(extras.install_command("model"))[-1] == f"{source}[model]"
+
+
+def test_without_pip(monkeypatch: pytest.MonkeyPatch):
+    assert shlex.split(extras.install_command("mcp"))[:3] == [sys.executable, "-m", "pip"]
+    monkeypatch.setattr(extras, "find_spec", lambda name: None)
+    assert shlex.split(extras.install_command("mcp"))[:5] == ["uv", "pip", "install", "--python", sys.executable]
