@@ -297,6 +297,33 @@ class TestMain:
         assert githooks.main(["pre-commit"]) == 0
         assert capfd.readouterr().err == "mdmem: MEMORY.md:1: allowed: 60 of the file's 61 lines would be gone\n"
 
+    @pytest.fixture
+    def squashed(self, world: World, workspace: Path) -> Path:
+        """A branch that renamed the file and rewrote it is being squashed."""
+        world.git(workspace, "checkout", "-q", "-b", "side")
+        world.git(workspace, "mv", "MEMORY.md", "memory.md")
+        world.git(workspace, "commit", "-q", "-m", "rename")
+        commit(world, workspace, "memory.md", "".join(f"- rewritten {number}\n" for number in range(60)))
+        world.git(workspace, "checkout", "-q", "main")
+        commit(world, workspace, "memory/topic.md", "- tea\n")
+        world.git(workspace, "merge", "-q", "--squash", "side")
+        return workspace
+
+    def test_a_squash_may_lose_what_its_branch_lost(self, squashed: Path, capfd: pytest.CaptureFixture[str]):
+        assert githooks.main(["pre-commit"]) == 0
+        assert capfd.readouterr() == ("", "")
+
+    def test_and_no_more(self, world: World, squashed: Path, capfd: pytest.CaptureFixture[str]):
+        (squashed / ".git" / "SQUASH_MSG").write_text(f"commit {'1' * 40}\n")
+        assert githooks.main(["pre-commit"]) == 1
+        world.git(squashed, "commit", "-q", "-m", "squashed", "--no-verify")
+        world.git(squashed, "checkout", "-q", "-b", "other")
+        commit(world, squashed, "memory.md", "".join(f"- once more {number}\n" for number in range(60)))
+        world.git(squashed, "checkout", "-q", "main")
+        world.git(squashed, "merge", "-q", "--squash", "other")
+        self.stage(world, squashed, "memory.md", "- all else is gone\n")
+        assert githooks.main(["pre-commit"]) == 1
+
     def test_an_unknown_allowance_is_wrong_usage(self, workspace: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
         monkeypatch.setenv("MDMEM_ALLOW", "all")
         assert githooks.main(["pre-commit"]) == 2

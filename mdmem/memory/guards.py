@@ -13,7 +13,7 @@ from mdmem.model import FileKind, FilePath, Problem
 from mdmem.repo import Repository
 from mdmem.repo.worktree import StagedFile
 from mdmem.startup.records import replace
-from mdmem.workspace import Workspace, open_in, was_used
+from mdmem.workspace import Workspace, open_in, read_committed, was_used
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
@@ -47,6 +47,8 @@ def _problems_in(workspace: Workspace, change: StagedFile) -> tuple[Problem, ...
         was_log=layout.log_day(old_path, workspace.daily) if old_path else None,
         is_note=workspace.is_note(path),
     )
+    if any(problem.code == "shrink" for problem in problems) and _shrank_on_branch(workspace, path, change.after):
+        problems = tuple(problem for problem in problems if problem.code != "shrink")
     return tuple(replace(problem, path=change.path) for problem in problems)
 
 
@@ -54,6 +56,12 @@ def _guarded_kind(workspace: Workspace, path: FilePath) -> FileKind:
     """The kind of a file, also where a folder on the way to it is another workspace: a mark there must not switch the guard off."""
     kind = workspace.kind_of(path)
     return layout.note_kind(path, workspace.settings.paths) if kind is FileKind.OTHER else kind
+
+
+def _shrank_on_branch(workspace: Workspace, path: FilePath, after: bytes | None) -> bool:
+    """True if a squash takes out no more of a file than the branch did, whose commits were checked one by one."""
+    squashed = workspace.repository.squashed()
+    return squashed is not None and not check.shrinks_too_much(read_committed(workspace, path, squashed), after)
 
 
 def staged_problems_of_workspace(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:

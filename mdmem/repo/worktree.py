@@ -24,6 +24,7 @@ else:
     staged_changes = late.module("mdmem.repo.staged_changes")
 
 
+_SQUASHED = late.pattern(rb"(?m)^commit ([0-9a-f]{40,64})$")
 _OBJECT = late.pattern(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")
 
 
@@ -367,6 +368,13 @@ class Repository:
     def has(self, commit: CommitId) -> bool:
         """True if a commit is in the repository (it may have been pruned)."""
         return run(self.folder, ["cat-file", "-e", f"{commit}^{{commit}}"]).status == 0
+
+    def squashed(self) -> CommitId | None:
+        """The newest commit of a branch that is being squashed (`git merge --squash`) into the next commit; None where none is."""
+        message = git_files.read_bytes(f"{self.git_dir}/SQUASH_MSG") or b""
+        match = _SQUASHED.search(message)
+        commit = CommitId(match[1].decode()) if match else None
+        return commit if commit and self.has(commit) else None
 
     def is_shallow(self) -> bool:
         """True in a shallow clone, whose history is cut off."""
