@@ -16,7 +16,7 @@ from mdmem.addresses import join_path
 from mdmem.config import Settings
 from mdmem.document import BlockKind, Document, lines_without_ends, parse, parse_bytes, plain_title
 from mdmem.errors import PathProblem
-from mdmem.facts import items
+from mdmem.facts import items, may_repeat
 from mdmem.layout import BOOTSTRAP_NAMES, CURATED_NAMES, log_day
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.startup import late
@@ -365,12 +365,14 @@ def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]
 
 
 def _duplicate_facts(path: str, document: Document) -> Iterator[_FileWarning]:
-    """Facts that stand twice in one section. Instructions to an agent are none."""
+    """Facts that are twice in one section. Instructions to an agent are none, and tasks and lines of a diary may repeat."""
     if path.rpartition("/")[2] in BOOTSTRAP_NAMES:
         return
     starts = [section.start for section in document.sections]
     first_lines: dict[tuple[int, str], int] = {}
     for item in items(document):
+        if may_repeat(item.fact.text):
+            continue
         section = bisect_right(starts, item.start) - 1
         first = first_lines.setdefault((section, item.fact.id), item.start + 1)
         if first != item.start + 1:

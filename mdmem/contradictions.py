@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date
 from itertools import combinations, pairwise
 
-from mdmem.facts import find_held_key, normalise
+from mdmem.facts import find_held_key, is_dated, normalise
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Claim, Conflict, Mark, MarkKind
 
 _MAX_ALL_PAIRS = 16
 """If more facts than this have one key, each contradicts only the next one, so that a long list does not make a pair of every two."""
+
+_SPOKEN_LINES, _SPOKEN_SECONDS = 3, 600
+"""So many lines with one key that came within so many seconds are what somebody said (`Ada: …`), and no values of a key."""
 
 _Pair = tuple[FactId, FactId]
 _SectionKey = tuple[FilePath, SectionPath]
@@ -22,7 +25,7 @@ def find_conflicts(claims: Sequence[Claim], marks: Sequence[Mark], today: date) 
     """The pairs of claims that contradict each other, in the order of the claims.
 
     Two claims contradict each other if they hold one key in one section of one file, unless that key was stated to have several values
-    there; and if a mark says so. A later mark that resolves a pair ends both kinds, until a still later one marks it again.
+    there, is a speaker's name or a date; and if a mark says so. A later mark that resolves a pair ends both kinds, until a still later one marks it again.
 
     Args:
         claims: the current ones. A claim that has expired by `today` contradicts nothing.
@@ -71,10 +74,16 @@ def _last_marks(marks: Sequence[Mark]) -> dict[_Pair, MarkKind]:
 
 def _pairs_by_key(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim, str]]:
     for group, key in _groups_by_key(claims):
-        if any(claim.also for claim in group):
+        if any(claim.also for claim in group) or is_dated(key) or _is_speaker(group):
             continue
         for first, second in combinations(group, 2) if len(group) <= _MAX_ALL_PAIRS else pairwise(group):
             yield first, second, key
+
+
+def _is_speaker(group: Iterable[Claim]) -> bool:
+    """True if the key of these claims is the name of a person who says one line after the other."""
+    times = sorted(claim.time for claim in group if claim.time)
+    return any(last - first <= _SPOKEN_SECONDS for first, last in zip(times, times[_SPOKEN_LINES - 1 :], strict=False))
 
 
 def _groups_by_key(claims: Sequence[Claim]) -> Iterator[tuple[list[Claim], str]]:

@@ -31,6 +31,8 @@ MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]
 _SIMPLE_ITEM = late.pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
 """A list item of one line that is nothing but words, unless they end in a parenthesis."""
 _ASCII_WORD = late.pattern("[a-z0-9]+")
+_DATED = late.pattern(r"\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b")
+_TASK_BOX = late.pattern(r"\[[ xX]\] ")
 KIND_LABEL = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
 _BLOCK_ID = late.pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
 _COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
@@ -57,6 +59,16 @@ class Item:
     start: int
     end: int
     raw: str
+
+
+def is_dated(text: str) -> bool:
+    """True for a line of a diary, which begins with a date or a time of day."""
+    return bool(_DATED.match(text))
+
+
+def may_repeat(text: str) -> bool:
+    """True for a fact that may be stated twice: a task of a list, open or done, and a line of a diary."""
+    return is_dated(text) or bool(_TASK_BOX.match(text))
 
 
 def normalise(text: str) -> str:

@@ -239,6 +239,10 @@ class TestDuplicates:
         after = "- Tea  is good\n\n# M\n\n- tea is good\n- coffee\n- [fact] tea is good #drink\n"
         assert summaries(judge("", after)) == [(7, "duplicate-fact", "warning")]
 
+    @pytest.mark.parametrize("line", ["[ ] call mum", "[x] call mum", "2026-03-01 walked", "9:30 coffee"])
+    def test_tasks_and_lines_of_a_diary_may_repeat(self, line: str):
+        assert judge("", f"- {line}\n- {line}\n") == ()
+
     def test_facts_of_other_sections(self):
         assert judge("", "# A\n\n- tea\n\n# B\n\n- tea\n") == ()
 

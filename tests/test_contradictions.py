@@ -13,6 +13,7 @@ from mdmem.model.trail import Mark, MarkKind
 
 TODAY = date(2026, 3, 5)
 MEMORY = FilePath("MEMORY.md")
+HOUR = 3600
 LOG = FilePath("memory/2026-03-05.md")
 
 
@@ -47,7 +48,16 @@ def texts(claims: list[Claim], marks: list[Mark] | None = None) -> list[tuple[st
         ([claim("k: a", 1), claim("k: b", 2)], [("k: a", "k: b", "k")]),
         ([claim("k: a", 1), claim("**K:** b", 2)], [("k: a", "**K:** b", "k")]),
         ([claim("**Home Town:** Graz", 1), claim("Home town: Wien", 2)], [("**Home Town:** Graz", "Home town: Wien", "Home Town")]),
-        ([claim("k: a", 1), claim("k: b", 2), claim("k: c", 3)], [("k: a", "k: b", "k"), ("k: a", "k: c", "k"), ("k: b", "k: c", "k")]),
+        (
+            [claim("k: a", 1), claim("k: b", 2), claim("k: c", 3, time=100 + HOUR)],
+            [("k: a", "k: b", "k"), ("k: a", "k: c", "k"), ("k: b", "k: c", "k")],
+        ),
+        # What one person said after the other, and lines of a diary.
+        ([claim("**Ada**: a", 1), claim("**Ada**: b", 2, time=400), claim("Ada: c", 3, time=700)], []),
+        ([claim("k: a", 1), claim("k: b", 2), claim("k: c", 3), claim("k: d", 4, time=100 + HOUR)], []),
+        ([claim("**2026-03-01**: a", 1), claim("**2026-03-01**: b", 2)], []),
+        # When they came is not known.
+        ([claim(f"k: {text}", 1, time=0) for text in "abc"], [("k: a", "k: b", "k"), ("k: a", "k: c", "k"), ("k: b", "k: c", "k")]),
         # Not of one key, section or file.
         ([claim("k: a", 1), claim("j: b", 2)], []),
         ([claim("k: a", 1), claim("k: b", 2, ("A", "B"))], []),
@@ -122,7 +132,7 @@ def test_weaker_claim(first: dict[str, Any], second: dict[str, Any], weak: int |
 
 
 def test_a_long_list_names_each_fact_and_not_every_pair() -> None:
-    claims = [claim(f"todo: {number}", number) for number in range(1, 1001)]
+    claims = [claim(f"todo: {number}", number, time=number * HOUR) for number in range(1, 1001)]
     conflicts = find_conflicts(claims, [], TODAY)
     assert len(conflicts) == 999
     assert {c for conflict in conflicts for c in (conflict.first, conflict.second)} == set(claims)

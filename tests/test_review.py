@@ -219,10 +219,14 @@ def test_what_only_many_lines_would_name_is_only_shown() -> None:
     assert (last.change, last.safe) == (None, False)
 
 
-def test_a_task_that_was_ticked_off_on_two_days_is_no_duplicate() -> None:
-    days = "# Log\n\n## Monday\n\n- [x] water the plants in the kitchen\n- [ ] call Ana\n\n## Tuesday\n\n- [X] water the plants in the kitchen\n"
-    assert reviewed(curated(days + "- [x] water the plants of the kitchen\n")) == ()
-    assert [each.line for each in reviewed(curated(days + "- [ ] call Ana\n- [x] swim\n- [x] swim\n"))] == [11, 13]
+@pytest.mark.parametrize(
+    "line",
+    ["[ ] call Ana", "[x] water the plants in the kitchen", "[X] swim", "2026-03-01 swam in the lake", "2026-03-01: swam", "09:30 swam"],
+)
+def test_tasks_and_lines_of_a_diary_are_no_duplicates(line: str) -> None:
+    near = f"- {line} too\n" if " in the " in line else ""
+    text = f"# Log\n\n## Monday\n\n- {line}\n- {line}\n{near}\n## Tuesday\n\n- {line}\n"
+    assert reviewed(curated(text)) == ()
 
 
 def test_a_duplicate_that_cannot_be_cut_out_is_only_shown() -> None:

@@ -10,7 +10,7 @@ from mdmem.addresses import join_path
 from mdmem.changes.removal import find_removal, removal_command, show_command
 from mdmem.document import BlockKind, Document, Section, is_blank
 from mdmem.editors.likeness import candidate_pairs, word_overlap
-from mdmem.facts import Item, find_held_key, item_text, items, normalise
+from mdmem.facts import Item, find_held_key, item_text, items, may_repeat, normalise
 from mdmem.layout import CURATED_NAMES
 from mdmem.model import FactId, FilePath, SectionPath, Status
 from mdmem.model.reviews import Advice, AdviceKind
@@ -97,8 +97,9 @@ def find_advice(
     located = _locate(curated, facts)
     ended = [each for each in map(_no_longer_holds, located) if each is not None]
     holding = _without(located, ended)
-    duplicates = list(_duplicates(holding))
-    single = _without(holding, duplicates)
+    unique = [fact for fact in holding if not may_repeat(fact.item.fact.text)]
+    duplicates = list(_duplicates(unique))
+    single = _without(unique, duplicates)
     of_files = [each for file in curated for each in (*_untouched(file, today), *_over_budget(file, budget))]
     advice = [*ended, *duplicates, *_near_duplicates(single), *map(_contradiction, conflicts), *of_files]
     order = list(AdviceKind)
@@ -181,10 +182,7 @@ def _removal_advice(fact: _LocatedFact, kind: AdviceKind, message: str, safe: bo
 
 
 def _duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
-    """Advise on facts that repeat the id of an earlier one: in one section superfluous, in two perhaps two facts, by their headings.
-
-    A task that is ticked off in two sections was done twice.
-    """
+    """Advise on facts that repeat the id of an earlier one: in one section superfluous, in two perhaps two facts, by their headings."""
     first: dict[FactId, _LocatedFact] = {}
     first_in_section: dict[tuple[FactId, tuple[FilePath, int]], _LocatedFact] = {}
     for fact in located:
@@ -193,16 +191,11 @@ def _duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
         if (earlier := first_in_section.get(key)) is not None:
             message = f"{_quoted(fact)} stands in line {earlier.line} of the section already"
             yield _removal_advice(fact, AdviceKind.DUPLICATE, message, _adds_nothing(fact.item, earlier.item))
-        elif fact_id in first and not _is_ticked_off(fact):
+        elif fact_id in first:
             message = f"{_quoted(fact)} stands in {_where(first[fact_id])} too"
             yield _removal_advice(fact, AdviceKind.DUPLICATE, message, safe=False)
         first.setdefault(fact_id, fact)
         first_in_section.setdefault(key, fact)
-
-
-def _is_ticked_off(fact: _LocatedFact) -> bool:
-    """True for a task in a list that is done: `[x] water the plants`."""
-    return fact.item.fact.text.startswith(("[x] ", "[X] "))
 
 
 def _where(fact: _LocatedFact) -> str:
@@ -217,7 +210,6 @@ def _adds_nothing(later: Item, first: Item) -> bool:
 
 def _near_duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
     """Advise on the later ones of facts that say nearly the same. Two values of one key are a contradiction, of two keys two facts."""
-    located = [fact for fact in located if not _is_ticked_off(fact)]
     texts = [fact.item.fact.text for fact in located]
     nearest: dict[int, tuple[float, int]] = {}
     for pair in candidate_pairs(texts, texts):

@@ -163,7 +163,7 @@ class StatedRevert:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A fact as somebody states it in one place. `line` counts from 1, `time` is in seconds since 1970, `until` holds through that day.
+    """A fact as somebody states it in one place. `line` counts from 1, `time` is in seconds since 1970 (0: not known), `until` holds through that day.
 
     `also` tells that its key has several values, as a commit states.
     """

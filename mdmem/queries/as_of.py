@@ -79,7 +79,7 @@ def hits_as_of(workspace: Workspace, trail: Trail, commit: MainlineCommit, day: 
 def _contradicting_facts(trail: Trail, commit: MainlineCommit, day: date, entries: Sequence[Entry]) -> dict[_FactInSection, list[FactId]]:
     """The facts that contradicted each fact among these entries, and each that is marked as a contradiction, by file, section and id."""
     marks = trail.pair_marks(commit.number)
-    by_key = contradictions.find_conflicts([pages.entry_claim(entry, None) for entry in entries if entry.fact], (), day)
+    by_key = contradictions.find_conflicts([replace(pages.entry_claim(entry, None), time=0) for entry in entries if entry.fact], (), day)
     facts = {claim.id for conflict in by_key for claim in (conflict.first, conflict.second)}
     facts |= {fact for mark in marks for fact in (mark.fact, mark.other) if fact}
     current = [each for fact in facts for each in trail.occurrences_of(fact) if _was_current(trail, each, commit.number)]
