@@ -22,8 +22,11 @@ def document_text(fields: dict[str, Any]) -> str:
     """The beginning of a document's JSON, from the `schema.text_fields` of an entry that does not expire: all but its `lifetime_text`."""
     numbers = f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]}'
     words = f'"text":"{fields["text"]}","around":"{fields["around"]}","heading":"{fields["heading"]}"'
-    rare = "".join([f'"{name}":"{fields[name]}",' for name in _RARE_FIELDS if name in fields])
-    return f'{{"label":{encode_basestring(fields["label"])},{numbers},{words},{rare}{_ROW}{_base64(fields["row"])}'
+    lengths = (
+        f',"text_length":{fields["text_length"]},"around_length":{fields["around_length"]},"heading_length":{fields["heading_length"]}'
+    )
+    rare = "".join([f'"{name}":"{fields[name]}","{name}_length":{fields[f"{name}_length"]},' for name in _RARE_FIELDS if name in fields])
+    return f'{{"label":{encode_basestring(fields["label"])},{numbers}{lengths},{words},{rare}{_ROW}{_base64(fields["row"])}'
 
 
 def stored_row(text: str) -> bytes:

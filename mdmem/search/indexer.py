@@ -7,7 +7,6 @@ written. Without a readable `seen.json` of this version the documents count for 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date
 from itertools import chain, groupby, islice
@@ -132,7 +131,7 @@ class SearchIndex:
         self._folder = folder
         self._language = language or ENGLISH
         self._index = index
-        self._finder = finder or (IndexSearcher(call_engine(index.searcher), self._language) if index else None)
+        self._finder = finder or (IndexSearcher(call_engine(index.searcher), self._language, seen.is_fresh) if index else None)
         self.seen: Snapshot = seen
         """The workspace as it was indexed."""
 
@@ -221,15 +220,8 @@ class SearchIndex:
             BrokenIndex: the index turns out to be damaged.
         """
         assert self._finder is not None  # an index without documents is to be updated
-        finder = self._finder.with_overlay(paths, ((page.path, page.rows) for page in pages), self._sizes())
+        finder = self._finder.with_overlay(paths, ((page.path, page.rows) for page in pages))
         return SearchIndex(self._folder, self._index, self.seen, self._language, finder)
-
-    def _sizes(self) -> list[int]:
-        """The number of live documents in each segment, as the folder has them now."""
-        if self._folder is None:
-            return []
-        segments = json.loads((self._folder / _DOCUMENTS_NAME / "meta.json").read_text(encoding="utf-8"))["segments"]
-        return [segment["max_doc"] - (segment["deletes"]["num_deleted_docs"] if segment["deletes"] else 0) for segment in segments]
 
     def update(
         self,
@@ -261,7 +253,7 @@ class SearchIndex:
         files, ends = _peeked(changed), _peeked(past)
         if files or ends or removed or dropped:
             self._change(files or (), removed, progress, ends or (), dropped, part)
-        self._remember(seen)
+        self._remember(replace(seen, is_fresh=self.seen.is_fresh))
 
     def _start_anew(self) -> None:
         assert self._folder is not None  # only an index in a folder can be missing
@@ -286,6 +278,7 @@ class SearchIndex:
         allocator.limit_arenas()
         writer = call_writer(self._index.writer, HEAP_BYTES, 1)
         touched = set(removed)
+        is_fresh = self.seen.is_fresh and not call_engine(self._index.searcher).num_docs
 
         def replaced(label: str) -> None:
             call_writer(writer.delete_documents_by_term, "label", label)
@@ -320,14 +313,16 @@ class SearchIndex:
                     call_writer(writer.commit)
                     self._remember(PART_SNAPSHOT)
             if self._folder is not None and (self._folder / SNAPSHOT_NAME).exists() and not self.seen.is_part:
-                self._remember(replace(self.seen, files={**self.seen.files, **dict.fromkeys(touched, NEVER_INDEXED)}), durably=True)
+                never_indexed = {**self.seen.files, **dict.fromkeys(touched, NEVER_INDEXED)}
+                self._remember(replace(self.seen, files=never_indexed, is_fresh=is_fresh), durably=True)
             call_writer(writer.commit)
         finally:
             # Without this wait, a writer leaves the segments of its merges behind for good.
             call_writer(writer.wait_merging_threads)
             allocator.release_free_memory()
         call_writer(self._index.reload)
-        self._finder = IndexSearcher(self._index.searcher(), self._language)
+        self._finder = IndexSearcher(self._index.searcher(), self._language, is_fresh)
+        self.seen = replace(self.seen, is_fresh=is_fresh)
 
     def _remember(self, seen: Snapshot, durably: bool = False) -> None:
         seen = replace(seen, stamps=stamps_digest({path: file.stamp.text for path, file in seen.files.items()}))

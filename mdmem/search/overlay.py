@@ -1,22 +1,19 @@
-"""Entries that are not in the index yet, scored as it will score them, so that a file just saved is found without indexing it.
-
-A score is the BM25 of tantivy (k1 = 1.2, b = 0.75, the length of a field kept in one byte), by the index's own statistics with these entries
-counted in, as after an update. Documents that they replace stay counted, as deleted documents do, except in segments that an update leaves
-empty and drops (a file that is saved again and again). Pure.
-"""
+"""Entries that are not in the index yet, scored as it will score them, so that a file just saved is found without indexing it. Pure."""
 
 from __future__ import annotations
 
-import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from mdmem.search.query import Clause
+from mdmem.search import ranking
 from mdmem.search.schema import IndexRow
 from mdmem.startup.records import dataclass
 
-_K1, _B = 1.2, 0.75
+if TYPE_CHECKING:
+    from mdmem.search.query import Clause
+    from mdmem.search.term_statistics import TermStatistics
+
 _EXACT = 40
 """Shorter lengths are stored exactly."""
 _UNSCALED, _SIGNIFICANT_BITS = 24, 4
@@ -37,43 +34,26 @@ class OverlayEntry:
         return cls({name: values[name].split() for name in fields if name in values}, values, row)
 
 
-@dataclass(frozen=True, slots=True)
-class FieldStatistics:
-    """BM25 statistics of a field: the number of documents in the index, and of terms in that field over all of them."""
-
-    documents: float
-    tokens: float
-
-
 class Overlay:
-    """Entries, and the statistics by which they are scored.
+    """Entries of files as they are now, which take the place of what the index has of these files.
 
-    - `hidden`: documents of the index to leave out, by segment and number.
-    - `dropped`: those of them in segments that an update drops.
-    - `statistics`: the statistics of a field, given one of its terms if any is known.
-    - `holding`: the number of documents in the index with a term in a field.
+    - `paths`: the files; some of them may be gone.
+    - `hidden`: their documents in the index, by segment and number.
     """
 
-    def __init__(
-        self,
-        entries: Sequence[OverlayEntry],
-        hidden: frozenset[tuple[int, int]],
-        dropped: Sequence[OverlayEntry],
-        statistics: Callable[[str, str | None], FieldStatistics],
-        holding: Callable[[str, str], int],
-    ) -> None:
+    def __init__(self, entries: Sequence[OverlayEntry], paths: Sequence[str], hidden: frozenset[tuple[int, int]]) -> None:
         self.entries = entries
+        self.paths = paths
         self.hidden = hidden
-        self._dropped = dropped
-        self._more = len(entries) - len(dropped)
-        self._ask = statistics
-        self._statistics: dict[str, FieldStatistics] = {}
-        self._holding = holding
         self._counts: dict[str, Counter[str]] = {}
 
     def count(self, field: str, term: str) -> int:
-        """The number of documents with a term in a field that are added to those of the index."""
+        """The number of entries with a term in a field."""
         return self._having(field)[term]
+
+    def tokens(self, field: str) -> int:
+        """The number of terms in a field of all entries."""
+        return sum(len(entry.terms.get(field, ())) for entry in self.entries)
 
     def terms_with_prefix(self, field: str, prefix: str) -> list[str]:
         """The terms with a prefix in a field of the entries."""
@@ -83,59 +63,20 @@ class Overlay:
         counts = self._counts.get(field)
         if counts is None:
             counts = self._counts[field] = Counter(term for entry in self.entries for term in set(entry.terms.get(field, ())))
-            for term, count in Counter(term for entry in self._dropped for term in set(entry.terms.get(field, ()))).items():
-                counts[term] -= count
         return counts
 
-    def adjusted_clauses(self, clauses: Iterable[Clause]) -> list[Clause]:
-        """The clauses with weights adjusted so that the index scores as it will with the entries in it."""
-        clause_list = list(clauses)
-        self._learn(clause_list)
-        return [(name, term, weight * self._growth(name, term), query_word) for name, term, weight, query_word in clause_list]
-
-    def _learn(self, clauses: Sequence[Clause]) -> None:
-        """Get the statistics of each field by its rarest term, which is found soonest."""
-        for field in {name for name, *_ in clauses} - self._statistics.keys():
-            counts = {term: self._holding(field, term) for name, term, *_ in clauses if name == field}
-            self._statistics[field] = self._ask(
-                field, min((term for term, count in counts.items() if count), key=counts.__getitem__, default=None)
-            )
-
-    def _growth(self, field: str, term: str) -> float:
-        total, holding = self._statistics[field].documents, self._holding(field, term)
-        return _idf(total + self._more, holding + self.count(field, term)) / _idf(total, holding)
-
-    def scores(self, clauses: Iterable[Clause]) -> list[tuple[float, OverlayEntry]]:
+    def scores(self, clauses: Iterable[Clause], statistics: TermStatistics) -> Iterator[tuple[float, OverlayEntry]]:
         """The entries that hold at least one of the terms, with their BM25 scores."""
         scores: dict[int, float] = {}
-        averages: dict[str, tuple[float, float]] = {}
-        clause_list = list(clauses)
-        self._learn(clause_list)
-        for name, term, weight, _ in clause_list:
-            occurrences = [(number, times) for number, entry in enumerate(self.entries) if (times := entry.terms.get(name, ()).count(term))]
-            if occurrences:
-                if name not in averages:
-                    averages[name] = self._average(name)
-                total, average = averages[name]
-                idf = _idf(total, self._holding(name, term) + self.count(name, term))
-                for number, times in occurrences:
-                    entry = self.entries[number]
-                    norm = _K1 * (1 - _B + _B * kept_length(len(entry.terms[name])) / average)
-                    scores[number] = scores.get(number, 0.0) + weight * idf * (_K1 + 1) * times / (times + norm)
-        return [(score, self.entries[number]) for number, score in scores.items()]
-
-    def _average(self, field: str) -> tuple[float, float]:
-        """The number of documents and the average length of a field, after an update."""
-        statistics = self._statistics[field]
-        total = statistics.documents + self._more
-        added = sum(len(entry.terms.get(field, ())) for entry in self.entries) - sum(
-            len(entry.terms.get(field, ())) for entry in self._dropped
-        )
-        return total, (statistics.tokens + added) / total
-
-
-def _idf(total: float, holding: float) -> float:
-    return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
+        for name, term, weight, _ in clauses:
+            if not self.count(name, term):
+                continue
+            worth, average = weight * statistics.rarity(name, term), statistics.average(name)
+            for number, entry in enumerate(self.entries):
+                if times := entry.terms.get(name, ()).count(term):
+                    length = kept_length(len(entry.terms[name]))
+                    scores[number] = scores.get(number, 0.0) + worth * ranking.saturation(times, length, average)
+        return ((score, self.entries[number]) for number, score in scores.items())
 
 
 def kept_length(length: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from datetime import date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from operator import attrgetter
@@ -253,6 +253,13 @@ def term_query(clause: Clause) -> Query:
 def filter_query(passing_filter: Filter, today: date) -> Query:
     """The tantivy query for all entries that pass a filter."""
     return Query.boolean_query([(Occur.Must, Query.all_query()), *_conditions(passing_filter, today)])
+
+
+def visible_query(query: Query, hidden_paths: Sequence[str]) -> Query:
+    """A query without the entries of some files."""
+    return (
+        Query.boolean_query([(Occur.Must, query), *((Occur.MustNot, file_query(path)) for path in hidden_paths)]) if hidden_paths else query
+    )
 
 
 def file_query(path: str) -> Query:

@@ -12,6 +12,7 @@ them again. "Neutral" means that neither changed by more than its error; such a 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date
@@ -43,6 +44,9 @@ INFLECTED_SHARE = 1.0
 JOINED_WEIGHT = 1.5
 """The share for two words of the question written as one (time zone, timezone): neutral; names of settings need it."""
 
+SATURATION, LENGTH_SHARE = 1.2, 0.75
+"""k1 and b of BM25, as the engine has them."""
+
 RARITY_WEIGHT = 1.0
 """Relatives are looked for only if a word is at least this rare: neutral from 0 to 2.5; frequent words cost most time."""
 
@@ -51,6 +55,10 @@ WEAK_WORD_WEIGHT = 0.5
 
 CANDIDATES, CANDIDATES_A_HIT = 100, 6
 """The best by BM25 that are ranked again by all factors: at least the first number, and the second for each hit: neutral up to 300."""
+
+REFINED_A_HIT = 3
+"""The candidates for each hit that are scored anew where the engine's statistics are not those of the entries (`term_statistics`), which takes
+75 µs each."""
 
 CANDIDATES_BY_AGE = 1000
 """The same, at least, if logs lose weight with age: a new entry that matches less may then come before many old ones."""
@@ -107,9 +115,14 @@ def static_factor(kind: FileKind, confidence: float | None, weaker: bool = False
     return _FILE_FACTORS.get(kind, 1.0) * (_LEAST_TRUST + (1 - _LEAST_TRUST) * trust) * (_WEAKER if weaker else 1.0)
 
 
-def rarity(total: int, holding: int) -> float:
+def rarity(total: float, holding: int) -> float:
     """The idf of BM25 of a word that `holding` of `total` entries hold."""
     return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
+
+
+def saturation(times: float, length: float, average: float) -> float:
+    """The part of BM25 that a term has by the times that it is in a field, and by the length of that (`average`: of all entries)."""
+    return (SATURATION + 1) * times / (times + SATURATION * (1 - LENGTH_SHARE + LENGTH_SHARE * length / average))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +215,18 @@ def day_factors(days: Sequence[int], scores: Sequence[float]) -> list[float]:
     most = best[NO_DAY] = max(best.values(), default=0.0) or 1.0
     share = DAY_SHARE / most
     return [1 + share * best[day] for day in days]
+
+
+def decisive(days: Sequence[int], scores: Sequence[float], count: int) -> set[int]:
+    """The numbers of the best candidates, and of the best two of their days, which count for the factor of the day."""
+    ordered = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
+    numbers, of_day = set(ordered[:count]), Counter[int]()
+    days_of_best = {days[number] for number in numbers} - {NO_DAY}
+    for number in ordered:
+        if (day := days[number]) in days_of_best and of_day[day] < 2:
+            numbers.add(number)
+            of_day[day] += 1
+    return numbers
 
 
 def beside_factor(held: AbstractSet[str], beside: Collection[AbstractSet[str]]) -> float:

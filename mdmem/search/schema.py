@@ -28,6 +28,9 @@ INDEX_VERSION = 19
 
 TERMS = "terms"
 """The analyzer of fields with terms, separated by spaces."""
+_FIELDS = ("text", "around", "asked", "heading", "grams", "grams_around")
+LENGTHS = {name: f"{name}_length" for name in _FIELDS}
+"""The fields with the number of terms in each field of terms; none where there are none."""
 _NUMBERS = ("day", "logged", "time", "until", "begun", "ended", "last", "cues")
 NEVER = 2**62
 """The number from which on uncommitted text is live: after every mainline commit."""
@@ -104,11 +107,11 @@ def schema() -> Schema:
     """
     builder = SchemaBuilder()
     builder.add_text_field("label", tokenizer_name=TERMS, index_option="basic")
-    for number in _NUMBERS:
+    for number in (*_NUMBERS, *LENGTHS.values()):
         builder.add_integer_field(number, fast=True)
     builder.add_float_field("confidence", fast=True)
     builder.add_float_field("factor", fast=True)
-    for name in ("text", "around", "asked", "heading", "grams", "grams_around"):
+    for name in _FIELDS:
         builder.add_text_field(name, tokenizer_name=TERMS, index_option="freq")
     builder.add_bytes_field("row", stored=True)
     return builder.build()
@@ -230,20 +233,31 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
             "logged": day_number if is_log else ranking.NO_DAY,
             "cues": entry_cues(entry, own.words, is_log),
             "text": own.indexed,
-            "around": f"{around.words(position)} {above.indexed}",
-            "heading": " ".join((above.indexed, *grams(above.runs))) if above.runs else above.indexed,
+            "text_length": _length(own.indexed),
+            "around": (words_around := f"{around.words(position)} {above.indexed}"),
+            "around_length": _length(words_around),
+            "heading": (words_above := " ".join((above.indexed, *grams(above.runs))) if above.runs else above.indexed),
+            "heading_length": _length(words_above),
             "row": _dump(entry, about, section_fields),
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()
         if (question := asking_sentences(entries[position - 1].text[-MAX_NEIGHBOUR_CHARS:])) and around.is_near(position, position - 1):
             fields["asked"] = terms(split_scripts(question).spaced, language)
+            fields["asked_length"] = _length(fields["asked"])
         if own.runs:
             fields["grams"] = " ".join(grams(own.runs))
+            fields["grams_length"] = _length(fields["grams"])
         if around.has_pairs and (character_pairs := around.character_pairs(position)):
             fields["grams_around"] = character_pairs
+            fields["grams_around_length"] = _length(character_pairs)
         yield fields
         about = ""
+
+
+def _length(words: str) -> int:
+    """The number of terms in a field. Nearly always one more than its spaces, which takes a tenth of the time to count."""
+    return len(words.split()) if "  " in words or words[:1] in " " or words[-1] == " " else words.count(" ") + 1
 
 
 def _dump(entry: Entry, about: str, section_fields: _SectionFields) -> bytes:

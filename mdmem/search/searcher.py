@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -65,17 +64,21 @@ class IndexSearcher:
         self,
         searcher: tantivy.Searcher,
         language: str,
-        statistics: term_statistics.TermStatistics | None = None,
+        is_fresh: bool,
         overlay: Overlay | None = None,
     ) -> None:
+        """Search an index that is fresh (`Snapshot.is_fresh`) or not."""
         self._searcher = searcher
         self._language = language
-        self._statistics = statistics
+        self._is_fresh = is_fresh
         self._overlay = overlay
-        self._rows: dict[tuple[int, int], IndexRow] = {}
-        """The rows of a few files that were asked for: of those that an overlay hides some are needed twice."""
-        self.lexicon = _lexicon(searcher, overlay)
+        self._corrected = None if is_fresh and overlay is None else self._statistics()
+        """Where the engine's own statistics are not those of the entries that can be found."""
+        self.lexicon = _lexicon(searcher, self._corrected, overlay)
         """Counts of the terms, for whoever judges a question by its words."""
+
+    def _statistics(self) -> term_statistics.TermStatistics:
+        return term_statistics.TermStatistics(self._searcher, self._is_fresh, self._overlay)
 
     @property
     def count(self) -> int:
@@ -91,52 +94,27 @@ class IndexSearcher:
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        addresses = self._of_file(path)
+        addresses = self._of_file(path, _MANY_OF_FILE)
         if len(addresses) >= _MANY_OF_FILE:
             return None
-        rows = {_key(address): self._row(address) for address in addresses}
-        if len(self._rows) > _MANY_OF_FILE:
-            self._rows.clear()
-        self._rows.update(rows)
-        return sorted(rows.values(), key=lambda row: row.entry.start_line)
+        return sorted(map(self._row, addresses), key=lambda row: row.entry.start_line)
 
-    def _of_file(self, path: str) -> list[Address]:
-        return [address for _, address in self._engine_hits(query.file_query(path), _MANY_OF_FILE)]
+    def _of_file(self, path: str, limit: int) -> list[Address]:
+        return [address for _, address in self._engine_hits(query.file_query(path), limit)]
 
-    def with_overlay(
-        self, paths: Collection[str], current_files: Iterable[tuple[FilePath, Sequence[IndexRow]]], sizes: Sequence[int]
-    ) -> IndexSearcher:
+    def with_overlay(self, paths: Collection[str], current_files: Iterable[tuple[FilePath, Sequence[IndexRow]]]) -> IndexSearcher:
         """A searcher of the same index that finds files as they are now; this one stays as it is.
 
         Args:
             paths: the files that differ from what the index has of them, or are gone.
             current_files: those that exist, each with its rows.
-            sizes: the number of live documents in each segment. They are not used where another process has changed them since, or where
-                there are none.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
         entries = [entry for path, rows in current_files for entry in self._written(path, rows)]
-        replaced = {path: self._of_file(path) for path in paths}
-        hidden = Counter(address.segment_ord for addresses in replaced.values() for address in addresses)
-        segment_sizes = sizes if (len(sizes), sum(sizes)) == (self._searcher.num_segments, self._searcher.num_docs) else ()
-        emptied = {segment for segment, count in enumerate(segment_sizes) if count == hidden[segment]}
-        dropped: list[OverlayEntry] = []
-        for path, addresses in replaced.items():
-            rows = [self._rows.get(_key(address)) or self._row(address) for address in addresses if address.segment_ord in emptied]
-            for is_live in (True, False):
-                dropped += self._written(FilePath(path), schema.in_file_order(row for row in rows if row.lifetime.is_live is is_live))
-        if self._statistics is None:
-            self._statistics = term_statistics.TermStatistics(self._searcher)
-        overlay = Overlay(
-            entries,
-            frozenset(_key(address) for addresses in replaced.values() for address in addresses),
-            dropped,
-            self._statistics.of_field,
-            self._statistics.count,
-        )
-        return IndexSearcher(self._searcher, self._language, self._statistics, overlay)
+        hidden = frozenset(_key(address) for path in paths for address in self._of_file(path, self._searcher.num_docs))
+        return IndexSearcher(self._searcher, self._language, self._is_fresh, Overlay(entries, tuple(paths), hidden))
 
     def _written(self, path: FilePath, rows: Sequence[IndexRow]) -> Iterator[OverlayEntry]:
         for row, values in zip(rows, schema.document_fields(path, rows, self._language), strict=True):
@@ -161,7 +139,7 @@ class IndexSearcher:
         filtered = not request.filter.only_current
         while True:
             scored, complete = self._matching(clauses, request, limit, filtered)
-            ranked = self._ranked(scored, question, request.decay)
+            ranked = self._ranked(scored, clauses, question, request)
             first = self._first(ranked, request, own_terms)
             if complete or (len(first.best) >= request.limit and (filtered or len(scored) >= limit // 2)):
                 break
@@ -178,11 +156,12 @@ class IndexSearcher:
             terms = own_terms["heading"]
             return replace(made, about=entry_words.about_held(row.about, terms, self._language)) if row.about else made
 
+        scorer = (self._corrected or self._statistics()).scorer(clauses) if request.explain else None
         matches = [
             Match(
                 hit(number, row),
                 row,
-                self._why(ranked, number, clauses, first.beside[number]) if request.explain else None,
+                self._why(ranked, number, scorer, first.beside[number]) if scorer else None,
             )
             for number, row in best
         ]
@@ -262,12 +241,12 @@ class IndexSearcher:
     def _engine_hits(self, engine_query: tantivy.Query, limit: int) -> list[Any]:
         return call_engine(self._searcher.search, engine_query, max(1, min(limit, self._searcher.num_docs)), count=False).hits
 
-    def _matching(self, clauses: Iterable[Clause], request: IndexQuery, limit: int, filtered: bool) -> tuple[list[Scored], bool]:
+    def _matching(self, clauses: Sequence[Clause], request: IndexQuery, limit: int, filtered: bool) -> tuple[list[Scored], bool]:
         """The best by BM25 that pass the filter (if not `filtered`, among the best of all), and True if there are no others.
 
         Asked for the words alone, the engine skips what cannot be among the best: twice as fast, if most of memory is current.
         """
-        engine_query = query.any_term_query(self._overlay.adjusted_clauses(clauses) if self._overlay else clauses)
+        engine_query = query.any_term_query(self._corrected.adjusted(clauses) if self._corrected else clauses)
         if filtered:
             scored = self._engine_hits(query.filtered_query(engine_query, request.filter, request.today), limit)
             complete = len(scored) < limit
@@ -278,12 +257,14 @@ class IndexSearcher:
         last_days: list[int] = self._column("last", [address for _, address in scored])
         return [candidate for candidate, last_day in zip(scored, last_days, strict=True) if last_day >= _first_day(request)], complete
 
-    def _with_overlay(self, scored: list[Scored], clauses: Iterable[Clause], request: IndexQuery, limit: int) -> list[Scored]:
+    def _with_overlay(self, scored: list[Scored], clauses: Sequence[Clause], request: IndexQuery, limit: int) -> list[Scored]:
         """The best of these and of the overlay's entries, without the documents that it hides."""
-        if self._overlay is None:
+        if self._overlay is None or self._corrected is None:
             return scored
         hidden = self._overlay.hidden
-        added = [candidate for candidate in self._overlay.scores(clauses) if candidate[1].numbers["last"] >= _first_day(request)]
+        added = [
+            candidate for candidate in self._overlay.scores(clauses, self._corrected) if candidate[1].numbers["last"] >= _first_day(request)
+        ]
         visible = [candidate for candidate in scored if (candidate[1].segment_ord, candidate[1].doc) not in hidden]
         return sorted([*visible, *added], key=itemgetter(0), reverse=True)[:limit]
 
@@ -298,8 +279,8 @@ class IndexSearcher:
         remaining = iter(stored_values)
         return [address.numbers[name] if isinstance(address, OverlayEntry) else next(remaining) for address in addresses]
 
-    def _ranked(self, scored: list[Scored], question: QuestionCues, decay: Decay | None) -> _RankedCandidates:
-        addresses = [address for _, address in scored]
+    def _ranked(self, scored: list[Scored], clauses: Sequence[Clause], question: QuestionCues, request: IndexQuery) -> _RankedCandidates:
+        addresses, decay = [address for _, address in scored], request.decay
         candidates = Candidates(
             matched=[score for score, _ in scored],
             trust=self._column("factor", addresses),
@@ -307,9 +288,21 @@ class IndexSearcher:
             days=self._column("day", addresses),
             log_days=self._column("logged", addresses) if decay else (),
         )
-        return _RankedCandidates(
-            candidates=candidates, documents=addresses, asked=question, decay=decay, scores=ranking.scores(candidates, question, decay)
-        )
+        scores = ranking.scores(candidates, question, decay)
+        if self._corrected:
+            numbers = ranking.decisive(candidates.days, scores, ranking.REFINED_A_HIT * request.limit)
+            candidates = self._refined(candidates, addresses, numbers, clauses)
+            scores = ranking.scores(candidates, question, decay)
+        return _RankedCandidates(candidates=candidates, documents=addresses, asked=question, decay=decay, scores=scores)
+
+    def _refined(self, candidates: Candidates, documents: Sequence[Any], numbers: Iterable[int], clauses: Sequence[Clause]) -> Candidates:
+        """Candidates with the BM25 of some of them by the corrected statistics."""
+        assert self._corrected
+        scorer, matched = self._corrected.scorer(clauses), list(candidates.matched)
+        for number in numbers:
+            if not isinstance(documents[number], OverlayEntry):
+                matched[number] = sum(score for _, score in scorer(documents[number]))
+        return replace(candidates, matched=matched)
 
     def _first(self, ranked: _RankedCandidates, request: IndexQuery, own_terms: Mapping[str, Mapping[str, str]]) -> FirstHits:
         """The first hits among the candidates."""
@@ -323,17 +316,12 @@ class IndexSearcher:
         first.choose(ranked.in_order(), read)
         return first
 
-    def _why(self, ranked: _RankedCandidates, number: int, clauses: Iterable[Clause], beside: float) -> Explanation:
+    def _why(self, ranked: _RankedCandidates, number: int, scorer: term_statistics.Scorer, beside: float) -> Explanation:
         address = ranked.documents[number]
         assert not isinstance(address, OverlayEntry)  # a search with explanations brings the index up to date first
-        parts = []
-        for clause in clauses:
-            try:
-                account = query.term_query(clause).explain(self._searcher, address).to_json()
-            except ValueError:  # the term is not in this entry
-                continue
-            name, term, weight, query_word = clause
-            parts.append(ScorePart(name, term, query_word, round(weight * json.loads(account)["value"], ranking.SCORE_DIGITS)))
+        parts = [
+            ScorePart(name, term, query_word, round(score, ranking.SCORE_DIGITS)) for (name, term, _, query_word), score in scorer(address)
+        ]
         factors = ranking.score_factors(ranked.candidates, number, ranked.scores[number], ranked.asked, ranked.decay, beside)
         return Explanation(tuple(parts), tuple(results.static_factors(self._row(address), factors)))
 
@@ -348,19 +336,24 @@ def _key(address: Address) -> tuple[int, int]:
     return address.segment_ord, address.doc
 
 
-def _lexicon(searcher: tantivy.Searcher, overlay: Overlay | None = None) -> Lexicon:
-    def holding(term: str) -> int:
-        return call_engine(searcher.doc_freq, "text", term) + (overlay.count("text", term) if overlay else 0)
+def _lexicon(searcher: tantivy.Searcher, statistics: term_statistics.TermStatistics | None, overlay: Overlay | None) -> Lexicon:
+    def engine_count(field: str, term: str) -> int:
+        return call_engine(searcher.doc_freq, field, term)
 
-    def heading(term: str) -> int:
-        return call_engine(searcher.doc_freq, "heading", term) + (overlay.count("heading", term) if overlay else 0)
+    count = statistics.count if statistics else engine_count
 
     def beginning(start: str) -> list[str]:
-        indexed = [term for term, _ in call_engine(searcher.terms_with_prefix, "text", start, limit=_MOST_INFLECTED)]
-        return sorted({*indexed, *overlay.terms_with_prefix("text", start)})[:_MOST_INFLECTED] if overlay else indexed
+        limit = _MOST_INFLECTED
+        while True:
+            indexed = [term for term, _ in call_engine(searcher.terms_with_prefix, "text", start, limit=limit)]
+            terms = {*indexed, *(overlay.terms_with_prefix("text", start) if overlay else ())}
+            visible = [term for term in sorted(terms) if count("text", term)]
+            if len(visible) >= _MOST_INFLECTED or len(indexed) < limit:
+                return visible[:_MOST_INFLECTED]
+            limit *= 4
 
-    total = searcher.num_docs + (len(overlay.entries) - len(overlay.hidden) if overlay else 0)
-    return Lexicon(total, holding, heading, beginning)
+    total = statistics.documents if statistics else searcher.num_docs
+    return Lexicon(total, partial(count, "text"), partial(count, "heading"), beginning)
 
 
 def _first_day(request: IndexQuery) -> int:

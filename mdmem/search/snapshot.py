@@ -87,13 +87,15 @@ class Snapshot:
     """The state of the workspace that an index was made from.
 
     `settings` is a digest of the settings that change what is indexed, `stamps` of the stamps of all files. `has_pair_marks` is False only
-    if no fact is marked as contradicting another, or as not doing so.
+    if no fact is marked as contradicting another, or as not doing so. `is_fresh`: no document was replaced or removed since the index
+    was built from nothing.
     """
 
     commit: CommitId | None = None
     files: Mapping[str, SnapshotFile] = field(default_factory=dict)
     settings: str = ""
     has_pair_marks: bool = True
+    is_fresh: bool = field(default=True, compare=False)
     stamps: str = field(default="", compare=False)
 
     @property
@@ -171,6 +173,7 @@ def read_snapshot(folder: Path) -> Snapshot | None:
             files=_StoredFiles(files),
             settings=header["settings"],
             has_pair_marks=header["paired"],
+            is_fresh=header["fresh"],
             stamps=header["stamps"],
         )
     except (FileNotFoundError, NotADirectoryError):
@@ -183,7 +186,13 @@ def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
     """Write a snapshot as one JSON object, the files last, with a checksum of their text before them."""
     path = folder / SNAPSHOT_NAME
     files = _json({path: [file.stamp.text, file.digest, file.uncommitted, file.skipped] for path, file in seen.files.items()})
-    described = {"commit": seen.commit, "settings": seen.settings, "paired": seen.has_pair_marks, "stamps": seen.stamps}
+    described = {
+        "commit": seen.commit,
+        "settings": seen.settings,
+        "paired": seen.has_pair_marks,
+        "stamps": seen.stamps,
+        "fresh": seen.is_fresh,
+    }
     start = {"version": schema.INDEX_VERSION, **described, "check": crc32(files)}
     new = path.with_name(f"{path.name}.new")
     with new.open("wb") as stream:

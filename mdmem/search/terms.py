@@ -117,7 +117,11 @@ def folded(text: str) -> list[str]:
 def indexed_words(text: str) -> list[str]:
     """The words of a text as it is indexed: folded, and each date as one more word."""
     words = folded(text)
-    return [*words, *map("".join, _DATE.findall(text))] if "-" in text else words
+    return [*words, *map("".join, _DATE.findall(text))] if _may_hold_date(text) else words
+
+
+def _may_hold_date(text: str) -> bool:
+    return "-0" in text or "-1" in text
 
 
 def stem(word: str, language: str = ENGLISH) -> str:

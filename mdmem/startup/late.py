@@ -155,7 +155,7 @@ MODULES = frozenset(
         "mdmem.search.schema",
         "mdmem.secrets",  # a hundred regular expressions
         "mdmem.search.tags",
-        "mdmem.search.term_statistics",  # only where files were just saved
+        "mdmem.search.term_statistics",  # not for an index that was just built
         "mdmem.show.figures",
         "mdmem.show.hits",
         "mdmem.show.maintenance",
