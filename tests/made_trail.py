@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mdmem.model import CommitId, FactId, FilePath, Source
-from mdmem.model.trail import Commit, Entry, MainlineCommit, Mark, MarkKind, MergedLine, Occurrence, Origin, Revision, StatedRevert
+from mdmem.model.trail import Entry, Mark, MarkKind, Occurrence, Origin, Revision, StatedRevert, TrailCommit
 from mdmem.trail import Step, Trail
 
 ODD = "caf\xe9 \udce9 \ud83d \x00 \U0001f600 [\"']\u2028"
@@ -19,13 +19,18 @@ def commit_id(number: int) -> CommitId:
     return CommitId(f"{number:040x}")
 
 
-def mainline_commit(number: int, time: int | None = None) -> MainlineCommit:
-    return MainlineCommit(
+def trail_commit(number: int, time: int | None = None) -> TrailCommit:
+    """A commit of one line."""
+    time = 1000 + number if time is None else time
+    return TrailCommit(
         number=number,
         commit=commit_id(number),
-        time=1000 + number if time is None else time,
+        time=time,
         author=f"Ada {ODD}",
         message=f"Subject {number}\n\nMdmem-Op: log\n",
+        committed=time,
+        moment=time,
+        parents=(number - 1,) if number > 1 else (),
     )
 
 
@@ -48,7 +53,7 @@ def entry(text: str = "works at Stripe", path: FilePath = PATHS[0], fact: FactId
 
 
 def origin(number: int) -> Origin:
-    return Origin(commit=mainline_commit(number).commit, time=1000 + number, source=Source.INFERRED, confidence=0.7)
+    return Origin(commit=trail_commit(number).commit, time=1000 + number, source=Source.INFERRED, confidence=0.7)
 
 
 def occurrence(begun: int, text: str = "works at Stripe", **fields: Any) -> Occurrence:
@@ -61,18 +66,13 @@ def revision(begun: int, text: str = "## Work\n\n- works at Stripe\n", lineage: 
 
 
 def mark(kind: MarkKind, begun: int, occurrence: int = 0, other: FactId | None = FACTS[1]) -> Mark:
-    """A mark that mainline commit `begun` states."""
+    """A mark that commit `begun` states."""
     return Mark(kind=kind, commit=commit_id(begun), begun=begun, fact=FACTS[0], other=other, occurrence=occurrence)
 
 
 def stated_revert(number: int, reverted: int) -> StatedRevert:
-    """A revert that mainline commit `number` states."""
+    """A revert that commit `number` states."""
     return StatedRevert(commit_id(number), commit_id(reverted))
-
-
-def merged_line(line: str, number: int, path: FilePath = PATHS[0]) -> MergedLine:
-    """A line that a merge has from a side commit."""
-    return MergedLine(path, line, Commit(commit_id(number), 900 + number, f"Bo {ODD}", f"Side commit {number}"))
 
 
 @pytest.fixture
@@ -85,18 +85,17 @@ def append_steps(trail: Trail, *steps: Step) -> None:
     """Append steps after the newest commit."""
     newest = trail.newest_commit
     for number, step in enumerate(steps, (newest.number if newest else 0) + 1):
-        trail.append(mainline_commit(number), step)
+        trail.append(trail_commit(number), step)
 
 
 PATH = FilePath("memory/3.md")
 CALLS: dict[str, Callable[[Trail], object]] = {
     "newest_commit": lambda trail: trail.newest_commit,
     "commit_numbered": lambda trail: trail.commit_numbered(30),
-    "commit_with_id": lambda trail: trail.commit_with_id(mainline_commit(30).commit),
-    "side_commit_of_line": lambda trail: trail.side_commit_of_line(30, FilePath("memory/0.md"), "- line 30"),
-    "side_commit": lambda trail: trail.side_commit(commit_id(30)),
-    "last_commit_before": lambda trail: trail.last_commit_before(1030, 2**40),
-    "counts_from": lambda trail: trail.counts_from(30, 2**40),
+    "commit_with_id": lambda trail: trail.commit_with_id(trail_commit(30).commit),
+    "order": lambda trail: trail.order(30),
+    "last_commit_upto": lambda trail: trail.last_commit_upto(1030),
+    "moments": lambda trail: trail.moments(2**40).of(30),
     "commits_after": lambda trail: trail.commits_after(20, 5),
     "live_occurrences": lambda trail: trail.live_occurrences(PATH),
     "live_revisions": lambda trail: trail.live_revisions(PATH),
@@ -115,7 +114,7 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "commits_with_marks_from": lambda trail: trail.commits_with_marks_from(30),
     "stating_commit": lambda trail: trail.stating_commit(f"{30:040x}"[:39]),
     "pair_marks": lambda trail: trail.pair_marks(),
-    "pair_marks at a commit": lambda trail: trail.pair_marks(30),
+    "pair_marks of a past": lambda trail: trail.pair_marks(((1, 30),)),
     "revisions": lambda trail: trail.revisions(3, 3),
     "newest_revisions": lambda trail: trail.newest_revisions(),
     "newest_revisions of a file": lambda trail: trail.newest_revisions(PATH),
@@ -124,8 +123,6 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "cut": lambda trail: trail.cut(trail.newest_commit.number - 3 if trail.newest_commit else 0),
     "append": lambda trail: append_steps(
         trail,
-        Step(
-            begun=(occurrence(trail.newest_commit.number + 1 if trail.newest_commit else 1),), merged_lines=(merged_line("- last", 2**40),)
-        ),
+        Step(begun=(occurrence(trail.newest_commit.number + 1 if trail.newest_commit else 1),)),
     ),
 }

@@ -13,8 +13,8 @@ from mdmem.history import CommitNote, compose_message
 from mdmem.history.file_changes import FileChange, Page
 from mdmem.history.replay import build_step
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Supersession
-from mdmem.model.trail import Commit, Entry, MainlineCommit, Mark, Occurrence, Origin, Revision
-from mdmem.trail import Step, Trail
+from mdmem.model.trail import Entry, Mark, Occurrence, Revision, TrailCommit
+from mdmem.trail import Step, Trail, with_past
 
 MEMORY = FilePath("MEMORY.md")
 TOPIC = FilePath("memory/topic.md")
@@ -70,8 +70,6 @@ class ReplayedMemory:
 
     trail: Trail = field(default_factory=Trail.in_memory)
     files: dict[FilePath, str] = field(default_factory=dict)
-    brought: dict[CommitId, list[CommitId]] = field(default_factory=dict)
-    """The side commits of each merge."""
 
     def __enter__(self) -> Self:
         return self
@@ -85,8 +83,6 @@ class ReplayedMemory:
         message: str = "by hand",
         *,
         renamed: Mapping[FilePath, FilePath] | None = None,
-        side_commits: Sequence[Commit] = (),
-        merged_origins: Mapping[FilePath, Mapping[str, Origin]] | None = None,
     ) -> Step:
         """One commit; `renamed` has a new path and the one before."""
         number = (self.trail.newest_commit.number if self.trail.newest_commit else 0) + 1
@@ -101,16 +97,12 @@ class ReplayedMemory:
                 self.files.pop(path, None)
             else:
                 self.files[path] = text
-        commit = MainlineCommit(number, commit_id(number), number * 100, "Ada", message, merge=bool(side_commits))
-        self.brought[commit.commit] = [each.id for each in side_commits]
-        step = build_step(
-            commit,
-            file_changes,
-            self.trail,
-            side_commits,
-            merged_origins or {},
-            brought_by=lambda reverted: self.brought.get(reverted, ()),
+        earlier_commit = self.trail.newest_commit
+        commit = with_past(
+            TrailCommit(number, commit_id(number), number * 100, "Ada", message, committed=number * 100),
+            [earlier_commit] if earlier_commit else [],
         )
+        step = build_step(commit, file_changes, self.trail)
         self.trail.append(commit, step)
         return step
 

@@ -1,6 +1,5 @@
-"""The first-parent line and the side commits of its merges, where git holds what is unusual."""
+"""The commits that HEAD reaches, where git holds what is unusual."""
 
-import os
 from datetime import timedelta
 from pathlib import Path
 
@@ -81,7 +80,7 @@ def test_a_boundary_that_is_not_asked_for_changes_nothing(at: Desk) -> None:
     boundary = head(at)
     at.write("memory/a.md", "- a\n")
     at.commit()
-    (commit,) = first_parent.iterate_commits(repo.discover(at.root), [head(at)], boundary)
+    (commit,) = first_parent.read_history(repo.discover(at.root), [(head(at), (boundary,))], boundary)
     assert (commit.parents, [change.path for change in commit.changes]) == ((boundary,), ["memory/a.md"])
 
 
@@ -125,63 +124,32 @@ def test_changed_files_of_two_commits_or_of_all_that_one_has(at: Desk) -> None:
     assert at.git("count-objects") == objects
 
 
-def test_merges_that_a_merge_brings(at: Desk) -> None:
-    """Those of two parents, on any branch that it brings in; not those that the branch had from here, and no octopus."""
+def test_what_a_merge_did_to_each_side(at: Desk) -> None:
+    seed = head(at)
+    made = merge_side(at, "memory/a.md", "memory/b.md")
     repository = repo.discover(at.root)
-    for name in ("one", "two", "three"):
-        at.git("switch", "-q", "-c", name, "main")
-        at.write(f"memory/{name}.md", f"- {name}\n")
-        at.commit(name)
-    sides = [CommitId(at.git("rev-parse", name).strip()) for name in ("one", "two")]
-    at.git("switch", "-q", "one")
-    at.git("merge", "-q", "--no-edit", "two")
-    at.write("memory/more.md", "- more\n")
-    before_octopus = CommitId(at.commit("more"))
-    at.git("switch", "-q", "-c", "four", "main")
-    at.write("memory/four.md", "- four\n")
-    at.commit("four")
-    at.git("merge", "-q", "--no-edit", "one", "three")
-    assert before_octopus in at.git("log", "-1", "--format=%P").split()
-    at.git("switch", "-q", "main")
-    at.write("MEMORY.md", "# Memory\n")
-    at.commit("here")
-    at.git("merge", "-q", "--no-edit", "four")
-    assert first_parent.merges_brought_by(repository, merge(at)) == [tuple(sides)]
+    reached = first_parent.commits_reached(repository, head(at))
+    assert (reached[0], reached[-1][0], len(reached)) == ((seed, ()), head(at), len(made) + 3)
+    position = {name: number for number, (name, _) in enumerate(reached)}
+    assert all(position[parent] < position[name] for name, parents in reached for parent in parents)
+    *_, merged = first_parent.read_history(repository, reached)
+    (ours, theirs) = merged.parents
+    sides = dict(zip(merged.parents, merged.by_parent, strict=True))
+    assert [change.path for change in sides[ours]] == ["memory/a.md", "memory/b.md"]
+    assert theirs == made[-1]
+    assert sides[theirs] == tuple(first_parent.changed_files(repository, theirs, head(at)))
+    assert first_parent.commits_reached(repository, head(at), [head(at)]) == []
+    assert first_parent.reaches(repository, head(at), seed)
+    assert not first_parent.reaches(repository, seed, head(at))
+    assert not first_parent.reaches(repository, head(at), CommitId("0" * 40))
 
 
-class TestSideCommits:
-    def test_each_has_its_own_patches(self, at: Desk) -> None:
-        made = merge_side(at, "memory/a.md", "memory/b.md")
-        side = list(first_parent.side_commits(repo.discover(at.root), merge(at)))
-        assert [(commit.id, [patch.path for patch in patches]) for commit, patches in side] == [
-            (made[0], ["memory/a.md"]),
-            (made[1], ["memory/b.md"]),
-        ]
-
-    def test_a_message_that_is_no_text(self, at: Desk) -> None:
-        merge_side(at, "memory/a.md", message=LATIN)
-        ((commit, _),) = first_parent.side_commits(repo.discover(at.root), merge(at))
-        assert commit.message == "caf\N{REPLACEMENT CHARACTER}\n"
-
-    @pytest.mark.parametrize("variables", [{"GIT_DIR": "gone"}, {"GIT_DIR": "other/.git", "GIT_COMMON_DIR": "other/.git"}])
-    def test_in_a_hook_of_another_repository(
-        self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str]
-    ) -> None:
-        """Git names a repository in the environment of its hooks, in which this may run."""
-        made = merge_side(at, "memory/a.md")
-        at.world.git(tmp_path, "init", "-q", "other")
-        commit, repository = merge(at), repo.discover(at.root)
-        for name, path in variables.items():
-            monkeypatch.setenv(name, os.fspath(tmp_path / path))
-        assert [commit.id for commit, _ in first_parent.side_commits(repository, commit)] == made
-
-    def test_in_a_repository_with_longer_ids(self, world: World, tmp_path: Path) -> None:
-        world.git(tmp_path, "init", "-q", "--object-format=sha256", "long")
-        for name, value in (("user.name", NAME), ("user.email", "ada@example.org")):
-            world.git(tmp_path / "long", "config", name, value)
-        at = desk(world, tmp_path / "long")
-        (made,) = merge_side(at, "memory/a.md")
-        ((commit, patches),) = first_parent.side_commits(repo.discover(at.root), merge(at))
-        assert len(made) == 64
-        assert (commit.id, commit.author, commit.message) == (made, NAME, "side\n")
-        assert [(patch.path, patch.added) for patch in patches] == [("memory/a.md", ("- memory/a.md",))]
+def test_a_repository_with_longer_ids(world: World, tmp_path: Path) -> None:
+    world.git(tmp_path, "init", "-q", "--object-format=sha256", "long")
+    for name, value in (("user.name", NAME), ("user.email", "ada@example.org")):
+        world.git(tmp_path / "long", "config", name, value)
+    at = desk(world, tmp_path / "long")
+    made = merge_side(at, "memory/a.md")
+    repository = repo.discover(at.root)
+    read = list(first_parent.read_history(repository, first_parent.commits_reached(repository, head(at))))
+    assert [change.path for each in read if each.commit.id == made[0] for change in each.changes] == ["memory/a.md"]

@@ -254,8 +254,11 @@ class TestSectionHistory:
 
     def test_what_a_merge_brought_is_relevant_cues_who_brought_it(self, dated: DatedMemory) -> None:
         at = dated.at
-        at.write("memory/pets.md", "# Pets\n\n- a dog\n")
-        at.commit("begin")
+        dated.on("2026-01-05").apply(
+            EditSection(
+                "Pets", Action.APPEND, "- a dog", file="memory/pets.md", create=True, options=WriteOptions(source=Source.USER_STATED)
+            )
+        )
         at.git("checkout", "-q", "-b", "side")
         options = WriteOptions(source=Source.AUTO, actor="bot")
         cat = EditSection("Pets", Action.APPEND, "- a cat", file="memory/pets.md", options=options)
@@ -263,7 +266,6 @@ class TestSectionHistory:
         at.git("checkout", "-q", "-")
         dated.on("2026-01-12").apply(append())
         at.git("merge", "-q", "-m", "merged", "side")
-        merge = at.git("rev-parse", "HEAD").strip()
         at.git("mv", "memory/pets.md", "memory/animals.md")
         at.commit("another name")
         *earlier, last = dated.on("2026-01-13").blame(ShowBlame("Pets", "memory/animals.md")).lines
@@ -271,9 +273,9 @@ class TestSectionHistory:
         assert {line.source for line in earlier} == {Source.USER_STATED}
         history = dated.on("2026-01-13").history(ShowHistory("Pets", "memory/animals.md"))
         assert isinstance(history, SectionHistory)
-        by_merge, by_hand = history.revisions
-        assert (by_merge.commit, by_merge.op, by_merge.source, by_merge.actor) == (merge, Op.APPEND, Source.AUTO, "bot")
-        assert (by_hand.op, by_hand.source) == (None, Source.USER_STATED)
+        appended, created = history.revisions
+        assert (appended.commit, appended.op, appended.source, appended.actor) == (side_commit, Op.APPEND, Source.AUTO, "bot")
+        assert (created.op, created.source) == (Op.CREATE, Source.USER_STATED)
 
     def test_where_memory_is_merged_no_git_is_started(self, dated: DatedMemory, monkeypatch: pytest.MonkeyPatch) -> None:
         at = dated.at

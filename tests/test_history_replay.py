@@ -10,9 +10,8 @@ from replays import FACTS, LOG, MEMORY, TOPIC, ReplayedMemory, commit_id, fact, 
 
 from mdmem.entries import entries
 from mdmem.history import file_changes
-from mdmem.history.sources import line_origin
 from mdmem.model import CommitId, FilePath, Op, Source
-from mdmem.model.trail import Commit, Entry, Fate, MarkKind, MergedLine, Origin, StatedRevert
+from mdmem.model.trail import Entry, Fate, MarkKind, Origin, StatedRevert
 
 OLD, NEW = "employer: Stripe", "employer: Linear"
 DAY = "# 2026-03-05\n\n## 09:00\n\n- {}\n"
@@ -287,34 +286,7 @@ def test_gits_own_revert_ends_marks(replayed: ReplayedMemory) -> None:
     assert replayed.commit({}, f'Revert "x"\n\nThis reverts commit {commit_id(2)}.\n').reverted_commits == (commit_id(2),)
 
 
-# Merges.
-
-
-def side_commit(number: int, text: str) -> Commit:
-    return Commit(commit_id(1000 + number), number, "Bo", text)
-
-
-def test_a_merge_states_what_its_side_commits_state(replayed: ReplayedMemory) -> None:
-    replayed.write(memory("city: Oslo", "tea", "x"))
-    commits = [
-        side_commit(1, message(Op.REMEMBER, ("city: Oslo", "city: Rome"))),
-        side_commit(2, message(Op.REMEMBER, ("city: Rome", "city: Bern"), also=True)),
-    ]
-    brought = {MEMORY: {"- city: Bern": line_origin(commits[1], ""), "- city: Rome": line_origin(commits[0], "")}}
-    step = replayed.commit({MEMORY: memory("city: Bern", "coffee")}, "Merge branch", side_commits=commits, merged_origins=brought)
-    ended = {ending.entry.text: (ending.fate, ending.successor) for ending in step.ended}
-    assert ended["city: Oslo"] == (Fate.SUPERSEDED, fact("city: Bern"))
-    assert (replayed.newest_occurrence("city: Bern").origin.commit, replayed.newest_occurrence("city: Bern").also) == (commits[1].id, True)
-    assert (replayed.newest_occurrence("coffee").origin.commit, replayed.newest_occurrence("coffee").also) == (commit_id(2), False)
-    assert step.merged_lines == (MergedLine(MEMORY, "- city: Bern", commits[1]),)
-    assert not step.marks
-
-
-def test_a_merge_that_keeps_what_a_side_replaced_decides_that(replayed: ReplayedMemory) -> None:
-    replayed.write(memory("city: Oslo"))
-    replaced = side_commit(1, message(Op.REMEMBER, ("city: Oslo", "city: Rome")))
-    step = replayed.commit({MEMORY: memory("city: Oslo", "city: Rome")}, "Merge branch", side_commits=[replaced])
-    assert (step.marks, step.ended) == ((), ())
+# Squashes, and reverts of marks.
 
 
 @pytest.mark.parametrize("newest_first", [False, True])
@@ -325,53 +297,17 @@ def test_in_one_message_a_chain_is_followed_in_either_order(replayed: ReplayedMe
     assert [ending.successor for ending in step.ended] == [fact("city: Bern")]
 
 
-def test_statements_reverted_on_the_side_do_not_count(replayed: ReplayedMemory) -> None:
-    replayed.write(memory("city: Oslo"))
-    there_and_back = [
-        side_commit(1, message(Op.REMEMBER, ("city: Oslo", "city: Rome"))),
-        side_commit(2, message(Op.REMEMBER, ("city: Rome", "city: Oslo"))),
-    ]
-    assert not replayed.commit({TOPIC: "# T\n"}, side_commits=there_and_back).marks
-    reverted = [side_commit(1, message(Op.SUPERSEDE, ("city: Oslo", "x"))), side_commit(2, message(Op.REVERT, reverts=[commit_id(1001)]))]
-    assert not replayed.commit({TOPIC: "# T\n\nx\n"}, side_commits=reverted).marks
-
-
-def test_a_side_commit_that_replaced_what_has_ended_here_marks_nothing_elsewhere(replayed: ReplayedMemory) -> None:
-    replayed.commit({MEMORY: memory("city: Oslo"), LOG: DAY.format("city: Oslo")})
-    replayed.write(memory("city: Rome"))
-    step = replayed.commit(
-        {MEMORY: memory("city: Bern")}, side_commits=[side_commit(1, message(Op.REMEMBER, ("city: Oslo", "city: Bern")))]
-    )
-    assert not step.marks
-    assert [(ending.entry.text, ending.successor) for ending in step.ended] == [("city: Rome", fact("city: Bern"))]
-
-
-def test_marks_of_a_side_commit_on_entries_that_the_merge_brings_in(replayed: ReplayedMemory) -> None:
-    replayed.write("# 2026-03-05\n", path=LOG)
-    section = ("2026-03-05", "09:00")
-    commits = [
-        side_commit(1, message(Op.LOG, path=LOG, section=section)),
-        side_commit(2, message(Op.LOG, ("a", "b"), path=LOG, section=section)),
-    ]
-    replayed.commit({LOG: DAY.format("a\n- b")}, side_commits=commits)
-    assert [mark.other for mark in replayed.marks_on("a")] == [fact("b")]
-
-
 def _reverting(*commits: CommitId) -> str:
     return "".join(f"Revert\n\nThis reverts commit {commit}.\n" for commit in commits)
 
 
-def _retracting(number: int, text: str) -> Commit:
-    return side_commit(number, message(Op.RETRACT, path=LOG, retracts=[text]))
-
-
-def _with_side_marks(replayed: ReplayedMemory) -> tuple[CommitId, CommitId]:
-    """A merge, the second commit, of two side commits, of which each retracts a line of a log; these two."""
+def _with_marks(replayed: ReplayedMemory) -> tuple[CommitId, CommitId]:
+    """Two commits, the second and the third, of which each retracts a line of a log."""
     replayed.write(DAY.format("a\n- b"), path=LOG)
-    commits = _retracting(1, "a"), _retracting(2, "b")
-    replayed.commit({}, "Merge branch", side_commits=commits)
-    assert [(mark.commit, mark.begun) for text in "ab" for mark in replayed.marks_on(text)] == [(each.id, 2) for each in commits]
-    return commits[0].id, commits[1].id
+    for text in "ab":
+        replayed.commit({}, message(Op.RETRACT, path=LOG, retracts=[text]))
+    assert [(mark.commit, mark.begun) for text in "ab" for mark in replayed.marks_on(text)] == [(commit_id(2), 2), (commit_id(3), 3)]
+    return commit_id(2), commit_id(3)
 
 
 def _marked(replayed: ReplayedMemory) -> str:
@@ -379,62 +315,32 @@ def _marked(replayed: ReplayedMemory) -> str:
 
 
 @pytest.mark.parametrize("digits", [40, 12])
-def test_a_revert_of_a_side_commit_ends_its_own_marks_alone(replayed: ReplayedMemory, digits: int) -> None:
-    first, _ = _with_side_marks(replayed)
+def test_a_revert_ends_the_marks_of_its_commit_alone(replayed: ReplayedMemory, digits: int) -> None:
+    first, _ = _with_marks(replayed)
     step = replayed.commit({}, _reverting(CommitId(first[:digits])))
     assert step.reverted_commits == (first,)
     assert _marked(replayed) == "b"
 
 
-def test_a_revert_of_a_merge_ends_the_marks_of_its_side_commits(replayed: ReplayedMemory) -> None:
-    _with_side_marks(replayed)
-    replayed.commit({}, _reverting(commit_id(2)))
-    assert _marked(replayed) == ""
-
-
-def test_a_revert_on_another_side_ends_the_marks_of_a_side_commit(replayed: ReplayedMemory) -> None:
-    _, second = _with_side_marks(replayed)
-    replayed.commit({}, "Merge branch", side_commits=[side_commit(9, _reverting(second))])
-    assert _marked(replayed) == "a"
-
-
 def test_a_revert_of_a_revert_sets_the_marks_again(replayed: ReplayedMemory) -> None:
-    first, _ = _with_side_marks(replayed)
+    first, _ = _with_marks(replayed)
     replayed.commit({}, _reverting(first))
-    replayed.commit({}, _reverting(commit_id(3)))
-    assert _marked(replayed) == "ab"
-    assert [(mark.commit, mark.begun) for mark in replayed.marks_on("a")] == [(first, 4)]
     replayed.commit({}, _reverting(commit_id(4)))
-    assert _marked(replayed) == "b"
+    assert _marked(replayed) == "ab"
+    assert [(mark.commit, mark.begun) for mark in replayed.marks_on("a")] == [(first, 5)]
     replayed.commit({}, _reverting(commit_id(5)))
-    replayed.commit({}, _reverting(commit_id(2)))
-    assert _marked(replayed) == ""
-    replayed.commit({}, _reverting(commit_id(7)))
+    assert _marked(replayed) == "b"
+    replayed.commit({}, _reverting(commit_id(6)))
     assert _marked(replayed) == "ab"
 
 
 def test_what_two_commits_took_back_holds_again_only_where_both_are_taken_back(replayed: ReplayedMemory) -> None:
-    first, _ = _with_side_marks(replayed)
+    first, _ = _with_marks(replayed)
     for _ in range(2):
         replayed.commit({}, _reverting(first))
-    for number, marked in ((3, "b"), (4, "ab")):
+    for number, marked in ((4, "b"), (5, "ab")):
         replayed.commit({}, _reverting(commit_id(number)))
         assert _marked(replayed) == marked
-
-
-def test_what_was_taken_back_on_its_side_holds_where_that_is_reverted(replayed: ReplayedMemory) -> None:
-    replayed.write(DAY.format("a\n- b"), path=LOG)
-    replayed.commit({}, "Merge branch", side_commits=[_retracting(1, "a"), side_commit(2, _reverting(commit_id(1001)))])
-    assert _marked(replayed) == ""
-    replayed.commit({}, _reverting(commit_id(1002)))
-    assert _marked(replayed) == "a"
-
-
-def test_a_revert_that_is_reverted_on_its_side_takes_nothing_back(replayed: ReplayedMemory) -> None:
-    replayed.write(DAY.format("a\n- b"), path=LOG)
-    back_and_forth = [side_commit(number, _reverting(commit_id(999 + number))) for number in (2, 3)]
-    replayed.commit({}, "Merge branch", side_commits=[_retracting(1, "a"), *back_and_forth])
-    assert _marked(replayed) == "a"
 
 
 def test_a_line_that_a_revert_brings_back_has_the_marks_that_it_had(replayed: ReplayedMemory) -> None:
@@ -544,7 +450,7 @@ def test_the_revisions_of_a_deleted_file_end(replayed: ReplayedMemory) -> None:
     step = replayed.write(None)
     assert (len(step.ended_revisions), len(step.ended), step.revisions, step.begun) == (2, 1, (), ())
     replayed.write(memory("a"))
-    assert len(replayed.trail.newest_revisions(MEMORY)) == 4
+    assert [(each.begun, each.previous) for each in replayed.trail.newest_revisions(MEMORY)] == [(3, (1,)), (3, (2,))]
 
 
 # Properties.

@@ -12,10 +12,9 @@ from mdmem.history import (
     section_name,
 )
 from mdmem.history.notes import parse_message
-from mdmem.history.sources import line_origin, line_origins
+from mdmem.history.sources import line_origin
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.trail import Commit
-from mdmem.repo.patches import FilePatch
 
 PATH = FilePath("MEMORY.md")
 NOTE = CommitNote(Op.REPLACE, PATH, ("Memory", "Work", "Employer"), Provenance(Source.USER_STATED, 0.95, "agent/main", "2026-11-21-a"))
@@ -182,25 +181,6 @@ def commit(text: str) -> Commit:
 def test_origins_of_a_commit(text: str, source: Source, confidence: float) -> None:
     origin = line_origin(commit(text), "- a")
     assert (origin.commit, origin.time, origin.source, origin.confidence) == ("c", 7, source, confidence)
-
-
-def test_a_line_has_the_origin_of_the_last_commit_that_brought_it_in() -> None:
-    first = commit("by hand\n")
-    second = Commit(CommitId("d"), 8, "Ada", "s\n\nMdmem-Op: log\nMdmem-Source: auto\n")
-    old, new = FilePath("old.md"), FilePath("new.md")
-    origins = line_origins([(first, [FilePatch(old, None, ("- a", "  - b"))]), (second, [FilePatch(new, old, ("- c", "- a"))])])
-    earlier = {"- z": line_origin(first, "")}
-    assert origins.of(new, "- a", {}) == origins.of(new, "- c", {}) == line_origin(second, "")
-    assert origins.of(new, "- b", {}) == origins.of(old, "- a", {}) == line_origin(first, "")
-    assert origins.of(new, "- z", earlier) == line_origin(first, "")
-    assert origins.of(new, "- y", earlier) is None
-    assert origins.renamed == {new: old}
-
-
-def test_added_lines_end_where_lines_of_a_document_end() -> None:
-    path = FilePath("a.md")
-    origins = line_origins([(commit("by hand\n"), [FilePatch(path, None, ("\ufeff- a\r\n- b\r- c", "", "- d\u2028e\r"))])])
-    assert list(origins.lines[path]) == ["- a", "- b", "- c", "- d\u2028e"]
 
 
 def test_a_removed_secret_is_not_quoted() -> None:

@@ -434,7 +434,7 @@ class TestReading:
         third = at.commit("drïtte")
         (at.root / "memory" / "B c.MD").unlink()
         fourth = at.commit("fourth")
-        history = list(first_parent.iterate_commits(opened(at), first_parent.commits_between(opened(at), None, CommitId(fourth)) or []))
+        history = list(first_parent.read_history(opened(at), first_parent.commits_reached(opened(at), CommitId(fourth))))
         assert [(commit.commit.message, commit.commit.author) for commit in history] == [
             ("seed\n", NAME),
             ("second\n", NAME),
@@ -449,14 +449,12 @@ class TestReading:
         ]
         blobs = [(change.before and opened(at).blobs([change.before])[0], change.after) for change in changes]
         assert blobs[2] == (b"- one\n- two\n- three\n- five\n", None)
-        assert first_parent.commits_between(opened(at), CommitId(second), CommitId(fourth)) == [third, fourth]
-        assert first_parent.commits_between(opened(at), CommitId(fourth), CommitId(fourth)) == []
-        assert first_parent.commits_between(opened(at), CommitId(fourth), CommitId(second)) is None
-        assert first_parent.commits_between(opened(at), CommitId(A), CommitId(second)) is None
+        reached = first_parent.commits_reached(opened(at), CommitId(fourth), [CommitId(second)])
+        assert reached == [(third, (second,)), (fourth, (third,))]
 
     def test_the_newest_commits_of_a_file_and_the_first_of_several(self, at: Desk):
         repository, path = opened(at), FilePath("memory/[a].md")
-        assert first_parent.first_touch(repository, [path], CommitId(at.git("rev-parse", "HEAD").strip())) is None
+        assert first_parent.touching_commits(repository, [path], CommitId(at.git("rev-parse", "HEAD").strip())) == []
         assert first_parent.newest_commits(repository, path, 3) == []
         made = []
         for number in range(4):
@@ -472,8 +470,8 @@ class TestReading:
         merge = CommitId(at.git("rev-parse", "HEAD").strip())
         assert first_parent.newest_commits(repository, path, 3) == [merge, made[3], made[2]]
         assert first_parent.newest_commits(repository, path, 99) == [merge, *reversed(made)]
-        assert first_parent.first_touch(repository, [path, FilePath("memory/none.md")], merge) == made[0]
-        assert first_parent.first_touch(repository, [path, FilePath("MEMORY.md")], merge) == at.git("rev-parse", "main~9").strip()
+        aside = at.git("rev-parse", "side").strip()
+        assert set(first_parent.touching_commits(repository, [path, FilePath("memory/none.md")], merge)) >= {*made, aside}
 
     def test_nothing_was_committed_yet(self, world: World, repository: Path):
         assert first_parent.newest_commits(repo.discover(repository), FilePath("a.md"), 1) == []
@@ -484,7 +482,7 @@ class TestReading:
         seed = CommitId(at.git("rev-parse", "HEAD~").strip())
         (at.root / ".git" / "objects" / seed[:2] / seed[2:]).unlink()
         with pytest.raises(MdmemError) as failure:
-            first_parent.commits_between(opened(at), None, head)
+            first_parent.commits_reached(opened(at), head)
         assert failure.value.code == "broken-repository"
 
     def test_from_a_boundary_on_all_files_came_with_it(self, world: World, repository: Path):
@@ -497,7 +495,8 @@ class TestReading:
         boundary = CommitId(at.commit("boundary"))
         at.write("memory/a.MD", "- b\n")
         head = CommitId(at.commit("next"))
-        first, second = first_parent.iterate_commits(opened(at), [boundary, head], boundary)
+        commits_of_both = [(boundary, (CommitId(at.git("rev-parse", f"{boundary}~").strip()),)), (head, (boundary,))]
+        first, second = first_parent.read_history(opened(at), commits_of_both, boundary)
         assert (first.commit.id, first.commit.message, first.parents) == (boundary, "boundary\n", ())
         assert {(change.path, change.before_path, change.before) for change in first.changes} == {
             (path, path, None) for path in ("MEMORY.md", "memory/a.MD")
@@ -506,7 +505,7 @@ class TestReading:
             at.git("rev-parse", f"{boundary}:sub/{path}").strip() for path in ("MEMORY.md", "memory/a.MD")
         }
         assert [(change.path, second.parents) for change in second.changes] == [("memory/a.MD", (boundary,))]
-        (unbounded, _) = first_parent.iterate_commits(opened(at), [boundary, head])
+        (unbounded, _) = first_parent.read_history(opened(at), commits_of_both)
         assert [change.path for change in unbounded.changes] == ["memory/a.MD"]
 
     def test_a_file_that_two_branches_removed_has_its_last_name(self, at: Desk):
@@ -528,26 +527,6 @@ class TestReading:
         at.commit("gone here too")
         at.git("merge", "-q", "side")
         assert first_parent.current_name(opened(at), FilePath("memory/t.md"), above) == "memory/t.md"
-
-    def test_the_side_commits_of_a_merge(self, at: Desk):
-        at.git("checkout", "-q", "-b", "side")
-        at.write("memory/a.md", "- one\n")
-        with_file = at.commit("on the side")
-        at.git("commit", "-q", "--allow-empty", "-m", "said\n\nMdmem-Op: retract")
-        with_mark = at.git("rev-parse", "HEAD").strip()
-        at.git("commit", "-q", "--allow-empty", "-m", "nothing")
-        at.git("checkout", "-q", "-")
-        at.write("MEMORY.md", "# Memory\n\n- two\n")
-        first = at.commit("meanwhile")
-        at.git("merge", "-q", "--no-edit", "side")
-        head = CommitId(at.git("rev-parse", "HEAD").strip())
-        assert first_parent.commits_between(opened(at), CommitId(with_mark), head) is None
-        (merge,) = first_parent.iterate_commits(opened(at), first_parent.commits_between(opened(at), CommitId(first), head) or [])
-        assert [change.path for change in merge.changes] == ["memory/a.md"]
-        assert [(commit.id, patches) for commit, patches in first_parent.side_commits(opened(at), merge)] == [
-            (with_file, (FilePatch(FilePath("memory/a.md"), None, ("- one",)),)),
-            (with_mark, ()),
-        ]
 
     def test_what_is_pending_and_tracked(self, world: World, repository: Path):
         at = desk(world, repository, "sub")

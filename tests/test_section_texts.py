@@ -5,18 +5,23 @@ from hypothesis import strategies as st
 from replays import MEMORY, TOPIC, ReplayedMemory, memory
 
 from mdmem.history.section_texts import TextPresence, blame_lines, text_presences
-from mdmem.model import FilePath
+from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Revision
 
 
-def revision(number: int, text: str, lineage: int = 1, ended: int | None = None, begun: int | None = None) -> Revision:
-    return Revision(lineage, begun or number, MEMORY, ("A",), 1, text, ended=ended, number=number)
+def revision(number: int, text: str, *previous: int) -> Revision:
+    before = previous or ((number - 1,) if number > 1 else ())
+    return Revision(1, number, MEMORY, ("A",), 1, text, number=number, previous=before)
+
+
+def order(number: int) -> tuple[int, CommitId]:
+    return number, CommitId("")
 
 
 def test_each_line_has_the_commit_that_brought_it_in() -> None:
     texts = ["# A\n\n- a\n- b", "# A\r\n\r\n- b\r\n- c\r\n- a", "# A\n\n- b\n- c\n- b\n- a\n- d"]
     revisions = [revision(number, text) for number, text in enumerate(texts, 1)]
-    blame = blame_lines(revisions)
+    blame = blame_lines(revisions, order)
     assert [(line.line, line.text, line.commit) for line in blame] == [
         (1, "# A", 1),
         (2, "", 1),
@@ -26,15 +31,21 @@ def test_each_line_has_the_commit_that_brought_it_in() -> None:
         (6, "- a", 1),
         (7, "- d", 3),
     ]
-    assert blame_lines(reversed(revisions)) == blame
-    assert [line.commit for line in blame_lines(revisions, texts[2] + "\n- mine\n\n \n")] == [1, 1, 1, 2, 3, 1, 3, None]
-    assert blame_lines(()) == ()
+    assert [line.commit for line in blame_lines(revisions, order, texts[2] + "\n- mine\n\n \n")] == [1, 1, 1, 2, 3, 1, 3, None]
+    assert blame_lines((), order) == ()
+
+
+def test_a_merge_has_the_lines_of_both_sides() -> None:
+    seed, ours, theirs = revision(1, "# A\n\n- a"), revision(2, "# A\n\n- a\n- b\n- both"), revision(3, "# A\n\n- both\n- a\n- c", 1)
+    merge = revision(4, "# A\n\n- both\n- a\n- b\n- c\n- own", 3, 2)
+    blame = blame_lines([seed, ours, theirs, merge], order)
+    assert [(line.text, line.commit) for line in blame[2:]] == [("- both", 2), ("- a", 1), ("- b", 2), ("- c", 3), ("- own", 4)]
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), max_size=8), min_size=1, max_size=6))
 @settings(max_examples=200)
 def test_every_text_since_its_commit_contains_a_line(texts: list[list[str]]) -> None:
-    blame = blame_lines(revision(number, "\n".join(["#", *lines, "."])) for number, lines in enumerate(texts, 1))
+    blame = blame_lines([revision(number, "\n".join(["#", *lines, "."])) for number, lines in enumerate(texts, 1)], order)
     assert [line.text for line in blame] == ["#", *texts[-1], "."]
     for line in blame:
         assert line.commit is not None

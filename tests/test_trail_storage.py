@@ -18,12 +18,12 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from made_trail import CALLS, FACTS, ODD, PATHS, append_steps, entry, mainline_commit, mark, occurrence, revision
+from made_trail import CALLS, FACTS, ODD, PATHS, append_steps, entry, mark, occurrence, revision, trail_commit
 from trail_model import Model, random_step
 
 from mdmem import trail as trail_package
 from mdmem.errors import StorageProblem
-from mdmem.model.trail import Fate, MainlineCommit, MarkKind
+from mdmem.model.trail import Fate, MarkKind, TrailCommit
 from mdmem.trail import TRAIL_NAME, TRAIL_VERSION, BrokenTrail, Ending, Step, Trail, verify_trail
 from mdmem.trail.storage import Store
 
@@ -110,7 +110,7 @@ def test_nothing_is_created_before_the_first_write(tmp_path: Path):
         assert trail.commits_after() == trail.newest_revisions() == ()
         assert not folder.exists()
         append_steps(trail, Step())
-        assert trail.newest_commit == mainline_commit(1)
+        assert trail.newest_commit == trail_commit(1)
     assert (folder / TRAIL_NAME).is_file()
 
 
@@ -173,7 +173,7 @@ def test_other_settings_make_it_empty(tmp_path: Path):
     with Trail.open(tmp_path, "other") as trail:
         append_steps(trail, Step())
     with Trail.open(tmp_path, "s") as old, Trail.open(tmp_path, "other") as new:
-        assert (old.newest_commit, new.newest_commit) == (None, mainline_commit(1))
+        assert (old.newest_commit, new.newest_commit) == (None, trail_commit(1))
 
 
 def test_create_replaces_what_is_there(tmp_path: Path):
@@ -182,7 +182,7 @@ def test_create_replaces_what_is_there(tmp_path: Path):
         assert trail.newest_commit is None
         append_steps(trail, Step())
     with Trail.open(tmp_path, "s") as trail:
-        assert trail.newest_commit == mainline_commit(1)
+        assert trail.newest_commit == trail_commit(1)
         assert trail.newest_revisions() == ()
 
 
@@ -197,10 +197,10 @@ def _read_all(trail: Trail) -> None:
 def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     folder = tmp_path_factory.mktemp("sound")
     random = Random(4)
-    history: list[tuple[MainlineCommit, Step]] = []
+    history: list[tuple[TrailCommit, Step]] = []
     with Trail.open(folder, "s") as trail, trail.writing():
         for number in range(1, 30):
-            history.append((mainline_commit(number), random_step(number, Model(history), random)))
+            history.append((trail_commit(number), random_step(number, Model(history), random)))
             trail.append(*history[-1])
     return (folder / TRAIL_NAME).read_bytes()
 
@@ -223,7 +223,7 @@ def test_damage_makes_a_broken_trail_at_worst(sound: bytes, data: st.DataObject,
         _read_all(trail)
     with Trail.create(folder, "s") as trail:
         append_steps(trail, Step())
-        assert trail.newest_commit == mainline_commit(1)
+        assert trail.newest_commit == trail_commit(1)
 
 
 # Other processes.
@@ -293,11 +293,11 @@ def _as_nobody(folder: str, answer: str) -> None:
             os.setgid(65534)
             os.setuid(65534)
         with Trail.open(Path(folder), "s") as trail:
-            print(trail.newest_commit == mainline_commit(2), len(trail.occurrences_of(FACTS[0])), file=output)
+            print(trail.newest_commit == trail_commit(2), len(trail.occurrences_of(FACTS[0])), file=output)
             for write in (lambda: append_steps(trail, Step()), trail.forget_dropped, lambda: trail.cut(0)):
                 with pytest.raises(StorageProblem):
                     write()
-            print(trail.newest_commit == mainline_commit(2), file=output)
+            print(trail.newest_commit == trail_commit(2), file=output)
         with Trail.open(Path(folder), "other") as trail:
             with pytest.raises(StorageProblem, match="cannot be written"):
                 append_steps(trail, Step())
@@ -350,7 +350,7 @@ def test_a_full_disk(size: int, existing: bool, tmp_path: Path):
     assert worker.exitcode == 0
     with Trail.open(tmp_path / "state", "s") as trail:
         newest = trail.newest_commit
-        assert newest == (mainline_commit(2) if existing else None)
+        assert newest == (trail_commit(2) if existing else None)
         append_steps(trail, Step(begun=(occurrence(3 if existing else 1),)))
         assert len(trail.live_occurrences(PATHS[0])) == 1
 

@@ -1,6 +1,5 @@
 """The table of the trail: what is appended can be read, and a cut undoes it."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from random import Random
@@ -15,19 +14,18 @@ from made_trail import (
     append_steps,
     commit_id,
     entry,
-    mainline_commit,
     mark,
-    merged_line,
     occurrence,
     origin,
     revision,
     stated_revert,
+    trail_commit,
 )
 from made_trail import trail as trail
 from trail_model import Model, random_step, require_equal
 
-from mdmem.model.trail import Fate, MainlineCommit, MarkKind
-from mdmem.trail import BrokenTrail, Ending, Step, Trail
+from mdmem.model.trail import Fate, MarkKind, TrailCommit
+from mdmem.trail import BrokenTrail, Ending, Step, Trail, past_of, side_of, with_past
 
 APPENDS = st.tuples(st.just("append"), st.integers(0, 2**32), st.integers(990, 1020))
 CUTS = st.tuples(st.just("cut"), st.integers(0, 2**32), st.just(0))
@@ -35,13 +33,13 @@ CUTS = st.tuples(st.just("cut"), st.integers(0, 2**32), st.just(0))
 
 @given(actions=st.lists(APPENDS | APPENDS | APPENDS | CUTS, max_size=12))
 def test_it_reads_as_a_simple_model(actions: list[tuple[str, int, int]]):
-    history: list[tuple[MainlineCommit, Step]] = []
+    history: list[tuple[TrailCommit, Step]] = []
     with Trail.in_memory() as trail:
         for action, seed, time in actions:
             random = Random(seed)
             if action == "append":
                 number = len(history) + 1
-                history.append((mainline_commit(number, time), random_step(number, Model(history), random)))
+                history.append((trail_commit(number, time), random_step(number, Model(history), random)))
                 trail.append(*history[-1])
             else:
                 number = random.randint(0, len(history))
@@ -63,10 +61,10 @@ def test_it_reads_as_a_simple_model(actions: list[tuple[str, int, int]]):
 
 @given(seeds=st.lists(st.integers(0, 2**32), min_size=1, max_size=8), number_kept=st.integers(0, 8))
 def test_cutting_and_appending_again_gives_the_same_trail(seeds: list[int], number_kept: int):
-    history: list[tuple[MainlineCommit, Step]] = []
+    history: list[tuple[TrailCommit, Step]] = []
     with Trail.in_memory() as trail:
         for number, seed in enumerate(seeds, 1):
-            history.append((mainline_commit(number), random_step(number, Model(history), Random(seed))))
+            history.append((trail_commit(number), random_step(number, Model(history), Random(seed))))
             trail.append(*history[-1])
         before = trail.dump()
         trail.cut(number_kept)
@@ -85,7 +83,7 @@ def test_an_ended_occurrence_tells_how_it_ended(trail: Trail):
     )
     (ended,) = trail.occurrences_of(FACTS[0])
     assert (ended.entry.start_line, ended.entry.end_line) == (7, 8)
-    assert (ended.ended, ended.fate, ended.successor, ended.last) == (2, Fate.SUPERSEDED, FACTS[2], mainline_commit(1).commit)
+    assert (ended.ended, ended.fate, ended.successor, ended.last) == (2, Fate.SUPERSEDED, FACTS[2], trail_commit(1).commit)
     trail.cut(1)
     assert trail.live_occurrences(PATHS[0]) == (replace(began, number=1),)
 
@@ -110,7 +108,7 @@ def test_a_cut_undoes_endings_marks_and_reverts(trail: Trail):
     assert [occurrence.number for occurrence in trail.live_occurrences(PATHS[0])] == [1, 2]
     assert trail.live_revisions(PATHS[0]) == (replace(revision(1), number=1, lineage=1),)
     assert trail.marks() == trail.marks_of(2) == (mark(MarkKind.RETRACTED, 1, 2),)
-    assert trail.dropped_commits() == ((mainline_commit(2).commit, 2, (PATHS[0],)),)
+    assert trail.dropped_commits() == ((trail_commit(2).commit, 2, (PATHS[0],)),)
     trail.forget_dropped()
     assert trail.dropped_commits() == ()
 
@@ -186,33 +184,65 @@ def test_an_entry_of_a_digest_keeps_where_it_was_said_and_its_key(trail: Trail):
     assert trail.occurrences_with_attribute("home") == ()
 
 
-def test_merged_lines_go_with_their_merge(trail: Trail):
-    append_steps(
-        trail,
-        Step(merged_lines=(merged_line("- one", 101), merged_line("- two", 102))),
-        Step(merged_lines=(merged_line("- one", 103), merged_line("", 103))),
-    )
+def test_a_clock_that_was_wrong_has_the_moment_of_what_came_before(trail: Trail):
+    def moments(latest: int) -> list[int]:
+        return [trail.moments(latest).of(number) for number in range(1, len(trail.commits_after()) + 1)]
+
+    day = 24 * 60 * 60
+    before = None
+    for number, (time, committed) in enumerate(
+        [(day, day), (9 * day, 2 * day), (2 * day - 9, 2 * day - 9), (90, 90), (5, 3 * day), (40 * day, 40 * day), (4 * day, 4 * day)], 1
+    ):
+        commit = TrailCommit(number, commit_id(number), time, "Ada", "", committed=committed)
+        commit = with_past(commit, [before] if before else [])
+        trail.append(commit, Step())
+        before = commit
+    assert moments(9 * day) == [day, 2 * day, 2 * day - 9, 2 * day - 9, 5, 5, 4 * day]
+    assert moments(90 * day) == [day, 2 * day, 2 * day - 9, 2 * day - 9, 5, 40 * day, 40 * day]
+    assert [trail.moments(9 * day).upto(time) for time in (4, 5, day)] == [(), ((5, 6),), ((1, 1), (5, 6))]
+    assert trail.moments(9 * day).upto(4 * day) == ((1, 7),)
+    assert trail.moments(90 * day).upto(4 * day) == ((1, 5),)
+
+
+def lines_of(*parents: tuple[int, ...]) -> list[TrailCommit]:
+    """Commits with these parents, oldest first, with their pasts."""
+    commits: list[TrailCommit] = []
+    for number, of_one in enumerate(parents, 1):
+        commits.append(with_past(replace(trail_commit(number), parents=()), [commits[each - 1] for each in of_one]))
+    return commits
+
+
+def test_a_commit_knows_what_it_does_not_reach():
+    commits = lines_of((), (1,), (2,), (1,), (4,), (3, 5), (5,), (6, 7))
+    assert [each.missing for each in commits] == [(), (), (), ((2, 3),), ((2, 3),), (), ((2, 3), (6, 6)), ()]
+    for commit in commits:
+        past, waiting = set(), [commit.number]
+        while waiting:
+            past.add(number := waiting.pop())
+            waiting += commits[number - 1].parents
+        assert {number for number in range(1, 9) if commit.reaches(number)} == past
+
+
+def test_each_line_has_its_own_trail_and_a_merge_decides(trail: Trail):
+    seed, ours, theirs, merge = lines_of((), (1,), (1,), (2, 3))
+    trail.append(seed, Step(begun=(occurrence(1),)))
+    (first,) = trail.occurrences_of(FACTS[0])
+    trail.append(ours, Step(ended=(Ending(1, first.entry, Fate.SUPERSEDED, FACTS[1]),)))
+    assert trail.live_occurrences(PATHS[0]) == ()
+    assert [each.number for each in past_of(trail, theirs).live_occurrences(PATHS[0])] == [1]
+    trail.append(theirs, Step(ended=(Ending(1, first.entry, Fate.REMOVED),)))
+    (outcome,) = trail.occurrences_of(FACTS[0])
+    assert (outcome.ended, outcome.fate, outcome.successor) == (2, Fate.SUPERSEDED, FACTS[1])
+    (there,) = side_of(trail, merge, theirs).occurrences_of(FACTS[0])
+    assert (there.ended, there.fate, there.successor) == (3, Fate.REMOVED, None)
+    trail.append(merge, Step(standing=(1,)))
+    assert [each.number for each in trail.live_occurrences(PATHS[0])] == [1]
+    trail.cut(3)
+    assert trail.occurrences_of(FACTS[0]) == (outcome,)
+    trail.cut(2)
+    assert [(each.ended, each.fate) for each in trail.occurrences_of(FACTS[0])] == [(2, Fate.SUPERSEDED)]
     trail.cut(1)
-    assert trail.side_commit_of_line(2, PATHS[0], "- one") is trail.side_commit(merged_line("", 103).commit.id) is None
-    assert (
-        trail.side_commit_of_line(1, PATHS[0], "- two") == trail.side_commit(merged_line("", 102).commit.id) == merged_line("", 102).commit
-    )
-    assert trail.side_commit_of_line(1, PATHS[1], "- two") is trail.side_commit_of_line(1, PATHS[0], "- three") is None
-
-
-def test_a_commit_counts_from_the_greatest_date_so_far_that_can_be_right(trail: Trail):
-    def numbers(latest: int, times: Sequence[int]) -> dict[int, int | None]:
-        return {time: commit.number if (commit := trail.last_commit_before(time, latest)) else None for time in times}
-
-    for number, time in enumerate([100, 300, 200, 250, 900, 50, 400], 1):
-        trail.append(mainline_commit(number, time), Step())
-    assert numbers(1000, (99, 100, 299, 300, 899, 900)) == {99: None, 100: 1, 299: 1, 300: 4, 899: 4, 900: 7}
-    assert numbers(500, (99, 100, 299, 300, 399, 400, 900)) == {99: None, 100: 1, 299: 1, 300: 6, 399: 6, 400: 7, 900: 7}
-    assert numbers(99, (49, 50, 98, 99)) == {49: None, 50: 7, 98: 7, 99: 7}
-    assert [trail.counts_from(number, 99) for number in range(1, 8)] == [None] * 5 + [50, 50]
-    trail.append(replace(mainline_commit(8, 950), committed=450), Step())
-    assert numbers(1000, (899, 900)) == {899: 4, 900: 8}
-    assert numbers(500, (449, 450)) == {449: 7, 450: 8}
+    assert trail.occurrences_of(FACTS[0]) == (first,)
 
 
 @pytest.mark.parametrize(
@@ -232,17 +262,17 @@ def test_an_impossible_step_changes_nothing(trail: Trail, step: Step, problem: t
     append_steps(trail, Step(begun=(occurrence(1),), revisions=(revision(1),)))
     before = trail.dump()
     with pytest.raises(problem):
-        trail.append(mainline_commit(2), step)
+        trail.append(trail_commit(2), step)
     assert trail.dump() == before
     with pytest.raises(ValueError, match="does not follow"):
-        trail.append(mainline_commit(3), Step())
+        trail.append(trail_commit(3), Step())
 
 
 def _fail_late(trail: Trail) -> None:
     with trail.writing():
         append_steps(trail, Step(ended=(Ending(1, entry(), Fate.REMOVED),)))
         trail.cut(0)
-        trail.append(mainline_commit(7), Step())
+        trail.append(trail_commit(7), Step())
 
 
 def test_a_failed_transaction_changes_nothing(tmp_path: Path):

@@ -49,12 +49,12 @@ class TestDamagedTrail:
         ids = change_employers(dated)
         dated.on("2026-05-01").history(ShowHistory(ids[3]))
         self._damage(dated, "DELETE FROM revisions")
-        path = self._damage(dated, "UPDATE landmarks SET number = number + 100")
+        path = self._damage(dated, "UPDATE commits SET number = number + 100")
         self._damage(dated, "UPDATE occurrences SET section = x'ff'")
         dated.on("2026-05-01").apply(Remember("works at Acme", section="Work", key="employer"))
         assert len(dated.on("2026-05-02").history(ShowHistory("employer: works at Acme")).chain) == 5
         with contextlib.closing(sqlite3.connect(path)) as connection:
-            assert connection.execute("SELECT count(*) FROM landmarks WHERE number > 100").fetchone() == (0,)
+            assert connection.execute("SELECT count(*) FROM commits WHERE number > 100").fetchone() == (0,)
 
     def test_what_is_gone_from_history_while_the_lock_is_waited_for_is_not_brought_back(
         self, dated: DatedMemory, monkeypatch: pytest.MonkeyPatch
@@ -87,7 +87,7 @@ class TestDamagedTrail:
     def test_a_whole_reindex_builds_it_anew(self, dated: DatedMemory) -> None:
         change_employers(dated)
         before = dated.on("2026-05-01").history(ShowHistory("Work"))
-        self._damage(dated, "UPDATE landmarks SET author = x'41'")
+        self._damage(dated, "UPDATE commits SET author = x'41'")
         assert dated.on("2026-05-01").history(ShowHistory("Work")) != before
         dated.on("2026-05-01").reindex(full=True)
         assert dated.on("2026-05-01").history(ShowHistory("Work")) == before
@@ -161,7 +161,7 @@ class TestTrailUpdate:
         at.git("reset", "-q", "--hard", "HEAD~")
         self.require_same_as_rebuilt(at)
         with trail_update.fresh_trail(at.workspace) as trail:
-            assert trail.side_commit(done.commit or CommitId("")) is None
+            assert trail.commit_with_id(done.commit or CommitId("")) is None
 
     def test_errors(self, dated: DatedMemory) -> None:
         for word, code in (("2020-01-01", "before-history"), ("nonsense", "commit-not-found"), ("2026-13-01", "usage")):

@@ -5,13 +5,13 @@ from datetime import date
 from random import Random
 
 import made_trail
-from made_trail import FACTS, ODD, PATHS, commit_id, merged_line, origin, stated_revert
+from made_trail import FACTS, ODD, PATHS, commit_id, origin, stated_revert
 
 from mdmem.model import CommitId, FactId, FilePath, Source
-from mdmem.model.trail import Entry, Fate, MainlineCommit, Mark, MarkKind, Occurrence, Revision
+from mdmem.model.ranges import of_numbers
+from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, Revision, TrailCommit
 from mdmem.trail import Ending, Step, Trail
 
-LINES = ["- one", f"- {ODD}", ""]
 SECTIONS = [(), ("Memory",), ("Memory", "Work"), ("Memory", f"# > {ODD}")]
 
 
@@ -19,7 +19,7 @@ SECTIONS = [(), ("Memory",), ("Memory", "Work"), ("Memory", f"# > {ODD}")]
 class Model:
     """A model of the trail in plain lists, which appends everything from the start again."""
 
-    history: list[tuple[MainlineCommit, Step]]
+    history: list[tuple[TrailCommit, Step]]
     occurrences: list[Occurrence] = field(default_factory=list)
     revisions: list[Revision] = field(default_factory=list)
     marks: list[Mark] = field(default_factory=list)
@@ -49,16 +49,6 @@ class Model:
         for new in step.marks:
             self.marks.append(replace(new, occurrence=count - new.occurrence if new.occurrence < 0 else new.occurrence))
             self.added.append(number)
-
-    def last_commit_before(self, time: int, latest: int) -> MainlineCommit | None:
-        counted = [(commit, self.counts_from(commit.number, latest)) for commit, _ in self.history]
-        if time >= latest:
-            return counted[-1][0] if counted else None
-        return next((commit for commit, since in reversed(counted) if since is not None and since <= time), None)
-
-    def counts_from(self, number: int, latest: int) -> int | None:
-        dates = (commit.time if commit.committed is None else commit.committed for commit, _ in self.history[:number])
-        return max((time for time in dates if time <= latest), default=None)
 
     def live_occurrences(self, path: FilePath) -> list[Occurrence]:
         return [each for each in self.occurrences if each.entry.path == path and each.ended is None]
@@ -113,7 +103,6 @@ def random_step(number: int, model: Model, random: Random) -> Step:
     marks = tuple(random_mark(random.randint(1, number), rows, random) for _ in range(random.randrange(3)))
     reverts = tuple(stated_revert(number, random.choice((1, 1001)) * random.randint(1, number)) for _ in range(random.randrange(3)))
     paths = tuple(random.sample(PATHS, random.randrange(3)))
-    merged = random.sample(PATHS, random.randrange(3))
     return Step(
         ended=ended,
         begun=begun,
@@ -123,7 +112,6 @@ def random_step(number: int, model: Model, random: Random) -> Step:
         reverts=reverts,
         reverted_commits=tuple(each.reverted for each in reverts[:1]),
         paths=paths,
-        merged_lines=tuple(merged_line(random.choice(LINES), number * 1000 + random.randrange(2), path) for path in merged),
     )
 
 
@@ -203,19 +191,12 @@ def _require_equal_commits(trail: Trail, model: Model) -> None:
         assert list(trail.occurrences_ended(number, number + 2)) == sorted(ended, key=lambda each: (each.ended, each.number))
     for name in (*(commit.commit for commit in commits), CommitId("none")):
         assert trail.commit_with_id(name) == next((commit for commit in commits if commit.commit == name), None)
-    for commit, step in model.history:
-        for path in PATHS:
-            in_file = {line.line: line.commit for line in step.merged_lines if line.path == path}
-            assert [trail.side_commit_of_line(commit.number, path, line) for line in LINES] == [in_file.get(line) for line in LINES]
-    side_commits = {line.commit.id: line.commit for _, step in model.history for line in step.merged_lines}
-    for name in (*side_commits, CommitId("none")):
-        assert trail.side_commit(name) == side_commits.get(name)
     times = {0, 2000, *(commit.time + offset for commit in commits for offset in (-1, 0))}
-    for latest in sorted(times)[::3]:
-        for commit in commits:
-            assert trail.counts_from(commit.number, latest) == model.counts_from(commit.number, latest)
-        for time in times:
-            assert trail.last_commit_before(time, latest) == model.last_commit_before(time, latest)
+    moments = trail.moments(2**40)
+    for time in times:
+        assert moments.upto(time) == of_numbers(commit.number for commit in commits if commit.moment <= time)
+    assert [moments.of(commit.number) for commit in commits] == [commit.moment for commit in commits]
+    assert [trail.order(commit.number) for commit in commits] == [(commit.moment, commit.commit) for commit in commits]
 
 
 def _require_equal_files(trail: Trail, model: Model, path: FilePath) -> None:
@@ -246,7 +227,7 @@ def _require_equal_marks(trail: Trail, model: Model) -> None:
     assert list(trail.pair_marks()) == [mark for mark in pairs if mark.ended is None]
     for number in range(len(model.history) + 1):
         in_force = [mark for mark in pairs if mark.begun <= number and (mark.ended is None or mark.ended > number)]
-        assert list(trail.pair_marks(number)) == in_force
+        assert list(trail.pair_marks(((1, number),) if number else ())) == in_force
     for row in range(1, len(model.occurrences) + 1):
         assert list(trail.marks_of(row)) == [mark for mark in model.marks_in_force() if mark.occurrence == row]
         assert list(trail.marks_of(row, include_ended=True)) == [mark for mark in model.marks if mark.occurrence == row]

@@ -39,7 +39,7 @@ class ChangedFiles:
         seen: what the index has seen.
         stamps: the files of the workspace with their stamps.
         trail: the trail, brought up to HEAD.
-        since: the number of the mainline commit up to which the index agrees with it.
+        since: the number of the commit up to which the index agrees with it.
         worker: a process that reads files too, where all are to be read.
         chunks: the files that it has not been asked for, a few at a time.
     """

@@ -318,7 +318,7 @@ def _in_memory(workspace: Workspace, note: str) -> FreshIndex:
 
 
 def _since(index: SearchIndex, trail_table: Trail) -> int | None:
-    """The number of the mainline commit up to which the index agrees with the trail; None if that is unknown."""
+    """The number of the commit up to which the index agrees with the trail; None if that is unknown."""
     dropped = trail_table.dropped_commits()
     numbers = [number - 1 for _, number, _ in dropped]
     if index.seen.commit is None:

@@ -6,7 +6,6 @@ import codecs
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
 
 from mdmem import contradictions, files, layout
 from mdmem.catchup.entry_states import EntryState, marks_by_occurrence, match_entries
@@ -30,7 +29,9 @@ _MANY = 50
 """From so many files on it pays to ask for all blobs of HEAD, so that unchanged files need not be parsed."""
 _UNSETTLED = FileStamp(0, 0, 0, 0)
 """The stamp of no file, for a file that has to be read again."""
-_FATE_STATUS = {Fate.SUPERSEDED: Status.SUPERSEDED, Fate.REMOVED: Status.REMOVED, Fate.MOVED: Status.CURRENT}
+_FATE_STATUS = {Fate.SUPERSEDED: Status.SUPERSEDED, Fate.REMOVED: Status.REMOVED, Fate.MOVED: Status.CURRENT, Fate.JOINED: Status.CURRENT}
+_ELSEWHERE = (Fate.MOVED, Fate.JOINED)
+"""The fates of what goes on in another row."""
 _MARK_STATUS = {MarkKind.SUPERSEDED: Status.SUPERSEDED, MarkKind.RETRACTED: Status.REMOVED}
 
 
@@ -236,7 +237,7 @@ def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime,
         status=_FATE_STATUS[occurrence.fate],
         superseded_by=occurrence.successor,
         is_live=False,
-        moved=occurrence.fate is Fate.MOVED,
+        moved=occurrence.fate in _ELSEWHERE,
     )
     return (*earlier, last)
 
@@ -249,9 +250,9 @@ def _lifetime_on_disk(state: EntryState) -> Lifetime:
 
 
 def ended_rows(workspace: Workspace, trail: Trail, after: int, upto: int) -> Iterator[tuple[CommitId, tuple[IndexRow, ...]]]:
-    """The rows that mainline commits after `after` and up to `upto` ended, by commit."""
-    for number, ended in groupby(trail.occurrences_ended(after, upto), key=lambda occurrence: occurrence.ended):
-        commit = trail.commit_numbered(number or 0)
+    """The rows that commits ended, by commit: of all among whose ends something changed after commit `after` and up to `upto`."""
+    for number, ended in trail.ended_groups(after, upto):
+        commit = trail.commit_numbered(number)
         if commit is not None:
             in_memory = (occurrence for occurrence in ended if workspace.kind_of(occurrence.entry.path).is_memory)
             yield commit.commit, tuple(row for occurrence in in_memory for row in _ended_rows(workspace, trail, occurrence))
@@ -261,7 +262,7 @@ def _ended_rows(workspace: Workspace, trail: Trail, occurrence: Occurrence) -> I
     *earlier, last = _lifetimes(occurrence, trail.marks_of(occurrence.number, include_ended=True))
     entry = occurrence.entry
     kind = workspace.kind_of(entry.path)
-    for lifetime in (*earlier, replace(last, is_live=False, moved=occurrence.fate is Fate.MOVED)):
+    for lifetime in (*earlier, replace(last, is_live=False, moved=occurrence.fate in _ELSEWHERE)):
         yield IndexRow(entry=entry, origin=occurrence.origin, uncommitted=False, kind=kind, lifetime=lifetime, last=occurrence.last)
 
 
@@ -275,5 +276,5 @@ def entries_at_commit(contents: Mapping[FilePath, bytes | None], path: FilePath,
 
 
 def touched_paths(trail: Trail, after: int) -> set[FilePath]:
-    """The files whose entries may have changed by mainline commits after `after`, and by those that were cut away."""
+    """The files whose entries may have changed by commits after `after`, and by those that were cut away."""
     return {*trail.paths_since(after), *(path for _, _, paths in trail.dropped_commits() for path in paths)}

@@ -1,42 +1,39 @@
-"""Replay the commits of the mainline into the trail."""
+"""Replay the commits that HEAD reaches into the trail."""
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from mdmem.document import parse_bytes
-from mdmem.editors import frontmatter
-from mdmem.errors import PathProblem
-from mdmem.history.file_changes import FileChange, Page
+from mdmem.catchup.commit_pages import CommitPages, is_log
+from mdmem.catchup.lines import Lines, ReadCommit
+from mdmem.history.file_changes import EarlierTrail, FileChange
 from mdmem.history.replay import build_step, confirmed_facts
-from mdmem.history.sources import line_origins
-from mdmem.model import CommitId, FileKind, FilePath
-from mdmem.model.trail import Commit, MainlineCommit, Origin
+from mdmem.model import CommitId, FilePath
+from mdmem.model.trail import TrailCommit
 from mdmem.repo import first_parent
-from mdmem.repo.first_parent import ChangedFile, CommitChanges
+from mdmem.repo.first_parent import Parents
 from mdmem.startup import late
-from mdmem.trail import Trail
+from mdmem.trail import Step, Trail, past_of
 from mdmem.workspace import Progress, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.catchup import combined_lines
+    from mdmem.catchup import merge_replay
 else:
-    combined_lines = late.module("mdmem.catchup.combined_lines")
+    merge_replay = late.module("mdmem.catchup.merge_replay")
 
 _FEWEST_COMMITS, _MOST_COMMITS = 50, 500
 """The bounds of a batch, which is replayed in one transaction. The less its commits change, the larger the next one is."""
 _BATCH_BYTES = 8_000_000
 """The bytes of files that a batch should read, roughly."""
-_PAGES_KEPT = 200
 
 
 def replay_new_commits(
     workspace: Workspace, trail: Trail, head: CommitId | None, boundary: CommitId | None = None, progress: Progress | None = None
 ) -> None:
-    """Add the commits of HEAD's mainline that the trail has not; the caller holds the trail's lock.
+    """Add the commits that HEAD reaches and the trail has not; the caller holds the trail's lock.
 
     Args:
         workspace, trail, progress: as for `fresh_trail`.
@@ -64,28 +61,28 @@ def _replay_up_to(
     adopted: dict[FilePath, CommitId],
 ) -> None:
     """Add the commits up to HEAD; from an earlier one on where a file comes into memory whose past was left out."""
-    pages = _CommitPages(workspace, adopted)
-    ids = _new_commits(workspace, trail, head, boundary)
-    commits = first_parent.iterate_commits(workspace.repository, ids, boundary)
-    done, batch_size = 0, _FEWEST_COMMITS
+    pages = CommitPages(workspace, adopted)
+    new_commits = _new_commits(workspace, trail, head, boundary)
+    lines = Lines(workspace.repository, trail)
+    commits = lines.read(first_parent.read_history(workspace.repository, new_commits, boundary), head)
+    batch_size = _FEWEST_COMMITS
     while batch := list(islice(commits, batch_size)):
         if (began := _adopt_renamed(workspace, trail, batch, pages)) is not None:
             with trail.writing():  # one transaction: a trail never ends in the midst of a past that is not memory's yet
                 trail.cut(began - 1)
                 _replay_up_to(workspace, trail, head, boundary, progress, pages.adopted)
             return
-        size = pages.fetch([change for commit in batch for change in commit.changes])
+        size = pages.fetch([change for commit in batch for changes in commit.changes.values() for change in changes])
         batch_size = min(_MOST_COMMITS, max(_FEWEST_COMMITS, len(batch) * _BATCH_BYTES // max(1, size)))
-        first = trail.newest_commit.number + 1 if trail.newest_commit else 1
         with trail.writing():
-            for number, commit in enumerate(batch, first):
-                _replay(workspace, trail, number, commit, pages)
-        done += len(batch)
+            for commit in batch:
+                trail.append(commit.commit, _step(workspace, trail, lines, commit, pages))
+                pages.adopted = {path: name for path, name in pages.adopted.items() if name != commit.commit.commit}
         if progress:
-            progress(done, len(ids))
+            progress(lines.count_read, len(new_commits))
 
 
-def _adopt_renamed(workspace: Workspace, trail: Trail, batch: Sequence[CommitChanges], pages: _CommitPages) -> int | None:
+def _adopt_renamed(workspace: Workspace, trail: Trail, batch: Sequence[ReadCommit], pages: CommitPages) -> int | None:
     """Let the files that these commits rename into memory count from their beginning.
 
     Returns:
@@ -93,141 +90,71 @@ def _adopt_renamed(workspace: Workspace, trail: Trail, batch: Sequence[CommitCha
     """
     renamed = []
     for commit in reversed(batch):  # a file may have had several names before
-        for change in commit.changes:
+        for change in (change for changes in commit.changes.values() for change in changes):
             is_rename = change.path != change.before_path and change.before and change.after
             if is_rename and pages.is_memory(change.path) and not pages.is_memory(change.before_path):
-                pages.adopted[change.before_path] = commit.commit.id
+                pages.adopted[change.before_path] = commit.commit.commit
                 renamed.append(change.before_path)
     if not renamed:
         return None
-    first = first_parent.first_touch(workspace.repository, renamed, batch[-1].commit.id)
-    began = trail.commit_with_id(first) if first else None
-    return began.number if began else None
+    touching = first_parent.touching_commits(workspace.repository, renamed, batch[-1].commit.commit)
+    return min((commit.number for commit in map(trail.commit_with_id, touching) if commit), default=None)
 
 
-def _new_commits(workspace: Workspace, trail: Trail, head: CommitId, boundary: CommitId | None) -> list[CommitId]:
-    """The mainline commits that the trail has not, oldest first; the trail is cut back to its last commit that is still on the mainline."""
+def _new_commits(workspace: Workspace, trail: Trail, head: CommitId, boundary: CommitId | None) -> list[tuple[CommitId, Parents]]:
+    """The commits that the trail has not, parents first; the trail is cut back to where HEAD reaches all of it."""
     repository = workspace.repository
-    if (
-        boundary is not None
-        and trail.newest_commit is None
-        and (newer := first_parent.commits_between(repository, boundary, head)) is not None
-    ):
-        return [boundary, *newer]
-    new_commits = first_parent.commits_between(repository, trail.newest_commit.commit if trail.newest_commit else None, head)
-    if new_commits is not None:
-        return new_commits
-    mainline = first_parent.commits_between(repository, None, head) or []
-    numbers = {commit: number for number, commit in enumerate(mainline, 1)}
-    fork = next((each.number for each in reversed(trail.commits_after()) if numbers.get(each.commit) == each.number), 0)
+    newest = trail.newest_commit
+    if newest is not None and not first_parent.reaches(repository, head, newest.commit):
+        _cut_unreached(workspace, trail, head)
+    begins_with = [boundary] if boundary is not None else []
+    known = [commit.commit for commit in trail.known_tips()]
+    if boundary is None:
+        return first_parent.commits_reached(repository, head, known)
+    reached = first_parent.commits_reached(repository, head, [*known, *begins_with])
+    reached = [] if known and head in known else reached
+    return list(_after_boundary(trail, boundary, reached))
+
+
+def _after_boundary(trail: Trail, boundary: CommitId, reached: Sequence[tuple[CommitId, Parents]]) -> Iterator[tuple[CommitId, Parents]]:
+    """The commits with which history begins at a boundary: that one and what follows it; nothing is known of other pasts."""
+    known = {boundary}
+    if trail.commit_with_id(boundary) is None:
+        yield boundary, ()
+    for name, parents in reached:
+        after = tuple(each for each in parents if each in known or trail.commit_with_id(each) is not None)
+        if after:
+            known.add(name)
+            yield name, after
+
+
+def _cut_unreached(workspace: Workspace, trail: Trail, head: CommitId) -> None:
+    """Take out the first commit that HEAD does not reach, and all that arrived later."""
+    reached = {name for name, _ in first_parent.commits_reached(workspace.repository, head)}
+    last = next((each.number - 1 for each in trail.commits_after() if each.commit not in reached), None)
     with trail.writing():
-        trail.cut(fork)
+        if last is not None:
+            trail.cut(last)
         # Where the commit that renamed a file into memory is gone, the earlier past of that file is no longer memory's.
         while strange := [began for path, began in trail.live_paths().items() if not workspace.kind_of(path).is_memory]:
-            fork = min(strange) - 1
-            trail.cut(fork)
-    return mainline[fork:]
+            trail.cut(min(strange) - 1)
 
 
-def _replay(workspace: Workspace, trail: Trail, number: int, changed: CommitChanges, pages: _CommitPages) -> None:
-    is_merge = len(changed.parents) > 1
-    commit = MainlineCommit(
-        number=number,
-        commit=changed.commit.id,
-        time=changed.commit.time,
-        author=changed.commit.author,
-        email=changed.commit.email,
-        message=changed.commit.message,
-        merge=is_merge,
-        committed=changed.committed if changed.committed < changed.commit.time else None,
-    )
-    changes = [change for change in map(pages.change, changed.changes) if change is not None]
-    side_commits = list(first_parent.side_commits(workspace.repository, changed)) if is_merge else []
-    merged_origins: Mapping[FilePath, Mapping[str, Origin]] = line_origins(side_commits).lines if side_commits else {}
-    combined = combined_lines.combined_origins(workspace, changed, changes, merged_origins, trail) if side_commits else {}
-    stating = [side_commit for side_commit, _ in side_commits]
-    changes += _confirmed_files(trail, commit, stating, pages, {change.path for change in changes})
-    step = build_step(
-        commit,
-        changes,
-        trail,
-        stating,
-        merged_origins,
-        combined,
-        is_log=lambda path: workspace.kind_of(path) is FileKind.DAILY,
-        page_at=pages.at_commit,
-        brought_by=lambda commit: first_parent.commits_brought_by(workspace.repository, commit),
-    )
-    trail.append(commit, step)
-    pages.adopted = {path: commit_id for path, commit_id in pages.adopted.items() if commit_id != commit.commit}
+def _step(workspace: Workspace, trail: Trail, lines: Lines, read: ReadCommit, pages: CommitPages) -> Step:
+    commit = read.commit
+    past = past_of(trail, commit)
+    brought_by = partial(first_parent.commits_brought_by, workspace.repository)
+    if commit.is_merge:
+        return merge_replay.merge_step(workspace, trail, lines, read, past, pages, brought_by)
+    (changed_files,) = read.changes.values() if read.changes else ((),)
+    changes = [change for change in map(pages.change, changed_files) if change is not None]
+    changes += _confirmed_files(past, commit, pages, {change.path for change in changes})
+    return build_step(commit, changes, past, is_log=partial(is_log, workspace), brought_by=brought_by)
 
 
-def _confirmed_files(
-    trail: Trail, commit: MainlineCommit, side_commits: Sequence[Commit], pages: _CommitPages, changed: Collection[FilePath]
-) -> list[FileChange]:
+def _confirmed_files(trail: EarlierTrail, commit: TrailCommit, pages: CommitPages, changed: Collection[FilePath]) -> list[FileChange]:
     """The files that a commit leaves as they are, with facts that it confirms."""
-    facts = confirmed_facts((*side_commits, commit), trail)
+    facts = confirmed_facts(commit, trail)
     live = [each.entry.path for fact in facts for each in trail.occurrences_of(fact) if each.ended is None]
     unchanged = [(path, pages.at_commit(commit.commit, path)) for path in dict.fromkeys(live) if path not in changed]
     return [FileChange(path, path, page, page) for path, page in unchanged]
-
-
-class _CommitPages:
-    """The memory files of commits, each version parsed once while it is kept.
-
-    `adopted`: paths outside of memory, each with the commit that renames its file into memory; up to that commit it counts as memory.
-    """
-
-    def __init__(self, workspace: Workspace, adopted: Mapping[FilePath, CommitId]) -> None:
-        self._workspace = workspace
-        self.adopted = dict(adopted)
-        self._pages: OrderedDict[tuple[str, FilePath], Page | None] = OrderedDict()
-        self._contents: dict[str, bytes] = {}
-        self._memory_paths: dict[FilePath, bool] = {}
-
-    def fetch(self, changes: Sequence[ChangedFile]) -> int:
-        """Read all blobs that some changes need at once, and return how many bytes they have."""
-        versions = {(change.before, change.before_path) for change in changes} | {(change.after, change.path) for change in changes}
-        blobs = sorted({blob for blob, path in versions if blob and self.is_memory(path) and (blob, path) not in self._pages})
-        self._contents = self._workspace.repository.contents(blobs)
-        return sum(map(len, self._contents.values()))
-
-    def change(self, changed: ChangedFile) -> FileChange | None:
-        """A change of a memory file with both pages; None if it is of another file."""
-        before = self._page(changed.before, changed.before_path)
-        after = self._page(changed.after, changed.path)
-        if before is None and after is None:
-            return None
-        if after is None:
-            return FileChange(changed.before_path, changed.before_path, before, None)
-        return FileChange(changed.path, changed.before_path if before else changed.path, before, after)
-
-    def at_commit(self, commit: CommitId, path: FilePath) -> Page | None:
-        """A memory file as a commit has it; None where it has none, or none that can be indexed."""
-        data = self._workspace.repository.read(commit, [path])[path]
-        return None if data is None else self._parse(data, path)
-
-    def is_memory(self, path: FilePath) -> bool:
-        """True if a path is one of memory, or adopted."""
-        if path not in self._memory_paths:
-            self._memory_paths[path] = self._workspace.kind_of(path).is_memory
-        return self._memory_paths[path] or path in self.adopted
-
-    def _page(self, blob: str | None, path: FilePath) -> Page | None:
-        """A version of a file, parsed; None where there is none, or none that can be indexed."""
-        if blob is None or not self.is_memory(path):
-            return None
-        if (blob, path) not in self._pages:
-            data = self._contents[blob] if blob in self._contents else self._workspace.repository.contents([blob])[blob]
-            self._pages[blob, path] = self._parse(data, path)
-            if len(self._pages) > _PAGES_KEPT:
-                self._pages.popitem(last=False)
-        self._pages.move_to_end((blob, path))
-        return self._pages[blob, path]
-
-    def _parse(self, data: bytes, path: FilePath) -> Page | None:
-        try:
-            document = parse_bytes(data)
-        except PathProblem:
-            return None
-        return Page(document, path, frontmatter.tags(document), self._workspace.daily)

@@ -15,10 +15,8 @@ from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_origins
 from mdmem.layout import is_markdown
 from mdmem.model import CommitId, FilePath, Provenance, Source
-from mdmem.model.trail import Commit
 from mdmem.model.trail import Origin as LineOrigin
-from mdmem.repo import first_parent, incoming
-from mdmem.repo.first_parent import CommitChanges
+from mdmem.repo import incoming
 from mdmem.repo.incoming import BranchMove
 from mdmem.startup.records import dataclass
 from mdmem.trust import TextOrigin
@@ -41,8 +39,7 @@ def message_of_pulled_text(workspace: Workspace, path: FilePath, head: CommitId,
     commit = incoming.find_text(workspace.repository, path, data)
     if commit is None:
         return None
-    came = CommitChanges(Commit(id=commit, time=0, author="", message=""), 0, (head, commit), ())
-    origins = line_origins(first_parent.side_commits(workspace.repository, came)).lines.get(path, {})
+    origins = line_origins(incoming.added_lines(workspace.repository, commit, head)).get(path, {})
     addresses = workspace.user_addresses
     notes = {line: _note(origin, trust.other_author(origin.author, addresses) is None) for line, origin in origins.items()}
     _, added = history.changed_lines(*(text.decode("utf-8", "replace") for text in (committed or b"", data)))

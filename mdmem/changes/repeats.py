@@ -199,7 +199,7 @@ def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
 
 
 def _last_end(trail: Trail, fact: FactId, file: FilePath | None, address: str | None) -> tuple[int, FilePath, SectionPath] | None:
-    """The number of the mainline commit that last ended or retracted an occurrence of a fact (in a file, a section), and where that was."""
+    """The number of the commit that last ended or retracted an occurrence of a fact (in a file, a section), and where that was."""
     ends = []
     for occurrence in trail.occurrences_of(fact):
         entry = occurrence.entry

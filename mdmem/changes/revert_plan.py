@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from mdmem import history
@@ -14,7 +15,7 @@ from mdmem.errors import FactProblem, HistoryProblem
 from mdmem.history.notes import parse_message
 from mdmem.history.reverts import taken_back
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
-from mdmem.model.trail import Fate, MainlineCommit, Occurrence
+from mdmem.model.trail import Fate, Occurrence, TrailCommit
 from mdmem.model.writes import Revert
 from mdmem.queries import lookup
 from mdmem.repo import first_parent
@@ -23,6 +24,9 @@ from mdmem.startup.records import dataclass
 from mdmem.trail import Trail
 from mdmem.wording import verb
 from mdmem.workspace import Workspace
+
+_MOST_NAMED = 3
+"""The most commits of a merge that are named for whoever wants to undo it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,7 @@ def is_commit_or_fact(workspace: Workspace, reference: str) -> bool:
 
 
 def _plan_commit(workspace: Workspace, trail: Trail, commit: CommitChanges, target: _RevertTarget, change: Revert) -> RevertPlan:
-    _require_revertible(workspace, commit)
+    _require_revertible(workspace, trail, commit, target.fact)
     # If the commit changed memory, its changes to other Markdown stay.
     changed_files = [each for each in commit.changes if workspace.kind_of(each.path).is_memory] or commit.changes
     names = {each.path: first_parent.current_name(workspace.repository, each.path, target.commit) for each in changed_files}
@@ -216,15 +220,26 @@ def _with_partners(commit: CommitChanges, before: str, after: str, fact: FactId)
     return frozenset(facts)
 
 
-def _require_revertible(workspace: Workspace, commit: CommitChanges) -> None:
+def _require_revertible(workspace: Workspace, trail: Trail, commit: CommitChanges, fact: FactId | None) -> None:
     repository, name = workspace.repository, commit.commit.id
-    if len(commit.parents) > 1:
-        raise HistoryProblem("cannot-revert", f"{name[:10]} is a merge", "Name one of the commits that it brought.")
+    if len(commit.parents) > 1 and fact is None:
+        brought = _brought_commits(workspace, trail, name)
+        hint = "To undo the change: " + ", or ".join(f"{verb('revert')} {each[:10]}" for each in brought) if brought else ""
+        raise HistoryProblem("cannot-revert", f"{name[:10]} is a merge", hint)
     if not repository.is_ancestor(name):
         raise HistoryProblem("commit-not-found", f"{name[:10]} is not in the history of HEAD", f"{verb('history')} lists what is.")
     if name in repository.shallow_commits():
         hint = "git fetch --unshallow brings the rest."
         raise HistoryProblem("cannot-revert", f"this clone is shallow and begins with {name[:10]}: what it changed cannot be told", hint)
+
+
+def _brought_commits(workspace: Workspace, trail: Trail, merge: CommitId) -> list[CommitId]:
+    """The newest commits that a merge brought and that changed memory."""
+    brought = first_parent.commits_brought_by(workspace.repository, merge)
+    commits = {each.number: each for each in map(trail.commit_with_id, brought) if each and not each.is_merge}
+    ranks = trail.ranks(commits)
+    touching = (number for number in sorted(commits, key=ranks.__getitem__, reverse=True) if trail.touched_by(((number, number),)))
+    return [commits[number].commit for number in islice(touching, _MOST_NAMED)]
 
 
 def _texts(workspace: Workspace, changed: ChangedFile) -> tuple[str, str]:
@@ -284,25 +299,26 @@ def _find_target(workspace: Workspace, trail: Trail, change: Revert) -> _RevertT
 
 def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarget:
     """The last change of a fact: its beginning, its end, a mark or a confirmation. A revert of a change does not count as one."""
-    last = occurrences[-1]
+    told = [each for each in occurrences if each.fate is not Fate.JOINED]
+    last = max(told, key=lambda each: (each.ended is None, trail.order(each.begun if each.ended is None else each.ended), each.number))
     path, fact = last.entry.path, last.entry.fact
     marks = trail.marks_of(last.number)
-    if last.ended is not None and (mainline_commit := trail.commit_numbered(last.ended)):
-        target = _RevertTarget(commit=mainline_commit.commit, path=path, fact=fact)
+    if last.ended is not None and (commit := trail.commit_numbered(last.ended)):
+        target = _RevertTarget(commit=commit.commit, path=path, fact=fact)
     elif marks:
         target = _RevertTarget(commit=marks[-1].commit)
-    elif mainline_commit := _confirmation(trail, last):
-        target = _RevertTarget(commit=mainline_commit.commit)
+    elif commit := _confirmation(trail, last):
+        target = _RevertTarget(commit=commit.commit)
     else:
         target = _RevertTarget(commit=last.origin.commit, path=path, fact=fact)
-    mainline_commit = trail.commit_with_id(target.commit)
-    parsed = parse_message(mainline_commit.message) if mainline_commit else None
+    commit = trail.commit_with_id(target.commit)
+    parsed = parse_message(commit.message) if commit else None
     if parsed and parsed.op is Op.REVERT and parsed.reverts:
         return _RevertTarget(commit=parsed.reverts[0], path=path, reverted_by=target.commit)
     return target
 
 
-def _confirmation(trail: Trail, occurrence: Occurrence) -> MainlineCommit | None:
+def _confirmation(trail: Trail, occurrence: Occurrence) -> TrailCommit | None:
     """The commit that confirmed an occurrence; None where it began in another way."""
     commit = trail.commit_numbered(occurrence.begun)
     return commit if commit and occurrence.entry.fact in parse_message(commit.message).confirms else None

@@ -91,14 +91,31 @@ def check_repository(inspection: Inspection) -> Iterator[Finding]:
         yield from _check_dates(inspection)
 
 
+_DAY_SECONDS = 24 * 60 * 60
+
+
 def _check_dates(inspection: Inspection) -> Iterator[Finding]:
     """Commits with dates that cannot be right."""
     latest = dates.end_of_today(inspection.workspace)
-    rows = [line.split() for line in inspection.repository.git("log", "--first-parent", "--format=%h %at %ct").decode().splitlines()]
-    commits = [(name, int(written), int(committed)) for name, written, committed in rows]
+    command = ("log", "--topo-order", "--reverse", "--format=%h %at %ct %p")
+    rows = [line.split() for line in inspection.repository.git(*command).decode().splitlines()]
+    late, behind, reversed_dates = [], [], []
+    moments: dict[str, int] = {}
+    for name, written, committed, *parents in rows:
+        author_time, commit_time = int(written), int(committed)
+        before = max((moments[each] for each in parents if each in moments), default=None)
+        if commit_time > latest:
+            late.append(name)
+        elif before is not None and commit_time < before - _DAY_SECONDS:
+            behind.append(name)
+        elif commit_time < author_time:
+            reversed_dates.append(name)
+        is_wrong = name in late[-1:] or name in behind[-1:]
+        moments[name] = before if is_wrong and before is not None else min(author_time, commit_time, latest)
     for names, message in (
-        ([name for name, written, committed in commits if min(written, committed) > latest], "dated after today: the date does not count"),
-        ([name for name, written, committed in commits if committed < written], "dated after they were committed: that time counts"),
+        (late, "dated after today: the date does not count"),
+        (behind, "dated more than a day before the commit before: that one's date counts"),
+        (reversed_dates, "dated after they were committed: that time counts"),
     ):
         if names:
             more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""

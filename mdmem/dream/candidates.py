@@ -13,7 +13,7 @@ from mdmem.extract.attributes import attribute_named
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Source
-from mdmem.model.trail import Occurrence
+from mdmem.model.trail import Occurrence, TrailCommit
 from mdmem.repo import first_parent
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
@@ -31,7 +31,7 @@ WEEK = timedelta(days=7)
 class DreamCandidate:
     """An entry of a day's log that may become curated memory.
 
-    - `begun`: the number of the mainline commit that brought it in. `said`: when it was said, as its place in the log tells; entries of one minute
+    - `begun`: the number of the commit that brought it in. `said`: when it was said, as its place in the log tells; entries of one minute
       are microseconds apart, in the order in which they came in.
     - `source`, `confidence`: user-stated only where a digest cites the person's own message, or where the person committed it; what an agent calls
       so is inferred.
@@ -77,13 +77,13 @@ class DreamCandidate:
 class Night:
     """The entries that a night judges: those of `days`, or (without) all up to `day` that came since the last night.
 
-    - `day`: the ended day after which it is named. `seen`: the number of the last mainline commit that the last night knew, and `seen_day` its
+    - `day`: the ended day after which it is named. `seen`: the last commit that the last night knew, and `seen_day` its
       day; None where none is known.
     """
 
     day: date
     days: tuple[date, ...] = ()
-    seen: int = 0
+    seen: TrailCommit | None = None
     seen_day: date | None = None
 
     @property
@@ -95,7 +95,10 @@ class Night:
         """True for an entry that is to be judged for the first time."""
         if self.days or self.seen_day is None:
             return entry.day in (self.days or (self.day,))
-        return entry.day <= self.day and (entry.begun > self.seen or entry.day > self.seen_day)
+        return entry.day <= self.day and (not self._knew(entry) or entry.day > self.seen_day)
+
+    def _knew(self, entry: DreamCandidate) -> bool:
+        return self.seen is not None and self.seen.reaches(entry.begun)
 
     def is_a_week_old(self, entry: DreamCandidate) -> bool:
         """True for an entry that is to be judged once more."""
@@ -222,7 +225,7 @@ class _Notes:
     def of(self, commit: CommitId) -> ParsedNote | None:
         """The note of a commit; None where it cannot be told."""
         if commit not in self._notes:
-            stating = self._trail.any_commit(commit)
+            stating = self._trail.commit_with_id(commit)
             self._notes[commit] = parse_message(stating.message) if stating else None
         return self._notes[commit]
 

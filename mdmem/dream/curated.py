@@ -152,6 +152,6 @@ def _said(workspace: Workspace, trail: Trail, fact: Fact, occurrence: Occurrence
 
 def _is_nights(trail: Trail, occurrence: Occurrence) -> bool:
     """True if a night brought a line in."""
-    commit = trail.any_commit(occurrence.origin.commit)
+    commit = trail.commit_with_id(occurrence.origin.commit)
     run = parse_message(commit.message).run if commit else None
     return run is not None and is_night(run)

@@ -325,8 +325,8 @@ def _night_of(workspace: Workspace, trail: Trail, day: date) -> Night:
     seen = due.read_seen(workspace)
     if seen is None:
         return Night(day)
-    commit = trail.commit_with_id(seen.commit) or trail.last_commit_before(seen.time, seen.time + 1)  # where history was rewritten
-    return Night(day, seen=commit.number if commit else 0, seen_day=min(seen.day, day))
+    commit = trail.commit_with_id(seen.commit) or trail.last_commit_upto(seen.time)  # where history was rewritten
+    return Night(day, seen=commit, seen_day=min(seen.day, day))
 
 
 def _stamps(workspace: Workspace) -> dict[FilePath, tuple[int, int, int]]:

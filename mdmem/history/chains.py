@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
 from typing import Protocol
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source, Status
-from mdmem.model.trail import Fate, MainlineCommit, Mark, MarkKind, Occurrence
+from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, TrailCommit
 from mdmem.startup.records import dataclass
 
 _Location = tuple[FilePath, SectionPath]
+_Key = tuple[int, int]
 
 
 class FactTrail(Protocol):
@@ -28,8 +29,12 @@ class FactTrail(Protocol):
         """The marks in force on one occurrence."""
         ...
 
-    def commit_numbered(self, number: int) -> MainlineCommit | None:
-        """The mainline commit with this number."""
+    def ranks(self, numbers: Collection[int]) -> Mapping[int, int]:
+        """The places of some commits among all, the oldest first."""
+        ...
+
+    def commit_numbered(self, number: int) -> TrailCommit | None:
+        """The commit with this number."""
         ...
 
 
@@ -43,8 +48,8 @@ class ChainLink:
 
     id: FactId
     text: str
-    start: MainlineCommit
-    end: MainlineCommit | None
+    start: TrailCommit
+    end: TrailCommit | None
     source: Source
     confidence: float
     commit: CommitId
@@ -67,7 +72,7 @@ def fact_chain(fact: FactId, trail: FactTrail, among: Collection[int] | None = N
     """
     builder = _ChainBuilder(trail)
     waiting = [run for run in builder.runs(fact) if among is None or any(each.number in among for each in run.occurrences)]
-    chain: dict[tuple[int, int], _OccurrenceRun] = {}
+    chain: dict[_Key, _OccurrenceRun] = {}
     while waiting:
         run = waiting.pop()
         if run.key not in chain:
@@ -78,17 +83,19 @@ def fact_chain(fact: FactId, trail: FactTrail, among: Collection[int] | None = N
 
 @dataclass(frozen=True, slots=True)
 class _OccurrenceRun:
-    """Occurrences of which each is the one before it, moved. `ended` is the number of a mainline commit, None for what still holds."""
+    """Occurrences of which each is the one before it, moved. `begun` and `over` are the places of their beginning and end. `ended` is the number of a commit, None for what still holds."""
 
     occurrences: tuple[Occurrence, ...]
+    begun: int
     ended: int | None
+    over: int | None
     status: Status
     successor: FactId | None
 
     @property
-    def key(self) -> tuple[int, int]:
+    def key(self) -> _Key:
         """The commit and the row with which it began, by which runs are told apart and sorted."""
-        return self.occurrences[0].begun, self.occurrences[0].number
+        return self.begun, self.occurrences[0].number
 
     @property
     def location(self) -> _Location:
@@ -100,11 +107,18 @@ class _ChainBuilder:
     def __init__(self, trail: FactTrail) -> None:
         self._trail = trail
         self._runs: dict[FactId, list[_OccurrenceRun]] = {}
+        self._ranks: Mapping[int, int] = {}
+
+    def _rank(self, number: int) -> int:
+        if number not in self._ranks:
+            self._ranks = {**self._ranks, **self._trail.ranks({number})}
+        return self._ranks[number]
 
     def runs(self, fact: FactId) -> list[_OccurrenceRun]:
         """Each period in which a fact held somewhere, oldest first."""
         if fact not in self._runs:
-            self._runs[fact] = [self._run(occurrences) for occurrences in joined_by_moves(self._trail.occurrences_of(fact))]
+            own = [each for each in self._trail.occurrences_of(fact) if each.fate is not Fate.JOINED]
+            self._runs[fact] = sorted(map(self._run, joined_by_moves(own)), key=lambda run: run.key)
         return self._runs[fact]
 
     def _run(self, occurrences: Sequence[Occurrence]) -> _OccurrenceRun:
@@ -112,23 +126,33 @@ class _ChainBuilder:
         marks = [mark for each in occurrences for mark in self._trail.marks_of(each.number)]
         closing = [mark for mark in marks if mark.kind in (MarkKind.SUPERSEDED, MarkKind.RETRACTED)]
         if closing:
-            first = min(closing, key=lambda mark: mark.begun)
+            first = min(closing, key=lambda mark: self._rank(mark.begun))
             status = Status.SUPERSEDED if first.kind is MarkKind.SUPERSEDED else Status.REMOVED
-            return _OccurrenceRun(tuple(occurrences), first.begun, status, first.other)
+            return self._new_run(occurrences, first.begun, status, first.other)
         if last.ended is None:
-            return _OccurrenceRun(tuple(occurrences), None, Status.CURRENT, None)
+            return self._new_run(occurrences, None, Status.CURRENT, None)
         status = Status.SUPERSEDED if last.fate is Fate.SUPERSEDED else Status.REMOVED
-        return _OccurrenceRun(tuple(occurrences), last.ended, status, last.successor)
+        return self._new_run(occurrences, last.ended, status, last.successor)
+
+    def _new_run(self, occurrences: Sequence[Occurrence], ended: int | None, status: Status, successor: FactId | None) -> _OccurrenceRun:
+        return _OccurrenceRun(
+            occurrences=tuple(occurrences),
+            begun=self._rank(occurrences[0].begun),
+            ended=ended,
+            over=None if ended is None else self._rank(ended),
+            status=status,
+            successor=successor,
+        )
 
     def successors(self, run: _OccurrenceRun) -> list[_OccurrenceRun]:
         """The run that replaced a run: of its successor, holding when the run ended, in the same section before others."""
-        if run.successor is None or run.ended is None:
+        if run.successor is None or run.over is None:
             return []
-        ended, candidates = run.ended, [each for each in self.runs(run.successor) if each.key != run.key]
-        holding = [each for each in candidates if each.key[0] <= ended and (each.ended is None or each.ended > ended)]
+        over, candidates = run.over, [each for each in self.runs(run.successor) if each.key != run.key]
+        holding = [each for each in candidates if each.begun <= over and (each.over is None or each.over > over)]
         if holding:
             return [max(holding, key=lambda each: (each.location == run.location, each.location[0] == run.location[0], each.key))]
-        return [each for each in candidates if each.key[0] > ended][:1] or candidates[-1:]
+        return [each for each in candidates if each.begun > over][:1] or candidates[-1:]
 
     def predecessors(self, run: _OccurrenceRun) -> list[_OccurrenceRun]:
         """The runs that a run replaced."""
@@ -156,7 +180,7 @@ class _ChainBuilder:
             cites=last.origin.cites,
         )
 
-    def _commit(self, number: int) -> MainlineCommit:
+    def _commit(self, number: int) -> TrailCommit:
         commit = self._trail.commit_numbered(number)
         assert commit is not None  # occurrences and marks begin and end with a commit of the trail
         return commit
@@ -167,14 +191,23 @@ def _location(occurrence: Occurrence) -> _Location:
 
 
 def joined_by_moves(occurrences: Iterable[Occurrence]) -> list[list[Occurrence]]:
-    """Group the occurrences of one fact, oldest first: each goes behind the one that moved to become it."""
-    groups: list[list[Occurrence]] = []
-    for occurrence in occurrences:
-        moved = [group for group in groups if group[-1].fate is Fate.MOVED and group[-1].ended == occurrence.begun]
-        if moved:
-            max(moved, key=lambda group: _nearness(group[-1], occurrence)).append(occurrence)
-        else:
-            groups.append([occurrence])
+    """Group the occurrences of one fact: each goes behind the one that moved to become it."""
+    every = list(occurrences)
+    before: dict[int, Occurrence] = {}
+    moved = [each for each in every if each.fate is Fate.MOVED]
+    for occurrence in every:
+        origins = [each for each in moved if each.ended == occurrence.begun and each is not occurrence]
+        if origins:
+            nearest = max(origins, key=lambda each: _nearness(each, occurrence))
+            before[occurrence.number] = nearest
+            moved.remove(nearest)
+    after = {earlier.number: later for later in every if (earlier := before.get(later.number))}
+    groups = []
+    for first in (each for each in every if each.number not in before):
+        group = [first]
+        while (following := after.get(group[-1].number)) is not None:
+            group.append(following)
+        groups.append(group)
     return groups
 
 

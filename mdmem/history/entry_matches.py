@@ -57,10 +57,10 @@ def match_in_file(change: FileChange, sections: ChangedSections, trail: EarlierT
         start, end = common_ends([_identity(entry) for entry in old], [_identity(entry) for entry in new])
         old, new = old[start : len(old) - end], new[start : len(new) - end]
     section_now = _section_names(change, sections)
-    pairs, old_rest, new_rest = _pair_by_key(old, new, lambda entry: (section_now(entry), entry.text, entry.first_line), _identity)
-    more, old_rest, new_rest = _pair_by_key(old_rest, new_rest, _identity, _identity)
+    pairs, old_rest, new_rest = pair_by_key(old, new, lambda entry: (section_now(entry), entry.text, entry.first_line), _identity)
+    more, old_rest, new_rest = pair_by_key(old_rest, new_rest, _identity, _identity)
     same_line = [(before, after) for before, after in (*pairs, *more) if change.is_renamed or before.section != after.section]
-    rewritten, old_rest, new_rest = _pair_by_key(
+    rewritten, old_rest, new_rest = pair_by_key(
         old_rest, new_rest, lambda entry: (section_now(entry), entry_content(entry)), lambda entry: (entry.section, entry_content(entry))
     )
     ended = sorted([*old_rest, *(before for before, _ in (*same_line, *rewritten))], key=lambda entry: entry.start_line)
@@ -80,9 +80,9 @@ def match_in_file(change: FileChange, sections: ChangedSections, trail: EarlierT
 def match_across(files: Sequence[EntryMatches]) -> None:
     """Match, by their texts, what went out of one section with what came into another: within each file first, then among all."""
     for file in files:
-        pairs, file.unmatched_old, file.unmatched_new = _pair_by_key(file.unmatched_old, file.unmatched_new, _old_content, entry_content)
+        pairs, file.unmatched_old, file.unmatched_new = pair_by_key(file.unmatched_old, file.unmatched_new, _old_content, entry_content)
         file.moved += [MovedEntry(old, entry, False, False) for old, entry in pairs]
-    pairs, _, _ = _pair_by_key(
+    pairs, _, _ = pair_by_key(
         [old for file in files for old in file.unmatched_old],
         [entry for file in files for entry in file.unmatched_new],
         _old_content,
@@ -103,7 +103,7 @@ def match_across(files: Sequence[EntryMatches]) -> None:
                 file.unmatched_new.append(entry)
 
 
-def _pair_by_key(
+def pair_by_key(
     old: Iterable[Old], new: Iterable[New], old_key: Callable[[Old], Hashable], new_key: Callable[[New], Hashable]
 ) -> tuple[list[tuple[Old, New]], list[Old], list[New]]:
     """Pair items with the same key, one to one and in their order; with what remains of both."""

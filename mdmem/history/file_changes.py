@@ -9,7 +9,7 @@ from mdmem.document import Document
 from mdmem.entries import entries
 from mdmem.history.sections import SectionPart, changed_ranges, match_sections, whole_range
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.trail import Entry, MainlineCommit, Mark, Occurrence, Revision, StatedRevert
+from mdmem.model.trail import Entry, Mark, Occurrence, Revision, StatedRevert, TrailCommit
 from mdmem.startup.records import dataclass, replace
 
 
@@ -43,14 +43,22 @@ class FileChange:
 
 
 class EarlierTrail(Protocol):
-    """The part of the trail, up to the commit before, that replaying a commit needs."""
+    """The part of the trail that replaying a commit needs: what the commits of its past did."""
 
     def live_occurrences(self, path: FilePath) -> tuple[Occurrence, ...]:
         """The occurrences in a file that have not ended, in the order in which they began."""
         ...
 
+    def live_numbers(self, path: FilePath) -> frozenset[int]:
+        """The rows of the occurrences in a file that have not ended."""
+        ...
+
     def live_revisions(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Revision, ...]:
         """The revisions in a file that have not ended; all, or those of sections `among` these paths."""
+        ...
+
+    def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None:
+        """The newest revision under a path of a section that is there no more, under any path."""
         ...
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
@@ -58,7 +66,7 @@ class EarlierTrail(Protocol):
         ...
 
     def occurrences_ended(self, after: int, upto: int) -> tuple[Occurrence, ...]:
-        """The occurrences that mainline commits after `after` and up to `upto` ended, in this order."""
+        """The occurrences that commits after `after` and up to `upto` ended, in this order."""
         ...
 
     def marks(self, path: FilePath) -> tuple[Mark, ...]:
@@ -78,7 +86,7 @@ class EarlierTrail(Protocol):
         ...
 
     def commits_with_marks_from(self, number: int) -> tuple[CommitId, ...]:
-        """The commits whose marks began with a mainline commit."""
+        """The commits whose marks began with a commit."""
         ...
 
     def reverts(self) -> tuple[StatedRevert, ...]:
@@ -89,8 +97,8 @@ class EarlierTrail(Protocol):
         """The commit with marks or reverts whose id begins with these digits, where only one does."""
         ...
 
-    def commit_with_id(self, commit: CommitId) -> MainlineCommit | None:
-        """The mainline commit with this id, or with an id that begins so where only one does."""
+    def commit_with_id(self, commit: CommitId) -> TrailCommit | None:
+        """The commit with this id, or with an id that begins so where only one does."""
         ...
 
 
@@ -143,7 +151,7 @@ class ChangedSections:
 
 
 def changed_revisions(number: int, change: FileChange, sections: ChangedSections, trail: EarlierTrail) -> tuple[list[int], list[Revision]]:
-    """The rows of the revisions of a file that mainline commit `number` ended, and the revisions that it began."""
+    """The rows of the revisions of a file that commit `number` ended, and the revisions that it began."""
     paths = {part.section for part in sections.old}
     rows = {(row.section, row.nth): row for row in trail.live_revisions(change.before_path, paths)} if paths else {}
     old = {part.position: row for part in sections.old if (row := rows.get((part.section, part.nth)))}
@@ -151,8 +159,12 @@ def changed_revisions(number: int, change: FileChange, sections: ChangedSections
     ended = {row.number for row in old.values()}
     begun = []
     for part in sections.new:
-        before = previous.get(part.position)
-        if before and (before.path, before.section, before.nth, before.text) == (change.path, part.section, part.nth, part.text):
+        before = previous.get(part.position) or (part.text and trail.last_revision(change.path, part.section, part.nth)) or None
+        if (
+            before
+            and before.number in ended
+            and (before.path, before.section, before.nth, before.text) == (change.path, part.section, part.nth, part.text)
+        ):
             ended.discard(before.number)
         elif part.text:
             revision = Revision(
@@ -162,7 +174,8 @@ def changed_revisions(number: int, change: FileChange, sections: ChangedSections
                 section=part.section,
                 nth=part.nth,
                 text=part.text,
-                unchanged_text=before is not None and before.text == part.text,
+                unchanged_text=part.position in previous and before is not None and before.text == part.text,
+                previous=(before.number,) if before else (),
             )
             begun.append(revision)
     return sorted(ended), begun

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 
 from mdmem.history.file_changes import EarlierTrail
 from mdmem.model import CommitId
-from mdmem.model.trail import MainlineCommit, Mark, StatedRevert
+from mdmem.model.trail import Mark, StatedRevert, TrailCommit
 from mdmem.startup.records import dataclass
 
 _SHA1_DIGITS = 40
@@ -16,13 +16,13 @@ _SHA1_DIGITS = 40
 class StepReverts:
     """The reverts of one step, and their effects.
 
-    Those that its commits `stated` name `mainline` commits and, if `names_side_commits`, others. All commits that are `taken_back` after the
-    step state nothing any more: the marks of the `ended` ones end here. The `restored` marks hold again.
+    Those that its commit `stated` name `reverted` commits and, if `names_others`, some that HEAD does not reach. All commits that are
+    `taken_back` after the step state nothing any more: the marks of the `ended` ones end here. The `restored` marks hold again.
     """
 
     stated: tuple[StatedRevert, ...] = ()
-    mainline: tuple[MainlineCommit, ...] = ()
-    names_side_commits: bool = False
+    reverted: tuple[TrailCommit, ...] = ()
+    names_others: bool = False
     taken_back: frozenset[CommitId] = frozenset()
     ended: tuple[CommitId, ...] = ()
     restored: tuple[Mark, ...] = ()
@@ -39,51 +39,48 @@ def taken_back(reverts: Collection[StatedRevert]) -> frozenset[CommitId]:
 
 
 def read_reverts(
-    named: Mapping[CommitId, Sequence[CommitId]], trail: EarlierTrail, brought_by: Callable[[CommitId], Collection[CommitId]]
+    commit: CommitId, named: Sequence[CommitId], trail: EarlierTrail, brought_by: Callable[[CommitId], Collection[CommitId]]
 ) -> StepReverts:
     """Work out the effects of a step's reverts.
 
     Args:
-        named: the commits of the step, each with those that it reverts; their ids may be shortened.
-        trail: up to the commit before.
+        commit: the commit of the step.
+        named: the commits that it reverts; their ids may be shortened.
+        trail: of its past.
         brought_by: gives the commits that a merge brought in, and that its revert takes back along with it.
     """
-    if len(named) == 1 and not any(named.values()):
+    if not named:
         return StepReverts()
     earlier = trail.reverts()
-    if not earlier and not any(named.values()):
-        return StepReverts()
-    stating = {*named, *(revert.commit for revert in earlier)}
+    stating = {revert.commit for revert in earlier}
     stated: list[StatedRevert] = []
-    mainline: dict[int, MainlineCommit] = {}
-    names_side_commits = False
-    for commit, shortened in ((commit, each) for commit, ids in named.items() for each in ids):
-        reverted = _full_id(shortened, named, trail)
-        on_mainline = trail.commit_with_id(reverted)
-        if on_mainline:
-            mainline[on_mainline.number] = on_mainline
-        brought = brought_by(reverted) if on_mainline is None or on_mainline.merge else ()
-        names_side_commits |= on_mainline is None
-        more = (each for each in brought if each != reverted and (each in stating or trail.marks_stated_by(each)))
-        stated += (StatedRevert(commit, each) for each in (reverted, *more))
+    reverted: dict[int, TrailCommit] = {}
+    names_others = False
+    for name in (_full_id(shortened, trail) for shortened in named):
+        known = trail.commit_with_id(name)
+        names_others |= known is None
+        brought = [each for each in brought_by(name) if each != name] if known is None or known.is_merge else []
+        for each in filter(None, (known, *map(trail.commit_with_id, brought))):
+            reverted[each.number] = each
+        more = (each for each in brought if each in stating or trail.marks_stated_by(each))
+        stated += (StatedRevert(commit, each) for each in (name, *more))
     before, after = taken_back(earlier), taken_back((*earlier, *stated))
     return StepReverts(
         stated=tuple(stated),
-        mainline=tuple(mainline[number] for number in sorted(mainline)),
-        names_side_commits=names_side_commits,
+        reverted=tuple(reverted[number] for number in sorted(reverted)),
+        names_others=names_others,
         taken_back=after,
         ended=tuple(sorted(after - before)),
         restored=tuple(_restored_marks(before - after, trail)),
     )
 
 
-def _full_id(commit: CommitId, named: Collection[CommitId], trail: EarlierTrail) -> CommitId:
-    """The whole id of a commit that a message names, as far as it is one of this step or of the trail."""
+def _full_id(commit: CommitId, trail: EarlierTrail) -> CommitId:
+    """The whole id of a commit that a message names, as far as the trail has it."""
     if len(commit) >= _SHA1_DIGITS:
         return commit
-    on_mainline = trail.commit_with_id(commit)
-    in_step = [each for each in named if each.startswith(commit)]
-    return on_mainline.commit if on_mainline else trail.stating_commit(commit) or next(iter(in_step), commit)
+    known = trail.commit_with_id(commit)
+    return known.commit if known else trail.stating_commit(commit) or commit
 
 
 def _restored_marks(commits: Collection[CommitId], trail: EarlierTrail) -> Iterator[Mark]:

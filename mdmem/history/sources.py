@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from mdmem.document import lines_without_ends
 from mdmem.facts import parse_item
@@ -11,7 +11,7 @@ from mdmem.history.notes import QuotingNote, parse_notes, weakest_note
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Commit, Origin
 from mdmem.repo.patches import FilePatch
-from mdmem.startup.records import dataclass, field, replace
+from mdmem.startup.records import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,33 +168,25 @@ def restated(origin: Origin, stated: Origin) -> Origin:
     )
 
 
-@dataclass(slots=True)
-class Origins:
-    """The origin of each line, by file and stripped line (`lines`), and the name that a file had before (`renamed`)."""
+def line_origins(
+    history: Iterable[tuple[Commit, Sequence[FilePatch]]],
+) -> dict[FilePath, dict[str, Origin]]:
+    """The origins of the lines that commits (oldest first) brought in, by file and stripped line.
 
-    lines: dict[FilePath, dict[str, Origin]] = field(default_factory=dict)
-    renamed: dict[FilePath, FilePath] = field(default_factory=dict)
-
-    def of(self, path: FilePath, line: str, earlier: Mapping[str, Origin]) -> Origin | None:
-        """The origin of a line: from these commits, else from `earlier` ones."""
-        return self.lines.get(path, {}).get(line) or earlier.get(line)
-
-
-def line_origins(history: Iterable[tuple[Commit, Sequence[FilePatch]]]) -> Origins:
-    """The origins of the lines that these commits (oldest first) brought in; a renamed file keeps those of its lines.
-
-    What a revert brings back has the source that it had.
+    A renamed file keeps those of its lines. What a revert brings back has the source that it had.
     """
-    origins = Origins()
+    origins: dict[FilePath, dict[str, Origin]] = {}
     for commit, patches in history:
-        added = [(patch, [line.strip() for text in patch.added for line in lines_without_ends(text)]) for patch in patches]
+        added = [
+            (patch, [line.strip() for text in patch.added for line in lines_without_ends(text)])
+            for patch in patches
+        ]
         statements = _statements_of_lines(commit, [line for _, lines in added for line in lines])
         reverts = any(note.reverts for note in statements.notes)
         for patch, new_lines in added:
-            lines = origins.lines.setdefault(patch.path, {})
+            lines = origins.setdefault(patch.path, {})
             if patch.renamed_from:
-                lines.update(origins.lines.get(patch.renamed_from, {}))
-                origins.renamed[patch.path] = origins.renamed.get(patch.renamed_from, patch.renamed_from)
+                lines.update(origins.get(patch.renamed_from, {}))
             for line in new_lines:
                 origin = _line_origin(statements, line, patch.path)
                 lines[line] = restated(origin, lines[line]) if reverts and line in lines else origin

@@ -13,41 +13,42 @@ from mdmem.history.notes import parse_message
 from mdmem.history.reverts import StepReverts
 from mdmem.history.sources import Statements, restated
 from mdmem.history.step_marks import CommitClaims, StatedSupersession, StepMarks
-from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
+from mdmem.model import FactId, FilePath, SectionPath, Source
 from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Origin
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.trail import Ending
 
-_NO_ORIGINS: Mapping[str, Origin] = MappingProxyType({})
+
+@dataclass(frozen=True, slots=True)
+class CombinedLine:
+    """A line that a merge made of one of each side: its origin, and the number of the commit of the later of these."""
+
+    number: int
+    origin: Origin
+
+
+_NOTHING: Mapping[str, CombinedLine] = MappingProxyType({})
 
 
 @dataclass(slots=True)
 class StepBuilder:
     """The occurrences and marks of a step, collected while a commit is replayed.
 
-    Call `drop_reverted`, `begin_entries`, `end_entries`, `confirm_entries` and `set_marks` once each, in this order. The last of `claims`
-    is the mainline commit's own, those before it are of side commits and of commits squashed into one, oldest first. `statements` tell whose
-    statement a line is that the commit itself brings in, `merged_origins` are those of lines from side commits, by file and stripped line, and
-    `combined_origins` those of lines that a merge made of both sides'.
+    Call `note_reverted`, `begin_entries`, `end_entries`, `confirm_entries` and `set_marks` once each, in this order. The last of `claims`
+    is the commit's own, those before it are of commits that were squashed into it, oldest first. `statements` tell whose statement a line is that
+    the commit brings in, `combined` which lines a merge made of both sides', by file and stripped line.
     """
 
     number: int
     claims: list[CommitClaims]
     trail: EarlierTrail
-    merged_origins: Mapping[FilePath, Mapping[str, Origin]]
-    combined_origins: Mapping[FilePath, Mapping[str, Origin]]
+    combined: Mapping[FilePath, Mapping[str, CombinedLine]]
     statements: Statements
     is_log: Callable[[FilePath], bool]
     """Tells the logs, which are only appended to, from the files that are edited in place."""
     reverts: StepReverts
     marks: StepMarks
     ended: list[Ending] = field(default_factory=list)
-    _multi_value_commits: set[CommitId] = field(default_factory=set)
-    """The commits that state that a key has several values."""
-    _reverting_commits: set[CommitId] = field(default_factory=set)
-    """The commits that take others back."""
-    _dropped: Sequence[CommitClaims] = ()
-    """The claims of side commits that were reverted on their side."""
     _gone_with_reverted: dict[tuple[FactId | None, str], Occurrence] = field(default_factory=dict)
     """The entries that the reverted commits took out, by fact or text."""
     _overruled: Mapping[int, Mark] = field(default_factory=dict)
@@ -60,14 +61,9 @@ class StepBuilder:
         """The occurrences that begin."""
         return self.marks.begun
 
-    def drop_reverted(self) -> None:
-        """Drop the claims of side commits that were reverted on their side, and note what the reverted commits took out."""
-        *side, own = self.claims
-        self._dropped = [claims for claims in side if claims.commit.id in self.reverts.taken_back]
-        self.claims = [*(claims for claims in side if claims.commit.id not in self.reverts.taken_back), own]
-        self._multi_value_commits = {claims.commit.id for claims in self.claims if claims.note.also}
-        self._reverting_commits = {claims.commit.id for claims in self.claims if claims.note.reverts}
-        for commit in self.reverts.mainline:
+    def note_reverted(self) -> None:
+        """Note what the reverted commits took out."""
+        for commit in self.reverts.reverted:
             gone = (each for each in self.trail.occurrences_ended(commit.number - 1, commit.number) if each.fate is not Fate.MOVED)
             self._gone_with_reverted |= {entry_content(each.entry): each for each in gone}
 
@@ -95,49 +91,43 @@ class StepBuilder:
     def _only_origin(self, file: EntryMatches) -> tuple[Origin, bool] | None:
         """The origin of all entries of a file, as `_origin`; None where it has to be asked for each, or where entries moved or are brought back."""
         path = file.change.path
-        if file.moved or self._reverting_commits or self.combined_origins.get(path) or self.merged_origins.get(path):
+        if file.moved or self.reverts.stated or self.combined.get(path):
             return None
         return self.statements.only_origin
 
     def _begin(self, entry: Entry, moved: MovedEntry | None, page: Page | None) -> None:
-        origin, also = self._origin(entry, page)
+        combined = self.combined.get(entry.path, _NOTHING).get(entry.first_line)
+        origin, also = (combined.origin, False) if combined else self._origin(entry, page)
+        number = combined.number if combined else self.number
         if moved is None:
-            gone = self._brought_back(entry) if origin.commit in self._reverting_commits else None
+            gone = self._brought_back(entry) if self.reverts.stated else None
             origin = restated(origin, gone.origin) if gone else origin
-            self.begun.append(Occurrence(entry=entry, begun=self.number, origin=origin, also=also))
+            self.begun.append(Occurrence(entry=entry, begun=number, origin=origin, also=also))
             if gone and self.is_log(entry.path):
                 self.marks.carry_over(gone.number)
             return
         before = moved.old.occurrence
-        self.ended.append(Ending(before.number, moved.old.entry, Fate.MOVED))
+        self.ended.append(Ending(before.number, moved.old.entry, Fate.MOVED, by=number if combined else None))
         if moved.same_line:
             origin, also = before.origin, False
-        elif moved.same_section and not self._is_combined(entry):
+        elif moved.same_section and not combined:
             origin = restated(origin, before.origin)
-        self.begun.append(Occurrence(entry=entry, begun=self.number, origin=origin, also=before.also or also))
+        self.begun.append(Occurrence(entry=entry, begun=number, origin=origin, also=before.also or also))
         if self.is_log(entry.path):
             self.marks.carry_over(before.number)
         elif before.number in self._overruled:
             self.marks.marks.append(replace(self._overruled[before.number], occurrence=-len(self.begun)))
 
-    def _is_combined(self, entry: Entry) -> bool:
-        """True if a merge made the first line of an entry of both sides' lines."""
-        return entry.first_line in self.combined_origins.get(entry.path, _NO_ORIGINS)
-
     def _origin(self, entry: Entry, page: Page | None) -> tuple[Origin, bool]:
         """The origin of an entry that a commit brought in, and whether that states that its key has several values."""
-        if combined := self.combined_origins.get(entry.path, _NO_ORIGINS).get(entry.first_line):
-            return combined, False
-        if merged := self.merged_origins.get(entry.path, _NO_ORIGINS).get(entry.first_line):
-            return merged, merged.commit in self._multi_value_commits
         lines = page.document.lines[entry.start_line - 1 : entry.end_line] if page else ()
         note = self.statements.note(lines, entry.path, entry.section)
         return self.statements.origin(note, entry.fact), note.also
 
     def _brought_back(self, entry: Entry) -> Occurrence | None:
-        """The occurrence that a revert brings back: one that the reverted commit ended; where that is a side commit, the last that ended."""
+        """The occurrence that a revert brings back: one that the reverted commit ended; where that is not known, the last that ended."""
         gone = self._gone_with_reverted.get(entry_content(entry))
-        if gone or not self.reverts.names_side_commits:
+        if gone or not self.reverts.names_others:
             return gone
         ended = [each for each in self.trail.occurrences_of(entry.fact) if each.fate not in (None, Fate.MOVED)] if entry.fact else []
         in_section = [each for each in ended if _location(each.entry) == _location(entry)]
@@ -182,7 +172,7 @@ class StepBuilder:
                 self._supersede(remaining, (in_one_section or candidates)[0], pair.new)
 
     def _supersessions(self) -> Iterator[StatedSupersession]:
-        """The supersessions that the commits state; where side commits replaced a fact several times, with the last successor."""
+        """The supersessions that are stated; where squashed commits replaced a fact several times, with the last successor."""
         stated = [StatedSupersession(claims, old, new) for claims in self.claims for old, new in claims.note.supersedes]
         successors: dict[FactId, list[tuple[int, FactId | None]]] = {}
         for index, supersession in enumerate(stated):
@@ -218,7 +208,7 @@ class StepBuilder:
         Where such a commit is reverted, they get their earlier source back.
         """
         changes = {file.change.path: file.change for file in files}
-        for commit in self.reverts.mainline:
+        for commit in self.reverts.reverted:
             confirmed = parse_message(commit.message).confirms
             for before in self.trail.occurrences_ended(commit.number - 1, commit.number) if confirmed else ():
                 if before.fate is Fate.MOVED and before.entry.fact in confirmed:
@@ -263,8 +253,6 @@ class StepBuilder:
     def set_marks(self) -> None:
         """Set the marks that the commits state, and those that hold again."""
         self.marks.restore()
-        for claims in self._dropped:
-            self.marks.add_taken_back(claims)
         self.marks.add_superseded(self._unapplied)
         for claims in self.claims:
             self.marks.add_other_claims(claims)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from mdmem.history.chains import joined_by_moves
-from mdmem.history.file_changes import EarlierTrail, Page
+from mdmem.history.file_changes import EarlierTrail
 from mdmem.history.messages import ParsedNote
 from mdmem.history.reverts import StepReverts
-from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Commit, Entry, Mark, MarkKind, Occurrence
 from mdmem.startup.records import dataclass, field, replace
 
@@ -47,11 +47,10 @@ class StepMarks:
 
     number: int
     own_claims: CommitClaims
-    """The mainline commit's own."""
+    """The commit's own, besides those of others that were squashed into it."""
     reverts: StepReverts
     trail: EarlierTrail
     is_log: Callable[[FilePath], bool]
-    page_at: Callable[[CommitId, FilePath], Page | None]
     begun: list[Occurrence] = field(default_factory=list)
     ended_rows: set[int] = field(default_factory=set)
     marks: list[Mark] = field(default_factory=list)
@@ -81,14 +80,6 @@ class StepMarks:
             self._mark(MarkKind.RETRACTED, claims, fact, None)
         for kind, pairs in ((MarkKind.CONTRADICTS, claims.note.contradicts), (MarkKind.RESOLVED, claims.note.resolves)):
             self.marks += [self._new_mark(kind, claims, fact, other) for fact, other in pairs]
-
-    def add_taken_back(self, claims: CommitClaims) -> None:
-        """Set the marks of a commit that was reverted on its side, ended as they are: they hold where that revert is taken back."""
-        supersedes = [(MarkKind.SUPERSEDED, old, new) for old, new in claims.note.supersedes]
-        for kind, fact, other in (*supersedes, *((MarkKind.RETRACTED, fact, None) for fact in claims.note.retracts)):
-            meant = self.meant_occurrence(claims, fact, other)
-            if meant is not None and self.is_log(meant[1]):
-                self.marks.append(replace(self._new_mark(kind, claims, fact, other, meant[0]), ended=self.number))
 
     def restore(self) -> None:
         """Set the marks again that hold because their revert is taken back, each on what its occurrence has become."""
@@ -125,7 +116,7 @@ class StepMarks:
         return Mark(kind=kind, commit=claims.commit.id, begun=self.number, fact=fact, other=other, occurrence=row)
 
     def _had_ended_before(self, supersession: StatedSupersession) -> bool:
-        """True if a fact that a side commit replaced had already ended here in that commit's section; other sections do not count."""
+        """True if a fact that a squashed commit replaced had already ended in that commit's section; other sections do not count."""
         claims = supersession.claims
         if claims is self.own_claims:
             return False
@@ -160,17 +151,8 @@ class StepMarks:
             return claims.is_about(each.entry.path, each.entry.section), each.entry.path == claims.note.path, each.begun, abs(row)
 
         nearest = max(current, key=nearness)[1].entry
-        equal = (row for row, each in self.live_occurrences(fact) if _location(each.entry) == _location(nearest))
-        rows = sorted(equal, key=lambda row: (row < 0, abs(row)))
-        open_rows = [row for row in rows[: self._count_at(claims, nearest, len(rows))] if row in dict(current)]
-        return (open_rows[0], nearest.path) if open_rows else None
-
-    def _count_at(self, claims: CommitClaims, entry: Entry, count: int) -> int:
-        """Count those of `count` equal entries of a section that a commit knew of: a side commit knows none that came in here since."""
-        if count < 2 or claims.commit.id == self.own_claims.commit.id:
-            return count
-        page = self.page_at(claims.commit.id, entry.path)
-        return sum((each.section, each.fact) == (entry.section, entry.fact) for each in page.entries()) if page else count
+        equal = (row for row, each in current if _location(each.entry) == _location(nearest))
+        return min(equal, key=lambda row: (row < 0, abs(row))), nearest.path
 
     def _overrule(self, claims: CommitClaims, fact: FactId, other: FactId | None, row: int, path: FilePath) -> None:
         """Note that a commit says of an occurrence that it is over, though its file keeps it. What a merge keeps, the merge decides."""

@@ -105,6 +105,20 @@ class SectionHistory:
 
 
 @dataclass(frozen=True, slots=True)
+class EndView:
+    """The commit that ended a fact or took out a text: who, when and why. `op` is None for a person's own commit."""
+
+    commit: CommitId
+    time: datetime
+    author: str
+    actor: str | None
+    op: str | None
+    reason: str | None
+    source: Source
+    confidence: float
+
+
+@dataclass(frozen=True, slots=True)
 class FactLink:
     """One fact of a chain: from when to when it held, who stated it last and why, and the commit that brought in its line.
 
@@ -129,6 +143,7 @@ class FactLink:
     claimed_by: str | None = None
     cites: tuple[str, ...] = ()
     run: str | None = None
+    ended_by: EndView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +207,7 @@ class PresenceView:
     came_at: datetime
     went: CommitId | None
     went_at: datetime | None
+    ended_by: EndView | None = None
 
 
 @dataclass(frozen=True, slots=True)

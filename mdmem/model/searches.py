@@ -211,7 +211,8 @@ class SearchResult:
 
     `building`: the index is stale because another process is still building it.
 
-    `as_of` is the one that was asked for, as it was understood; `since` and `until` are those that were asked for in words. `messages`: of
+    `as_of` is the one that was asked for, as it was understood, and `commits` are the newest whose whole past it knows (the last is
+    `commit`); `since` and `until` are those that were asked for in words. `messages`: of
     transcripts, where these were to be searched; they come behind all hits.
     """
 
@@ -225,6 +226,7 @@ class SearchResult:
     until: date | None = None
     messages: tuple[MessageHit, ...] = ()
     building: BuildProgress | None = None
+    commits: tuple[CommitId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

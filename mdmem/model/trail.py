@@ -1,4 +1,4 @@
-"""The records of the trail: mainline commits, entries and their occurrences, revisions of sections, marks, reverts, contradictions."""
+"""The records of the trail: commits, entries and their occurrences, revisions of sections, marks, reverts, contradictions."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from datetime import date
 from enum import StrEnum
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
+from mdmem.model.ranges import Ranges, holds
 from mdmem.startup.records import dataclass
 
 
@@ -59,11 +60,14 @@ def plain_first_line(text: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MainlineCommit:
-    """One commit of HEAD's first-parent line. They are numbered from 1, oldest first; `time` is the author's, in seconds since 1970.
+class TrailCommit:
+    """A commit that HEAD reaches and that did something to memory, or to which the trail was brought up.
 
-    Lines that a `merge` brought in may come from side commits. `committed` is the committer's time where the author's is later than that,
-    which cannot be right.
+    They are numbered from 1 as they arrive, parents before children; no answer depends on that.
+    `time` is the author's and `committed` the committer's, in seconds since 1970. `moment` is when
+    the commit counts as made, as far as that can be told without a clock (`Trail.moments`).
+    `parents` are numbers: the nearest commits of the trail, in git's order. `missing` are the
+    numbers below its own that it does not reach.
     """
 
     number: int
@@ -71,9 +75,22 @@ class MainlineCommit:
     time: int
     author: str
     message: str
-    merge: bool = False
-    committed: int | None = None
     email: str = ""
+    committed: int = 0
+    moment: int = 0
+    parents: tuple[int, ...] = ()
+    missing: Ranges = ()
+    is_needed: bool = True
+    """False where the trail was only brought up to it."""
+
+    @property
+    def is_merge(self) -> bool:
+        """True if it has several parents."""
+        return len(self.parents) > 1
+
+    def reaches(self, number: int) -> bool:
+        """True if the commit with a number is this one or one of its past."""
+        return number <= self.number and not holds(self.missing, number)
 
 
 class Fate(StrEnum):
@@ -82,15 +99,19 @@ class Fate(StrEnum):
     MOVED = "moved"
     SUPERSEDED = "superseded"
     REMOVED = "removed"
+    JOINED = "joined"
+    """It was brought in on another side too, and is told of there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Occurrence:
     """One entry in one place (file and section) from one commit to another.
 
-    `begun` and `ended` are numbers of mainline commits: it is there from `begun` on and no longer at `ended` (None: it is live, HEAD has
-    it). While it is live, the lines of `entry` are those of the commit in which it began, afterwards those of `last`, the last commit that
-    had it. `successor` is the fact that replaced it. `also` tells that its key has several values. `number` is its row, 0 before it has one.
+    `begun` and `ended` are numbers of commits: the one that brought it in and the one that took it
+    out (None: it is live, HEAD has it). While it is live, the lines of `entry` are those of the
+    commit in which it began, afterwards those of `last`, a commit that had it. `successor` is the
+    fact that replaced it. `also` tells that its key has several values. `number` is its row, 0
+    before it has one.
     """
 
     entry: Entry
@@ -110,7 +131,9 @@ class Revision:
 
     `lineage` tells sections apart, however their headings and files are renamed: it is the number of the first revision, 0 before there is
     one. `nth` counts the sections of the file with this path, from 1. `unchanged_text` marks a revision that differs from the one before
-    in its place only (heading above, file, `nth`), and not in its bytes. The empty path is the text before the first heading.
+    in its place only (heading above, file, `nth`), and not in its bytes, or in which a merge only
+    put together what its sides did. The empty path is the text before the first heading.
+    `previous` are the rows of those that it continues, in a merge of several.
     """
 
     lineage: int
@@ -122,6 +145,7 @@ class Revision:
     unchanged_text: bool = False
     ended: int | None = None
     number: int = 0
+    previous: tuple[int, ...] = ()
 
 
 class MarkKind(StrEnum):
@@ -136,9 +160,9 @@ class MarkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A statement of `commit` about facts, from mainline commit `begun` on until a revert takes it back (`ended`).
+    """A statement of `commit` about facts, from commit `begun` on until a revert takes it back (`ended`).
 
-    A side commit's statement begins with the merge that brought it in. A statement that holds again begins with the revert of its revert.
+    A statement that holds again begins with the revert of its revert.
     Superseded and retracted: of one live occurrence (its row) of `fact`, which `other` replaced. Only logs have these: in a file
     that is edited in place the text is right, and the same statement is overruled.
     Contradicts and resolved: of the facts `fact` and `other`.
@@ -207,12 +231,3 @@ class Commit:
     author: str
     message: str
     email: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class MergedLine:
-    """A line, without white space around it, of a section that a merge changed, and the side commit that brought it in."""
-
-    path: FilePath
-    line: str
-    commit: Commit

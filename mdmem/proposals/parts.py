@@ -105,7 +105,7 @@ class StandingMemory:
 
     def _is_in_own_commit(self, occurrence: Occurrence) -> bool:
         origin = occurrence.origin
-        commit = self._trail.any_commit(origin.commit)
+        commit = self._trail.commit_with_id(origin.commit)
         is_stated = origin.source is Source.USER_STATED and origin.claimed_by is None
         return is_stated and commit is not None and parse_message(commit.message).op is None
 

@@ -1,4 +1,4 @@
-"""Memory as it was: the commit that a date or a commit id means, and hits with what was true then."""
+"""Memory as it was: the commits that a date or a commit id means, and hits with what was true then."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from collections.abc import Sequence
 from datetime import date
 
 from mdmem import contradictions
-from mdmem.catchup import pages
+from mdmem.catchup import lines, pages
 from mdmem.catchup.entry_states import entry_identity
 from mdmem.errors import HistoryProblem
-from mdmem.model import FactId, FilePath, SectionPath
+from mdmem.model import CommitId, FactId, FilePath, SectionPath
+from mdmem.model.ranges import Ranges, complement, holds, intersection
 from mdmem.model.searches import Hit
-from mdmem.model.trail import Entry, MainlineCommit, Occurrence
+from mdmem.model.trail import Entry, Occurrence, TrailCommit
 from mdmem.queries import dates
 from mdmem.search.results import Match
-from mdmem.startup.records import replace
+from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
 from mdmem.wording import verb
 from mdmem.workspace import Workspace
@@ -23,66 +24,99 @@ from mdmem.workspace import Workspace
 _FactInSection = tuple[FilePath, SectionPath, FactId | None]
 
 
-def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> tuple[MainlineCommit, date, str]:
-    """The mainline commit that a date, a moment or a commit id means, the day on which expiry is judged, and `words` as they were understood.
+@dataclass(frozen=True, slots=True)
+class PastState:
+    """What had been said by some time: by the commits `known`.
 
-    A day in words was understood as an ISO date.
+    - `commits`: the newest commits whose whole past is known, the newest last. `is_tree`: it is one commit's own past, and its files tell.
+    - `day`: the day on which expiry is judged. `words`: what was asked for, a day in words as an ISO date.
+    """
+
+    known: Ranges
+    commits: tuple[CommitId, ...]
+    day: date
+    words: str
+    is_tree: bool = False
+
+    @property
+    def commit(self) -> CommitId:
+        """The newest of the commits."""
+        return self.commits[-1]
+
+
+def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> PastState:
+    """What was known at a date, a moment or a commit id.
 
     Raises:
         UsageProblem: what looks like a date is none.
         HistoryProblem: `before-history`, `commit-not-found`.
     """
     if (span := dates.parse_iso(workspace, words)) is not None:
-        return *_at_end_of(workspace, trail, words, span), words
-    commit_id = workspace.repository.commit_named(words)
-    if commit_id is None and (span := dates.parse_words(workspace, words)) is not None:
+        return _at_end_of(workspace, trail, words, span)
+    commit = workspace.repository.commit_named(words)
+    if commit is None and (span := dates.parse_words(workspace, words)) is not None:
         end = span.moment.isoformat() if span.moment else span.last.isoformat()
-        return *_at_end_of(workspace, trail, words, span), end
-    commit = trail.commit_with_id(commit_id) if commit_id else None
-    if commit is None:
-        why = "does not lie on the first-parent line of HEAD" if commit_id else "is no date and no commit"
+        return replace(_at_end_of(workspace, trail, words, span), words=end)
+    if commit is None or not workspace.repository.is_ancestor(commit):
+        why = "is not in the history of HEAD" if commit else "is no date and no commit"
         hint = workspace.shallow_hint() or f"{verb('history')} lists commits."
         raise HistoryProblem("commit-not-found", f"{words[:80]!r} {why}", hint)
-    counts_from = trail.counts_from(commit.number, dates.end_of_today(workspace))
-    return commit, workspace.local_time(commit.time if counts_from is None else counts_from).date(), words
+    nearest = lines.nearest_commits(workspace.repository, trail, commit)
+    moments = trail.moments(dates.end_of_today(workspace))
+    day = max((workspace.local_time(moments.of(each.number)).date() for each in nearest), default=workspace.now().date())
+    return PastState(known=_past_of(nearest), commits=(commit,), day=day, words=words, is_tree=True)
 
 
-def _at_end_of(workspace: Workspace, trail: Trail, words: str, span: dates.DateSpan) -> tuple[MainlineCommit, date]:
-    """The newest commit that counts up to the end of a span of days, and its last day."""
+def _past_of(commits: Sequence[TrailCommit]) -> Ranges:
+    """The commits that some reach."""
+    last = max((each.number for each in commits), default=0)
+    missing = complement((), last)
+    for each in commits:
+        missing = intersection(missing, (*each.missing, *(((each.number + 1, last),) if each.number < last else ())))
+    return complement(missing, last)
+
+
+def _at_end_of(workspace: Workspace, trail: Trail, words: str, span: dates.DateSpan) -> PastState:
+    """What had been said up to the end of a span of days."""
     seconds, day = dates.end_of_span(workspace, span)
-    latest = dates.end_of_today(workspace)
-    commit = trail.last_commit_before(seconds, latest)
-    if commit is None:
-        counted = (trail.counts_from(each.number, latest) for each in trail.commits_after())
-        first = next((time for time in counted if time is not None), None)
+    moments = trail.moments(dates.end_of_today(workspace))
+    known = moments.upto(seconds)
+    if not known:
+        first = moments.first()
         since = f"memory begins on {workspace.local_time(first):%Y-%m-%d}" if first is not None else "nothing is committed yet"
         raise HistoryProblem("before-history", f"{words} lies before the first commit: {since}", workspace.shallow_hint())
-    return commit, day
+    heads = trail.heads_within(known) or tuple(filter(None, [trail.commit_numbered(known[0][0])]))
+    return PastState(known=known, commits=tuple(each.commit for each in heads), day=day, words=words)
 
 
-def hits_as_of(workspace: Workspace, trail: Trail, commit: MainlineCommit, day: date, matches: Sequence[Match]) -> tuple[Hit, ...]:
-    """The hits with their lines as a commit has them, and with what contradicted them then, on that day."""
+def hits_as_of(workspace: Workspace, trail: Trail, past: PastState, matches: Sequence[Match]) -> tuple[Hit, ...]:
+    """The hits with their lines as the commits have them, and with what contradicted them then; of one commit only those that it has."""
     paths = list(dict.fromkeys(match.row.entry.path for match in matches))
-    contents = workspace.repository.read(commit.commit, paths)
-    entries = {path: pages.entries_at_commit(contents, path, workspace.daily) for path in paths}
-    contradicting = _contradicting_facts(trail, commit, day, [entry for in_file in entries.values() for entry in in_file])
-
-    def hit_as_of(match: Match) -> Hit:
+    entries: dict[FilePath, list[Entry]] = {path: [] for path in paths}
+    for commit in reversed(past.commits):
+        contents = workspace.repository.read(commit, paths)
+        for path in paths:
+            entries[path] += pages.entries_at_commit(contents, path, workspace.daily)
+    contradicting = _contradicting_facts(trail, past, [entry for in_file in entries.values() for entry in in_file])
+    hits = []
+    for match in matches:
         indexed, identity = match.row.entry, entry_identity(match.row.entry)
-        entry = next((entry for entry in entries[indexed.path] if entry_identity(entry) == identity), indexed)
+        entry = next((entry for entry in entries[indexed.path] if entry_identity(entry) == identity), None)
+        if entry is None and past.is_tree:
+            continue
+        place = entry or indexed
         facts = tuple(dict.fromkeys(contradicting.get((indexed.path, indexed.section, indexed.fact), ())))
-        return replace(match.hit, start_line=entry.start_line, end_line=entry.end_line, contradicts=facts)
+        hits.append(replace(match.hit, start_line=place.start_line, end_line=place.end_line, contradicts=facts))
+    return tuple(hits)
 
-    return tuple(hit_as_of(match) for match in matches)
 
-
-def _contradicting_facts(trail: Trail, commit: MainlineCommit, day: date, entries: Sequence[Entry]) -> dict[_FactInSection, list[FactId]]:
+def _contradicting_facts(trail: Trail, past: PastState, entries: Sequence[Entry]) -> dict[_FactInSection, list[FactId]]:
     """The facts that contradicted each fact among these entries, and each that is marked as a contradiction, by file, section and id."""
-    marks = trail.pair_marks(commit.number)
+    marks, day = trail.pair_marks(past.known), past.day
     by_key = contradictions.find_conflicts([replace(pages.entry_claim(entry, None), time=0) for entry in entries if entry.fact], (), day)
     facts = {claim.id for conflict in by_key for claim in (conflict.first, conflict.second)}
     facts |= {fact for mark in marks for fact in (mark.fact, mark.other) if fact}
-    current = [each for fact in facts for each in trail.occurrences_of(fact) if _was_current(trail, each, commit.number)]
+    current = [each for fact in facts for each in trail.occurrences_of(fact) if _was_current(trail, each, past.known)]
     current.sort(key=lambda occurrence: (occurrence.entry.path, occurrence.entry.start_line, occurrence.number))
     claims = [pages.entry_claim(occurrence.entry, occurrence) for occurrence in current]
     contradicting: dict[_FactInSection, list[FactId]] = defaultdict(list)
@@ -92,11 +126,11 @@ def _contradicting_facts(trail: Trail, commit: MainlineCommit, day: date, entrie
     return contradicting
 
 
-def _was_current(trail: Trail, occurrence: Occurrence, number: int) -> bool:
-    """True if an occurrence was live at a mainline commit, and no mark on it was in force."""
+def _was_current(trail: Trail, occurrence: Occurrence, known: Ranges) -> bool:
+    """True if an occurrence was live where only some commits are known, and no mark on it was in force."""
 
     def includes(begun: int, ended: int | None) -> bool:
-        return begun <= number and (ended is None or ended > number)
+        return holds(known, begun) and (ended is None or not holds(known, ended))
 
     if not includes(occurrence.begun, occurrence.ended):
         return False

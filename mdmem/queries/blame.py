@@ -7,8 +7,8 @@ from mdmem.errors import SectionProblem
 from mdmem.history import section_texts
 from mdmem.history.sources import line_origin, restated
 from mdmem.model.history import Blame, BlamedLine, ShowBlame
-from mdmem.queries import suggestions
-from mdmem.queries.section_revisions import memory_file, newest_revision, origin_commit, section_on_disk, shallow_notes
+from mdmem.queries import dates, suggestions
+from mdmem.queries.section_revisions import memory_file, newest_revision, section_on_disk, shallow_notes, statement_of
 from mdmem.workspace import Say, Workspace
 
 
@@ -26,15 +26,16 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
     text = section.document.slice(section.start, section.end)
     with trail_update.fresh_trail(workspace, say) as trail:
         newest = newest_revision(workspace, trail, path, section)
-        revisions = trail.revisions(newest.lineage) if newest else ()
-        paths = {revision.begun: revision.path for revision in revisions}
+        past = trail.section_past(newest) if newest else ()
+        revisions = [*(each for each in past if each != newest), *([newest] if newest else [])]
         # A line may have another source than its commit states: it was confirmed, or a revert brought it back.
         live = trail.live_occurrences(path)
         origins = {each.entry.first_line: each.origin for each in live if each.entry.section == section.section}
+        moments = trail.moments(dates.end_of_today(workspace))
         lines = []
-        for number, line in enumerate(section_texts.blame_lines(revisions, text), section.start + 1):
-            mainline_commit = trail.commit_numbered(line.commit) if line.commit else None
-            commit = origin_commit(trail, mainline_commit, paths[mainline_commit.number], line.text) if mainline_commit else None
+        for number, line in enumerate(section_texts.blame_lines(revisions, trail.order, text), section.start + 1):
+            trail_commit = trail.commit_numbered(line.commit) if line.commit else None
+            commit = statement_of(trail_commit) if trail_commit else None
             origin = line_origin(commit, line.text) if commit else None
             if origin and (live_origin := origins.get(line.text.strip())):
                 origin = restated(origin, live_origin)
@@ -42,7 +43,7 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
                 line=number,
                 text=line.text,
                 commit=origin.commit if origin else None,
-                time=workspace.local_time(origin.time) if origin else None,
+                time=workspace.local_time(moments.of(trail_commit.number)) if trail_commit else None,
                 author=commit.author if commit else None,
                 source=origin.source if origin else None,
                 confidence=origin.confidence if origin else None,

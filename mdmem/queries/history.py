@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
-from datetime import date
+from datetime import date, datetime
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -17,8 +17,9 @@ from mdmem.fact_names import id_prefix
 from mdmem.history import chains, section_texts
 from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_cites, line_notes
-from mdmem.model import FactId, FileKind, FilePath, SectionPath, Status
+from mdmem.model import FactId, FileKind, FilePath, Status
 from mdmem.model.history import (
+    EndView,
     FactHistory,
     FactLink,
     OtherReading,
@@ -28,9 +29,9 @@ from mdmem.model.history import (
     ShowHistory,
     TextHistory,
 )
-from mdmem.model.trail import Commit, MainlineCommit, Revision
-from mdmem.queries import lookup
-from mdmem.queries.section_revisions import find_newest_revision, memory_file, origin_commit, section_on_disk, shallow_notes
+from mdmem.model.trail import Revision, TrailCommit
+from mdmem.queries import dates, lookup
+from mdmem.queries.section_revisions import find_newest_revision, memory_file, section_on_disk, shallow_notes, statement_of
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
@@ -138,13 +139,8 @@ def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, 
     if newest is None:
         section = section_on_disk(workspace, path, request.target, request.nth).section
         return SectionHistory(path=path, section=section, revisions=(), notes=notes)
-    revisions = trail.revisions(newest.lineage, request.limit + 1)
-    views = [
-        _change_view(workspace, trail, revision.begun, revision, before)
-        for revision, before in zip(revisions, (*revisions[1:], None), strict=False)
-    ]
-    if newest.ended is not None:
-        views.insert(0, _change_view(workspace, trail, newest.ended, None, newest))
+    changes = _section_changes(trail, newest)[: request.limit + 1]
+    views = [_change_view(workspace, trail, commit, revision, before) for commit, revision, before in changes]
     return SectionHistory(
         path=newest.path,
         section=newest.section,
@@ -153,12 +149,32 @@ def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, 
     )
 
 
+_Change = tuple[TrailCommit, Revision | None, Revision | None]
+
+
+def _section_changes(trail: Trail, newest: Revision) -> list[_Change]:
+    """All changes of a section, newest first: the commit, the text after it (None: it took the section out) and the one before."""
+    past = {each.number: each for each in trail.section_past(newest)}
+    begun = {each.begun for each in past.values()}
+    changes: list[tuple[int, Revision | None, Revision | None]] = []
+    for revision in past.values():
+        if not revision.unchanged_text:
+            before = [past[number] for number in revision.previous if number in past]
+            differing = [each for each in before if each.text != revision.text]
+            is_back = any(each.ended not in (None, revision.begun) and each.ended not in begun for each in before)
+            changes.append((revision.begun, revision, None if is_back else next(reversed(differing or before), None)))
+        changes += [(revision.ended, None, revision)] if revision.ended is not None and revision.ended not in begun else []
+    ranks = trail.ranks({number for number, _, _ in changes})
+    changes.sort(key=lambda change: (ranks[change[0]], change[1] is None), reverse=True)
+    return [(commit, after, before) for number, after, before in changes if (commit := trail.commit_numbered(number)) is not None]
+
+
 def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, limit: int) -> SectionHistory:
     """The newest changes of a file, or of all memory, section by section."""
     changes = trail.section_changes(path, limit + 1)
     if path is not None and not changes and files.read(files.path_on_disk(workspace.root, path)) is None:
         raise suggestions.missing_file(workspace, path)
-    views = [_change_view(workspace, trail, commit.number, revision, before) for commit, before, revision in changes[:limit]]
+    views = [_change_view(workspace, trail, commit, revision, before) for commit, before, revision in changes[:limit]]
     notes = (*shallow_notes(workspace, trail), *_limit_notes(len(changes), limit))
     return SectionHistory(path=path or "", section=(), revisions=tuple(views), notes=notes)
 
@@ -168,55 +184,39 @@ def _limit_notes(number: int, limit: int) -> tuple[str, ...]:
     return (f"older changes are left out ({field('limit')} {2 * limit} shows more)",) if number > limit else ()
 
 
-def _change_view(workspace: Workspace, trail: Trail, number: int, revision: Revision | None, before: Revision | None) -> RevisionView:
-    """The change that mainline commit `number` made to a section; without a revision it took the section out."""
-    commit = trail.commit_numbered(number)
+def _change_view(
+    workspace: Workspace, trail: Trail, commit: TrailCommit, revision: Revision | None, before: Revision | None
+) -> RevisionView:
+    """The change that a commit made to a section; without a revision it took the section out."""
     location = revision or before
-    assert commit is not None  # a revision begins and ends with a commit
     assert location is not None
     text, text_before = revision.text if revision else "", before.text if before else ""
-    return _revision_view(workspace, trail, commit, text, text_before, location.path, location.section)
-
-
-def _revision_view(
-    workspace: Workspace, trail: Trail, commit: MainlineCommit, text: str, before: str, path: FilePath, section: SectionPath
-) -> RevisionView:
-    lines_of = _lines_by_commit(trail, commit, text, before, path)
-    stating, note = _least_sure_statement(commit, lines_of)
+    stating = statement_of(commit)
+    lines = [line for line in history.changed_lines(text_before, text)[1] if not is_blank(line)]
+    notes = line_notes(stating, lines)
+    note = min(notes, key=lambda each: each.provenance.confidence, default=parse_message(commit.message))
     return RevisionView(
         commit=commit.commit,
-        time=workspace.local_time(commit.time),
-        author=stating.author,
+        time=_time(workspace, trail, commit.number),
+        author=commit.author,
         actor=note.provenance.actor,
         op=note.op,
         source=note.provenance.source,
         confidence=note.provenance.confidence,
         reason=note.provenance.reason,
         text=text,
-        before=before,
-        path=path,
-        section=section,
+        before=text_before,
+        path=location.path,
+        section=location.section,
         claimed_by=note.claimed_by,
-        cites=tuple(dict.fromkeys(cited for origin, lines in lines_of.items() for cited in line_cites(origin, lines))),
+        cites=tuple(dict.fromkeys(line_cites(stating, lines))),
         run=note.run,
     )
 
 
-def _lines_by_commit(trail: Trail, commit: MainlineCommit, text: str, before: str, path: FilePath) -> dict[Commit, list[str]]:
-    """The lines that a change brought in, by the commit that they come from: in a merge of several."""
-    lines_of: dict[Commit, list[str]] = {}
-    for line in history.changed_lines(before, text)[1]:
-        if not is_blank(line):
-            lines_of.setdefault(origin_commit(trail, commit, path, line), []).append(line)
-    return lines_of
-
-
-def _least_sure_statement(
-    commit: MainlineCommit, lines_of: Mapping[Commit, Sequence[str]]
-) -> tuple[MainlineCommit | Commit, history.ParsedNote]:
-    """The commit whose statement a change is, and its note: in a merge or a squash, of those that brought in lines, the least confident."""
-    stating = [(origin, note) for origin, lines in lines_of.items() for note in line_notes(origin, lines)]
-    return min(stating, key=lambda each: each[1].provenance.confidence, default=(commit, parse_message(commit.message)))
+def _time(workspace: Workspace, trail: Trail, number: int) -> datetime:
+    """The moment of a commit, by the user's clock."""
+    return workspace.local_time(trail.moments(dates.end_of_today(workspace)).of(number))
 
 
 # Facts.
@@ -259,18 +259,20 @@ def _with_expiry(link: chains.ChainLink, today: date) -> chains.ChainLink:
 
 
 def _link_views(workspace: Workspace, trail: Trail, chain: Sequence[chains.ChainLink]) -> tuple[FactLink, ...]:
-    """The links of a chain, with the notes of the commits that brought in their lines, side commits among them."""
-    return tuple(_link_view(workspace, link, trail.any_commit(link.commit)) for link in chain)
+    """The links of a chain, with the notes of the commits that brought in their lines and of those that ended them."""
+    return tuple(_link_view(workspace, trail, link) for link in chain)
 
 
-def _link_view(workspace: Workspace, link: chains.ChainLink, commit: MainlineCommit | Commit | None) -> FactLink:
-    assert commit is not None  # a fact comes with a mainline commit, or with a side commit of a merge
-    (note,) = line_notes(Commit(id=link.commit, time=commit.time, author=commit.author, message=commit.message), [link.first_line])
+def _link_view(workspace: Workspace, trail: Trail, link: chains.ChainLink) -> FactLink:
+    commit = trail.commit_with_id(link.commit)
+    assert commit is not None  # a fact comes with a commit of the trail
+    (note,) = line_notes(statement_of(commit), [link.first_line])
+    start = _time(workspace, trail, link.start.number)
     return FactLink(
         id=link.id,
         text=link.text,
-        start=workspace.local_time(link.start.time),
-        end=workspace.local_time(link.end.time) if link.end else None,
+        start=start,
+        end=max(start, _time(workspace, trail, link.end.number)) if link.end else None,
         source=link.source,
         confidence=link.confidence,
         commit=link.commit,
@@ -284,6 +286,22 @@ def _link_view(workspace: Workspace, link: chains.ChainLink, commit: MainlineCom
         claimed_by=link.claimed_by,
         cites=link.cites,
         run=note.run,
+        ended_by=_end_view(workspace, trail, link.end) if link.end else None,
+    )
+
+
+def _end_view(workspace: Workspace, trail: Trail, commit: TrailCommit) -> EndView:
+    """Who ended something with a commit, and why."""
+    note = parse_message(commit.message)
+    return EndView(
+        commit=commit.commit,
+        time=_time(workspace, trail, commit.number),
+        author=commit.author,
+        actor=note.provenance.actor,
+        op=note.op,
+        reason=note.provenance.reason,
+        source=note.provenance.source,
+        confidence=note.provenance.confidence,
     )
 
 
@@ -311,7 +329,8 @@ def _presence_view(workspace: Workspace, trail: Trail, presence: section_texts.T
         path=presence.path,
         section=presence.section,
         came=came.commit,
-        came_at=workspace.local_time(came.time),
+        came_at=(came_at := _time(workspace, trail, came.number)),
         went=went.commit if went else None,
-        went_at=workspace.local_time(went.time) if went else None,
+        went_at=max(came_at, _time(workspace, trail, went.number)) if went else None,
+        ended_by=_end_view(workspace, trail, went) if went else None,
     )

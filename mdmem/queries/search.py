@@ -14,6 +14,7 @@ from mdmem.errors import PathProblem
 from mdmem.facts import find_held_key, normalise, split_key
 from mdmem.listing import ListedFile
 from mdmem.model import FactId, FileKind, FilePath, SectionPath
+from mdmem.model.ranges import Ranges
 from mdmem.model.reads import WorkspaceStatus
 from mdmem.model.searches import ConflictList, ConflictView, FactList, Hit, ListFacts, Quality, Search, SearchResult
 from mdmem.search.engine import BrokenIndex
@@ -48,6 +49,8 @@ else:
 
 
 _HitLocation = tuple[str, SectionPath]
+_MOST_LOOKED_AT = 2_000
+"""The most hits among which those are looked for that a commit's own files have."""
 
 
 def search(workspace: Workspace, request: Search, say: Say, progress: Progress | None = None) -> SearchResult:
@@ -100,18 +103,25 @@ def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, p
     """The entries that answer a query best in memory as it was."""
     index = fresh_index(workspace, say, progress)
     with trail_update.fresh_trail(workspace, say, progress) as trail:
-        commit, day, understood = as_of.resolve_as_of(workspace, trail, words)
-        entry_filter = _filter(workspace, request, day, commit.number)
-        index, matches = _matches(workspace, index, request, _query(workspace, request, entry_filter, day), say, progress)
-        hits = _with_other_authors(workspace, as_of.hits_as_of(workspace, trail, commit, day, matches))
+        past = as_of.resolve_as_of(workspace, trail, words)
+        entry_filter = _filter(workspace, request, past.day, past.known)
+        query = _query(workspace, request, entry_filter, past.day)
+        index, matches = _matches(workspace, index, request, query, say, progress)
+        hits = as_of.hits_as_of(workspace, trail, past, matches)
+        while len(hits) < query.limit == len(matches) < _MOST_LOOKED_AT:  # a tree has not all that its past tells of
+            query = replace(query, limit=4 * query.limit)
+            index, matches = _matches(workspace, index, request, query, say, progress)
+            hits = as_of.hits_as_of(workspace, trail, past, matches)
+        hits = _with_other_authors(workspace, hits[: request.limit])
     notes = (*index.notes, *_missing_past(workspace, asks_for_past=True))
     return SearchResult(
         query=request.query,
-        commit=commit.commit,
+        commit=past.commit,
+        commits=past.commits,
         stale=index.stale,
         hits=hits,
         notes=notes,
-        as_of=understood,
+        as_of=past.words,
         since=_understood(request.since, entry_filter.since),
         until=_understood(request.until, entry_filter.until),
         building=index.building,
@@ -129,7 +139,7 @@ def _missing_past(workspace: Workspace, asks_for_past: bool) -> tuple[str, ...]:
     return (note,) if note else ()
 
 
-def _filter(workspace: Workspace, request: Search, today: date, as_of_number: int | None = None) -> Filter:
+def _filter(workspace: Workspace, request: Search, today: date, known: Ranges | None = None) -> Filter:
     since = until = None
     if request.since is not None or request.until is not None:
         since = dates.first_day(workspace, request.since, "since")
@@ -146,7 +156,7 @@ def _filter(workspace: Workspace, request: Search, today: date, as_of_number: in
         valid_on=None if request.history else today,
         zone=config.zone(workspace.settings.timezone),
         history=request.history,
-        as_of=as_of_number,
+        as_of=known,
     )
 
 

@@ -10,7 +10,7 @@ from mdmem.document import Document, parse_bytes, plain_title
 from mdmem.errors import PathProblem, SectionProblem
 from mdmem.history import sections
 from mdmem.model import PATH_SEPARATOR, FilePath, SectionPath
-from mdmem.model.trail import Commit, MainlineCommit, Revision
+from mdmem.model.trail import Commit, Revision, TrailCommit
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.trail import Trail
@@ -136,10 +136,9 @@ def _is_addressed(path: SectionPath, address: str | None) -> bool:
     return titles[-len(addressed) :] == addressed or titles[-1:] == [plain_title(address).casefold()]
 
 
-def origin_commit(trail: Trail, commit: MainlineCommit, path: FilePath, line: str) -> Commit:
-    """The commit that brought in a line: the mainline commit itself, or the side commit from which it, a merge, has the line."""
-    side_commit = trail.side_commit_of_line(commit.number, path, line.strip()) if commit.merge else None
-    return side_commit or Commit(id=commit.commit, time=commit.time, author=commit.author, message=commit.message)
+def statement_of(commit: TrailCommit) -> Commit:
+    """A commit of the trail, as whoever stated what it brought in."""
+    return Commit(id=commit.commit, time=commit.time, author=commit.author, message=commit.message, email=commit.email)
 
 
 def shallow_notes(workspace: Workspace, trail: Trail) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from mdmem.history.notes import parse_message
 from mdmem.history.purged import PurgedWords, holds_purged, purged_words
 from mdmem.layout import is_markdown
 from mdmem.model import CommitId, FactId
-from mdmem.model.trail import Fate, MainlineCommit, MarkKind
+from mdmem.model.trail import Fate, MarkKind, TrailCommit
 from mdmem.proposals import decisions
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -99,7 +99,7 @@ def _retracted(workspace: Workspace, trail: Trail) -> list[TakenOut]:
     return retracted
 
 
-def _rejected(workspace: Workspace, newest: MainlineCommit | None) -> list[TakenOut]:
+def _rejected(workspace: Workspace, newest: TrailCommit | None) -> list[TakenOut]:
     """The facts that were proposed, and that a person rejected."""
     parts = decisions.rejected_parts(workspace.repository, newest.commit if newest else None)
     return [TakenOut(FactId(part.name), part.text or "", part.time) for part in parts if not part.is_removal]

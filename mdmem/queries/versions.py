@@ -100,7 +100,7 @@ class _ChainFinder:
         self._trail = trail
         self._index = index
         self._request = request
-        self._latest = dates.end_of_today(workspace)
+        self._moments = trail.moments(dates.end_of_today(workspace))
         self._versions: dict[_RowKey, tuple[FactVersion, ...]] = {}
 
     def versions(self, row: IndexRow) -> tuple[FactVersion, ...]:
@@ -151,10 +151,8 @@ class _ChainFinder:
         return layout.day_of(link.path, self._workspace.daily) or self._local_day(link.start.number)
 
     def _local_day(self, number: int) -> date:
-        """The day from which on a mainline commit counts."""
-        seconds = self._trail.counts_from(number, self._latest)
-        commit = self._trail.commit_numbered(number)
-        return self._workspace.local_time(seconds if seconds is not None else commit.time if commit else 0).date()
+        """The day on which a commit counts as made."""
+        return self._workspace.local_time(self._moments.of(number)).date()
 
 
 # Which version.

@@ -1,4 +1,4 @@
-"""HEAD's first-parent line (the mainline), oldest first, and the changes of each commit to the workspace's Markdown files."""
+"""The commits that HEAD reaches, and the changes of each to the workspace's Markdown files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from datetime import timedelta
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Commit
-from mdmem.repo.patches import FilePatch, parse_patches
 from mdmem.repo.runner import MARKDOWN, literal_pathspecs
 from mdmem.repo.worktree import Repository
 from mdmem.startup import late
@@ -33,33 +32,49 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class CommitChanges:
-    """A commit with its changes in the workspace against its first parent. `committed` is the committer's time."""
+    """A commit with its changes in the workspace against its first parent. `committed` is the committer's time.
+
+    `by_parent` are the changes against each parent, the first included; of a commit without parents,
+    all of its files. It is empty unless `read_history` read the commit.
+    """
 
     commit: Commit
     committed: int
     parents: tuple[CommitId, ...]
     changes: tuple[ChangedFile, ...]
+    by_parent: tuple[tuple[ChangedFile, ...], ...] = ()
 
 
-def commits_between(repository: Repository, after: CommitId | None, upto: CommitId) -> list[CommitId] | None:
-    """The commits of the first-parent line of `upto` that follow `after` (None: all), oldest first.
+Parents = tuple[CommitId, ...]
 
-    None where `after` is not on that line.
+
+def commits_reached(repository: Repository, head: CommitId, without: Iterable[CommitId] = ()) -> list[tuple[CommitId, Parents]]:
+    """The commits that one reaches, parents before children, each with its parents; not those that others reach.
+
+    Raises:
+        RepositoryProblem: `broken-repository`.
     """
-    revisions = [str(upto), *([f"^{after}"] if after else [])]
-    listed = repository.run("rev-list", "--first-parent", "--parents", *revisions)
-    if listed.status:
-        if after is None or repository.has(after):
-            raise RepositoryProblem("broken-repository", f"git cannot read the history: {listed.error_text}", "git fsck says more.")
-        return None
-    rows = [row.split() for row in listed.output.decode().splitlines()][::-1]
-    if after is not None and after != upto and (not rows or rows[0][1:2] != [after]):
-        return None
-    return [CommitId(row[0]) for row in rows]
+    revisions = "".join(f"{name}\n" for name in (head, *(f"^{name}" for name in without)))
+    try:
+        output = repository.git("rev-list", "--topo-order", "--reverse", "--parents", "--stdin", text=revisions.encode())
+    except RepositoryProblem as problem:
+        raise RepositoryProblem(
+            "broken-repository", f"git cannot read the history: {problem.hint or problem.message}", "git fsck says more."
+        ) from problem
+    rows = (row.split() for row in output.decode().splitlines())
+    return [(CommitId(name), tuple(map(CommitId, parents))) for name, *parents in rows]
+
+
+def reaches(repository: Repository, head: CommitId, commit: CommitId) -> bool:
+    """True if a commit is there and is another one or in its past."""
+    return repository.run("merge-base", "--is-ancestor", commit, head).status == 0
 
 
 def commits_brought_by(repository: Repository, merge: CommitId) -> list[CommitId]:
-    """A merge, with the commits that it brought to its first parent; of another commit, that one. Empty where it is not there or the first."""
+    """A merge, with the commits that it brought to its first parent; of another commit, that one.
+
+    Empty where it is not there, or has no parent.
+    """
     listed = repository.run("rev-list", merge, f"^{merge}^1")
     return [] if listed.status else [CommitId(name) for name in listed.output.decode().split()]
 
@@ -72,20 +87,48 @@ def newest_commits(repository: Repository, path: FilePath, limit: int) -> list[C
     return [CommitId(name.decode()) for name in listed.split()]
 
 
-def iterate_commits(repository: Repository, ids: Sequence[CommitId], boundary: CommitId | None = None) -> Iterator[CommitChanges]:
-    """Yield these commits one by one; some hundred are read at a time. If the first is the `boundary`, it has no parents."""
-    if boundary is not None and list(ids[:1]) == [boundary]:
+def read_history(
+    repository: Repository, commits: Sequence[tuple[CommitId, Parents]], boundary: CommitId | None = None
+) -> Iterator[CommitChanges]:
+    """Read commits one by one with what differs from each parent; some hundred are read at a time.
+
+    If the first is the `boundary`, it has no parents.
+    """
+    if boundary is not None and commits and commits[0][0] == boundary:
         yield _without_past(repository, boundary)
-        ids = ids[1:]
-    for start in range(0, len(ids), _COMMITS_AT_ONCE):
-        yield from read_commits(repository, ids[start : start + _COMMITS_AT_ONCE])
+        commits = commits[1:]
+    for start in range(0, len(commits), _COMMITS_AT_ONCE):
+        chunk = commits[start : start + _COMMITS_AT_ONCE]
+        pairs = [(name, parent) for name, parents in chunk for parent in (parents if len(parents) > 1 else ("",))]
+        changes = iter(_changes_of_pairs(repository, pairs))
+        names = "".join(f"{name}\n" for name, _ in chunk).encode()
+        for (commit, committed, _), (_, parents) in zip(_messages(repository, names), chunk, strict=True):
+            by_parent = tuple(next(changes) for _ in range(max(1, len(parents))))
+            yield CommitChanges(commit, committed, parents, by_parent[0], by_parent)
+
+
+def _changes_of_pairs(repository: Repository, pairs: Sequence[tuple[CommitId, str]]) -> list[tuple[ChangedFile, ...]]:
+    """The changes of commits, each against the parent that is named, else against its own one."""
+    output = repository.git(
+        *("diff-tree", "--stdin", "--always", "-r", "--root", "--raw", "-z", "-M", "--no-abbrev", "--relative", "--", MARKDOWN),
+        text="".join(f"{name} {parent}".rstrip() + "\n" for name, parent in pairs).encode(),
+    )
+    changes: list[list[ChangedFile]] = []
+    fields = iter(output.split(b"\0"))
+    for field in fields:
+        if not field.startswith(b":"):
+            changes += [[]] if field else []
+        elif changed := _changed_file(field, fields):
+            changes[-1].append(changed)
+    return list(map(tuple, changes))
 
 
 def _without_past(repository: Repository, name: CommitId) -> CommitChanges:
     """A commit as if all of its files came with it."""
     ((commit, committed, _),) = _messages(repository, f"{name}\n".encode())
     files = [(path, blob) for path, blob in blobs(repository, name).items() if path.casefold().endswith(".md")]
-    return CommitChanges(commit, committed, (), tuple(ChangedFile(path, path, None, blob) for path, blob in files))
+    changes = tuple(ChangedFile(path, path, None, blob) for path, blob in files)
+    return CommitChanges(commit, committed, (), changes, (changes,))
 
 
 def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[CommitChanges]:
@@ -168,10 +211,10 @@ def merge_bases(repository: Repository, first: CommitId, second: CommitId) -> li
     return [CommitId(name) for name in listed.output.decode().split()] if listed.status == 0 else []
 
 
-def first_touch(repository: Repository, paths: Sequence[FilePath], upto: CommitId) -> CommitId | None:
-    """The first commit of the first-parent line up to `upto` that touched one of these files."""
-    listed = repository.git("rev-list", "--first-parent", upto, "--", *literal_pathspecs(paths)).split()
-    return CommitId(listed[-1].decode()) if listed else None
+def touching_commits(repository: Repository, paths: Sequence[FilePath], upto: CommitId) -> list[CommitId]:
+    """The commits in the past of one that touched any of some files."""
+    listed = repository.git("rev-list", "--full-history", upto, "--", *literal_pathspecs(paths))
+    return [CommitId(name.decode()) for name in listed.split()]
 
 
 def blobs(repository: Repository, commit: CommitId) -> dict[FilePath, str]:
@@ -203,44 +246,3 @@ def _removing_commit(repository: Repository, path: FilePath, after: CommitId) ->
     )
     first = listed.split()[:1]
     return read_commits(repository, [CommitId(first[0].decode())])[0] if first else None
-
-
-def side_commits(repository: Repository, merge: CommitChanges) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-    """The side commits of a merge that changed Markdown files or state something, oldest first.
-
-    Each comes with the lines that it added.
-    """
-    first, *other_parents = merge.parents
-    if not other_parents:
-        return
-    revisions = ["--topo-order", "--full-history", *other_parents, f"^{first}"]
-    touching = repository.git("rev-list", *revisions, "--", MARKDOWN).split()
-    stating = repository.git("rev-list", *revisions, "--extended-regexp", "--grep=^(Mdmem-(Op|Contradicts): |This reverts commit )").split()
-    relevant = {*touching, *stating}
-    ids = (
-        [CommitId(name.decode()) for name in repository.git("rev-list", "--reverse", *revisions).split() if name in relevant]
-        if relevant
-        else []
-    )
-    for start in range(0, len(ids), _COMMITS_AT_ONCE):
-        chunk = ids[start : start + _COMMITS_AT_ONCE]
-        patches = _patches(repository, chunk)
-        for commit, _, _ in _messages(repository, _lines(chunk)):
-            yield commit, patches.get(commit.id, ())
-
-
-def merges_brought_by(repository: Repository, merge: CommitChanges) -> list[tuple[CommitId, CommitId]]:
-    """The parents of each merge of two commits on the branches that a merge brings in, oldest first."""
-    first, *others = merge.parents
-    output = repository.git("rev-list", "--topo-order", "--reverse", "--merges", "--max-parents=2", "--parents", *others, f"^{first}")
-    rows = [row.split() for row in output.decode().splitlines()]
-    return [(CommitId(ours), CommitId(theirs)) for _, ours, theirs in rows]
-
-
-def _patches(repository: Repository, commits: Sequence[CommitId]) -> dict[CommitId, tuple[FilePatch, ...]]:
-    output = repository.git(
-        *("diff-tree", "--stdin", "-r", "-p", "--text", "-U0", "--inter-hunk-context=0", "-M", "--root", "--relative"),
-        *("--no-prefix", "--no-color", "--no-ext-diff", "--no-textconv", "--", MARKDOWN),
-        text=_lines(commits),
-    )
-    return parse_patches(output)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from mdmem.model import CommitId, FilePath
+from mdmem.model.trail import Commit
 from mdmem.repo import git_files
-from mdmem.repo.runner import literal_pathspecs
+from mdmem.repo.first_parent import commits_reached, read_commits
+from mdmem.repo.patches import FilePatch, parse_patches
+from mdmem.repo.runner import MARKDOWN, literal_pathspecs
 from mdmem.repo.worktree import Repository
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -91,3 +94,18 @@ def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId |
         elif row.split()[3] == blob:
             return commit
     return None
+
+
+def added_lines(
+    repository: Repository, commit: CommitId, head: CommitId
+) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
+    """The commits that one reaches and HEAD lacks, oldest first, each with the lines that it added."""
+    ids = [name for name, _ in commits_reached(repository, commit, [head])]
+    output = repository.git(
+        *("diff-tree", "--stdin", "-r", "-p", "--text", "-U0", "--inter-hunk-context=0", "-M", "--root"),
+        *("--relative", "--no-prefix", "--no-color", "--no-ext-diff", "--no-textconv", "--", MARKDOWN),
+        text="".join(f"{name}\n" for name in ids).encode(),
+    )
+    patches = parse_patches(output)
+    for changes in read_commits(repository, ids):
+        yield changes.commit, patches.get(changes.commit.id, ())

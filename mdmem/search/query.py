@@ -10,9 +10,10 @@ from posixpath import normpath
 
 from tantivy import FieldType, Occur, Query
 
+from mdmem.model.ranges import Ranges, complement
 from mdmem.search import ranking
 from mdmem.search.labels import FACT_LABEL, MOVED_LABEL, PAST_LABEL, address_digest, as_label, file_label, folded_label, statement_label
-from mdmem.search.schema import schema
+from mdmem.search.schema import NEVER, schema
 from mdmem.search.terms import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
 from mdmem.startup.records import dataclass
 
@@ -47,7 +48,7 @@ class Filter:
     - `facts_only`: list items only.
     - `valid_on`: leaves out entries that expired before that day; `until D` holds through D.
     - `history`: superseded, removed and expired entries pass as well.
-    - `as_of`: only entries that were current at that mainline commit, nothing uncommitted; not together with `history`.
+    - `as_of`: only entries that were current where these commits alone are known, nothing uncommitted; not together with `history`.
     """
 
     file: str | None = None
@@ -63,7 +64,7 @@ class Filter:
     valid_on: date | None = None
     zone: tzinfo | None = None
     history: bool = False
-    as_of: int | None = None
+    as_of: Ranges | None = None
 
     @property
     def only_current(self) -> bool:
@@ -281,8 +282,10 @@ def label_query(name: str, *values: str) -> Query:
 def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Query]]:
     """The conditions of a filter, none of which adds to a score."""
     if passing_filter.as_of is not None:
-        yield Occur.MustNot, _range("begun", FieldType.Integer, lower=passing_filter.as_of + 1)
-        yield Occur.MustNot, _range("ended", FieldType.Integer, upper=passing_filter.as_of + 1)
+        for first, last in complement(passing_filter.as_of, NEVER):
+            yield Occur.MustNot, _range("begun", FieldType.Integer, first, last + 1)
+        for first, last in passing_filter.as_of:
+            yield Occur.MustNot, _range("ended", FieldType.Integer, first, last + 1)
     else:
         yield (
             Occur.MustNot,

@@ -33,7 +33,7 @@ LENGTHS = {name: f"{name}_length" for name in _FIELDS}
 """The fields with the number of terms in each field of terms; none where there are none."""
 _NUMBERS = ("day", "logged", "time", "until", "begun", "ended", "last", "cues")
 NEVER = 2**62
-"""The number from which on uncommitted text is live: after every mainline commit."""
+"""The number from which on uncommitted text is live: after every commit."""
 _LAST_DAY = date.max.toordinal()
 
 _KINDS = {kind.value: kind for kind in FileKind}
@@ -47,7 +47,7 @@ _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 class Lifetime:
     """The time during which an entry is part of memory, and its fate.
 
-    - `begun`: the number of the mainline commit from which on it is live, or counts again; None while uncommitted.
+    - `begun`: the number of the commit from which on it is live, or counts again; None while uncommitted.
     - `ended`: the number from which on it is no longer current: it was taken out, or a mark says so.
     - `status`: CURRENT, SUPERSEDED or REMOVED; expiry is judged by the search.
     - `weaker`: it contradicts a better founded entry.

@@ -10,8 +10,8 @@ from typing import Any
 from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.history.differences import DiffKind, line_difference, word_difference
-from mdmem.model import Source
-from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
+from mdmem.model import Source, Status
+from mdmem.model.history import Blame, BlamedLine, EndView, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
 from mdmem.show.formatting import PLAIN, cites_text, dim, iso, one_line, section_line, short_id
 from mdmem.wording import number_of
 
@@ -21,6 +21,7 @@ _OUT, _IN = "\x1b[31m", "\x1b[32m"
 _MINUTE = "%Y-%m-%d %H:%M"
 _CONTEXT_LINES = 2
 _INDENT = "    "
+_STATUS_VERBS = {Status.SUPERSEDED: "replaced"}
 
 
 # The history of a section.
@@ -113,14 +114,16 @@ def _revision_lines(revision: RevisionView, history: SectionHistory, colour: boo
     yield ""
 
 
-def _attribution(change: RevisionView | FactLink) -> str:
+def _attribution(change: RevisionView | FactLink | EndView) -> str:
     """The commit of a change, its operation or run, its source and confidence, who made it and why."""
     is_default = change.op is not None and (change.source, change.confidence) == (Source.INFERRED, Source.INFERRED.confidence)
-    is_personal = change.op is None and change.claimed_by is None
-    actor = "" if change.run else change.actor or (change.author if is_personal else "")
-    claimant = f" (claimed by {change.claimed_by})" if change.claimed_by else ""
+    run = None if isinstance(change, EndView) else change.run
+    claimed_by = None if isinstance(change, EndView) else change.claimed_by
+    is_personal = change.op is None and claimed_by is None
+    actor = "" if run else change.actor or (change.author if is_personal else "")
+    claimant = f" (claimed by {claimed_by})" if claimed_by else ""
     parts = (
-        "by hand" if change.op is None else change.run or str(change.op),
+        "by hand" if change.op is None else run or str(change.op),
         "" if is_default or is_personal else f"{change.source}{claimant} {change.confidence:g}",
         f"by {actor}" if actor and not is_personal else actor,
     )
@@ -164,6 +167,23 @@ def _link_json(link: FactLink) -> dict[str, Any]:
         "claimed_by": link.claimed_by,
         "cites": list(link.cites),
         "run": link.run,
+        "ended_by": _end_json(link.ended_by),
+    }
+
+
+def _end_json(end: EndView | None) -> dict[str, Any] | None:
+    """Who ended something; None for what is still there."""
+    if end is None:
+        return None
+    return {
+        "commit": end.commit,
+        "time": end.time.isoformat(),
+        "author": end.author,
+        "actor": end.actor,
+        "op": end.op,
+        "reason": end.reason,
+        "source": end.source,
+        "confidence": end.confidence,
     }
 
 
@@ -174,6 +194,8 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
         yield dim(
             one_line(f"{_INDENT}{_attribution(link)}  {_location(link.path, link.section)}{_where_said(link.cites, history)}"), colour
         )
+        if link.ended_by is not None and not any(each.commit == link.ended_by.commit for each in history.chain):
+            yield dim(one_line(f"{_INDENT}{_STATUS_VERBS.get(link.status, 'removed')} by {_attribution(link.ended_by)}"), colour)
         if words and before is not None and before.end == link.start:
             yield from _changed_lines(before.text, link.text, colour)
 
@@ -262,6 +284,7 @@ def presences_json(history: TextHistory) -> dict[str, Any]:
             "came_at": iso(presence.came_at),
             "went": presence.went,
             "went_at": iso(presence.went_at),
+            "ended_by": _end_json(presence.ended_by),
         }
         for presence in history.stays
     )

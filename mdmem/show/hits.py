@@ -118,6 +118,7 @@ def search_json(result: SearchResult) -> dict[str, Any]:
     answer: dict[str, Any] = {
         "query": result.query,
         "as_of": result.as_of,
+        **({"commits": list(result.commits)} if result.commits else {}),
         "commit": result.commit,
         "stale": result.stale,
         "hits": [*map(hit_json, result.hits), *(message_json(message, result.query) for message in result.messages)],
@@ -143,7 +144,7 @@ def answer_status(count: int, answer: FactList | TagCatalogue | ConflictList | S
 
 def search_notes(result: SearchResult) -> tuple[str, ...]:
     """Notes on a search's answer."""
-    past = () if result.as_of is None else (f"memory as of {result.as_of}, which is commit {short_id(result.commit)}",)
+    past = () if result.as_of is None else (f"Memory as of {result.as_of}",)
     days = " ".join(f"{name} {day}" for name, day in _days(result).items())
     return (*past, *((days,) if days else ()), *answer_notes("match", len(result.hits) + len(result.messages), result))
 

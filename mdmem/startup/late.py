@@ -83,7 +83,7 @@ MODULES = frozenset(
         "mdmem.memory.adopting",
         "mdmem.catchup.background",
         "mdmem.catchup.boundary",
-        "mdmem.catchup.combined_lines",  # only where a merge is replayed
+        "mdmem.catchup.merge_replay",  # only where a merge is replayed
         "mdmem.merges",
         "mdmem.catchup.unindexed",
         "mdmem.memory.claims",  # only for an agent's own commit

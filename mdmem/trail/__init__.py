@@ -1,14 +1,29 @@
-"""The trail: what each mainline commit did to the entries and sections of memory, kept in SQLite in the state folder.
+"""The trail: what each commit that HEAD reaches did to the entries and sections of memory, kept in SQLite in the state folder.
 
 It is a cache, filled from the commits: a file that is damaged, foreign or of another version counts as empty and is replaced at the
-first write. Each call that reads costs what it returns, however much the trail holds, except `revisions_containing` and, where a commit
-has a date in the future, `last_commit_before`.
+first write. Each call that reads costs what it returns, however much the trail holds, except `revisions_containing`, `known_tips` and, where
+a commit has a date in the future, `moments`.
 """
 
+from mdmem.trail.line import LineTrail, past_of, side_of
 from mdmem.trail.schema import TRAIL_VERSION
-from mdmem.trail.steps import Ending, Step
+from mdmem.trail.steps import Ending, Step, with_past
 from mdmem.trail.storage import TRAIL_NAME, BrokenTrail, discard
-from mdmem.trail.table import Trail
+from mdmem.trail.table import Moments, Trail
 from mdmem.trail.verification import verify_trail
 
-__all__ = ["TRAIL_NAME", "TRAIL_VERSION", "BrokenTrail", "Ending", "Step", "Trail", "discard", "verify_trail"]
+__all__ = [
+    "TRAIL_NAME",
+    "TRAIL_VERSION",
+    "BrokenTrail",
+    "Ending",
+    "LineTrail",
+    "Moments",
+    "Step",
+    "Trail",
+    "discard",
+    "past_of",
+    "side_of",
+    "verify_trail",
+    "with_past",
+]

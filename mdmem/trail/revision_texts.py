@@ -13,6 +13,8 @@ from mdmem.trail.statements import SELECT_REVISIONS
 from mdmem.trail.storage import Store, broken_trail
 
 _CHUNK = 4096
+_NEXT = 10
+"""The column of a revision with the row of the next one."""
 
 
 def lineage_rows(store: Store, lineage: int) -> Iterator[SqlRow]:
@@ -26,7 +28,7 @@ def lineage_rows(store: Store, lineage: int) -> Iterator[SqlRow]:
 
 def with_whole_text(store: Store, row: SqlRow) -> SqlRow:
     """A row with its whole text. A live revision is the newest of its lineage, whose text is stored whole, unless sections were joined."""
-    return row if row[8] is None else next(whole for whole in lineage_rows(store, row[1]) if whole[0] == row[0])
+    return row if row[_NEXT] is None else next(whole for whole in lineage_rows(store, row[1]) if whole[0] == row[0])
 
 
 def shorten(store: Store, lineage: int, number: int, text: bytes) -> None:

@@ -14,18 +14,17 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from mdmem.facts import normalise_key
-from mdmem.model import CommitId, FactId, FilePath, Source
+from mdmem.model import CommitId, FactId, FilePath, Source, ranges
 from mdmem.model.trail import (
-    Commit,
     Entry,
     Fate,
-    MainlineCommit,
     Mark,
     MarkKind,
     Occurrence,
     Origin,
     Revision,
     StatedRevert,
+    TrailCommit,
     plain_first_line,
 )
 from mdmem.trail.statements import WHILE_LIVE_COLUMNS
@@ -93,7 +92,7 @@ def _date(text: str | None) -> date | None:
 
 
 def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Iterator[SqlRow]:
-    """The rows of occurrences that begin with a mainline commit, `first` on; what neighbours share is converted once."""
+    """The rows of occurrences that the step of a commit begins, `first` on; what neighbours share is converted once."""
     origin, path, day, day_column, section, tags = None, None, None, None, None, None
     for row, occurrence in enumerate(begun, first):
         entry = occurrence.entry
@@ -111,7 +110,9 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
             tags, tags_column = entry.tags, bytearray(join_words(entry.tags))
         yield (  # one flat tuple: to join several takes longer than to make them
             row,
+            occurrence.begun,
             number,
+            0,
             path_column,
             entry.start_line,
             entry.end_line,
@@ -180,24 +181,41 @@ def _origin(
     )
 
 
-def parse_commit(row: SqlRow) -> MainlineCommit:
+def commit_row(commit: TrailCommit) -> SqlRow:
+    """The row of a commit."""
+    return (
+        *(commit.number, blob(commit.commit), commit.time, commit.committed, commit.moment),
+        *(blob(commit.author), blob(commit.email), blob(commit.message)),
+        *(join_numbers(commit.parents), ranges.as_text(commit.missing), int(commit.is_needed)),
+    )
+
+
+def parse_commit(row: SqlRow) -> TrailCommit:
     """A row of `SELECT_COMMITS`."""
-    number, commit, time, author, message, merge, dated = row
-    return MainlineCommit(
+    number, commit, time, author, message, email, committed, moment, parents, missing, needed = row
+    return TrailCommit(
         number=number,
         commit=CommitId(decoded(commit)),
         time=time,
         author=decoded(author),
         message=decoded(message),
-        merge=bool(merge),
-        committed=None if dated == time else dated,
+        email=decoded(email),
+        committed=committed,
+        moment=moment,
+        parents=parse_numbers(parents),
+        missing=ranges.parse(missing),
+        is_needed=bool(needed),
     )
 
 
-def parse_side_commit(row: SqlRow) -> Commit:
-    """A row of `SELECT_SIDE_COMMITS`."""
-    commit, time, author, message = row
-    return Commit(id=CommitId(decoded(commit)), time=time, author=decoded(author), message=decoded(message))
+def join_numbers(numbers: Sequence[int]) -> str | None:
+    """Several numbers in one column."""
+    return " ".join(map(str, numbers)) or None
+
+
+def parse_numbers(text: str | None) -> tuple[int, ...]:
+    """The numbers that `join_numbers` wrote."""
+    return tuple(map(int, text.split(" "))) if text else ()
 
 
 def parse_occurrence(row: SqlRow) -> Occurrence:
@@ -242,7 +260,7 @@ def parse_shared_origin(row: SqlRow) -> tuple[int, Origin, int]:
 
 def parse_revision(row: SqlRow) -> Revision:
     """A row of `SELECT_REVISIONS` with its whole text."""
-    number, lineage, begun, path, section, nth, quiet, ended, _, _, _, text = row
+    number, lineage, begun, _, path, section, nth, quiet, previous, ended, _, _, _, text = row
     return Revision(
         lineage=lineage,
         begun=begun,
@@ -253,6 +271,7 @@ def parse_revision(row: SqlRow) -> Revision:
         unchanged_text=bool(quiet),
         ended=ended,
         number=number,
+        previous=parse_numbers(previous),
     )
 
 
@@ -277,6 +296,6 @@ def parse_revert(row: SqlRow) -> StatedRevert:
 
 
 def parse_dropped(row: SqlRow) -> tuple[CommitId, int, tuple[FilePath, ...]]:
-    """Commit, number and files of a mainline commit that was cut away."""
+    """Commit, number and files of a commit that was cut away."""
     commit, number, paths = row
     return CommitId(decoded(commit)), number, tuple(FilePath(path) for path in _words(paths))

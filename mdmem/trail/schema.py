@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TRAIL_VERSION = 22
+TRAIL_VERSION = 23
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
@@ -18,37 +18,50 @@ FILLED_INDICES = {
 }
 """The indices that take in every new occurrence or revision, each with what it is on."""
 
-# `landmarks` are the mainline commits; `dated` is the author's time of a commit or, where that is earlier, the committer's, and `reached`
-# the latest of these up to a commit. `added` is the commit that brought a mark in: a mark that moved along
-# with its occurrence has an older `begun`. `origin` is the commit that states a mark or a revert, on the mainline or on a side. `sides` are
-# the side commits from which merges have lines, and `brought` are these lines. `beginning` is the start of a fact's text as keys are compared.
+# `commits` are those that HEAD reaches, in the order of their arrival; `missing` are the numbers below that one does not reach. `moment` is
+# its time as far as that can be told without a clock. `added` is the commit in whose step a row was made, which may tell of an earlier one:
+# `begun` is the commit that brought a line or a mark in. `ends` has all ends of what several commits ended, or that a merge has stand after all
+# (`ended` is NULL); such rows are `contested` (the last commit in whose step that was; else 0), and the columns for their end are the outcome. `at` is the commit in whose step that is, `ended`
+# the one that is told as the end. `reopened` are the commits among whose ends something changed when others were cut away. `origin` is the
+# commit that states a mark or a revert. `beginning` is the start of a fact's text as keys are compared.
 SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
-CREATE TABLE landmarks (
-    number INTEGER PRIMARY KEY, dated INTEGER, reached INTEGER, id BLOB, time INTEGER, author BLOB, message BLOB, merge INTEGER
+CREATE TABLE commits (
+    number INTEGER PRIMARY KEY, id BLOB, time INTEGER, committed INTEGER, moment INTEGER, author BLOB, email BLOB, message BLOB,
+    parents TEXT, missing TEXT, needed INTEGER
 );
-CREATE INDEX landmarks_id ON landmarks (id);
-CREATE INDEX landmarks_reached ON landmarks (reached);
-CREATE TABLE sides (number INTEGER PRIMARY KEY, landmark INTEGER, id BLOB, time INTEGER, author BLOB, message BLOB);
-CREATE INDEX sides_id ON sides (id);
-CREATE TABLE brought (landmark INTEGER, path BLOB, line BLOB, side INTEGER, PRIMARY KEY (landmark, path, line)) WITHOUT ROWID;
-CREATE TABLE touched (landmark INTEGER, path BLOB, PRIMARY KEY (landmark, path)) WITHOUT ROWID;
+CREATE INDEX commits_id ON commits (id);
+CREATE INDEX commits_moment ON commits (moment);
+CREATE INDEX commits_committed ON commits (committed);
+CREATE TABLE touched (number INTEGER, path BLOB, PRIMARY KEY (number, path)) WITHOUT ROWID;
 CREATE TABLE occurrences (
-    number INTEGER PRIMARY KEY, begun INTEGER,
+    number INTEGER PRIMARY KEY, begun INTEGER, added INTEGER, contested INTEGER,
     path BLOB, start_line INTEGER, end_line INTEGER, section BLOB, day TEXT, text BLOB, kind BLOB, key BLOB, tags BLOB, until TEXT,
     fact BLOB, first_line BLOB,
     origin BLOB, origin_time INTEGER, source TEXT, confidence REAL, author BLOB, claimed_by BLOB, cites BLOB, attribute BLOB,
     also INTEGER, beginning BLOB,
     ended INTEGER, fate TEXT, successor BLOB, last_start INTEGER, last_end INTEGER, last_tags BLOB, last_until TEXT
 );
+CREATE INDEX occurrences_past ON occurrences (path, ended) WHERE ended IS NOT NULL;
+CREATE INDEX occurrences_contested ON occurrences (path, contested) WHERE contested;
 CREATE INDEX occurrences_ended ON occurrences (ended) WHERE ended IS NOT NULL;
 CREATE INDEX occurrences_attribute ON occurrences (attribute) WHERE attribute IS NOT NULL;
 CREATE INDEX occurrences_successor ON occurrences (successor) WHERE successor IS NOT NULL;
 CREATE TABLE revisions (
-    number INTEGER PRIMARY KEY, lineage INTEGER, begun INTEGER, path BLOB, section BLOB, nth INTEGER, quiet INTEGER, ended INTEGER,
-    next INTEGER, head INTEGER, tail INTEGER, text BLOB
+    number INTEGER PRIMARY KEY, lineage INTEGER, begun INTEGER, contested INTEGER, path BLOB, section BLOB, nth INTEGER, quiet INTEGER,
+    previous TEXT, ended INTEGER, next INTEGER, head INTEGER, tail INTEGER, text BLOB
 );
+CREATE INDEX revisions_past ON revisions (path, ended) WHERE ended IS NOT NULL;
+CREATE INDEX revisions_contested ON revisions (path, contested) WHERE contested;
 CREATE INDEX revisions_ended ON revisions (ended) WHERE ended IS NOT NULL;
+CREATE TABLE ends (
+    occurrence INTEGER, at INTEGER, ended INTEGER, fate TEXT, successor BLOB,
+    last_start INTEGER, last_end INTEGER, last_tags BLOB, last_until TEXT, PRIMARY KEY (occurrence, at)
+) WITHOUT ROWID;
+CREATE INDEX ends_at ON ends (at);
+CREATE TABLE revision_ends (revision INTEGER, at INTEGER, ended INTEGER, PRIMARY KEY (revision, at)) WITHOUT ROWID;
+CREATE INDEX revision_ends_at ON revision_ends (at);
+CREATE TABLE reopened (number INTEGER PRIMARY KEY);
 CREATE TABLE marks (
     number INTEGER PRIMARY KEY, kind TEXT, origin BLOB, begun INTEGER, one BLOB, other BLOB, occurrence INTEGER, ended INTEGER,
     added INTEGER, path BLOB
@@ -61,7 +74,7 @@ CREATE INDEX marks_occurrence ON marks (occurrence);
 CREATE INDEX marks_other ON marks (other) WHERE ended IS NULL;
 CREATE INDEX marks_added ON marks (added);
 CREATE INDEX marks_ended ON marks (ended) WHERE ended IS NOT NULL;
-CREATE TABLE reverts (number INTEGER PRIMARY KEY, landmark INTEGER, origin BLOB, reverted BLOB);
+CREATE TABLE reverts (number INTEGER PRIMARY KEY, added INTEGER, origin BLOB, reverted BLOB);
 CREATE INDEX reverts_origin ON reverts (origin);
 CREATE TABLE dropped (row INTEGER PRIMARY KEY, id BLOB, number INTEGER, paths BLOB);
 {" ".join(f"CREATE INDEX {name} ON {columns};" for name, columns in FILLED_INDICES.items())}

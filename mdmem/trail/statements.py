@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from mdmem.model.trail import MarkKind
 
-SELECT_COMMITS = "SELECT number, id, time, author, message, merge, dated FROM landmarks"
-SELECT_SIDE_COMMITS = "SELECT id, time, author, message FROM sides"
+SELECT_COMMITS = "SELECT number, id, time, author, message, email, committed, moment, parents, missing, needed FROM commits"
 _ORIGIN = "origin, origin_time, source, confidence, author, claimed_by, cites, attribute"
 _WHILE_LIVE = f"number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line, {_ORIGIN}, also"
 WHILE_LIVE_COLUMNS = _WHILE_LIVE.count(",") + 1
@@ -14,11 +13,22 @@ SELECT_LIVE_OCCURRENCES = f"SELECT {_WHILE_LIVE} FROM occurrences WHERE ended IS
 SELECT_LIVE_ORIGINS_IN_FILE = (
     f"SELECT begun, {_ORIGIN}, count(*) FROM occurrences WHERE path = ? AND ended IS NULL GROUP BY begun, {_ORIGIN} LIMIT 2"
 )
-SELECT_OCCURRENCES = (
-    f"SELECT {_WHILE_LIVE}, ended, fate, successor, last_start, last_end, last_tags, last_until,"
-    " (SELECT id FROM landmarks WHERE landmarks.number = occurrences.ended - 1) FROM occurrences"
-)
+END_COLUMNS = "ended, fate, successor, last_start, last_end, last_tags, last_until"
+_LAST = "(SELECT id FROM commits WHERE number = (SELECT CAST(parents AS INTEGER) FROM commits WHERE number = ended))"
+"""The commit before the one that ended an occurrence."""
+SELECT_OCCURRENCES = f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, {_LAST} FROM occurrences"
+SELECT_ROWS_OF_LINES = f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, NULL, added, contested FROM occurrences"
+"""As `SELECT_OCCURRENCES`, but without the last commit, and with what tells on which lines they are."""
+SELECT_ROWS_IN_FILE_OF_LINE = f"""
+{SELECT_ROWS_OF_LINES} WHERE path = :path AND ended IS NULL AND contested < :low
+UNION ALL {SELECT_ROWS_OF_LINES} WHERE path = :path AND ended >= :low AND contested < :low
+UNION ALL {SELECT_ROWS_OF_LINES} WHERE path = :path AND contested >= :low AND contested ORDER BY number"""
 SELECT_REVISIONS = "SELECT * FROM revisions"
+SELECT_REVISIONS_IN_FILE_OF_LINE = f"""
+{SELECT_REVISIONS} WHERE path = :path AND ended IS NULL AND contested < :low
+UNION ALL {SELECT_REVISIONS} WHERE path = :path AND ended >= :low AND contested < :low
+UNION ALL {SELECT_REVISIONS} WHERE path = :path AND contested >= :low AND contested ORDER BY number"""
+SELECT_LAST_REVISION = f"{SELECT_REVISIONS} WHERE path = ? AND section = ? AND nth = ? ORDER BY number DESC"
 SELECT_MARKS = "SELECT kind, origin, begun, one, other, occurrence, ended FROM marks"
 PAIR_MARKS_CONDITION = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
 """The condition on marks of two facts."""
@@ -30,10 +40,6 @@ SELECT_LIVE_MARKS_IN_FILE = (
 )
 SELECT_OVERRULED_MARKS_IN_FILE = (
     f"{SELECT_MARKS} WHERE path = ? AND ended IS NULL AND kind = '{MarkKind.OVERRULED}' AND {_ON_LIVE_OCCURRENCE} ORDER BY number"
-)
-SELECT_PAIR_MARKS_AT = (
-    f"{SELECT_MARKS} WHERE begun <= :at AND number IN (SELECT number FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL"
-    f" UNION ALL SELECT number FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended > :at) ORDER BY number"
 )
 SELECT_PREDECESSORS = (
     f"{SELECT_OCCURRENCES} WHERE number IN (SELECT number FROM occurrences WHERE successor = ?"
@@ -49,12 +55,13 @@ WITH RECURSIVE found (lineage) AS (
 {SELECT_REVISIONS} WHERE next IS NULL AND lineage IN (SELECT lineage FROM found WHERE lineage IS NOT NULL) ORDER BY lineage"""
 """Goes from one lineage of the file to the next, so that the number of its revisions does not matter."""
 SELECT_SECTION_CHANGES = """
-SELECT number, lineage, begun AS landmark, 0 FROM revisions AS one
+SELECT number, lineage, begun, 0 FROM revisions AS one
 WHERE NOT quiet AND (:path IS NULL OR path = :path OR EXISTS (
     SELECT 1 FROM revisions AS later WHERE later.path = :path AND later.lineage = one.lineage AND later.number > one.number))
 UNION ALL
-SELECT number, lineage, ended, 1 FROM revisions WHERE next IS NULL AND ended IS NOT NULL AND (:path IS NULL OR path = :path)
-ORDER BY landmark DESC, number DESC LIMIT :limit"""
+SELECT number, lineage, ended, 1 FROM revisions AS one
+WHERE ended IS NOT NULL AND (:path IS NULL OR path = :path) AND NOT EXISTS (
+    SELECT 1 FROM revisions AS later WHERE later.lineage = one.lineage AND later.begun = one.ended)"""
 SELECT_REVERTS = "SELECT origin, reverted FROM reverts ORDER BY number"
 SELECT_STATING_COMMITS = """
 SELECT origin FROM marks WHERE origin >= :first AND origin < :end UNION SELECT origin FROM reverts WHERE origin >= :first AND origin < :end"""
@@ -63,7 +70,7 @@ _MARKED_BETWEEN = "SELECT one, other, path FROM marks WHERE added BETWEEN :first
 SELECT_BEGINNING_WITH = f"{SELECT_OCCURRENCES} WHERE beginning >= ? AND beginning < ? ORDER BY number"
 SELECT_WITH_ATTRIBUTE = f"{SELECT_OCCURRENCES} WHERE attribute = ? ORDER BY number"
 SELECT_PATHS_CHANGED_BETWEEN = f"""
-SELECT path FROM touched WHERE landmark BETWEEN :first AND :last
+SELECT path FROM touched WHERE number BETWEEN :first AND :last
 UNION SELECT path FROM ({_MARKED_BETWEEN}) WHERE path IS NOT NULL
 UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
     SELECT one FROM ({_MARKED_BETWEEN}) WHERE path IS NULL UNION SELECT other FROM ({_MARKED_BETWEEN}) WHERE path IS NULL)
@@ -73,6 +80,7 @@ UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
         UNION SELECT other, one FROM marks WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL)
     WHERE EXISTS (
         SELECT 1 FROM occurrences AS its WHERE its.fact = changed AND (
-            its.begun BETWEEN :first AND :last OR its.ended BETWEEN :first AND :last OR EXISTS (
+            its.added BETWEEN :first AND :last OR its.ended BETWEEN :first AND :last OR EXISTS (
+                SELECT 1 FROM ends WHERE occurrence = its.number AND at BETWEEN :first AND :last) OR EXISTS (
                 SELECT 1 FROM marks WHERE occurrence = its.number
                 AND (added BETWEEN :first AND :last OR ended BETWEEN :first AND :last)))))"""

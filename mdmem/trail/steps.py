@@ -1,4 +1,4 @@
-"""Steps: all that one mainline commit did, and the rows that this adds and changes."""
+"""Steps: all that one commit did, and the rows that this adds and changes."""
 
 from __future__ import annotations
 
@@ -7,33 +7,53 @@ from contextlib import ExitStack
 from itertools import islice
 
 from mdmem.model import CommitId, FactId, FilePath
-from mdmem.model.trail import Entry, Fate, MainlineCommit, Mark, MergedLine, Occurrence, Revision, StatedRevert
-from mdmem.startup.records import dataclass
+from mdmem.model.ranges import Ranges, complement, intersection, union
+from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Revision, StatedRevert, TrailCommit
+from mdmem.startup.records import dataclass, replace
+from mdmem.trail.ends import OCCURRENCE_ENDS, REVISION_ENDS
 from mdmem.trail.revision_texts import lineage_rows, shorten
-from mdmem.trail.rows import SqlRow, blob, bulk_blob, join_words, last_columns, maybe_blob, occurrence_rows
+from mdmem.trail.rows import (
+    SqlRow,
+    blob,
+    bulk_blob,
+    commit_row,
+    join_numbers,
+    join_words,
+    last_columns,
+    maybe_blob,
+    occurrence_rows,
+)
 from mdmem.trail.storage import Store, broken_trail
 
 _MANY_OCCURRENCES = 1000
 """From so many on in a first commit, indexing them in the end saves more than making the indices anew takes."""
 
 
+_DAY = 24 * 60 * 60
+
+
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of the occurrence in row `number`. `entry` has the lines, tags and date of the last commit that had it."""
+    """The end of the occurrence in row `number`. `entry` has the lines, tags and date of the last commit that had it.
+
+    `by` is the number of the commit that is told as the end; None: the step's own.
+    """
 
     number: int
     entry: Entry
     fate: Fate
     successor: FactId | None = None
+    by: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """All that one mainline commit did.
+    """All that one commit did.
 
     `ended_revisions` are rows; a revision with the lineage 0 begins its own. A mark on an occurrence that begins in this very step has, for
     its row, the negative of its position in `begun`, counted from 1. `reverts` are those that it states, in their order; `reverted_commits`
-    have marks that end here. `paths` are the memory files touched. `merged_lines` are those that a merge has from side commits, each of a file once.
+    have marks that end here. `paths` are the memory files touched. `standing` and `standing_revisions` are rows that one side of a merge had
+    ended and that the merge has.
     """
 
     ended: tuple[Ending, ...] = ()
@@ -44,10 +64,13 @@ class Step:
     reverts: tuple[StatedRevert, ...] = ()
     reverted_commits: tuple[CommitId, ...] = ()
     paths: tuple[FilePath, ...] = ()
-    merged_lines: tuple[MergedLine, ...] = ()
+    standing: tuple[int, ...] = ()
+    standing_revisions: tuple[int, ...] = ()
+    joined_revisions: tuple[tuple[int, int], ...] = ()
+    """Revisions that go on in others, with the commits that brought these in."""
 
 
-def append(store: Store, commit: MainlineCommit, step: Step) -> None:
+def append(store: Store, commit: TrailCommit, step: Step) -> None:
     """Add a commit and what it did, as `Trail.append`."""
     number = commit.number
     with ExitStack() as contexts:
@@ -55,69 +78,107 @@ def append(store: Store, commit: MainlineCommit, step: Step) -> None:
         if number == 1 and len(step.begun) >= _MANY_OCCURRENCES:
             contexts.enter_context(store.filling())
         _add_commit(store, commit)
+        has_lines = bool(commit.missing) or commit.is_merge
         store.run_many("INSERT OR IGNORE INTO touched VALUES (?, ?)", [(number, blob(path)) for path in step.paths])
-        _add_merged_lines(store, number, step.merged_lines)
-        _end_occurrences(store, number, step.ended)
+        _end_occurrences(store, number, step, has_lines=has_lines)
         _add_reverts(store, number, step.reverts)
         store.run_many(
             "UPDATE marks SET ended = ? WHERE origin = ? AND ended IS NULL", [(number, blob(commit)) for commit in step.reverted_commits]
         )
-        first = _begin_occurrences(store, number, step.begun)
-        _end_revisions(store, number, step.ended_revisions)
+        first = _begin_occurrences(store, commit, step.begun)
+        _end_revisions(store, number, step, has_lines=has_lines)
         _begin_revisions(store, number, step.revisions)
         _add_marks(store, number, step.marks, first, step.begun)
 
 
-def _add_commit(store: Store, commit: MainlineCommit) -> None:
-    newest = store.rows("SELECT number, reached FROM landmarks ORDER BY number DESC LIMIT 1")
-    dated = commit.time if commit.committed is None else min(commit.time, commit.committed)
-    last, reached = newest[0] if newest else (0, dated)
+def _add_commit(store: Store, commit: TrailCommit) -> None:
+    ((last,),) = store.rows("SELECT coalesce(max(number), 0) FROM commits")
     if commit.number != last + 1:
         raise ValueError(f"commit {commit.number} does not follow {last}")
-    columns = (blob(commit.commit), commit.time, blob(commit.author), blob(commit.message), int(commit.merge))
-    store.run("INSERT INTO landmarks VALUES (?, ?, ?, ?, ?, ?, ?, ?)", commit.number, dated, max(reached, dated), *columns)
+    store.run("INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *commit_row(commit))
 
 
-def _add_merged_lines(store: Store, number: int, lines: Sequence[MergedLine]) -> None:
-    first = _next_row(store, "sides") if lines else 0
-    side_rows = {commit: row for row, commit in enumerate(dict.fromkeys(line.commit for line in lines), first)}
-    store.run_many(
-        "INSERT INTO sides VALUES (?, ?, ?, ?, ?, ?)",
-        [(row, number, blob(commit.id), commit.time, blob(commit.author), blob(commit.message)) for commit, row in side_rows.items()],
+def with_past(commit: TrailCommit, parents: Sequence[TrailCommit]) -> TrailCommit:
+    """A commit with its moment, its parents, and what it does not reach; the parents in an order that does not depend on who merged.
+
+    A clock that is more than a day behind a parent's moment is wrong: then the moment is the parent's.
+    """
+    parents = sorted(parents, key=lambda parent: (parent.moment, parent.commit))
+    latest = max((parent.moment for parent in parents), default=commit.committed)
+    is_wrong = commit.committed < latest - _DAY
+    return replace(
+        commit,
+        parents=tuple(parent.number for parent in parents),
+        missing=missing_below(commit.number, parents),
+        moment=latest if is_wrong else min(commit.time, commit.committed),
     )
-    store.run_many(
-        "INSERT INTO brought VALUES (?, ?, ?, ?)",
-        [(number, bulk_blob(line.path), bulk_blob(line.line), side_rows[line.commit]) for line in lines],
-    )
+
+
+def missing_below(number: int, parents: Sequence[TrailCommit]) -> Ranges:
+    """The numbers below `number` that none of some commits reaches."""
+    missing = complement((), number - 1)
+    for parent in parents:
+        since = ((parent.number + 1, number - 1),) if parent.number < number - 1 else ()
+        missing = intersection(missing, union(parent.missing, since))
+    return missing
 
 
 def _add_reverts(store: Store, number: int, reverts: Sequence[StatedRevert]) -> None:
     store.run_many("INSERT INTO reverts VALUES (NULL, ?, ?, ?)", [(number, blob(each.commit), blob(each.reverted)) for each in reverts])
 
 
-def _end_occurrences(store: Store, number: int, endings: Sequence[Ending]) -> None:
+def _end_occurrences(store: Store, number: int, step: Step, *, has_lines: bool) -> None:
+    own = [each for each in step.ended if each.by is None]
     changed = store.run_many(
         "UPDATE occurrences SET ended = ?, fate = ?, successor = ?, last_start = ?, last_end = ?, last_tags = ?, last_until = ?"
-        " WHERE number = ? AND ended IS NULL",
-        [(number, each.fate.value, maybe_blob(each.successor), *last_columns(each.entry), each.number) for each in endings],
+        " WHERE number = ? AND ended IS NULL AND NOT contested",
+        [(*_end_columns(number, each), each.number) for each in own],
     )
-    if changed != len(endings):
+    contested = [each for each in step.ended if each.by is not None]
+    if changed != len(own):
+        ended = {row for (row,) in store.rows("SELECT number FROM occurrences WHERE ended = ? AND NOT contested", number)}
+        contested += [each for each in own if each.number not in ended]
+        if len({each.number for each in own}) < len(own):
+            raise broken_trail(f"commit {number} ends an occurrence twice")
+    if contested and not has_lines and not _are_contested(store, "occurrences", [each.number for each in contested]):
         raise broken_trail(f"commit {number} ends an occurrence that is not live")
+    OCCURRENCE_ENDS.add(store, number, [(each.number, _end_columns(number, each)) for each in contested])
+    OCCURRENCE_ENDS.add(store, number, [(row, (None,) * 7) for row in step.standing])
 
 
-def _begin_occurrences(store: Store, number: int, begun: Sequence[Occurrence]) -> int:
-    """Add occurrences; the row of the first."""
-    if any(occurrence.begun != number for occurrence in begun):
+def _end_columns(number: int, ending: Ending) -> SqlRow:
+    by = number if ending.by is None else ending.by
+    return by, ending.fate.value, maybe_blob(ending.successor), *last_columns(ending.entry)
+
+
+def _are_contested(store: Store, table: str, rows: Sequence[int]) -> bool:
+    """True if several lines of history had a say about all of some rows, which are there."""
+    return all(store.rows(f"SELECT 1 FROM {table} WHERE number = ? AND contested", row) for row in rows)
+
+
+def _begin_occurrences(store: Store, commit: TrailCommit, begun: Sequence[Occurrence]) -> int:
+    """Add occurrences, of which those that a merge put together began earlier; the row of the first."""
+    number = commit.number
+    if any(occurrence.begun != number and not (commit.is_merge and commit.reaches(occurrence.begun)) for occurrence in begun):
         raise ValueError(f"commit {number} begins an occurrence of another one")
     first = _next_row(store, "occurrences")
-    store.run_many(f"INSERT INTO occurrences VALUES ({', '.join('?' * 24)}{', NULL' * 7})", occurrence_rows(begun, number, first))
+    store.run_many(f"INSERT INTO occurrences VALUES ({', '.join('?' * 26)}{', NULL' * 7})", occurrence_rows(begun, number, first))
     return first
 
 
-def _end_revisions(store: Store, number: int, rows: Sequence[int]) -> None:
-    changed = store.run_many("UPDATE revisions SET ended = ? WHERE number = ? AND ended IS NULL", [(number, row) for row in rows])
+def _end_revisions(store: Store, number: int, step: Step, *, has_lines: bool) -> None:
+    rows = step.ended_revisions
+    changed = store.run_many(
+        "UPDATE revisions SET ended = ? WHERE number = ? AND ended IS NULL AND NOT contested", [(number, row) for row in rows]
+    )
     if changed != len(rows):
-        raise broken_trail(f"commit {number} ends a revision that is not live")
+        ended = {row for (row,) in store.rows("SELECT number FROM revisions WHERE ended = ? AND NOT contested", number)}
+        contested = [row for row in rows if row not in ended]
+        if not has_lines and not _are_contested(store, "revisions", contested):
+            raise broken_trail(f"commit {number} ends a revision that is not live")
+        REVISION_ENDS.add(store, number, [(row, (number,)) for row in contested])
+    REVISION_ENDS.add(store, number, [(row, (None,)) for row in step.standing_revisions])
+    REVISION_ENDS.add(store, number, [(row, (by,)) for row, by in step.joined_revisions])
 
 
 def _begin_revisions(store: Store, number: int, begun: Sequence[Revision]) -> None:
@@ -130,13 +191,13 @@ def _begin_revisions(store: Store, number: int, begun: Sequence[Revision]) -> No
             waiting.clear()
             shorten(store, revision.lineage, row, blob(revision.text))
         location = bulk_blob(revision.path), bytearray(join_words(revision.section)), revision.nth
-        unchanged = int(revision.unchanged_text)
-        waiting.append((row, revision.lineage or row, number, *location, unchanged, bulk_blob(revision.text)))
+        unchanged, previous = int(revision.unchanged_text), join_numbers(revision.previous)
+        waiting.append((row, revision.lineage or row, number, *location, unchanged, previous, bulk_blob(revision.text)))
     _insert_revisions(store, waiting)
 
 
 def _insert_revisions(store: Store, rows: Sequence[SqlRow]) -> None:
-    store.run_many("INSERT INTO revisions VALUES (?, ?, ?, ?, ?, ?, ?, NULL, NULL, 0, 0, ?)", rows)
+    store.run_many("INSERT INTO revisions VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, NULL, NULL, 0, 0, ?)", rows)
 
 
 def _add_marks(store: Store, number: int, marks: Sequence[Mark], first: int, begun: Sequence[Occurrence]) -> None:
@@ -156,24 +217,19 @@ def _add_marks(store: Store, number: int, marks: Sequence[Mark], first: int, beg
         )
 
 
-def cut(store: Store, number: int, dropped_commits: Iterable[tuple[MainlineCommit, Collection[FilePath]]]) -> None:
-    """Take out what the mainline commits after `number` did; each is noted with the files in which it changed something."""
+def cut(store: Store, number: int, dropped_commits: Iterable[tuple[TrailCommit, Collection[FilePath]]]) -> None:
+    """Take out what the commits after `number` did; each is noted with the files in which it changed something."""
     for commit, paths in dropped_commits:
         store.run("INSERT INTO dropped VALUES (NULL, ?, ?, ?)", blob(commit.commit), commit.number, join_words(tuple(sorted(paths))))
     _cut_revisions(store, number)
-    store.run("DELETE FROM occurrences WHERE number > ?", _last_row(store, "occurrences", "begun", number))
-    store.run(
-        "UPDATE occurrences SET ended = NULL, fate = NULL, successor = NULL,"
-        " last_start = NULL, last_end = NULL, last_tags = NULL, last_until = NULL WHERE ended > ?",
-        number,
-    )
+    last = _last_row(store, "occurrences", "added", number)
+    store.run("DELETE FROM occurrences WHERE number > ?", last)
+    OCCURRENCE_ENDS.cut(store, number, last)
     store.run("DELETE FROM marks WHERE added > ?", number)
     store.run("UPDATE marks SET ended = NULL WHERE ended > ?", number)
-    store.run("DELETE FROM reverts WHERE number > ?", _last_row(store, "reverts", "landmark", number))
-    store.run("DELETE FROM brought WHERE landmark > ?", number)
-    store.run("DELETE FROM sides WHERE number > ?", _last_row(store, "sides", "landmark", number))
-    store.run("DELETE FROM touched WHERE landmark > ?", number)
-    store.run("DELETE FROM landmarks WHERE number > ?", number)
+    store.run("DELETE FROM reverts WHERE number > ?", _last_row(store, "reverts", "added", number))
+    store.run("DELETE FROM touched WHERE number > ?", number)
+    store.run("DELETE FROM commits WHERE number > ?", number)
 
 
 def _cut_revisions(store: Store, number: int) -> None:
@@ -182,7 +238,7 @@ def _cut_revisions(store: Store, number: int) -> None:
         for row in islice((row for row in lineage_rows(store, lineage) if row[0] <= last), 1):
             store.run("UPDATE revisions SET next = NULL, head = 0, tail = 0, text = ? WHERE number = ?", row[-1], row[0])
     store.run("DELETE FROM revisions WHERE number > ?", last)
-    store.run("UPDATE revisions SET ended = NULL WHERE ended > ?", number)
+    REVISION_ENDS.cut(store, number, last)
 
 
 def _next_row(store: Store, table: str) -> int:
@@ -191,6 +247,6 @@ def _next_row(store: Store, table: str) -> int:
 
 
 def _last_row(store: Store, table: str, column: str, number: int) -> int:
-    """The last row that a mainline commit up to `number` added; looked for from the end, where the newer rows are."""
+    """The last row that a commit up to `number` added; looked for from the end, where the newer rows are."""
     rows = store.rows(f"SELECT number FROM {table} WHERE {column} <= ? ORDER BY number DESC LIMIT 1", number)
     return int(rows[0][0]) if rows else 0

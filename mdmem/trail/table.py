@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections import Counter
+from collections.abc import Collection, Mapping
 from contextlib import AbstractContextManager
+from heapq import heapify, heappop, heappush
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.trail import Commit, MainlineCommit, Mark, Occurrence, Origin, Revision, StatedRevert
+from mdmem.model.ranges import Ranges, complement, holds, of_numbers
+from mdmem.model.trail import Mark, Occurrence, Origin, Revision, StatedRevert, TrailCommit
 from mdmem.trail import steps, verification
 from mdmem.trail.revision_texts import lineage_rows, with_whole_text
 from mdmem.trail.rows import (
+    SqlRow,
     beginning,
     blob,
     decoded,
@@ -21,17 +25,18 @@ from mdmem.trail.rows import (
     parse_commit,
     parse_dropped,
     parse_mark,
+    parse_numbers,
     parse_occurrence,
     parse_revert,
     parse_revision,
     parse_shared_origin,
-    parse_side_commit,
 )
 from mdmem.trail.statements import (
     CLOSING_MARKS_CONDITION,
     PAIR_MARKS_CONDITION,
     SELECT_BEGINNING_WITH,
     SELECT_COMMITS,
+    SELECT_LAST_REVISION,
     SELECT_LIVE_MARKS_IN_FILE,
     SELECT_LIVE_OCCURRENCES,
     SELECT_LIVE_ORIGINS_IN_FILE,
@@ -39,13 +44,11 @@ from mdmem.trail.statements import (
     SELECT_NEWEST_REVISIONS_IN_FILE,
     SELECT_OCCURRENCES,
     SELECT_OVERRULED_MARKS_IN_FILE,
-    SELECT_PAIR_MARKS_AT,
     SELECT_PATHS_CHANGED_BETWEEN,
     SELECT_PREDECESSORS,
     SELECT_REVERTS,
     SELECT_REVISIONS,
     SELECT_SECTION_CHANGES,
-    SELECT_SIDE_COMMITS,
     SELECT_STATING_COMMITS,
     SELECT_WITH_ATTRIBUTE,
 )
@@ -53,13 +56,57 @@ from mdmem.trail.steps import Step
 from mdmem.trail.storage import Store, parse_rows
 
 _NO_LIMIT = -1
-_LAST_NUMBER = _LAST_TIME = 2**62
+_LAST_NUMBER = 2**62
+_SECTION, _QUIET, _PREVIOUS = 5, 7, 8
+"""Columns of a revision."""
 _LAST_CHARACTER = b"\xff"
 """Comes after every byte of UTF-8."""
 
 
+DAY_SECONDS = 24 * 60 * 60
+_ENDED_BETWEEN = (
+    "SELECT DISTINCT ended FROM occurrences WHERE ended > ? AND ended <= ?"
+    " UNION SELECT ended FROM ends WHERE occurrence IN (SELECT occurrence FROM ends WHERE at > ? AND at <= ?)"
+)
+
+
+def _reversed(name: bytes) -> bytes:
+    """A key that sorts ids the other way round."""
+    return bytes(255 - byte for byte in name)
+
+
+class Moments:
+    """When the commits of a trail count as made, in seconds since 1970."""
+
+    def __init__(self, store: Store, moments: dict[int, int] | None) -> None:
+        self._store = store
+        self._moments = moments
+
+    def of(self, number: int) -> int:
+        """The moment of a commit."""
+        if self._moments is not None:
+            return self._moments[number]
+        ((moment,),) = self._store.rows("SELECT moment FROM commits WHERE number = ?", number)
+        return int(moment)
+
+    def first(self) -> int | None:
+        """The moment of the earliest commit; None where there is none."""
+        if self._moments is not None:
+            return min(self._moments.values(), default=None)
+        ((moment,),) = self._store.rows("SELECT min(moment) FROM commits WHERE needed")
+        return moment  # type: ignore[no-any-return]
+
+    def upto(self, time: int) -> Ranges:
+        """The commits that count up to a time."""
+        ((last,),) = self._store.rows("SELECT coalesce(max(number), 0) FROM commits")
+        if self._moments is not None:
+            return of_numbers(number for number, moment in self._moments.items() if moment <= time)
+        later = self._store.rows("SELECT number FROM commits WHERE moment > ?", time)
+        return complement(of_numbers(number for (number,) in later), int(last))
+
+
 class Trail:
-    """The mainline commits with their occurrences, revisions and marks.
+    """The commits that HEAD reaches, with their occurrences, revisions and marks.
 
     Whoever is going to write opens it while holding the trail's lock: this object does not see a file that replaces its own meanwhile.
     """
@@ -88,6 +135,11 @@ class Trail:
         """An empty trail without a file."""
         return cls(Store.in_memory())
 
+    @property
+    def store(self) -> Store:
+        """Where it is kept."""
+        return self._store
+
     def close(self) -> None:
         """Close the file."""
         self._store.close()
@@ -112,8 +164,8 @@ class Trail:
         """Have what was committed written where it stays, as far as the disk takes it; else the last one who closes the file waits for that."""
         self._store.settle()
 
-    def append(self, commit: MainlineCommit, step: Step) -> None:
-        """Add the next mainline commit and what it did.
+    def append(self, commit: TrailCommit, step: Step) -> None:
+        """Add the next commit and what it did.
 
         Raises:
             ValueError: it is not the next one, or the step begins what belongs to another commit.
@@ -123,83 +175,107 @@ class Trail:
         steps.append(self._store, commit, step)
 
     def cut(self, number: int) -> None:
-        """Go back to mainline commit `number` (0: to nothing). The commits dropped are listed until `forget_dropped`."""
+        """Go back to commit `number` (0: to nothing). The commits dropped are listed until `forget_dropped`."""
         with self.writing():
             steps.cut(self._store, number, [(commit, self._paths(commit.number, commit.number)) for commit in self.commits_after(number)])
 
     # Commits.
 
     @property
-    def newest_commit(self) -> MainlineCommit | None:
-        """The newest mainline commit."""
+    def newest_commit(self) -> TrailCommit | None:
+        """The newest commit."""
         return self._commit(f"{SELECT_COMMITS} ORDER BY number DESC LIMIT 1")
 
-    def commit_numbered(self, number: int) -> MainlineCommit | None:
-        """The mainline commit with this number."""
+    def commit_numbered(self, number: int) -> TrailCommit | None:
+        """The commit with this number."""
         return self._commit(f"{SELECT_COMMITS} WHERE number = ?", number)
 
-    def commit_with_id(self, commit: CommitId) -> MainlineCommit | None:
-        """The mainline commit with this id, or with an id that begins so where only one does."""
+    def commit_with_id(self, commit: CommitId) -> TrailCommit | None:
+        """The commit with this id, or with an id that begins so where only one does."""
         statement = f"{SELECT_COMMITS} WHERE id >= ? AND id < ? LIMIT 2"
         commits = self._store.all(parse_commit, statement, blob(commit), blob(commit) + b"\xff")
         return commits[0] if len(commits) == 1 else None
 
-    def last_commit_before(self, time: int, latest: int) -> MainlineCommit | None:
-        """The newest mainline commit that counts up to `time`.
+    def moments(self, latest: int) -> Moments:
+        """When each commit counts as made, for a question that is asked at `latest`: a clock that was ahead of that was wrong."""
+        if not self._store.rows("SELECT 1 FROM commits WHERE committed > ? LIMIT 1", latest):
+            return Moments(self._store, None)
+        moments: dict[int, int] = {}
+        for commit in self.commits_after():
+            before = max((moments[parent] for parent in commit.parents), default=latest)
+            is_wrong = commit.committed > latest or (commit.parents and commit.committed < before - DAY_SECONDS)
+            moments[commit.number] = before if is_wrong else min(commit.time, commit.committed)
+        return Moments(self._store, moments)
 
-        Each counts from the greatest date so far, so that what arrives late changes nothing of the days before it arrived. A date after
-        `latest` cannot be right and does not count.
+    def order(self, number: int) -> tuple[int, CommitId]:
+        """The place of a commit among others: its moment, then its id."""
+        ((moment, name),) = self._store.rows("SELECT moment, id FROM commits WHERE number = ?", number)
+        return int(moment), CommitId(decoded(name))
+
+    def newest_first(self) -> list[int]:
+        """The commits in the order in which they are told of: children before parents, else the later first, else by id.
+
+        It is the same however they arrived.
         """
-        newest = self.newest_commit
-        if newest is None or time >= latest:
-            return newest
-        number = newest.number
-        if self._reached(number) <= latest:
-            return self._commit(f"{SELECT_COMMITS} WHERE reached <= ? ORDER BY reached DESC, number DESC LIMIT 1", time)
-        ((later,),) = self._store.rows("SELECT min(number) FROM landmarks WHERE dated > ? AND dated <= ?", time, latest)
-        number = number if later is None else later - 1
-        return None if self.counts_from(number, latest) is None else self.commit_numbered(number)
+        rows = self._store.rows("SELECT number, moment, id, parents FROM commits WHERE needed")
+        commits = {number: (-moment, _reversed(name), parse_numbers(parents)) for number, moment, name, parents in rows}
+        children = Counter(parent for _, _, parents in commits.values() for parent in parents)
+        waiting = [(*commits[number][:2], number) for number in commits if not children[number]]
+        heapify(waiting)
+        order: list[int] = []
+        while waiting:
+            *_, number = heappop(waiting)
+            order.append(number)
+            for parent in commits[number][2]:
+                children[parent] -= 1
+                if not children[parent]:
+                    heappush(waiting, (*commits[parent][:2], parent))
+        return order
 
-    def counts_from(self, number: int, latest: int) -> int | None:
-        """The time from which on a mainline commit counts, as `last_commit_before`; None where no date up to it can be right."""
-        reached = self._reached(number)
-        if reached <= latest:
-            return reached
-        ((dated,),) = self._store.rows("SELECT max(dated) FROM landmarks WHERE number <= ? AND dated <= ?", number, latest)
-        return None if dated is None else int(dated)
+    def ranks(self, numbers: Collection[int]) -> dict[int, int]:
+        """The places of some commits among all, the oldest first."""
+        if not self._store.rows("SELECT 1 FROM commits WHERE missing IS NOT NULL LIMIT 1"):
+            return {number: number for number in numbers}
+        order = self.newest_first()
+        return {number: len(order) - at for at, number in enumerate(order)}
 
-    def _reached(self, number: int) -> int:
-        """The greatest date of the mainline commits up to a number."""
-        ((reached,),) = self._store.rows("SELECT reached FROM landmarks WHERE number = ?", number) or [(_LAST_TIME,)]
-        return int(reached)
+    def last_commit_upto(self, time: int) -> TrailCommit | None:
+        """The last commit up to a time."""
+        return self._commit(f"{SELECT_COMMITS} WHERE moment <= ? ORDER BY moment DESC, id DESC LIMIT 1", time)
 
-    def commits_after(self, number: int = 0, limit: int | None = None) -> tuple[MainlineCommit, ...]:
-        """The mainline commits after a number, oldest first."""
+    def heads_within(self, numbers: Ranges) -> tuple[TrailCommit, ...]:
+        """The commits whose whole past is among some, and that are in the past of no other such commit; the newest last."""
+        if not numbers:
+            return ()
+        first_gap = numbers[0][1] + 1 if numbers[0][0] == 1 else 1
+        heads: dict[int, TrailCommit] = {}
+        whole: set[int] = set()
+        parents: set[int] = set()
+        for commit in self.commits_after():
+            is_whole = commit.number < first_gap or (holds(numbers, commit.number) and whole.issuperset(commit.parents))
+            if is_whole:
+                whole.add(commit.number)
+                parents.update(commit.parents if commit.is_needed else ())
+                heads[commit.number] = commit
+        found = [commit for number, commit in heads.items() if commit.is_needed and number not in parents]
+        return tuple(sorted(found, key=lambda commit: (commit.moment, commit.commit)))
+
+    def known_tips(self) -> tuple[TrailCommit, ...]:
+        """The commits that no other has as its parent."""
+        parents = {parent for commit in self.commits_after() for parent in commit.parents}
+        return tuple(commit for commit in self.commits_after() if commit.number not in parents)
+
+    def commits_after(self, number: int = 0, limit: int | None = None) -> tuple[TrailCommit, ...]:
+        """The commits after a number, oldest first."""
         statement = f"{SELECT_COMMITS} WHERE number > ? ORDER BY number LIMIT ?"
         return self._store.all(parse_commit, statement, number, _NO_LIMIT if limit is None else limit)
 
-    def commits_stating(self, text: str) -> tuple[MainlineCommit, ...]:
-        """The mainline commits whose message holds a text, oldest first. All messages are read."""
+    def commits_stating(self, text: str) -> tuple[TrailCommit, ...]:
+        """The commits whose message holds a text, oldest first. All messages are read."""
         return self._store.all(parse_commit, f"{SELECT_COMMITS} WHERE instr(message, ?) ORDER BY number", blob(text))
 
-    def side_commit(self, commit: CommitId) -> Commit | None:
-        """The side commit with this id, if a merge has a line from it."""
-        return self._side_commit(f"{SELECT_SIDE_COMMITS} WHERE id = ?", blob(commit))
-
-    def any_commit(self, commit: CommitId) -> MainlineCommit | Commit | None:
-        """The commit with this id: of the mainline, or a side commit that `side_commit` gives."""
-        return self.commit_with_id(commit) or self.side_commit(commit)
-
-    def side_commit_of_line(self, number: int, path: FilePath, line: str) -> Commit | None:
-        """The side commit from which a merge, mainline commit `number`, has a line (without white space around it) of a file."""
-        statement = f"{SELECT_SIDE_COMMITS} WHERE number = (SELECT side FROM brought WHERE landmark = ? AND path = ? AND line = ?)"
-        return self._side_commit(statement, number, blob(path), blob(line))
-
-    def _commit(self, statement: str, *values: object) -> MainlineCommit | None:
+    def _commit(self, statement: str, *values: object) -> TrailCommit | None:
         return next(iter(self._store.all(parse_commit, statement, *values)), None)
-
-    def _side_commit(self, statement: str, *values: object) -> Commit | None:
-        return next(iter(self._store.all(parse_side_commit, statement, *values)), None)
 
     # Occurrences.
 
@@ -207,8 +283,12 @@ class Trail:
         """The occurrences in a file that have not ended, in the order in which they began."""
         return self._store.all(parse_occurrence, f"{SELECT_LIVE_OCCURRENCES} AND path = ? ORDER BY number", blob(path))
 
+    def live_numbers(self, path: FilePath) -> frozenset[int]:
+        """The rows of the occurrences in a file that have not ended."""
+        return frozenset(row for (row,) in self._store.rows("SELECT number FROM occurrences WHERE path = ? AND ended IS NULL", blob(path)))
+
     def all_began_at(self, path: FilePath, number: int) -> bool:
-        """True if all live occurrences in a file began with one mainline commit."""
+        """True if all live occurrences in a file began with one commit."""
         statement = "SELECT 1 FROM occurrences WHERE path = ? AND ended IS NULL AND begun != ? LIMIT 1"
         return not self._store.rows(statement, blob(path), number)
 
@@ -221,7 +301,7 @@ class Trail:
         return origins[0] if len(origins) == 1 else None
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """Every occurrence of a fact, live or ended, oldest first."""
+        """Every occurrence of a fact, live or ended, in the order in which they arrived."""
         return self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact))
 
     def occurrences_with_key(self, key: str) -> tuple[Occurrence, ...]:
@@ -243,9 +323,16 @@ class Trail:
         return self._store.all(lambda row: FactId(decoded(row[0])), statement, blob(prefix), blob(prefix) + b"\xff")
 
     def occurrences_ended(self, after: int, upto: int) -> tuple[Occurrence, ...]:
-        """The occurrences that mainline commits after `after` and up to `upto` ended, in this order."""
+        """The occurrences that commits after `after` and up to `upto` ended, in this order."""
         statement = f"{SELECT_OCCURRENCES} WHERE ended > ? AND ended <= ? ORDER BY ended, number"
         return self._store.all(parse_occurrence, statement, after, upto)
+
+    def ended_groups(self, after: int, upto: int) -> tuple[tuple[int, tuple[Occurrence, ...]], ...]:
+        """The commits among whose ends something changed since commit `after`, each with all occurrences that it ended."""
+        plain = {number for (number,) in self._store.rows(_ENDED_BETWEEN, after, upto, after, upto) if number is not None}
+        reopened = {number for (number,) in self._store.rows("SELECT number FROM reopened")}
+        statement = f"{SELECT_OCCURRENCES} WHERE ended = ? ORDER BY number"
+        return tuple((number, self._store.all(parse_occurrence, statement, number)) for number in sorted(plain | reopened))
 
     def predecessors_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """The occurrences that a fact replaced, by ending them or by a mark in force; oldest first."""
@@ -269,19 +356,20 @@ class Trail:
         return self._store.all(parse_mark, statement, number, include_ended)
 
     def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]:
-        """The marks that a commit, on the mainline or on a side, states; ended ones too, oldest first."""
+        """The marks that a commit states; ended ones too, oldest first."""
         return self._store.all(parse_mark, f"{SELECT_MARKS} WHERE origin = ? ORDER BY number", blob(commit))
 
     def commits_with_marks_from(self, number: int) -> tuple[CommitId, ...]:
-        """The commits whose marks began with a mainline commit: itself or, of a merge, its side commits. They are in the order of their marks."""
+        """The commits whose marks began with a commit, in the order of their marks."""
         rows = self._store.rows("SELECT origin FROM marks WHERE begun = ? GROUP BY origin ORDER BY min(number)", number)
         return tuple(CommitId(decoded(commit)) for (commit,) in rows)
 
-    def pair_marks(self, at: int | None = None) -> tuple[Mark, ...]:
-        """The marks of two facts that are in force, or were at a mainline commit; oldest first."""
-        if at is None:
+    def pair_marks(self, known: Ranges | None = None) -> tuple[Mark, ...]:
+        """The marks of two facts that are in force, or were where only some commits are known; oldest first."""
+        if known is None:
             return self._store.all(parse_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL ORDER BY number")
-        return self._store.all(parse_mark, SELECT_PAIR_MARKS_AT, at=at)
+        marks = self._store.all(parse_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} ORDER BY number")
+        return tuple(mark for mark in marks if holds(known, mark.begun) and (mark.ended is None or not holds(known, mark.ended)))
 
     # Reverts.
 
@@ -301,12 +389,19 @@ class Trail:
         rows = self._store.rows(f"{SELECT_REVISIONS} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path))
         if among is not None:
             sections = set(map(join_words, among))
-            rows = [row for row in rows if row[4] in sections]
+            rows = [row for row in rows if row[_SECTION] in sections]
         return parse_rows(parse_revision, (with_whole_text(self._store, row) for row in rows))
+
+    def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None:
+        """The newest revision under a path of a section that is there no more, under any path."""
+        rows = self._store.rows(f"{SELECT_LAST_REVISION} LIMIT 1", blob(path), join_words(section), nth)
+        if not rows or self._store.rows("SELECT 1 FROM revisions WHERE lineage = ? AND ended IS NULL LIMIT 1", rows[0][1]):
+            return None
+        return parse_rows(parse_revision, [with_whole_text(self._store, rows[0])])[0]
 
     def revisions(self, lineage: int, limit: int | None = None, include_unchanged: bool = False) -> tuple[Revision, ...]:
         """The revisions of one section, newest first; those that changed no text only where asked for."""
-        rows = (row for row in lineage_rows(self._store, lineage) if include_unchanged or not row[6])
+        rows = (row for row in lineage_rows(self._store, lineage) if include_unchanged or not row[_QUIET])
         return parse_rows(parse_revision, islice(rows, limit))
 
     def live_paths(self) -> dict[FilePath, int]:
@@ -320,21 +415,47 @@ class Trail:
             return self._store.all(parse_revision, f"{SELECT_REVISIONS} WHERE next IS NULL ORDER BY lineage")
         return self._store.all(parse_revision, SELECT_NEWEST_REVISIONS_IN_FILE, path=blob(path))
 
-    def section_changes(self, path: FilePath | None, limit: int) -> tuple[tuple[MainlineCommit, Revision | None, Revision | None], ...]:
+    def section_changes(self, path: FilePath | None, limit: int) -> tuple[tuple[TrailCommit, Revision | None, Revision | None], ...]:
         """The newest changes of sections, newest first: the commit, the revision before and the one after (None: there is none).
 
         With a path those of sections that are or were in that file, under earlier names too.
         """
+        rows = self._store.rows(SELECT_SECTION_CHANGES, path=None if path is None else blob(path))
+        ranks = self.ranks({row[2] for row in rows})
+        rows.sort(key=lambda row: (-ranks[row[2]], -row[0]))
         changes = []
-        for number, lineage, commit_number, is_end in self._store.rows(
-            SELECT_SECTION_CHANGES, path=None if path is None else blob(path), limit=limit
-        ):
+        for number, lineage, commit_number, is_end in rows[:limit]:
             commit = self.commit_numbered(commit_number)
-            rows = (row for row in lineage_rows(self._store, lineage) if row[0] <= number and (row[0] == number or not row[6]))
-            revision, before = (*parse_rows(parse_revision, islice(rows, 2)), None)[:2]
+            of_lineage = {row[0]: row for row in lineage_rows(self._store, lineage) if row[0] <= number}
+            revision = parse_revision(of_lineage[number])
             if commit is not None:
-                changes.append((commit, revision, None) if is_end else (commit, before, revision))
+                changes.append((commit, revision, None) if is_end else (commit, self._before(revision, of_lineage), revision))
         return tuple(changes)
+
+    def _before(self, revision: Revision, rows: Mapping[int, SqlRow]) -> Revision | None:
+        """The newest revision that another one continues in other words, among rows."""
+        before = [parse_revision(rows[number]) for number in revision.previous if number in rows]
+        return next((each for each in reversed(before) if each.text != revision.text), before[-1] if before else None)
+
+    def section_past(self, newest: Revision) -> tuple[Revision, ...]:
+        """All revisions of a section, also those of other sides that were put together with it, in the order in which they arrived."""
+        lineages, waiting, rows = set[int](), [newest.lineage], list[SqlRow]()
+        while waiting:
+            lineage = waiting.pop()
+            if lineage in lineages:
+                continue
+            lineages.add(lineage)
+            of_lineage = list(lineage_rows(self._store, lineage))
+            rows += of_lineage
+            before = {number for row in of_lineage for number in parse_numbers(row[_PREVIOUS])} - {row[0] for row in rows}
+            for number in before:
+                waiting += [each for (each,) in self._store.rows("SELECT lineage FROM revisions WHERE number = ?", number)]
+        return parse_rows(parse_revision, sorted(rows, key=lambda row: int(row[0])))
+
+    def ends_of_revision(self, revision: Revision) -> tuple[int, ...]:
+        """The commits that ended a revision, each on its side."""
+        rows = self._store.rows("SELECT ended FROM revision_ends WHERE revision = ? AND ended IS NOT NULL", revision.number)
+        return tuple(number for (number,) in rows) or (() if revision.ended is None else (revision.ended,))
 
     def revisions_containing(self, text: str) -> tuple[Revision, ...]:
         """The revisions that contain a text as it is written, oldest first. Every revision is read."""
@@ -342,15 +463,21 @@ class Trail:
         rows = [row for lineage in lineages for row in lineage_rows(self._store, lineage) if blob(text) in row[-1]]
         return parse_rows(parse_revision, sorted(rows, key=lambda row: int(row[0])))
 
-    # For the index.
+    # For merges and for the index.
+
+    def touched_by(self, numbers: Ranges) -> frozenset[FilePath]:
+        """The files that some commits touched."""
+        statement = "SELECT DISTINCT path FROM touched WHERE number BETWEEN ? AND ?"
+        rows = (row for first, last in numbers for row in self._store.rows(statement, first, last))
+        return frozenset(FilePath(decoded(path)) for (path,) in rows)
 
     def last_touches(self) -> dict[FilePath, int]:
-        """The number of the last mainline commit that touched each file."""
-        rows = self._store.rows("SELECT path, max(landmark) FROM touched GROUP BY path")
+        """The number of the last commit that touched each file."""
+        rows = self._store.rows("SELECT path, max(number) FROM touched GROUP BY path")
         return {FilePath(decoded(path)): number for path, number in rows}
 
     def paths_since(self, number: int) -> set[FilePath]:
-        """The files that mainline commits after `number` touched, and those with entries that their new or ended marks concern.
+        """The files that commits after `number` touched, and those with entries that their new or ended marks concern.
 
         Where two facts are marked as contradicting each other, a change of one concerns the file of the other.
         """
@@ -368,6 +495,7 @@ class Trail:
         """Empty the list of commits that were cut away."""
         with self.writing():
             self._store.run("DELETE FROM dropped")
+            self._store.run("DELETE FROM reopened")
 
     # The whole trail.
 

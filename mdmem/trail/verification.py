@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
-from mdmem.startup.records import replace
+from mdmem.model.trail import Occurrence
 from mdmem.trail.revision_texts import lineage_rows
 from mdmem.trail.rows import (
     SqlRow,
@@ -16,9 +16,8 @@ from mdmem.trail.rows import (
     parse_occurrence,
     parse_revert,
     parse_revision,
-    parse_side_commit,
 )
-from mdmem.trail.statements import SELECT_COMMITS, SELECT_MARKS, SELECT_OCCURRENCES, SELECT_REVERTS, SELECT_SIDE_COMMITS
+from mdmem.trail.statements import SELECT_COMMITS, SELECT_MARKS, SELECT_OCCURRENCES, SELECT_REVERTS
 from mdmem.trail.storage import Store, broken_trail, parse_rows
 
 _SELECT_DROPPED = "SELECT id, number, paths FROM dropped"
@@ -49,8 +48,6 @@ def _verify(store: Store) -> int:
         (parse_occurrence, SELECT_OCCURRENCES),
         (parse_mark, SELECT_MARKS),
         (parse_revert, SELECT_REVERTS),
-        (parse_side_commit, SELECT_SIDE_COMMITS),
-        (lambda row: (decoded(row[0]), decoded(row[1])), "SELECT path, line FROM brought"),
         (lambda row: decoded(row[0]), "SELECT path FROM touched"),
         (parse_dropped, _SELECT_DROPPED),
     )
@@ -60,30 +57,50 @@ def _verify(store: Store) -> int:
     for (lineage,) in store.rows("SELECT DISTINCT lineage FROM revisions"):
         for row in lineage_rows(store, lineage):
             parse_rows(parse_revision, [row])
-    ((count,),) = store.rows("SELECT coalesce(max(number), 0) FROM landmarks")
+    ((count,),) = store.rows("SELECT coalesce(max(number), 0) FROM commits")
     return int(count)
 
 
 def dump(store: Store) -> tuple[tuple[object, ...], ...]:
-    """All that a trail says, as a value that can be compared; rows are numbered by their order."""
+    """All that a trail says, as a value that can be compared: the same for the same commits, however they arrived."""
+    commits = {each.number: each for each in store.all(parse_commit, SELECT_COMMITS)}
+    names: dict[int | None, str | None] = {None: None, 0: None}
+    names.update({number: each.commit for number, each in commits.items()})
     occurrences = store.all(parse_occurrence, f"{SELECT_OCCURRENCES} ORDER BY number")
     lineages = [lineage for (lineage,) in store.rows("SELECT lineage FROM revisions WHERE next IS NULL")]
-    rows = [row for lineage in lineages for row in lineage_rows(store, lineage)]
-    revisions = parse_rows(parse_revision, sorted(rows, key=lambda row: int(row[0])))
-    occurrence_ranks = {occurrence.number: rank for rank, occurrence in enumerate(occurrences, 1)}
-    revision_ranks = {revision.number: rank for rank, revision in enumerate(revisions, 1)}
-    marks = store.all(parse_mark, f"{SELECT_MARKS} ORDER BY number")
+    revisions = parse_rows(parse_revision, [row for lineage in lineages for row in lineage_rows(store, lineage)])
+    marks = store.rows("SELECT occurrence, kind, origin, begun, one, other, ended, added, path FROM marks")
+    texts = {each.number: (names[each.begun], each.path, each.section, each.nth) for each in revisions}
+    lines = {each.number: _line(each, names) for each in occurrences}
     return (
-        store.all(parse_commit, f"{SELECT_COMMITS} ORDER BY number"),
-        tuple(replace(each, number=occurrence_ranks[each.number]) for each in occurrences),
-        tuple(replace(each, number=revision_ranks[each.number], lineage=revision_ranks[each.lineage]) for each in revisions),
-        tuple(replace(mark, occurrence=occurrence_ranks.get(mark.occurrence, 0)) for mark in marks),
-        store.all(tuple, "SELECT added, path FROM marks ORDER BY number"),
-        store.all(parse_revert, SELECT_REVERTS),
-        store.all(tuple, "SELECT landmark, path FROM touched ORDER BY landmark, path"),
-        store.all(
-            tuple,
-            "SELECT brought.landmark, path, line, id, time, author, message FROM brought JOIN sides ON number = side"
-            " ORDER BY brought.landmark, path, line",
+        _sorted(
+            (each.commit, each.moment, tuple(sorted(str(names[parent]) for parent in each.parents)))
+            for each in commits.values()
+            if each.is_needed
         ),
+        _sorted(lines.values()),
+        _sorted(
+            (*texts[each.number], each.text, each.unchanged_text, names[each.ended], _sorted(texts[number] for number in each.previous))
+            for each in revisions
+        ),
+        _sorted(
+            (lines.get(row), kind, origin, names[begun], one, other, names[ended], names[added], path)
+            for row, kind, origin, begun, one, other, ended, added, path in marks
+        ),
+        _sorted((each.commit, each.reverted) for each in store.all(parse_revert, SELECT_REVERTS)),
+        _sorted((names[number], path) for number, path in store.rows("SELECT number, path FROM touched")),
+        _sorted((lines[row], names[at], names[ended], *end) for row, at, ended, *end in store.rows("SELECT * FROM ends")),
+        _sorted((texts[row], names[at], names[ended]) for row, at, ended in store.rows("SELECT * FROM revision_ends")),
     )
+
+
+def _line(occurrence: Occurrence, names: Mapping[int | None, str | None]) -> tuple[object, ...]:
+    """What is told of an occurrence, by the ids of commits."""
+    return (
+        *(names[occurrence.begun], occurrence.entry, occurrence.origin, occurrence.also),
+        *(names[occurrence.ended], occurrence.fate, occurrence.successor, occurrence.last),
+    )
+
+
+def _sorted(values: Iterable[tuple[object, ...]]) -> tuple[tuple[object, ...], ...]:
+    return tuple(sorted(values, key=repr))

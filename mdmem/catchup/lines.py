@@ -1,0 +1,119 @@
+"""The commits that the trail needs of all that HEAD reaches, each with its nearest ones before it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from mdmem.model import CommitId
+from mdmem.model.trail import TrailCommit
+from mdmem.repo import Repository, first_parent
+from mdmem.repo.first_parent import ChangedFile, CommitChanges
+from mdmem.startup.records import dataclass, replace
+from mdmem.trail import Trail, with_past
+
+_STATING = ("Mdmem-", "This reverts commit ")
+
+
+@dataclass(frozen=True, slots=True)
+class ReadCommit:
+    """A commit for the trail with its changes against each of its parents there, by their numbers; of one without parents by 0.
+
+    `git_parents` are those that git knows.
+    """
+
+    commit: TrailCommit
+    changes: Mapping[int, Sequence[ChangedFile]]
+    git_parents: tuple[CommitId, ...]
+
+
+class Lines:
+    """Numbers the commits that are read, and leaves out those that neither change Markdown nor state anything."""
+
+    def __init__(self, repository: Repository, trail: Trail) -> None:
+        self._repository, self._trail = repository, trail
+        self._nearest: dict[CommitId, tuple[int, ...]] = {}
+        self._commits: dict[int, TrailCommit] = {}
+        self.count_read = 0
+
+    def read(self, history: Iterable[CommitChanges], head: CommitId) -> Iterator[ReadCommit]:
+        """The commits for the trail, among which HEAD always is; `history` gives parents before children."""
+        newest = self._trail.newest_commit
+        number = newest.number if newest else 0
+        for each in history:
+            self.count_read += 1
+            nearest = [self.nearest(parent) for parent in each.parents]
+            parents = self._independent({number for numbers in nearest for number in numbers})
+            changes = {
+                numbers[0] if numbers else 0: changed
+                for numbers, changed in zip(nearest or [()], each.by_parent, strict=True)
+                if numbers == () or numbers[0] in parents
+            }
+            is_needed = len(parents) > 1 or any(changes.values()) or any(words in each.commit.message for words in _STATING)
+            if not is_needed and each.commit.id != head:
+                self._nearest[each.commit.id] = parents
+                continue
+            number += 1
+            self._nearest[each.commit.id] = (number,) if is_needed else parents
+            commit = replace(self._numbered(number, each), is_needed=is_needed)
+            self._commits[number] = commit = with_past(commit, [self.commit(parent) for parent in parents])
+            kept = {parent: changes.get(parent, ()) for parent in commit.parents} or {0: changes.get(0, ())}
+            yield ReadCommit(commit, kept, each.parents)
+
+    def _numbered(self, number: int, read: CommitChanges) -> TrailCommit:
+        return TrailCommit(
+            number=number,
+            commit=read.commit.id,
+            time=read.commit.time,
+            author=read.commit.author,
+            message=read.commit.message,
+            email=read.commit.email,
+            committed=read.committed,
+        )
+
+    def commit(self, number: int) -> TrailCommit:
+        """A commit of the trail, or one that was read for it."""
+        if number not in self._commits:
+            found = self._trail.commit_numbered(number)
+            assert found is not None  # parents come before their children
+            self._commits[number] = found
+        return self._commits[number]
+
+    def order(self, number: int) -> tuple[int, CommitId]:
+        """The place of a commit among others: its moment, then its id."""
+        commit = self.commit(number)
+        return commit.moment, commit.commit
+
+    def _independent(self, numbers: set[int]) -> tuple[int, ...]:
+        """Those of some commits that no other of them reaches."""
+        if len(numbers) < 2:
+            return tuple(numbers)
+        commits = [self.commit(number) for number in numbers]
+        return tuple(each.number for each in commits if not any(other is not each and other.reaches(each.number) for other in commits))
+
+    def nearest(self, name: CommitId) -> tuple[int, ...]:
+        """The nearest commits of the trail to one: itself, or those before it."""
+        if name not in self._nearest:
+            known = self._trail.commit_with_id(name)
+            if known is not None:
+                self._nearest[name] = (known.number,) if known.is_needed else known.parents
+            else:
+                self._walk_back(name)
+        return self._nearest[name]
+
+    def _walk_back(self, name: CommitId) -> None:
+        """Find the nearest commits to one that arrived before, and was left out."""
+        numbers = {commit.commit: commit.number for commit in self._trail.commits_after() if commit.is_needed}
+        for each, parents in first_parent.commits_reached(self._repository, name):
+            if each in self._nearest:
+                continue
+            if each in numbers:
+                self._nearest[each] = (numbers[each],)
+            else:
+                before = {number for parent in parents for number in self._nearest.get(parent, ())}
+                self._nearest[each] = self._independent(before)
+
+
+def nearest_commits(repository: Repository, trail: Trail, name: CommitId) -> tuple[TrailCommit, ...]:
+    """The nearest commits of the trail to one that HEAD reaches: itself, or those before it."""
+    lines = Lines(repository, trail)
+    return tuple(lines.commit(number) for number in lines.nearest(name))
