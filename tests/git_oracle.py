@@ -102,18 +102,6 @@ class Oracle:
                 self._states[name] = self._state(name, parents)
         return self._states[commit]
 
-    def mainline(self, latest: int) -> list[tuple[str, int | None]]:
-        """The commits of HEAD's first-parent line, each with the time from which on it counts. Dates after `latest` do not count."""
-        reached: int | None = None
-        counted = []
-        for row in self._git("log", "--first-parent", "--reverse", "--format=%H %at %ct").splitlines():
-            commit, written, committed = row.split()
-            dated = min(int(written), int(committed))
-            if dated <= latest:
-                reached = max(dated, reached or 0)
-            counted.append((commit, reached))
-        return counted
-
     def _state(self, commit: str, parents: list[str]) -> State:
         state = State(lines_of(self._files(commit)))
         before = [self._states[parent] for parent in parents]

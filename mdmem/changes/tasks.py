@@ -91,7 +91,7 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
         return False
     sections = {section.path for section in task_notes.tasks_named(tasks, name)}
     with trail_update.fresh_trail(workspace) as trail:
-        begun = [trail.revisions(each.lineage)[-1].begun for each in trail.live_revisions(layout.TASKS_PATH, sections)]
+        begun = [trail.came_with(each) for each in trail.live_revisions(layout.TASKS_PATH, sections)]
         logged = [
             each.begun
             for each in trail.occurrences_of(parse_item(item).id)

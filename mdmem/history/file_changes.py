@@ -26,6 +26,13 @@ class Page:
         """The entries of all lines, or of those from `start` up to `end`, counted from 0."""
         return entries(self.document, self.path, self.tags, start, end, self.daily)
 
+    def entries_of(self, sections: Collection[SectionPath]) -> list[Entry]:
+        """The entries of some sections, in the order of the file."""
+        own = [section for section in self.document.sections if section.path in sections]
+        ranges = [(0, self.document.preamble_end)] if () in sections else []
+        ranges += [(section.start, section.end) for section in own]
+        return [entry for start, end in ranges for entry in self.entries(start, end) if entry.section in sections]
+
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
@@ -45,11 +52,11 @@ class FileChange:
 class EarlierTrail(Protocol):
     """The part of the trail that replaying a commit needs: what the commits of its past did."""
 
-    def live_occurrences(self, path: FilePath) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that have not ended, in the order in which they began."""
+    def live_occurrences(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Occurrence, ...]:
+        """The occurrences in a file that have not ended; all, or those in sections `among` these paths."""
         ...
 
-    def live_numbers(self, path: FilePath) -> frozenset[int]:
+    def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]:
         """The rows of the occurrences in a file that have not ended."""
         ...
 

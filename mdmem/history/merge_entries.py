@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import zip_longest
 
 from mdmem.history.entry_matches import OldEntry, entry_content
@@ -62,9 +62,11 @@ class EntryFates:
 
 
 class _Matcher:
-    def __init__(self, file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order) -> None:
+    def __init__(
+        self, file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order, among: Collection[SectionPath]
+    ) -> None:
         self._parents, self._trail, self._order = parents, trail, order
-        live = [parent.trail.live_occurrences(path) for parent, path in zip(parents, file.before, strict=True)]
+        live = [parent.trail.live_occurrences(path, among) for parent, path in zip(parents, file.before, strict=True)]
         self._holders: dict[int, set[int]] = defaultdict(set)
         self._occurrences: dict[int, Occurrence] = {}
         for side, occurrences in enumerate(live):
@@ -72,11 +74,11 @@ class _Matcher:
                 self._holders[each.number].add(side)
                 self._occurrences[each.number] = each
         names = dict.fromkeys((*file.before, file.path))
-        self._live = frozenset[int]().union(*map(trail.live_numbers, names))
+        self._live = frozenset[int]().union(*(trail.live_numbers(path, among) for path in names))
         if file.same_as is not None:
             self._entries = [each.entry for each in live[file.same_as]]
         else:
-            self._entries = list(file.page.entries()) if file.page else []
+            self._entries = file.page.entries_of(among) if file.page else []
         self.fates = EntryFates(sides=list(self._occurrences.values()))
 
     def match(self) -> EntryFates:
@@ -195,9 +197,17 @@ class _Matcher:
             self.fates.ended.append(Ending(before.number, before.entry, Fate.MOVED, by=occurrence.begun))
 
 
-def match_entries(file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order) -> EntryFates:
-    """Match the entries of a merge's file to what is live on its sides; `trail` is of the past of all of them."""
-    return _Matcher(file, parents, trail, order).match()
+def match_entries(file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order, among: Collection[SectionPath]) -> EntryFates:
+    """Match the entries of a merge's file to what is live on its sides.
+
+    Args:
+        file: the file.
+        parents: the sides.
+        trail: of the past of all of them.
+        order: tells which of two commits is the earlier.
+        among: the sections that differ between any two of them.
+    """
+    return _Matcher(file, parents, trail, order, among).match()
 
 
 def same_content(old: OldEntry) -> tuple[SectionPath, object]:

@@ -26,11 +26,14 @@ class RevisionFates:
     ended: list[int] = field(default_factory=list)
     joined: list[tuple[int, int]] = field(default_factory=list)
     begun: list[Revision] = field(default_factory=list)
+    sections: set[SectionPath] = field(default_factory=set)
+    """The sections that not all sides have as the merge has them, from the same commit."""
 
 
 def match_revisions(number: int, file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order) -> RevisionFates:
     """Match the sections of a merge, commit `number`, to what is live on its sides, by their paths and texts."""
     of_sides = [parent.trail.live_revisions(path) for parent, path in zip(parents, file.before, strict=True)]
+    rows_of_sides = [{each.number for each in revisions} for revisions in of_sides]
     by_place: dict[_Place, dict[int, Revision]] = defaultdict(dict)
     for revisions in of_sides:
         for each in revisions:
@@ -44,6 +47,10 @@ def match_revisions(number: int, file: MergeFile, parents: Sequence[MergeParent]
     fates = RevisionFates()
     for place, text in texts.items():
         candidates = sorted(by_place.pop(place, {}).values(), key=lambda each: (order(each.begun), each.number))
+        of_all = all(candidates[0].number in rows for rows in rows_of_sides) if len(candidates) == 1 else False
+        if of_all and candidates[0].text == text and candidates[0].number in live and candidates[0].path == file.path:
+            continue
+        fates.sections.add(place[0])
         alike = [each for each in candidates if each.text == text and each.path == file.path]
         dropped = [each.number for each in candidates if alike and each.number in live and _is_dropped(each, alike[0], parents)]
         if alike and not dropped:
@@ -51,6 +58,7 @@ def match_revisions(number: int, file: MergeFile, parents: Sequence[MergeParent]
             continue
         fates.ended += [each.number for each in candidates if each.number in live]
         fates.begun.append(_new_revision(number, file.path, place, text, candidates, trail, has_dropped=bool(dropped)))
+    fates.sections |= {section for section, _ in by_place}
     fates.ended += [row for rows in by_place.values() for row in rows if row in live]
     return fates
 

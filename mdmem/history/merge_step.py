@@ -45,8 +45,8 @@ def build_merge_step(
         brought_by: gives the commits that a merge brought in.
         combinations: merges files once more: the lines that are made of both sides' words.
     """
-    fates = [match_entries(file, parents, trail, order) for file in files]
     revisions = [match_revisions(commit.number, file, parents, trail, order) for file in files]
+    fates = [match_entries(file, parents, trail, order, each.sections) for file, each in zip(files, revisions, strict=True)]
     own = [file.path for file, fate in zip(files, fates, strict=True) if fate.new]
     combined = _combined_lines(combinations(own), dict(zip((file.path for file in files), fates, strict=True)), order) if own else {}
     changed = [_own_changes(file, fate) for file, fate in zip(files, fates, strict=True) if fate.new or fate.taken_out]

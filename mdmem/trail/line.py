@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
+from operator import itemgetter
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.ranges import Ranges, holds, union
@@ -17,12 +18,11 @@ from mdmem.trail.statements import (
     SELECT_MARKS,
     SELECT_REVISIONS,
     SELECT_REVISIONS_IN_FILE_OF_LINE,
-    SELECT_ROWS_IN_FILE_OF_LINE,
     SELECT_ROWS_OF_LINES,
     WHILE_LIVE_COLUMNS,
 )
 from mdmem.trail.storage import Store, parse_rows
-from mdmem.trail.table import Trail
+from mdmem.trail.table import Trail, in_sections
 
 _parsed = lru_cache(8192)(parse_occurrence)
 """Sides that meet in a file have most of it in common, and so do merges that follow each other."""
@@ -42,16 +42,21 @@ class LineTrail:
 
     # Occurrences.
 
-    def live_occurrences(self, path: FilePath) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that have not ended, in the order in which they arrived."""
-        return parse_rows(_parsed, self._live_rows(path))
+    def live_occurrences(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Occurrence, ...]:
+        """The occurrences in a file that have not ended, as they arrived; all, or those in sections `among` these paths."""
+        return parse_rows(_parsed, self._live_rows(path, among))
 
-    def live_numbers(self, path: FilePath) -> frozenset[int]:
-        """The rows of the occurrences in a file that have not ended."""
-        return frozenset(row[0] for row in self._live_rows(path))
+    def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]:
+        """The rows of the occurrences in sections of a file that have not ended."""
+        return frozenset(row[0] for row in self._live_rows(path, among))
 
-    def _live_rows(self, path: FilePath) -> Iterator[SqlRow]:
-        rows = self._store.rows(SELECT_ROWS_IN_FILE_OF_LINE, path=blob(path), low=self._low)
+    def _live_rows(self, path: FilePath, among: Collection[SectionPath] | None) -> Iterator[SqlRow]:
+        condition, sections = in_sections(among)
+        rows = []
+        for which in ("ended IS NULL AND contested < ?", "ended >= ? AND contested < ?", "contested >= ? AND contested"):
+            values = [self._low] * which.count("?")
+            rows += self._store.rows(f"{SELECT_ROWS_OF_LINES} WHERE path = ? {condition} AND {which}", blob(path), *sections, *values)
+        rows.sort(key=itemgetter(0))
         return (row[:WHILE_LIVE_COLUMNS] for row in self._as_known(rows) if len(row) == WHILE_LIVE_COLUMNS)
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:

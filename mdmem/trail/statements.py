@@ -19,10 +19,6 @@ _LAST = "(SELECT id FROM commits WHERE number = (SELECT CAST(parents AS INTEGER)
 SELECT_OCCURRENCES = f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, {_LAST} FROM occurrences"
 SELECT_ROWS_OF_LINES = f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, NULL, added, contested FROM occurrences"
 """As `SELECT_OCCURRENCES`, but without the last commit, and with what tells on which lines they are."""
-SELECT_ROWS_IN_FILE_OF_LINE = f"""
-{SELECT_ROWS_OF_LINES} WHERE path = :path AND ended IS NULL AND contested < :low
-UNION ALL {SELECT_ROWS_OF_LINES} WHERE path = :path AND ended >= :low AND contested < :low
-UNION ALL {SELECT_ROWS_OF_LINES} WHERE path = :path AND contested >= :low AND contested ORDER BY number"""
 SELECT_REVISIONS = "SELECT * FROM revisions"
 SELECT_REVISIONS_IN_FILE_OF_LINE = f"""
 {SELECT_REVISIONS} WHERE path = :path AND ended IS NULL AND contested < :low

@@ -105,6 +105,14 @@ class Moments:
         return complement(of_numbers(number for (number,) in later), int(last))
 
 
+def in_sections(among: Collection[SectionPath] | None) -> tuple[str, list[bytes]]:
+    """The condition that a row is in one of some sections, with its values."""
+    if among is None:
+        return "", []
+    sections = sorted(map(join_words, among))
+    return f"AND section IN ({', '.join('?' * len(sections))})", sections
+
+
 class Trail:
     """The commits that HEAD reaches, with their occurrences, revisions and marks.
 
@@ -279,13 +287,17 @@ class Trail:
 
     # Occurrences.
 
-    def live_occurrences(self, path: FilePath) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that have not ended, in the order in which they began."""
-        return self._store.all(parse_occurrence, f"{SELECT_LIVE_OCCURRENCES} AND path = ? ORDER BY number", blob(path))
+    def live_occurrences(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Occurrence, ...]:
+        """The occurrences in a file that have not ended, as they arrived; all, or those in sections `among` these paths."""
+        condition, values = in_sections(among)
+        statement = f"{SELECT_LIVE_OCCURRENCES} AND path = ? {condition} ORDER BY number"
+        return self._store.all(parse_occurrence, statement, blob(path), *values)
 
-    def live_numbers(self, path: FilePath) -> frozenset[int]:
-        """The rows of the occurrences in a file that have not ended."""
-        return frozenset(row for (row,) in self._store.rows("SELECT number FROM occurrences WHERE path = ? AND ended IS NULL", blob(path)))
+    def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]:
+        """The rows of the occurrences in sections of a file that have not ended."""
+        condition, values = in_sections(among)
+        rows = self._store.rows(f"SELECT number FROM occurrences WHERE path = ? AND ended IS NULL {condition}", blob(path), *values)
+        return frozenset(row for (row,) in rows)
 
     def all_began_at(self, path: FilePath, number: int) -> bool:
         """True if all live occurrences in a file began with one commit."""
@@ -451,6 +463,13 @@ class Trail:
             for number in before:
                 waiting += [each for (each,) in self._store.rows("SELECT lineage FROM revisions WHERE number = ?", number)]
         return parse_rows(parse_revision, sorted(rows, key=lambda row: int(row[0])))
+
+    def came_with(self, revision: Revision) -> int:
+        """The commit with which a section came into its file, the last time if it was taken out before."""
+        past = {each.number: each for each in self.section_past(revision)}
+        while before := [past[number] for number in revision.previous if number in past and past[number].ended == revision.begun]:
+            revision = before[0]
+        return revision.begun
 
     def ends_of_revision(self, revision: Revision) -> tuple[int, ...]:
         """The commits that ended a revision, each on its side."""
