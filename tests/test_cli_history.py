@@ -258,17 +258,17 @@ class TestSearch:
         done = year.now("search", "works at", "-n", "1", "--as-of", "2026-04-30")
         assert done.out.endswith(f"[{LINEAR}]\n    employer: works at Linear\n")
         commit = year.commit("Actions")
-        assert done.err == f"mdmem: memory as of 2026-04-30, which is commit {commit[:10]}\n"
+        assert done.err == "mdmem: Memory as of 2026-04-30\n"
         answer = year.now("search", "works at", "-n", "1", "--as-of", "2026-04-30", "--json").answer
-        assert list(answer) == ["query", "as_of", "commit", "stale", "hits"]
-        assert (answer["as_of"], answer["commit"]) == ("2026-04-30", commit)
+        assert list(answer) == ["query", "as_of", "commits", "commit", "stale", "hits"]
+        assert (answer["as_of"], answer["commit"], answer["commits"]) == ("2026-04-30", commit, [commit])
         assert [(list(hit), hit["status"]) for hit in answer["hits"]] == [(HIT, "current")]
 
     def test_as_of_a_commit(self, year: Year):
         commit = year.commit("Jenkins")
         done = year.now("search", "deploy", "--as-of", commit[:12])
         assert f"[{JENKINS}]" in done.out
-        assert done.err.endswith(f"which is commit {commit[:10]}\n")
+        assert done.err == f"mdmem: Memory as of {commit[:12]}\n"
 
     def test_nothing_found(self, year: Year):
         assert year.now("search", "zebra", "--as-of", "2026-04-30").err.endswith("\nmdmem: no match\n")

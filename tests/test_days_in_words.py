@@ -42,7 +42,7 @@ class TestSearch:
         [
             (("--since", "yesterday"), "since", "2026-03-04", "since 2026-03-04"),
             (("--until", "last week"), "until", "2026-03-01", "until 2026-03-01"),
-            (("--as-of", "today"), "as_of", "2026-03-05", "memory as of 2026-03-05, which is commit "),
+            (("--as-of", "today"), "as_of", "2026-03-05", "Memory as of 2026-03-05"),
         ],
     )
     def test_the_day_is_in_the_answer(self, shell: Shell, words: tuple[str, str], key: str, day: str, shown: str):

@@ -173,7 +173,9 @@ def _name(trail: trail_update.Trail, number: int | None) -> str | None:
     return commit.commit if commit else None
 
 
-one_world = settings(phases=(Phase.generate,), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+one_world = settings(
+    phases=(Phase.generate,), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+)
 
 
 def fresh_repository(world: World, folder: Path, seed: int) -> Path:
@@ -185,7 +187,9 @@ def fresh_repository(world: World, folder: Path, seed: int) -> Path:
 
 @settings(one_world, max_examples=4)
 @given(seed=st.integers(0, 2**32 - 1), lines=st.integers(1, 5))
-def test_facts_begin_and_end_with_the_commits_that_did_it(world: World, tmp_path_factory: pytest.TempPathFactory, seed: int, lines: int) -> None:
+def test_facts_begin_and_end_with_the_commits_that_did_it(
+    world: World, tmp_path_factory: pytest.TempPathFactory, seed: int, lines: int
+) -> None:
     require_lives_as_made(world, fresh_repository(world, tmp_path_factory.mktemp("lives"), seed), seed, 75, lines)
 
 

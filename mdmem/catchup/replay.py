@@ -105,15 +105,13 @@ def _new_commits(workspace: Workspace, trail: Trail, head: CommitId, boundary: C
     """The commits that the trail has not, parents first; the trail is cut back to where HEAD reaches all of it."""
     repository = workspace.repository
     newest = trail.newest_commit
+    known: Sequence[CommitId] = [newest.commit] if newest else []
     if newest is not None and not first_parent.reaches(repository, head, newest.commit):
         _cut_unreached(workspace, trail, head)
-    begins_with = [boundary] if boundary is not None else []
-    known = [commit.commit for commit in trail.known_tips()]
+        known = trail.tips()
     if boundary is None:
         return first_parent.commits_reached(repository, head, known)
-    reached = first_parent.commits_reached(repository, head, [*known, *begins_with])
-    reached = [] if known and head in known else reached
-    return list(_after_boundary(trail, boundary, reached))
+    return list(_after_boundary(trail, boundary, first_parent.commits_reached(repository, head, [*known, boundary])))
 
 
 def _after_boundary(trail: Trail, boundary: CommitId, reached: Sequence[tuple[CommitId, Parents]]) -> Iterator[tuple[CommitId, Parents]]:

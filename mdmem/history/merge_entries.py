@@ -197,7 +197,9 @@ class _Matcher:
             self.fates.ended.append(Ending(before.number, before.entry, Fate.MOVED, by=occurrence.begun))
 
 
-def match_entries(file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order, among: Collection[SectionPath]) -> EntryFates:
+def match_entries(
+    file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order, among: Collection[SectionPath]
+) -> EntryFates:
     """Match the entries of a merge's file to what is live on its sides.
 
     Args:

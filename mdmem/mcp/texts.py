@@ -11,7 +11,7 @@ from mdmem.mcp.phrases import in_arguments
 from mdmem.model.reads import Outline, SectionView
 from mdmem.model.searches import BuildProgress, FactList, Hit, SearchResult
 from mdmem.queries.context.text import Paragraph, clean_line, write_block
-from mdmem.show.formatting import hit_remarks, section_line, short_id, unread_text
+from mdmem.show.formatting import hit_remarks, section_line, unread_text
 
 MOST_CHARACTERS = 8000
 NO_MATCH = "No match."
@@ -65,7 +65,7 @@ def _notes(stale: bool, notes: Iterable[str]) -> list[str]:
 
 def search_text(result: SearchResult) -> str:
     """The answer to a search."""
-    as_of = [f"Memory as of {result.as_of}, commit {short_id(result.commit)}."] if result.as_of else []
+    as_of = [f"Memory as of {result.as_of}."] if result.as_of else []
     days = [f"{name}: {day}" for name, day in (("since", result.since), ("until", result.until)) if day]
     return _listed(result.hits, [*as_of, *days, *_notes(result.stale, result.notes)], result.building)
 

@@ -268,10 +268,11 @@ class Trail:
         found = [commit for number, commit in heads.items() if commit.is_needed and number not in parents]
         return tuple(sorted(found, key=lambda commit: (commit.moment, commit.commit)))
 
-    def known_tips(self) -> tuple[TrailCommit, ...]:
+    def tips(self) -> tuple[CommitId, ...]:
         """The commits that no other has as its parent."""
-        parents = {parent for commit in self.commits_after() for parent in commit.parents}
-        return tuple(commit for commit in self.commits_after() if commit.number not in parents)
+        rows = self._store.rows("SELECT number, id, parents FROM commits")
+        parents = {parent for _, _, of_one in rows for parent in parse_numbers(of_one)}
+        return tuple(CommitId(decoded(name)) for number, name, _ in rows if number not in parents)
 
     def commits_after(self, number: int = 0, limit: int | None = None) -> tuple[TrailCommit, ...]:
         """The commits after a number, oldest first."""

@@ -1,0 +1,166 @@
+"""One fact, one life, whoever merged: beginnings and ends on the sides of a merge, undone by their facts."""
+
+import sys
+
+import pytest
+from dated_memory import DatedMemory
+from dated_memory import dated as dated
+from dated_memory import dated_desk as dated_desk
+from workspaces import code_of
+
+from mdmem import merge_setup
+from mdmem.errors import MdmemError
+from mdmem.model import Source, Status
+from mdmem.model.history import FactHistory, FactLink, SectionHistory, ShowHistory
+from mdmem.model.searches import ListFacts, Search
+from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
+
+LATER = "2026-06-01"
+HEADER = "# Memory\n\n## Work\n\n"
+
+
+def chain(dated: DatedMemory, fact: str) -> tuple[FactLink, ...]:
+    history = dated.on(LATER).history(ShowHistory(fact))
+    assert isinstance(history, FactHistory)
+    return history.chain
+
+
+def days(link: FactLink) -> tuple[str, str | None]:
+    return f"{link.start:%m-%d}", f"{link.end:%m-%d}" if link.end else None
+
+
+def remember(dated: DatedMemory, day: str, text: str, **options: str | Source) -> None:
+    dated.on(f"2026-{day}").apply(Remember(text, section="Work", options=WriteOptions(**options)))  # type: ignore[arg-type]
+
+
+def merge(dated: DatedMemory, branch: str, *options: str) -> str:
+    dated.at.git("merge", "-q", "--no-edit", "--no-ff", *options, branch)
+    return dated.at.git("rev-parse", "HEAD").strip()
+
+
+@pytest.fixture
+def at(dated: DatedMemory) -> DatedMemory:
+    merge_setup.install(dated.at.workspace, sys.executable)
+    remember(dated, "01-01", "tea is green", actor="agent/seed")
+    dated.at.git("branch", "side")
+    return dated
+
+
+@pytest.mark.parametrize("first", ["main", "side"])
+def test_what_two_sides_said_is_one_fact_begun_by_the_earlier_and_confirmed_by_the_better(at: DatedMemory, first: str) -> None:
+    said = {"main": ("01-05", Source.USER_STATED, "agent/main"), "side": ("01-03", Source.INFERRED, "agent/side")}
+    for branch, (day, source, actor) in said.items():
+        at.at.git("switch", "-q", branch)
+        remember(at, day, "coffee is black", source=source, actor=actor)
+    other = {"main": "side", "side": "main"}[first]
+    at.at.git("switch", "-q", first)
+    merge(at, other, "-X", "ours")
+    (link,) = chain(at, "coffee is black")
+    assert (days(link), link.source, link.actor) == (("01-03", None), Source.USER_STATED, "agent/main")
+    assert at.texts("coffee", "2026-01-04", as_of="2026-01-04").count("coffee is black") == 1
+    assert len([fact for fact in at.on(LATER).facts(ListFacts(everything=True)).facts if "coffee" in fact.text]) == 1
+
+
+def test_an_end_of_one_side_counts_only_where_the_merge_took_it(at: DatedMemory) -> None:
+    at.at.git("switch", "-q", "side")
+    at.on("2026-01-03").apply(Forget("tea is green", options=WriteOptions(actor="agent/tidy", reason="old")))
+    at.at.git("switch", "-q", "main")
+    remember(at, "01-04", "milk is white")
+    at.at.git("branch", "other")
+    merge(at, "side")
+    (link,) = chain(at, "tea is green")
+    assert (days(link), link.actor) == (("01-01", "01-03"), "agent/seed")
+    assert link.ended_by is not None
+    assert (link.ended_by.actor, link.ended_by.reason, link.ended_by.op) == ("agent/tidy", "old", "forget")
+    at.at.git("switch", "-q", "other")
+    merge(at, "side", "-s", "ours")
+    (link,) = chain(at, "tea is green")
+    assert (days(link), link.status) == (("01-01", None), Status.CURRENT)
+
+
+def test_what_only_the_merge_took_out_ended_with_it(at: DatedMemory) -> None:
+    at.at.git("switch", "-q", "side")
+    remember(at, "01-03", "coffee is black")
+    at.at.git("switch", "-q", "main")
+    remember(at, "01-04", "milk is white")
+    commit = merge(at, "side", "-s", "ours")
+    (link,) = chain(at, "coffee is black")
+    assert link.ended_by is not None
+    assert (link.ended_by.commit, link.ended_by.actor) == (commit, None)
+
+
+def test_of_two_ends_the_earlier_counts_and_the_successor_is_the_other_sides(at: DatedMemory) -> None:
+    at.at.git("switch", "-q", "side")
+    at.on("2026-01-03").apply(Forget("tea is green", options=WriteOptions(actor="agent/tidy")))
+    at.at.git("switch", "-q", "main")
+    at.on("2026-01-05").apply(Remember("tea is white", section="Work", options=WriteOptions(supersedes="tea is green")))
+    at.at.git("merge", "-q", "--no-commit", "side", check=False)
+    at.at.write("MEMORY.md", HEADER + "- tea is white\n\n## Home\n\n- lives in Oslo\n")
+    at.at.git("commit", "-qam", "merged")
+    first, second = chain(at, "tea is white")
+    assert (first.text, days(first), first.status) == ("tea is green", ("01-01", "01-03"), Status.SUPERSEDED)
+    assert (second.text, days(second)) == ("tea is white", ("01-05", None))
+
+
+def found(at: DatedMemory, word: str, as_of: str) -> list[str]:
+    return [text for text in at.texts(word, LATER, as_of=as_of) if word in text]
+
+
+def test_as_of_a_commit_is_what_that_line_knew(at: DatedMemory) -> None:
+    at.at.git("switch", "-q", "side")
+    at.on("2026-01-03").apply(Forget("tea is green"))
+    gone = at.at.git("rev-parse", "HEAD").strip()
+    at.at.git("switch", "-q", "main")
+    remember(at, "01-05", "milk is white")
+    here = at.at.git("rev-parse", "HEAD").strip()
+    merge(at, "side")
+    assert found(at, "tea", here) == ["tea is green"]
+    assert found(at, "tea", gone) == found(at, "milk", gone) == []
+    assert found(at, "tea", "2026-01-02") == ["tea is green"]
+    assert found(at, "tea", "2026-01-04") == []
+    result = at.on(LATER).search(Search("milk", as_of="2026-01-05"))
+    assert result.commits == (gone, here)
+    at.at.git("branch", "elsewhere", here)
+    at.at.git("reset", "-q", "--hard", gone)
+    with pytest.raises(MdmemError) as failure:
+        at.on(LATER).search(Search("milk", as_of=here))
+    assert failure.value.code == "commit-not-found"
+
+
+def test_a_change_of_a_side_is_undone_by_its_fact_and_a_merge_names_it(at: DatedMemory) -> None:
+    at.at.git("switch", "-q", "side")
+    remember(at, "01-03", "coffee is black")
+    at.on("2026-01-04").apply(Forget("tea is green"))
+    forgotten = at.at.git("rev-parse", "HEAD").strip()
+    at.at.git("switch", "-q", "main")
+    remember(at, "01-05", "milk is white")
+    commit = merge(at, "side")
+    with pytest.raises(MdmemError) as failure:
+        at.on(LATER).apply(Revert(commit))
+    assert failure.value.code == "cannot-revert"
+    assert forgotten[:10] in failure.value.hint
+    assert at.on(LATER).apply(Revert("tea is green")).changed
+    assert "- tea is green\n" in at.at.read("MEMORY.md")
+    assert "- coffee is black\n" in at.at.read("MEMORY.md")
+    assert at.on(LATER).apply(Revert("coffee is black")).changed
+    text = at.at.read("MEMORY.md")
+    assert "coffee" not in text
+    assert "- tea is green\n" in text
+    assert "- milk is white\n" in text
+
+
+def test_the_history_of_a_section_shows_that_it_was_taken_out_and_brought_back(at: DatedMemory) -> None:
+    text = at.at.read("MEMORY.md")
+    at.at.write("MEMORY.md", text.replace("## Work\n\n- tea is green\n", ""))
+    at.at.commit("out")
+    at.at.write("MEMORY.md", text)
+    at.at.commit("back")
+    history = at.on(LATER).history(ShowHistory("Work"))
+    assert isinstance(history, SectionHistory)
+    back, out, *earlier = history.revisions
+    assert (back.before, out.text, out.before) == ("", "", "## Work\n\n- tea is green")
+    assert len(earlier) == 2
+
+
+def test_unknown_commits_are_not_found(at: DatedMemory) -> None:
+    assert code_of(lambda: at.on(LATER).search(Search("tea", as_of="0" * 40))) == "commit-not-found"
