@@ -225,6 +225,16 @@ class TestWhen:
                     "came_at": "2026-04-02T12:00:00+00:00",
                     "went": year.commit("moved on"),
                     "went_at": "2026-05-01T10:00:00+00:00",
+                    "ended_by": {
+                        "commit": year.commit("moved on"),
+                        "time": "2026-05-01T10:00:00+00:00",
+                        "author": "Ada Example",
+                        "actor": None,
+                        "op": None,
+                        "reason": None,
+                        "source": "user-stated",
+                        "confidence": 0.95,
+                    },
                 }
             ],
         }

@@ -50,7 +50,7 @@ class FileChange:
 
 
 class EarlierTrail(Protocol):
-    """The part of the trail that replaying a commit needs: what the commits of its past did."""
+    """The part of the trail that replaying a commit needs, of the commits of its past."""
 
     def live_occurrences(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Occurrence, ...]:
         """The occurrences in a file that have not ended; all, or those in sections `among` these paths."""

@@ -222,6 +222,6 @@ def _identity(entry: Entry) -> _Identity:
 
 
 def _rank(origin: Origin) -> tuple[int, float, bool]:
-    """How well founded an origin is."""
+    """The rank of an origin: the better founded is the greater."""
     is_own_word = origin.source is Source.USER_STATED and origin.claimed_by is None
     return origin.source.strength, origin.confidence, is_own_word

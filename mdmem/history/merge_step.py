@@ -93,7 +93,7 @@ def _with_first_line(occurrences: Iterable[Occurrence], line: str) -> Occurrence
 
 
 def _own_changes(file: MergeFile, fate: EntryFates) -> EntryMatches:
-    """What a merge itself did to the entries of a file."""
+    """The changes of a merge itself to the entries of a file."""
     before = next(filter(None, map(file.page_before, range(len(file.before)))), None) if file.same_as is None else None
     change = FileChange(file.path, file.path, before, file.page)
     pairs, old, new = pair_by_key(fate.taken_out, fate.new, same_content, lambda entry: (entry.section, entry_content(entry)))

@@ -26,7 +26,7 @@ _FactInSection = tuple[FilePath, SectionPath, FactId | None]
 
 @dataclass(frozen=True, slots=True)
 class PastState:
-    """What had been said by some time: by the commits `known`.
+    """Memory as the commits `known` tell it.
 
     - `commits`: the newest commits whose whole past is known, the newest last. `is_tree`: it is one commit's own past, and its files tell.
     - `day`: the day on which expiry is judged. `words`: what was asked for, a day in words as an ISO date.
@@ -45,7 +45,7 @@ class PastState:
 
 
 def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> PastState:
-    """What was known at a date, a moment or a commit id.
+    """Find the state of memory that a date, a moment or a commit id means.
 
     Raises:
         UsageProblem: what looks like a date is none.
@@ -77,7 +77,7 @@ def _past_of(commits: Sequence[TrailCommit]) -> Ranges:
 
 
 def _at_end_of(workspace: Workspace, trail: Trail, words: str, span: dates.DateSpan) -> PastState:
-    """What had been said up to the end of a span of days."""
+    """The state of memory at the end of a span of days: all that had been said by then."""
     seconds, day = dates.end_of_span(workspace, span)
     moments = trail.moments(dates.end_of_today(workspace))
     known = moments.upto(seconds)

@@ -291,7 +291,7 @@ def _link_view(workspace: Workspace, trail: Trail, link: chains.ChainLink) -> Fa
 
 
 def _end_view(workspace: Workspace, trail: Trail, commit: TrailCommit) -> EndView:
-    """Who ended something with a commit, and why."""
+    """The end that a commit gave to something: who did it, and why."""
     note = parse_message(commit.message)
     return EndView(
         commit=commit.commit,

@@ -172,7 +172,7 @@ def _link_json(link: FactLink) -> dict[str, Any]:
 
 
 def _end_json(end: EndView | None) -> dict[str, Any] | None:
-    """Who ended something; None for what is still there."""
+    """The end of something; None where it is still there."""
     if end is None:
         return None
     return {

@@ -18,7 +18,7 @@ _LAST = "(SELECT id FROM commits WHERE number = (SELECT CAST(parents AS INTEGER)
 """The commit before the one that ended an occurrence."""
 SELECT_OCCURRENCES = f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, {_LAST} FROM occurrences"
 SELECT_ROWS_OF_LINES = f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, NULL, added, contested FROM occurrences"
-"""As `SELECT_OCCURRENCES`, but without the last commit, and with what tells on which lines they are."""
+"""Occurrences without the last commit that had them, with the columns that tell on which lines they are."""
 SELECT_REVISIONS = "SELECT * FROM revisions"
 SELECT_REVISIONS_IN_FILE_OF_LINE = f"""
 {SELECT_REVISIONS} WHERE path = :path AND ended IS NULL AND contested < :low

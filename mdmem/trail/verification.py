@@ -95,7 +95,7 @@ def dump(store: Store) -> tuple[tuple[object, ...], ...]:
 
 
 def _line(occurrence: Occurrence, names: Mapping[int | None, str | None]) -> tuple[object, ...]:
-    """What is told of an occurrence, by the ids of commits."""
+    """All that is told of an occurrence, by the ids of commits."""
     return (
         *(names[occurrence.begun], occurrence.entry, occurrence.origin, occurrence.also),
         *(names[occurrence.ended], occurrence.fate, occurrence.successor, occurrence.last),
