@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from mdmem.facts import fact_id
 from mdmem.layout import kind_of
 from mdmem.model import CommitId, FactId, FilePath, Source, Status
+from mdmem.model.ranges import Ranges, of_numbers
 from mdmem.model.trail import Entry, Origin
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
@@ -89,7 +90,14 @@ def index_of(*rows: IndexRow) -> SearchIndex:
     return index
 
 
+def upto(number: int) -> Ranges:
+    """The commits of one line up to a number."""
+    return of_numbers(range(1, number + 1))
+
+
 def search(index: SearchIndex, limit: int = 1000, query: str = "tea", **wanted: Any) -> tuple[Match, ...]:
+    if isinstance(wanted.get("as_of"), int):
+        wanted["as_of"] = upto(wanted["as_of"])
     return index.search(IndexQuery(query, limit, Filter(**({"valid_on": TODAY} | wanted)), TODAY))
 
 
@@ -334,7 +342,7 @@ def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number
     for wanted, expected in (
         ({}, first_of_each(current(rows))),
         ({"history": True}, chosen(unmoved, True)),
-        ({"as_of": number}, chosen(at(rows, number), False)),
+        ({"as_of": upto(number)}, chosen(at(rows, number), False)),
     ):
         texts = search(index, **wanted)
         assert sorted((match.row for match in texts), key=repr) == sorted(expected, key=repr)
