@@ -177,10 +177,7 @@ def line_origins(
     """
     origins: dict[FilePath, dict[str, Origin]] = {}
     for commit, patches in history:
-        added = [
-            (patch, [line.strip() for text in patch.added for line in lines_without_ends(text)])
-            for patch in patches
-        ]
+        added = [(patch, [line.strip() for text in patch.added for line in lines_without_ends(text)]) for patch in patches]
         statements = _statements_of_lines(commit, [line for _, lines in added for line in lines])
         reverts = any(note.reverts for note in statements.notes)
         for patch, new_lines in added:

@@ -96,9 +96,7 @@ def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId |
     return None
 
 
-def added_lines(
-    repository: Repository, commit: CommitId, head: CommitId
-) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
+def added_lines(repository: Repository, commit: CommitId, head: CommitId) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
     """The commits that one reaches and HEAD lacks, oldest first, each with the lines that it added."""
     ids = [name for name, _ in commits_reached(repository, commit, [head])]
     output = repository.git(
