@@ -16,7 +16,7 @@ class TestOthers:
         assert re.fullmatch(r"workspace in \S+/new, wrote MEMORY.md, USER.md, SOUL.md, IDENTITY.md, mdmem.toml [0-9a-f]{10}\n", done.out)
         assert "mdmem <mdmem@localhost>" in done.err
         again = shell.run("init", str(shell.world.home / "new"), "--json").answer
-        assert list(again) == ["workspace", "made_repository", "written", "took_out", "commit", "hooks", "merging", "notes"]
+        assert set(again) == {"workspace", "adopted", "made_repository", "written", "took_out", "commit", "hooks", "merging", "notes"}
         assert (again["made_repository"], again["written"], again["commit"], again["hooks"]) == (False, [], None, [])
 
     def test_init_adopts_and_alters_nothing(self, shell: Shell):
