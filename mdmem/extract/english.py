@@ -90,6 +90,8 @@ ANSWERS = (
 
 REMEMBER_WORDS = "remember note mind forget future next record now today on"
 REMEMBER = (
+    r"^(?:please )?(?:use|answer|reply|respond|write|call|speak|keep|format|run|put|name|log|skip|"
+    r"avoid|stop|start)\b[^.!?:\"]*\bfrom now on\b",
     r"\b(?:please |pls )?remember (?:that|this|to|:|my|our|i|we)",
     r"\b(?:please )?(?:note|keep in mind|bear in mind|make a note|take note)(?: that|:| of)",
     r"\b(?:don't|do not|never) forget\b",
@@ -109,19 +111,28 @@ PREFERENCES = (
     r"\b(?:please )?call me (?-i:[A-Z])",
     r"\bmy (?:all-time )?(?:favou?rite|fave|go-to|preferred)\b(?: \w+){0,4} (?:is|are|was|has (?:always )?been)\b",
 )
-DECISIONS_WORDS = "decided agreed chosen chose settled opted picked made going go switched let decision"
+DECISIONS_WORDS = """
+decided agreed chosen chose settled opted picked made going go switched let decision never always
+"""
 DECISIONS = (
     rf"\b{_PERSON}{_HAVE}{_ADVERB} (?:decided|agreed|chosen|chose|settled on|opted|picked|made up (?:my|our) minds?)\b",
     rf"\b{_PERSON}(?:'re|'m| are| am){_ADVERB} going with\b",
+    rf"(?:\b{_PERSON}(?:'ll| will)?{_ADVERB} )?"
     r"\b(?:going|go) with\b(?= (?:the|a|an|(?-i:[A-Z0-9])))",
     rf"\b{_PERSON}{_HAVE}{_ADVERB} switched (?:over )?(?:to|from)\b",
     r"\bsettled on\b",
     r"^(?:(?:ok|okay|so|and|right),? )*decided\b",
     r"\blet(?:'s| us) (?:use|go with|stick with|keep|switch to|drop|move to)\b",
     r"\bthe decision is\b",
+    r"^(?:please )?(?:never|always) (?:use|answer|reply|respond|write|give|ask|show|format|"
+    r"explain|call|address)\b",
 )
-TOOL_DECISIONS_WORDS = "must never only instead same longer always no"
-TOOL_DECISIONS = (r"\b(?:must|never|only|instead|same as|no longer|always)\b", r"\bno [\w-]+(?: [\w-]+)?!")
+TOOL_DECISIONS_WORDS = "must never only instead same longer always no use"
+TOOL_DECISIONS = (
+    r"\bwe use\b",
+    r"\b(?:must|never|only|instead|same as|no longer|always)\b",
+    r"\bno [\w-]+(?: [\w-]+)?!",
+)
 """Words that make a decision of a statement in a session with tools."""
 CORRECTIONS_WORDS = "actually longer not isn don doesn aren meant mean changed correction scratch mistake make"
 CORRECTIONS = (
@@ -356,6 +367,10 @@ REQUEST_TO_FORGET = (
 
 # Plain statements; `plain` tells what each list is for. The other languages have the same ones.
 
+_GRAMMAR = (
+    r"adjectives?|adverbs?|verbs?|nouns?|pronouns?|prepositions?|tenses?|clauses?|synonyms?|"
+    r"antonyms?|narrators?|authors?|sentiments?|fallacy|fallacies|plots?"
+)
 _TEXT = (
     r"(?:texts?|sentences?|paragraphs?|phrases?|wording|lines? (?:below|above)|e-?mails?|"
     r"mails?|letters?|messages?|reply|replies|articles?|pages?|posts?|"
@@ -370,9 +385,16 @@ _TEXT = (
     r"examples?|samples?|test (?:data|cases?)|seed data|strings?|csv|"
     r"tables? (?:of|from|with)|columns?|rows?|snippets?|excerpts?|passages?|translations?|blog|"
     r"wiki|faq|survey|questionnaire|feedback|interview|podcast|horoscope|"
+    rf"{_GRAMMAR}|"
     r"announcement|newsletter|flyer|invitation|press release|farewell|greeting card|flash "
     r"?cards?|vows)"
 )
+LANGUAGES = (
+    "english|french|german|spanish|italian|portuguese|dutch|polish|russian|chinese|mandarin|"
+    "japanese|korean|turkish|arabic|greek|swedish|danish|norwegian|finnish|czech|hungarian|"
+    "romanian|ukrainian|latin|hebrew|hindi|thai|vietnamese|croatian|serbian|persian|swahili"
+)
+"""Names of languages: one that is a sentence by itself asks for a translation."""
 _AT_HAND = (
     r"morning|afternoon|evening|week|month|year|summer|winter|spring|autumn|fall|time|project|repo|"
     r"repository|codebase|machine|team|looks?|works?|worked|helped|helps|sounds?|"
@@ -389,6 +411,10 @@ _ASK = (
     r"help me|"
     r"(?:can|could|would|will) (?:you|we|someone)(?: (?:please|maybe|just|quickly|help me))?)\s+)"
 )
+_TO_MEMORY = (
+    r"(?:save|add|store|put|write|commit) (?:(?:this|that) )?(?:down )?(?:to|in|into) "
+    r"(?:your )?(?:long-term )?memory"
+)
 TEXT_WORK = (
     rf"{_ASK}(?:translate|proof-?read|paraphrase|rephrase|reword|re-?write|summari[sz]e|sum up|"
     rf"shorten|condense|polish|transcribe|anonymi[sz]e|redact|"
@@ -397,7 +423,8 @@ TEXT_WORK = (
     r"\b(?:tl;? ?dr|eli5|role-?play|in the style of|in (?:his|her|their|[A-Z][\w-]+'s) (?:name|"
     r"voice|words)|(?:sub-?agent|system) prompt)\b",
     rf"{_ASK}(?:reply|respond|answer|react|get back|write(?: back)?)(?: (?:to|for))? {_THIS}",
-    rf"{_ASK}(?:fix|correct|edit|review|explain|check|test|sort|count|format|convert|improve|"
+    rf"{_ASK}(?!{_TO_MEMORY}\b)"
+    r"(?:fix|correct|edit|review|explain|check|test|sort|count|format|convert|improve|"
     rf"analy[sz]e|interpret|evaluate|compare|read|repeat|quote|cite|parse|"
     r"tokeni[sz]e|extract|pull|tag|grade|rate|score|rank|judge|assess|continue|finish|complete|"
     r"expand|simplify|use|put|add|insert|paste|append|include|"
@@ -439,6 +466,14 @@ TEXT_WORK = (
     rf"\b(?:here(?:'s| is| are| comes?)|there(?:'s| is)|found|got|received|see|saw|below(?: "
     rf"is)?|attached)\b[^.!?\n]{{0,30}}?\b{_TEXT}\b",
     r"\b(?:hero|heroine|villain|protagonist|narrator|character|pirate|wizard)\b",
+    r"^\W*(?:shorter|longer|nicer|softer|simpler|(?:more|less) \w+)(?: (?:please|pls))?\W*$",
+    r"^[ ]*(?:\^|\u2191|<-|->|\u2192|=>)",
+    r"^\W*(?:wrote|writes|said|says|sent|signed|source|via|credit)\b[^.!?\n]{1,40}$|"
+    r"^\W*(?:by|from) (?:my|our|a|an)\b[^.!?\n]{1,30}$",
+    r"\bwhich (?:one|of)\b|[ ](?:vs\.?|versus|or:)(?= (?:i|we)\b)|[/|](?= ?(?:i|we)\b(?!/))",
+    r"\b(?:what(?:'s| is| are)|who(?:'s| is)) your\b|\btell (?:me|us) about yourself\b|"
+    r"\b(?:what|where|when|which|how)(?: \w+)? (?:do|did|are|were|have) you (?:do|live|lived|"
+    r"work|worked|come|from|based|eat|drink|like|prefer|study|born|start|been)\b",
 )
 """Requests for work on a text: its words are hardly the user's own."""
 
@@ -456,8 +491,12 @@ OPENERS = (
     r"(?:important)\b",
     r"(?:(?:last|this|next|since last) (?:week|month|year|summer|winter|spring|autumn|fall))\b",
     r"(?:because|since|as|that said|honestly|personally|basically|in case you wonder)\b",
-    r"(?:correction|reminder|remember|note|answer|finally|luckily|unfortunately|usually)\b",
+    r"(?:correction|reminder|remember|note|finally|luckily|unfortunately|usually)\b",
     r"(?:normally|mostly|there|everyone|all|done)\b",
+    r"(?:can|could|will|would) you(?= (?:(?:please|pls) )?(?:remember|note|keep in mind) that\b|"
+    r" (?:(?:please|pls) )?$)",
+    r"i(?:'d like| would like| want| need) you to(?= (?:remember|note|keep in mind)\b| ?$)",
+    rf"just\b|{_TO_MEMORY}(?: that)?",
 )
 """Words that may stand before a statement in its clause."""
 OWN = (
@@ -480,29 +519,53 @@ GREETINGS = (
     r"(?:(?:a )?quick (?:update|note)|great|perfect|nice|cool)\b",
 )
 """Beginnings of a sentence that only greets or thanks."""
+_OURS = (
+    r"(?:(?:my|our|the|a|an|some|few|couple of|two|three|four|five|several|more|new|other|general|"
+    r"basic|personal|coding|code|style|git|naming|team|project|important|quick|small|hard|main|"
+    r"here are|these are|final|standing|dietary|food|travel|writing|formatting|testing) )*"
+)
+_FOR_US = (
+    r"(?: (?:for|about|in|on|of) (?:(?:this|these|my|our|all|me|us|you)(?: \w+){0,2}|"
+    r"the (?:(?:next|whole) )?(?:repo|repository|project|codebase|code|team|assistant|agent|api|"
+    r"app|backend|frontend|future|build|tests?|week|month|year))"
+    r"| to (?:remember|keep in mind|follow|know|note)(?: \w+){0,2}"
+    r"| (?:that )?(?:i|we) \w+(?: \w+){0,2})?"
+)
+REMEMBERING = (
+    r"(?:can|could|will|would) you (?:please |pls )?(?:remember|note|keep in mind) that "
+    r"(?:i|i'm|i've|we|we're|we've|my|our|the)\b",
+)
+"""Beginnings of a question that asks to remember what it states."""
 LABELS = (
     r"(?:decisions?|preferences?|lessons?|facts?|remember|reminders?|don't forget)",
     r"(?:do not forget|for the (?:future|record))",
-    r"(?:please )?(?:remember|note)(?: this| the following)?",
-    r"(?:\w+ )*(?:rules?|things?|conventions?|requirements?|constraints?)(?: \w+){0,4}",
-    r"(?:\w+ )*(?:decisions?|preferences?|reminders?|goals|habits|priorities|plans)(?: \w+){0,4}",
+    r"(?:please )?(?:remember|note)(?: this| the following)?(?: for (?:later|next time|me))?",
+    rf"(?:please )?{_TO_MEMORY}",
+    rf"{_OURS}(?:rules?|things?|conventions?|requirements?|constraints?|decisions?|preferences?|"
+    rf"reminders?|goals|habits|priorities|plans|facts?){_FOR_US}",
+    r"notes? to self",
 )
 """Labels that a person puts above a list or a text of their own."""
 _WRITTEN = (
     r"wrote|writes|says|said|file|page|mail|text|letter|article|log|chat|message|slack|issue|"
-    r"comment|thread|wiki|doc|readme|notes?|book|novel|story"
+    r"comment|thread|wiki|doc|readme|notes?|book|novel|story|author|website|web|site|form|group|"
+    r"channel|slides?|deck|presentation|signature|application|listing|caption|leaflet|brochure|"
+    r"poster|postcard|slack|teams|twitter|linkedin|instagram|customers?|clients?|users?|guests?"
 )
 INLINE_LABELS = (
-    r"(?:notes?|todos?|important|fyi|btw|p\.?s|update|correction|edit|answer|yes|no)",
+    r"(?:notes?|todos?|important|fyi|btw|p\.?s|update|correction|edit|yes|no)",
     r"(?:ok(?:ay)?|also|(?:ok(?:ay)? |so )?decided|heads[ -]up)",
-    r"(?:one (?:more )?thing(?: [\w ]{1,30})?|good news|quick (?:update|note))",
-    r"(?:for|re|regarding|about|concerning) [^:\n]{1,60}",
+    r"(?:one (?:more )?thing(?: [\w ]{1,30})?|good news|quick (?:update|note|one|thing))",
+    r"(?:for|re|regarding|about|concerning) (?!(?-i:[A-Z][a-z]))(?!your\b)"
+    rf"(?![^:\n]*\b(?:{_WRITTEN})\b)[^:\n]{{1,60}}",
+    r"(?:no, )?that(?:'s| is| was) (?:wrong|not right|not correct|not true|incorrect)",
     rf"in (?:the|this|our|my) (?![^:\n]*(?:{_WRITTEN}|\w\.\w))[^:\n,]{{1,30}}",
 )
 """Labels of one's own within a line. Above a text they may announce another's."""
 NOT_PLAIN = (
-    r"\b(?:if|unless|whether|suppose|supposing|assuming|in case (?!you wonder)|imagine|would "
-    r"you|could you|hypothetically|what if|pretend)\b",
+    r"\b(?:if|unless|whether|suppose|supposing|assuming|in case (?!you wonder)|imagine|"
+    r"(?:would|could) you(?! (?:please |pls )?(?:remember|note|keep in mind) that\b)|"
+    r"hypothetically|what if|pretend)\b",
     r"\b(?:e\.g\.|for example|for instance|such as|let's say)",
     r"\b(?:wish|hope)\b[^.!?]*\b(?:you|he|she|they|him|her|them|everyone|[A-Z]\w+)\b",
     r"\b(?:he|she|they) (?:says?|thinks?|feels?|prefers?|wants?|claims?)\b",
@@ -521,8 +584,26 @@ LEADS_IN = (
     rf"{_WE_HAVE}\b (?:wrote|write|writing|drafted|draft|made|came|tried|stuck|not sure|unsure)\b",
     rf"{_WE_HAVE}\b (?:wonder|wondering|copied|pasted|looking for|working on|collected)\b",
     rf"{_WE_HAVE}\b (?:overheard|noticed|translated|recorded)\b",
+    rf"{_WE_HAVE}\b (?:work on|(?:study|teach|learn|learning|studying|teaching) (?:{LANGUAGES})\b)",
+    rf"(?:my|our) (?:\w+ )?(?:{PEOPLE.replace(' ', '|')})s?\b",
 )
 """Beginnings of a sentence of the person's own behind which a line of another's text may follow."""
+SPEAKING = (
+    r"answer|reply|respond|write|wrote|written|speak|talk|read|docs?|comments?|messages?|always|"
+    r"never|prefer|everything|from now"
+)
+"""Words with which a sentence that ends with such a name is about what one speaks."""
+AGENTS = (
+    r"i",
+    r"claude|chat(?:gpt)?|gpt|gemini|codex|copilot|openclaw",
+    r"assistant|agent|there|again",
+)
+"""Those whom one greets in a message of one's own."""
+ADDRESSING = (
+    r"(?:hi|hey|hello|dear|good (?:morning|evening|afternoon|day))",
+    r"(?:all|everyone|everybody|team|folks|guys|mum|mom|dad)",
+)
+"""Words of a greeting, and those for whom one greets besides a name."""
 SIGN_OFFS = (
     r"(?:(?:best|kind|warm|kindest|warmest)(?: (?:regards|wishes))?|regards|cheers)",
     r"(?:sincerely|yours(?: (?:truly|sincerely|faithfully))?|with love|love|xoxo)",
@@ -536,6 +617,12 @@ FUNCTION_WORDS = (
 )
 """A sentence without any of them is in a language that the rules do not know."""
 
+ASKS = (
+    r"(?:who|what|which|whose|how)\b",
+    r"(?:is|are|was|were|does|did|can|could|should|has|have) "
+    r"(?:it|he|she|they|this|that|these|those|his|her|their|the)\b",
+)
+"""Beginnings of a question that may lack its mark."""
 STATES = (
     rf"{_PERSON}(?:'m|'re| am| are) (?!not sure|sure|afraid|sorry|happy|glad|curious|stuck|"
     rf"confused|excited|tired|done|back|here|ready|wondering|trying|"
@@ -553,6 +640,10 @@ STATES = (
     r"(?:my|our) (?:[\w'-]+ ){1,4}?(?:is|are|has|have|runs?|starts?|ends?|expires?|turns?|"
     r"lives?|works?|gets?|listens?|uses?|needs?|leaves?|opens?|closes?|arrives?|meets?|runs "
     r"out)\b",
+    rf"(?:{_PERSON}|my (?:{_KIN}) and i){_HAVE}{_ADVERB} (?:bought|sold|adopted|booked|started|"
+    r"finished|signed|enrolled|passed|joined|moved|hired|launched|migrated|released|renamed)\b",
+    r"we(?:'ll| will| won't) (?!see\b|check\b|try\b|look\b|think\b|be back\b|have a look\b)\w",
+    r"we(?:'re| are) going to\b",
     rf"{_PERSON} got (?:married|engaged|promoted)\b|{_PERSON}(?: have|'ve)? (?:dropped|retired)\b",
     rf"{_PERSON}{_HAVE} (?:changed|left|quit|switched)\b",
     rf"{_PERSON} (?:usually|rarely|seldom|often|mostly)\b",

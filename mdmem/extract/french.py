@@ -13,12 +13,23 @@ OWN = (
     r"(?:désormais|dorénavant|à partir de maintenant|à l'avenir|appelle-moi|toujours)\b",
     r"(?:jamais)\b",
 )
-REQUESTS = (r"(?:réserve|cherche|trouve)(?:-moi|-nous)\b",)
+REQUESTS = (
+    r"(?:réserve|cherche|trouve)(?:-moi|-nous)\b",
+    r"(?:tu connais|connais-tu|où|quand|combien|y a-t-il)\b",
+)
 GREETINGS = (r"(?:bonjour|salut|merci|bonsoir|super|parfait)\b",)
+REMEMBERING = (r"(?:peux-tu|tu peux) (?:retenir|te souvenir|noter) qu(?:e |')",)
 LABELS = (
     r"(?:préférences|règles|décisions?|faits?|important)",
     r"(?:(?:mes|nos|quelques) (?:préférences|règles)|à retenir)",
+    r"(?:souviens-toi|rappelle-toi|retiens|note|n'oublie pas)(?: bien)?(?: de ceci)?",
 )
+LANGUAGES = (
+    r"français|anglais|allemand|espagnol|italien|portugais|néerlandais|russe|chinois|"
+    r"japonais|arabe"
+)
+SPEAKING = r"répond|écri|parl|toujours"
+ADDRESSING = ("(?:bonjour|salut|bonsoir|chère?s?)", "(?:tous|toutes|tout le monde|maman|papa)")
 TEXT_WORK = (
     r"\b(?:tradui|corrige|relis|relire|résum|reformul|réécri|raccourci|paraphras|améliore|"
     r"transcri|anonymis|classe[rz]?\b)\w*",
@@ -34,6 +45,8 @@ TEXT_WORK = (
     r"\b(?:est-ce que|c'est|est-ce)\b[^.!?]{0,25}\b(?:correct|juste|naturel|bien|drôle|clair)\b",
     r"\b(?:compte[- ]rendu|message transféré|transféré)\b",
     r"\b(?:imagine|fais comme si|tu es un|joue le rôle|dans le style)\b",
+    r"\b(?:où|que|comment|d'où) (?:habites|fais|viens|manges|t'appelles|travailles|vis)-tu\b",
+    r"\bquel\w* est (?:ton|ta|votre)\b",
 )
 NOT_PLAIN = (
     r"\b(?:si|s'il (?!te|vous)|au cas où|supposons|par exemple|p\. ?ex|peut-être|pourrait|"
@@ -55,6 +68,7 @@ le la les des et est pas une dans pour avec sur du au aux sont je il elle nous o
 """
 CUES = (
     (r"(?:souviens-toi|rappelle-toi|retiens|note bien|note|n'oublie pas) (?:que|qu'|de|:)", "fact"),
+    (r"(?:peux-tu|tu peux) (?:retenir|te souvenir|noter) qu", "fact"),
     (r"(?:désormais|dorénavant|à partir de maintenant|à l'avenir)\b", "decision"),
     (
         r"(?:on a|nous avons|j'ai) (?:donc |finalement )?(?:décidé|choisi|convenu|opté|retenu)\b",
@@ -69,6 +83,11 @@ CUES = (
     (r"mon \w+ préféré\w*|ma \w+ préférée", "preference"),
     (
         r"j'habite\b|je (?:vis|travaille|m'appelle|suis né\w*|déménage|enseigne)\b",
+        "fact",
+    ),
+    (
+        r"je suis (?:une? )?(?!content|ravi|désol|sûr|perdu|prêt|bloqué|d'accord|en train)[\w-]+ "
+        r"(?:de|d'\w+|à|au|chez|dans|en|depuis)\b",
         "fact",
     ),
     (r"je viens de (?:déménager|rejoindre|commencer)\b", "fact"),

@@ -11,18 +11,33 @@ OPENERS = (
 )
 OWN = (
     r"(?:ich|wir|mein(?:e[mnrs]?)?|unser(?:e[mnrs]?)?|mir|mich|uns)\b",
-    r"(?:merk(?:e)? (?:dir|euch)|denk(?:e)? (?:bitte )?(?:daran|dran)|vergiss nicht)\b",
+    r"(?:merk(?:e)? (?:dir|euch)|(?:kannst|könntest) du (?:dir|euch) (?:bitte )?merken)\b",
+    r"(?:denk(?:e)? (?:bitte )?(?:daran|dran)|vergiss nicht)\b",
     r"(?:ab (?:jetzt|sofort|heute)|von nun an|künftig|in zukunft|lass uns)\b",
+    r"(?:antworte?|sprich|schreib(?:e)?) (?:mir |mit mir )?(?:bitte )?"
+    r"(?:immer|nie|stets|nur)\b",
     r"(?:nenn(?:e)? mich|bitte (?:immer|nie|niemals)|(?:immer|niemals) )\b",
 )
 REQUESTS = (
     r"kannst du (?:mir |uns )?(?:bitte )?einen? (?:termin|tisch|ticket|zug|flug|hotel)\b",
     r"such(?:e)? (?:mir|uns)\b",
+    r"(?:gibt es|kennst du|wo|wann|wie (?:viel\w*|lange|weit|oft))\b",
 )
 GREETINGS = (r"(?:hallo|hi|danke|guten (?:morgen|tag|abend)|super|perfekt)\b",)
+REMEMBERING = (r"(?:kannst|könntest) du (?:dir|euch) (?:bitte )?merken,? dass\b",)
 LABELS = (
     r"(?:präferenzen|vorlieben|regeln|entscheidung(?:en)?|fakt(?:en)?|wichtig|notiz)",
-    r"(?:(?:meine|unsere|einige|ein paar) (?:regeln|vorlieben)|merk(?:e)? dir)",
+    r"(?:(?:meine|unsere|einige|ein paar) (?:regeln|vorlieben))",
+    r"(?:bitte )?(?:merk(?:e)? dir|denk(?:e)? daran|vergiss nicht)(?: bitte)?(?: folgendes)?",
+)
+LANGUAGES = (
+    r"deutsch|englisch|französisch|spanisch|italienisch|polnisch|russisch|türkisch|"
+    r"latein|niederländisch|japanisch|chinesisch|portugiesisch|schwedisch"
+)
+SPEAKING = r"antwort|schreib|sprech|sprich|immer"
+ADDRESSING = (
+    "(?:hallo|hi|guten (?:morgen|tag|abend)|moin|servus|liebe[rs]?)",
+    "(?:zusammen|alle|leute|team|mama|papa)",
 )
 TEXT_WORK = (
     r"\b(?:über|ueber)setz\w*",
@@ -32,7 +47,8 @@ TEXT_WORK = (
     r"\b(?:antworte|antworten|beantworte|schreib\w*|verfass\w*|"
     r"entwirf)\b[^.!?]{0,40}\b(?:antwort|mail|e-?mail|brief|nachricht|text|darauf|drauf|"
     r"geschichte|gedicht|lied)\b",
-    r"\b(?:antworte|antworten|beantworte)\b[^.!?]{0,20}\b(?:auf|ihm|ihr|ihnen|das|darauf)\b",
+    r"\b(?:antworte|antworten|beantworte)\b[^.!?]{0,20}"
+    r"\b(?:auf(?! (?:deutsch|englisch)\b)|ihm|ihr|ihnen|das|darauf)\b",
     r"\bwas (?:soll|kann|könnte|würdest|hältst|meinst|denkst|sagst)\b|\bwie (?:soll|würdest|"
     r"klingt|findest)\b|\bklingt das\b",
     r"\b(?:ist|passt|stimmt) (?:das|dieser?|dieses|der text|die mail)\b[^.!?]*\?",
@@ -43,6 +59,9 @@ TEXT_WORK = (
     r"\b(?:weitergeleitet|weiterleitung)\b",
     r"\b(?:stell dir vor|tu so|du bist (?:ein|eine|der|die)|spiel\w* (?:einen?|die|den))\b",
     r"\bim stil (?:von|eines|einer)\b",
+    r"\b(?:wo|was|wie|woher|wann|seit wann) (?:wohnst|heißt|kommst|isst|arbeitest|machst|magst|"
+    r"trinkst|lebst|bist) du\b",
+    r"^\W*(?:kürzer|länger|höflicher|freundlicher|netter|förmlicher|lockerer)(?: bitte)?\W*$",
 )
 NOT_PLAIN = (
     r"\b(?:wenn|falls|ob|angenommen|zum beispiel|z\.\s?b\.|beispielsweise|würde|würden|könnte|"
@@ -56,7 +75,8 @@ LEADS_IN = (
 )
 TAINTS = (
     r"\b(?:das|dies\w*|folgend\w*|hier|unten|mails?|e-?mails?|brief\w*|texte?s?)\b",
-    r"\b(?:nachricht\w*|artikel\w*|sätze?|satz|gedicht\w*|er|sie|ihm|ihr\w*|sein\w*|es)\b",
+    r"\b(?:nachricht\w*|artikel\w*|sätze?|satz|gedicht\w*|er|sie|ihm|ihr\w*|sein\w*|"
+    r"(?<!gibt )es)\b",
 )
 SIGN_OFFS = (
     r"(?:mit )?(?:freundlichen|vielen|besten|lieben|herzlichen) grüßen",
@@ -68,7 +88,8 @@ auch wir ich
 """
 CUES = (
     (
-        r"(?:bitte )?(?:merk(?:e)?|merkt) (?:dir|euch)(?: bitte)?\b|denk(?:e)? (?:bitte "
+        r"(?:bitte )?(?:merk(?:e)?|merkt) (?:dir|euch)(?: bitte)?\b|"
+        r"(?:kannst|könntest) du (?:dir|euch) (?:bitte )?merken\b|denk(?:e)? (?:bitte "
         r")?(?:daran|dran)\b|vergiss (?:bitte )?nicht\b",
         "fact",
     ),
@@ -96,6 +117,12 @@ CUES = (
     (rf"{_I} (?:bin umgezogen|ziehen? (?:um|nach))\b", "fact"),
     (r"mein(?:e)? \w+(?: \w+)? (?:ist|heißt|sind|wohnt|arbeitet|hat)\b", "fact"),
     (r"(?:immer|nie|niemals)\b", "decision"),
+    (
+        r"(?:antworte?|sprich|schreib(?:e)?) (?:mir |mit mir )?(?:bitte )?"
+        r"(?:immer|nie|stets|nur)\b",
+        "preference",
+    ),
+    (r"ich bin (?:(?:eine?|von beruf) )?(?-i:[A-ZÄÖÜ])\w+", "fact"),
     (r"ich bin\b(?= (?:\w+ )?(?:ab|bis|seit|vom|jahrgang|in)\b)", "fact"),
 )
 """Statements that are always kept, with their kinds. Each begins a clause."""

@@ -54,6 +54,8 @@ _SIGN = late.pattern(
     |^[ \t]*[^\s;]+;[ ][^;\n]+;
     |\((?i:from|via|by|source|quote|aus|von|extrait|de)\b[^)\n]*\)|[ ][—–][ ]?@?[A-Z]\w+\W*$
       # where it is from
+    |_{{3,}}|\{{\w+\}}|\[[A-Z][A-Z _]+\]|\[(?:\.{{3}}|…)\]  # a gap
+    |[ ]-[ ]@?[A-Z][a-z]+\W*$|^\W*([*_]{{1,2}})(?=\w)[^\n]+\1\s*$  # who said it, emphasis
     |^\W*(?:https?://|www\.)  # an address
     |^\W*(?i:warn(?:ing)?|error|note\([\w]+\)|fatal|info|debug)\b[ \t]*:
     """
@@ -78,8 +80,17 @@ _LABEL_ENDS = (":", "：")
 _BY_THE_WAY = late.pattern(r"(?i)\b(?:by the way|btw|fyi|also|übrigens|au fait|por cierto)\W*$|顺便说一下\W*$")
 _FIRST_PERSON = late.pattern(r"(?i)\b(?:i|i'm|i've|we|we're|we've|ich|wir|je|j'\w+|nous|yo)\b|我")
 _THAT = late.pattern(r"(?i)\b(?:that|dass|que)\b|\bqu'")
-_POSSESSION = late.pattern(r"(?i)(?:my|our)\b(?!.*\b(?:is|are|has|have|was|were|runs?|ends?|starts?)\b)")
+_POSSESSION = late.pattern(
+    r"(?i)(?:my|our)\b(?!.*\b(?:is|are|has|have|was|were|runs?|ends?|starts?)\b)|"
+    r"(?:mein\w*|unser\w*)\b(?!.*\b(?:ist|sind|hat|haben|heißt|heißen|wohnt|arbeitet)\b)|"
+    r"(?:mon|ma|mes|notre|nos)\b(?!.*\b(?:est|sont|a|ont|s'appelle|habite|travaille)\b)|"
+    r"(?:mis?|nuestr\w+)\b(?!.*\b(?:es|son|está|tiene|vive|trabaja|se llama)\b)"
+)
 """Something of the speaker's, with nothing stated about it."""
+_SIGNED = late.pattern(r"\n[ \t]*[-–—~*] ?[A-Z][\w'-]*(?: [A-Z][\w'.-]*)?\s*$")
+"""A name below a text."""
+_NAMED_ITEM = late.pattern(r"(?m)\([A-Z][\w'-]*\)\W*$")
+_TIME = late.pattern(r"\d[\d:.,/-]*\s*(?:[ap]m|h|uhr|%)?\W*$")
 _ANNOUNCING = late.pattern(r":(?=[\s\"'])|：")
 _INSTANCE = late.pattern(r"(?i)\b(?:e\.g\.|for example|for instance|such as)")
 
@@ -96,6 +107,11 @@ class _Line:
     shows_text: bool
     is_item: bool
     is_label: bool
+
+    @property
+    def asks(self) -> bool:
+        """True if it ends with a question."""
+        return bool(self.sentences) and self.sentences[-1].is_question
 
     @property
     def is_own(self) -> bool:
@@ -117,7 +133,7 @@ def plain_sentences(text: str) -> frozenset[str]:
     spoken += sentences(strip_pasted(behind))
     items = {each.text for line in lines if line.is_item for each in line.sentences}
     others = (each for each in spoken if each.text not in items)
-    if any(map(_ends_a_letter, spoken)) or any(map(_is_foreign, others)):
+    if any(map(_is_of_letter, spoken)) or any(map(_is_foreign, others)) or _is_signed(typed):
         return frozenset()
     asking = {each.text for each in spoken if _asks_for_text_work(each)}
     plain = [each for each in _in_place(lines) if not asking or each in asking]
@@ -127,19 +143,25 @@ def plain_sentences(text: str) -> frozenset[str]:
 
 def _asks_for_text_work(sentence: Sentence) -> bool:
     """True if a sentence asks for work on a text, as any question may that asks about something."""
-    if plain_words().text_work.search(sentence.straight):
+    words, text = plain_words(), sentence.straight
+    if words.text_work.search(text) or words.names_language.search(text):
         return True
-    return sentence.is_question and not _is_clean(sentence.straight)
+    return (sentence.is_question or words.asks.match(text) is not None) and not _is_clean(text)
 
 
 def _in_place(lines: Iterable[_Line]) -> list[str]:
     """The sentences before which nothing looks like another's text, or announces one."""
     plain: list[str] = []
     before: _Line | None = None
+    spoken: int | None = None
     for line in lines:
         if line.shows_text or not _may_follow(line, before):
             break
         for sentence in line.sentences:
+            language = _language(sentence)
+            if None not in (spoken, language) and spoken != language:
+                return plain
+            spoken = spoken if language is None else language
             plain.append(sentence.text)
             if not (line.is_item or line.is_label or _is_clean(sentence.straight)):
                 return plain
@@ -147,10 +169,19 @@ def _in_place(lines: Iterable[_Line]) -> list[str]:
     return plain
 
 
+def _language(sentence: Sentence) -> int | None:
+    """The number of the one language in which a sentence begins as a statement of one's own."""
+    rest = _rest(sentence.straight)
+    found = [number for number, own in enumerate(plain_words().own_by_language) if own.match(rest)]
+    return found[0] if len(found) == 1 else None
+
+
 def _may_follow(line: _Line, before: _Line | None) -> bool:
     """True if a line can be the person's own where the one before it was."""
-    if before is None or before.is_label or before.is_item:
+    if before is None or before.is_label:
         return True
+    if before.is_item:
+        return not before.asks
     return before.is_own and not line.is_item
 
 
@@ -194,7 +225,10 @@ def _is_of_text(line: str) -> bool:
 
 
 def _is_label(text: str) -> bool:
-    return plain_words().inline_label.match(text.strip()) is not None
+    labels, texts = plain_words().inline_label, (text.strip(), _rest(text).strip())
+    if plain_words().text_work.search(text):
+        return False
+    return any(each and labels.match(each) for each in texts)
 
 
 def _rest(text: str) -> str:
@@ -217,7 +251,7 @@ def _is_clean(text: str) -> bool:
         return _POSSESSION.match(rest) is None
     if words.requests.match(rest):
         return True
-    return len(rest.split()) <= _FEW_WORDS and (rest[0].isdigit() or _names_time(rest))
+    return len(rest.split()) <= _FEW_WORDS and (_TIME.match(rest) is not None or _names_time(rest))
 
 
 def _is_conditional(text: str) -> bool:
@@ -241,8 +275,17 @@ def _is_own(text: str) -> bool:
     return words.own.match(rest) is not None and words.leads_in.match(rest) is None
 
 
-def _ends_a_letter(sentence: Sentence) -> bool:
-    return plain_words().sign_off.match(sentence.straight) is not None
+def _is_of_letter(sentence: Sentence) -> bool:
+    """True if a sentence greets somebody by name, or ends a letter."""
+    words, text = plain_words(), sentence.straight
+    return words.sign_off.match(text) is not None or words.addressing.match(text) is not None
+
+
+def _is_signed(text: str) -> bool:
+    """True if a name stands below a text, or behind several lines of it."""
+    signed = _SIGNED.search(text)
+    above = text[: signed.start()].rstrip().rpartition("\n")[2] if signed else ""
+    return (bool(above) and not is_list_item(above)) or len(_NAMED_ITEM.findall(text)) > 1
 
 
 def _is_foreign(sentence: Sentence) -> bool:
@@ -250,7 +293,7 @@ def _is_foreign(sentence: Sentence) -> bool:
     words, text = plain_words(), sentence.straight
     if not words.function_words.isdisjoint(sentence.pieces) or words.characters.search(text):
         return False
-    if len(sentence.words) < 2 and text.isascii():
+    if sentence.folded <= vocabulary().acknowledgements:
         return False
     is_statement = any(words.states.match(each) for each in (text, _rest(text)))
     return not (is_statement or _is_clean(text) or _is_label(text))
@@ -283,6 +326,8 @@ def states_plainly(sentence: Sentence, start: int, *, begins: bool = True) -> bo
     if len(sentence.text) > _MOST_OF_PARAGRAPH:
         return False
     if sentence.is_question or _is_conditional(text) or _quotes(sentence):
+        return False
+    if plain_words().names_language.search(text):
         return False
     if ask := plain_words().text_work.search(text):
         return _stands_apart(text, start, ask.start(), ask.end())

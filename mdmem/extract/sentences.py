@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from typing import Self
 
-from mdmem.extract.vocabulary import vocabulary
+from mdmem.extract.vocabulary import plain_words, vocabulary
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
@@ -18,8 +18,11 @@ _PASTED_LINE = late.pattern(
 _MARK_LINE = late.pattern(r"^\s*(?:[-*+\u2022]|\d+[.)])\s+")
 _END = late.pattern(r"(?<=[.!?…。！？])[\"'”’)\]]*(?:\s+|(?=[\U0001F300-\U0001FAFF])|(?<=[。！？]))")  # full stops of Chinese and Japanese
 _ABBREVIATION = late.pattern(r"(?i)(?:^|[\s(])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|approx|no|jr|sr|inc|ltd|[a-z])\.$")
-_QUOTATION = late.pattern(r"\"[^\"]*(?:\"|\Z)|(?<!\w)'[^']*'(?!\w)|`[^`]*`|«[^»]*»|„[^\"]*\"")
-_QUOTES = late.pattern("[\"'`«„]")
+_QUOTATION = late.pattern(
+    r"\"[^\"]*(?:\"|\Z)|(?<!\w)'[^']*'(?!\w)|`[^`]*`|«[^»]*»|„[^\"]*\"|"
+    r"「[^」]*」|『[^』]*』",
+)
+_QUOTES = late.pattern("[\"'`«„「『]")
 QUOTED = '""'
 """It stands where a quotation was left out."""
 
@@ -63,8 +66,9 @@ class Sentence:
 
     @property
     def is_question(self) -> bool:
-        """True if its last mark is a question mark."""
-        return ends_as_question(self.text)
+        """True if its last mark is a question mark, and it does not ask to remember a fact."""
+        is_asked = ends_as_question(self.text)
+        return is_asked and plain_words().remembering.match(self.straight) is None
 
 
 def ends_as_question(text: str) -> bool:

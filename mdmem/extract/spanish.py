@@ -14,9 +14,17 @@ OWN = (
 )
 REQUESTS = (r"(?:búscame|resérvame|encuéntrame)\b",)
 GREETINGS = (r"(?:hola|gracias|buen[oa]s (?:días|tardes|noches)|perfecto)\b",)
+REMEMBERING = (r"¿?(?:puedes|podrías) (?:recordar|anotar|apuntar) que\b",)
 LABELS = (
     r"(?:preferencias|reglas|decisi(?:ón|ones)|hechos?|importante)",
     r"(?:mis|nuestras|algunas) (?:preferencias|reglas)",
+    r"(?:recuerda|acuérdate|apunta|anota|ten en cuenta|no olvides)(?: esto)?",
+)
+LANGUAGES = r"español|inglés|francés|alemán|italiano|portugués|ruso|chino|japonés"
+SPEAKING = r"respond|habl|escrib|siempre"
+ADDRESSING = (
+    "(?:hola|buen[oa]s (?:días|tardes|noches)|querid[oa])",
+    "(?:todos|todas|equipo|mamá|papá)",
 )
 TEXT_WORK = (
     r"\b(?:tradu[cz]|corrig|corrij|resum|reescrib|reformul|parafrase|acort|transcrib|anonimiz|"
@@ -30,6 +38,7 @@ TEXT_WORK = (
     r"respuesta|texto|historia|cuento|poema|canción)\b",
     r"\b(?:suena|está) (?:bien|natural|correcto|claro)\b[^.!]*\?",
     r"\breenviado\b|\b(?:imagina|finge|haz como si|eres un|eres una|al estilo)\b",
+    r"\b(?:dónde|qué|cómo|de dónde) (?:vives|haces|eres|comes|trabajas|te llamas)\b",
 )
 NOT_PLAIN = (
     r"\b(?:si|ojalá|en caso de|supongamos|por ejemplo|p\. ?ej|quizás?|tal vez|sería|podría|"

@@ -81,6 +81,8 @@ class PlainWords:
     openers: Pattern[str]
     """Any number of them, and signs between them."""
     own: Pattern[str]
+    own_by_language: tuple[Pattern[str], ...]
+    remembering: Pattern[str]
     requests: Pattern[str]
     greetings: Pattern[str]
     label: Pattern[str]
@@ -90,6 +92,11 @@ class PlainWords:
     taints: Pattern[str]
     leads_in: Pattern[str]
     sign_off: Pattern[str]
+    addressing: Pattern[str]
+    """A greeting to somebody by name, as in a letter."""
+    asks: Pattern[str]
+    names_language: Pattern[str]
+    """A sentence that names the language of a translation, and hardly more."""
     states: Pattern[str]
     states_anywhere: Pattern[str]
     cues: tuple[tuple[Pattern[str], str], ...]
@@ -110,6 +117,10 @@ def plain_words() -> PlainWords:
     return PlainWords(
         openers=late.pattern(rf"(?i)\W*(?:(?:{_each('OPENERS')})\W*)*"),
         own=_any((_each("OWN"),)),
+        own_by_language=tuple(_any(each.OWN) for each in _LANGUAGES),
+        remembering=late.pattern(
+            rf"(?i)\W*(?:(?:please|pls|and|also|hey|hi|ok)\W+)*(?:{_each('REMEMBERING')})",
+        ),
         requests=_any((_each("REQUESTS"),)),
         greetings=late.pattern(rf"(?i)\W*(?:{_each('GREETINGS')})"),
         label=late.pattern(rf"(?i)\W*(?:{_each('LABELS')})\W*$"),
@@ -119,11 +130,36 @@ def plain_words() -> PlainWords:
         taints=_any((_each("TAINTS"),)),
         leads_in=_any((_each("LEADS_IN"),)),
         sign_off=late.pattern(rf"(?i)^\W*(?:{_each('SIGN_OFFS')})\b[^.\n]{{0,40}}$"),
+        addressing=_addressing(),
+        asks=_any(english.ASKS),
+        names_language=_names_language(),
         states=_any(english.STATES),
         states_anywhere=_any(english.STATES_ANYWHERE),
         cues=tuple((_any((pattern,)), kind) for each in others for pattern, kind in each.CUES),
         function_words=_words(" ".join(each.FUNCTION_WORDS for each in _LANGUAGES)),
         characters=_any((chinese.CHARACTERS,)),
+    )
+
+
+def _addressing() -> Pattern[str]:
+    greetings = "|".join(each.ADDRESSING[0] for each in _LANGUAGES)
+    people = "|".join(each.ADDRESSING[1] for each in _LANGUAGES)
+    agents = "|".join(english.AGENTS)
+    name = r"(?-i:[A-Z])[\w'-]+"
+    return late.pattern(
+        rf"(?i)^\W*(?:{greetings}) (?!(?:{agents})\b)"
+        rf"(?:{people}|{name}(?: {name})?)\s*(?:[,!.:;]|$)"
+    )
+
+
+def _names_language() -> Pattern[str]:
+    names = "|".join(each.LANGUAGES for each in _LANGUAGES)
+    speaking = "|".join(each.SPEAKING for each in _LANGUAGES)
+    into = r"(?:in|to|into|auf|ins|en)"
+    polite = r"(?:please|pls|plz|bitte|svp|stp|por favor|version|translation)"
+    return late.pattern(
+        rf"(?i)^\W*(?:{into} )?(?:{names})(?:\W*$|,| for\b| {polite}\b)|"
+        rf"^(?!.*\b(?:{speaking})).* {into} (?:{names})(?: {polite})?\W*$"
     )
 
 
