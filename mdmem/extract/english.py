@@ -467,6 +467,9 @@ TEXT_WORK = (
     rf"is)?|attached)\b[^.!?\n]{{0,30}}?\b{_TEXT}\b",
     r"\b(?:hero|heroine|villain|protagonist|narrator|character|pirate|wizard)\b",
     r"^\W*(?:shorter|longer|nicer|softer|simpler|(?:more|less) \w+)(?: (?:please|pls))?\W*$",
+    r"\b(?:too|more|less) (?:in)?(?:formal|long|short|harsh|blunt|polite|rude|stiff|direct|pushy|"
+    r"casual|friendly|aggressive|wordy|vague|cheesy|dramatic|boring)\b|"
+    r"\b(?:ok|okay|good|fine|right) like (?:this|that)\b",
     r"^[ ]*(?:\^|\u2191|<-|->|\u2192|=>)",
     r"^\W*(?:wrote|writes|said|says|sent|signed|source|via|credit)\b[^.!?\n]{1,40}$|"
     r"^\W*(?:by|from) (?:my|our|a|an)\b[^.!?\n]{1,30}$",
@@ -512,6 +515,8 @@ REQUESTS = (
     r"(?:restart|check|use|configure|change|switch|implement|refactor|merge|push|commit)\b",
     r"(?:revert|clean|schedule|remind|suggest|recommend|get|go|keep|set|wire|migrate)\b",
     r"(?:enable|disable|add|calculate|compute|call|cancel|renew)\b",
+    r"(?:write|generate|explain)\b[^.!?:]{0,40}\b(?:scripts?|functions?|tests?|class(?:es)?|"
+    r"modules?|query|queries|endpoints?|migrations?|parsers?|pipelines?|components?|configs?)\b",
 )
 """Beginnings of a request to an agent."""
 GREETINGS = (

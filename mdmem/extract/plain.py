@@ -28,6 +28,7 @@ _MOST_CHARACTERS = 4_000
 """A longer message was hardly typed."""
 _MOST_OF_PARAGRAPH = 400
 _FEW_WORDS = 3
+_MOST_OF_COMMENT = 8
 _MOST_OF_NAME = 3
 """The most words of a quotation within a statement: those of a name."""
 _NAME = r"[A-Z][\w.'-]{0,30}(?:[ ][A-Z0-9][\w.'-]{0,30})?"
@@ -134,6 +135,8 @@ def plain_sentences(text: str) -> frozenset[str]:
     items = {each.text for line in lines if line.is_item for each in line.sentences}
     others = (each for each in spoken if each.text not in items)
     if any(map(_is_of_letter, spoken)) or any(map(_is_foreign, others)) or _is_signed(typed):
+        return frozenset()
+    if len(lines) > 1 and not fence and _comments(lines[-1]):
         return frozenset()
     asking = {each.text for each in spoken if _asks_for_text_work(each)}
     plain = [each for each in _in_place(lines) if not asking or each in asking]
@@ -279,6 +282,22 @@ def _is_of_letter(sentence: Sentence) -> bool:
     """True if a sentence greets somebody by name, or ends a letter."""
     words, text = plain_words(), sentence.straight
     return words.sign_off.match(text) is not None or words.addressing.match(text) is not None
+
+
+def _comments(line: _Line) -> bool:
+    """True if a last line is short and says nothing of the person's own: on a text, it may be."""
+    if line.is_item or sum(len(each.words) for each in line.sentences) > _MOST_OF_COMMENT:
+        return False
+    return not all(map(_speaks_for_itself, line.sentences))
+
+
+def _speaks_for_itself(sentence: Sentence) -> bool:
+    """True if a sentence is the person's beyond doubt, or only thanks."""
+    words, rest = plain_words(), _rest(sentence.straight)
+    if sentence.is_question or sentence.folded <= vocabulary().acknowledgements:
+        return True
+    is_begun = any(each.match(rest) for each in (words.own, words.requests, words.states))
+    return is_begun or _is_clean(sentence.straight)
 
 
 def _is_signed(text: str) -> bool:
