@@ -79,6 +79,7 @@ class Week:
         """A command in this process."""
         if at is not None:
             self.patch.setenv("MDMEM_NOW", at.astimezone(UTC).isoformat())
+        self.patch.setenv("MDMEM_ADOPT", str(root or self.root))
         out, err = (io.TextIOWrapper(io.BytesIO(), encoding="utf-8") for _ in range(2))
         with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             code = main(["-C", str(root or self.root), *words])

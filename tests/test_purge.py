@@ -51,7 +51,8 @@ def test_who_asks_by_default(at: Desk, source: str, monkeypatch: pytest.MonkeyPa
     if source == "environment":
         monkeypatch.setenv("MDMEM_ACTOR", "ada")
     else:
-        at.write("mdmem.toml", 'actor = "ada"\n')
+        own = at.world.home / ".config" / "mdmem" / "config.toml"
+        own.write_text(own.read_text() + 'actor = "ada"\n')
     memory(at).purge(Purge(WORDS))
     assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: ada"]
 

@@ -170,10 +170,10 @@ class TestOvertaken:
     def test_a_save_before_git_reads_it(self, at: Desk, monkeypatch: pytest.MonkeyPatch, path: str, saved: str):
         run, old, saves = commits.run, at.read(path), [f"{HAND}\n"]
 
-        def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+        def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **options: Any) -> GitResult:
             if "commit" in arguments and "lives in Paris" in at.read("MEMORY.md") and saves:
                 at.write(path, (at.read(path) if saved == "on top" else old) + saves.pop())
-            return run(folder, arguments, *rest)
+            return run(folder, arguments, *rest, **options)
 
         monkeypatch.setattr(commits, "run", overtaken)
         at.apply(CHANGE)
@@ -291,10 +291,10 @@ class TestLeft:
         at.write(OTHER, NEW_OTHER)
         run, saves = commits.run, {"MEMORY.md": f"{NEW}{HAND}\n", OTHER: f"{NEW_OTHER}{HAND}\n"}
 
-        def overtaken(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
+        def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **options: Any) -> GitResult:
             while "commit" in arguments and saves:
                 at.write(*saves.popitem())
-            return run(folder, arguments, *rest)
+            return run(folder, arguments, *rest, **options)
 
         monkeypatch.setattr(commits, "run", overtaken)
         assert settle(at) == [f"finished an interrupted write of MEMORY.md and {OTHER}"]

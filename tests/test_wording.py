@@ -16,13 +16,14 @@ from mdmem.wording import field, plain, verb
 
 PACKAGE = Path(wording.__file__).parent
 _DOORS = ("cli", "mcp", "show")
-_SCRIPTS = ("hookfiles.py", "schedule/units.py")
+_SCRIPTS = ("extras.py", "hookfiles.py", "schedule/units.py")
 CORE = [
     path
     for path in sorted(PACKAGE.rglob("*.py"))
     if path.relative_to(PACKAGE).parts[0] not in _DOORS and str(path.relative_to(PACKAGE)) not in _SCRIPTS
 ]
-"""All but the doors, what they show, and what is written for other programs: the hooks, which are shell scripts, and units of systemd."""
+"""All but the doors, what they show, and what is written for other programs: the hooks, which are shell scripts, units of systemd, and
+the command of an installer."""
 FLAG = re.compile(r"(?:^|[\s(])--?[a-z][a-z-]*")
 OTHERS = re.compile(r"\b(?:git|iconv|openclaw|systemctl) (?:[a-z-]+ )*--?[a-z].*|--prune\b|^--(?:format|grep)=.*")
 """Flags of other programs, and what else is on their lines."""

@@ -72,7 +72,7 @@ def _run(words: Sequence[str], rooms: Mapping[str, Callable[[Call], int]]) -> in
         print(json_line(answer.data))
         return answer.status
     if answer.text and sys.stdout.isatty():
-        terminal.show(answer.text, answer.verbatim)
+        terminal.show(answer.text)
     elif answer.text:
         print(answer.text, flush=True)
     for note in () if call.quiet else answer.notes:

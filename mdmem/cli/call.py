@@ -32,16 +32,12 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a command: an object for programs, text for people, notes for standard error, the exit status.
-
-    `verbatim`: the text has lines of a file, which a terminal shows as they are.
-    """
+    """The answer of a command: an object for programs, text for people, notes for standard error, the exit status."""
 
     data: Mapping[str, Any]
     text: str
     notes: Sequence[str] = ()
     status: int = 0
-    verbatim: bool = False
 
 
 def open_memory(call: Call) -> Memory:

@@ -14,7 +14,7 @@ from mdmem.errors import UsageProblem
 from mdmem.model.reads import Initialise
 from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
-from mdmem.show.formatting import one_line, short_id
+from mdmem.show.formatting import VerbatimText, one_line, short_id
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.wording import number_of
@@ -117,7 +117,7 @@ def redact(call: Call, as_json: Json = False) -> Answer:
     clean = secrets.redact(text)
     if call.as_json or sys.stdout.isatty():
         answer = maintenance.redacted_json(clean, secrets.find(text))
-        return Answer(answer, maintenance.redacted_text(clean), verbatim=True)
+        return Answer(answer, VerbatimText(maintenance.redacted_text(clean)))
     sys.stdout.buffer.write(clean.encode("utf-8", "surrogateescape"))
     return Answer({}, "")
 

@@ -10,6 +10,7 @@ from mdmem.errors import UsageProblem
 from mdmem.layout import is_markdown
 from mdmem.model.reads import Show
 from mdmem.show import reads
+from mdmem.show.formatting import VerbatimText
 
 if TYPE_CHECKING:
     import typer
@@ -36,7 +37,7 @@ def show_(
         raise UsageProblem("show takes one file, whose name ends in .md, and one section (or --preamble)")
     view = open_memory(call).show(Show(file=file, section=sections[0] if sections else None, nth=nth, preamble=preamble))
     text = reads.section_text(view, sys.stdout.isatty())
-    return Answer(reads.section_json(view), text, verbatim=True)
+    return Answer(reads.section_json(view), VerbatimText(text))
 
 
 def outline(

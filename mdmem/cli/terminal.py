@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import TextIO
 
+from mdmem.show.formatting import VerbatimText
 from mdmem.startup import late
 
 _CODE = late.pattern(r"\x1b\[[0-9;]*m")
@@ -46,14 +47,11 @@ def size(stream: TextIO) -> tuple[int, int]:
     return max(_NARROWEST, columns), lines
 
 
-def show(text: str, verbatim: bool = False) -> None:
-    """Print a text for a person: through a pager if it does not fit on the screen.
-
-    A `verbatim` text keeps its lines, so that they can be copied.
-    """
+def show(text: str) -> None:
+    """Print a text for a person: through a pager if it does not fit on the screen."""
     columns, lines = size(sys.stdout)
     rows = fitted(text, columns)
-    shown = text if verbatim else rows
+    shown = text if isinstance(text, VerbatimText) else rows
     if rows.count("\n") + 2 > lines and (pager := _pager()) and _paged(pager, shown):
         return
     print(shown, flush=True)

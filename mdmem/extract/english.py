@@ -645,8 +645,8 @@ STATES = (
     r"(?:my|our) (?:[\w'-]+ ){1,4}?(?:is|are|has|have|runs?|starts?|ends?|expires?|turns?|"
     r"lives?|works?|gets?|listens?|uses?|needs?|leaves?|opens?|closes?|arrives?|meets?|runs "
     r"out)\b",
-    rf"(?:{_PERSON}|my (?:{_KIN}) and i){_HAVE}{_ADVERB} (?:bought|sold|adopted|booked|started|"
-    r"finished|signed|enrolled|passed|joined|moved|hired|launched|migrated|released|renamed)\b",
+    rf"(?:{_PERSON}|my (?:{_KIN}) and i){_HAVE}{_ADVERB} (?:adopted|signed|enrolled|joined|moved|"
+    r"hired|migrated|renamed)\b",
     r"we(?:'ll| will| won't) (?!see\b|check\b|try\b|look\b|think\b|be back\b|have a look\b)\w",
     r"we(?:'re| are) going to\b",
     rf"{_PERSON} got (?:married|engaged|promoted)\b|{_PERSON}(?: have|'ve)? (?:dropped|retired)\b",

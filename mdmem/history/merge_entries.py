@@ -136,10 +136,10 @@ class _Matcher:
         for other in others:
             before, after = self._occurrences[first], self._occurrences[other]
             if _rank(after.origin) > _rank(before.origin):
-                self.fates.ended.append(Ending(first, before.entry, Fate.MOVED, by=after.begun))
+                self.fates.ended.append(Ending(number=first, entry=before.entry, fate=Fate.MOVED, by=after.begun))
                 first = other
             else:
-                self.fates.ended.append(Ending(other, after.entry, Fate.JOINED, by=before.begun))
+                self.fates.ended.append(Ending(number=other, entry=after.entry, fate=Fate.JOINED, by=before.begun))
         if first not in self._live:
             self.fates.standing.append(first)
         for row in life:
@@ -152,7 +152,7 @@ class _Matcher:
             return
         marks = self._trail.marks_of(row)
         if marks:
-            self.fates.ended.append(Ending(row, occurrence.entry, Fate.REMOVED, by=marks[0].begun))
+            self.fates.ended.append(Ending(number=row, entry=occurrence.entry, fate=Fate.REMOVED, by=marks[0].begun))
         elif (end := self._end_elsewhere(occurrence)) is not None:
             self.fates.ended.append(end)
         else:
@@ -169,7 +169,7 @@ class _Matcher:
                 assert first.ended is not None
                 is_before = self._order(first.ended) < self._order(occurrence.begun)
                 fate = Fate.JOINED if is_before or first.fate is None else first.fate
-                return Ending(occurrence.number, occurrence.entry, fate, first.successor, by=first.ended)
+                return Ending(number=occurrence.number, entry=occurrence.entry, fate=fate, successor=first.successor, by=first.ended)
         return None
 
     def _versions(self, occurrence: Occurrence) -> Iterator[Occurrence]:
@@ -194,7 +194,7 @@ class _Matcher:
             return
         versions = list(self._versions(before))
         if any(each.ended is not None and each.fate is not Fate.MOVED for each in versions):
-            self.fates.ended.append(Ending(before.number, before.entry, Fate.MOVED, by=occurrence.begun))
+            self.fates.ended.append(Ending(number=before.number, entry=before.entry, fate=Fate.MOVED, by=occurrence.begun))
 
 
 def match_entries(

@@ -84,7 +84,7 @@ def _combined_lines(
         combined.setdefault(path, {})[line] = CombinedLine(later.begun, origin)
         if len(made_of) > 1:
             fate.taken_out = [old for old in fate.taken_out if old.occurrence.number != later.number]
-            fate.ended.append(Ending(later.number, later.entry, Fate.JOINED, by=later.begun))
+            fate.ended.append(Ending(number=later.number, entry=later.entry, fate=Fate.JOINED, by=later.begun))
     return combined
 
 

@@ -107,7 +107,7 @@ class StepBuilder:
                 self.marks.carry_over(gone.number)
             return
         before = moved.old.occurrence
-        self.ended.append(Ending(before.number, moved.old.entry, Fate.MOVED, by=number if combined else None))
+        self.ended.append(Ending(number=before.number, entry=moved.old.entry, fate=Fate.MOVED, by=number if combined else None))
         if moved.same_line:
             origin, also = before.origin, False
         elif moved.same_section and not combined:
@@ -151,11 +151,11 @@ class StepBuilder:
         if self.claims[-1].note.is_by_hand:
             for file in files:
                 self._end_by_difference(file, remaining)
-        self.ended += [Ending(row, old.entry, Fate.REMOVED) for row, old in remaining.items()]
+        self.ended += [Ending(number=row, entry=old.entry, fate=Fate.REMOVED) for row, old in remaining.items()]
 
     def _supersede(self, remaining: dict[int, OldEntry], old: OldEntry, successor: FactId | None) -> None:
         del remaining[old.occurrence.number]
-        self.ended.append(Ending(old.occurrence.number, old.entry, Fate.SUPERSEDED, successor))
+        self.ended.append(Ending(number=old.occurrence.number, entry=old.entry, fate=Fate.SUPERSEDED, successor=successor))
 
     def _end_by_difference(self, file: EntryMatches, remaining: dict[int, OldEntry]) -> None:
         """End the facts of a file for which the difference shows a successor."""
@@ -242,7 +242,7 @@ class StepBuilder:
         after = _same_entry(change.after if change else None, occurrence.entry)
         if before is None or after is None or origin == occurrence.origin:
             return
-        self.ended.append(Ending(row, before, Fate.MOVED))
+        self.ended.append(Ending(number=row, entry=before, fate=Fate.MOVED))
         self.marks.ended_rows.add(row)
         self.begun.append(Occurrence(entry=after, begun=self.number, origin=origin, also=occurrence.also))
         overruled = (mark for mark in self.trail.overruled_marks(path) if mark.occurrence == row)

@@ -62,6 +62,8 @@ def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> PastState:
         hint = workspace.shallow_hint() or f"{verb('history')} lists commits."
         raise HistoryProblem("commit-not-found", f"{words[:80]!r} {why}", hint)
     nearest = lines.nearest_commits(workspace.repository, trail, commit)
+    if not nearest and workspace.history_boundary is not None:
+        raise HistoryProblem("commit-not-found", f"{words[:80]!r} is not here", workspace.shallow_hint())
     moments = trail.moments(dates.end_of_today(workspace))
     day = max((workspace.local_time(moments.of(each.number)).date() for each in nearest), default=workspace.now().date())
     return PastState(known=_past_of(nearest), commits=(commit,), day=day, words=words, is_tree=True)

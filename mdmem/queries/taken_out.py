@@ -123,9 +123,12 @@ def _removed_by_hand(workspace: Workspace) -> list[TakenOut]:
 
 
 def _persons_time(workspace: Workspace, trail: Trail, number: int) -> datetime | None:
-    """The time of a commit by which a person did something; None for an agent's."""
+    """The time of a commit by which a person did something; None for an agent's.
+
+    A merge that takes one side says nothing of the lines of the other.
+    """
     commit = trail.commit_numbered(number)
-    if commit is None:
+    if commit is None or commit.is_merge:
         return None
     actor = parse_message(commit.message).provenance.actor
     return None if workspace.is_agent(actor) else datetime.fromtimestamp(commit.time, UTC)

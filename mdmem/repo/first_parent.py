@@ -104,7 +104,7 @@ def read_history(
         names = "".join(f"{name}\n" for name, _ in chunk).encode()
         for (commit, committed, _), (_, parents) in zip(_messages(repository, names), chunk, strict=True):
             by_parent = tuple(next(changes) for _ in range(max(1, len(parents))))
-            yield CommitChanges(commit, committed, parents, by_parent[0], by_parent)
+            yield CommitChanges(commit=commit, committed=committed, parents=parents, changes=by_parent[0], by_parent=by_parent)
 
 
 def _changes_of_pairs(repository: Repository, pairs: Sequence[tuple[CommitId, str]]) -> list[tuple[ChangedFile, ...]]:
@@ -128,7 +128,7 @@ def _without_past(repository: Repository, name: CommitId) -> CommitChanges:
     ((commit, committed, _),) = _messages(repository, f"{name}\n".encode())
     files = [(path, blob) for path, blob in blobs(repository, name).items() if path.casefold().endswith(".md")]
     changes = tuple(ChangedFile(path, path, None, blob) for path, blob in files)
-    return CommitChanges(commit, committed, (), changes, (changes,))
+    return CommitChanges(commit=commit, committed=committed, parents=(), changes=changes, by_parent=(changes,))
 
 
 def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[CommitChanges]:
@@ -136,7 +136,7 @@ def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[Commit
     stdin = _lines(ids)
     changes = _changes(repository, stdin)
     return [
-        CommitChanges(commit, committed, parents, tuple(changes.get(commit.id, ())))
+        CommitChanges(commit=commit, committed=committed, parents=parents, changes=tuple(changes.get(commit.id, ())))
         for commit, committed, parents in _messages(repository, stdin)
     ]
 

@@ -22,6 +22,12 @@ _SHORT_SESSION = 13
 _DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 
 
+class VerbatimText(str):
+    """A text with lines of a file, which a terminal shows as they are, so that they can be copied."""
+
+    __slots__ = ()
+
+
 def short_id(commit: CommitId | None) -> str:
     """A commit as people name it."""
     return commit[:_SHORT_ID] if commit else ""
