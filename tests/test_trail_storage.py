@@ -199,7 +199,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     random = Random(4)
     history: list[tuple[TrailCommit, Step]] = []
     with Trail.open(folder, "s") as trail, trail.writing():
-        for number in range(1, 30):
+        for number in range(1, 31):  # the calls ask for commit 30
             history.append((trail_commit(number), random_step(number, Model(history), random)))
             trail.append(*history[-1])
     return (folder / TRAIL_NAME).read_bytes()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from heapq import heapify, heappop, heappush
 from itertools import islice
@@ -53,7 +53,7 @@ from mdmem.trail.statements import (
     SELECT_WITH_ATTRIBUTE,
 )
 from mdmem.trail.steps import Step
-from mdmem.trail.storage import Store, parse_rows
+from mdmem.trail.storage import BrokenTrail, Store, broken_trail, parse_rows
 
 _NO_LIMIT = -1
 _LAST_NUMBER = 2**62
@@ -75,6 +75,21 @@ def _reversed(name: bytes) -> bytes:
     return bytes(255 - byte for byte in name)
 
 
+def _missing_commit(number: int) -> BrokenTrail:
+    return broken_trail(f"commit {number} is not there")
+
+
+def _only(rows: Sequence[SqlRow], number: int) -> SqlRow:
+    """The row of a commit with a number that the trail has given.
+
+    Raises:
+        BrokenTrail: it is not there.
+    """
+    if not rows:
+        raise _missing_commit(number)
+    return rows[0]
+
+
 class Moments:
     """When the commits of a trail count as made, in seconds since 1970."""
 
@@ -84,10 +99,12 @@ class Moments:
 
     def of(self, number: int) -> int:
         """The moment of a commit."""
-        if self._moments is not None:
-            return self._moments[number]
-        ((moment,),) = self._store.rows("SELECT moment FROM commits WHERE number = ?", number)
-        return int(moment)
+        if self._moments is None:
+            rows = self._store.rows("SELECT moment FROM commits WHERE number = ?", number)
+            return int(_only(rows, number)[0])
+        if number not in self._moments:
+            raise _missing_commit(number)
+        return self._moments[number]
 
     def first(self) -> int | None:
         """The moment of the earliest commit; None where there is none."""
@@ -217,7 +234,7 @@ class Trail:
 
     def order(self, number: int) -> tuple[int, CommitId]:
         """The place of a commit among others: its moment, then its id."""
-        ((moment, name),) = self._store.rows("SELECT moment, id FROM commits WHERE number = ?", number)
+        moment, name = _only(self._store.rows("SELECT moment, id FROM commits WHERE number = ?", number), number)
         return int(moment), CommitId(decoded(name))
 
     def newest_first(self) -> list[int]:
