@@ -392,7 +392,13 @@ class TestDoors:
         assert door.notice().endswith(f"To use it: mdmem init {clone}")
         door.close(0)
 
-    def test_pipelines_refuse_and_name_the_command(self, clone: Path):
+    def test_a_person_may_have_sessions_digested_anywhere(self, clone: Path):
+        with pytest.raises(MdmemError) as refused:
+            Memory.open(clone, os.environ).pipelines.digest(Digest())
+        assert refused.value.code == "no-sessions"
+
+    def test_pipelines_refuse_and_name_the_command(self, clone: Path, monkeypatch: pytest.MonkeyPatch):
+        monkeypatch.setenv("MDMEM_ACTOR", "agent/x")
         memory = Memory.open(clone, os.environ)
         for work in (memory.pipelines.run, lambda: memory.pipelines.digest(Digest())):
             with pytest.raises(MdmemError) as refused:

@@ -74,12 +74,16 @@ class Pipelines:
     def digest(self, request: Digest) -> DigestResult:
         """Write what is new in transcripts into the logs of the days on which it was said.
 
+        A person who types it has it done in any workspace; an agent only where it is adopted.
+
         Raises:
             WorkspaceProblem: `not-adopted`.
             MdmemError: a transcript that was named is not there, or the workspace cannot be written.
         """
+        workspace = self.workspace
         with self.record_event("digest", WriteOptions(dry_run=request.dry_run)) as event:
-            adoption.require_adopted(self.workspace.repository, self.workspace.environment)
+            if workspace.is_agent(workspace.actor):
+                adoption.require_adopted(workspace.repository, workspace.environment)
             result = digesting.digest(self.workspace, request, self.say, self.progress)
             event.done(bool(result.commits))
             event.measured(digesting.figures(result))
