@@ -42,8 +42,14 @@ class Held:
 
 
 def held(process: int) -> Held:
-    folder = Path(f"/proc/{process}")
-    return Held(len(list((folder / "fd").iterdir())), len(list((folder / "task").iterdir())), len(processes_below(process)))
+    """Return what a process holds that nobody asks anything: the threads of an index's writer end a moment after the call that used it."""
+
+    def now() -> Held:
+        folder = Path(f"/proc/{process}")
+        time.sleep(0.05)
+        return Held(len(list((folder / "fd").iterdir())), len(list((folder / "task").iterdir())), len(processes_below(process)))
+
+    return min((now() for _ in range(20)), key=lambda each: each.threads)
 
 
 class Person:
