@@ -111,7 +111,7 @@ class Moments:
         if self._moments is not None:
             return min(self._moments.values(), default=None)
         ((moment,),) = self._store.rows("SELECT min(moment) FROM commits WHERE needed")
-        return moment  # type: ignore[no-any-return]
+        return None if moment is None else int(moment)
 
     def upto(self, time: int) -> Ranges:
         """The commits that count up to a time."""
