@@ -31,7 +31,9 @@ _FEWEST_ASCII_A_TOKEN = 2
 
 def open_model(endpoint: ModelServer | ModelCommand) -> Model:
     """The model at an endpoint."""
-    return server.ServerModel(endpoint, time.sleep) if isinstance(endpoint, ModelServer) else CommandModel(endpoint, time.sleep)
+    if isinstance(endpoint, ModelServer):
+        return server.ServerModel(endpoint, time.sleep)
+    return CommandModel(endpoint, time.sleep)
 
 
 @dataclass(frozen=True, slots=True)
