@@ -1,6 +1,7 @@
 """One fact, one life, whoever merged: beginnings and ends on the sides of a merge, undone by their facts."""
 
 import sys
+from typing import Any
 
 import pytest
 from dated_memory import DatedMemory
@@ -29,8 +30,8 @@ def days(link: FactLink) -> tuple[str, str | None]:
     return f"{link.start:%m-%d}", f"{link.end:%m-%d}" if link.end else None
 
 
-def remember(dated: DatedMemory, day: str, text: str, **options: str | Source) -> None:
-    dated.on(f"2026-{day}").apply(Remember(text, section="Work", options=WriteOptions(**options)))  # type: ignore[arg-type]
+def remember(dated: DatedMemory, day: str, text: str, **options: Any) -> None:
+    dated.on(f"2026-{day}").apply(Remember(text, section="Work", options=WriteOptions(**options)))
 
 
 def merge(dated: DatedMemory, branch: str, *options: str) -> str:
