@@ -78,7 +78,7 @@ class Adoption:
 
 
 def is_adopted(repository: Repository, environment: Mapping[str, str]) -> bool:
-    """True if the user has adopted the workspace in the folder that a repository was discovered from.
+    """True if the user has adopted the workspace in a repository's folder.
 
     Raises:
         WorkspaceProblem: `bad-settings`.
@@ -93,7 +93,8 @@ def is_named(folder: Path, environment: Mapping[str, str]) -> bool:
         WorkspaceProblem: `bad-settings`.
     """
     real_path = os.path.realpath(folder)
-    return any(layout.folder_matches(real_path, _without_links(glob)) for glob in config.adopted_folders(environment))
+    globs = map(_without_links, config.adopted_folders(environment))
+    return any(layout.folder_matches(real_path, glob) for glob in globs)
 
 
 def _without_links(glob: Path) -> str:
@@ -112,7 +113,7 @@ def _is_listed(repository: Repository, environment: Mapping[str, str]) -> bool:
     if not entries:
         return False
     here = Adoption.of(repository)
-    return any(entry.is_same_workspace(here) and (here.root == entry.root or _is_work_tree(here, repository.git_dir)) for entry in entries)
+    return any(here.root == entry.root or _is_work_tree(here, repository.git_dir) for entry in entries if entry.is_same_workspace(here))
 
 
 def _is_work_tree(here: Adoption, git_dir: Path) -> bool:
@@ -150,21 +151,25 @@ def last_author(repository: Repository) -> str:
 
 
 def last_change(repository: Repository) -> str:
-    """The same in brackets behind a space."""
+    """The author of a memory's last change, in brackets behind a space; empty if there is none."""
     author = last_author(repository)
     return f" (last change by {author})" if author else ""
 
 
 def has_commits_of_others(repository: Repository, environment: Mapping[str, str]) -> bool:
-    """True if recent commits of a memory have another address than the user's or the repository's."""
+    """True if recent commits of a memory have another address than the user's or the repository's.
+
+    Also true if git cannot read them.
+    """
+    changed_by = authors.change_addresses(repository, _MEMORY)
     own = _user_addresses(repository, environment)
     here = repository.setting("user.email") or ""
-    return not authors.change_addresses(repository, _MEMORY) <= own | {here.strip().casefold()}
+    return changed_by is None or not changed_by <= own | {here.strip().casefold()}
 
 
 def has_mdmem_commits(repository: Repository) -> bool:
-    """True if mdmem made commits in a workspace."""
-    return bool(authors.mdmem_addresses(repository))
+    """True if mdmem made commits in a workspace, or git cannot tell."""
+    return authors.mdmem_addresses(repository) != frozenset()
 
 
 def is_of_user(repository: Repository, environment: Mapping[str, str]) -> bool:
@@ -173,7 +178,7 @@ def is_of_user(repository: Repository, environment: Mapping[str, str]) -> bool:
     An address can be forged: this may suggest an adoption and never is one.
     """
     made_by = authors.mdmem_addresses(repository)
-    return bool(made_by) and made_by <= _user_addresses(repository, environment)
+    return made_by is not None and bool(made_by) and made_by <= _user_addresses(repository, environment)
 
 
 def _user_addresses(repository: Repository, environment: Mapping[str, str]) -> frozenset[str]:

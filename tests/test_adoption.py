@@ -276,6 +276,13 @@ class TestAnAgent:
         own_settings(world, f'adopt = ["{clone}"]')
         assert init(clone).adopted
 
+    def test_nor_one_whose_history_git_cannot_read(self, world: World, clone: Path):
+        tree = world.git(clone, "rev-parse", "HEAD^{tree}").stdout.strip()
+        (clone / "MEMORY.md").write_text("# Memory\n")
+        world.git(clone, "-c", "user.name=Mallory", "-c", "user.email=m@evil.test", "commit", "-qam", "y")
+        (clone / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
+        assert code_of(lambda: init(clone)) == "not-allowed"
+
     def test_adopts_and_leaves_nothing(self, clone: Path):
         assert code_of(lambda: leave(clone, os.environ)) == "not-allowed"
         assert code_of(lambda: adopt_found((), os.environ)) == "not-allowed"
