@@ -45,10 +45,6 @@ class FactVersion:
         """Its terms."""
         return _terms(self.row.entry.text)
 
-    def held_on(self, day: date) -> bool:
-        """True if it is the one that held at the end of a day."""
-        return self.first <= day and (self.end is None or day < self.end)
-
     def days_within(self, first: date, last: date) -> int:
         """The number of days from `first` to `last` on which it held."""
         end = last.toordinal() + 1 if self.end is None else min(self.end.toordinal(), last.toordinal() + 1)
