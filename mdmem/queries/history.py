@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import date, datetime
 from functools import partial
@@ -140,7 +140,8 @@ def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, 
         section = section_on_disk(workspace, path, request.target, request.nth).section
         return SectionHistory(path=path, section=section, revisions=(), notes=notes)
     changes = _section_changes(trail, newest)[: request.limit + 1]
-    views = [_change_view(workspace, trail, commit, revision, before) for commit, revision, before in changes]
+    time_of = _commit_times(workspace, trail)
+    views = [_change_view(time_of, commit, revision, before) for commit, revision, before in changes]
     return SectionHistory(
         path=newest.path,
         section=newest.section,
@@ -150,6 +151,7 @@ def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, 
 
 
 _Change = tuple[TrailCommit, Revision | None, Revision | None]
+_TimeOf = Callable[[int], datetime]
 
 
 def _section_changes(trail: Trail, newest: Revision) -> list[_Change]:
@@ -174,7 +176,8 @@ def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, lim
     changes = trail.section_changes(path, limit + 1)
     if path is not None and not changes and files.read(files.path_on_disk(workspace.root, path)) is None:
         raise suggestions.missing_file(workspace, path)
-    views = [_change_view(workspace, trail, commit, revision, before) for commit, before, revision in changes[:limit]]
+    time_of = _commit_times(workspace, trail)
+    views = [_change_view(time_of, commit, revision, before) for commit, before, revision in changes[:limit]]
     notes = (*shallow_notes(workspace, trail), *_limit_notes(len(changes), limit))
     return SectionHistory(path=path or "", section=(), revisions=tuple(views), notes=notes)
 
@@ -184,9 +187,7 @@ def _limit_notes(number: int, limit: int) -> tuple[str, ...]:
     return (f"older changes are left out ({field('limit')} {2 * limit} shows more)",) if number > limit else ()
 
 
-def _change_view(
-    workspace: Workspace, trail: Trail, commit: TrailCommit, revision: Revision | None, before: Revision | None
-) -> RevisionView:
+def _change_view(time_of: _TimeOf, commit: TrailCommit, revision: Revision | None, before: Revision | None) -> RevisionView:
     """The change that a commit made to a section; without a revision it took the section out."""
     location = revision or before
     assert location is not None
@@ -197,7 +198,7 @@ def _change_view(
     note = min(notes, key=lambda each: each.provenance.confidence, default=parse_message(commit.message))
     return RevisionView(
         commit=commit.commit,
-        time=_time(workspace, trail, commit.number),
+        time=time_of(commit.number),
         author=commit.author,
         actor=note.provenance.actor,
         op=note.op,
@@ -214,9 +215,10 @@ def _change_view(
     )
 
 
-def _time(workspace: Workspace, trail: Trail, number: int) -> datetime:
-    """The moment of a commit, by the user's clock."""
-    return workspace.local_time(trail.moments(dates.end_of_today(workspace)).of(number))
+def _commit_times(workspace: Workspace, trail: Trail) -> _TimeOf:
+    """A function that gives the moment of a commit in the user's time zone, for one answer."""
+    moments = trail.moments(dates.end_of_today(workspace))
+    return lambda number: workspace.local_time(moments.of(number))
 
 
 # Facts.
@@ -248,7 +250,8 @@ def _fact_history(workspace: Workspace, trail: Trail, fact: FactId, path: FilePa
     chain = [_with_expiry(link, today) for link in chains.fact_chain(fact, trail, _rows(trail, fact, path))]
     statuses = [link.status for link in chain if link.id == fact]
     status = Status.CURRENT if Status.CURRENT in statuses else statuses[-1]
-    links = _link_views(workspace, trail, chain[-limit:])
+    time_of = _commit_times(workspace, trail)
+    links = tuple(_link_view(time_of, trail, link) for link in chain[-limit:])
     return FactHistory(fact=fact, status=status, chain=links, notes=shallow_notes(workspace, trail))
 
 
@@ -258,21 +261,17 @@ def _with_expiry(link: chains.ChainLink, today: date) -> chains.ChainLink:
     return replace(link, status=Status.EXPIRED) if is_expired else link
 
 
-def _link_views(workspace: Workspace, trail: Trail, chain: Sequence[chains.ChainLink]) -> tuple[FactLink, ...]:
-    """The links of a chain, with the notes of the commits that brought in their lines and of those that ended them."""
-    return tuple(_link_view(workspace, trail, link) for link in chain)
-
-
-def _link_view(workspace: Workspace, trail: Trail, link: chains.ChainLink) -> FactLink:
+def _link_view(time_of: _TimeOf, trail: Trail, link: chains.ChainLink) -> FactLink:
+    """A link of a chain, with the notes of the commit that added its line and of the one that ended it."""
     commit = trail.commit_with_id(link.commit)
     assert commit is not None  # a fact comes with a commit of the trail
     (note,) = line_notes(statement_of(commit), [link.first_line])
-    start = _time(workspace, trail, link.start.number)
+    start = time_of(link.start.number)
     return FactLink(
         id=link.id,
         text=link.text,
         start=start,
-        end=max(start, _time(workspace, trail, link.end.number)) if link.end else None,
+        end=max(start, time_of(link.end.number)) if link.end else None,
         source=link.source,
         confidence=link.confidence,
         commit=link.commit,
@@ -286,16 +285,16 @@ def _link_view(workspace: Workspace, trail: Trail, link: chains.ChainLink) -> Fa
         claimed_by=link.claimed_by,
         cites=link.cites,
         run=note.run,
-        ended_by=_end_view(workspace, trail, link.end) if link.end else None,
+        ended_by=_end_view(time_of, link.end) if link.end else None,
     )
 
 
-def _end_view(workspace: Workspace, trail: Trail, commit: TrailCommit) -> EndView:
+def _end_view(time_of: _TimeOf, commit: TrailCommit) -> EndView:
     """The end that a commit gave to something: who did it, and why."""
     note = parse_message(commit.message)
     return EndView(
         commit=commit.commit,
-        time=_time(workspace, trail, commit.number),
+        time=time_of(commit.number),
         author=commit.author,
         actor=note.provenance.actor,
         op=note.op,
@@ -317,11 +316,12 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
     if not text.strip():
         raise TextProblem("empty-text", "there is no text to look for")
     with trail_update.fresh_trail(workspace, say) as trail:
-        views = tuple(_presence_view(workspace, trail, presence) for presence in section_texts.text_presences(trail, text))
+        time_of = _commit_times(workspace, trail)
+        views = tuple(_presence_view(time_of, trail, presence) for presence in section_texts.text_presences(trail, text))
         return TextHistory(text, views, shallow_notes(workspace, trail))
 
 
-def _presence_view(workspace: Workspace, trail: Trail, presence: section_texts.TextPresence) -> PresenceView:
+def _presence_view(time_of: _TimeOf, trail: Trail, presence: section_texts.TextPresence) -> PresenceView:
     came = trail.commit_numbered(presence.came)
     went = trail.commit_numbered(presence.went) if presence.went is not None else None
     assert came is not None  # a text comes with a commit
@@ -329,8 +329,8 @@ def _presence_view(workspace: Workspace, trail: Trail, presence: section_texts.T
         path=presence.path,
         section=presence.section,
         came=came.commit,
-        came_at=(came_at := _time(workspace, trail, came.number)),
+        came_at=(came_at := time_of(came.number)),
         went=went.commit if went else None,
-        went_at=max(came_at, _time(workspace, trail, went.number)) if went else None,
-        ended_by=_end_view(workspace, trail, went) if went else None,
+        went_at=max(came_at, time_of(went.number)) if went else None,
+        ended_by=_end_view(time_of, went) if went else None,
     )
