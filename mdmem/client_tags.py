@@ -133,7 +133,7 @@ _BEGINNINGS = ("<", "&", "\uff1c", "\ufe64")
 def _tag_pattern(names: frozenset[str]) -> Pattern[str]:
     """An opening or a closing tag, as it is or escaped for HTML (once or more often); one that begins and is never ended counts too."""
     alternatives = "|".join(re.escape(name).replace(r"\ ", r"\s+") for name in sorted(names, key=lambda name: (-len(name), name)))
-    return re.compile(
+    return late.compiled(
         rf"(?i)(?P<less>{_LESS})\s*+(?P<closing>/?)\s*+(?P<name>{alternatives})(?![\w.:-])(?P<rest>[^<>&\uff1c\uff1e]*(?:{_MORE})?)"
     )
 

@@ -9,13 +9,13 @@ such a point, and on what follows only as far as its own last line; so the piece
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import cache
 from typing import TypeAlias
 
+from mdmem.startup.late import compiled
 from mdmem.startup.records import dataclass, field
 
 Head = tuple[int, int, int, str]
@@ -183,11 +183,11 @@ class _Scanner:
         self.result = ScanResult()
 
     def run(self) -> ScanResult:
-        source, heads, frequent = self.source, self.result.heads, re.compile(_FREQUENT_BLOCK)
+        source, heads, frequent = self.source, self.result.heads, compiled(_FREQUENT_BLOCK)
         while self.at < len(source):
             match = frequent.match(source, self.at)
             # The pattern of the others takes 1.5 ms to compile, which a file with nothing but fences besides is spared.
-            match = match or re.compile(_FENCE).match(source, self.at) or re.compile(_OTHER_BLOCK).match(source, self.at)
+            match = match or compiled(_FENCE).match(source, self.at) or compiled(_OTHER_BLOCK).match(source, self.at)
             assert match, "every line belongs to a block"
             end = match.end()
             match match.lastgroup:
@@ -223,10 +223,10 @@ class _Scanner:
         return self.result
 
     def _matches(self, pattern: str, at: int, end: int = sys.maxsize) -> bool:
-        return re.compile(pattern).match(self.source, at, end) is not None
+        return compiled(pattern).match(self.source, at, end) is not None
 
     def _end(self, pattern: str, at: int) -> int:
-        match = re.compile(pattern).match(self.source, at)
+        match = compiled(pattern).match(self.source, at)
         return match.end() if match else at
 
     def _skip(self, end: int) -> None:
@@ -240,7 +240,7 @@ class _Scanner:
 
     def _until(self, kind: BlockKind, closing: str, start: int) -> None:
         """Take a block up to the line in which `closing` stands; without one the rest of the text is in it."""
-        match = re.compile(closing).search(self.source, start)
+        match = compiled(closing).search(self.source, start)
         if match:
             self._take(kind, self.source.index("\n", match.end() - 1) + 1)
         else:
@@ -261,7 +261,7 @@ class _Scanner:
         self._item()
 
     def _item(self) -> None:
-        match = re.compile(_ITEM).match(self.source, self.at)
+        match = compiled(_ITEM).match(self.source, self.at)
         assert match
         first_end = self.source.index("\n", match.end()) + 1
         empty = first_end == match.end() + 1
@@ -288,7 +288,7 @@ class _Scanner:
 
     def _quote(self, end: int) -> None:
         last = self.source.rfind("\n", 0, end - 1) + 1
-        if re.compile(_DEEP_LINE).search(self.source, self.at, end):
+        if compiled(_DEEP_LINE).search(self.source, self.at, end):
             self._hand_over()
         elif self._matches(_CLOSED, end) or self._matches(_EMPTY_QUOTE_LINE, last):
             self._take(BlockKind.QUOTE, end)
@@ -309,7 +309,7 @@ class _Scanner:
         source, result, end, points = self.source, self.result, self.at, self.points
         while True:
             for _ in range(points):
-                fresh = re.compile(_FRESH).search(source, end)
+                fresh = compiled(_FRESH).search(source, end)
                 end = fresh.end() if fresh else len(source)
             whole = end == len(source)
             stretch = source[self.at : end] + ("\n" if whole else "")

@@ -8,7 +8,6 @@ its rule's literals stands in the text.
 from __future__ import annotations
 
 import math
-import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -360,7 +359,7 @@ def _is_accepted(rule: Rule, value: str, strict: bool) -> bool:
 
 def _pattern_matches(rule: Rule, text: str) -> Iterator[Match[str]]:
     """The matches of a rule's pattern. A pattern that begins with a literal is tried only where that stands: ten times as fast."""
-    pattern = re.compile(rule.pattern)
+    pattern = late.compiled(rule.pattern)
     if not rule.leads:
         return _overlapping_matches(pattern, text)
     starts = sorted(start for literal in rule.literals for start in _starts(literal, text))

@@ -227,9 +227,10 @@ def test_a_file_that_turns_into_a_pipe_while_it_is_opened(folder: Path, monkeypa
         os.mkfifo(path)
         return opened(*arguments)
 
-    monkeypatch.setattr(os, "open", swapped)
-    with pytest.raises(WorkspaceProblem, match="not a plain file"):
-        load(folder, None, os.environ)
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", swapped)
+        with pytest.raises(WorkspaceProblem, match="not a plain file"):
+            load(folder, None, os.environ)
 
 
 def test_paths_outside_need_the_users_own_settings(world: World, folder: Path) -> None:

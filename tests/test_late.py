@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import mdmem
-from mdmem.startup import late
+from mdmem.startup import late, possessive
 
 
 def test_a_module_is_loaded_by_its_first_use(monkeypatch: pytest.MonkeyPatch):
@@ -28,13 +28,13 @@ def test_only_what_the_table_names_is_late():
 
 def test_a_pattern_is_compiled_by_its_first_use(monkeypatch: pytest.MonkeyPatch):
     compiled: list[str | bytes] = []
-    compile_pattern = re.compile
-    monkeypatch.setattr(late.re, "compile", lambda text: compiled.append(text) or compile_pattern(text))
+    compile_pattern = late.compiled
+    monkeypatch.setattr(late, "compiled", lambda text: compiled.append(text) or compile_pattern(text))
     digits = late.pattern(r"\d+")
     assert compiled == []
     assert digits.findall("a1b22") == ["1", "22"]
     assert digits.findall("333") == ["333"]
-    assert digits.pattern == r"\d+"
+    assert digits.groups == 0
     assert compiled == [r"\d+", r"\d+"], "once for each method"
 
 
@@ -46,6 +46,25 @@ def test_a_wrong_pattern_or_method_is_refused():
     with pytest.raises(re.error):
         late.pattern("(").match("a")
     assert not hasattr(late.pattern("a"), "nothing")
+
+
+def test_possessive_repetitions_on_a_python_that_matches_them_wrongly():
+    for text, subject, end in [
+        (r"(?:(?:-[ \t]*+){3,}+|(?:_[ \t]*+){3,}+)\n", "- --\n", 5),
+        (r"in\ (?P<ahead>\d+)\ days?(?:['\u2019]s?\ time)?+", "in 3 days", 9),
+        (r"[\w&-]*+(?:\.\w[\w&-]*+)*+(?!'s?\b)", "Node.js", 7),
+        (r"(?:a|ab)?+c|\w++", "abc", 3),
+        (r"(?P<outer>(?:(?:x[ ]?+)++,)*+)!", "x x,x,!", 7),
+    ]:
+        pattern = possessive.compiled(text)
+        match = pattern.match(subject)
+        assert match, text
+        assert match.end() == end
+        assert pattern.groupindex == re.compile(text).groupindex
+    assert possessive.compiled("(?:a|ab)?+c").fullmatch("abc") is None, "what an atomic group has taken it keeps"
+    assert possessive.compiled(rb"(?:\d,)*+;").fullmatch(b"1,2,;")
+    with pytest.raises(re.error):
+        possessive.compiled("(")
 
 
 def test_no_module_compiles_a_pattern_while_it_is_loaded():

@@ -13,7 +13,12 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any, AnyStr, cast
+from typing import TYPE_CHECKING, Any, AnyStr, cast
+
+if TYPE_CHECKING or sys.version_info >= (3, 11, 5):
+    compiled = re.compile
+else:
+    from mdmem.startup.possessive import compiled
 
 MODULES = frozenset(
     {
@@ -193,7 +198,7 @@ class _LateModule:
 
 
 def pattern(text: AnyStr) -> re.Pattern[AnyStr]:
-    """A stand-in for `re.compile(text)`, compiled when it is first used.
+    """A stand-in for `compiled(text)`, compiled when it is first used.
 
     A command uses half of the hundred patterns at the top of its modules; compiling the others takes 2 to 7 ms of a cold start.
     """
@@ -207,6 +212,6 @@ class _LatePattern:
         self._text = text
 
     def __getattr__(self, attribute: str) -> Any:
-        value = getattr(re.compile(self._text), attribute)
+        value = getattr(compiled(self._text), attribute)
         setattr(self, attribute, value)
         return value
