@@ -209,9 +209,9 @@ class _LatePattern:
     """A pattern that may not be compiled yet. It keeps each method that was used, so that only the first call of each looks further."""
 
     def __init__(self, text: str | bytes) -> None:
-        self._text = text
+        self.pattern = text
 
     def __getattr__(self, attribute: str) -> Any:
-        value = getattr(compiled(self._text), attribute)
+        value = getattr(compiled(self.pattern), attribute)
         setattr(self, attribute, value)
         return value

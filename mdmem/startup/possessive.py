@@ -14,7 +14,7 @@ from typing import Any, AnyStr
 
 @cache
 def compiled(text: AnyStr) -> re.Pattern[AnyStr]:
-    """What `re.compile(text)` should give; its attribute `pattern` is None.
+    """Compile `text` as `re.compile` does on later versions. The result's own `pattern` is None.
 
     Raises:
         re.error: as `re.compile` does.
