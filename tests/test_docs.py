@@ -5,12 +5,14 @@ import importlib.util
 import re
 import shutil
 import sys
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 from conftest import World
+from program_source import modules, nodes
 from typer.main import get_command
 
 from mdmem.cli.app import app
@@ -75,12 +77,12 @@ def reported() -> set[str]:
     return {code for kind, code in _written() if kind in ("Problem", "error")}
 
 
+@cache
 def _written() -> set[tuple[str, str]]:
     """Every code in the source with what it is for: a class of failures, `Problem`, or `error` (a problem that refuses)."""
     codes: set[tuple[str, str]] = set()
-    for path in sorted((ROOT / "mdmem").rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        for node in ast.walk(tree):
+    for path in modules():
+        for node in nodes(path):
             if isinstance(node, ast.Call):
                 codes |= _of_call(node)
             elif isinstance(node, ast.Assign) and getattr(node.targets[0], "id", "") == "code":

@@ -2,27 +2,24 @@
 
 import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
 import pytest
+from program_source import modules, nodes
 
-import mdmem
-
-PATHS = sorted(Path(mdmem.__file__).parent.rglob("*.py"))
 CLAUSE = re.compile(r"\s*(What|Whether|That|How|As|Which|Who)\b")
 
 
-def clauses(text: str) -> Iterator[str]:
-    """The docstrings of a module that begin with a clause, those of attributes included."""
-    for node in ast.walk(ast.parse(text)):
+def clauses(among: Iterable[ast.AST]) -> Iterator[str]:
+    """The docstrings that begin with a clause, those of attributes included."""
+    for node in among:
         match node:
             case ast.Expr(ast.Constant(str(docstring))) if CLAUSE.match(docstring):
                 yield docstring.splitlines()[0]
 
 
 def test_no_docstring_begins_with_a_clause():
-    assert {str(path): lines for path in PATHS if (lines := list(clauses(path.read_text(encoding="utf-8"))))} == {}
+    assert {str(path): lines for path in modules() if (lines := list(clauses(nodes(path))))} == {}
 
 
 @pytest.mark.parametrize(
@@ -36,4 +33,4 @@ def test_no_docstring_begins_with_a_clause():
     ],
 )
 def test_clauses(text: str, is_clause: bool) -> None:
-    assert bool(list(clauses(text))) is is_clause
+    assert bool(list(clauses(ast.walk(ast.parse(text))))) is is_clause

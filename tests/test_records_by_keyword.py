@@ -2,20 +2,12 @@
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
+from collections.abc import Iterable, Iterator
 
-import mdmem
+from program_source import PACKAGE, modules, nodes
 
 MOST = 4
-
-
-@cache
-def modules() -> dict[Path, ast.Module]:
-    """The modules of the program by their paths."""
-    paths = sorted(Path(mdmem.__file__).parent.rglob("*.py"))
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in paths if path.name != "parameter_table.py"}
+PATHS = [path for path in modules() if path != PACKAGE / "cli/parameter_table.py"]
 
 
 def is_record(node: ast.AST) -> bool:
@@ -24,15 +16,15 @@ def is_record(node: ast.AST) -> bool:
 
 def large_records() -> Iterator[str]:
     """The names of the records with more fields than may be given by position."""
-    for module in modules().values():
-        for node in ast.walk(module):
+    for path in PATHS:
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef) and is_record(node) and sum(isinstance(part, ast.AnnAssign) for part in node.body) > MOST:
                 yield node.name
 
 
-def positional_calls(module: ast.Module, records: frozenset[str]) -> Iterator[tuple[int, str]]:
+def positional_calls(among: Iterable[ast.AST], records: frozenset[str]) -> Iterator[tuple[int, str]]:
     """The lines that build one of these records with values by position."""
-    for node in ast.walk(module):
+    for node in among:
         if isinstance(node, ast.Call) and node.args:
             name = getattr(node.func, "id", getattr(node.func, "attr", ""))
             if name in records:
@@ -42,15 +34,15 @@ def positional_calls(module: ast.Module, records: frozenset[str]) -> Iterator[tu
 def test_large_records_are_built_by_keyword():
     records = frozenset(large_records())
     assert {"Hit", "Search", "EditSection", "WriteResult", "Workspace"} <= records
-    positional = [(str(path), line, name) for path, module in modules().items() for line, name in positional_calls(module, records)]
+    positional = [(str(path), line, name) for path in PATHS for line, name in positional_calls(nodes(path), records)]
     assert positional == []
 
 
 def test_a_record_stands_once():
-    names = Counter(node.name for module in modules().values() for node in ast.walk(module) if isinstance(node, ast.ClassDef))
+    names = Counter(node.name for path in PATHS for node in nodes(path) if isinstance(node, ast.ClassDef))
     assert {name for name, count in names.items() if count > 1} == set()
 
 
 def test_a_value_by_position_is_seen():
     module = ast.parse("a = Hit('x', 1)\nb = searches.Hit(*row)\nc = Hit(path='x')\n")
-    assert list(positional_calls(module, frozenset({"Hit"}))) == [(1, "Hit"), (2, "Hit")]
+    assert list(positional_calls(ast.walk(module), frozenset({"Hit"}))) == [(1, "Hit"), (2, "Hit")]
