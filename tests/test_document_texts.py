@@ -12,7 +12,15 @@ from mdmem.search import labels, schema
 from mdmem.search.document_texts import document_text, lifetime_text
 from mdmem.search.schema import IndexRow, Lifetime
 
-ORIGIN = Origin(commit=CommitId("a" * 40), time=1_767_225_600, source=Source.INFERRED, confidence=0.7)
+ORIGIN = Origin(
+    commit=CommitId("a" * 40),
+    time=1_767_225_600,
+    source=Source.INFERRED,
+    confidence=0.7,
+    author="Ada \\ <ada@example.org>",
+    actor='agent/"a b"',
+    session="claude/\ud800",
+)
 PATH = FilePath('memory/a "b"\\c.md')
 
 

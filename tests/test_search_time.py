@@ -350,11 +350,12 @@ def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number
         listed = index.entries(Filter(valid_on=TODAY, **wanted))
         lines = [(each.entry.path, each.entry.start_line) for each in (expected if wanted else current(rows))]
         assert [(hit.path, hit.start_line) for hit in listed] == sorted(lines)
-        newest, total = index.newest(Filter(valid_on=TODAY, **wanted), TODAY)
+        found, total = index.newest(Filter(valid_on=TODAY, **wanted), TODAY)
+        newest = [match.hit for match in found]
         assert (sorted(newest, key=repr), total) == (sorted(listed, key=repr), len(listed))
         assert [hit.since is not None for hit in newest if not hit.day] == sorted(hit.since is not None for hit in newest if not hit.day)
         for limit in (1, 3):
-            assert index.newest(Filter(valid_on=TODAY, **wanted), TODAY, limit) == (newest[:limit], total)
+            assert index.newest(Filter(valid_on=TODAY, **wanted), TODAY, limit) == (found[:limit], total)
 
 
 @settings(max_examples=20)

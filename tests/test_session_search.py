@@ -204,7 +204,7 @@ class TestFilters:
         with pytest.raises(UsageProblem):
             Search("pump", sessions=True, **option)
 
-    @pytest.mark.parametrize(("query", "count"), [("", 0), ("...", 0), ('"(', 0), ("pumps", 1), ("泵", 1)])
+    @pytest.mark.parametrize(("query", "count"), [("...", 0), ('"(', 0), ("pumps", 1), ("泵", 1)])
     def test_any_query(self, at: Desk, home: Path, query: str, count: int):
         claude(home, "the pump (泵) is blue")
         assert len(messages(at, query)) == count

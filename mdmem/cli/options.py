@@ -25,6 +25,16 @@ Confidence = Annotated[
 ]
 Actor = Annotated[str | None, typer.Option("--actor", metavar="NAME", help="Who writes. [default: MDMEM_ACTOR, else the setting]")]
 Session = Annotated[str | None, typer.Option("--session", metavar="NAME", help="The session in which it was said.")]
+ByActor = Annotated[
+    str | None,
+    typer.Option("--actor", metavar="NAME", help="Only by this actor, or by this author where a commit names no actor."),
+]
+InSession = Annotated[str | None, typer.Option("--session", metavar="NAME", help="Only of this session, named with or without its client.")]
+Since = Annotated[
+    str | None,
+    typer.Option("--since", metavar="DAY", help="From this day on: 2026-11-21, 2026-11, or words such as yesterday or last March."),
+]
+Until = Annotated[str | None, typer.Option("--until", metavar="DAY", help="Up to this day, or the last day of a month or the like.")]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept in the commit.")]
 Supersedes = Annotated[str | None, typer.Option("--supersedes", metavar="FACT", help="The fact that this one replaces.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and make none.")]

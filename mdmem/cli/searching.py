@@ -13,7 +13,7 @@ from mdmem.startup import late
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Json, Kind, SectionOption, Tags
+    from mdmem.cli.options import ByActor, InSession, Json, Kind, SectionOption, Since, Tags, Until
     from mdmem.show import proposals
 else:
     proposals = late.module("mdmem.show.proposals")
@@ -24,19 +24,19 @@ _COMBINED_DAYS = 7
 
 def search(
     call: Call,
-    query: Annotated[list[str], typer.Argument(metavar="QUERY", help="Words; any of them may match.")],
+    query: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="QUERY", help="Words; any of them may match. Without words: the newest entries that pass."),
+    ] = None,
     limit: Annotated[int, typer.Option("-n", metavar="N", help="The most hits to give.")] = 8,
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder.")] = None,
     section: Annotated[str | None, typer.Option("--section", metavar="SECTION", help="Only this section and what is below it.")] = None,
     kind: Kind = None,
     tags: Tags = None,
-    since: Annotated[
-        str | None,
-        typer.Option("--since", metavar="DAY", help="From this day on: 2026-11-21, 2026-11, or words such as yesterday or last March."),
-    ] = None,
-    until: Annotated[
-        str | None, typer.Option("--until", metavar="DAY", help="Up to this day, or the last day of a month or the like.")
-    ] = None,
+    actor: ByActor = None,
+    session: InSession = None,
+    since: Since = None,
+    until: Until = None,
     min_confidence: Annotated[float | None, typer.Option("--min-confidence", metavar="N", help="At least this sure, from 0 to 1.")] = None,
     recent_days: Annotated[int | None, typer.Option("--recent-days", metavar="N", help="Of the logs only the last N days.")] = None,
     combined: Annotated[bool, typer.Option("--combined", help=f"The same as --recent-days {_COMBINED_DAYS}.")] = False,
@@ -59,12 +59,14 @@ def search(
         raise UsageProblem("--combined and --recent-days go against each other")
     days = _COMBINED_DAYS if combined else recent_days
     request = Search(
-        query=" ".join(query),
+        query=" ".join(query or ()),
         limit=limit,
         file=file,
         section=section,
         kind=kind,
         tags=tuple(tags or ()),
+        actor=actor,
+        session=session,
         since=since,
         until=until,
         min_confidence=min_confidence,
@@ -93,15 +95,30 @@ def facts(
     kind: Kind = None,
     section: SectionOption = None,
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder.")] = None,
+    actor: ByActor = None,
+    session: InSession = None,
+    since: Since = None,
+    until: Until = None,
     limit: Annotated[int, typer.Option("-n", metavar="N", help="The most facts to give; 0 for all.")] = 100,
     everything: Annotated[bool, typer.Option("--all", help="Include those that no longer hold.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """List the facts of memory with their ids, the newest first."""
     memory = open_memory(call)
-    listed = memory.facts(
-        ListFacts(tags=tuple(tags or ()), key=key, kind=kind, section=section, file=file, everything=everything, limit=limit)
+    request = ListFacts(
+        tags=tuple(tags or ()),
+        key=key,
+        kind=kind,
+        section=section,
+        file=file,
+        actor=actor,
+        session=session,
+        since=since,
+        until=until,
+        everything=everything,
+        limit=limit,
     )
+    listed = memory.facts(request)
     notes = memory.empty_answer_notes(file, section) if (file or section) and not (listed.facts or listed.stale) else ()
     status = hits.answer_status(len(listed.facts), listed)
     return Answer(hits.facts_json(listed), hits.facts_text(listed), (*hits.facts_notes(listed), *notes), status)

@@ -80,7 +80,14 @@ def _combined_lines(
             continue
         later = max(made_of, key=lambda each: order(each.begun))
         weakest = min((each.origin for each in made_of), key=lambda each: (each.source.strength, each.confidence, each.claimed_by is None))
-        origin = replace(weakest, commit=later.origin.commit, time=later.origin.time, author=later.origin.author)
+        origin = replace(
+            weakest,
+            commit=later.origin.commit,
+            time=later.origin.time,
+            author=later.origin.author,
+            actor=later.origin.actor,
+            session=later.origin.session,
+        )
         combined.setdefault(path, {})[line] = CombinedLine(later.begun, origin)
         if len(made_of) > 1:
             fate.taken_out = [old for old in fate.taken_out if old.occurrence.number != later.number]

@@ -123,6 +123,8 @@ class Statements:
                 source=note.provenance.source,
                 confidence=note.provenance.confidence,
                 author=f"{self.commit.author} <{self.commit.email}>",
+                actor=note.provenance.actor,
+                session=note.provenance.session,
                 claimed_by=note.claimed_by,
             )
         return self._origins[id(note)]

@@ -31,6 +31,7 @@ _MEANT = {
     "command": "action",
 }
 """Names that models give to arguments, with ours; a hint names ours where the tool has it."""
+_INSTEAD_OF_QUERY = ("tags", "since", "until")
 _NEARLY = 0.6
 
 
@@ -85,13 +86,8 @@ def _require_type(name: str, value: Any, schema: Schema) -> None:
 
 
 def _check_search(values: Mapping[str, Any]) -> None:
-    has_query = bool(values.get("query", "").strip())
-    if not has_query and not values.get("tags"):
-        raise UsageProblem("memory_search needs query or tags")
-    if not has_query:
-        for name in ("since", "until", "history", "as_of"):
-            if values.get(name):
-                raise UsageProblem(f"{name} goes with query")
+    if not values.get("query", "").strip() and not any(values.get(name) for name in _INSTEAD_OF_QUERY):
+        raise UsageProblem("memory_search needs query, tags, since or until", 'As in: {"since": "yesterday"}')
 
 
 def _check_edit(values: Mapping[str, Any]) -> None:

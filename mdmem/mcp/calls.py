@@ -65,10 +65,11 @@ def answer(memory: Memory, call: ToolCall) -> str:
 def _search(memory: Memory, call: ToolCall) -> str:
     values = call.values
     tags = tuple(tag.removeprefix("#") for tag in values.get("tags", ()))
-    if not values.get("query", "").strip():
+    query = values.get("query", "").strip()
+    if not query and not any(values.get(name) for name in ("since", "until", "history", "as_of")):
         return texts.facts_text(memory.recall(tags, values["limit"]))
     request = Search(
-        query=values["query"],
+        query=query,
         limit=values["limit"],
         tags=tags,
         since=values.get("since"),

@@ -93,12 +93,12 @@ TOOLS: Mapping[str, ToolDefinition] = {
     for tool in (
         ToolDefinition(
             name="memory_search",
-            description="Search long-term memory by words or labels. Each line: path:line, text, [id].",
+            description="Search long-term memory by words, labels or days. Each line: path:line, text, [id].",
             arguments={
-                "query": _text("words or a question"),
+                "query": _text("words or a question; without: the newest entries"),
                 "limit": _number(8, 50),
                 "tags": {**_TAGS, "description": "labels; without query, facts with one of them"},
-                "since": _text("day, also in words: last month"),
+                "since": _text("day, also in words: yesterday, last month"),
                 "until": _text(),
                 "history": _flag("also what no longer holds"),
                 "as_of": _text("day or commit: memory as it was then"),

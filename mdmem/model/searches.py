@@ -8,29 +8,36 @@ from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, SectionPath, Source, Status
 from mdmem.model.rules import require_range, require_single_tags
 from mdmem.startup.records import dataclass
-from mdmem.wording import field
+from mdmem.wording import field, verb
 
 _MAX_HITS = 1000
 _MAX_DAYS = 100_000
 _MAX_LISTED = 1_000_000_000
-_OF_ENTRIES = ("file", "section", "kind", "tags", "min_confidence", "history", "as_of", "explain")
+_OF_ENTRIES = ("file", "section", "kind", "tags", "actor", "session", "min_confidence", "history", "as_of", "explain")
 """Fields of a search that say something of entries, and nothing of messages."""
+_INSTEAD_OF_WORDS = ("since", "until", "kind", "tags", "actor", "session")
+"""Fields of a search of which one suffices without words."""
 
 
 @dataclass(frozen=True, slots=True)
 class Search:
     """A query over what is current. `since` and `until` are ISO dates, both inclusive; `confidence` is from 0 to 1.
 
+    Without words it finds the newest entries, and needs a day, kind, tag, actor or session. An `actor` is
+    compared with the author where a commit names none; a `session` is named with or without its client.
+
     `history` adds what was superseded, has expired or was removed; `as_of` (a date, a time or a commit) searches memory as it was
     then. With `explain` each hit has an explanation of its score. With `sessions` the messages of transcripts are searched too.
     """
 
-    query: str
+    query: str = ""
     limit: int = 8
     file: str | None = None
     section: str | None = None
     kind: str | None = None
     tags: tuple[str, ...] = ()
+    actor: str | None = None
+    session: str | None = None
     since: str | None = None
     until: str | None = None
     min_confidence: float | None = None
@@ -41,7 +48,7 @@ class Search:
     sessions: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse several tags in one, numbers out of their range, `history` together with `as_of`, and filters that messages do not have."""
+        """Refuse what has nothing to search by, numbers out of their range, and fields that do not go together."""
         require_single_tags(self.tags)
         require_range("limit", self.limit, 1, _MAX_HITS)
         require_range("min_confidence", self.min_confidence, 0, 1)
@@ -50,18 +57,29 @@ class Search:
             raise UsageProblem(
                 f"{field('history')} and {field('as_of')} go against each other", f"{field('as_of')} asks memory as it was then."
             )
+        if self.sessions and not self.has_words:
+            raise UsageProblem(f"{field('sessions')} needs words", f'Use: {verb("search")} "your words" {field("sessions")}')
+        if not self.has_words and not any(getattr(self, name) for name in _INSTEAD_OF_WORDS):
+            fields = ", ".join(map(field, _INSTEAD_OF_WORDS))
+            hint = f'Use: {verb("search")} "your words", or {verb("search")} {field("since")} yesterday'
+            raise UsageProblem(f"search needs words, or one of {fields}", hint)
         if self.sessions and (name := next((name for name in _OF_ENTRIES if getattr(self, name)), None)):
             raise UsageProblem(
                 f"{field(name)} and {field('sessions')} go against each other",
                 "A message of a session has no section, kind or past: search memory and sessions one after the other.",
             )
 
+    @property
+    def has_words(self) -> bool:
+        """True if it asks for words."""
+        return bool(self.query.strip())
+
 
 @dataclass(frozen=True, slots=True)
 class ListFacts:
     """List facts, the newest first: with all of `tags`, with one of `any_tags`, holding `key`.
 
-    `everything` includes those that no longer hold. A `limit` of 0 is none.
+    `actor`, `session`, `since` and `until` are as those of `Search`. `everything` includes those that no longer hold. A `limit` of 0 is none.
     """
 
     tags: tuple[str, ...] = ()
@@ -70,6 +88,10 @@ class ListFacts:
     kind: str | None = None
     section: str | None = None
     file: str | None = None
+    actor: str | None = None
+    session: str | None = None
+    since: str | None = None
+    until: str | None = None
     everything: bool = False
     limit: int = 100
 
@@ -237,6 +259,8 @@ class FactList:
     total: int
     stale: bool = False
     notes: tuple[str, ...] = ()
+    since: date | None = None
+    until: date | None = None
     building: BuildProgress | None = None
 
 

@@ -14,7 +14,7 @@ from mdmem.startup.records import dataclass
 class Origin:
     """The commit that brought in a line, with the source and confidence that it states. `time` is in seconds since 1970.
 
-    `author` is who made the commit, as git writes a person: `NAME <EMAIL>`.
+    `author` is who made the commit, as git writes a person: `NAME <EMAIL>`. `actor` and `session` are those that it names.
     `claimed_by` is the agent that says that it is the user's own, or under whose name mdmem committed what a person may have typed.
 
     Of a digest's entry: `cites` are the lines of sessions where it was said (`CLIENT/SESSION#LINE[-LINE]`), and `attribute` is what it is about, if
@@ -26,6 +26,8 @@ class Origin:
     source: Source
     confidence: float
     author: str = ""
+    actor: str | None = None
+    session: str | None = None
     claimed_by: str | None = None
     cites: tuple[str, ...] = ()
     attribute: str | None = None

@@ -64,7 +64,13 @@ def search(workspace: Workspace, request: Search, say: Say, progress: Progress |
         return _search_as_of(workspace, request, request.as_of, say, progress)
     today = workspace.now().date()
     entry_filter = _filter(workspace, request, today)
-    index = fresh_index(workspace, say, progress, current=entry_filter.only_current and not request.explain, in_part=True)
+    index = fresh_index(
+        workspace,
+        say,
+        progress,
+        current=entry_filter.only_current and not request.explain,
+        in_part=request.has_words,
+    )
     return _search_now(workspace, index, request, _query(workspace, request, entry_filter, today), say, progress)
 
 
@@ -140,15 +146,14 @@ def _missing_past(workspace: Workspace, asks_for_past: bool) -> tuple[str, ...]:
 
 
 def _filter(workspace: Workspace, request: Search, today: date, known: Ranges | None = None) -> Filter:
-    since = until = None
-    if request.since is not None or request.until is not None:
-        since = dates.first_day(workspace, request.since, "since")
-        until = dates.last_day(workspace, request.until, "until")
+    since, until = _days(workspace, request)
     return Filter(
         file=request.file,
         section=request.section,
         kind=request.kind,
         tags=request.tags,
+        actor=request.actor,
+        session=request.session,
         since=since,
         until=until,
         min_confidence=request.min_confidence,
@@ -158,6 +163,13 @@ def _filter(workspace: Workspace, request: Search, today: date, known: Ranges | 
         history=request.history,
         as_of=known,
     )
+
+
+def _days(workspace: Workspace, request: Search | ListFacts) -> tuple[date | None, date | None]:
+    """The first and the last day that are asked for."""
+    if request.since is None and request.until is None:
+        return None, None
+    return dates.first_day(workspace, request.since, "since"), dates.last_day(workspace, request.until, "until")
 
 
 def _query(workspace: Workspace, request: Search, entry_filter: Filter, today: date) -> IndexQuery:
@@ -177,11 +189,17 @@ def _matches(
     """The matches, and the index that gave them: a rebuilt one where the first turns out to be damaged."""
     readings = past_questions.read_question(request.query, query.today) if request.history and request.limit else ()
     wider = replace(query, limit=max(query.limit, versions.LOOKED_AT)) if readings else query
+
+    def find() -> tuple[Match, ...]:
+        if request.has_words:
+            return index.index.search(wider)
+        return index.index.newest(query.filter, query.today, query.limit)[0]
+
     try:
-        matches = index.index.search(wider)
+        matches = find()
     except BrokenIndex:
         index = fresh_index(workspace, say, progress, full=True)
-        matches = index.index.search(wider)
+        matches = find()
     if readings:
         with trail_update.fresh_trail(workspace, say, progress) as trail:
             matches = versions.put_versions_first(workspace, trail, index.index, matches, query, readings)
@@ -250,12 +268,17 @@ def facts(workspace: Workspace, request: ListFacts, say: Say, progress: Progress
 def facts_in(workspace: Workspace, index: FreshIndex, request: ListFacts, say: Say, progress: Progress | None = None) -> FactList:
     """The same by an index that is fresh already."""
     today = workspace.now().date()
+    since, until = _days(workspace, request)
     entry_filter = Filter(
         file=request.file,
         section=request.section,
         kind=request.kind,
         tags=request.tags,
         any_tags=request.any_tags,
+        actor=request.actor,
+        session=request.session,
+        since=since,
+        until=until,
         facts_only=True,
         valid_on=None if request.everything else today,
         history=request.everything,
@@ -264,17 +287,26 @@ def facts_in(workspace: Workspace, index: FreshIndex, request: ListFacts, say: S
     limit = request.limit or None
     asked_limit = limit if request.key is None else None
     try:
-        hits, total = index.index.newest(entry_filter, today, asked_limit)
+        matches, total = index.index.newest(entry_filter, today, asked_limit)
     except BrokenIndex:
         index = fresh_index(workspace, say, progress, full=True)
-        hits, total = index.index.newest(entry_filter, today, asked_limit)
+        matches, total = index.index.newest(entry_filter, today, asked_limit)
+    hits = tuple(match.hit for match in matches)
     if request.key is not None:
         key = request.key
         hits = tuple(hit for hit in hits if split_key(hit.text, key)[0])
         hits, total = hits[:limit], len(hits)
     facts = completed_hits(workspace, hits, today, say)
     notes = (*index.notes, *_missing_past(workspace, request.everything))
-    return FactList(facts=facts, total=total, stale=index.stale, notes=notes, building=index.building)
+    return FactList(
+        facts=facts,
+        total=total,
+        stale=index.stale,
+        notes=notes,
+        since=_understood(request.since, since),
+        until=_understood(request.until, until),
+        building=index.building,
+    )
 
 
 def empty_answer_notes(workspace: Workspace, file: str | None, section: str | None, say: Say) -> tuple[str, ...]:

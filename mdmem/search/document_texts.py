@@ -35,9 +35,9 @@ def stored_row(text: str) -> bytes:
 
 
 def lifetime_text(lifetime: LifetimeFields) -> str:
-    """The end of the JSON of documents with a lifetime that has no labels."""
+    """The end of the JSON of documents with a lifetime that adds none to the labels of the text."""
     assert not lifetime.labels
-    return f'{_base64(lifetime.row)}",{_as_json(lifetime.numbers)[1:]}'
+    return f'{_base64(lifetime.row)}","origin":{encode_basestring(lifetime.origin)},{_as_json(lifetime.numbers)[1:]}'
 
 
 def _base64(data: bytes) -> str:

@@ -184,7 +184,7 @@ class SearchIndex:
         """See `IndexSearcher.entries`."""
         return self._finder.entries(passing_filter, today) if self._finder else ()
 
-    def newest(self, passing_filter: Filter, today: date, limit: int | None = None) -> tuple[tuple[Hit, ...], int]:
+    def newest(self, passing_filter: Filter, today: date, limit: int | None = None) -> tuple[tuple[Match, ...], int]:
         """See `IndexSearcher.newest`."""
         return self._finder.newest(passing_filter, today, limit) if self._finder else ((), 0)
 

@@ -9,12 +9,19 @@ import hashlib
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mdmem.document import plain_title
 from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath
-from mdmem.model.trail import Entry
+from mdmem.model.trail import Entry, Origin
 from mdmem.search.terms import encodable
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from mdmem.model import actors
+else:
+    actors = late.module("mdmem.model.actors")
 
 FACT_LABEL = "mark:fact"
 PAST_LABEL = "mark:past"
@@ -79,6 +86,29 @@ def entry_labels(entry: Entry, kind: FileKind, owner: str, place: PlaceLabels) -
     if entry.kind is not None:
         labels += f" {as_label('kind', folded_label(entry.kind))}"
     return f"{labels} {FACT_LABEL}" if entry.fact is not None and kind is not FileKind.BOOTSTRAP else labels
+
+
+def origin_labels(origin: Origin) -> Iterator[str]:
+    """The labels of who brought in a line, and of the sessions in which it was said.
+
+    Without an actor that is the author. A session is labelled with and without its client.
+    """
+    yield as_label("actor", actor_label(origin.actor or origin.author.rpartition(" <")[0]))
+    cited = [cited.rpartition("#")[0] for cited in origin.cites]
+    for session in dict.fromkeys(cited or filter(None, [origin.session])):
+        names = (session, session.partition("/")[2])
+        yield from (as_label("session", session_label(name)) for name in names if name)
+
+
+@lru_cache(maxsize=_KEPT)
+def actor_label(name: str) -> str:
+    """An actor as indexed: as actors are compared."""
+    return encodable(actors.fold_actor(name))
+
+
+def session_label(name: str) -> str:
+    """A session as indexed."""
+    return encodable(name.strip())
 
 
 def _section_labels(section: SectionPath) -> Iterator[str]:

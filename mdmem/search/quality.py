@@ -26,6 +26,8 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
     estimation, 2012). It divides the deviation of the scores by the score of the whole collection, which BM25 here does not give; a share
     of the first score is comparable between long and short queries too, and one stray hit at the end does not move a median.
 
+    The newest entries, which no word has found, have no scores.
+
     Args:
         query: as it was typed.
         hits: the answer, best first.
@@ -33,14 +35,15 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
     """
     terms = query_terms(query)
     query_terms_set = {*terms.words, *terms.grams}
-    matched_parts = [_matched_part(hit, query_terms_set) for hit in hits[:_LOOKED_AT]]
-    scores = [hit.score for hit in hits]
+    found = hits if query_terms_set else ()
+    matched_parts = [_matched_part(hit, query_terms_set) for hit in found[:_LOOKED_AT]]
+    scores = [hit.score for hit in found]
     return Quality(
         words=len(query_terms_set),
         hits=len(hits),
-        first=round(scores[0], _DIGITS) if hits else None,
-        last=round(scores[-1], _DIGITS) if hits else None,
-        spread=round(1 - _median(scores) / scores[0], _DIGITS) if hits and scores[0] > 0 else None,
+        first=round(scores[0], _DIGITS) if scores else None,
+        last=round(scores[-1], _DIGITS) if scores else None,
+        spread=round(1 - _median(scores) / scores[0], _DIGITS) if scores and scores[0] > 0 else None,
         text=matched_parts.count("text"),
         heading=matched_parts.count("heading"),
         beside=matched_parts.count("beside"),

@@ -12,7 +12,18 @@ from tantivy import FieldType, Occur, Query
 
 from mdmem.model.ranges import Ranges, complement
 from mdmem.search import ranking
-from mdmem.search.labels import FACT_LABEL, MOVED_LABEL, PAST_LABEL, address_digest, as_label, file_label, folded_label, statement_label
+from mdmem.search.labels import (
+    FACT_LABEL,
+    MOVED_LABEL,
+    PAST_LABEL,
+    actor_label,
+    address_digest,
+    as_label,
+    file_label,
+    folded_label,
+    session_label,
+    statement_label,
+)
 from mdmem.search.schema import NEVER, schema
 from mdmem.search.terms import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
 from mdmem.startup.records import dataclass
@@ -41,6 +52,7 @@ class Filter:
     - `section`: some contiguous part of the entry's section path, as an address (`Work`, `Work > Employer`); case and markup are
       folded, so everything below a section passes too.
     - `kind`, `tags` (every one of them), `any_tags` (at least one of them): ignoring case.
+    - `actor`: who brought it in, else the author of the commit; `session`: where it was said.
     - `since`, `until`: both inclusive, by the entry's day, or where it has none by the day, in `zone` (None: the system's), of the
       commit that brought it in. An entry with neither was just written, and counts as today's.
     - `min_confidence`: from 0 to 1. Text without a commit is a person's pending edit, counts as user-stated and passes.
@@ -56,6 +68,8 @@ class Filter:
     kind: str | None = None
     tags: tuple[str, ...] = ()
     any_tags: tuple[str, ...] = ()
+    actor: str | None = None
+    session: str | None = None
     since: date | None = None
     until: date | None = None
     min_confidence: float | None = None
@@ -274,9 +288,9 @@ def statement_query(statements: Collection[int], passing_filter: Filter, today: 
     return Query.boolean_query([(Occur.Must, query), *_conditions(passing_filter, today)])
 
 
-def label_query(name: str, *values: str) -> Query:
-    """The tantivy query for entries with a label of this name and one of these values."""
-    return Query.term_set_query(schema(), "label", [as_label(name, encodable(value)) for value in values])
+def label_query(name: str, *values: str, field: str = "label") -> Query:
+    """The tantivy query for entries with a label of this name and one of these values in a field of labels."""
+    return Query.term_set_query(schema(), field, [as_label(name, encodable(value)) for value in values])
 
 
 def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Query]]:
@@ -315,6 +329,10 @@ def _labels(passing_filter: Filter) -> Iterator[Query]:
         yield label_query("tag", folded_label(tag.removeprefix("#")))
     if passing_filter.any_tags:
         yield label_query("tag", *(folded_label(tag.removeprefix("#")) for tag in passing_filter.any_tags))
+    if passing_filter.actor is not None:
+        yield label_query("actor", actor_label(passing_filter.actor), field="origin")
+    if passing_filter.session is not None:
+        yield label_query("session", session_label(passing_filter.session), field="origin")
     if passing_filter.facts_only:
         yield Query.term_query(schema(), "label", FACT_LABEL, index_option="basic")
 

@@ -19,12 +19,21 @@ from mdmem.model.trail import Entry, Origin, plain_first_line
 from mdmem.search import ranking
 from mdmem.search.cues import asking_sentences, entry_cues
 from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, heading_words, own_words, with_about
-from mdmem.search.labels import MOVED_LABEL, PAST_LABEL, PlaceLabels, as_label, entry_labels, file_label, place_labels
+from mdmem.search.labels import (
+    MOVED_LABEL,
+    PAST_LABEL,
+    PlaceLabels,
+    as_label,
+    entry_labels,
+    file_label,
+    origin_labels,
+    place_labels,
+)
 from mdmem.search.surroundings import Surroundings
 from mdmem.search.terms import grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
-INDEX_VERSION = 19
+INDEX_VERSION = 20
 
 TERMS = "terms"
 """The analyzer of fields with terms, separated by spaces."""
@@ -103,10 +112,13 @@ class IndexRow:
 def schema() -> Schema:
     """The fields of a document. Labels (`NAME:VALUE`, as one text) match as a whole; days are ordinals, times seconds since 1970.
 
+    The labels of an entry's origin are a field of their own: an entry is indexed from two parts (`document_texts`), and they come with the second.
+
     Each document has the label `path` (its file) or `gone` (the commit that ended it); all with the same label are replaced together.
     """
     builder = SchemaBuilder()
-    builder.add_text_field("label", tokenizer_name=TERMS, index_option="basic")
+    for labels in ("label", "origin"):
+        builder.add_text_field(labels, tokenizer_name=TERMS, index_option="basic")
     for number in (*_NUMBERS, *LENGTHS.values()):
         builder.add_integer_field(number, fast=True)
     builder.add_float_field("confidence", fast=True)
@@ -141,10 +153,14 @@ def _section_fields(path: FilePath, day: date | None, section: SectionPath, lang
 
 @dataclass(frozen=True, slots=True)
 class LifetimeFields:
-    """Fields shared by rows that came in and ended together: numbers, labels (each with a space before it), the end of the stored row."""
+    """Fields shared by rows that came in and ended together: numbers, labels (each with a space before it), the end of the stored row.
+
+    `origin` has the labels of who brought them in; it is empty while they are uncommitted.
+    """
 
     numbers: Mapping[str, float]
     labels: str
+    origin: str
     row: bytes
 
 
@@ -161,7 +177,8 @@ def lifetime_fields(origin: Origin | None, uncommitted: bool, kind: FileKind, li
     if origin is not None:
         numbers |= {"time": origin.time, "confidence": origin.confidence}
     labels = ("" if life.is_current else f" {PAST_LABEL}") + (f" {MOVED_LABEL}" if life.moved else "")
-    return LifetimeFields(numbers, labels, _dumped_course(origin, uncommitted, kind, life, last))
+    who = " ".join(origin_labels(origin)) if origin else ""
+    return LifetimeFields(numbers, labels, who, _dumped_course(origin, uncommitted, kind, life, last))
 
 
 def in_file_order(rows: Iterable[IndexRow]) -> list[IndexRow]:
@@ -199,6 +216,7 @@ def complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]
     """The `text_fields` of a document with those of its lifetime; changed in place."""
     fields |= lifetime.numbers
     fields["label"] += lifetime.labels
+    fields["origin"] = lifetime.origin
     if "until" in fields:
         fields["last"] = min(fields["last"], fields["until"])
     fields["row"] = [fields["row"] + lifetime.row]

@@ -203,7 +203,7 @@ class IndexSearcher:
         rows = self._passing(passing_filter, day, expiry_day)
         return tuple(results.make_hit(row, 0.0, passing_filter, expiry_day) for row in sorted(rows, key=results.position_key))
 
-    def newest(self, passing_filter: Filter, today: date, limit: int | None = None) -> tuple[tuple[Hit, ...], int]:
+    def newest(self, passing_filter: Filter, today: date, limit: int | None = None) -> tuple[tuple[Match, ...], int]:
         """The newest entries that pass the filter, newest first, and how many pass; read are only those and others as old as the last.
 
         Raises:
@@ -221,7 +221,8 @@ class IndexSearcher:
             rows = [self._row(address) for address, age in zip(addresses, ages, strict=True) if [age] <= last]
             total = len(addresses)
         rows.sort(key=lambda row: (results.row_age(row, zone, today), results.position_key(row)))
-        return tuple(results.make_hit(row, 0.0, passing_filter, today) for row in rows[:limit]), total
+        hits = (results.make_hit(row, 0.0, passing_filter, today) for row in rows[:limit])
+        return tuple(Match(hit, row) for hit, row in zip(hits, rows, strict=False)), total
 
     def _passing(self, passing_filter: Filter, today: date, expiry_day: date) -> Iterable[IndexRow]:
         rows = self._all(query.filter_query(passing_filter, today))

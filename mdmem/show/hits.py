@@ -114,7 +114,7 @@ def _why_json(why: Explanation) -> dict[str, Any]:
 
 
 def search_json(result: SearchResult) -> dict[str, Any]:
-    """A search's answer; with the days that `since` and `until` mean where they are in words."""
+    """A search's answer."""
     answer: dict[str, Any] = {
         "query": result.query,
         "as_of": result.as_of,
@@ -123,10 +123,15 @@ def search_json(result: SearchResult) -> dict[str, Any]:
         "stale": result.stale,
         "hits": [*map(hit_json, result.hits), *(message_json(message, result.query) for message in result.messages)],
     }
-    return answer | {name: day.isoformat() for name, day in _days(result).items()}
+    return answer | _days_json(result)
 
 
-def _days(result: SearchResult) -> dict[str, date]:
+def _days_json(result: SearchResult | FactList) -> dict[str, str]:
+    return {name: day.isoformat() for name, day in _days(result).items()}
+
+
+def _days(result: SearchResult | FactList) -> dict[str, date]:
+    """The days that `since` and `until` mean where they are in words."""
     return {name: day for name, day in (("since", result.since), ("until", result.until)) if day is not None}
 
 
@@ -145,8 +150,12 @@ def answer_status(count: int, answer: FactList | TagCatalogue | ConflictList | S
 def search_notes(result: SearchResult) -> tuple[str, ...]:
     """Notes on a search's answer."""
     past = () if result.as_of is None else (f"Memory as of {result.as_of}",)
+    return (*past, *_days_notes(result), *answer_notes("match", len(result.hits) + len(result.messages), result))
+
+
+def _days_notes(result: SearchResult | FactList) -> tuple[str, ...]:
     days = " ".join(f"{name} {day}" for name, day in _days(result).items())
-    return (*past, *((days,) if days else ()), *answer_notes("match", len(result.hits) + len(result.messages), result))
+    return (days,) if days else ()
 
 
 def search_text(result: SearchResult, colour: bool) -> str:
@@ -258,7 +267,7 @@ def facts_json(listed: FactList) -> dict[str, Any]:
         }
         for hit in listed.facts
     )
-    return {"total": listed.total, "stale": listed.stale, "facts": list(rows)}
+    return {"total": listed.total, "stale": listed.stale, "facts": list(rows)} | _days_json(listed)
 
 
 def facts_text(listed: FactList) -> str:
@@ -270,7 +279,7 @@ def facts_notes(listed: FactList) -> tuple[str, ...]:
     """Notes on a list of facts: how fresh it is, and how many are left out."""
     shown = len(listed.facts)
     left_out = (f"{shown:,} of {listed.total:,} facts; {field('limit')} 0 gives all",) if 0 < shown < listed.total else ()
-    return (*answer_notes("facts", shown, listed), *left_out)
+    return (*_days_notes(listed), *answer_notes("facts", shown, listed), *left_out)
 
 
 def _fact_text(hit: Hit) -> str:

@@ -99,7 +99,7 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
         text, fact, kind, key, until, first_line = entry.text, entry.fact, entry.kind, entry.key, entry.until, entry.first_line
         if occurrence.origin is not origin:
             origin = occurrence.origin
-            commit, time, source, confidence, author, claimed_by, cites, attribute = _origin_columns(origin)
+            commit, time, source, confidence, author, actor, session, claimed_by, cites, attribute = _origin_columns(origin)
         if entry.path is not path:
             path, path_column = entry.path, bulk_blob(entry.path)
         if entry.day is not day:
@@ -130,6 +130,8 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
             source,
             confidence,
             author,
+            actor,
+            session,
             claimed_by,
             cites,
             attribute,
@@ -141,7 +143,7 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
 def _origin_columns(origin: Origin) -> SqlRow:
     return (
         *(bulk_blob(origin.commit), origin.time, origin.source.value, origin.confidence),
-        *(bulk_blob(origin.author), _maybe_bulk_blob(origin.claimed_by)),
+        *(bulk_blob(origin.author), _maybe_bulk_blob(origin.actor), _maybe_bulk_blob(origin.session), _maybe_bulk_blob(origin.claimed_by)),
         bulk_blob("\n".join(origin.cites)) if origin.cites else None,
         _maybe_bulk_blob(origin.attribute),
     )
@@ -164,6 +166,8 @@ def _origin(
     source: str,
     confidence: float,
     author: bytes,
+    actor: bytes | None,
+    session: bytes | None,
     claimed_by: bytes | None,
     cites: bytes | None,
     attribute: bytes | None,
@@ -175,6 +179,8 @@ def _origin(
         source=Source(source),
         confidence=float(confidence),
         author=decoded(author),
+        actor=_maybe_text(actor),
+        session=_maybe_text(session),
         claimed_by=_maybe_text(claimed_by),
         cites=tuple(decoded(cites).split("\n")) if cites else (),
         attribute=_maybe_text(attribute),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TRAIL_VERSION = 23
+TRAIL_VERSION = 24
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
@@ -38,7 +38,8 @@ CREATE TABLE occurrences (
     number INTEGER PRIMARY KEY, begun INTEGER, added INTEGER, contested INTEGER,
     path BLOB, start_line INTEGER, end_line INTEGER, section BLOB, day TEXT, text BLOB, kind BLOB, key BLOB, tags BLOB, until TEXT,
     fact BLOB, first_line BLOB,
-    origin BLOB, origin_time INTEGER, source TEXT, confidence REAL, author BLOB, claimed_by BLOB, cites BLOB, attribute BLOB,
+    origin BLOB, origin_time INTEGER, source TEXT, confidence REAL, author BLOB, actor BLOB, session BLOB, claimed_by BLOB,
+    cites BLOB, attribute BLOB,
     also INTEGER, beginning BLOB,
     ended INTEGER, fate TEXT, successor BLOB, last_start INTEGER, last_end INTEGER, last_tags BLOB, last_until TEXT
 );

@@ -162,7 +162,7 @@ def _begin_occurrences(store: Store, commit: TrailCommit, begun: Sequence[Occurr
     if any(occurrence.begun != number and not (commit.is_merge and commit.reaches(occurrence.begun)) for occurrence in begun):
         raise ValueError(f"commit {number} begins an occurrence of another one")
     first = _next_row(store, "occurrences")
-    store.run_many(f"INSERT INTO occurrences VALUES ({', '.join('?' * 26)}{', NULL' * 7})", occurrence_rows(begun, number, first))
+    store.run_many(f"INSERT INTO occurrences VALUES ({', '.join('?' * 28)}{', NULL' * 7})", occurrence_rows(begun, number, first))
     return first
 
 
