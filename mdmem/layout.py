@@ -24,6 +24,9 @@ MAX_FILE_BYTES = 5_000_000
 DAILY, DAILY_BESIDE_CURATED = "memory/%Y-%m-%d.md", "%Y-%m-%d.md"
 """The names of daily logs, if the settings give no others; the second where the workspace's own folder is called `memory`."""
 
+DAYS_AGO = {"today": 0, "yesterday": 1}
+"""The words for the last days."""
+
 _DAY = late.pattern(r"(?:^|/)memory/(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?:-[^/]+)?\.md$")
 _DATED = late.pattern(r"(?<!\d)(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?!\d)")
 _DIGITS = {"%Y": ("year", 4), "%m": ("month", 2), "%d": ("day", 2)}

@@ -219,7 +219,7 @@ TWIN = fact_id(TWINS[0])[:6]
 APPEND = ("edit-section", "Work", "--append", "- x")
 FAILURES = [
     Failure("ambiguous-date", ("search", "x", "--since", "3/4"), hints="2026-11-21"),
-    Failure("ambiguous", ("history", "pet"), hints="pet: cat"),
+    Failure("fact-ambiguous", ("history", "pet"), hints="pet: cat"),
     Failure("ambiguous", ("revert", ROOMS), git("tag", ROOMS), "more digits"),
     Failure("append", ("save",), file(LOG, "# 2026-03-05\n"), "--allow append"),
     Failure("append-only", ("edit-section", "09:00", "--file", LOG, "--body", "- x"), hints="Log a new entry"),

@@ -365,7 +365,7 @@ def test_a_text_that_is_the_id_of_another_is_ambiguous() -> None:
     listed = items(parse(f"- tea\n- {other}\n"))
     with pytest.raises(FactProblem) as caught:
         items_matching(listed, other)
-    assert (caught.value.code, caught.value.details["facts"]) == ("ambiguous", [listed[1].fact.id, other])
+    assert (caught.value.code, caught.value.details["facts"]) == ("fact-ambiguous", [listed[1].fact.id, other])
     assert items_matching(listed[1:], other) == listed[1:]
     assert items_matching(listed, "tea") == listed[:1]
 

@@ -1,5 +1,7 @@
 """The history of sections and facts, and blame, in real repositories."""
 
+from collections.abc import Callable
+
 import pytest
 from dated_memory import DAYS, DatedMemory, change_employers
 from workspaces import append, code_of, gits
@@ -8,6 +10,7 @@ from mdmem.errors import MdmemError
 from mdmem.facts import fact_id
 from mdmem.model import Op, Source, Status
 from mdmem.model.history import FactHistory, OtherReading, SectionHistory, ShowBlame, ShowHistory
+from mdmem.model.reads import Show
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Revert, WriteOptions
 from mdmem.wording import verb
 
@@ -15,32 +18,58 @@ from mdmem.wording import verb
 class TestFactHistory:
     """Facts are looked up by text or id; where neither fits, the hint names candidates."""
 
-    @pytest.mark.parametrize("ask", [ShowHistory("works at Notion"), Revert("works at Notion"), Forget("works at Notion")], ids=repr)
-    def test_other_words_are_answered_with_the_fact(self, dated: DatedMemory, ask: ShowHistory | Revert | Forget) -> None:
+    @pytest.mark.parametrize("name", ["history", "blame", "show", "revert", "forget"])
+    def test_other_words_are_answered_with_the_fact(self, dated: DatedMemory, name: str) -> None:
         ids = change_employers(dated)
-        memory = dated.on("2026-05-01")
+        memory, words = dated.on("2026-05-01"), "works at Notion"
+        asks: dict[str, Callable[[], object]] = {
+            "history": lambda: memory.history(ShowHistory(words)),
+            "blame": lambda: memory.blame(ShowBlame(words)),
+            "show": lambda: memory.show_named(Show(section=words)),
+            "revert": lambda: memory.apply(Revert(words)),
+            "forget": lambda: memory.apply(Forget(words)),
+        }
         with pytest.raises(MdmemError) as failure:
-            memory.history(ask) if isinstance(ask, ShowHistory) else memory.apply(ask)
-        assert failure.value.hint == f"Facts with these words: {ids[3]} employer: works at Notion"
+            asks[name]()
+        near = "Did you mean: Memory > Work; " if name in ("blame", "show") else ""
+        assert failure.value.hint == f'{near}If you mean "employer: works at Notion": {verb(name)} {ids[3]}'
 
-    def test_a_key_is_answered_with_the_fact_that_holds_it(self, dated: DatedMemory) -> None:
+    def test_a_key_names_the_fact_that_holds_it(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)
-        with pytest.raises(MdmemError) as failure:
-            dated.on("2026-05-01").apply(Forget("employer"))
-        assert failure.value.code == "fact-not-found"
-        assert failure.value.hint == f"It is a key. Name its fact, by the id or the whole text: {ids[3]} employer: works at Notion"
+        cat = dated.on("2026-05-01").apply(Remember("a cat", key="pet", section="Home")).added[0]
+        pair = dated.on("2026-05-01").apply(Contradict("employer", "pet"))
+        assert f"Mdmem-Contradicts: {ids[3]} {cat}" in dated.at.git("log", "-1", "--format=%B", str(pair.commit))
+        assert dated.on("2026-05-02").apply(Forget("employer")).removed == (ids[3],)
+        assert dated.on("2026-05-02").apply(Forget("employer")).changed is False
+        reverted = dated.on("2026-05-03").apply(Revert("employer"))
+        assert reverted.added == (ids[3],)
+        blamed = dated.on("2026-05-03").blame(ShowBlame("employer")).lines
+        assert [line.text for line in blamed] == ["- employer: works at Notion"]
+
+    def test_a_word_of_two_sorts_changes_nothing(self, dated: DatedMemory) -> None:
+        change_employers(dated)
+        dated.on("2026-05-01").apply(Remember("employer", section="Home"))
+        for change in (Forget("employer"), Revert("employer"), Contradict("employer", "lives in Oslo")):
+            memory = dated.on("2026-05-02")
+            assert code_of(lambda memory=memory, change=change: memory.apply(change)) == "fact-ambiguous"
+
+    def test_a_file_is_no_fact(self, dated: DatedMemory) -> None:
+        for change in (Forget("MEMORY.md"), Revert("memory"), Contradict("lives in Oslo", "MEMORY.md")):
+            with pytest.raises(MdmemError) as failure:
+                dated.on("2026-05-02").apply(change)
+            assert failure.value.hint == f"It is a file. What was changed in it: {verb('history')} MEMORY.md"
 
     def test_one_that_holds_no_more(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)
         with pytest.raises(MdmemError) as failure:
             dated.on("2026-05-01").apply(Contradict("employer: works at Figma", "lives in Oslo"))
-        assert failure.value.message == "'employer: works at Figma' does not hold any more"
-        assert failure.value.hint == f"{verb('history')} {ids[2]} tells what became of it."
+        assert failure.value.message == "'employer: works at Figma' is no longer current"
+        assert failure.value.hint == f"What became of it: {verb('history')} {ids[2]}"
 
     def test_one_that_stands_elsewhere(self, dated: DatedMemory) -> None:
         with pytest.raises(MdmemError) as failure:
             dated.on("2026-05-01").apply(Forget("lives in Oslo", section="Work"))
-        assert failure.value.hint == "It stands in MEMORY.md: Memory > Home."
+        assert failure.value.hint == "It is in MEMORY.md: Memory > Home."
 
     def test_the_status_of_a_fact_that_is_cut_off_by_the_limit(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)
@@ -118,7 +147,7 @@ class TestWords:
     def test_a_key_with_several_values(self, dated: DatedMemory) -> None:
         for pet in ("cat", "dog"):
             dated.on("2026-01-10").apply(Remember(pet, key="pet", also=True))
-        assert code_of(lambda: dated.on("2026-02-01").history(ShowHistory("pet"))) == "ambiguous"
+        assert code_of(lambda: dated.on("2026-02-01").history(ShowHistory("pet"))) == "fact-ambiguous"
 
     def test_what_else_it_could_be_is_named(self, dated: DatedMemory) -> None:
         fact = dated.on("2026-01-10").apply(Remember("Linear", key="work")).added[0]

@@ -194,14 +194,16 @@ class TestWriting:
         assert at.read(file) == "# Rules\n\n- the door is green\n"
 
     def test_no_tool_takes_a_line_out_of_them(self, at: Desk, caller: Caller):
-        at.write("AGENTS.md", "# Rules\n\n- the door is green\n")
+        at.write("AGENTS.md", "# Rules\n\n- the door is green\n- **wall**: is white\n")
         for tool, arguments in (
             ("memory_forget", {"fact": "the door is green"}),
+            ("memory_forget", {"fact": "The door is green."}),
+            ("memory_forget", {"fact": "wall"}),
             ("memory_log", {"text": "the door is red", "supersedes": "the door is green"}),
             ("memory_remember", {"text": "the door is red", "supersedes": "the door is green"}),
         ):
             assert caller.failure(tool, **arguments)["error"] == "bad-path"
-        assert "green" in at.read("AGENTS.md")
+        assert at.read("AGENTS.md").endswith("- the door is green\n- **wall**: is white\n")
 
     def test_notes_of_other_names_are_edited(self, at: Desk, caller: Caller):
         at.write("memory/tools.md", "# Tools\n")

@@ -393,13 +393,19 @@ class TestRefusals:
         assert (failure.value.code, failure.value.message) == ("cannot-revert", f"{at.head()[:10]} is a merge")
         assert at.tree_state() == before
 
-    @pytest.mark.parametrize(("text", "sorts"), [("HEAD", "a fact and a commit"), (OSLO, "the text of a fact and the id of another")])
-    def test_what_means_two_things(self, dated: DatedMemory, text: str, sorts: str) -> None:
+    @pytest.mark.parametrize(
+        ("text", "sorts", "code"),
+        [
+            ("HEAD", "a fact and a commit", "ambiguous"),
+            (OSLO, "the text of {fact} and the beginning of the id of {text}", "fact-ambiguous"),
+        ],
+    )
+    def test_what_means_two_things(self, dated: DatedMemory, text: str, sorts: str, code: str) -> None:
         (fact,) = dated.on("2026-01-10").apply(Remember(text)).added
         before = dated.at.tree_state()
         with pytest.raises(MdmemError) as failure:
             dated.on("2026-01-11").apply(Revert(text))
-        assert (failure.value.code, failure.value.message) == ("ambiguous", f"{text!r} is {sorts}")
+        assert (failure.value.code, failure.value.message) == (code, f"{text!r} is {sorts.format(fact=fact, text=text)}")
         assert failure.value.details["facts"] == sorted({fact, text} - {"HEAD"})
         assert dated.at.tree_state() == before
 

@@ -8,7 +8,7 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, append, desk
 
-from mdmem.errors import MdmemError, SectionProblem
+from mdmem.errors import MdmemError, PathProblem, SectionProblem
 from mdmem.memory import Memory
 from mdmem.model.history import ShowBlame, ShowHistory
 from mdmem.model.reads import Show
@@ -21,7 +21,7 @@ Verb = Callable[[Desk, str], object]
 
 
 def _show(at: Desk, word: str) -> object:
-    return Memory.open(at.root, os.environ).show(Show(section=word))
+    return Memory.open(at.root, os.environ).show_named(Show(section=word))
 
 
 def _history(at: Desk, word: str) -> object:
@@ -53,37 +53,50 @@ def hint(at: Desk, verb: Verb, word: str) -> str:
     return plain(failure.value.hint)
 
 
-@pytest.mark.parametrize("verb", [_show, _history, _blame, _edit])
 @pytest.mark.parametrize(
-    ("word", "expected"),
+    ("verb", "command"),
     [
-        ("Config > Options", "It stands in memory/config.md: name the file."),
-        ("options", "It stands in memory/config.md: name the file."),
-        ("Yesterday", "memory/2026-03-04.md is a file: name it as one."),
+        (_show, "show memory/config.md {}"),
+        (_history, "history {} file memory/config.md"),
+        (_blame, "blame {} file memory/config.md"),
+        (_edit, "file memory/config.md"),
     ],
 )
-def test_what_stands_elsewhere(at: Desk, verb: Verb, word: str, expected: str):
-    assert hint(at, verb, word) == expected
+@pytest.mark.parametrize(("word", "quoted"), [("Config > Options", "'Config > Options'"), ("options", "options")])
+def test_a_section_of_another_file(at: Desk, verb: Verb, command: str, word: str, quoted: str):
+    assert hint(at, verb, word) == f"It is in memory/config.md: {command.format(quoted)}"
 
 
-@pytest.mark.parametrize("verb", [_show, _blame, _edit])
-def test_a_key(at: Desk, verb: Verb):
-    assert hint(at, verb, "timezone") == "It is a key: facts (key) timezone."
-    assert hint(at, verb, "limit") == "It is a key: facts (key) limit."
+@pytest.mark.parametrize("verb", [_show, _history, _blame])
+@pytest.mark.parametrize("word", ["Yesterday", "config", "memory/config.md", "timezone", "limit: 3."])
+def test_a_file_or_a_fact_is_read_by_its_name(at: Desk, verb: Verb, word: str):
+    assert verb(at, word)
+
+
+def test_neither_is_edited_as_a_section(at: Desk):
+    assert hint(at, _edit, "Yesterday") == "It is a file: file memory/2026-03-04.md"
+    assert hint(at, _edit, "timezone") == "It is a key: facts (key) timezone"
+    assert hint(at, _edit, "limit") == "It is a key: facts (key) limit"
 
 
 def test_near_names_are_named_too(at: Desk):
     at.write("memory/jobs.md", "## Works\n")
-    assert hint(at, _show, "Works") == "It stands in memory/jobs.md: name the file. Did you mean: Memory > Work"
+    assert hint(at, _show, "Works") == "It is in memory/jobs.md: show memory/jobs.md Works; Did you mean: Memory > Work"
 
 
 def test_of_a_file_that_is_named_only_keys_are(at: Desk):
     memory = Memory.open(at.root, os.environ)
     with pytest.raises(SectionProblem) as failure:
-        memory.show(Show(file="MEMORY.md", section="Options"))
+        memory.show_named(Show(file="MEMORY.md", section="Options"))
     assert plain(failure.value.hint).startswith("Its sections are: Memory")
+
+
+@pytest.mark.parametrize("verb", [_history, _blame])
+def test_a_file_that_is_not_there(at: Desk, verb: Verb):
+    with pytest.raises(PathProblem, match=r"there is no memory/confg\.md"):
+        verb(at, "memory/confg.md")
 
 
 def test_a_word_without_a_past(at: Desk):
     assert hint(at, _history, "zorro") == "search QUERY finds words; outline lists sections."
-    assert hint(at, _history, "berlin").startswith("Facts with these words: ")
+    assert hint(at, _history, "berlin").startswith('If you mean "timezone: Europe/Berlin": history ')

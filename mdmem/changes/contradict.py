@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Callable
+
 from mdmem import history
 from mdmem.catchup import trail_update
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
@@ -58,20 +61,22 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
         FactProblem: `fact-not-found`, `fact-ambiguous`; `same-fact`: both names mean one fact.
     """
     kinds = tuple(FileKind)
+    resolves = isinstance(change, Resolve)
+    command = verb("conflicts", "resolve") if resolves else verb("contradicts")
+
+    def locate(name: str, named: Callable[[FactId], str]) -> lookup.FactLocation:
+        current = lookup.current_locations(workspace, lookup.locate_fact(workspace, name, kinds, keys=True))
+        hint = f"{verb('forget')} takes out those that are not meant."
+        return lookup.require_one_location(workspace, current, name, named, hint)
+
     locations = [
-        lookup.require_one_location(
-            workspace,
-            lookup.current_locations(workspace, lookup.locate_fact(workspace, name, kinds)),
-            name,
-            f"{verb('forget')} takes out those that are not meant.",
-        )
-        for name in (change.first, change.second)
+        locate(change.first, lambda fact: f"{command} {fact} {shlex.quote(change.second)}"),
+        locate(change.second, lambda fact: f"{command} {shlex.quote(change.first)} {fact}"),
     ]
     path, document, first = locations[0].path, locations[0].document, locations[0].item
     pair = first.fact.id, locations[1].item.fact.id
     if pair[0] == pair[1]:
         raise FactProblem("same-fact", f"{change.first!r} and {change.second!r} are the same fact")
-    resolves = isinstance(change, Resolve)
     note = history.CommitNote(
         op=Op.RESOLVE if resolves else Op.CONTRADICT,
         path=path,

@@ -22,6 +22,8 @@ from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
+    import shlex
+
     from mdmem import packaged_files
     from mdmem.changes import accepting, digest_day, foundations, superseding, task_notes
     from mdmem.changes.accepting import PartTaking
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from mdmem.model.whole_files import WholeFileEdit
     from mdmem.queries import dates, suggestions
 else:
+    shlex = late.module("shlex")
     packaged_files = late.module("mdmem.packaged_files")
     accepting = late.module("mdmem.changes.accepting")
     digest_day = late.module("mdmem.changes.digest_day")
@@ -288,7 +291,9 @@ def _edit_section(workspace: Workspace, edit: EditSection, path: FilePath, docum
     except SectionProblem as problem:
         if edit.after is not None:
             raise
-        raise suggestions.with_suggestions(workspace, problem, edit.section, edit.file) from problem
+        raise suggestions.with_suggestions(
+            workspace, problem, edit.section, edit.file, lambda path: f"{field('file')} {shlex.quote(path)}"
+        ) from problem
 
 
 def _require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:
@@ -320,9 +325,11 @@ def _forget(workspace: Workspace, edit: Forget, path: FilePath, document: Docume
         raise suggestions.missing_file(workspace, path)
     locations = [lookup.FactLocation(path, document, item) for item in fact_editor.items_named(document, edit.fact, edit.section)]
     if workspace.kind_of(path) is not FileKind.DAILY:
-        return EditedText(result=fact_editor.forget(document, lookup.require_one_location(workspace, locations, edit.fact).item))
+        return EditedText(
+            result=fact_editor.forget(document, lookup.require_one_location(workspace, locations, edit.fact, lookup.forget_command).item)
+        )
     # A line of a day's log stays, and counts no more.
-    item = lookup.require_one_location(workspace, lookup.current_locations(workspace, locations), edit.fact).item
+    item = lookup.require_one_location(workspace, lookup.current_locations(workspace, locations), edit.fact, lookup.forget_command).item
     return EditedText(result=EditResult(text=document.text, op=Op.RETRACT, section=document.path_at(item.start)), retracts=(item.fact.id,))
 
 

@@ -185,7 +185,7 @@ def _repeated_remember(workspace: Workspace, edit: Remember) -> WriteResult | No
 def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
     file = layout.parse_path(edit.file) if edit.file is not None else None
     with trail_update.fresh_trail(workspace) as trail:
-        fact = lookup.fact_by_text(trail, edit.fact) or lookup.fact_by_id(trail, edit.fact)
+        fact = lookup.named_fact(trail, edit.fact)
         last = _last_end(trail, fact, file, edit.section) if fact else None
         if last is None:
             return None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice
 from typing import Any
 
 from mdmem import history
@@ -12,6 +11,7 @@ from mdmem.changes.edits import RevertEdit
 from mdmem.document import decode, parse
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, HistoryProblem
+from mdmem.fact_names import require_one_sort
 from mdmem.history.notes import parse_message
 from mdmem.history.reverts import taken_back
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
@@ -22,7 +22,7 @@ from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
 from mdmem.startup.records import dataclass
 from mdmem.trail import Trail
-from mdmem.wording import verb
+from mdmem.wording import number_of, verb
 from mdmem.workspace import Workspace
 
 _MOST_NAMED = 3
@@ -87,7 +87,7 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
     """Plan how a change is taken back; nothing is written.
 
     Raises:
-        FactProblem: `fact-not-found`, `ambiguous`: a word that is a fact and a commit.
+        FactProblem: `fact-not-found`; `fact-ambiguous`: several facts; `ambiguous`: a word that is a fact and a commit.
         HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit that changed no Markdown.
     """
     with trail_update.fresh_trail(workspace) as trail:
@@ -223,9 +223,7 @@ def _with_partners(commit: CommitChanges, before: str, after: str, fact: FactId)
 def _require_revertible(workspace: Workspace, trail: Trail, commit: CommitChanges, fact: FactId | None) -> None:
     repository, name = workspace.repository, commit.commit.id
     if len(commit.parents) > 1 and fact is None:
-        brought = _brought_commits(workspace, trail, name)
-        hint = "To undo the change: " + ", or ".join(f"{verb('revert')} {each[:10]}" for each in brought) if brought else ""
-        raise HistoryProblem("cannot-revert", f"{name[:10]} is a merge", hint)
+        raise HistoryProblem("cannot-revert", f"{name[:10]} is a merge", _hint_of_merge(workspace, trail, name))
     if not repository.is_ancestor(name):
         raise HistoryProblem("commit-not-found", f"{name[:10]} is not in the history of HEAD", f"{verb('history')} lists what is.")
     if name in repository.shallow_commits():
@@ -233,13 +231,19 @@ def _require_revertible(workspace: Workspace, trail: Trail, commit: CommitChange
         raise HistoryProblem("cannot-revert", f"this clone is shallow and begins with {name[:10]}: what it changed cannot be told", hint)
 
 
-def _brought_commits(workspace: Workspace, trail: Trail, merge: CommitId) -> list[CommitId]:
-    """The newest commits that a merge brought and that changed memory."""
+def _hint_of_merge(workspace: Workspace, trail: Trail, merge: CommitId) -> str:
+    """The commands that undo the changes to memory which a merge brought, the newest ones first."""
     brought = first_parent.commits_brought_by(workspace.repository, merge)
     commits = {each.number: each for each in map(trail.commit_with_id, brought) if each and not each.is_merge}
     ranks = trail.ranks(commits)
-    touching = (number for number in sorted(commits, key=ranks.__getitem__, reverse=True) if trail.touched_by(((number, number),)))
-    return [commits[number].commit for number in islice(touching, _MOST_NAMED)]
+    changed = [
+        commits[number].commit for number in sorted(commits, key=ranks.__getitem__, reverse=True) if trail.touched_by(((number, number),))
+    ]
+    if not changed:
+        return "It brought no change to memory."
+    named = [f"{verb('revert')} {commit[:10]}" for commit in changed[:_MOST_NAMED]]
+    more = f" ({number_of(len(changed) - len(named), 'more commit')} in {verb('history')})" if len(changed) > len(named) else ""
+    return f"To undo {'the' if len(changed) == 1 else 'a'} change: {', or '.join(named)}{more}"
 
 
 def _texts(workspace: Workspace, changed: ChangedFile) -> tuple[str, str]:
@@ -279,19 +283,28 @@ def _note(
 
 
 def _find_target(workspace: Workspace, trail: Trail, change: Revert) -> _RevertTarget:
-    """Find what is meant: a fact by its exact text, by its id, or a commit."""
+    """Find what is meant: a fact by its text, its key or its id, or a commit."""
     reference = change.reference
-    facts = {fact for fact in (lookup.fact_by_text(trail, reference), lookup.fact_by_id(trail, reference)) if fact is not None}
+    readings = {
+        "the text": lookup.fact_by_text(trail, reference),
+        "the key": lookup.fact_by_key(trail, reference),
+        "the beginning of the id": lookup.fact_by_id(trail, reference),
+    }
+    facts = {sort: fact for sort, fact in readings.items() if fact is not None}
     commit = workspace.repository.commit_named(reference)
-    if len(facts) + (commit is not None) > 1:
-        sorts = "a fact and a commit" if commit else "the text of a fact and the id of another"
+    if facts and commit:
         hint = "Give more digits of the commit, or the fact's text or id."
-        raise FactProblem("ambiguous", f"{reference[:80]!r} is {sorts}", hint, facts=sorted(facts))
-    for fact in facts:
+        raise FactProblem("ambiguous", f"{reference[:80]!r} is a fact and a commit", hint, facts=sorted({*facts.values()}))
+    require_one_sort(reference, {sort: [fact] for sort, fact in facts.items()})
+    for fact in facts.values():
         return _last_change(trail, trail.occurrences_of(fact))
     if commit is None:
         lists = f"{verb('history')} lists commits, {verb('facts', 'everything')} lists facts."
-        hint = lookup.similar_facts_hint(trail, reference) or lists
+        hint = (
+            lookup.similar_facts_hint(trail, reference, lambda fact: f"{verb('revert')} {fact}")
+            or lookup.file_hint(workspace, reference)
+            or lists
+        )
         sorts = "no fact, no commit and no run" if change.may_be_run else "no fact and no commit"
         raise HistoryProblem("commit-not-found", f"there is {sorts} {reference[:80]!r}", hint)
     return _RevertTarget(commit=commit)

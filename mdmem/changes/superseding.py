@@ -85,7 +85,7 @@ def _meant(
         return in_section[0]
     elsewhere = [each for each in lookup.locate_fact(workspace, name, tuple(FileKind)) if each.path != path]
     here = [FactLocation(path, document, each) for each in candidates]
-    return lookup.require_one_location(workspace, [*here, *lookup.current_locations(workspace, elsewhere)], name, _HINT).item
+    return lookup.require_one_location(workspace, [*here, *lookup.current_locations(workspace, elsewhere)], name, _option, _HINT).item
 
 
 def fact_to_supersede(
@@ -108,7 +108,7 @@ def fact_to_supersede(
     current = [location for location, mark in zip(locations, marks, strict=True) if mark is None]
     if not current and any(mark.other == successor for mark in marks if mark):
         return None, None
-    location = lookup.require_one_location(workspace, current, name, _HINT)
+    location = lookup.require_one_location(workspace, current, name, _option, _HINT)
     if workspace.kind_of(location.path) is FileKind.DAILY:
         return location.item.fact.id, None
     if layout.within(location.path, workspace.settings.extra_paths):
@@ -117,6 +117,11 @@ def fact_to_supersede(
         message = f"{name[:80]!r} stands in {location.path}, which is edited in place: it goes out, and is not only marked"
         raise FactProblem("supersede-in-place", message, _in_place_hint(workspace, edit, location), path=location.path)
     return location.item.fact.id, location
+
+
+def _option(fact: FactId) -> str:
+    """The option that names a fact, for a hint."""
+    return f"{field('supersedes')} {fact}"
 
 
 def removal(document: Document, item: Item) -> EditResult:

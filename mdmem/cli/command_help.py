@@ -11,6 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from mdmem.cli import guesses, terminal
 from mdmem.cli.parameters import OPTIONAL_VALUES, with_values
 from mdmem.errors import UsageProblem
+from mdmem.wording import number_of
 
 WIDEST = 100
 """The most columns that help takes."""
@@ -21,7 +22,7 @@ HEADINGS: Mapping[str, Sequence[str]] = {
     "Read": ("search", "show", "outline", "facts", "recall", "tags"),
     "Brief an agent": ("context", "sessions", "digest", "dream", "flush", "mcp", "memory-tool", "plugin", "agent-hook"),
     "Decide": ("proposals", "accept", "reject", "propose"),
-    "Look back": ("history", "blame", "when"),
+    "Look back": ("history", "changes", "blame", "when"),
     "Tidy": ("review", "conflicts", "contradicts", "check", "redact"),
     "Look after": ("doctor", "reindex", "hooks", "merge-driver", "run", "schedule", "stats"),
 }
@@ -43,6 +44,7 @@ EXAMPLES: Mapping[str, str] = {
     "history": "mdmem history Preferences -p",
     "blame": "mdmem blame Preferences",
     "when": 'mdmem when "black tea"',
+    "changes": "mdmem changes --since yesterday",
     "revert": "mdmem revert 682e31f35c --dry-run",
     "contradicts": 'mdmem contradicts 75d0be72 5ddd57db --reason "one of them is out of date"',
     "conflicts": "mdmem conflicts --resolve 75d0be72 5ddd57db",
@@ -97,14 +99,13 @@ class CommandHelp(TyperCommand):
         """Parse the words behind the command.
 
         Raises:
-            UsageProblem: there are too many; they are not repeated, since one may be a secret.
+            UsageProblem: there are too many; those behind a text are not repeated, since one may be a secret.
         """
         ctx.allow_extra_args = True
         flags, _ = parameters(self)
         rest = super().parse_args(ctx, with_values(args) if OPTIONAL_VALUES.keys() & flags else args)
         if rest and not ctx.resilient_parsing:
-            number = "a word" if len(rest) == 1 else f"{len(rest)} words"
-            raise UsageProblem(f"{number} too many", f"{_how_texts_go(self)} {ctx.command_path} --help")
+            raise UsageProblem(_unexpected(self, rest), _how_texts_go(self, ctx.command_path))
         return rest
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -131,14 +132,22 @@ def parameters(command: Any) -> tuple[Sequence[str], Sequence[str]]:
     return flags, [str(parameter.metavar) for parameter in command.params if parameter.param_type_name == "argument"]
 
 
-def _how_texts_go(command: Any) -> str:
+def _unexpected(command: Any, rest: Sequence[str]) -> str:
+    """The message for words that a command does not take."""
+    _, arguments = parameters(command)
+    if "TEXT" in arguments or len(rest) > 1:
+        return number_of(len(rest), "unexpected argument")
+    return f"unexpected argument {rest[0]!r}"
+
+
+def _how_texts_go(command: Any, path: str) -> str:
     """A sentence on where the words of a command go."""
     if command.name in guesses.WORDS_TOO_MANY:
-        return guesses.WORDS_TOO_MANY[command.name]
+        return f"{guesses.WORDS_TOO_MANY[command.name]} {path} --help"
     _, arguments = parameters(command)
     if not arguments:
-        return "It takes options alone."
-    return f"It takes {' '.join(arguments)}; what has spaces goes in quotes."
+        return "It takes no arguments"
+    return f"It takes {' '.join(arguments)}; what has spaces goes in quotes. {path} --help"
 
 
 def _argument(parameter: Any) -> str:
@@ -164,8 +173,8 @@ class GroupHelp(TyperGroup):
             return super().resolve_command(ctx, args)
         group = "" if ctx.parent is None else str(ctx.info_name)
         meant = guesses.meant_command(word, self.commands, group)
-        use = f"Use {meant}. " if meant else ""
-        raise UsageProblem(f"no such command {word!r}", f"{use}{ctx.command_path} --help lists all.")
+        use = f"Use: {meant}" if meant.startswith("mdmem ") else meant
+        raise UsageProblem(f"no such command {word!r}", use or f"All commands: {ctx.command_path} --help")
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The commands, each with the first line of its help."""

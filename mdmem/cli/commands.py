@@ -26,6 +26,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "history": ("history", "history"),
     "blame": ("history", "blame"),
     "when": ("history", "when"),
+    "changes": ("fact_changes", "changes"),
     "revert": ("writing", "revert"),
     "contradicts": ("writing", "contradicts"),
     "conflicts": ("writing", "conflicts"),

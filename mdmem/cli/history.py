@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.model.history import ShowBlame, ShowHistory
-from mdmem.show.history import also_notes, blame_json, blame_text, history_json, history_text, presences_json, presences_text
+from mdmem.show.formatting import also_notes
+from mdmem.show.history import blame_json, blame_text, history_json, history_text, presences_json, presences_text
 
 if TYPE_CHECKING:
     import typer
@@ -18,7 +19,10 @@ def history(
     call: Call,
     target: Annotated[
         str | None,
-        typer.Argument(metavar="SECTION|FACT|KEY", help="A section, or a fact: its exact text, its key, its id, or six digits of it."),
+        typer.Argument(
+            metavar="SECTION|FACT|KEY",
+            help="A section, or a fact: its text, its key, its id, or six digits of it; else a file.",
+        ),
     ] = None,
     file: Annotated[
         str | None,
@@ -28,33 +32,40 @@ def history(
     ] = None,
     nth: Nth = None,
     preamble: Preamble = False,
-    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most changes of sections to show.")] = 20,
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of changes.")] = 20,
     words: Annotated[bool, typer.Option("-p", help="Show what each change did, word by word.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Show the past of a section or a fact.
 
     Of a section every change, newest first. Of a fact what it replaced and what replaced it, oldest first. Without either the newest
-    changes of the file, or of all memory.
+    changes of the file, or of all memory: a row for each commit, with -p or --json for each section that it changed.
     """
-    request = ShowHistory(target=target, file=file, nth=nth, limit=limit, preamble=preamble)
+    by_commit = not (words or call.as_json)
+    request = ShowHistory(target=target, file=file, nth=nth, limit=limit, preamble=preamble, by_commit=by_commit)
     result = open_memory(call).history(request)
     if call.as_json:
         return Answer(history_json(result), "")
     text = history_text(result, words, use_colour())
-    notes = (*result.notes, *also_notes(result))
+    notes = (*result.notes, *also_notes(result.also))
     return Answer({}, text, notes if text else (*notes, "nothing is committed yet"))
 
 
 def blame(
     call: Call,
-    section: Annotated[str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")] = None,
+    section: Annotated[
+        str | None,
+        typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '; else a fact (its text, key or id), or a file."),
+    ] = None,
     file: File = None,
     nth: Nth = None,
     preamble: Preamble = False,
     as_json: Json = False,
 ) -> Answer:
-    """Show which commit brought in each line of a section."""
+    """Show which commit brought in each line.
+
+    Of a section, a fact or a file.
+    """
     result = open_memory(call).blame(ShowBlame(section=section, file=file, nth=nth, preamble=preamble))
     return Answer(blame_json(result), blame_text(result, use_colour()), result.notes)
 

@@ -192,6 +192,14 @@ TABLE: ParameterTable = {
         ("text", (), str, None, True),
         ("as_json", ("--json",), bool, False, False),
     ),
+    "changes": (
+        ("since", ("--since",), str, None, False),
+        ("until", ("--until",), str, None, False),
+        ("actor", ("--actor",), str, None, False),
+        ("file", ("--file",), str, None, False),
+        ("limit", ("-n",), int, 20, False),
+        ("as_json", ("--json",), bool, False, False),
+    ),
     "revert": (
         ("reference", (), str, None, True),
         ("skip", ("--skip",), bool, False, False),

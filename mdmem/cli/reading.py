@@ -5,17 +5,21 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem.cli.call import Answer, Call, open_memory
+from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.errors import UsageProblem
 from mdmem.layout import is_markdown
-from mdmem.model.reads import Show
+from mdmem.model.reads import SectionView, Show
 from mdmem.show import reads
 from mdmem.show.formatting import VerbatimText
+from mdmem.startup import late
 
 if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import Json, Nth, Preamble
+    from mdmem.show import fact_changes
+else:
+    fact_changes = late.module("mdmem.show.fact_changes")
 
 
 def show_(
@@ -23,21 +27,33 @@ def show_(
     first: Annotated[
         str | None, typer.Argument(metavar="FILE", help="A word that ends in .md; may be left out. [default: MEMORY.md]")
     ] = None,
-    second: Annotated[str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")] = None,
+    second: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="SECTION",
+            help="A heading, or several joined by ' > '; else a fact (its text, key or id), a file, or a day (2026-11-21, yesterday).",
+        ),
+    ] = None,
     nth: Nth = None,
     preamble: Preamble = False,
     as_json: Json = False,
 ) -> Answer:
-    """Read one section, or a whole file."""
+    """Read one section, a fact, a day, or a whole file.
+
+    Of a day: its log, and what else changed on it.
+    """
     if second and is_markdown(second) and not (first and is_markdown(first)):
         first, second = second, first
     file = first if first and is_markdown(first) else None
     sections = [word for word in (first if file is None else None, second) if word is not None]
     if len(sections) + preamble > 1:
         raise UsageProblem("show takes one file, whose name ends in .md, and one section (or --preamble)")
-    view = open_memory(call).show(Show(file=file, section=sections[0] if sections else None, nth=nth, preamble=preamble))
+    view = open_memory(call).show_named(Show(file=file, section=sections[0] if sections else None, nth=nth, preamble=preamble))
+    if not isinstance(view, SectionView):
+        text = fact_changes.day_text(view, sys.stdout.isatty(), use_colour())
+        return Answer(fact_changes.day_json(view), VerbatimText(text), fact_changes.day_notes(view))
     text = reads.section_text(view, sys.stdout.isatty())
-    return Answer(reads.section_json(view), VerbatimText(text))
+    return Answer(reads.section_json(view), VerbatimText(text), reads.section_notes(view))
 
 
 def outline(

@@ -372,8 +372,9 @@ def replace_item(document: Document, item: Item, text: str) -> str:
 
 
 def items_named(document: Document, fact: str, section: str | None = None) -> tuple[Item, ...]:
-    """The items of a document (or of one section's own text) that a text, an id or a prefix names."""
-    return fact_names.items_matching(items(document) if section is None else section_items(document, find_section(document, section)), fact)
+    """The items of a document (or of one section's own text) that a text, a key, an id or a prefix names."""
+    in_section = items(document) if section is None else section_items(document, find_section(document, section))
+    return fact_names.items_matching(in_section, fact, keys=True)
 
 
 def forget(document: Document, item: Item) -> EditResult:

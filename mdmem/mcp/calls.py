@@ -3,28 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from posixpath import normpath
 from typing import Any
 
 from mdmem import layout
-from mdmem.addresses import join_path
-from mdmem.errors import PathProblem, SectionProblem, json_line
-from mdmem.fact_names import id_prefix
+from mdmem.errors import PathProblem, json_line
 from mdmem.mcp import texts
 from mdmem.mcp.phrases import in_arguments
 from mdmem.memory import Memory
 from mdmem.model import FileKind, FilePath, Source
 from mdmem.model.contexts import BuildContext, Purpose
 from mdmem.model.history import ShowHistory
-from mdmem.model.reads import Show
-from mdmem.model.searches import Hit, ListFacts, Search
+from mdmem.model.reads import SectionView, Show
+from mdmem.model.searches import Search
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.queries import lookup
 from mdmem.queries.context.text import clean_line
 from mdmem.show import history as histories
 from mdmem.show import writes
-from mdmem.show.formatting import section_line
+from mdmem.show.formatting import also_notes
 from mdmem.startup.records import dataclass, replace
 
 
@@ -91,46 +88,16 @@ def _get(memory: Memory, call: ToolCall) -> str:
         require_memory_file(memory, file)
     if call.values.get("history"):
         return _history(memory, name, file)
-    if name is None:
-        return texts.section_text(memory.show(Show(file=file))) if whole else texts.outline_text(memory.outline(file))
-    try:
-        return texts.section_text(memory.show(Show(file=file, section=name)))
-    except SectionProblem as problem:
-        if problem.code != "section-not-found":
-            raise
-        facts = _facts_named(memory, name, file)
-        if not facts:
-            raise
-        return texts.bounded(map(texts.hit_line, facts), "memory_search", _section_etag(memory, facts))
+    if name is None and not whole:
+        return texts.outline_text(memory.outline(file))
+    view = memory.show_named(Show(file=file, section=name))
+    return texts.section_text(view) if isinstance(view, SectionView) else texts.day_text(view)
 
 
 def _history(memory: Memory, name: str | None, file: str | None) -> str:
     past = memory.history(ShowHistory(target=name, file=file))
     lines = texts.clean(histories.history_text(past, words=True, colour=False)).split("\n")
-    return texts.bounded(lines, "memory_get of a section or a fact", (*histories.also_notes(past), *map(texts.clean, past.notes)))
-
-
-def _facts_named(memory: Memory, name: str, file: str | None) -> list[Hit]:
-    """The facts that a word means: by their exact text, else by their key, else by the id or the beginning of it; current ones first."""
-    listed = memory.facts(ListFacts(file=file, everything=True, limit=0)).facts
-    word, prefix = " ".join(name.split()).casefold(), id_prefix(name)
-    readings: tuple[Callable[[Hit], bool], ...] = (
-        lambda hit: " ".join(hit.text.split()).casefold() == word,
-        lambda hit: hit.key is not None and hit.key.casefold() == word,
-        lambda hit: bool(prefix) and hit.fact is not None and hit.fact.startswith(prefix),
-    )
-    for reads in readings:
-        if facts := [hit for hit in listed if reads(hit)]:
-            return sorted(facts, key=lambda hit: hit.status != "current")
-    return []
-
-
-def _section_etag(memory: Memory, facts: list[Hit]) -> tuple[str, ...]:
-    """The section of the first of some facts and its etag, where that can be told."""
-    with suppress(SectionProblem, PathProblem):
-        view = memory.show(Show(file=facts[0].path, section=join_path(facts[0].section)))
-        return (f"section {texts.clean(section_line(view.section))}", f"etag {view.etag}")
-    return ()
+    return texts.bounded(lines, "memory_get of a section or a fact", (*also_notes(past.also), *map(texts.clean, past.notes)))
 
 
 def require_memory_file(memory: Memory, file: str) -> None:
@@ -219,7 +186,7 @@ def _require_no_instruction(memory: Memory, fact: str | None) -> None:
     Raises:
         PathProblem: `bad-path`.
     """
-    if fact and (lines := lookup.locate_fact(memory.workspace, fact, (FileKind.BOOTSTRAP,))):
+    if fact and (lines := lookup.locate_fact(memory.workspace, fact, (FileKind.BOOTSTRAP,), keys=True)):
         raise layout.host_file_problem(lines[0].path)
 
 

@@ -7,11 +7,14 @@ from typing import Any
 
 from mdmem import secrets
 from mdmem.errors import json_line, printable
+from mdmem.facts import item_text
 from mdmem.mcp.phrases import in_arguments
+from mdmem.model.fact_changes import DayView
 from mdmem.model.reads import Outline, SectionView
 from mdmem.model.searches import BuildProgress, FactList, Hit, SearchResult
 from mdmem.queries.context.text import Paragraph, clean_line, write_block
-from mdmem.show.formatting import hit_remarks, section_line, unread_text
+from mdmem.show.fact_changes import changes_text
+from mdmem.show.formatting import also_notes, hit_remarks, section_line, unread_text
 
 MOST_CHARACTERS = 8000
 NO_MATCH = "No match."
@@ -82,19 +85,38 @@ def _listed(hits: Sequence[Hit], notes: Sequence[str], building: BuildProgress |
 
 
 def section_text(view: SectionView) -> str:
-    """A section, or a whole file, with its citation above it and its etag below."""
+    """A section, a fact or a whole file, with its citation above it and its etag below."""
+    if view.fact:
+        return _fact_text(view)
     name = f" {section_line(view.section)}" if view.section else ""
     subsections = [f"subsections: {'; '.join(map(section_line, view.subsections))}"] if view.section and view.subsections else []
     lines = clean(view.text.strip("\r\n")).split("\n")
     below = [clean(line)[: _ROOM * 2] for line in subsections]
     etag = view.etag if view.section else view.tree_etag
     how = "memory_search, or memory_get NAME of a part"
-    return bounded([f"# {clean_line(view.path)}:{view.start_line}{clean(name)}", *lines], how, [*below, f"etag {etag}"])
+    also = map(clean, also_notes(view.also))
+    return bounded([f"# {clean_line(view.path)}:{view.start_line}{clean(name)}", *lines], how, [*below, *also, f"etag {etag}"])
 
 
 def framed(parts: Mapping[str, str]) -> str:
     """Texts of memory by their headings, in the frame of a block. Their lines were made clean before."""
     return write_block([Paragraph(heading, tuple(text.split("\n"))) for heading, text in parts.items()])
+
+
+def _fact_text(view: SectionView) -> str:
+    """A fact as a search gives it, then its section with the etag of that."""
+    lines = clean(view.text.strip("\r\n")).split("\n")
+    first = f"- {clean_line(view.path)}:{view.start_line} {item_text(lines[0])} [{view.fact}]"
+    below = (*map(clean, also_notes(view.also)), f"section {clean(section_line(view.section))}", f"etag {view.etag}")
+    return bounded([first, *lines[1:]], "memory_search", below)
+
+
+def day_text(view: DayView) -> str:
+    """The logs of a day, then what else changed on it."""
+    lines = [line for log in view.logs for line in (f"# {clean_line(log.path)}", *clean(log.text.strip("\r\n")).split("\n"))]
+    changes = changes_text(view.changes, colour=False) if view.changes else ""
+    changed = ["", "Changed:", *clean(changes).split("\n")] if changes else []
+    return bounded([*lines, *changed] or [f"Nothing was logged on {view.day}."], "memory_get of a file")
 
 
 def outline_text(outline: Outline) -> str:

@@ -108,9 +108,9 @@ TOOLS: Mapping[str, ToolDefinition] = {
         ),
         ToolDefinition(
             name="memory_get",
-            description="Read a section, fact or file of memory, with the etag for edits. Without name: the outline.",
+            description="Read a section, fact, file or day of memory, with the etag for edits. Without name: the outline.",
             arguments={
-                "name": _text("heading, fact (id, key, text) or file, as MEMORY.md"),
+                "name": _text("heading, fact (id, key, text), file, as MEMORY.md, or day, as yesterday"),
                 "file": _text("where the section or fact stands"),
                 "history": _flag("how it changed, and why"),
             },

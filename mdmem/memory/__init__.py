@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from mdmem.memory.proposals import Proposals
     from mdmem.memory.tasks import Tasks
     from mdmem.model.contexts import BuildContext, ContextBlock
+    from mdmem.model.fact_changes import ChangeList, DayView, ShowChanges
     from mdmem.model.flushes import Flush, FlushPrompts, FlushResult
     from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
     from mdmem.model.purges import PurgePlan, PurgeResult
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from mdmem.model.reviews import ReviewResult
     from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
     from mdmem.model.whole_files import MovePath, WholeFileEdit
-    from mdmem.queries import blame, folders, history, labels, search, session_search, show
+    from mdmem.queries import blame, fact_changes, folders, history, labels, search, session_search, show
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
 else:
@@ -69,6 +70,7 @@ else:
     session_messages = late.module("mdmem.catchup.session_messages")
     guards = late.module("mdmem.memory.guards")
     blame = late.module("mdmem.queries.blame")
+    fact_changes = late.module("mdmem.queries.fact_changes")
     history = late.module("mdmem.queries.history")
     labels = late.module("mdmem.queries.labels")
     whole_files = late.module("mdmem.changes.whole_files")
@@ -220,6 +222,14 @@ class Memory:
         """
         return show.show_section(self.workspace, request)
 
+    def show_named(self, request: Show) -> SectionView | DayView:
+        """Read a section, or else the fact, file or day that the word for one means.
+
+        Raises:
+            PathProblem, SectionProblem, FactProblem: there is none, or several are meant.
+        """
+        return show.show_named(self.workspace, request, self._say)
+
     def look(self, path: str) -> FolderView | str:
         """Read a whole file of any name, or list a folder two levels deep; an empty path is the workspace's own folder.
 
@@ -290,11 +300,20 @@ class Memory:
             answer = history.show_history(self.workspace, request, self._say)
             return citations.with_gone(self.workspace, answer) if answer.cites else answer
 
-    def blame(self, request: ShowBlame) -> Blame:
-        """Name the commit that brought in each line of a section, or of the text before the first heading.
+    def changes(self, request: ShowChanges) -> ChangeList:
+        """List what commits did to facts, the newest first.
 
         Raises:
-            SectionProblem, PathProblem: there is no such section.
+            UsageProblem: a day is none.
+        """
+        with self._record_event("changes"):
+            return fact_changes.list_changes(self.workspace, request, self._say)
+
+    def blame(self, request: ShowBlame) -> Blame:
+        """Name the commit that brought in each line of a section, a fact, a file, or the text before the first heading.
+
+        Raises:
+            SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
         """
         with self._record_event("blame"):
             answer = blame.show_blame(self.workspace, request, self._say)

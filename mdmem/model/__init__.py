@@ -126,6 +126,18 @@ class Supersession:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherReading:
+    """Something else that a word could mean, and the name of that.
+
+    The sorts are a `section` (its path), a `key` (the fact that holds it), a fact by its `id`, the `place` of a fact
+    (`FILE:LINE`), a `day`.
+    """
+
+    sort: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """Something unacceptable (`error`) or doubtful (`warning`) in a file or in a change to it.
 

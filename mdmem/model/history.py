@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from mdmem.errors import UsageProblem
-from mdmem.model import CommitId, FactId, SectionPath, Source, Status
+from mdmem.model import CommitId, FactId, OtherReading, SectionPath, Source, Status
 from mdmem.model.rules import require_range
 from mdmem.startup.records import dataclass
 from mdmem.wording import field
@@ -16,11 +16,12 @@ _MAX_CHANGES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ShowHistory:
-    """Show the past of a section (address), of a fact (exact text, key, id or prefix), or (None) of a file or of all memory.
+    """Show the past of a section (address), of a fact (text, key, id or prefix), of a file, or (None) of all memory.
 
-    A word that could be several of these is taken as exact text, section, key, id: the first that fits.
+    A word that could be several of these is taken as exact text, section, key, id, file: the first that fits.
 
-    `preamble` is the text before the first heading of a file.
+    `preamble` is the text before the first heading of a file. `limit` counts changes of sections; of a file or of
+    all memory (`by_commit`) the commits that made them.
     """
 
     target: str | None = None
@@ -28,6 +29,7 @@ class ShowHistory:
     nth: int | None = None
     limit: int = 20
     preamble: bool = False
+    by_commit: bool = False
 
     def __post_init__(self) -> None:
         """Refuse a limit out of its range, and a name together with the preamble."""
@@ -52,16 +54,10 @@ class ShowBlame:
 
 
 @dataclass(frozen=True, slots=True)
-class OtherReading:
-    """Something else that a word could mean: a `section` (its path), a `key` (the fact that holds it) or a fact by its `id`."""
-
-    sort: str
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
 class RevisionView:
     """One change of a section or a file. `time` is the author's; `before` and `text` are the section's text before and after.
+
+    `added` and `removed` are the first words of the lines that it added and removed.
 
     `op` is None for a commit made with git. `claimed_by` is the agent that names the user as its source. `cites` are the lines of sessions where
     it was said, as of `Origin`; `run` is the digest's.
@@ -79,6 +75,8 @@ class RevisionView:
     before: str = ""
     path: str = ""
     section: SectionPath = ()
+    added: str = ""
+    removed: str = ""
     claimed_by: str | None = None
     cites: tuple[str, ...] = ()
     run: str | None = None
@@ -116,6 +114,8 @@ class EndView:
     reason: str | None
     source: Source
     confidence: float
+    claimed_by: str | None = None
+    run: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import date, datetime
 
 from mdmem.errors import UsageProblem
-from mdmem.model import CommitId, FilePath, SectionPath
+from mdmem.model import CommitId, FactId, FilePath, OtherReading, SectionPath
 from mdmem.model.rules import require_range
 from mdmem.startup.records import dataclass
 from mdmem.wording import field
@@ -49,7 +49,10 @@ class FoundWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """Read one section, or the text before the first heading (`preamble`), or a whole file (neither)."""
+    """Read one section, or the text before the first heading (`preamble`), or a whole file (neither).
+
+    A `section` that the file has not may be, for `show_named`, a fact (text, key, id), a file, or a day.
+    """
 
     file: str | None = None
     section: str | None = None
@@ -75,7 +78,10 @@ class ShowFigures:
 
 @dataclass(frozen=True, slots=True)
 class SectionView:
-    """One section as `show` gives it: `text` is its own text without the heading, lines count from 1 and are inclusive."""
+    """One section as `show` gives it: `text` is its own text without the heading, lines count from 1 and are inclusive.
+
+    Of a `fact` it is the list item, with the commit that brought it in. `also` is what else the word could mean.
+    """
 
     path: str
     section: SectionPath
@@ -88,6 +94,8 @@ class SectionView:
     commit: CommitId | None
     uncommitted: bool
     subsections: tuple[SectionPath, ...]
+    fact: FactId | None = None
+    also: tuple[OtherReading, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -83,6 +83,11 @@ def last_day_to_come(workspace: Workspace, text: str, argument: str) -> date:
     return _require(span, text, argument).last
 
 
+def understood(words: str | None, day: date | None) -> date | None:
+    """The day that words mean, for the answer to name; None if they are that date already."""
+    return None if day is None or words is None or words.strip() == day.isoformat() else day
+
+
 def _required_span(workspace: Workspace, text: str, argument: str) -> DateSpan:
     return _require(parse_iso(workspace, text) or parse_words(workspace, text), text, argument)
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Iterable
 from contextlib import suppress
-from datetime import date, datetime
-from functools import partial
+from datetime import date
 from typing import TYPE_CHECKING
 
 from mdmem import files, history
@@ -14,15 +13,16 @@ from mdmem.catchup import trail_update
 from mdmem.document import is_blank, parse_bytes
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
 from mdmem.fact_names import id_prefix
+from mdmem.facts import parse_item
 from mdmem.history import chains, section_texts
 from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_cites, line_notes
-from mdmem.model import FactId, FileKind, FilePath, Status
+from mdmem.layout import is_markdown
+from mdmem.model import FactId, FilePath, OtherReading, Status
 from mdmem.model.history import (
     EndView,
     FactHistory,
     FactLink,
-    OtherReading,
     PresenceView,
     RevisionView,
     SectionHistory,
@@ -30,8 +30,16 @@ from mdmem.model.history import (
     TextHistory,
 )
 from mdmem.model.trail import Revision, TrailCommit
-from mdmem.queries import dates, lookup
-from mdmem.queries.section_revisions import find_newest_revision, memory_file, section_on_disk, shallow_notes, statement_of
+from mdmem.queries import lookup
+from mdmem.queries.section_revisions import (
+    TimeOf,
+    commit_times,
+    find_newest_revision,
+    memory_file,
+    section_on_disk,
+    shallow_notes,
+    statement_of,
+)
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
@@ -39,9 +47,16 @@ from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
+    import shlex
+
     from mdmem.queries import suggestions
 else:
+    shlex = late.module("shlex")
     suggestions = late.module("mdmem.queries.suggestions")
+
+_MORE_CHANGES = 4
+"""So many times as many changes of sections are read where those of enough commits were not among them."""
+_FIRST_CHARACTERS = 60
 
 
 def show_history(workspace: Workspace, request: ShowHistory, say: Say) -> SectionHistory | FactHistory:
@@ -55,7 +70,7 @@ def show_history(workspace: Workspace, request: ShowHistory, say: Say) -> Sectio
         if request.preamble:
             return _section_history(workspace, trail, path, request)
         if request.target is None:
-            return _file_history(workspace, trail, path, request.limit)
+            return _file_history(workspace, trail, path, request)
         if request.nth is not None:
             return _section_history(workspace, trail, path, request)
         return _history_of_word(workspace, trail, request, request.target, path)
@@ -65,7 +80,7 @@ def _history_of_word(
     workspace: Workspace, trail: Trail, request: ShowHistory, word: str, path: FilePath | None
 ) -> SectionHistory | FactHistory:
     """The history of what a word means: exact text, section, key, id, the first that fits; it names the others."""
-    if (fact := _held_fact(trail, lookup.fact_by_text(trail, word), path)) is not None:
+    if (fact := lookup.fact_by_text(trail, word, path)) is not None:
         also = _other_readings(workspace, trail, word, path, ("section", "key", "id"), fact)
         return replace(_fact_history(workspace, trail, fact, path, request.limit), also=also)
     try:
@@ -77,7 +92,7 @@ def _history_of_word(
         if (fact := lookup.fact_by_key(trail, word, path)) is not None:
             also = _other_readings(workspace, trail, word, path, ("id",), fact)
             return replace(_fact_history(workspace, trail, fact, path, request.limit), also=also)
-        return _history_by_id(workspace, trail, word, path, request.limit, problem)
+        return _history_by_id(workspace, trail, word, path, request, problem)
 
 
 def _other_readings(
@@ -89,24 +104,31 @@ def _other_readings(
         data = files.read(files.path_on_disk(workspace.root, path or workspace.curated))
         sections = matching_sections(parse_bytes(data), word) if data is not None else ()
         readings += [OtherReading("section", join_path(section.path)) for section in sections]
-    readers: dict[str, Callable[[Trail, str], FactId | None]] = {"key": partial(lookup.fact_by_key, path=path), "id": lookup.fact_by_id}
+    readers = {"key": lookup.fact_by_key, "id": lookup.fact_by_id}
     for sort in [sort for sort in readers if sort in sorts]:
         with suppress(FactProblem):  # several: the word is taken as something else in any case
-            fact = _held_fact(trail, readers[sort](trail, word), path)
+            fact = readers[sort](trail, word, path)
             readings += [OtherReading(sort, fact)] if fact is not None and fact != meant else []
     return tuple(readings)
 
 
 def _history_by_id(
-    workspace: Workspace, trail: Trail, reference: str, path: FilePath | None, limit: int, problem: SectionProblem | PathProblem
-) -> FactHistory:
-    """The history of the fact with an id, for a word that means neither section nor key: `problem` says why.
+    workspace: Workspace,
+    trail: Trail,
+    reference: str,
+    path: FilePath | None,
+    request: ShowHistory,
+    problem: SectionProblem | PathProblem,
+) -> SectionHistory | FactHistory:
+    """The history of the fact with an id, or of a file, for a word that means neither section nor key: `problem` says why.
 
     Raises:
-        SectionProblem, PathProblem, FactProblem: there is no such fact either.
+        SectionProblem, PathProblem, FactProblem: there is no such fact or file either.
     """
-    if (fact := _held_fact(trail, lookup.fact_by_id(trail, reference), path)) is not None:
-        return _fact_history(workspace, trail, fact, path, limit)
+    if (fact := lookup.fact_by_id(trail, reference, path)) is not None:
+        return _fact_history(workspace, trail, fact, path, request.limit)
+    if path is None and (file := _file_named(workspace, reference)) is not None:
+        return _file_history(workspace, trail, file, request)
     if path is not None and problem.code == "file-not-found":
         raise problem
     if (uncommitted := _uncommitted_fact(workspace, trail, reference, path)) is not None:
@@ -116,12 +138,23 @@ def _history_by_id(
         raise FactProblem("fact-not-found", message, f"{verb('facts', 'everything')} lists the facts with their ids.") from problem
     if not isinstance(problem, SectionProblem):
         raise problem
-    raise suggestions.with_suggestions(workspace, _no_such_past(trail, reference, path, problem), reference, path) from problem
+    raise suggestions.with_suggestions(
+        workspace,
+        _no_such_past(trail, reference, path, problem),
+        reference,
+        path,
+        lambda file: f"{verb('history')} {shlex.quote(reference)} {field('file')} {shlex.quote(file)}",
+    ) from problem
+
+
+def _file_named(workspace: Workspace, word: str) -> FilePath | None:
+    """The file that a word means; one that ends in `.md` need not be there any more."""
+    return memory_file(workspace, word) if is_markdown(word) else suggestions.file_named(workspace, word)
 
 
 def _no_such_past(trail: Trail, word: str, path: FilePath | None, problem: SectionProblem) -> SectionProblem:
     """The failure of a word that means neither section nor key nor fact; it names facts with the word."""
-    hint = lookup.similar_facts_hint(trail, word, path)
+    hint = lookup.similar_facts_hint(trail, word, lambda fact: f"{verb('history')} {fact}", path)
     if not hint:
         is_telling = path is not None or problem.details.get("near")
         hint = problem.hint if is_telling else f"{verb('search')} QUERY finds words; {verb('outline')} lists sections."
@@ -140,7 +173,7 @@ def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, 
         section = section_on_disk(workspace, path, request.target, request.nth).section
         return SectionHistory(path=path, section=section, revisions=(), notes=notes)
     changes = _section_changes(trail, newest)[: request.limit + 1]
-    time_of = _commit_times(workspace, trail)
+    time_of = commit_times(workspace, trail)
     views = [_change_view(time_of, commit, revision, before) for commit, revision, before in changes]
     return SectionHistory(
         path=newest.path,
@@ -151,7 +184,6 @@ def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, 
 
 
 _Change = tuple[TrailCommit, Revision | None, Revision | None]
-_TimeOf = Callable[[int], datetime]
 
 
 def _section_changes(trail: Trail, newest: Revision) -> list[_Change]:
@@ -171,29 +203,41 @@ def _section_changes(trail: Trail, newest: Revision) -> list[_Change]:
     return [(commit, after, before) for number, after, before in changes if (commit := trail.commit_numbered(number)) is not None]
 
 
-def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, limit: int) -> SectionHistory:
+def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, request: ShowHistory) -> SectionHistory:
     """The newest changes of a file, or of all memory, section by section."""
-    changes = trail.section_changes(path, limit + 1)
+    number_read = request.limit + 1
+    while True:
+        changes = trail.section_changes(path, number_read)
+        counted = len({commit.number for commit, *_ in changes}) if request.by_commit else len(changes)
+        if counted > request.limit or len(changes) < number_read:
+            break
+        number_read *= _MORE_CHANGES
     if path is not None and not changes and files.read(files.path_on_disk(workspace.root, path)) is None:
         raise suggestions.missing_file(workspace, path)
-    time_of = _commit_times(workspace, trail)
-    views = [_change_view(time_of, commit, revision, before) for commit, before, revision in changes[:limit]]
-    notes = (*shallow_notes(workspace, trail), *_limit_notes(len(changes), limit))
+    if request.by_commit:
+        shown = set(list(dict.fromkeys(commit.number for commit, *_ in changes))[: request.limit])
+        changes = tuple(change for change in changes if change[0].number in shown)
+    else:
+        changes = changes[: request.limit]
+    time_of = commit_times(workspace, trail)
+    views = [_change_view(time_of, commit, revision, before) for commit, before, revision in changes]
+    notes = (*shallow_notes(workspace, trail), *_limit_notes(counted, request.limit))
     return SectionHistory(path=path or "", section=(), revisions=tuple(views), notes=notes)
 
 
 def _limit_notes(number: int, limit: int) -> tuple[str, ...]:
     """Notes for the user: that the limit left something out."""
-    return (f"older changes are left out ({field('limit')} {2 * limit} shows more)",) if number > limit else ()
+    return (f"Older changes not shown (use {field('limit')} {2 * limit})",) if number > limit else ()
 
 
-def _change_view(time_of: _TimeOf, commit: TrailCommit, revision: Revision | None, before: Revision | None) -> RevisionView:
+def _change_view(time_of: TimeOf, commit: TrailCommit, revision: Revision | None, before: Revision | None) -> RevisionView:
     """The change that a commit made to a section; without a revision it took the section out."""
     location = revision or before
     assert location is not None
     text, text_before = revision.text if revision else "", before.text if before else ""
     stating = statement_of(commit)
-    lines = [line for line in history.changed_lines(text_before, text)[1] if not is_blank(line)]
+    removed, added = history.changed_lines(text_before, text)
+    lines = [line for line in added if not is_blank(line)]
     notes = line_notes(stating, lines)
     note = min(notes, key=lambda each: each.provenance.confidence, default=parse_message(commit.message))
     return RevisionView(
@@ -209,24 +253,27 @@ def _change_view(time_of: _TimeOf, commit: TrailCommit, revision: Revision | Non
         before=text_before,
         path=location.path,
         section=location.section,
+        added=_first_words(added, removed),
+        removed=_first_words(removed, added),
         claimed_by=note.claimed_by,
         cites=tuple(dict.fromkeys(line_cites(stating, lines))),
         run=note.run,
     )
 
 
-def _commit_times(workspace: Workspace, trail: Trail) -> _TimeOf:
-    """A function that gives the moment of a commit in the user's time zone, for one answer."""
-    moments = trail.moments(dates.end_of_today(workspace))
-    return lambda number: workspace.local_time(moments.of(number))
+def _first_words(lines: Iterable[str], others: Iterable[str]) -> str:
+    """The words of the first of some lines that says something, shortened; headings and comments count only where there is nothing else.
+
+    Lines that are among the others too differ in their line end alone.
+    """
+    same = {line.strip() for line in others}
+    candidates = [line.strip() for line in lines if line.strip() not in same and not is_blank(line)]
+    telling = next((line for line in candidates if not line.startswith(("#", "<!--"))), next(iter(candidates), ""))
+    words = " ".join(parse_item(telling).text.split()) or telling
+    return words if len(words) <= _FIRST_CHARACTERS else f"{words[:_FIRST_CHARACTERS].rstrip()}…"
 
 
 # Facts.
-
-
-def _held_fact(trail: Trail, fact: FactId | None, path: FilePath | None) -> FactId | None:
-    """A fact, if a file (None: any) ever held it."""
-    return fact if fact is not None and _rows(trail, fact, path) else None
 
 
 def _rows(trail: Trail, fact: FactId, path: FilePath | None) -> set[int]:
@@ -235,8 +282,7 @@ def _rows(trail: Trail, fact: FactId, path: FilePath | None) -> set[int]:
 
 def _uncommitted_fact(workspace: Workspace, trail: Trail, reference: str, path: FilePath | None) -> FactHistory | None:
     """The history, empty yet, of a fact that is on disk and in no commit."""
-    kinds = tuple(kind for kind in FileKind if kind.is_memory)
-    for location in lookup.locate_fact(workspace, reference, kinds):
+    for location in lookup.locate_fact(workspace, reference, lookup.MEMORY):
         if path in (None, location.path):
             fact = location.item.fact
             is_expired = fact.until is not None and fact.until < workspace.now().date()
@@ -250,7 +296,7 @@ def _fact_history(workspace: Workspace, trail: Trail, fact: FactId, path: FilePa
     chain = [_with_expiry(link, today) for link in chains.fact_chain(fact, trail, _rows(trail, fact, path))]
     statuses = [link.status for link in chain if link.id == fact]
     status = Status.CURRENT if Status.CURRENT in statuses else statuses[-1]
-    time_of = _commit_times(workspace, trail)
+    time_of = commit_times(workspace, trail)
     links = tuple(_link_view(time_of, trail, link) for link in chain[-limit:])
     return FactHistory(fact=fact, status=status, chain=links, notes=shallow_notes(workspace, trail))
 
@@ -261,7 +307,7 @@ def _with_expiry(link: chains.ChainLink, today: date) -> chains.ChainLink:
     return replace(link, status=Status.EXPIRED) if is_expired else link
 
 
-def _link_view(time_of: _TimeOf, trail: Trail, link: chains.ChainLink) -> FactLink:
+def _link_view(time_of: TimeOf, trail: Trail, link: chains.ChainLink) -> FactLink:
     """A link of a chain, with the notes of the commit that added its line and of the one that ended it."""
     commit = trail.commit_with_id(link.commit)
     assert commit is not None  # a fact comes with a commit of the trail
@@ -289,7 +335,7 @@ def _link_view(time_of: _TimeOf, trail: Trail, link: chains.ChainLink) -> FactLi
     )
 
 
-def _end_view(time_of: _TimeOf, commit: TrailCommit) -> EndView:
+def _end_view(time_of: TimeOf, commit: TrailCommit) -> EndView:
     """The end that a commit gave to something: who did it, and why."""
     note = parse_message(commit.message)
     return EndView(
@@ -301,6 +347,8 @@ def _end_view(time_of: _TimeOf, commit: TrailCommit) -> EndView:
         reason=note.provenance.reason,
         source=note.provenance.source,
         confidence=note.provenance.confidence,
+        claimed_by=note.claimed_by,
+        run=note.run,
     )
 
 
@@ -316,12 +364,12 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
     if not text.strip():
         raise TextProblem("empty-text", "there is no text to look for")
     with trail_update.fresh_trail(workspace, say) as trail:
-        time_of = _commit_times(workspace, trail)
+        time_of = commit_times(workspace, trail)
         views = tuple(_presence_view(time_of, trail, presence) for presence in section_texts.text_presences(trail, text))
         return TextHistory(text, views, shallow_notes(workspace, trail))
 
 
-def _presence_view(time_of: _TimeOf, trail: Trail, presence: section_texts.TextPresence) -> PresenceView:
+def _presence_view(time_of: TimeOf, trail: Trail, presence: section_texts.TextPresence) -> PresenceView:
     came = trail.commit_numbered(presence.came)
     went = trail.commit_numbered(presence.went) if presence.went is not None else None
     assert came is not None  # a text comes with a commit

@@ -1,8 +1,11 @@
-"""Find the fact that a user means by its id, a prefix of that or a text: in the files as they are, or in all that the trail has."""
+"""Find the fact or file that a user names: in the files as they are, or in all that the trail has.
+
+A fact is named by its text, its key, its id or the beginning of that.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +14,10 @@ from mdmem.addresses import join_path
 from mdmem.document import Document, parse_bytes
 from mdmem.editors import facts as fact_editor
 from mdmem.entries import entries
-from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
-from mdmem.facts import Item, holds_key, normalise, parse_item, parse_text, write_item
+from mdmem.errors import FactProblem, PathProblem, SectionProblem
+from mdmem.facts import Item, holds_key, items, normalise, parse_text
 from mdmem.model import FactId, FileKind, FilePath
-from mdmem.model.trail import Mark
+from mdmem.model.trail import Mark, Occurrence
 from mdmem.model.writes import Forget
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
@@ -22,19 +25,28 @@ from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
+    import shlex
+
     from mdmem import fact_names
     from mdmem.catchup import entry_states, trail_update
+    from mdmem.queries import suggestions
     from mdmem.trail import Trail
 else:
+    shlex = late.module("shlex")
     fact_names = late.module("mdmem.fact_names")
     entry_states = late.module("mdmem.catchup.entry_states")
+    suggestions = late.module("mdmem.queries.suggestions")
     trail_update = late.module("mdmem.catchup.trail_update")
 
 
+MEMORY = tuple(kind for kind in FileKind if kind.is_memory)
 EDITABLE = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)
 _MOST_NAMED = 8
 _MOST_SIMILAR = 3
 _QUOTED = 80
+
+Command = Callable[[FactId], str]
+"""Gives a command with the id of a fact in it, for a hint."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,18 +61,23 @@ class FactLocation:
 # In the files.
 
 
-def locate_fact(workspace: Workspace, reference: str, kinds: tuple[FileKind, ...]) -> list[FactLocation]:
-    """Every location of a fact in files of these kinds."""
-    locations = []
+def locate_fact(workspace: Workspace, reference: str, kinds: tuple[FileKind, ...], keys: bool = False) -> list[FactLocation]:
+    """Every location of a fact in files of these kinds; `keys`: it may be named by its key.
+
+    Raises:
+        FactProblem: `fact-ambiguous`: the name fits several facts.
+    """
+    documents: dict[FilePath, Document] = {}
     for path, full_path in _memory_paths(workspace).items():
         if workspace.kind_of(path) not in kinds:
             continue
         try:
-            document = parse_bytes(read_file(workspace, path, full_path) or b"")
+            documents[path] = parse_bytes(read_file(workspace, path, full_path) or b"")
         except PathProblem:
             continue
-        locations += [FactLocation(path, document, item) for item in fact_editor.items_named(document, reference)]
-    return locations
+    locations = [FactLocation(path, document, item) for path, document in documents.items() for item in items(document)]
+    named = {id(item) for item in fact_names.items_matching([each.item for each in locations], reference, keys)}
+    return [each for each in locations if id(each.item) in named]
 
 
 def read_file(workspace: Workspace, path: FilePath, full_path: Path) -> bytes | None:
@@ -76,47 +93,56 @@ def _memory_paths(workspace: Workspace) -> dict[FilePath, Path]:
 
 
 def require_one_location(
-    workspace: Workspace, locations: Sequence[FactLocation], reference: str, hint: str = f"Name {field('file')} or {field('section')}."
+    workspace: Workspace,
+    locations: Sequence[FactLocation],
+    reference: str,
+    command: Command,
+    hint: str = f"Name {field('file')} or {field('section')}.",
 ) -> FactLocation:
-    """The only one of some locations; `hint` says how to choose among several.
+    """The only one of some locations.
+
+    Args:
+        workspace: the workspace.
+        locations: of the fact.
+        reference: the name of the fact.
+        command: gives the command with another name of a fact.
+        hint: says how to choose among several.
 
     Raises:
         FactProblem: `fact-not-found`, `fact-ambiguous`.
     """
     if not locations:
-        raise _not_found(workspace, reference)
+        raise _not_found(workspace, reference, command)
     if len(locations) > 1:
         views = [
             {"path": each.path, "line": each.item.start + 1, "id": each.item.fact.id, "text": each.item.fact.text} for each in locations
         ]
         named = "; ".join(f"{view['path']}:{view['line']}" for view in views[:_MOST_NAMED])
-        message = f"{reference[:_QUOTED]!r} stands in {len(locations)} places"
+        message = f"{reference[:_QUOTED]!r} is in {len(locations)} places"
         raise FactProblem("fact-ambiguous", message, f"They are {named}. {hint}", facts=views)
     return locations[0]
 
 
-def _not_found(workspace: Workspace, reference: str) -> FactProblem:
-    """The problem of a reference that names no fact here, with what became of the fact, or facts with the same words."""
+def _not_found(workspace: Workspace, reference: str, command: Command) -> FactProblem:
+    """The problem of a name that no fact here has: it says what became of the fact, or names facts with these words."""
+    quoted = repr(reference[:_QUOTED])
     with trail_update.fresh_trail(workspace) as trail:
-        fact = fact_by_text(trail, reference) or fact_by_id(trail, reference)
+        fact = named_fact(trail, reference)
         if fact is None:
-            hint = _holder_hint(trail, reference) or similar_facts_hint(trail, reference) or f"{verb('facts')} lists them with their ids."
-            return FactProblem("fact-not-found", f"there is no fact {reference[:_QUOTED]!r}", hint)
-        current = [each.entry for each in trail.occurrences_of(fact) if each.ended is None and not trail.marks_of(each.number)]
+            lists = f"{verb('facts')} lists them with their ids."
+            hint = similar_facts_hint(trail, reference, command) or file_hint(workspace, reference) or lists
+            return FactProblem("fact-not-found", f"there is no fact {quoted}", hint)
+        current = [each.entry for each in trail.occurrences_of(fact) if _is_current(trail, each)]
     if current:
         named = "; ".join(f"{entry.path}: {join_path(entry.section)}" for entry in current[:_MOST_NAMED])
-        return FactProblem("fact-not-found", f"there is no fact {reference[:_QUOTED]!r} here", f"It stands in {named}.")
-    return FactProblem(
-        "fact-not-found", f"{reference[:_QUOTED]!r} does not hold any more", f"{verb('history')} {fact} tells what became of it."
-    )
+        return FactProblem("fact-not-found", f"there is no fact {quoted} here", f"It is in {named}.")
+    return FactProblem("fact-not-found", f"{quoted} is no longer current", f"What became of it: {verb('history')} {fact}")
 
 
-def _holder_hint(trail: Trail, key: str) -> str:
-    """A sentence that names the current facts with a key, for a key in the place of a fact; empty where it is none."""
-    current = (each.entry for each in trail.occurrences_with_key(key) if each.ended is None and not trail.marks_of(each.number))
-    texts = {entry.fact: entry.text for entry in current if _holds(entry.text, key)}
-    named = "; ".join(f"{fact} {' '.join(text.split())[:_QUOTED]}" for fact, text in list(texts.items())[:_MOST_NAMED])
-    return f"It is a key. Name its fact, by the id or the whole text: {named}" if named else ""
+def file_hint(workspace: Workspace, word: str) -> str:
+    """The command that shows what was done to a file, for a file in the place of a fact; empty where it is none."""
+    path = suggestions.file_named(workspace, word)
+    return f"It is a file. What was changed in it: {verb('history')} {shlex.quote(path)}" if path else ""
 
 
 def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
@@ -127,11 +153,16 @@ def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
     """
     locations = _locations_to_forget(workspace, change, EDITABLE)
     locations = locations or current_locations(workspace, _locations_to_forget(workspace, change, (FileKind.DAILY,)))
-    return require_one_location(workspace, locations, change.fact).path
+    return require_one_location(workspace, locations, change.fact, forget_command).path
+
+
+def forget_command(fact: FactId) -> str:
+    """The command that takes out a fact."""
+    return f"{verb('forget')} {fact}"
 
 
 def _locations_to_forget(workspace: Workspace, change: Forget, kinds: tuple[FileKind, ...]) -> list[FactLocation]:
-    locations = locate_fact(workspace, change.fact, kinds)
+    locations = locate_fact(workspace, change.fact, kinds, keys=True)
     if change.section is None:
         return locations
     return [each for each in locations if each.item in _items_in_section(each.document, change.fact, change.section)]
@@ -166,23 +197,59 @@ def current_locations(workspace: Workspace, locations: Sequence[FactLocation]) -
 # In the trail.
 
 
-def fact_by_text(trail: Trail, text: str) -> FactId | None:
-    """The fact that a text states, with or without its marker, kind, tags and expiry; None where memory never held it."""
-    text = text.strip()
-    readings = [parse_text(text).id, parse_item(text).id, *_as_written(text)]
-    return next((fact for fact in readings if trail.occurrences_of(fact)), None)
+def named_fact(trail: Trail, name: str, path: FilePath | None = None) -> FactId | None:
+    """The fact that memory held (in a file) under a name: as its text, key or id, the first that fits.
+
+    Raises:
+        FactProblem: `fact-ambiguous`: it fits several of one sort.
+    """
+    return fact_by_text(trail, name, path) or fact_by_key(trail, name, path) or fact_by_id(trail, name, path)
 
 
-def _as_written(text: str) -> list[FactId]:
-    """The fact that a text would become if it was remembered or logged."""
-    try:
-        return [parse_item(write_item(text)).id]
-    except TextProblem:
-        return []
+def current_occurrences(trail: Trail, fact: FactId, path: FilePath | None = None) -> list[Occurrence]:
+    """The current occurrences of a fact (in a file), the newest first."""
+    current = [each for each in _occurrences(trail, fact, path) if _is_current(trail, each)]
+    return _in_order(trail, current)[::-1]
 
 
-def fact_by_id(trail: Trail, reference: str) -> FactId | None:
-    """The fact with this id, or with an id that begins so; None where memory never held one.
+def _in_order(trail: Trail, occurrences: Sequence[Occurrence]) -> list[Occurrence]:
+    """Occurrences in the order in which they began, the oldest first; it is the same however their commits arrived."""
+    ranks = trail.ranks({each.begun for each in occurrences})
+    return sorted(occurrences, key=lambda each: ranks[each.begun])
+
+
+def fact_by_text(trail: Trail, text: str, path: FilePath | None = None) -> FactId | None:
+    """The fact that a text states; None where memory (or a file of it) never held it.
+
+    The text may have a marker, kind, tags and expiry, and need not have the final punctuation.
+
+    Raises:
+        FactProblem: `fact-ambiguous`: several facts differ from it in their final punctuation.
+    """
+    exact = next((fact for fact in fact_names.exact_ids(text) if _occurrences(trail, fact, path)), None)
+    if exact is not None:
+        return exact
+    similar = {fact: _occurrences(trail, fact, path) for fact in fact_names.similar_ids(text)}
+    held = {fact: occurrences for fact, occurrences in similar.items() if occurrences}
+    current = [fact for fact, occurrences in held.items() if any(_is_current(trail, each) for each in occurrences)]
+    candidates = current or list(held)
+    if len(candidates) > 1:
+        named = "; ".join(f"{fact} {held[fact][-1].entry.text}" for fact in candidates)
+        message = f"{len(candidates)} facts differ from {text[:_QUOTED]!r} in their final punctuation"
+        raise FactProblem("fact-ambiguous", message, f"They are: {named}.", facts=candidates)
+    return next(iter(candidates), None)
+
+
+def _occurrences(trail: Trail, fact: FactId, path: FilePath | None) -> list[Occurrence]:
+    return [each for each in trail.occurrences_of(fact) if path in (None, each.entry.path)]
+
+
+def _is_current(trail: Trail, occurrence: Occurrence) -> bool:
+    return occurrence.ended is None and not trail.marks_of(occurrence.number)
+
+
+def fact_by_id(trail: Trail, reference: str, path: FilePath | None = None) -> FactId | None:
+    """The fact with this id, or with an id that begins so; None where memory (or a file of it) never held one.
 
     Raises:
         FactProblem: `fact-ambiguous` where several ids begin so.
@@ -190,23 +257,25 @@ def fact_by_id(trail: Trail, reference: str) -> FactId | None:
     prefix = fact_names.id_prefix(reference)
     ids = trail.ids_with_prefix(prefix) if prefix else ()
     fact_names.require_unique_id(prefix, ids)
-    return ids[0] if ids else None
+    return ids[0] if ids and _occurrences(trail, ids[0], path) else None
 
 
 def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId | None:
     """The current fact that holds a key (in a file), else the last one that did; None where there never was one.
 
     Raises:
-        FactProblem: `ambiguous`: several current facts hold it.
+        FactProblem: `fact-ambiguous`: several current facts hold it.
     """
     if "\n" in key or not key.strip():
         return None
     candidates = [each for each in trail.occurrences_with_key(key) if path in (None, each.entry.path) and _holds(each.entry.text, key)]
-    current = {each.entry.fact: each.entry for each in candidates if each.ended is None and not trail.marks_of(each.number)}
+    candidates = _in_order(trail, candidates)
+    current = {each.entry.fact: each.entry for each in candidates if _is_current(trail, each)}
     if len(current) > 1:
         views = [{"path": each.path, "section": join_path(each.section), "id": each.fact, "text": each.text} for each in current.values()]
         named = "; ".join(f"{view['id']} {' '.join(str(view['text']).split())[:_QUOTED]}" for view in views[:_MOST_NAMED])
-        raise FactProblem("ambiguous", f"{len(current)} current facts have the key {key[:_QUOTED]!r}", f"They are: {named}.", facts=views)
+        message = f"{len(current)} current facts have the key {key[:_QUOTED]!r}"
+        raise FactProblem("fact-ambiguous", message, f"They are: {named}.", facts=views)
     return next(iter(current), candidates[-1].entry.fact if candidates else None)
 
 
@@ -214,12 +283,28 @@ def _holds(text: str, key: str) -> bool:
     return holds_key(parse_text(text), key)
 
 
-def similar_facts_hint(trail: Trail, words: str, path: FilePath | None = None) -> str:
-    """A sentence that names facts (of one file) with these words, live ones first; empty where there are none."""
+def with_similar_facts(trail: Trail, problem: SectionProblem, words: str, command: Command, path: FilePath | None) -> SectionProblem:
+    """The failure of words that name no section, with facts (of one file) that have these words in its hint."""
+    hint = similar_facts_hint(trail, words, command, path)
+    if not hint:
+        return problem
+    sections = [problem.hint] if problem.details.get("near") else []
+    return SectionProblem(problem.code, problem.message, "; ".join([*sections, hint]), **problem.details)
+
+
+def similar_facts_hint(trail: Trail, words: str, command: Command, path: FilePath | None = None) -> str:
+    """A sentence that names facts (of one file) with these words, live ones first; empty where there are none.
+
+    Of one alone it gives the command.
+    """
     folded = normalise(words)
     matches = [
         each for each in trail.fact_occurrences() if folded and folded in normalise(each.entry.text) and path in (None, each.entry.path)
     ]
     texts = {each.entry.fact: each.entry.text for each in sorted(matches, key=lambda each: each.ended is not None)}
-    named = [f"{fact} {' '.join(text.split())[:_QUOTED]}" for fact, text in list(texts.items())[:_MOST_SIMILAR]]
+    quoted = {fact: " ".join(text.split())[:_QUOTED] for fact, text in texts.items() if fact}
+    if len(quoted) == 1:
+        ((fact, text),) = quoted.items()
+        return f'If you mean "{text}": {command(fact)}'
+    named = [f"{fact} {text}" for fact, text in list(quoted.items())[:_MOST_SIMILAR]]
     return f"Facts with these words: {'; '.join(named)}" if named else ""

@@ -135,8 +135,7 @@ def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, p
 
 
 def _understood(words: str | None, day: date | None) -> date | None:
-    """The day that words mean, for the answer to name; None if they are that date already."""
-    return None if day is None or words is None or words.strip() == day.isoformat() else day
+    return None if words is None else dates.understood(words, day)
 
 
 def _missing_past(workspace: Workspace, asks_for_past: bool) -> tuple[str, ...]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from mdmem import files, layout
 from mdmem.addresses import find_section, join_path
-from mdmem.document import Document, parse_bytes, plain_title
+from mdmem.document import Document, Section, parse_bytes, plain_title
 from mdmem.errors import PathProblem, SectionProblem
 from mdmem.history import sections
 from mdmem.model import PATH_SEPARATOR, FilePath, SectionPath
@@ -18,9 +20,12 @@ from mdmem.wording import field
 from mdmem.workspace import Workspace, read_committed
 
 if TYPE_CHECKING:
-    from mdmem.queries import suggestions
+    from mdmem.queries import dates, suggestions
 else:
+    dates = late.module("mdmem.queries.dates")
     suggestions = late.module("mdmem.queries.suggestions")
+
+TimeOf = Callable[[int], datetime]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,12 @@ class SectionOnDisk:
     nth: int
     start: int
     end: int
+
+
+def commit_times(workspace: Workspace, trail: Trail) -> TimeOf:
+    """A function that gives the moment of a commit in the user's time zone, for one answer."""
+    moments = trail.moments(dates.end_of_today(workspace))
+    return lambda number: workspace.local_time(moments.of(number))
 
 
 def memory_file(workspace: Workspace, file: str | None) -> FilePath:
@@ -64,18 +75,34 @@ def section_on_disk(workspace: Workspace, path: FilePath, address: str | None, n
         raise suggestions.missing_file(workspace, path)
     document = parse_bytes(data)
     if address is not None:
-        section = find_section(document, address, nth)
-        return SectionOnDisk(
-            document=document,
-            position=section.index + 1,
-            section=section.path,
-            nth=1 + sum(earlier.path == section.path for earlier in document.sections[: section.index]),
-            start=section.start,
-            end=section.end,
-        )
+        return _on_disk(document, find_section(document, address, nth))
     if not document.slice(document.front, document.preamble_end).strip():
         raise SectionProblem("section-not-found", f"{path} has no text before the first heading")
-    return SectionOnDisk(document=document, position=0, section=(), nth=1, start=document.front, end=document.preamble_end)
+    return _on_disk(document, None)
+
+
+def sections_on_disk(workspace: Workspace, path: FilePath) -> list[SectionOnDisk]:
+    """Every section of a file, and before them the text before the first heading, where there is any.
+
+    Raises:
+        PathProblem: the file cannot be read.
+    """
+    document = parse_bytes(files.read(files.path_on_disk(workspace.root, path)) or b"")
+    has_preamble = bool(document.slice(document.front, document.preamble_end).strip())
+    return [_on_disk(document, section) for section in (*([None] if has_preamble else []), *document.sections)]
+
+
+def _on_disk(document: Document, section: Section | None) -> SectionOnDisk:
+    if section is None:
+        return SectionOnDisk(document=document, position=0, section=(), nth=1, start=document.front, end=document.preamble_end)
+    return SectionOnDisk(
+        document=document,
+        position=section.index + 1,
+        section=section.path,
+        nth=1 + sum(earlier.path == section.path for earlier in document.sections[: section.index]),
+        start=section.start,
+        end=section.end,
+    )
 
 
 def find_newest_revision(workspace: Workspace, trail: Trail, path: FilePath, address: str | None, nth: int | None) -> Revision | None:

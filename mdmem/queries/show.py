@@ -1,7 +1,8 @@
-"""The verbs that read files alone: show, outline, check."""
+"""The verbs that read files: show, outline, check."""
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from itertools import islice
 from posixpath import normpath
 from typing import TYPE_CHECKING
@@ -9,19 +10,40 @@ from typing import TYPE_CHECKING
 from mdmem import check, files, layout
 from mdmem.addresses import find_section
 from mdmem.document import Document, Section, etag, parse_bytes, preamble_etag, section_etag, tree_etag
-from mdmem.errors import PathProblem, SectionProblem
-from mdmem.model import CommitId, FilePath, Problem
+from mdmem.errors import FactProblem, PathProblem, SectionProblem
+from mdmem.facts import items
+from mdmem.model import CommitId, FileKind, FilePath, OtherReading, Problem
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
+from mdmem.model.rules import is_iso_day
 from mdmem.startup import late
-from mdmem.workspace import Workspace, read_committed, two_curated_hint
+from mdmem.startup.records import replace
+from mdmem.wording import verb
+from mdmem.workspace import Say, Workspace, read_committed, two_curated_hint
 
 if TYPE_CHECKING:
     import difflib
+    import shlex
 
-    from mdmem.queries import suggestions
+    from mdmem.catchup import trail_update
+    from mdmem.model import fact_changes as changes
+    from mdmem.model.fact_changes import DayView
+    from mdmem.model.trail import Occurrence
+    from mdmem.queries import dates, fact_changes, lookup, suggestions
 else:
+    shlex = late.module("shlex")
     difflib = late.module("difflib")
+    trail_update = late.module("mdmem.catchup.trail_update")
+    changes = late.module("mdmem.model.fact_changes")
+    dates = late.module("mdmem.queries.dates")
+    fact_changes = late.module("mdmem.queries.fact_changes")
+    lookup = late.module("mdmem.queries.lookup")
     suggestions = late.module("mdmem.queries.suggestions")
+
+_QUOTED = 80
+_ISO_DAY = late.pattern(r"\d{4}-\d{2}-\d{2}")
+_DAY_IN_WORDS = late.pattern(r"(?i)(?:\d{1,2}|last)\s")
+"""The beginning of words that may mean a day: `2 days ago`, `3 March`, `last friday`. Other words rather mean a section."""
+_AMBIGUOUS_DAY = late.pattern(r"\d[./]\d")
 
 
 def _path(workspace: Workspace, file: str) -> FilePath:
@@ -38,12 +60,147 @@ def _read_document(workspace: Workspace, file: str | None) -> tuple[FilePath, Do
     return path, parse_bytes(data)
 
 
+def show_named(workspace: Workspace, request: Show, say: Say) -> SectionView | DayView:
+    """A section or a whole file; or else the fact, file or day that the word for a section means.
+
+    Raises:
+        PathProblem, SectionProblem, FactProblem: there is none, or several are meant.
+    """
+    word = request.section
+    if word is None or request.nth is not None:
+        return _read(workspace, request)
+    day = _plain_day(workspace, word) if request.file is None else None
+    try:
+        view = _read(workspace, request)
+    except (SectionProblem, PathProblem) as problem:
+        is_missing = problem.code == "section-not-found" or (problem.code == "file-not-found" and request.file is None)
+        if not is_missing or not word.strip():
+            raise
+        if (named := _show_other(workspace, word, request.file, day, say)) is not None:
+            return named
+        if not isinstance(problem, SectionProblem):
+            raise
+        with trail_update.fresh_trail(workspace, say) as trail:
+            path = _path(workspace, request.file) if request.file is not None else None
+            problem = lookup.with_similar_facts(trail, problem, word, lambda fact: f"{verb('show')} {fact}", path)
+        raise _with_suggestions(workspace, problem, request) from problem
+    return view if day is None else replace(view, also=(OtherReading("day", day.isoformat()),))
+
+
+def _show_other(workspace: Workspace, word: str, file: str | None, day: date | None, say: Say) -> SectionView | DayView | None:
+    """A fact, a day or a file, for a word that is no section; None where it is none of them."""
+    path = _path(workspace, file) if file is not None else None
+    if (fact := _show_fact(workspace, word, path, say)) is not None:
+        return fact if day is None else replace(fact, also=(*fact.also, OtherReading("day", day.isoformat())))
+    if file is not None:
+        return None
+    if day is not None:
+        return _show_day(workspace, day, say)
+    if (named := suggestions.file_named(workspace, word)) is not None:
+        return _read(workspace, Show(file=named))
+    if _DAY_IN_WORDS.match(word.strip()) and not _AMBIGUOUS_DAY.search(word):
+        span = dates.parse_words(workspace, word)
+        if span is not None and span.first == span.last:
+            return _show_day(workspace, span.first, say)
+    return None
+
+
+def _plain_day(workspace: Workspace, word: str) -> date | None:
+    """The day that a word means: an ISO date, today or yesterday."""
+    if (days_ago := layout.DAYS_AGO.get(word.strip().casefold())) is not None:
+        return workspace.now().date() - timedelta(days=days_ago)
+    return date.fromisoformat(word.strip()) if _ISO_DAY.fullmatch(word.strip()) and is_iso_day(word.strip()) else None
+
+
+def _show_day(workspace: Workspace, day: date, say: Say) -> DayView:
+    """The logs of a day, and the changes to facts on it that these do not tell."""
+    paths = [
+        path
+        for path in sorted(workspace.memory_files())
+        if workspace.kind_of(path) is FileKind.DAILY and layout.day_of(path, workspace.daily) == day
+    ]
+    of_day = fact_changes.changes_of_day(workspace, day, say)
+    return changes.DayView(
+        day=day,
+        logs=tuple(_read(workspace, Show(file=path)) for path in paths),
+        changes=tuple(each for each in of_day if each.kind is not changes.ChangeKind.ADDED or each.path not in paths),
+    )
+
+
+def _show_fact(workspace: Workspace, word: str, path: FilePath | None, say: Say) -> SectionView | None:
+    """The list item of a fact (of one file), by text, key or id: the curated one before those of logs; None where there is none.
+
+    Raises:
+        FactProblem: `fact-ambiguous`: several are meant; `fact-not-found`: it is no longer current.
+    """
+    with trail_update.fresh_trail(workspace, say) as trail:
+        fact = lookup.named_fact(trail, word, path)
+        current = lookup.current_occurrences(trail, fact, path) if fact else []
+    places = [place for each in current if (place := _place_of(workspace, each)) is not None]
+    if not places:
+        uncommitted = lookup.locate_fact(workspace, word, lookup.MEMORY, keys=True)
+        places = [(each, None) for each in uncommitted if path in (None, each.path) and (fact is None or each.item.fact.id != fact)]
+    if not places and fact is not None and path is None:
+        message = f"{word[:_QUOTED]!r} is no longer current"
+        raise FactProblem("fact-not-found", message, f"What became of it: {verb('history')} {fact}")
+    places.sort(key=lambda place: (place[0].path != workspace.curated, workspace.kind_of(place[0].path) is FileKind.DAILY))
+    if not places:
+        return None
+    (location, commit), *others = places
+    also = tuple(OtherReading("place", f"{each.path}:{each.item.start + 1}") for each, _ in others)
+    return replace(_fact_view(location, commit), also=also)
+
+
+def _place_of(workspace: Workspace, occurrence: Occurrence) -> tuple[lookup.FactLocation, CommitId | None] | None:
+    """The list item of an occurrence on disk, with the commit that brought it in; None where an edit took it out."""
+    path = occurrence.entry.path
+    data = files.read(workspace.root / path if layout.is_outside(path) else files.path_on_disk(workspace.root, path))
+    document = parse_bytes(data or b"")
+    for item in items(document):
+        if item.fact.id == occurrence.entry.fact and document.path_at(item.start) == occurrence.entry.section:
+            return lookup.FactLocation(path, document, item), occurrence.origin.commit
+    return None
+
+
+def _fact_view(location: lookup.FactLocation, commit: CommitId | None) -> SectionView:
+    document, item = location.document, location.item
+    section = document.section_at(item.start)
+    return SectionView(
+        path=location.path,
+        section=document.path_at(item.start),
+        level=section.level if section else 0,
+        text=item.raw,
+        etag=section_etag(document, section) if section else preamble_etag(document),
+        tree_etag=tree_etag(document, section) if section else etag(document, 0, len(document.lines)),
+        start_line=item.start + 1,
+        end_line=item.end,
+        commit=commit,
+        uncommitted=commit is None,
+        subsections=(),
+        fact=item.fact.id,
+    )
+
+
 def show_section(workspace: Workspace, request: Show) -> SectionView:
     """One section, the text before the first heading, or a whole file.
 
     Raises:
         PathProblem, SectionProblem: there is no such file or section.
     """
+    try:
+        return _read(workspace, request)
+    except SectionProblem as problem:
+        raise _with_suggestions(workspace, problem, request) from problem
+
+
+def _with_suggestions(workspace: Workspace, problem: SectionProblem, request: Show) -> SectionProblem:
+    word = request.section or ""
+    return suggestions.with_suggestions(
+        workspace, problem, word, request.file, lambda path: f"{verb('show')} {shlex.quote(path)} {shlex.quote(word)}"
+    )
+
+
+def _read(workspace: Workspace, request: Show) -> SectionView:
     path, document = _read_document(workspace, request.file)
     total = len(document.lines)
     commit, committed = (None, document) if layout.is_outside(path) else _committed(workspace, path, document)
@@ -69,10 +226,7 @@ def show_section(workspace: Workspace, request: Show) -> SectionView:
         return view(None, document.front, document.front, document.preamble_end, preamble_etag(document), etag(document, 0, total))
     if request.section is None:
         return view(None, 0, 0, total, preamble_etag(document), etag(document, 0, total))
-    try:
-        section = find_section(document, request.section, request.nth)
-    except SectionProblem as problem:
-        raise suggestions.with_suggestions(workspace, problem, request.section, request.file) from problem
+    section = find_section(document, request.section, request.nth)
     return view(section, section.start, section.body, section.end, section_etag(document, section), tree_etag(document, section))
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Callable
 from datetime import timedelta
 from itertools import islice
+from posixpath import normpath
 from typing import TYPE_CHECKING
 
 from mdmem import files, layout
@@ -24,7 +26,9 @@ else:
 
 _MOST_NAMED = 3
 _MOST_READ = 2000
-_DAYS_AGO = {"today": 0, "yesterday": 1}
+
+Command = Callable[[FilePath], str]
+"""Gives a command with a file in it, for a hint."""
 
 
 def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
@@ -35,7 +39,7 @@ def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathPr
     return PathProblem("file-not-found", f"there is no {path}", hint, near=near)
 
 
-def with_suggestions(workspace: Workspace, problem: SectionProblem, word: str | None, file: str | None) -> SectionProblem:
+def with_suggestions(workspace: Workspace, problem: SectionProblem, word: str | None, file: str | None, command: Command) -> SectionProblem:
     """The failure `section-not-found` with a hint that says what else the word names: a section or a file elsewhere, a day, a key.
 
     Args:
@@ -43,33 +47,39 @@ def with_suggestions(workspace: Workspace, problem: SectionProblem, word: str | 
         problem: the failure; one of another code is given back as it is.
         word: the word that was taken as a section; None where there was none.
         file: the file that was named, where no other file is meant.
+        command: gives the command, or the option, with a file in it.
     """
     if problem.code != "section-not-found" or not word or not word.strip():
         return problem
-    names = _files_named(workspace, word) if file is None else []
+    named = file_named(workspace, word) if file is None else None
     with_section, is_key = _holders(workspace, word)
     sentences = []
     if with_section and file is None:
-        sentences.append(f"It stands in {', '.join(with_section)}: name the file.")
-    elif names:
-        sentences.append(f"{names[0]} is a file: name it as one.")
+        sentences.append(f"It is in {', '.join(with_section)}: {command(with_section[0])}")
+    elif named:
+        sentences.append(f"It is a file: {command(named)}")
     if is_key:
-        sentences.append(f"It is a key: {verb('facts', 'key')} {shlex.quote(word)}.")
+        sentences.append(f"It is a key: {verb('facts', 'key')} {shlex.quote(word)}")
     if not sentences:
         return problem
     similar = [problem.hint] if problem.details.get("near") else []
-    return SectionProblem(problem.code, problem.message, " ".join([*sentences, *similar]), **problem.details)
+    return SectionProblem(problem.code, problem.message, "; ".join([*sentences, *similar]), **problem.details)
 
 
-def _files_named(workspace: Workspace, word: str) -> list[FilePath]:
-    """The memory files with this name, with or without folder and ending; the log of today or yesterday by that word."""
-    days_ago = _DAYS_AGO.get(word.casefold())
+def file_named(workspace: Workspace, word: str) -> FilePath | None:
+    """The memory file with this name, with or without folder and ending; the log of today or yesterday by that word.
+
+    None where there is none, or where several are meant.
+    """
+    days_ago = layout.DAYS_AGO.get(word.strip().casefold())
     if days_ago is not None:
         log = workspace.log_path(workspace.now().date() - timedelta(days=days_ago))
-        return [log] if (workspace.root / log).exists() else []
-    folded = word.casefold().removesuffix(".md")
-    paths = (path for path in workspace.memory_files() if not layout.is_outside(path))
-    return [path for path in paths if folded in (stem := path.casefold().removesuffix(".md"), stem.rpartition("/")[2])]
+        return log if (workspace.root / log).exists() else None
+    folded = normpath(word).casefold().removesuffix(".md")
+    stems = {path: path.casefold().removesuffix(".md") for path in workspace.memory_files() if not layout.is_outside(path)}
+    whole = [path for path, stem in stems.items() if stem == folded]
+    paths = whole or [path for path, stem in stems.items() if stem.rpartition("/")[2] == folded]
+    return paths[0] if len(paths) == 1 else None
 
 
 def _holders(workspace: Workspace, word: str) -> tuple[list[FilePath], bool]:

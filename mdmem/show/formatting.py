@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from mdmem.addresses import join_path
 from mdmem.errors import printable
-from mdmem.model import CommitId, SectionPath, Status
+from mdmem.model import CommitId, OtherReading, SectionPath, Source, Status
 from mdmem.wording import number_of
 
 if TYPE_CHECKING:
+    from mdmem.model.fact_changes import FactChange
+    from mdmem.model.history import EndView, FactLink, RevisionView
     from mdmem.model.reads import UnreadableProposal, Waiting
     from mdmem.model.searches import BuildProgress, Hit
 
@@ -76,6 +78,45 @@ def iso(moment: date | None) -> str | None:
 def dim(text: str, colour: bool) -> str:
     """Less important text, dim on a terminal."""
     return f"{_DIM}{text}{PLAIN}" if colour else text
+
+
+_ALSO = {
+    "section": "also a section: {}",
+    "key": "also the key of the fact {}",
+    "id": "also the beginning of the id {}",
+    "place": "also in {}",
+    "day": "also a day: {}",
+}
+
+
+def also_json(also: Sequence[OtherReading]) -> dict[str, Any]:
+    """The other things that a word could mean, where there are any."""
+    return {"also": [{"sort": each.sort, "name": each.name} for each in also]} if also else {}
+
+
+def also_notes(also: Sequence[OtherReading]) -> tuple[str, ...]:
+    """A line for each other thing that a word could mean."""
+    return tuple(one_line(_ALSO[each.sort].format(each.name)) for each in also)
+
+
+def location(path: str, section: SectionPath) -> str:
+    """A section of a file."""
+    return f"{path}: {section_line(section)}" if section else path
+
+
+def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
+    """The commit of a change, its operation or run, its source and confidence, who made it and why."""
+    is_default = change.op is not None and (change.source, change.confidence) == (Source.INFERRED, Source.INFERRED.confidence)
+    is_personal = change.op is None and change.claimed_by is None
+    actor = "" if change.run else change.actor or (change.author if is_personal else "")
+    claimant = f" (claimed by {change.claimed_by})" if change.claimed_by else ""
+    parts = (
+        "by hand" if change.op is None else change.run or str(change.op),
+        "" if is_default or is_personal else f"{change.source}{claimant} {change.confidence:g}",
+        f"by {actor}" if actor and not is_personal else actor,
+    )
+    reason = f', "{change.reason}"' if change.reason else ""
+    return f"{short_id(change.commit)}  {', '.join(filter(None, parts))}{reason}"
 
 
 def hit_remarks(hit: Hit) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from typing import Any
 from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.history.differences import DiffKind, line_difference, word_difference
-from mdmem.model import Source, Status
+from mdmem.model import Status
 from mdmem.model.history import Blame, BlamedLine, EndView, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
-from mdmem.show.formatting import PLAIN, cites_text, dim, iso, one_line, section_line, short_id
+from mdmem.show.formatting import PLAIN, also_json, attribution, cites_text, dim, iso, location, one_line, short_id
 from mdmem.wording import number_of
 
 Marked = tuple[DiffKind, str]
@@ -29,8 +29,7 @@ _STATUS_VERBS = {Status.SUPERSEDED: "replaced"}
 
 def history_json(history: SectionHistory | FactHistory) -> dict[str, Any]:
     """The past of a section or a fact."""
-    also: dict[str, Any] = {"also": [{"sort": each.sort, "name": each.name} for each in history.also]} if history.also else {}
-    also |= _gone_json(history)
+    also = also_json(history.also) | _gone_json(history)
     if isinstance(history, FactHistory):
         return {"fact": history.fact, "status": history.status, "chain": [_link_json(link) for link in history.chain]} | also
     return {
@@ -43,14 +42,6 @@ def history_json(history: SectionHistory | FactHistory) -> dict[str, Any]:
 def _gone_json(answer: SectionHistory | FactHistory | Blame) -> dict[str, Any]:
     """The lines of sessions that cannot be read any more, where there are any."""
     return {"gone": list(answer.gone)} if answer.gone else {}
-
-
-_ALSO = {"section": "also a section: {}", "key": "also the key of the fact {}", "id": "also the beginning of the id {}"}
-
-
-def also_notes(history: SectionHistory | FactHistory) -> tuple[str, ...]:
-    """A line for each other thing that the word could mean."""
-    return tuple(one_line(_ALSO[each.sort].format(each.name)) for each in history.also)
 
 
 def _revision_json(revision: RevisionView) -> dict[str, Any]:
@@ -89,10 +80,10 @@ def history_text(history: SectionHistory | FactHistory, words: bool, colour: boo
 
 def _commit_lines(history: SectionHistory) -> Iterator[str]:
     """A line for each commit, and for each statement in it."""
-    for attribution, revisions in groupby(history.revisions, lambda revision: (revision.time, _attribution(revision))):
+    for (time, statement), revisions in groupby(history.revisions, lambda each: (each.time, attribution(each))):
         changes = tuple(revisions)
         cites = tuple(dict.fromkeys(cited for change in changes for cited in change.cites))
-        line = f"{attribution[0]:{_MINUTE}}  {attribution[1]}{_locations(changes, history)}"
+        line = f"{time:{_MINUTE}}  {statement}{_locations(changes, history)}{_first_words(changes)}"
         yield one_line(f"{line}{_where_said(cites, history)}")
 
 
@@ -101,34 +92,24 @@ def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> st
     deepest = max(revisions, key=lambda revision: len(revision.section))
     if all(revision.path == deepest.path and deepest.section[: len(revision.section)] == revision.section for revision in revisions):
         same = (deepest.path, deepest.section) == (history.path, history.section)
-        return "" if same else f"  {_location(deepest.path, deepest.section)}"
+        return "" if same else f"  {location(deepest.path, deepest.section)}"
     numbers = Counter(revision.path for revision in reversed(revisions))
     files = (f"{path} ({number_of(number, 'section')})" for path, number in numbers.items())
     return f"  {', '.join(files)}"
 
 
+def _first_words(revisions: Sequence[RevisionView]) -> str:
+    """The first words of the lines that a commit removed and added."""
+    words_of = {"-": [each.removed for each in revisions if each.removed], "+": [each.added for each in revisions if each.added]}
+    first = {sign: min(words, key=lambda each: each.startswith("#"), default="") for sign, words in words_of.items()}
+    return "".join(f"  {sign} {words}" for sign, words in first.items() if words)
+
+
 def _revision_lines(revision: RevisionView, history: SectionHistory, colour: bool) -> Iterator[str]:
-    line = f"{revision.time:{_MINUTE}}  {_attribution(revision)}{_locations((revision,), history)}"
+    line = f"{revision.time:{_MINUTE}}  {attribution(revision)}{_locations((revision,), history)}"
     yield dim(one_line(f"{line}{_where_said(revision.cites, history)}"), colour)
     yield from _changed_lines(revision.before, revision.text, colour)
     yield ""
-
-
-def _attribution(change: RevisionView | FactLink | EndView) -> str:
-    """The commit of a change, its operation or run, its source and confidence, who made it and why."""
-    is_default = change.op is not None and (change.source, change.confidence) == (Source.INFERRED, Source.INFERRED.confidence)
-    run = None if isinstance(change, EndView) else change.run
-    claimed_by = None if isinstance(change, EndView) else change.claimed_by
-    is_personal = change.op is None and claimed_by is None
-    actor = "" if run else change.actor or (change.author if is_personal else "")
-    claimant = f" (claimed by {claimed_by})" if claimed_by else ""
-    parts = (
-        "by hand" if change.op is None else run or str(change.op),
-        "" if is_default or is_personal else f"{change.source}{claimant} {change.confidence:g}",
-        f"by {actor}" if actor and not is_personal else actor,
-    )
-    reason = f', "{change.reason}"' if change.reason else ""
-    return f"{short_id(change.commit)}  {', '.join(filter(None, parts))}{reason}"
 
 
 def _where_said(cites: Sequence[str], answer: SectionHistory | FactHistory | Blame) -> str:
@@ -139,10 +120,6 @@ def _where_said(cites: Sequence[str], answer: SectionHistory | FactHistory | Bla
 def _tabbed(text: str) -> str:
     """A line of a file; its tabs stay."""
     return printable(text, keep="\t")
-
-
-def _location(path: str, section: tuple[str, ...]) -> str:
-    return f"{path}: {section_line(section)}" if section else path
 
 
 # The history of a fact.
@@ -191,11 +168,9 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
     for before, link in zip((None, *history.chain), history.chain, strict=False):
         until = f"{link.end:{_MINUTE}}" if link.end else " " * len("2026-03-05 09:30")
         yield one_line(f"{link.start:{_MINUTE}} - {until}  {link.id}  {' '.join(link.text.split())}  ({link.status})")
-        yield dim(
-            one_line(f"{_INDENT}{_attribution(link)}  {_location(link.path, link.section)}{_where_said(link.cites, history)}"), colour
-        )
+        yield dim(one_line(f"{_INDENT}{attribution(link)}  {location(link.path, link.section)}{_where_said(link.cites, history)}"), colour)
         if link.ended_by is not None and not any(each.commit == link.ended_by.commit for each in history.chain):
-            yield dim(one_line(f"{_INDENT}{_STATUS_VERBS.get(link.status, 'removed')} by {_attribution(link.ended_by)}"), colour)
+            yield dim(one_line(f"{_INDENT}{_STATUS_VERBS.get(link.status, 'removed')} by {attribution(link.ended_by)}"), colour)
         if words and before is not None and before.end == link.start:
             yield from _changed_lines(before.text, link.text, colour)
 
@@ -298,4 +273,4 @@ def presences_text(history: TextHistory) -> str:
 
 def _presence_text(stay: PresenceView) -> str:
     went = f"went {stay.went_at:%Y-%m-%d} with {short_id(stay.went)}" if stay.went_at else "and stands"
-    return one_line(f"{_location(stay.path, stay.section)}  came {stay.came_at:%Y-%m-%d} with {short_id(stay.came)}, {went}")
+    return one_line(f"{location(stay.path, stay.section)}  came {stay.came_at:%Y-%m-%d} with {short_id(stay.came)}, {went}")

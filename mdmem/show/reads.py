@@ -9,7 +9,18 @@ from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import Problem
 from mdmem.model.reads import ModelStatus, Outline, PipelineStatus, SectionView, WorkspaceStatus
-from mdmem.show.formatting import one_line, section_line, short_id, some_of, steerless, unreadable_line, waiting_json, waiting_line
+from mdmem.show.formatting import (
+    also_json,
+    also_notes,
+    one_line,
+    section_line,
+    short_id,
+    some_of,
+    steerless,
+    unreadable_line,
+    waiting_json,
+    waiting_line,
+)
 from mdmem.startup import late
 from mdmem.wording import number_of
 
@@ -33,7 +44,19 @@ def section_json(view: SectionView) -> dict[str, Any]:
         "commit": view.commit,
         "uncommitted": view.uncommitted,
         "subsections": [join_path(path) for path in view.subsections],
-    }
+    } | _fact_json(view)
+
+
+def _fact_json(view: SectionView) -> dict[str, Any]:
+    """The fact of a view, and what else its name could mean, where there is any."""
+    fact: dict[str, Any] = {"fact": view.fact} if view.fact else {}
+    return fact | also_json(view.also)
+
+
+def section_notes(view: SectionView) -> tuple[str, ...]:
+    """Where a fact is, and what else its name, or a section's, could mean."""
+    place = f"{view.path}:{view.start_line}  {section_line(view.section)}".rstrip()
+    return (*([one_line(f"{place}  [{view.fact}]")] if view.fact else []), *also_notes(view.also))
 
 
 def section_text(view: SectionView, terminal: bool) -> str:

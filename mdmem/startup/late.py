@@ -32,7 +32,7 @@ MODULES = frozenset(
         # Of Python's own library, what an everyday command does not need: 1 to 3 each.
         "difflib",
         "html",
-        "shlex",
+        "shlex",  # only for hints
         "shutil",
         "threading",  # only where progress is shown
         "tomllib",  # only where there are settings
@@ -121,6 +121,10 @@ MODULES = frozenset(
         "mdmem.queries.likes",
         "mdmem.queries.restated",
         "mdmem.queries.history",
+        "mdmem.model.fact_changes",
+        "mdmem.queries.fact_changes",
+        "mdmem.queries.lookup",
+        "mdmem.show.fact_changes",
         "mdmem.queries.show",
         "mdmem.catchup.replay",
         "mdmem.changes.revert",

@@ -222,18 +222,18 @@ def cut(store: Store, number: int, dropped_commits: Iterable[tuple[TrailCommit, 
     for commit, paths in dropped_commits:
         store.run("INSERT INTO dropped VALUES (NULL, ?, ?, ?)", blob(commit.commit), commit.number, join_words(tuple(sorted(paths))))
     _cut_revisions(store, number)
-    last = _last_row(store, "occurrences", "added", number)
+    last = last_row(store, "occurrences", "added", number)
     store.run("DELETE FROM occurrences WHERE number > ?", last)
     OCCURRENCE_ENDS.cut(store, number, last)
     store.run("DELETE FROM marks WHERE added > ?", number)
     store.run("UPDATE marks SET ended = NULL WHERE ended > ?", number)
-    store.run("DELETE FROM reverts WHERE number > ?", _last_row(store, "reverts", "added", number))
+    store.run("DELETE FROM reverts WHERE number > ?", last_row(store, "reverts", "added", number))
     store.run("DELETE FROM touched WHERE number > ?", number)
     store.run("DELETE FROM commits WHERE number > ?", number)
 
 
 def _cut_revisions(store: Store, number: int) -> None:
-    last = _last_row(store, "revisions", "begun", number)
+    last = last_row(store, "revisions", "begun", number)
     for (lineage,) in set(store.rows("SELECT lineage FROM revisions WHERE number > ?", last)):
         for row in islice((row for row in lineage_rows(store, lineage) if row[0] <= last), 1):
             store.run("UPDATE revisions SET next = NULL, head = 0, tail = 0, text = ? WHERE number = ?", row[-1], row[0])
@@ -246,7 +246,7 @@ def _next_row(store: Store, table: str) -> int:
     return int(row)
 
 
-def _last_row(store: Store, table: str, column: str, number: int) -> int:
+def last_row(store: Store, table: str, column: str, number: int) -> int:
     """The last row that a commit up to `number` added; looked for from the end, where the newer rows are."""
     rows = store.rows(f"SELECT number FROM {table} WHERE {column} <= ? ORDER BY number DESC LIMIT 1", number)
     return int(rows[0][0]) if rows else 0

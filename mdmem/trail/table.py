@@ -113,6 +113,17 @@ class Moments:
         ((moment,),) = self._store.rows("SELECT min(moment) FROM commits WHERE needed")
         return None if moment is None else int(moment)
 
+    def newest(self, limit: int | None, since: float | None = None) -> dict[int, int]:
+        """The newest commits (from a time on), each with its moment: `limit` of them, and all others of the moment of the last."""
+        if self._moments is None:
+            newest = "SELECT moment FROM commits ORDER BY moment DESC LIMIT ?"
+            ((first,),) = self._store.rows(f"SELECT min(moment) FROM ({newest})", _NO_LIMIT if limit is None else limit)
+            start = max(each for each in (first or 0, since) if each is not None)
+            return dict(self._store.rows("SELECT number, moment FROM commits WHERE moment >= ?", start))
+        first = min(sorted(self._moments.values(), reverse=True)[:limit], default=0)
+        start = max(each for each in (first, since) if each is not None)
+        return {number: moment for number, moment in self._moments.items() if moment >= start}
+
     def upto(self, time: int) -> Ranges:
         """The commits that count up to a time."""
         ((last,),) = self._store.rows("SELECT coalesce(max(number), 0) FROM commits")
@@ -352,7 +363,12 @@ class Trail:
         statement = "SELECT DISTINCT fact FROM occurrences WHERE fact >= ? AND fact < ? ORDER BY fact"
         return self._store.all(lambda row: FactId(decoded(row[0])), statement, blob(prefix), blob(prefix) + b"\xff")
 
-    def occurrences_ended(self, after: int, upto: int) -> tuple[Occurrence, ...]:
+    def occurrences_begun(self, after: int) -> tuple[Occurrence, ...]:
+        """The occurrences that began with commits after `after`, live or ended, as they arrived."""
+        last = steps.last_row(self._store, "occurrences", "added", after)
+        return self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE number > ? AND begun > ? ORDER BY number", last, after)
+
+    def occurrences_ended(self, after: int, upto: int = _LAST_NUMBER) -> tuple[Occurrence, ...]:
         """The occurrences that commits after `after` and up to `upto` ended, in this order."""
         statement = f"{SELECT_OCCURRENCES} WHERE ended > ? AND ended <= ? ORDER BY ended, number"
         return self._store.all(parse_occurrence, statement, after, upto)

@@ -1,0 +1,235 @@
+"""Changes to facts, commit by commit: added, replaced with its pair, removed; the newest first."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, time
+from functools import partial
+from itertools import islice
+from posixpath import normpath
+
+from mdmem import config
+from mdmem.catchup import trail_update
+from mdmem.history.notes import parse_message
+from mdmem.history.sources import line_notes
+from mdmem.model import FactId, FileKind, FilePath
+from mdmem.model.actors import fold_actor
+from mdmem.model.fact_changes import ChangeKind, ChangeList, FactChange, ReplacedFact, ShowChanges
+from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, TrailCommit
+from mdmem.queries import dates
+from mdmem.queries.section_revisions import shallow_notes, statement_of
+from mdmem.startup import late
+from mdmem.trail import Trail
+from mdmem.wording import field
+from mdmem.workspace import Say, Workspace
+
+_CLOSING = (MarkKind.SUPERSEDED, MarkKind.RETRACTED)
+_MORE_COMMITS = 4
+"""So many times as many commits are read where the newest ones did not change enough facts."""
+_PROPOSAL = late.pattern(r"(?m)^Mdmem-Proposal: (\S+)$")
+
+
+def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> ChangeList:
+    """The changes to facts that a request asks for.
+
+    Raises:
+        UsageProblem: a day is none.
+    """
+    since, until = dates.first_day(workspace, request.since, "since"), dates.last_day(workspace, request.until, "until")
+    with trail_update.fresh_trail(workspace, say) as trail:
+        changes = _newest_changes(workspace, trail, request, since, until)
+        notes = shallow_notes(workspace, trail)
+    limit = request.limit or len(changes)
+    if len(changes) > limit:
+        notes = (*notes, f"Older changes not shown (use {field('limit')} {2 * limit})")
+    return ChangeList(
+        changes=tuple(changes[:limit]),
+        notes=notes,
+        since=dates.understood(request.since, since),
+        until=dates.understood(request.until, until),
+    )
+
+
+def changes_of_day(workspace: Workspace, day: date, say: Say) -> tuple[FactChange, ...]:
+    """All changes to facts on a day, newest first."""
+    with trail_update.fresh_trail(workspace, say) as trail:
+        return tuple(_newest_changes(workspace, trail, ShowChanges(limit=0), day, day))
+
+
+def _newest_changes(workspace: Workspace, trail: Trail, request: ShowChanges, since: date | None, until: date | None) -> list[FactChange]:
+    """The newest changes that pass, newest first: one more than the limit, if there are as many."""
+    moments = trail.moments(dates.end_of_today(workspace))
+    start = _start_of(workspace, since) if since else None
+    number_read = wanted = request.limit + 1 if request.limit else None
+    while True:
+        newest = moments.newest(number_read, start)
+        reader = _ChangeReader(workspace, trail, newest, request.file)
+        passing = (change for change in reader.changes() if _passes(change, request.actor, since, until))
+        changes = list(islice(passing, wanted))
+        if number_read is None or len(newest) < number_read or len(changes) > request.limit:
+            return changes
+        number_read *= _MORE_COMMITS
+
+
+def _start_of(workspace: Workspace, day: date) -> float:
+    """The first second of a day, in seconds since 1970."""
+    return datetime.combine(day, time.min, config.zone(workspace.settings.timezone)).timestamp()
+
+
+def _passes(change: FactChange, actor: str | None, since: date | None, until: date | None) -> bool:
+    day = change.time.date()
+    if (since and day < since) or (until and day > until):
+        return False
+    return actor is None or fold_actor(actor) == fold_actor(change.actor or change.author)
+
+
+class _ChangeReader:
+    """Reads what some commits did to facts (of a file); they come with the moments when they count as made."""
+
+    def __init__(self, workspace: Workspace, trail: Trail, moments: Mapping[int, int], file: str | None) -> None:
+        self._workspace = workspace
+        self._trail = trail
+        self._moments = moments
+        ranks = trail.ranks(moments)
+        self._numbers = sorted(moments.keys() & ranks.keys(), key=lambda number: (moments[number], ranks[number]), reverse=True)
+        self._file = None if file is None or normpath(file) == "." else normpath(file)
+        before = min(moments, default=1) - 1  # what began with a commit can only have ended with one that arrived later
+        self._ended = _by_number(filter(self._counts, trail.occurrences_ended(before)), "ended")
+        self._begun = _by_number(filter(self._counts, trail.occurrences_begun(before)), "begun")
+
+    def _is_wanted(self, path: FilePath) -> bool:
+        """True for a file with facts of memory that is asked for."""
+        kind = self._workspace.kind_of(path)
+        if not kind.is_memory or kind is FileKind.BOOTSTRAP:
+            return False
+        wanted = self._file
+        return wanted is None or path.startswith(f"{wanted}/") or wanted in (path, path.rpartition("/")[2])
+
+    def _counts(self, occurrence: Occurrence) -> bool:
+        is_told = occurrence.entry.fact is not None and occurrence.fate is not Fate.JOINED
+        return is_told and self._is_wanted(occurrence.entry.path)
+
+    def changes(self) -> Iterator[FactChange]:
+        """The changes: the newest commit first, and of each in the order of its files."""
+        for number in self._numbers:
+            ended, begun = self._ended.get(number, []), self._begun.get(number, [])
+            marked = list(self._marked(number))
+            if ended or begun or marked:
+                commit = self._trail.commit_numbered(number)
+                assert commit is not None  # the trail has given its number
+                yield from self._of_commit(commit, ended, begun, marked)
+
+    def _marked(self, number: int) -> Iterator[tuple[Mark, Occurrence]]:
+        """The marks that began with a commit and ended an occurrence without taking it out, each with that."""
+        for commit in self._trail.commits_with_marks_from(number):
+            for mark in self._trail.marks_stated_by(commit):
+                if mark.begun == number and mark.kind in _CLOSING:
+                    occurrences = self._trail.occurrences_of(mark.fact)
+                    yield from ((mark, each) for each in occurrences if each.number == mark.occurrence and self._counts(each))
+
+    def _of_commit(
+        self,
+        commit: TrailCommit,
+        ended: Sequence[Occurrence],
+        begun: Sequence[Occurrence],
+        marked: Sequence[tuple[Mark, Occurrence]],
+    ) -> Iterator[FactChange]:
+        """The changes of one commit; what only moved is none."""
+        moved = Counter(each.entry.fact for each in ended if each.fate is Fate.MOVED)
+        gone = [(each, each.successor) for each in ended if each.fate is not Fate.MOVED]
+        gone += [(each, mark.other) for mark, each in marked]
+        replaced = {successor: each for each, successor in gone if successor}
+        added: set[FactId | None] = set()
+        for occurrence in sorted(begun, key=_position):
+            fact = occurrence.entry.fact
+            if moved[fact]:
+                moved[fact] -= 1
+                continue
+            added.add(fact)
+            yield self._added(commit, occurrence, replaced.get(fact) if fact else None)
+        for occurrence, successor in sorted(gone, key=lambda pair: _position(pair[0])):
+            if successor is None or successor not in added:
+                yield self._gone(commit, occurrence, successor)
+
+    def _added(self, commit: TrailCommit, occurrence: Occurrence, replaced: Occurrence | None) -> FactChange:
+        origin = occurrence.origin
+        (note,) = line_notes(statement_of(commit), [occurrence.entry.first_line])
+        is_own = origin.commit == commit.commit  # else another commit has confirmed it
+        return self._change(ChangeKind.REPLACED if replaced else ChangeKind.ADDED, occurrence)(
+            commit=commit.commit,
+            time=self._workspace.local_time(self._moments[commit.number]),
+            author=commit.author,
+            actor=note.provenance.actor,
+            session=note.provenance.session,
+            op=note.op,
+            source=origin.source if is_own else note.provenance.source,
+            confidence=origin.confidence if is_own else note.provenance.confidence,
+            claimed_by=origin.claimed_by if is_own else note.claimed_by,
+            reason=note.provenance.reason,
+            run=note.run,
+            proposal=_proposal(commit.message),
+            replaced=_replaced(replaced) if replaced else None,
+        )
+
+    def _gone(self, commit: TrailCommit, occurrence: Occurrence, successor: FactId | None) -> FactChange:
+        """The end of an occurrence whose successor, if it has one, was there before."""
+        note = parse_message(commit.message)
+        standing = self._newest_of(successor) if successor else None
+        kind = ChangeKind.REPLACED if standing else ChangeKind.REMOVED
+        return self._change(kind, standing or occurrence)(
+            commit=commit.commit,
+            time=self._workspace.local_time(self._moments[commit.number]),
+            author=commit.author,
+            actor=note.provenance.actor,
+            session=note.provenance.session,
+            op=note.op,
+            source=note.provenance.source,
+            confidence=note.provenance.confidence,
+            claimed_by=note.claimed_by,
+            reason=note.provenance.reason,
+            run=note.run,
+            proposal=_proposal(commit.message),
+            replaced=_replaced(occurrence) if standing else None,
+        )
+
+    def _newest_of(self, fact: FactId) -> Occurrence | None:
+        """The newest occurrence of a fact."""
+        told = [each for each in self._trail.occurrences_of(fact) if each.fate is not Fate.JOINED]
+        ranks = self._trail.ranks({each.begun for each in told})
+        return max(told, key=lambda each: ranks[each.begun], default=None)
+
+    def _change(self, kind: ChangeKind, occurrence: Occurrence) -> partial[FactChange]:
+        entry = occurrence.entry
+        return partial(
+            FactChange,
+            kind=kind,
+            fact=entry.fact or FactId(""),
+            text=entry.text,
+            path=entry.path,
+            section=entry.section,
+            line=entry.start_line,
+        )
+
+
+def _by_number(occurrences: Iterable[Occurrence], name: str) -> dict[int, list[Occurrence]]:
+    """Occurrences by the number of the commit with which they began or ended."""
+    by_number: dict[int, list[Occurrence]] = defaultdict(list)
+    for occurrence in occurrences:
+        by_number[getattr(occurrence, name)].append(occurrence)
+    return by_number
+
+
+def _position(occurrence: Occurrence) -> tuple[FilePath, int]:
+    return occurrence.entry.path, occurrence.entry.start_line
+
+
+def _proposal(message: str) -> str | None:
+    """The proposal of which a commit accepted a part."""
+    match = _PROPOSAL.search(message)
+    return match[1] if match else None
+
+
+def _replaced(occurrence: Occurrence) -> ReplacedFact:
+    entry = occurrence.entry
+    return ReplacedFact(id=entry.fact or FactId(""), text=entry.text, path=entry.path, section=entry.section)
