@@ -22,7 +22,9 @@ ARGUMENTS = {name for _, command in all_commands() for name in command_help.para
     [
         *[(word, "show") for word in ("get", "read", "cat", "view")],
         *[(word, "search") for word in ("find", "query")],
-        *[(word, name) for word in ("add", "append", "write") for name in ("log", "remember")],
+        *[(word, name) for word in ("add", "write") for name in ("log", "remember")],
+        *[("append", "edit-section SECTION --append"), ("rename", "edit-section SECTION --rename"), ("inject", "context")],
+        *[("today", "show today"), ("yesterday", "show yesterday"), ("timeline", "changes")],
         *[("list", "facts"), ("delete", "forget"), ("remove", "forget"), ("undo", "revert"), ("commit", "save")],
         *[("update", "remember TEXT --key"), ("set", "remember TEXT --key"), ("diff", "history -p"), ("edit_section", "edit-section")],
         *[("add-fact", "log"), ("list_facts", "facts"), ("delete-fact", "forget"), ("search_memory", "search"), ("get-section", "show")],
@@ -39,6 +41,19 @@ def test_commands(shell: Shell, word: str, named: str):
 def test_a_word_that_reads_leads_to_nothing_that_takes_something_out(shell: Shell, word: str):
     assert not re.search(r"mdmem (forget|revert|hooks uninstall)", shell.run(word).err.splitlines()[1]) or word == "forge"
     assert not any(name in guesses.COMMANDS.get(word, "") for name in guesses.REMOVING)
+
+
+@pytest.mark.parametrize(
+    ("word", "hint"),
+    [
+        ("push", "Use git push and git pull: memory is an ordinary git repository."),
+        ("sync", "Use git push and git pull: memory is an ordinary git repository."),
+        ("login", "No account is needed: memory stays on this machine."),
+        ("zorro", "All commands: mdmem --help"),
+    ],
+)
+def test_a_word_that_no_command_is_meant_by(shell: Shell, word: str, hint: str):
+    assert shell.run(word).err == f"mdmem: no such command '{word}'\nhint: {hint}\n"
 
 
 def test_a_second_word(shell: Shell):
@@ -63,16 +78,17 @@ def test_every_answer_is_there():
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (("show", "--section", "Work"), "SECTION is no option"),
-        (("log", "--content", "x"), "TEXT is no option"),
+        (("show", "--section", "Work"), 'SECTION is not an option. Use: mdmem show "the section"'),
+        (("log", "--content", "x"), 'TEXT is not an option. Use: mdmem log "your text"'),
         (("edit-section", "Work", "--text", "x"), "Use --body."),
-        (("search", "--query", "x"), "QUERY is no option"),
+        (("search", "--query", "x"), 'QUERY is not an option. Use: mdmem search "your words"'),
+        (("search", "x", "--date", "yesterday"), "Use --since."),
         (("search", "x", "--limit", "3"), "Use -n."),
         (("search", "x", "--format", "json"), "Use --json"),
         (("log", "x", "--tags", "a,b"), "Use --tag once for each label."),
         (("search", "x", "--path", "MEMORY.md"), "Use --file."),
-        (("outline", "--path", "MEMORY.md"), "FILE is no option"),
-        (("history", "--key", "breakfast"), "SECTION|FACT|KEY is no option"),
+        (("outline", "--path", "MEMORY.md"), "FILE is not an option. Use: mdmem outline MEMORY.md"),
+        (("history", "--key", "breakfast"), 'SECTION|FACT|KEY is not an option. Use: mdmem history "the section, fact or key"'),
         (("forget", "--key", "breakfast"), "mdmem facts --key KEY"),
         (("facts", "--status", "all"), "Use --all."),
         (("review", "--fix"), "Use --apply."),
@@ -87,15 +103,15 @@ def test_every_answer_is_there():
         (("search", "x", "--histori"), "Use --history."),
         (("log", "it", "rained"), "what has spaces goes in quotes"),
         (("edit-section", "Work", "x"), "--append"),
-        (("status", "x"), "It takes options alone."),
+        (("status", "x"), "It takes no arguments"),
         (("tags", "x"), "mdmem recall --tag TAG"),
         (("recall", "x", "--tag", "y"), "Each label goes with a --tag of its own"),
         (("recall", "x"), "As in: mdmem recall --tag ops"),
         (("facts", "x"), "mdmem search QUERY"),
         (("task",), "It is one of start, note, done, show."),
         (("save", "x"), "mdmem remember TEXT"),
-        (("init", "--path", "x"), "DIR is no option"),
-        (("history", "--since", "yesterday"), "mdmem search QUERY --since DAY"),
+        (("init", "--path", "x"), "DIR is not an option. Use: mdmem init ~/notes"),
+        (("history", "--since", "yesterday"), "Use: mdmem changes --since yesterday"),
         (("remember", "x", "--confidence", "high"), "mdmem remember --help"),
         (("remember", "-dash"), "goes behind --"),
         (("search", "x", "--section"), "mdmem search --help"),
@@ -117,8 +133,10 @@ def test_labels_in_one_word(shell: Shell):
     assert shell.run("log", "x", "--tag", "a,b").err.splitlines()[1] == "hint: Give --tag once for each label."
 
 
-def test_words_too_many_are_not_repeated(shell: Shell):
-    assert "hunter2" not in shell.run("log", "the password is", "hunter2").err
+def test_words_too_many_are_named_but_for_those_behind_a_text(shell: Shell):
+    assert shell.run("status", "Acme").err == "mdmem: unexpected argument 'Acme'\nhint: It takes no arguments\n"
+    assert shell.run("status", "x", "y").err.startswith("mdmem: 2 unexpected arguments\n")
+    assert shell.run("log", "the password is", "hunter2").err.startswith("mdmem: 1 unexpected argument\n")
 
 
 class TestCommonOptions:

@@ -169,8 +169,8 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
         hint += "; a text that begins with a dash goes behind --, or comes from standard input"
     elif hasattr(problem, "possibilities"):  # no such option
         message = problem.message
-        meant = guesses.meant_option(option, *command_help.parameters(context.command))
-        hint = f"{meant} {hint}" if meant else hint
+        meant = guesses.meant_option(path, option, *command_help.parameters(context.command))
+        hint = meant or hint
     elif message == "Missing command" and context.parent is not None:
         hint = f"It is one of {', '.join(context.command.commands)}. {hint}"
     elif message.startswith("Missing ") and (example := command_help.EXAMPLES.get(path.partition(" ")[2])):

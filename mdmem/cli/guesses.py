@@ -26,9 +26,9 @@ def _table(lines: Mapping[str, str]) -> Mapping[str, str]:
 
 COMMANDS: Mapping[str, str] = _table(
     {
-        "get read cat view display print open fetch load section retrieve": "mdmem show [FILE] [SECTION] (or facts --key KEY, or search QUERY)",
+        "get read cat view display print open fetch load section retrieve": "mdmem show, mdmem facts --key KEY, or mdmem search QUERY",
         "find query grep lookup ask match retrieve-memory search-memory memory_search rg": "mdmem search QUERY",
-        "add append write create new insert put store note record push post memorize memorise save-memory add-memory capture": (
+        "add write create new insert put store note record post memorize memorise save-memory add-memory capture": (
             "mdmem log TEXT (what happened), or mdmem remember TEXT (what stays true)"
         ),
         "list ls all entries items fact memories": "mdmem facts (mdmem outline lists sections, mdmem tags labels)",
@@ -36,44 +36,53 @@ COMMANDS: Mapping[str, str] = _table(
         "update set upsert assign define replace change modify overwrite supersede": (
             "mdmem remember TEXT --key KEY (replaces the value of the key), or mdmem edit-section SECTION --replace OLD --with NEW"
         ),
-        "edit edit_section editsection edit-file patch section-edit": "mdmem edit-section SECTION --append TEXT (or --body, --replace, --editor)",
+        "edit append edit_section editsection edit-file patch section-edit": (
+            "mdmem edit-section SECTION --append TEXT (or --body, --replace, --editor)"
+        ),
+        "rename move mv": "mdmem edit-section SECTION --rename TITLE (a file is renamed by git mv)",
         "undo rollback restore reset unlog unremember": "mdmem revert COMMIT|FACT|RUN",
-        "commit checkpoint snapshot sync": "mdmem save [-m TEXT]",
-        "diff changes changed timeline": "mdmem history -p",
-        "versions revisions past evolution changelog log-history": "mdmem history [SECTION|FACT|KEY]",
+        "commit checkpoint snapshot": "mdmem save",
+        "push pull sync synchronize remote clone": "Use git push and git pull: memory is an ordinary git repository.",
+        "login logout signin auth register account": "No account is needed: memory stays on this machine.",
+        "upgrade self-update": "Upgrade with what installed it, as in pipx upgrade mdmem; mdmem help install says more.",
+        "diff": "mdmem history -p",
+        "changed timeline recent news whatsnew": "mdmem changes",
+        "versions revisions past evolution changelog log-history": "mdmem history",
         "annotate who origin provenance source": "mdmem blame SECTION",
         "since first-seen": "mdmem when TEXT",
-        "toc headings sections structure tree files headers": "mdmem outline [FILE]",
+        "toc headings sections structure tree files headers": "mdmem outline",
         "labels tag label categories topics keywords": "mdmem tags (mdmem recall --tag TAG lists the facts of one)",
         "contradict contradiction contradictions conflict mark-conflict": (
             "mdmem contradicts FACT FACT (states one), or mdmem conflicts (lists them)"
         ),
         "resolve": "mdmem conflicts --resolve FACT FACT",
         "tidy clean cleanup suggest advise maintain gc consolidate audit": "mdmem review",
-        "lint validate verify test scan": "mdmem check [FILE]",
+        "lint validate verify test scan": "mdmem check",
         "sanitize sanitise mask scrub anonymize anonymise": "mdmem redact",
         "info state where summary overview whoami": "mdmem status",
         "config settings configure options preferences": "mdmem help file-format (settings stand in mdmem.toml)",
         "memory mem memories-search mdmem": "mdmem search QUERY, mdmem log TEXT, or mdmem remember TEXT",
         "export backup dump archive": "mdmem show FILE (all of it is Markdown, in a git repository)",
         "import ingest upload": "mdmem init DIR (adopts a folder of Markdown), or mdmem edit-section SECTION --create --body - (reads a text)",
-        "transcripts transcript conversations chats session": "mdmem sessions [SESSION] (mdmem search QUERY --sessions searches in them)",
+        "transcripts transcript conversations chats session": "mdmem sessions (mdmem search QUERY --sessions searches in them)",
         "serve server mcp-server serve-mcp": "mdmem mcp",
         "version": "mdmem --version",
-        "fix repair diagnose health troubleshoot fsck": "mdmem doctor [--fix]",
-        "index rebuild refresh reindex-all update-index": "mdmem reindex [--full]",
+        "fix repair diagnose health troubleshoot fsck": "mdmem doctor",
+        "index rebuild refresh reindex-all update-index": "mdmem reindex",
         "metrics usage statistics analytics count": "mdmem stats",
-        "setup start install begin create-workspace adopt": "mdmem init [DIR]",
+        "setup start install begin create-workspace adopt": "mdmem init",
         "hook": "mdmem hooks install",
-        "timer cron crontab systemd daemon service unschedule": "mdmem schedule [systemd|cron] [--install|--uninstall]",
+        "timer cron crontab systemd daemon service unschedule": "mdmem schedule",
         "tasks todo todos": "mdmem task show (or start, note, done)",
-        "today daily journal diary": "mdmem log TEXT",
+        "today daily journal diary day": "mdmem show today",
+        "yesterday": "mdmem show yesterday",
+        "inject brief briefing prompt block": "mdmem context",
         "man manual docs doc guide tutorial handbook": "mdmem help TOPIC",
         "completion completions autocomplete": "mdmem --install-completion",
         "facts-list list-facts fact-list": "mdmem facts",
     }
 )
-"""The call for a word that is no command."""
+"""The call for a word that is no command, or a sentence where no command is meant."""
 
 OF_GROUPS: Mapping[str, Mapping[str, str]] = {
     "task": _table(
@@ -81,7 +90,7 @@ OF_GROUPS: Mapping[str, Mapping[str, str]] = {
             "add create new begin open init": "mdmem task start NAME GOAL",
             "update log append progress edit write comment": "mdmem task note NAME TEXT",
             "finish close complete end stop resolve delete remove rm": "mdmem task done NAME OUTCOME",
-            "get read list ls view cat status notes all": "mdmem task show [NAME]",
+            "get read list ls view cat status notes all": "mdmem task show",
         }
     ),
     "hooks": _table(
@@ -104,7 +113,7 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "--query --q --search --pattern --term --terms --words --question": ("QUERY", "TEXT"),
     "--file --path --filename --file-path --filepath --document --doc -f": ("--file", "FILE", "DIR"),
     "--format --output --output-format -o -j --as-json --machine --porcelain": ("--json",),
-    "--date --day --on --when --timestamp --at": ("--date", "--as-of", "--since"),
+    "--date --day --on --when --timestamp --at": ("--date", "--since"),
     "--from --start --start-date --newer-than --begin": ("--since",),
     "--to --before --end --end-date --older-than --expires --expiry --valid-until --ttl --expire": ("--until",),
     "--type --category --class --as": ("--kind",),
@@ -144,12 +153,24 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
 }
 """For words that are no option of a command those that may be meant: the first that the command has. In capitals: an argument."""
 _MEANT = {word: meant for words, meant in OPTIONS.items() for word in words.split()}
+_PLACEHOLDERS = {
+    "QUERY": '"your words"',
+    "TEXT": '"your text"',
+    "FACT": '"the fact"',
+    "OUTCOME": '"the outcome"',
+    "SECTION": '"the section"',
+    "NAME": '"the task"',
+    "SECTION|FACT|KEY": '"the section, fact or key"',
+    "FILE": "MEMORY.md",
+    "DIR": "~/notes",
+}
+"""Placeholders for arguments, in commands that can be pasted."""
 _ELSEWHERE = {
     "--no-color": "Set NO_COLOR=1.",
     "--no-colour": "Set NO_COLOR=1.",
     "--no-pager": "Set MDMEM_PAGER=cat, or send the output to a pipe.",
-    "--since": "mdmem search QUERY --since DAY narrows by the day.",
-    "--until": "mdmem search QUERY --until DAY narrows by the day.",
+    "--since": "Use: mdmem changes --since yesterday",
+    "--until": "Use: mdmem changes --until yesterday",
     "--key": "mdmem facts --key KEY lists by the key.",
     "--list": "It lists without an option.",
     "--all": "It gives all without an option.",
@@ -182,10 +203,11 @@ def meant_command(word: str, commands: Collection[str], group: str = "") -> str:
     return " ".join(filter(None, ("mdmem", group, (nearer or near)[0]))) if nearer or near else ""
 
 
-def meant_option(word: str, options: Collection[str], arguments: Sequence[str]) -> str:
+def meant_option(command: str, word: str, options: Collection[str], arguments: Sequence[str]) -> str:
     """A sentence on the option or argument that `word` may be meant for; empty if none is like it.
 
     Args:
+        command: as it is typed.
         word: as it was typed, without a value.
         options: the flags of the command.
         arguments: the names of its arguments, as the help has them.
@@ -193,7 +215,7 @@ def meant_option(word: str, options: Collection[str], arguments: Sequence[str]) 
     folded = word.casefold().replace("_", "-")
     for meant in _MEANT.get(word) or _MEANT.get(folded, ()):
         if meant in arguments:
-            return f"{meant} is no option: it stands by itself, in quotes if it has spaces."
+            return f"{meant} is not an option. Use: {command} {_PLACEHOLDERS.get(meant, meant)}"
         if meant in options:
             return f"Use {meant}{_how(meant)}."
     if folded in _ELSEWHERE:
