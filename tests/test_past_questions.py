@@ -178,6 +178,18 @@ class TestVersions:
         assert past.texts("When did I first write code in Zed?")[0] == "Writes code in Zed"
         assert past.texts("In what did I first write code?")[0] == "Writes code in Emacs"
 
+    def test_a_key_goes_before_the_log_lines_of_the_day(self, past: _Past):
+        for day, text in (("2025-02-01", "works at Stripe"), ("2025-04-01", "works at Linear")):
+            past.remember(day, text, key="current employer")
+        for number in range(40):
+            past.log("2025-02-10", f"employer, current: call {number} with the employer on 2025-02-10")
+        past.log("2025-03-10", "current employer and the employer's lawyer")
+        assert past.texts("current employer on 2025-02-10")[0] == "current employer: works at Stripe"
+        hits = past.hits("Who was my current employer on 10 February 2025?", explain=True)
+        assert hits[0].text == "current employer: works at Stripe"
+        assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+        assert past.texts("employer on 2025-02-10")[0].startswith("employer, current: call")
+
     def test_filters_hold(self, past: _Past):
         past.log("2025-02-01", "lives in Oslo")
         past.remember("2025-05-01", "lives in Bergen", "lives in Oslo")

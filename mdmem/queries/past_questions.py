@@ -45,6 +45,11 @@ class CalendarSpan:
         """Its first and last day in a year."""
         return _day(year, *self.first), _day(year + self.to_next, *self.last)
 
+    def has(self, day: date) -> bool:
+        """True if a day is one of them."""
+        years = [self.year] if self.year else [day.year - self.to_next, day.year]
+        return any(first <= day <= last for first, last in map(self.in_year, years))
+
 
 @dataclass(frozen=True, slots=True)
 class PastQuestion:

@@ -6,12 +6,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 
 from mdmem import layout
+from mdmem.facts import normalise_key
 from mdmem.history import chains
 from mdmem.history.chains import ChainLink
-from mdmem.model import FilePath, SectionPath
+from mdmem.model import FileKind, FilePath, SectionPath
 from mdmem.model.searches import Explanation, Factor
 from mdmem.queries import dates
-from mdmem.queries.past_questions import Asked, PastQuestion, day_after, day_before
+from mdmem.queries.past_questions import Asked, CalendarSpan, PastQuestion, day_after, day_before
 from mdmem.search.indexer import SearchIndex
 from mdmem.search.labels import fact_number, statement_number
 from mdmem.search.query import IndexQuery
@@ -28,6 +29,9 @@ LOOKED_AT = 24
 
 _PAST_FACTOR = 1.25
 """The factor of a version that is asked for by its place among the others: what has no past is no answer then, though it may match."""
+
+_NEXT_SCORE = 10**-SCORE_DIGITS
+"""The least difference of two scores."""
 
 _RowKey = tuple[FilePath, SectionPath, str, int | None]
 
@@ -59,15 +63,23 @@ def put_versions_first(
     request: IndexQuery,
     readings: Sequence[PastQuestion],
 ) -> tuple[Match, ...]:
-    """The matches with the version that is asked for in the place of the best one of its chain; all versions, where all are asked for."""
+    """The matches with the version that is asked for in the place of the best one of its chain; all versions, where all are asked for.
+
+    On a day, a version comes before the log lines of that day if all words of its key are in the question.
+    """
     finder = _ChainFinder(workspace, trail, index, request)
+    if len(matches) >= LOOKED_AT and any(reading.span for reading in readings):
+        matches = (*matches, *_not_from_logs(index, request))
     own = {_key(match.row): match for match in matches}
     ordered: dict[_RowKey, Match] = {}
     for number, match in enumerate(matches):
-        reading, versions = choose_versions(finder.versions(match.row) if number < LOOKED_AT else (), readings, request.today)
+        is_looked_at = number < LOOKED_AT or _names_key(request.query, match.row)
+        reading, versions = choose_versions(finder.versions(match.row) if is_looked_at else (), readings, request.today)
         score = match.hit.score * (_PAST_FACTOR if reading and reading.span is None else 1)
         for version in versions:
             key = _key(version.row)
+            if reading and reading.span and _names_key(request.query, version.row):
+                score = max(score, _best_of_logs(matches, reading.span) + _NEXT_SCORE)
             ordered.setdefault(key, _scored(own.get(key), match, version.row, round(score, SCORE_DIGITS), request))
         ordered.setdefault(_key(match.row), match)
     return tuple(sorted(ordered.values(), key=lambda match: (match.hit.near, -match.hit.score)))[: request.limit]
@@ -76,6 +88,24 @@ def put_versions_first(
 def _key(row: IndexRow) -> _RowKey:
     entry = row.entry
     return entry.path, entry.section, entry.fact or f"line {entry.start_line}", row.lifetime.begun
+
+
+def _not_from_logs(index: SearchIndex, request: IndexQuery) -> tuple[Match, ...]:
+    """The best matches that no log holds: a day of many entries hides them."""
+    return index.search(replace(request, limit=LOOKED_AT, filter=replace(request.filter, log_days_from=date.max)))
+
+
+def _names_key(question: str, row: IndexRow) -> bool:
+    """True if a question has all words of the key of an entry: what is before its first colon."""
+    key, colon, _ = normalise_key(row.entry.text).partition(": ")
+    words = _terms(key) if colon else frozenset()
+    return bool(words) and words <= _terms(question)
+
+
+def _best_of_logs(matches: Sequence[Match], span: CalendarSpan) -> float:
+    """The best score of the log lines of some days."""
+    lines = [each.hit for each in matches if each.row.kind is FileKind.DAILY]
+    return max((hit.score for hit in lines if hit.day and span.has(hit.day)), default=0)
 
 
 def _scored(own: Match | None, place: Match, row: IndexRow, score: float, request: IndexQuery) -> Match:
