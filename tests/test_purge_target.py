@@ -98,6 +98,7 @@ def test_the_rules_for_a_history() -> None:
     "words",
     [
         *("abc", " a b c ", "abc (until 2026-01-01)", "(until 2026-01-01)", ""),
+        *("abc \ud800", "\udced\udca0\udc80 abc", "abc \0 d"),
         *("PURGED", PURGED_MARK, "ED] abc", "abc [PUR", "] abc", "abc ["),
     ],
 )

@@ -12,7 +12,7 @@ import re
 import unicodedata
 
 from mdmem import facts
-from mdmem.document import parse_bytes
+from mdmem.document import clean_input, parse_bytes
 from mdmem.errors import PathProblem, TextProblem
 from mdmem.model import FactId
 from mdmem.repo.history_rewrite import RewriteRules
@@ -56,9 +56,9 @@ def purge_target(words: str, fact: FactId | None) -> PurgeTarget:
     """Make patterns of words and a fact's id.
 
     Raises:
-        TextProblem: `bad-text`: too short, or not to be told from the mark that takes their place.
+        TextProblem: `bad-text`: too short, not UTF-8, or not to be told from the mark that takes their place.
     """
-    core = facts.UNTIL.sub("", words).strip()
+    core = clean_input(facts.UNTIL.sub("", words)).strip()
     if len("".join(core.split())) < _LEAST:
         raise TextProblem("bad-text", f"to purge {_LEAST} characters at least are needed: fewer would tear up too much", "Give more words.")
     if _overlaps(core):
