@@ -166,6 +166,20 @@ class TestHistory:
         assert (answer["path"], answer["section"]) == ("", "")
         assert (answer["revisions"][0]["path"], answer["revisions"][0]["section"]) == ("MEMORY.md", "Memory > Work > Employer")
 
+    def test_a_commit_that_states_two_things_has_two_rows(self, year: Year):
+        git = year.shell.git
+        git("checkout", "-q", "-b", "side")
+        year.on("2026-05-10", "remember", "coffee is black", "--section", "Pets", "--source", "user-stated")
+        year.on("2026-05-11", "remember", "tea is green", "--section", "Work", "--source", "auto", "--actor", "agent/x")
+        git("checkout", "-q", "-")
+        git("merge", "-q", "--squash", "side")
+        git("commit", "-q", "--no-edit")
+        rows = year.now("history").out.splitlines()
+        assert [row.partition("  ")[2].partition("  ")[0] for row in rows[:2]] == [year.shell.git("rev-parse", "HEAD")[:10]] * 2
+        for number in (1, 2, 3):
+            assert year.now("history", "-n", str(number)).out.splitlines() == rows[:number]
+        assert year.now("history", "-n", "1").err == "mdmem: Older changes not shown (use -n 2)\n"
+
     def test_of_a_section_that_was_called_otherwise(self, year: Year):
         year.on("2026-05-10", "edit-section", "Employer", "--rename", "Company")
         lines = year.now("history", "Company").out.splitlines()

@@ -21,7 +21,7 @@ class ShowHistory:
     A word that could be several of these is taken as exact text, section, key, id, file: the first that fits.
 
     `preamble` is the text before the first heading of a file. `limit` counts changes of sections; of a file or of
-    all memory (`by_commit`) the commits that made them.
+    all memory (`by_commit`) rows: the commits that made them, with what each states.
     """
 
     target: str | None = None
@@ -80,6 +80,11 @@ class RevisionView:
     claimed_by: str | None = None
     cites: tuple[str, ...] = ()
     run: str | None = None
+
+    @property
+    def statement(self) -> tuple[object, ...]:
+        """Its commit, and what that states of it; changes with the same one are shown as one row."""
+        return self.commit, self.op, self.actor, self.source, self.confidence, self.reason, self.claimed_by, self.run
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import date
+from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from mdmem import files, history
@@ -55,7 +57,7 @@ else:
     suggestions = late.module("mdmem.queries.suggestions")
 
 _MORE_CHANGES = 4
-"""So many times as many changes of sections are read where those of enough commits were not among them."""
+"""So many changes of sections are read for each commit that is to be shown, and so many times as many where that was not enough."""
 _FIRST_CHARACTERS = 60
 
 
@@ -205,7 +207,7 @@ def _section_changes(trail: Trail, newest: Revision) -> list[_Change]:
 
 def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, request: ShowHistory) -> SectionHistory:
     """The newest changes of a file, or of all memory, section by section."""
-    number_read = request.limit + 1
+    number_read = (request.limit + 1) * (_MORE_CHANGES if request.by_commit else 1)
     while True:
         changes = trail.section_changes(path, number_read)
         counted = len({commit.number for commit, *_ in changes}) if request.by_commit else len(changes)
@@ -214,13 +216,13 @@ def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, req
         number_read *= _MORE_CHANGES
     if path is not None and not changes and files.read(files.path_on_disk(workspace.root, path)) is None:
         raise suggestions.missing_file(workspace, path)
-    if request.by_commit:
-        shown = set(list(dict.fromkeys(commit.number for commit, *_ in changes))[: request.limit])
-        changes = tuple(change for change in changes if change[0].number in shown)
-    else:
-        changes = changes[: request.limit]
+    shown = list(dict.fromkeys(commit.number for commit, *_ in changes))[: request.limit]
+    changes = tuple(change for change in changes if change[0].number in shown) if request.by_commit else changes[: request.limit]
     time_of = commit_times(workspace, trail)
     views = [_change_view(time_of, commit, revision, before) for commit, before, revision in changes]
+    if request.by_commit:
+        rows = [list(row) for _, row in groupby(views, attrgetter("statement"))]
+        views, counted = [view for row in rows[: request.limit] for view in row], max(counted, len(rows))
     notes = (*shallow_notes(workspace, trail), *_limit_notes(counted, request.limit))
     return SectionHistory(path=path or "", section=(), revisions=tuple(views), notes=notes)
 
@@ -236,9 +238,8 @@ def _change_view(time_of: TimeOf, commit: TrailCommit, revision: Revision | None
     assert location is not None
     text, text_before = revision.text if revision else "", before.text if before else ""
     stating = statement_of(commit)
-    removed, added = history.changed_lines(text_before, text)
-    lines = [line for line in added if not is_blank(line)]
-    notes = line_notes(stating, lines)
+    removed, added = _changed_lines(text_before, text)
+    notes = line_notes(stating, added)
     note = min(notes, key=lambda each: each.provenance.confidence, default=parse_message(commit.message))
     return RevisionView(
         commit=commit.commit,
@@ -253,22 +254,24 @@ def _change_view(time_of: TimeOf, commit: TrailCommit, revision: Revision | None
         before=text_before,
         path=location.path,
         section=location.section,
-        added=_first_words(added, removed),
-        removed=_first_words(removed, added),
+        added=_first_words(added),
+        removed=_first_words(removed),
         claimed_by=note.claimed_by,
-        cites=tuple(dict.fromkeys(line_cites(stating, lines))),
+        cites=tuple(dict.fromkeys(line_cites(stating, added))),
         run=note.run,
     )
 
 
-def _first_words(lines: Iterable[str], others: Iterable[str]) -> str:
-    """The words of the first of some lines that says something, shortened; headings and comments count only where there is nothing else.
+def _changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
+    """The lines that were removed and added, without blank ones and those that differ in their line end alone."""
+    removed, added = ([line.strip() for line in lines if not is_blank(line)] for lines in history.changed_lines(before, after))
+    same = {*removed} & {*added}
+    return [line for line in removed if line not in same], [line for line in added if line not in same]
 
-    Lines that are among the others too differ in their line end alone.
-    """
-    same = {line.strip() for line in others}
-    candidates = [line.strip() for line in lines if line.strip() not in same and not is_blank(line)]
-    telling = next((line for line in candidates if not line.startswith(("#", "<!--"))), next(iter(candidates), ""))
+
+def _first_words(lines: Sequence[str]) -> str:
+    """The words of the first of some lines that says something, shortened; headings and comments count only where there is nothing else."""
+    telling = next((line for line in lines if not line.startswith(("#", "<!--"))), next(iter(lines), ""))
     words = " ".join(parse_item(telling).text.split()) or telling
     return words if len(words) <= _FIRST_CHARACTERS else f"{words[:_FIRST_CHARACTERS].rstrip()}…"
 

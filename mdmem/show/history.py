@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from mdmem.addresses import join_path
@@ -80,10 +81,10 @@ def history_text(history: SectionHistory | FactHistory, words: bool, colour: boo
 
 def _commit_lines(history: SectionHistory) -> Iterator[str]:
     """A line for each commit, and for each statement in it."""
-    for (time, statement), revisions in groupby(history.revisions, lambda each: (each.time, attribution(each))):
+    for _, revisions in groupby(history.revisions, attrgetter("statement")):
         changes = tuple(revisions)
         cites = tuple(dict.fromkeys(cited for change in changes for cited in change.cites))
-        line = f"{time:{_MINUTE}}  {statement}{_locations(changes, history)}{_first_words(changes)}"
+        line = f"{changes[0].time:{_MINUTE}}  {attribution(changes[0])}{_locations(changes, history)}{_first_words(changes)}"
         yield one_line(f"{line}{_where_said(cites, history)}")
 
 
