@@ -35,6 +35,10 @@ Since = Annotated[
     typer.Option("--since", metavar="DAY", help="From this day on: 2026-11-21, 2026-11, or words such as yesterday or last March."),
 ]
 Until = Annotated[str | None, typer.Option("--until", metavar="DAY", help="Up to this day, or the last day of a month or the like.")]
+AsOf = Annotated[
+    str | None,
+    typer.Option("--as-of", metavar="DATE|COMMIT", help="In memory as it was at the end of that day (in words too), or at that commit."),
+]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept in the commit.")]
 Supersedes = Annotated[str | None, typer.Option("--supersedes", metavar="FACT", help="The fact that this one replaces.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and make none.")]

@@ -113,6 +113,7 @@ TABLE: ParameterTable = {
         ("second", (), str, None, False),
         ("nth", ("--nth",), int, None, False),
         ("preamble", ("--preamble",), bool, False, False),
+        ("as_of", ("--as-of",), str, None, False),
         ("as_json", ("--json",), bool, False, False),
     ),
     "outline": (

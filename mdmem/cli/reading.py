@@ -16,7 +16,7 @@ from mdmem.startup import late
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Json, Nth, Preamble
+    from mdmem.cli.options import AsOf, Json, Nth, Preamble
     from mdmem.show import fact_changes
 else:
     fact_changes = late.module("mdmem.show.fact_changes")
@@ -36,6 +36,7 @@ def show_(
     ] = None,
     nth: Nth = None,
     preamble: Preamble = False,
+    as_of: AsOf = None,
     as_json: Json = False,
 ) -> Answer:
     """Read one section, a fact, a day, or a whole file.
@@ -48,7 +49,9 @@ def show_(
     sections = [word for word in (first if file is None else None, second) if word is not None]
     if len(sections) + preamble > 1:
         raise UsageProblem("show takes one file, whose name ends in .md, and one section (or --preamble)")
-    view = open_memory(call).show_named(Show(file=file, section=sections[0] if sections else None, nth=nth, preamble=preamble))
+    request = Show(file=file, section=sections[0] if sections else None, nth=nth, preamble=preamble)
+    memory = open_memory(call)
+    view = memory.show_named(request) if as_of is None else memory.show_as_of(request, as_of)
     if not isinstance(view, SectionView):
         text = fact_changes.day_text(view, sys.stdout.isatty(), use_colour())
         return Answer(fact_changes.day_json(view), VerbatimText(text), fact_changes.day_notes(view))

@@ -13,7 +13,7 @@ from mdmem.startup import late
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import ByActor, InSession, Json, Kind, SectionOption, Since, Tags, Until
+    from mdmem.cli.options import AsOf, ByActor, InSession, Json, Kind, SectionOption, Since, Tags, Until
     from mdmem.show import proposals
 else:
     proposals = late.module("mdmem.show.proposals")
@@ -41,12 +41,7 @@ def search(
     recent_days: Annotated[int | None, typer.Option("--recent-days", metavar="N", help="Of the logs only the last N days.")] = None,
     combined: Annotated[bool, typer.Option("--combined", help=f"The same as --recent-days {_COMBINED_DAYS}.")] = False,
     history: Annotated[bool, typer.Option("--history", help="Include facts that were superseded, have expired or were removed.")] = False,
-    as_of: Annotated[
-        str | None,
-        typer.Option(
-            "--as-of", metavar="DATE|COMMIT", help="In memory as it was at the end of that day (in words too), or at that commit."
-        ),
-    ] = None,
+    as_of: AsOf = None,
     explain: Annotated[bool, typer.Option("--explain", help="Explain the score of each hit.")] = False,
     sessions: Annotated[
         bool, typer.Option("--sessions", help="Behind memory, as many messages of the sessions that your settings name.")

@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from mdmem.model.reviews import ReviewResult
     from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
     from mdmem.model.whole_files import MovePath, WholeFileEdit
-    from mdmem.queries import blame, fact_changes, folders, history, labels, search, session_search, show
+    from mdmem.queries import blame, fact_changes, folders, history, labels, search, session_search, show, show_past
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
 else:
@@ -76,6 +76,7 @@ else:
     whole_files = late.module("mdmem.changes.whole_files")
     folders = late.module("mdmem.queries.folders")
     show = late.module("mdmem.queries.show")
+    show_past = late.module("mdmem.queries.show_past")
     review = late.module("mdmem.changes.review")
     search = late.module("mdmem.queries.search")
     session_search = late.module("mdmem.queries.session_search")
@@ -229,6 +230,14 @@ class Memory:
             PathProblem, SectionProblem, FactProblem: there is none, or several are meant.
         """
         return show.show_named(self.workspace, request, self._say)
+
+    def show_as_of(self, request: Show, as_of: str) -> SectionView:
+        """Read a section or a whole file as it was on a day, at a moment or at a commit.
+
+        Raises:
+            UsageProblem, HistoryProblem, PathProblem, SectionProblem: there is no such moment, file or section.
+        """
+        return show_past.show_as_of(self.workspace, request, as_of, self._say)
 
     def look(self, path: str) -> FolderView | str:
         """Read a whole file of any name, or list a folder two levels deep; an empty path is the workspace's own folder.

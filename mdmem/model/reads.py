@@ -80,7 +80,8 @@ class ShowFigures:
 class SectionView:
     """One section as `show` gives it: `text` is its own text without the heading, lines count from 1 and are inclusive.
 
-    Of a `fact` it is the list item, with the commit that brought it in. `also` is what else the word could mean.
+    Of a `fact` it is the list item, with the commit that brought it in. `also` is what else the word could mean. `as_of` is the past moment that
+    was asked for, with the newest `commits` of that time; `said` are lines of facts that had been said by then and are in none of these.
     """
 
     path: str
@@ -96,6 +97,9 @@ class SectionView:
     subsections: tuple[SectionPath, ...]
     fact: FactId | None = None
     also: tuple[OtherReading, ...] = ()
+    as_of: str | None = None
+    commits: tuple[CommitId, ...] = ()
+    said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from mdmem.errors import HistoryProblem
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.ranges import Ranges, complement, holds, intersection
 from mdmem.model.searches import Hit
-from mdmem.model.trail import Entry, Occurrence, TrailCommit
+from mdmem.model.trail import Entry, Mark, Occurrence, TrailCommit
 from mdmem.queries import dates
 from mdmem.search.results import Match
 from mdmem.startup.records import dataclass, replace
@@ -118,7 +118,7 @@ def _contradicting_facts(trail: Trail, past: PastState, entries: Sequence[Entry]
     by_key = contradictions.find_conflicts([replace(pages.entry_claim(entry, None), time=0) for entry in entries if entry.fact], (), day)
     facts = {claim.id for conflict in by_key for claim in (conflict.first, conflict.second)}
     facts |= {fact for mark in marks for fact in (mark.fact, mark.other) if fact}
-    current = [each for fact in facts for each in trail.occurrences_of(fact) if _was_current(trail, each, past.known)]
+    current = [each for fact in facts for each in trail.occurrences_of(fact) if was_current(trail, each, past.known)]
     current.sort(key=lambda occurrence: (occurrence.entry.path, occurrence.entry.start_line, occurrence.number))
     claims = [pages.entry_claim(occurrence.entry, occurrence) for occurrence in current]
     contradicting: dict[_FactInSection, list[FactId]] = defaultdict(list)
@@ -128,12 +128,12 @@ def _contradicting_facts(trail: Trail, past: PastState, entries: Sequence[Entry]
     return contradicting
 
 
-def _was_current(trail: Trail, occurrence: Occurrence, known: Ranges) -> bool:
+def was_live(each: Occurrence | Mark, known: Ranges) -> bool:
+    """True if an occurrence or a mark had begun and not ended where only some commits are known."""
+    return holds(known, each.begun) and (each.ended is None or not holds(known, each.ended))
+
+
+def was_current(trail: Trail, occurrence: Occurrence, known: Ranges) -> bool:
     """True if an occurrence was live where only some commits are known, and no mark on it was in force."""
-
-    def includes(begun: int, ended: int | None) -> bool:
-        return holds(known, begun) and (ended is None or not holds(known, ended))
-
-    if not includes(occurrence.begun, occurrence.ended):
-        return False
-    return not any(includes(mark.begun, mark.ended) for mark in trail.marks_of(occurrence.number, include_ended=True))
+    marks = trail.marks_of(occurrence.number, include_ended=True)
+    return was_live(occurrence, known) and not any(was_live(mark, known) for mark in marks)

@@ -44,7 +44,14 @@ def section_json(view: SectionView) -> dict[str, Any]:
         "commit": view.commit,
         "uncommitted": view.uncommitted,
         "subsections": [join_path(path) for path in view.subsections],
-    } | _fact_json(view)
+    } | (_fact_json(view) | _past_json(view))
+
+
+def _past_json(view: SectionView) -> dict[str, Any]:
+    """The moment for which a view was asked, and its commits."""
+    if view.as_of is None:
+        return {}
+    return {"as_of": view.as_of, "commits": list(view.commits), "said_by_then": list(view.said)}
 
 
 def _fact_json(view: SectionView) -> dict[str, Any]:
@@ -56,12 +63,13 @@ def _fact_json(view: SectionView) -> dict[str, Any]:
 def section_notes(view: SectionView) -> tuple[str, ...]:
     """Where a fact is, and what else its name, or a section's, could mean."""
     place = f"{view.path}:{view.start_line}  {section_line(view.section)}".rstrip()
-    return (*([one_line(f"{place}  [{view.fact}]")] if view.fact else []), *also_notes(view.also))
+    past = () if view.as_of is None else (f"Memory as of {view.as_of}",)
+    return (*([one_line(f"{place}  [{view.fact}]")] if view.fact else []), *past, *also_notes(view.also))
 
 
 def section_text(view: SectionView, terminal: bool) -> str:
-    """A section's own text; for a terminal with nothing in it that could steer it."""
-    text = view.text.strip("\r\n")
+    """A section's own text, and what else had been said by the moment asked for; for a terminal with nothing in it that could steer it."""
+    text = "\n".join([view.text.strip("\r\n"), *(f"{line}  (said by then)" for line in view.said)])
     return steerless(text) if terminal else text
 
 

@@ -126,6 +126,7 @@ MODULES = frozenset(
         "mdmem.queries.lookup",
         "mdmem.show.fact_changes",
         "mdmem.queries.show",
+        "mdmem.queries.show_past",
         "mdmem.catchup.replay",
         "mdmem.changes.revert",
         "mdmem.changes.revert_run",

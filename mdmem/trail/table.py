@@ -345,6 +345,11 @@ class Trail:
         """Every occurrence of a fact, live or ended, in the order in which they arrived."""
         return self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact))
 
+    def occurrences_in(self, path: FilePath) -> tuple[Occurrence, ...]:
+        """Every occurrence in a file, live or ended, in the order in which they arrived."""
+        halves = (f"{SELECT_OCCURRENCES} WHERE path = :path AND ended IS {which}" for which in ("NULL", "NOT NULL"))
+        return self._store.all(parse_occurrence, f"{' UNION ALL '.join(halves)} ORDER BY number", path=blob(path))
+
     def occurrences_with_key(self, key: str) -> tuple[Occurrence, ...]:
         """Every occurrence of facts that begin as those of a key do, bold or not, live or ended, oldest first; the caller looks closer."""
         first = beginning(key)
