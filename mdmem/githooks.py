@@ -33,6 +33,8 @@ else:
 
 
 _MAX_DESCRIPTORS = 65_536
+_MERGING = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "SQUASH_MSG")
+"""The files in git's folder that tell of a merge, of a rebase or cherry-pick, and of a squash."""
 _NICENESS = 10
 """The niceness (nice(2)) of background work, so that it yields to work that a person or an agent waits for."""
 
@@ -62,7 +64,7 @@ def _run(words: tuple[str, ...]) -> int:
             index.catch_up_workspace(Path(folder), os.environ)
         case ("prepare-commit-msg", message, *_):
             # The pre-commit framework calls it for each commit.
-            if Path(message).with_name("MERGE_HEAD").exists():
+            if any(Path(message).with_name(name).exists() for name in _MERGING):
                 merge_trailers.add_merge_trailers(Path.cwd(), message, os.environ)
             if claims.may_claim(os.environ):
                 claims.add_claim(Path.cwd(), message, os.environ)

@@ -22,7 +22,11 @@ class MergedFile:
 
 
 def files_of_both(
-    repository: Repository, ours: CommitId, theirs: CommitId, only: Collection[FilePath] | None = None
+    repository: Repository,
+    ours: CommitId,
+    theirs: CommitId,
+    only: Collection[FilePath] | None = None,
+    bases: Sequence[CommitId] | None = None,
 ) -> Iterator[MergedFile]:
     """The files that two commits changed, each against their base, and that both have; a file that one side renamed has its new name.
 
@@ -33,8 +37,9 @@ def files_of_both(
         ours: the one commit.
         theirs: the other one.
         only: no other files than these.
+        bases: the bases, if they are not those of a merge of the two.
     """
-    bases = merge_bases(repository, ours, theirs)
+    bases = merge_bases(repository, ours, theirs) if bases is None else bases
     sides = [_by_origin(changed_files(repository, bases[0] if bases else None, side)) for side in (ours, theirs)]
     for origin, our_change in sides[0].items():
         their_change = sides[1].get(origin)

@@ -81,7 +81,40 @@ def test_a_commit_that_is_no_merge_has_none(at: Desk):
     assert at.git("log", "-1", "--format=%B") == "by hand\n\n"
 
 
-@pytest.mark.parametrize("how", ["fast-forward", "squash", "rebase", "octopus"])
+@pytest.mark.parametrize(
+    "commands",
+    [
+        ["merge -q --squash side", "commit -q --no-edit"],
+        ["merge -q --squash side", "commit -q -m both"],
+        ["rebase -q side"],
+        ["cherry-pick side"],
+    ],
+)
+def test_what_git_merges_into_one_commit_says_what_a_merge_says(at: Desk, commands: list[str]):
+    branch(at, OURS, THEIRS)
+    for command in commands:
+        at.git(*command.split())
+    assert at.read("MEMORY.md").count("green tea") == 2
+    assert trailers(at) == [f"Mdmem-Contradicts: {PAIR}"]
+    (conflict,) = Memory.open(at.root, os.environ).conflicts().conflicts
+    assert {conflict.first.fact, conflict.second.fact} == {KYOTO, NARA}
+
+
+def test_a_rebase_says_it_of_the_commit_that_met_the_other_and_a_pick_of_the_first_commit_says_nothing(at: Desk):
+    branch(at, OURS, THEIRS)
+    at.write("memory/b.md", "# B\n")
+    at.commit("another")
+    at.git("rebase", "-q", "side")
+    assert (trailers(at), trailers(at, "HEAD~")) == ([], [f"Mdmem-Contradicts: {PAIR}"])
+    at.git("switch", "-q", "--orphan", "root")
+    at.write("memory/c.md", "# C\n")
+    at.commit("first")
+    at.git("switch", "-q", "main")
+    at.git("cherry-pick", "root")
+    assert trailers(at) == []
+
+
+@pytest.mark.parametrize("how", ["fast-forward", "octopus"])
 def test_what_makes_no_merge_of_two_commits_has_none(at: Desk, how: str):
     if how == "fast-forward":
         at.git("switch", "-qc", "side")
@@ -89,13 +122,6 @@ def test_what_makes_no_merge_of_two_commits_has_none(at: Desk, how: str):
         at.commit("theirs")
         at.git("switch", "-q", "main")
         at.git("merge", "-q", "side")
-    elif how == "squash":
-        branch(at, OURS, THEIRS)
-        at.git("merge", "-q", "--squash", "side")
-        at.git("commit", "-q", "--no-edit")
-    elif how == "rebase":
-        branch(at, OURS, THEIRS)
-        at.git("rebase", "-q", "side")
     else:
         branch(at, OURS, BASE)
         at.git("switch", "-qc", "third", "main~1")

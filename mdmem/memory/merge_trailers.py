@@ -1,4 +1,4 @@
-"""The trailers of a merge that a person makes with git: which facts contradict each other by it, and which it kept though a side took them out."""
+"""The trailers of what git merges (a merge, a squash, a rebase, a cherry-pick): which facts contradict each other by it, and which it kept though a side took them out."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from mdmem.facts import items
 from mdmem.memory.guards import workspaces_of
 from mdmem.merges import MergedFile
 from mdmem.model import CommitId, FactId, FileKind, FilePath
-from mdmem.repo import Repository
+from mdmem.repo import Repository, git_files
+from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace
 
 
 def add_merge_trailers(folder: Path, message: str, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Add trailers to the message of the merge that git is about to commit, and return them.
+    """Add trailers to the message of the merge that git is about to commit, or of what it merged into one commit, and return them.
 
     A merge of more than two commits is left alone, and so is a fact that does not stand any more in what is committed: a person may have
     decided otherwise.
@@ -30,10 +31,10 @@ def add_merge_trailers(folder: Path, message: str, environment: Mapping[str, str
     """
     repository = repo.discover(folder)
     repository = repository.at_folder(repository.root)
-    heads, ours = _merge_heads(repository), repository.head()
-    if len(heads) != 1 or ours is None:
+    theirs, ours = _merged_commit(repository), repository.head()
+    if theirs is None or ours is None:
         return ()
-    trailers = tuple(dict.fromkeys(_trailers(repository, ours, heads[0], environment)))
+    trailers = tuple(dict.fromkeys(_trailers(repository, ours, theirs, environment)))
     if trailers:
         write_trailers(repository, folder, message, trailers)
     return trailers
@@ -49,16 +50,34 @@ def write_trailers(repository: Repository, folder: Path, message: str, trailers:
     repository.git("interpret-trailers", "--in-place", "--if-exists", "addIfDifferent", *options, message)
 
 
-def _merge_heads(repository: Repository) -> list[CommitId]:
-    """The commits that are being merged into HEAD."""
-    try:
-        return [CommitId(line) for line in (repository.git_dir / "MERGE_HEAD").read_text(encoding="ascii").split()]
-    except FileNotFoundError:
-        return []
+@dataclass(frozen=True, slots=True)
+class _MergedCommit:
+    """A commit that git merges into HEAD, and its bases: None for those of a merge of the two."""
+
+    commit: CommitId
+    bases: tuple[CommitId, ...] | None = None
 
 
-def _trailers(repository: Repository, ours: CommitId, theirs: CommitId, environment: Mapping[str, str]) -> Iterator[str]:
-    files = list(merges.files_of_both(repository, ours, theirs))
+def _merged_commit(repository: Repository) -> _MergedCommit | None:
+    """The commit that is being merged, squashed, picked or rebased; None where there is none, or several."""
+    heads = _named_commits(repository, "MERGE_HEAD")
+    picked = _named_commits(repository, "CHERRY_PICK_HEAD")
+    if len(heads) == 1:
+        return _MergedCommit(heads[0])
+    if len(picked) == 1 and not heads:
+        parents = tuple(CommitId(line) for line in repository.git("rev-parse", f"{picked[0]}^@").decode().split())
+        return _MergedCommit(picked[0], parents) if len(parents) < 2 else None
+    squashed = None if heads else repository.squashed()
+    return _MergedCommit(squashed) if squashed else None
+
+
+def _named_commits(repository: Repository, name: str) -> list[CommitId]:
+    """The commits that a file in git's folder names."""
+    return [CommitId(line.decode()) for line in (git_files.read_bytes(f"{repository.git_dir}/{name}") or b"").split()]
+
+
+def _trailers(repository: Repository, ours: CommitId, theirs: _MergedCommit, environment: Mapping[str, str]) -> Iterator[str]:
+    files = list(merges.files_of_both(repository, ours, theirs.commit, bases=theirs.bases))
     workspaces = workspaces_of(repository, {(repository.root / file.path).parent for file in files}, environment)
     for file in files:
         workspace = workspaces.get((repository.root / file.path).parent)
