@@ -41,7 +41,8 @@ def merge_step(
     commit = read.commit
     sides = [lines.commit(number) for number in commit.parents]
     parents = [MergeParent(side, side_of(trail, commit, side)) for side in sides]
-    touched = [trail.touched_by(numbers) for numbers in _own_numbers(commit, sides)]
+    own = list(_own_numbers(commit, sides))
+    touched = [trail.touched_by(numbers) for numbers in own]
     files = list(_merge_files(workspace, read, touched, pages))
     return build_merge_step(
         commit,
@@ -52,6 +53,7 @@ def merge_step(
         partial(is_log, workspace),
         brought_by,
         lambda paths: _combinations(workspace, read, paths),
+        trail.replaced_by_several(own),
     )
 
 

@@ -76,6 +76,10 @@ class EarlierTrail(Protocol):
         """The occurrences that commits after `after` and up to `upto` ended, in this order."""
         ...
 
+    def replaced_after(self, path: FilePath, time: int) -> tuple[Occurrence, ...]:
+        """The occurrences in a file that commits later than a time replaced."""
+        ...
+
     def marks(self, path: FilePath) -> tuple[Mark, ...]:
         """The marks in force on the live occurrences in a file."""
         ...

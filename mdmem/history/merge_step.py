@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+from mdmem.history.divergences import merge_contradictions
 from mdmem.history.entry_matches import EntryMatches, MovedEntry, entry_content, pair_by_key
 from mdmem.history.file_changes import ChangedSections, EarlierTrail, FileChange
 from mdmem.history.merge_entries import EntryFates, MergeFile, MergeParent, Order, match_entries, same_content
 from mdmem.history.merge_revisions import match_revisions
 from mdmem.history.replay import step_builder
-from mdmem.history.step_builder import CombinedLine
-from mdmem.model import CommitId, FilePath
-from mdmem.model.trail import Fate, Occurrence, TrailCommit
+from mdmem.history.step_builder import CombinedLine, StepBuilder
+from mdmem.model import CommitId, FactId, FilePath
+from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, TrailCommit
 from mdmem.startup.records import replace
 from mdmem.trail import Ending, Step
 
@@ -32,6 +33,7 @@ def build_merge_step(
     is_log: Callable[[FilePath], bool],
     brought_by: Callable[[CommitId], Collection[CommitId]],
     combinations: Callable[[Collection[FilePath]], Iterable[Combination]],
+    replaced: Iterable[Occurrence] = (),
 ) -> Step:
     """Work out what a merge did besides what its sides did.
 
@@ -44,6 +46,7 @@ def build_merge_step(
         is_log: tells the logs, which are only appended to.
         brought_by: gives the commits that a merge brought in.
         combinations: merges files once more: the lines that are made of both sides' words.
+        replaced: the occurrences that several sides ended or marked.
     """
     revisions = [match_revisions(commit.number, file, parents, trail, order) for file in files]
     fates = [match_entries(file, parents, trail, order, each.sections) for file, each in zip(files, revisions, strict=True)]
@@ -51,12 +54,14 @@ def build_merge_step(
     combined = _combined_lines(combinations(own), dict(zip((file.path for file in files), fates, strict=True)), order) if own else {}
     changed = [_own_changes(file, fate) for file, fate in zip(files, fates, strict=True) if fate.new or fate.taken_out]
     builder = step_builder(commit, changed, trail, is_log, brought_by, combined)
+    sides = [parent.trail for parent in parents]
+    contradictions = list(merge_contradictions(replaced, sides, order, _entries_in_merge(builder, fates)))
     return Step(
         ended=(*builder.ended, *(ending for fate in fates for ending in fate.ended)),
         begun=tuple(builder.begun),
         ended_revisions=tuple(row for each in revisions for row in each.ended),
         revisions=tuple(revision for each in revisions for revision in each.begun),
-        marks=tuple(builder.marks.marks),
+        marks=_marks(builder, contradictions),
         reverts=builder.reverts.stated,
         reverted_commits=builder.reverts.ended,
         paths=tuple(dict.fromkeys(path for file in files for path in (*file.before, file.path))),
@@ -64,6 +69,25 @@ def build_merge_step(
         standing_revisions=tuple(row for each in revisions for row in each.standing),
         joined_revisions=tuple(pair for each in revisions for pair in each.joined),
     )
+
+
+def _entries_in_merge(builder: StepBuilder, fates: Iterable[EntryFates]) -> Callable[[FactId], list[Entry]]:
+    """A function that gives the entries of a fact that a merge has."""
+    ended = {ending.number for fate in fates for ending in fate.ended}
+
+    def entries(fact: FactId) -> list[Entry]:
+        return [each.entry for row, each in builder.marks.live_occurrences(fact) if row not in ended]
+
+    return entries
+
+
+def _marks(builder: StepBuilder, contradictions: Sequence[Mark]) -> tuple[Mark, ...]:
+    """The marks of a merge: what its sides tell of facts is not told by its message once more."""
+    pairs = {frozenset((mark.fact, mark.other)) for mark in contradictions}
+    stated = (
+        mark for mark in builder.marks.marks if mark.kind is not MarkKind.CONTRADICTS or frozenset((mark.fact, mark.other)) not in pairs
+    )
+    return (*stated, *contradictions)
 
 
 def _combined_lines(

@@ -91,12 +91,13 @@ def step_builder(
         is_log=is_log,
         reverts=reverts,
         marks=StepMarks(number=commit.number, own_claims=claims[-1], reverts=reverts, trail=trail, is_log=is_log),
+        written=None if commit.is_merge or commit.moment != commit.time else commit.time,
     )
     builder.note_reverted()
     builder.begin_entries(files)
     builder.end_entries(files)
     builder.confirm_entries(files)
-    builder.set_marks()
+    builder.set_marks(files)
     return builder
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.history.entry_matches import EntryMatches, MovedEntry, OldEntry, entry_content, match_across
@@ -15,8 +17,14 @@ from mdmem.history.sources import Statements, restated
 from mdmem.history.step_marks import CommitClaims, StatedSupersession, StepMarks
 from mdmem.model import FactId, FilePath, SectionPath, Source
 from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Origin
+from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.trail import Ending
+
+if TYPE_CHECKING:
+    from mdmem.editors import likeness
+else:
+    likeness = late.module("mdmem.editors.likeness")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +36,8 @@ class CombinedLine:
 
 
 _NOTHING: Mapping[str, CombinedLine] = MappingProxyType({})
+_MIN_LIKENESS = 0.75
+"""The least likeness of a line to one that had been replaced, if it was written in the place of that."""
 
 
 @dataclass(slots=True)
@@ -48,6 +58,8 @@ class StepBuilder:
     """Tells the logs, which are only appended to, from the files that are edited in place."""
     reverts: StepReverts
     marks: StepMarks
+    written: int | None
+    """The author date of a commit that may have been written before others of its past; None where its clock was wrong, and of a merge."""
     ended: list[Ending] = field(default_factory=list)
     _gone_with_reverted: dict[tuple[FactId | None, str], Occurrence] = field(default_factory=dict)
     """The entries that the reverted commits took out, by fact or text."""
@@ -250,12 +262,30 @@ class StepBuilder:
 
     # Marks.
 
-    def set_marks(self) -> None:
-        """Set the marks that the commits state, and those that hold again."""
+    def set_marks(self, files: Sequence[EntryMatches]) -> None:
+        """Set the marks that the commits state or that follow from them, and those that hold again."""
         self.marks.restore()
         self.marks.add_superseded(self._unapplied)
+        self.marks.add_contradictions((*self._unapplied, *self._written_unknowing(files)))
         for claims in self.claims:
             self.marks.add_other_claims(claims)
+
+    def _written_unknowing(self, files: Sequence[EntryMatches]) -> Iterator[StatedSupersession]:
+        """The facts that a person wrote in place of others before these were replaced, in a commit that git has made again behind that."""
+        claims = self.claims[-1]
+        if not claims.note.is_by_hand or self.written is None:
+            return
+        successors = {ending.successor for ending in self.ended}
+        for file in files:
+            new = [entry for entry in file.unmatched_new if entry.fact and entry.fact not in successors]
+            replaced = self.trail.replaced_after(file.change.path, self.written) if new else ()
+            for entry in new:
+                in_section = [
+                    (likeness.likeness(each.entry.text, entry.text), each) for each in replaced if each.entry.section == entry.section
+                ]
+                alike, old = max(in_section, key=itemgetter(0), default=(0, None))
+                if old is not None and old.entry.fact and alike >= _MIN_LIKENESS:
+                    yield StatedSupersession(claims, old.entry.fact, entry.fact)
 
 
 def _strengthened(origin: Origin, note: ParsedNote, fact: FactId) -> Origin:

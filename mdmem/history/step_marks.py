@@ -6,9 +6,10 @@ current, whatever a commit says of it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mdmem.history.chains import joined_by_moves
+from mdmem.history.divergences import current_successor, share_key
 from mdmem.history.file_changes import EarlierTrail
 from mdmem.history.messages import ParsedNote
 from mdmem.history.reverts import StepReverts
@@ -73,6 +74,17 @@ class StepMarks:
         for supersession in supersessions:
             if not self._had_ended_before(supersession):
                 self._mark(MarkKind.SUPERSEDED, supersession.claims, supersession.old, supersession.new)
+
+    def add_contradictions(self, supersessions: Iterable[StatedSupersession]) -> None:
+        """Mark what a commit made of a fact that another had replaced before as contradicting what that has become."""
+        for supersession in supersessions:
+            old, new = supersession.old, supersession.new
+            other = current_successor(old, self.trail)
+            if new is None or other is None or other in (old, new):
+                continue
+            entries = [[each.entry for row, each in self.live_occurrences(fact) if not self._marks_in_force(row)] for fact in (other, new)]
+            if all(entries) and not share_key(*entries):
+                self.marks.append(self._new_mark(MarkKind.CONTRADICTS, supersession.claims, new, other))
 
     def add_other_claims(self, claims: CommitClaims) -> None:
         """Set the marks for all else that a commit states."""

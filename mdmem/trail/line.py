@@ -8,12 +8,13 @@ from operator import itemgetter
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.ranges import Ranges, holds, union
-from mdmem.model.trail import Mark, MarkKind, Occurrence, Revision, StatedRevert, TrailCommit
+from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, Revision, StatedRevert, TrailCommit
 from mdmem.trail.ends import outcome_of
 from mdmem.trail.revision_texts import with_whole_text
 from mdmem.trail.rows import SqlRow, blob, join_words, parse_mark, parse_occurrence, parse_revert, parse_revision
 from mdmem.trail.statements import (
     END_COLUMNS,
+    ENDED_AFTER_CONDITION,
     SELECT_LAST_REVISION,
     SELECT_MARKS,
     SELECT_REVISIONS,
@@ -69,6 +70,11 @@ class LineTrail:
         among = "number IN (SELECT number FROM occurrences WHERE ended > ? AND ended <= ? UNION SELECT occurrence FROM ends WHERE ended > ? AND ended <= ?)"
         rows = self._store.rows(f"{SELECT_ROWS_OF_LINES} WHERE {among} ORDER BY number", after, upto, after, upto)
         return tuple(each for each in parse_rows(parse_occurrence, self._as_known(rows)) if each.ended and after < each.ended <= upto)
+
+    def replaced_after(self, path: FilePath, time: int) -> tuple[Occurrence, ...]:
+        """The occurrences in a file that commits later than a time replaced."""
+        rows = self._store.rows(f"{SELECT_ROWS_OF_LINES} WHERE {ENDED_AFTER_CONDITION} ORDER BY number", path=blob(path), time=time)
+        return tuple(each for each in parse_rows(parse_occurrence, self._as_known(rows)) if each.fate is Fate.SUPERSEDED)
 
     def _as_known(self, rows: Iterable[SqlRow]) -> Iterator[SqlRow]:
         """Rows of `SELECT_ROWS_OF_LINES` that are known on this line, with their ends as they are there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TRAIL_VERSION = 24
+TRAIL_VERSION = 25
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""

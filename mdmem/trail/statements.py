@@ -37,6 +37,15 @@ SELECT_LIVE_MARKS_IN_FILE = (
 SELECT_OVERRULED_MARKS_IN_FILE = (
     f"{SELECT_MARKS} WHERE path = ? AND ended IS NULL AND kind = '{MarkKind.OVERRULED}' AND {_ON_LIVE_OCCURRENCE} ORDER BY number"
 )
+_COMMITS_AFTER = "(SELECT number FROM commits WHERE moment > :time)"
+ENDED_AFTER_CONDITION = (
+    f"path = :path AND (ended IN {_COMMITS_AFTER} OR number IN (SELECT occurrence FROM ends WHERE ended IN {_COMMITS_AFTER}))"
+)
+"""The condition on occurrences that commits later than a time ended, each perhaps with others."""
+SELECT_REPLACED_ROWS = f"""
+SELECT occurrence FROM ends WHERE at BETWEEN :first AND :last
+UNION SELECT occurrence FROM marks WHERE added BETWEEN :first AND :last AND kind = '{MarkKind.SUPERSEDED}'"""
+"""The rows that some commits ended and others too, or that some commits marked."""
 SELECT_PREDECESSORS = (
     f"{SELECT_OCCURRENCES} WHERE number IN (SELECT number FROM occurrences WHERE successor = ?"
     f" UNION SELECT occurrence FROM marks WHERE other = ? AND kind = '{MarkKind.SUPERSEDED}' AND ended IS NULL) ORDER BY number"

@@ -13,7 +13,7 @@ from typing import Self
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.ranges import Ranges, complement, holds, of_numbers
-from mdmem.model.trail import Mark, Occurrence, Origin, Revision, StatedRevert, TrailCommit
+from mdmem.model.trail import Fate, Mark, Occurrence, Origin, Revision, StatedRevert, TrailCommit
 from mdmem.trail import steps, verification
 from mdmem.trail.revision_texts import lineage_rows, with_whole_text
 from mdmem.trail.rows import (
@@ -33,6 +33,7 @@ from mdmem.trail.rows import (
 )
 from mdmem.trail.statements import (
     CLOSING_MARKS_CONDITION,
+    ENDED_AFTER_CONDITION,
     PAIR_MARKS_CONDITION,
     SELECT_BEGINNING_WITH,
     SELECT_COMMITS,
@@ -46,6 +47,7 @@ from mdmem.trail.statements import (
     SELECT_OVERRULED_MARKS_IN_FILE,
     SELECT_PATHS_CHANGED_BETWEEN,
     SELECT_PREDECESSORS,
+    SELECT_REPLACED_ROWS,
     SELECT_REVERTS,
     SELECT_REVISIONS,
     SELECT_SECTION_CHANGES,
@@ -385,6 +387,21 @@ class Trail:
         statement = f"{SELECT_OCCURRENCES} WHERE ended = ? ORDER BY number"
         return tuple((number, self._store.all(parse_occurrence, statement, number)) for number in sorted(plain | reopened))
 
+    def replaced_after(self, path: FilePath, time: int) -> tuple[Occurrence, ...]:
+        """The occurrences in a file that commits later than a time replaced."""
+        statement = f"{SELECT_OCCURRENCES} WHERE {ENDED_AFTER_CONDITION} ORDER BY number"
+        ended = self._store.all(parse_occurrence, statement, path=blob(path), time=time)
+        return tuple(each for each in ended if each.fate is Fate.SUPERSEDED)
+
+    def replaced_by_several(self, sides: Sequence[Ranges]) -> tuple[Occurrence, ...]:
+        """The occurrences that commits of several sides ended, or marked as superseded."""
+        counts = Counter(row for numbers in sides for row in self._replaced_rows(numbers))
+        rows = sorted(row for row, count in counts.items() if count > 1)
+        return tuple(each for row in rows for each in self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE number = ?", row))
+
+    def _replaced_rows(self, numbers: Ranges) -> set[int]:
+        return {row for first, last in numbers for (row,) in self._store.rows(SELECT_REPLACED_ROWS, first=first, last=last)}
+
     def predecessors_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """The occurrences that a fact replaced, by ending them or by a mark in force; oldest first."""
         return self._store.all(parse_occurrence, SELECT_PREDECESSORS, blob(fact), blob(fact))
@@ -416,10 +433,10 @@ class Trail:
         return tuple(CommitId(decoded(commit)) for (commit,) in rows)
 
     def pair_marks(self, known: Ranges | None = None) -> tuple[Mark, ...]:
-        """The marks of two facts that are in force, or were where only some commits are known; oldest first."""
+        """The marks of two facts that are in force, or were where only some commits are known; in the order in which they began."""
         if known is None:
-            return self._store.all(parse_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL ORDER BY number")
-        marks = self._store.all(parse_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} ORDER BY number")
+            return self._store.all(parse_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL ORDER BY begun, number")
+        marks = self._store.all(parse_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} ORDER BY begun, number")
         return tuple(mark for mark in marks if holds(known, mark.begun) and (mark.ended is None or not holds(known, mark.ended)))
 
     # Reverts.
