@@ -4,15 +4,18 @@ import sys
 from typing import Any
 
 import pytest
+from conftest import World
 from dated_memory import DatedMemory
 from dated_memory import dated as dated
 from dated_memory import dated_desk as dated_desk
 from workspaces import code_of
 
 from mdmem import merge_setup
+from mdmem.catchup.trail_update import fresh_trail
 from mdmem.errors import MdmemError
 from mdmem.model import Source, Status
 from mdmem.model.history import FactHistory, FactLink, SectionHistory, ShowHistory
+from mdmem.model.proposals import Propose
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
 from mdmem.trail import Moments, Trail
@@ -184,3 +187,61 @@ def test_moments_are_read_once_however_long_the_answer(at: DatedMemory, target: 
 
 def test_unknown_commits_are_not_found(at: DatedMemory) -> None:
     assert code_of(lambda: at.on(LATER).search(Search("tea", as_of="0" * 40))) == "commit-not-found"
+
+
+# What was proposed.
+
+
+def propose(at: DatedMemory, day: str, change: Remember | Forget) -> str:
+    """Propose a change: the name of its branch."""
+    made = at.on(f"2026-{day}").proposals.propose(Propose(change))
+    return f"mdmem/proposals/agent-a/{made.proposal}"
+
+
+def test_what_was_proposed_counts_from_the_merge_that_brought_it(at: DatedMemory) -> None:
+    options = WriteOptions(actor="agent/a")
+    said = propose(at, "01-03", Remember("coffee is black", section="Work", options=options))
+    ended = propose(at, "01-04", Forget("tea is green", options=options))
+    for branch in (said, ended):
+        assert f"Mdmem-Proposed: {branch[-8:]}" in at.at.git("log", "-1", "--format=%B", branch)
+    remember(at, "01-05", "milk is white")
+    date = "2026-01-20T12:00:00+00:00"
+    later = World(at.at.world.home, {**at.at.world.environment, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date})
+    later.git(at.at.root, "-c", "user.name=Bo", "merge", "-q", "--no-edit", said)
+    later.git(at.at.root, "merge", "-q", "-m", "Merged\n\nMdmem-Accepted-By: Cy <cy@example.org>", ended)
+    (coffee,) = chain(at, "coffee is black")
+    assert (days(coffee), coffee.source, coffee.actor, coffee.author) == (("01-20", None), Source.INFERRED, "agent/a", "Bo")
+    (tea,) = chain(at, "tea is green")
+    assert tea.ended_by is not None
+    assert (days(tea), tea.ended_by.actor, tea.ended_by.author) == (("01-01", "01-20"), "agent/a", "Cy")
+    assert "coffee is black" not in at.texts("coffee", as_of="2026-01-19")
+    assert "coffee is black" in at.texts("coffee", as_of="2026-01-20")
+    assert "tea is green" in at.texts("tea", as_of="2026-01-19")
+
+
+def test_what_was_proposed_and_is_on_a_persons_line_counts_from_its_own_commit(at: DatedMemory) -> None:
+    options = WriteOptions(actor="agent/a")
+    branch = propose(at, "01-03", Remember("coffee is black", section="Work", options=options))
+    at.at.git("merge", "-q", "--ff-only", branch)
+    remember(at, "01-05", "milk is white")
+    assert days(chain(at, "coffee is black")[0]) == ("01-03", None)
+    at.at.git("switch", "-q", "side")
+    remember(at, "01-06", "water is clear")
+    merge(at, "main", "-X", "ours")
+    assert days(chain(at, "coffee is black")[0]) == ("01-03", None)
+
+
+def test_going_back_before_the_merge_of_a_proposal_and_forth_tells_the_same(at: DatedMemory) -> None:
+    branch = propose(at, "01-03", Remember("coffee is black", section="Work", options=WriteOptions(actor="agent/a")))
+    remember(at, "01-05", "milk is white")
+    merge(at, branch)
+    workspace = at.at.workspace
+    with fresh_trail(workspace) as trail:
+        told = trail.dump()
+    at.at.git("switch", "-q", "--detach", branch)
+    assert days(chain(at, "coffee is black")[0]) == ("01-03", None)
+    at.at.git("switch", "-q", "main")
+    assert days(chain(at, "coffee is black")[0]) == ("03-05", None)
+    with fresh_trail(workspace) as trail:
+        trail.forget_dropped()
+        assert trail.dump() == told

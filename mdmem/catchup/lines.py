@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from mdmem.history.messages import accepting_author, is_proposed
 from mdmem.model import CommitId
 from mdmem.model.trail import TrailCommit
 from mdmem.repo import Repository, first_parent
@@ -33,6 +34,7 @@ class Lines:
         self._repository, self._trail = repository, trail
         self._nearest: dict[CommitId, tuple[int, ...]] = {}
         self._commits: dict[int, TrailCommit] = {}
+        self._proposed: set[int] | None = None
         self.count_read = 0
 
     def read(self, history: Iterable[CommitChanges], head: CommitId) -> Iterator[ReadCommit]:
@@ -68,7 +70,25 @@ class Lines:
             message=read.commit.message,
             email=read.commit.email,
             committed=read.committed,
+            brought=0 if is_proposed(read.commit.message) else None,
         )
+
+    def brought_by(self, merge: TrailCommit) -> list[TrailCommit]:
+        """The proposed commits that a merge brings to a line without them, with its time and author; asked for each commit in turn."""
+        if self._proposed is None:
+            self._proposed = {each.number for each in self._trail.proposed_commits()}
+        sides = [self.commit(number) for number in merge.parents]
+        brought = []
+        for commit in [self.commit(number) for number in self._proposed if len(sides) > 1]:
+            of_sides = [(side, side.reaches(commit.number)) for side in sides]
+            is_met = not all(has for _, has in of_sides) and any(has and side.brought is not None for side, has in of_sides)
+            is_first = not commit.brought or (not merge.reaches(commit.brought) and self.order(merge.number) < self.order(commit.brought))
+            if is_met and is_first:
+                brought.append(_brought(commit, merge))
+        if merge.brought is not None:
+            self._proposed.add(merge.number)
+        self._commits |= {each.number: each for each in brought}
+        return brought
 
     def commit(self, number: int) -> TrailCommit:
         """A commit of the trail, or one that was read for it."""
@@ -111,6 +131,13 @@ class Lines:
             else:
                 before = {number for parent in parents for number in self._nearest.get(parent, ())}
                 self._nearest[each] = self._independent(before)
+
+
+def _brought(commit: TrailCommit, merge: TrailCommit) -> TrailCommit:
+    author, email = accepting_author(merge.message) or (merge.author, merge.email)
+    return replace(
+        commit, brought=merge.number, time=merge.time, committed=merge.committed, moment=merge.moment, author=author, email=email
+    )
 
 
 def nearest_commits(repository: Repository, trail: Trail, name: CommitId) -> tuple[TrailCommit, ...]:

@@ -76,6 +76,8 @@ def _replay_up_to(
         batch_size = min(_MOST_COMMITS, max(_FEWEST_COMMITS, len(batch) * _BATCH_BYTES // max(1, size)))
         with trail.writing():
             for commit in batch:
+                if brought := lines.brought_by(commit.commit):
+                    trail.bring(brought)
                 trail.append(commit.commit, _step(workspace, trail, lines, commit, pages))
                 pages.adopted = {path: name for path, name in pages.adopted.items() if name != commit.commit.commit}
         if progress:
@@ -105,7 +107,7 @@ def _new_commits(workspace: Workspace, trail: Trail, head: CommitId, boundary: C
     """The commits that the trail has not, parents first; the trail is cut back to where HEAD reaches all of it."""
     repository = workspace.repository
     newest = trail.newest_commit
-    known: Sequence[CommitId] = [newest.commit] if newest else []
+    known: Sequence[CommitId] = [newest.commit] if newest and not newest.missing else trail.tips()
     if newest is not None and not first_parent.reaches(repository, head, newest.commit):
         _cut_unreached(workspace, trail, head)
         known = trail.tips()

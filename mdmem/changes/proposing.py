@@ -65,6 +65,7 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
             elif request.own is None and (same := branches.find_same(repository, message)):
                 return ProposedWrite(replace(write_result(plan, None), changed=False), same.id)
             name = ref.id if ref else request.own or branches.new_id(repository, message, {proposal for proposal, _ in decided})
+            message = branches.with_id(message, name)
             actor = options.pipeline.actor if options.pipeline else plan.actor
             commit = _commit(workspace, ref, tip, plan, message, name, actor)
             if commit is not None:

@@ -37,6 +37,7 @@ _REVERTED_BY_GIT = late.pattern(r"(?m)^This reverts commit ([0-9a-f]{7,64})\b")
 _BETWEEN_PARAGRAPHS = late.pattern(r"\n(?:[ \t]*\n)+")
 _MADE_BY_GIT = late.pattern(r"Signed-off-by: |\(cherry picked from commit ")
 _TRAILER = late.pattern(r"[A-Za-z0-9-]+[ \t]*:|\(cherry picked from commit ")
+_PERSON = late.pattern(r"(.+?)(?: <(.*)>)?")
 _CLAIM = late.pattern(r"(?m)^ {0,4}Mdmem-Claimed-By: +(\S.*?)\s*$")
 _BY_AN_AGENT = Provenance(source=Source.INFERRED, confidence=Source.INFERRED.confidence)
 _BY_A_PERSON = Provenance(source=Source.USER_STATED, confidence=Source.USER_STATED.confidence)
@@ -262,6 +263,17 @@ def parse_trailers(text: str) -> dict[str, list[str]]:
         if colon and name.startswith("Mdmem-"):
             values.setdefault(name.removeprefix("Mdmem-"), []).append(value.strip())
     return values
+
+
+def is_proposed(message: str) -> bool:
+    """True for the message of a commit that only proposes what it changes."""
+    return "Mdmem-Proposed: " in message and "Proposed" in parse_trailers(message)
+
+
+def accepting_author(message: str) -> tuple[str, str] | None:
+    """The person for whom a program merged a proposal (`Mdmem-Accepted-By: NAME <EMAIL>`), by name and address; None where no trailer tells."""
+    names = parse_trailers(message).get("Accepted-By", ()) if "Mdmem-Accepted-By: " in message else ()
+    return next(((match[1], match[2] or "") for match in map(_PERSON.fullmatch, names) if match), None)
 
 
 def note_by_hand(message: str) -> ParsedNote:

@@ -70,6 +70,9 @@ class TrailCommit:
     the commit counts as made, as far as that can be told without a clock (`Trail.moments`).
     `parents` are numbers: the nearest commits of the trail, in git's order. `missing` are the
     numbers below its own that it does not reach.
+
+    What was proposed counts as made by the merge that brought it to a line without it: then `brought`
+    is the number of that, and time and author are the merge's. It is 0 as long as there is none, and None for all that was not proposed.
     """
 
     number: int
@@ -84,6 +87,7 @@ class TrailCommit:
     missing: Ranges = ()
     is_needed: bool = True
     """False where the trail was only brought up to it."""
+    brought: int | None = None
 
     @property
     def is_merge(self) -> bool:

@@ -85,7 +85,12 @@ def find_same(repository: Repository, message: str) -> ProposalRef | None:
     if ref is None:
         return None
     commits = branch_commits.commits_not_in(repository, [ref.tip], repository.head()).values()
-    return ref if any(commit.message.rstrip() == message.rstrip() for commit in commits) else None
+    return ref if any(commit.message.rstrip() == with_id(message, ref.id).rstrip() for commit in commits) else None
+
+
+def with_id(message: str, proposal: str) -> str:
+    """The message of a commit that proposes what it changes: what it did is dated by the merge that brings it."""
+    return f"{message.rstrip()}\nMdmem-Proposed: {proposal}\n"
 
 
 def branch_name(actor: str | None, proposal: str) -> str:

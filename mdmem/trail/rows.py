@@ -192,13 +192,13 @@ def commit_row(commit: TrailCommit) -> SqlRow:
     return (
         *(commit.number, blob(commit.commit), commit.time, commit.committed, commit.moment),
         *(blob(commit.author), blob(commit.email), blob(commit.message)),
-        *(join_numbers(commit.parents), ranges.as_text(commit.missing), int(commit.is_needed)),
+        *(join_numbers(commit.parents), ranges.as_text(commit.missing), int(commit.is_needed), commit.brought),
     )
 
 
 def parse_commit(row: SqlRow) -> TrailCommit:
     """A row of `SELECT_COMMITS`."""
-    number, commit, time, author, message, email, committed, moment, parents, missing, needed = row
+    number, commit, time, author, message, email, committed, moment, parents, missing, needed, brought = row
     return TrailCommit(
         number=number,
         commit=CommitId(decoded(commit)),
@@ -211,6 +211,7 @@ def parse_commit(row: SqlRow) -> TrailCommit:
         parents=parse_numbers(parents),
         missing=ranges.parse(missing),
         is_needed=bool(needed),
+        brought=brought,
     )
 
 

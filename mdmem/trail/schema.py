@@ -28,11 +28,12 @@ SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
 CREATE TABLE commits (
     number INTEGER PRIMARY KEY, id BLOB, time INTEGER, committed INTEGER, moment INTEGER, author BLOB, email BLOB, message BLOB,
-    parents TEXT, missing TEXT, needed INTEGER
+    parents TEXT, missing TEXT, needed INTEGER, brought INTEGER
 );
 CREATE INDEX commits_id ON commits (id);
 CREATE INDEX commits_moment ON commits (moment);
 CREATE INDEX commits_committed ON commits (committed);
+CREATE INDEX commits_brought ON commits (brought) WHERE brought IS NOT NULL;
 CREATE TABLE touched (number INTEGER, path BLOB, PRIMARY KEY (number, path)) WITHOUT ROWID;
 CREATE TABLE occurrences (
     number INTEGER PRIMARY KEY, begun INTEGER, added INTEGER, contested INTEGER,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mdmem.model.trail import MarkKind
 
-SELECT_COMMITS = "SELECT number, id, time, author, message, email, committed, moment, parents, missing, needed FROM commits"
+SELECT_COMMITS = "SELECT number, id, time, author, message, email, committed, moment, parents, missing, needed, brought FROM commits"
 _ORIGIN = "origin, origin_time, source, confidence, author, actor, session, claimed_by, cites, attribute"
 _WHILE_LIVE = f"number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line, {_ORIGIN}, also"
 WHILE_LIVE_COLUMNS = _WHILE_LIVE.count(",") + 1

@@ -95,7 +95,20 @@ def _add_commit(store: Store, commit: TrailCommit) -> None:
     ((last,),) = store.rows("SELECT coalesce(max(number), 0) FROM commits")
     if commit.number != last + 1:
         raise ValueError(f"commit {commit.number} does not follow {last}")
-    store.run("INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *commit_row(commit))
+    store.run("INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *commit_row(commit))
+
+
+def bring(store: Store, commits: Iterable[TrailCommit]) -> None:
+    """Have proposed commits count as made by the merges that brought them, whose time and author they have now."""
+    for each in commits:
+        store.run(
+            "UPDATE commits SET time = ?, committed = ?, moment = ?, author = ?, email = ?, brought = ? WHERE number = ?",
+            *(each.time, each.committed, each.moment, blob(each.author), blob(each.email), each.brought, each.number),
+        )
+        author = blob(f"{each.author} <{each.email}>")
+        store.run("UPDATE occurrences SET origin_time = ?, author = ? WHERE origin = ?", each.time, author, blob(each.commit))
+        store.run("INSERT OR IGNORE INTO touched SELECT ?, path FROM touched WHERE number = ?", each.brought, each.number)
+        store.run("INSERT OR IGNORE INTO reopened VALUES (?)", each.number)
 
 
 def with_past(commit: TrailCommit, parents: Sequence[TrailCommit]) -> TrailCommit:
@@ -110,7 +123,7 @@ def with_past(commit: TrailCommit, parents: Sequence[TrailCommit]) -> TrailCommi
         commit,
         parents=tuple(parent.number for parent in parents),
         missing=missing_below(commit.number, parents),
-        moment=latest if is_wrong else min(commit.time, commit.committed),
+        moment=latest if is_wrong else commit.committed if commit.brought is not None else min(commit.time, commit.committed),
     )
 
 

@@ -212,8 +212,18 @@ class Trail:
         """
         steps.append(self._store, commit, step)
 
+    def bring(self, commits: Sequence[TrailCommit]) -> None:
+        """Have proposed commits count as made by the merges that brought them, whose time and author they have now."""
+        with self.writing():
+            steps.bring(self._store, commits)
+
     def cut(self, number: int) -> None:
-        """Go back to commit `number` (0: to nothing). The commits dropped are listed until `forget_dropped`."""
+        """Go back to commit `number` (0: to nothing), further where a later one brought what was proposed before.
+
+        The commits dropped are listed until `forget_dropped`.
+        """
+        while rows := self._store.rows("SELECT number FROM commits WHERE brought > ? AND +number <= ?", number, number):
+            number = min(row for (row,) in rows) - 1
         with self.writing():
             steps.cut(self._store, number, [(commit, self._paths(commit.number, commit.number)) for commit in self.commits_after(number)])
 
@@ -243,6 +253,7 @@ class Trail:
             before = max((moments[parent] for parent in commit.parents), default=latest)
             is_wrong = commit.committed > latest or (commit.parents and commit.committed < before - DAY_SECONDS)
             moments[commit.number] = before if is_wrong else min(commit.time, commit.committed)
+        moments |= {each.number: moments[each.brought] for each in self.proposed_commits() if each.brought}
         return Moments(self._store, moments)
 
     def order(self, number: int) -> tuple[int, CommitId]:
@@ -276,6 +287,10 @@ class Trail:
             return {number: number for number in numbers}
         order = self.newest_first()
         return {number: len(order) - at for at, number in enumerate(order)}
+
+    def proposed_commits(self) -> tuple[TrailCommit, ...]:
+        """The commits that proposed what they changed, oldest first."""
+        return self._store.all(parse_commit, f"{SELECT_COMMITS} WHERE brought IS NOT NULL ORDER BY number")
 
     def last_commit_upto(self, time: int) -> TrailCommit | None:
         """The last commit up to a time."""
