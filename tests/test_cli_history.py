@@ -252,6 +252,7 @@ class TestWhen:
                         "source": "user-stated",
                         "confidence": 0.95,
                     },
+                    "merged": None,
                 }
             ],
         }

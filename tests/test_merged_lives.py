@@ -18,6 +18,7 @@ from mdmem.model.history import FactHistory, FactLink, SectionHistory, ShowHisto
 from mdmem.model.proposals import Propose
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
+from mdmem.show import history as shown
 from mdmem.trail import Moments, Trail
 
 LATER = "2026-06-01"
@@ -245,3 +246,23 @@ def test_going_back_before_the_merge_of_a_proposal_and_forth_tells_the_same(at: 
     with fresh_trail(workspace) as trail:
         trail.forget_dropped()
         assert trail.dump() == told
+
+
+@pytest.mark.parametrize(("day", "late"), [("02-25", True), ("02-27", False)])
+def test_a_branch_that_was_merged_late_is_as_said_and_names_the_merge(at: DatedMemory, day: str, late: bool) -> None:
+    """Merges are made on the fifth of March, at half past nine."""
+    remember(at, "03-01", "milk is white")
+    at.at.git("switch", "-q", "side")
+    remember(at, day, "coffee is black")
+    at.at.git("switch", "-q", "main")
+    commit = merge(at, "side", "-X", "ours")
+    memory = at.on(LATER)
+    history, texts = memory.history(ShowHistory("coffee is black")), memory.when("coffee is black")
+    said = f"said 2026-{day}, merged 2026-03-05 ({commit[:10]})"
+    assert (said in shown.history_text(history, words=False, colour=False)) == late
+    assert (said in shown.presences_text(texts)) == late
+    assert isinstance(history, FactHistory)
+    assert (history.chain[0].merged is not None) == (texts.stays[0].merged is not None) == late
+    rows = memory.history(ShowHistory("Work"))
+    assert f", {said}" in shown.history_text(rows, words=False, colour=False) or not late
+    assert memory.history(ShowHistory("tea is green")).chain[0].merged is None  # type: ignore[union-attr]

@@ -54,6 +54,14 @@ class ShowBlame:
 
 
 @dataclass(frozen=True, slots=True)
+class MergeView:
+    """The merge that brought a change to a line of history without it, a week or more after it was made."""
+
+    commit: CommitId
+    time: datetime
+
+
+@dataclass(frozen=True, slots=True)
 class RevisionView:
     """One change of a section or a file. `time` is the author's; `before` and `text` are the section's text before and after.
 
@@ -80,6 +88,7 @@ class RevisionView:
     claimed_by: str | None = None
     cites: tuple[str, ...] = ()
     run: str | None = None
+    merged: MergeView | None = None
 
     @property
     def statement(self) -> tuple[object, ...]:
@@ -149,6 +158,7 @@ class FactLink:
     cites: tuple[str, ...] = ()
     run: str | None = None
     ended_by: EndView | None = None
+    merged: MergeView | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,6 +223,7 @@ class PresenceView:
     went: CommitId | None
     went_at: datetime | None
     ended_by: EndView | None = None
+    merged: MergeView | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from mdmem.model.history import (
     EndView,
     FactHistory,
     FactLink,
+    MergeView,
     PresenceView,
     RevisionView,
     SectionHistory,
@@ -59,6 +60,7 @@ else:
 _MORE_CHANGES = 4
 """So many changes of sections are read for each commit that is to be shown, and so many times as many where that was not enough."""
 _FIRST_CHARACTERS = 60
+_WEEK_SECONDS = 7 * 24 * 60 * 60
 
 
 def show_history(workspace: Workspace, request: ShowHistory, say: Say) -> SectionHistory | FactHistory:
@@ -176,7 +178,7 @@ def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, 
         return SectionHistory(path=path, section=section, revisions=(), notes=notes)
     changes = _section_changes(trail, newest)[: request.limit + 1]
     time_of = commit_times(workspace, trail)
-    views = [_change_view(time_of, commit, revision, before) for commit, revision, before in changes]
+    views = [_change_view(time_of, trail, commit, revision, before) for commit, revision, before in changes]
     return SectionHistory(
         path=newest.path,
         section=newest.section,
@@ -219,7 +221,7 @@ def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, req
     shown = list(dict.fromkeys(commit.number for commit, *_ in changes))[: request.limit]
     changes = tuple(change for change in changes if change[0].number in shown) if request.by_commit else changes[: request.limit]
     time_of = commit_times(workspace, trail)
-    views = [_change_view(time_of, commit, revision, before) for commit, before, revision in changes]
+    views = [_change_view(time_of, trail, commit, revision, before) for commit, before, revision in changes]
     if request.by_commit:
         rows = [list(row) for _, row in groupby(views, attrgetter("statement"))]
         views, counted = [view for row in rows[: request.limit] for view in row], max(counted, len(rows))
@@ -232,7 +234,7 @@ def _limit_notes(number: int, limit: int) -> tuple[str, ...]:
     return (f"Older changes not shown (use {field('limit')} {2 * limit})",) if number > limit else ()
 
 
-def _change_view(time_of: TimeOf, commit: TrailCommit, revision: Revision | None, before: Revision | None) -> RevisionView:
+def _change_view(time_of: TimeOf, trail: Trail, commit: TrailCommit, revision: Revision | None, before: Revision | None) -> RevisionView:
     """The change that a commit made to a section; without a revision it took the section out."""
     location = revision or before
     assert location is not None
@@ -259,7 +261,14 @@ def _change_view(time_of: TimeOf, commit: TrailCommit, revision: Revision | None
         claimed_by=note.claimed_by,
         cites=tuple(dict.fromkeys(line_cites(stating, added))),
         run=note.run,
+        merged=_late_merge(time_of, trail, commit),
     )
+
+
+def _late_merge(time_of: TimeOf, trail: Trail, commit: TrailCommit) -> MergeView | None:
+    """The merge that brought a commit to a line without it, if that was a week later or more."""
+    merge = trail.merge_of(commit.number, commit.moment + _WEEK_SECONDS - 1)
+    return MergeView(commit=merge.commit, time=time_of(merge.number)) if merge else None
 
 
 def _changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -12,7 +13,18 @@ from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.history.differences import DiffKind, line_difference, word_difference
 from mdmem.model import Status
-from mdmem.model.history import Blame, BlamedLine, EndView, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
+from mdmem.model.history import (
+    Blame,
+    BlamedLine,
+    EndView,
+    FactHistory,
+    FactLink,
+    MergeView,
+    PresenceView,
+    RevisionView,
+    SectionHistory,
+    TextHistory,
+)
 from mdmem.show.formatting import PLAIN, also_json, attribution, cites_text, dim, iso, location, one_line, short_id
 from mdmem.wording import number_of
 
@@ -66,6 +78,7 @@ def _revision_json(revision: RevisionView) -> dict[str, Any]:
         "section": join_path(revision.section),
         "cites": list(revision.cites),
         "run": revision.run,
+        "merged": _merge_json(revision.merged),
     }
 
 
@@ -84,7 +97,8 @@ def _commit_lines(history: SectionHistory) -> Iterator[str]:
     for _, revisions in groupby(history.revisions, attrgetter("statement")):
         changes = tuple(revisions)
         cites = tuple(dict.fromkeys(cited for change in changes for cited in change.cites))
-        line = f"{changes[0].time:{_MINUTE}}  {attribution(changes[0])}{_locations(changes, history)}{_first_words(changes)}"
+        merged = _merged(changes[0].time, changes[0].merged)
+        line = f"{changes[0].time:{_MINUTE}}  {attribution(changes[0])}{merged and f', {merged}'}{_locations(changes, history)}{_first_words(changes)}"
         yield one_line(f"{line}{_where_said(cites, history)}")
 
 
@@ -107,7 +121,8 @@ def _first_words(revisions: Sequence[RevisionView]) -> str:
 
 
 def _revision_lines(revision: RevisionView, history: SectionHistory, colour: bool) -> Iterator[str]:
-    line = f"{revision.time:{_MINUTE}}  {attribution(revision)}{_locations((revision,), history)}"
+    merged = _merged(revision.time, revision.merged)
+    line = f"{revision.time:{_MINUTE}}  {attribution(revision)}{merged and f', {merged}'}{_locations((revision,), history)}"
     yield dim(one_line(f"{line}{_where_said(revision.cites, history)}"), colour)
     yield from _changed_lines(revision.before, revision.text, colour)
     yield ""
@@ -146,7 +161,18 @@ def _link_json(link: FactLink) -> dict[str, Any]:
         "cites": list(link.cites),
         "run": link.run,
         "ended_by": _end_json(link.ended_by),
+        "merged": _merge_json(link.merged),
     }
+
+
+def _merge_json(merge: MergeView | None) -> dict[str, Any] | None:
+    """The merge that brought something late; None where none did."""
+    return None if merge is None else {"commit": merge.commit, "time": merge.time.isoformat()}
+
+
+def _merged(said: datetime, merge: MergeView | None) -> str:
+    """When something was said that was merged late, and with which commit."""
+    return f"said {said:%Y-%m-%d}, merged {merge.time:%Y-%m-%d} ({short_id(merge.commit)})" if merge else ""
 
 
 def _end_json(end: EndView | None) -> dict[str, Any] | None:
@@ -170,6 +196,8 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
         until = f"{link.end:{_MINUTE}}" if link.end else " " * len("2026-03-05 09:30")
         yield one_line(f"{link.start:{_MINUTE}} - {until}  {link.id}  {' '.join(link.text.split())}  ({link.status})")
         yield dim(one_line(f"{_INDENT}{attribution(link)}  {location(link.path, link.section)}{_where_said(link.cites, history)}"), colour)
+        if link.merged is not None:
+            yield dim(one_line(f"{_INDENT}{_merged(link.start, link.merged)}"), colour)
         if link.ended_by is not None and not any(each.commit == link.ended_by.commit for each in history.chain):
             yield dim(one_line(f"{_INDENT}{_STATUS_VERBS.get(link.status, 'removed')} by {attribution(link.ended_by)}"), colour)
         if words and before is not None and before.end == link.start:
@@ -261,6 +289,7 @@ def presences_json(history: TextHistory) -> dict[str, Any]:
             "went": presence.went,
             "went_at": iso(presence.went_at),
             "ended_by": _end_json(presence.ended_by),
+            "merged": _merge_json(presence.merged),
         }
         for presence in history.stays
     )
@@ -274,4 +303,5 @@ def presences_text(history: TextHistory) -> str:
 
 def _presence_text(stay: PresenceView) -> str:
     went = f"went {stay.went_at:%Y-%m-%d} with {short_id(stay.went)}" if stay.went_at else "and stands"
-    return one_line(f"{location(stay.path, stay.section)}  came {stay.came_at:%Y-%m-%d} with {short_id(stay.came)}, {went}")
+    came = _merged(stay.came_at, stay.merged) or f"came {stay.came_at:%Y-%m-%d} with {short_id(stay.came)}"
+    return one_line(f"{location(stay.path, stay.section)}  {came}, {went}")

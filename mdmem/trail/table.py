@@ -38,6 +38,7 @@ from mdmem.trail.statements import (
     SELECT_BEGINNING_WITH,
     SELECT_COMMITS,
     SELECT_LAST_REVISION,
+    SELECT_LATER_PARENTS,
     SELECT_LIVE_MARKS_IN_FILE,
     SELECT_LIVE_OCCURRENCES,
     SELECT_LIVE_ORIGINS_IN_FILE,
@@ -291,6 +292,18 @@ class Trail:
     def proposed_commits(self) -> tuple[TrailCommit, ...]:
         """The commits that proposed what they changed, oldest first."""
         return self._store.all(parse_commit, f"{SELECT_COMMITS} WHERE brought IS NOT NULL ORDER BY number")
+
+    def merge_of(self, number: int, after: int) -> TrailCommit | None:
+        """The merge that first brought a commit to a line without it; None if there was one up to a time, or none yet."""
+        reaching, merges = {number}, list[tuple[int, bytes, int]]()
+        for later, moment, name, text in self._store.each(SELECT_LATER_PARENTS, number):
+            with_it = [parent in reaching for parent in parse_numbers(text)]
+            if any(with_it):
+                reaching.add(later)
+                merges += [] if all(with_it) else [(moment, name, later)]
+                if merges and merges[-1][0] <= after:
+                    return None
+        return self.commit_numbered(min(merges)[-1]) if merges else None
 
     def last_commit_upto(self, time: int) -> TrailCommit | None:
         """The last commit up to a time."""
