@@ -63,8 +63,24 @@ def test_what_two_sides_said_is_one_fact_begun_by_the_earlier_and_confirmed_by_t
     merge(at, other, "-X", "ours")
     (link,) = chain(at, "coffee is black")
     assert (days(link), link.source, link.actor) == (("01-03", None), Source.USER_STATED, "agent/main")
+    assert [(each.actor, f"{each.time:%m-%d}") for each in link.also_by] == [("agent/side", "01-03")]
     assert at.texts("coffee", "2026-01-04", as_of="2026-01-04").count("coffee is black") == 1
     assert len([fact for fact in at.on(LATER).facts(ListFacts(everything=True)).facts if "coffee" in fact.text]) == 1
+
+
+def test_of_equally_founded_ones_the_earlier_says_it_and_the_other_said_it_too(at: DatedMemory) -> None:
+    for branch, day in (("main", "01-05"), ("side", "01-03")):
+        at.at.git("switch", "-q", branch)
+        remember(at, day, "coffee is black", actor=f"agent/{branch}")
+    remember(at, "01-07", "coffee is bitter", actor="agent/side")
+    merge(at, "main", "-X", "ours")
+    history = at.on(LATER).history(ShowHistory("coffee is black"))
+    assert isinstance(history, FactHistory)
+    (link,) = history.chain
+    assert (days(link), link.actor) == (("01-03", None), "agent/side")
+    assert [(each.actor, f"{each.time:%m-%d}") for each in link.also_by] == [("agent/main", "01-05")]
+    assert "said by" in shown.history_text(history, words=False, colour=False)
+    assert chain(at, "coffee is bitter")[0].also_by == chain(at, "tea is green")[0].also_by == ()
 
 
 def test_an_end_of_one_side_counts_only_where_the_merge_took_it(at: DatedMemory) -> None:

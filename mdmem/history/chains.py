@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import date
+from itertools import pairwise
 from typing import Protocol
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source, Status
@@ -42,7 +43,7 @@ class FactTrail(Protocol):
 class ChainLink:
     """A fact for as long as it held in one place, moves included; its words and location are the last ones.
 
-    `commit` is the one that brought in the last line, `first_line`. `end` is None for what still holds. Expiry is not judged here: an
+    `commit` is the one that brought in the last line, `first_line`; `also` are those that brought it in on other sides. `end` is None for what still holds. Expiry is not judged here: an
     expired fact is current.
     """
 
@@ -60,6 +61,7 @@ class ChainLink:
     claimed_by: str | None = None
     first_line: str = ""
     cites: tuple[str, ...] = ()
+    also: tuple[TrailCommit, ...] = ()
 
 
 def fact_chain(fact: FactId, trail: FactTrail, among: Collection[int] | None = None) -> tuple[ChainLink, ...]:
@@ -178,7 +180,23 @@ class _ChainBuilder:
             claimed_by=last.origin.claimed_by,
             first_line=last.entry.first_line,
             cites=last.origin.cites,
+            also=self._also(run),
         )
+
+    def _also(self, run: _OccurrenceRun) -> tuple[TrailCommit, ...]:
+        """The commits that brought a run's line in on other sides than the one whose line stands, the earliest first."""
+        last = run.occurrences[-1]
+        pairs = [(self._commit(before.begun), self._commit(after.begun)) for before, after in pairwise(run.occurrences)]
+        confirmed = [before for before, after in pairs if not after.reaches(before.number)]
+        begun = {each.begun for each in run.occurrences}
+        same = self._trail.occurrences_of(last.entry.fact or FactId(""))
+        joined = [
+            self._commit(each.begun)
+            for each in same
+            if each.fate is Fate.JOINED and each.ended in begun and _location(each) == run.location
+        ]
+        also = {each.number: each for each in (*confirmed, *joined) if each.commit != last.origin.commit}
+        return tuple(sorted(also.values(), key=lambda each: (each.moment, each.commit)))
 
     def _commit(self, number: int) -> TrailCommit:
         commit = self._trail.commit_numbered(number)

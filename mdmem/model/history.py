@@ -118,7 +118,7 @@ class SectionHistory:
 
 @dataclass(frozen=True, slots=True)
 class EndView:
-    """The commit that ended a fact or took out a text: who, when and why. `op` is None for a person's own commit."""
+    """The commit that ended a fact or took out a text, or that said the same elsewhere: who, when and why. `op` is None for a person's own commit."""
 
     commit: CommitId
     time: datetime
@@ -137,7 +137,7 @@ class FactLink:
     """One fact of a chain: from when to when it held, who stated it last and why, and the commit that brought in its line.
 
     `op` is None for a commit made with git. `claimed_by` is the agent that names the user as its source. `cites` are the lines of sessions where
-    it was said, as of `Origin`; `run` is the digest's.
+    it was said, as of `Origin`; `run` is the digest's. `also_by` are the commits that said the same on other sides before these met.
     """
 
     id: FactId
@@ -159,6 +159,7 @@ class FactLink:
     run: str | None = None
     ended_by: EndView | None = None
     merged: MergeView | None = None
+    also_by: tuple[EndView, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -344,6 +344,8 @@ def _link_view(time_of: TimeOf, trail: Trail, link: chains.ChainLink) -> FactLin
         cites=link.cites,
         run=note.run,
         ended_by=_end_view(time_of, link.end) if link.end else None,
+        merged=_late_merge(time_of, trail, link.start),
+        also_by=tuple(_end_view(time_of, each) for each in link.also),
     )
 
 
@@ -393,4 +395,5 @@ def _presence_view(time_of: TimeOf, trail: Trail, presence: section_texts.TextPr
         went=went.commit if went else None,
         went_at=max(came_at, time_of(went.number)) if went else None,
         ended_by=_end_view(time_of, went) if went else None,
+        merged=_late_merge(time_of, trail, came),
     )

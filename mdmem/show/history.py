@@ -162,6 +162,7 @@ def _link_json(link: FactLink) -> dict[str, Any]:
         "run": link.run,
         "ended_by": _end_json(link.ended_by),
         "merged": _merge_json(link.merged),
+        "also_by": [_end_json(each) for each in link.also_by],
     }
 
 
@@ -196,6 +197,8 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
         until = f"{link.end:{_MINUTE}}" if link.end else " " * len("2026-03-05 09:30")
         yield one_line(f"{link.start:{_MINUTE}} - {until}  {link.id}  {' '.join(link.text.split())}  ({link.status})")
         yield dim(one_line(f"{_INDENT}{attribution(link)}  {location(link.path, link.section)}{_where_said(link.cites, history)}"), colour)
+        for also in link.also_by:
+            yield dim(one_line(f"{_INDENT}said by {attribution(also)} too, {also.time:%Y-%m-%d}"), colour)
         if link.merged is not None:
             yield dim(one_line(f"{_INDENT}{_merged(link.start, link.merged)}"), colour)
         if link.ended_by is not None and not any(each.commit == link.ended_by.commit for each in history.chain):
