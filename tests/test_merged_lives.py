@@ -282,3 +282,18 @@ def test_a_branch_that_was_merged_late_is_as_said_and_names_the_merge(at: DatedM
     rows = memory.history(ShowHistory("Work"))
     assert f", {said}" in shown.history_text(rows, words=False, colour=False) or not late
     assert memory.history(ShowHistory("tea is green")).chain[0].merged is None  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(("replaced", "end", "actor"), [("01-03", "01-03", "agent/main"), ("01-07", "01-05", "agent/tidy")])
+def test_a_rebase_onto_a_removal_keeps_the_earlier_end_and_the_successor(at: DatedMemory, replaced: str, end: str, actor: str) -> None:
+    at.at.git("switch", "-q", "side")
+    at.on("2026-01-05").apply(Forget("tea is green", options=WriteOptions(actor="agent/tidy")))
+    at.at.git("switch", "-q", "main")
+    remember(at, replaced, "tea is black", supersedes="tea is green", actor="agent/main")
+    at.at.git("rebase", "-q", "side")
+    assert "tea is green" not in at.at.read("MEMORY.md")
+    green, black = chain(at, "tea is green")
+    assert green.ended_by is not None
+    assert (days(green), green.ended_by.actor, days(black)) == (("01-01", end), actor, (replaced, None))
+    assert "tea is green" not in at.texts("tea", as_of="2026-01-06")
+    assert ("tea is green" in at.texts("tea", as_of="2026-01-04")) == (end == "01-05")

@@ -76,6 +76,10 @@ class EarlierTrail(Protocol):
         """The occurrences that commits after `after` and up to `upto` ended, in this order."""
         ...
 
+    def order(self, number: int) -> tuple[int, CommitId]:
+        """The place of a commit among others: its moment, then its id."""
+        ...
+
     def replaced_after(self, path: FilePath, time: int) -> tuple[Occurrence, ...]:
         """The occurrences in a file that commits later than a time replaced."""
         ...

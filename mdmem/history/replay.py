@@ -66,6 +66,7 @@ def build_step(
         reverts=builder.reverts.stated,
         reverted_commits=builder.reverts.ended,
         paths=tuple(dict.fromkeys(path for change in changes for path in (change.before_path, change.path))),
+        ended_otherwise=tuple(builder.ended_otherwise((commit.moment, commit.commit))),
     )
 
 

@@ -15,7 +15,7 @@ from mdmem.history.notes import parse_message
 from mdmem.history.reverts import StepReverts
 from mdmem.history.sources import Statements, restated
 from mdmem.history.step_marks import CommitClaims, StatedSupersession, StepMarks
-from mdmem.model import FactId, FilePath, SectionPath, Source
+from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
 from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Origin
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
@@ -211,6 +211,35 @@ class StepBuilder:
 
     def _is_live(self, fact: FactId) -> bool:
         return any(True for _ in self.marks.live_occurrences(fact))
+
+    def ended_otherwise(self, order: tuple[int, CommitId]) -> Iterator[Ending]:
+        """The ends of facts that others had ended, and that the commit replaced without knowing of that.
+
+        The earlier of the two ends counts, with its successor; of one without a successor it is the other's.
+
+        Args:
+            order: the place of the commit among others.
+        """
+        for supersession in self._unapplied:
+            if supersession.claims is not self.claims[-1] or supersession.new is None or not self._is_live(supersession.new):
+                continue
+            own = [
+                each
+                for each in self.trail.occurrences_of(supersession.old)
+                if supersession.claims.is_about(each.entry.path, each.entry.section)
+            ]
+            before = own[-1] if own else None
+            if (
+                before is None
+                or before.ended is None
+                or before.fate not in (Fate.REMOVED, Fate.SUPERSEDED)
+                or before.successor == supersession.new
+            ):
+                continue
+            is_earlier = self.trail.order(before.begun) <= order < self.trail.order(before.ended)
+            if is_earlier or before.fate is Fate.REMOVED:
+                by = None if is_earlier else before.ended
+                yield Ending(number=before.number, entry=before.entry, fate=Fate.SUPERSEDED, successor=supersession.new, by=by)
 
     # Confirmed occurrences.
 

@@ -71,6 +71,10 @@ class LineTrail:
         rows = self._store.rows(f"{SELECT_ROWS_OF_LINES} WHERE {among} ORDER BY number", after, upto, after, upto)
         return tuple(each for each in parse_rows(parse_occurrence, self._as_known(rows)) if each.ended and after < each.ended <= upto)
 
+    def order(self, number: int) -> tuple[int, CommitId]:
+        """The place of a commit among others: its moment, then its id."""
+        return self._trail.order(number)
+
     def replaced_after(self, path: FilePath, time: int) -> tuple[Occurrence, ...]:
         """The occurrences in a file that commits later than a time replaced."""
         rows = self._store.rows(f"{SELECT_ROWS_OF_LINES} WHERE {ENDED_AFTER_CONDITION} ORDER BY number", path=blob(path), time=time)

@@ -68,6 +68,8 @@ class Step:
     standing_revisions: tuple[int, ...] = ()
     joined_revisions: tuple[tuple[int, int], ...] = ()
     """Revisions that go on in others, with the commits that brought these in."""
+    ended_otherwise: tuple[Ending, ...] = ()
+    """The ends of occurrences that had ended already, as they are told from now on."""
 
 
 def append(store: Store, commit: TrailCommit, step: Step) -> None:
@@ -156,6 +158,7 @@ def _end_occurrences(store: Store, number: int, step: Step, *, has_lines: bool) 
     if contested and not has_lines and not _are_contested(store, "occurrences", [each.number for each in contested]):
         raise broken_trail(f"commit {number} ends an occurrence that is not live")
     OCCURRENCE_ENDS.add(store, number, [(each.number, _end_columns(number, each)) for each in contested])
+    OCCURRENCE_ENDS.add(store, number, [(each.number, _end_columns(number, each)) for each in step.ended_otherwise])
     OCCURRENCE_ENDS.add(store, number, [(row, (None,) * 7) for row in step.standing])
 
 
