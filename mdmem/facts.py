@@ -31,6 +31,10 @@ MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]
 _SIMPLE_ITEM = late.pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
 """A list item of one line that is nothing but words, unless they end in a parenthesis."""
 _ASCII_WORD = late.pattern("[a-z0-9]+")
+_FEWEST_WORDS = 3
+_ARTICLES = frozenset(("a", "an", "the", "and", "or"))
+_CONTENT_WORD = late.pattern(r"[^\W_]+(?:['’][^\W_]+)*")
+_FIRST_UNSPACED = "\u0e00"
 _DATED = late.pattern(r"\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b")
 _TASK_BOX = late.pattern(r"\[[ xX]\] ")
 KIND_LABEL = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
@@ -69,6 +73,14 @@ def is_dated(text: str) -> bool:
 def may_repeat(text: str) -> bool:
     """True for a fact that may be stated twice: a task of a list, open or done, and a line of a diary."""
     return is_dated(text) or bool(_TASK_BOX.match(text))
+
+
+def may_have_copies(text: str, key: str | None) -> bool:
+    """True for a fact that is the same wherever it is stated: it has a key, or words enough to tell it from others."""
+    if key is not None:
+        return True
+    words = (word for word in _CONTENT_WORD.findall(text.casefold()) if word not in _ARTICLES)
+    return sum(max(1, len(word) // 2) if word[0] >= _FIRST_UNSPACED else 1 for word in words) >= _FEWEST_WORDS
 
 
 def normalise(text: str) -> str:

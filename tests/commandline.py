@@ -77,11 +77,12 @@ FACT = [
     "until",
     "cites",
     "attribute",
+    "also",
     "author",
 ]
 HIT = [
     *("path", "start_line", "end_line", "section", "kind", "day", "text", "score", "fact", "tags", "source", "confidence", "status"),
-    *("superseded_by", "contradicts", "near", "commit", "uncommitted", "cites", "author", "about"),
+    *("superseded_by", "contradicts", "near", "commit", "uncommitted", "cites", "also", "author", "about"),
 ]
 
 

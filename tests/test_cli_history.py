@@ -309,7 +309,7 @@ class TestMarks:
         answer = year.on("2026-05-10", "forget", ACTIONS, "--dry-run", "--json").answer
         assert (answer["changed"], answer["commit"], answer["diff"], answer["removed"]) == (True, None, "", [ACTIONS])
         assert year.on("2026-05-10", "forget", ACTIONS, "--dry-run").out == "no text changes: a commit would say so\n"
-        assert year.on("2026-05-10", "forget", ACTIONS).out == f"retracted in memory/2026-04-09.md: 2026-04-09 > 12:00 {ACTIONS}\n"
+        assert year.on("2026-05-10", "forget", ACTIONS).out == f"Forgotten: memory/2026-04-09.md:7 {ACTIONS}\n"
         assert (year.shell.folder / "memory/2026-04-09.md").read_text() == log
         assert "Mdmem-Op: retract\n" in year.shell.git("log", "-1", "--format=%B")
         assert ACTIONS not in year.now("facts").out

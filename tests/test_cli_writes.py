@@ -10,7 +10,7 @@ WRITES = [
     (("log", "--fact", "it rained", "--time", "23:59", "--date", "2026-03-01"), "logged in memory/2026-03-01.md: 2026-03-01 > 23:59 "),
     (("remember", "coffee", "--key", "drink"), "remembered in MEMORY.md: Memory > Preferences "),
     (("remember", "likes light rooms", "--kind", "preference"), "remembered in MEMORY.md: Memory > Preferences "),
-    (("forget", "works at Stripe"), "forgotten from MEMORY.md: Memory > Work > Employer "),
+    (("forget", "works at Stripe"), "Forgotten: MEMORY.md:14 "),
     (("edit-section", "Employer", "--body", "- works at Linear"), "changed MEMORY.md: Memory > Work > Employer "),
     (("edit-section", "Employer", "--append", "- since May"), "appended to MEMORY.md: Memory > Work > Employer "),
     (("edit-section", "Employer", "--prepend", "- since May"), "prepended to MEMORY.md: Memory > Work > Employer "),
@@ -39,13 +39,14 @@ class TestWrites:
     def test_json_and_dry_run(self, shell: Shell, words: tuple[str, ...], line: str):
         before = shell.snapshot()
         dry = shell.run(*words, "--dry-run", "--json").answer
-        assert list(dry) == [*WRITE, "diff"]
+        keys = [*WRITE, "forgotten", "also"] if words[0] == "forget" else WRITE
+        assert list(dry) == [*keys, "diff"]
         shown = shell.run(*words, "--dry-run")
         assert (shown.status, shown.out.rstrip("\n")) == (0, dry["diff"].rstrip("\n"))
         assert [note.split(": ")[1] for note in shown.err.splitlines()] == dry["warnings"]
         assert shell.snapshot() == before
         done = shell.run(*words, "--json").answer
-        assert list(done) == WRITE
+        assert list(done) == keys
         assert done == {name: value for name, value in dry.items() if name != "diff"} | {"commit": shell.git("rev-parse", "HEAD").strip()}
         added = shell.git("show", "--format=", "--unified=0", "HEAD").splitlines()
         assert {text for text in added if text[:1] == "+" and text[:3] != "+++"} <= set(dry["diff"].splitlines())

@@ -445,7 +445,7 @@ class TestNights:
             "MEMORY.md: remember Preferences\n\n"
             "+ ## Preferences\n+ [preference] I prefer tea over coffee\n\n"
             "Mdmem-Op: remember\nMdmem-Section: Memory > Preferences\nMdmem-Source: user-stated\nMdmem-Confidence: 0.95\n"
-            f"Mdmem-Actor: dream\nMdmem-Run: dream/2026-03-06\nMdmem-Cites: {change.fact} claude/aaaaaaaa#1\n"
+            f"Mdmem-Promotes: {change.fact} {change.fact}\nMdmem-Actor: dream\nMdmem-Run: dream/2026-03-06\nMdmem-Cites: {change.fact} claude/aaaaaaaa#1\n"
             f"Mdmem-Key: {change.fact} favourite drink\nMdmem-Dreamt: {head}\nMdmem-Reason: the user said it\n\n"
         )
         assert before != head

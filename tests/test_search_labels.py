@@ -80,7 +80,7 @@ def test_a_fact_has_one_number_in_a_section_whatever_its_spelling():
 
 def test_the_labels_of_a_place_are_those_of_the_path_and_of_every_part_of_the_section_path():
     place = place_labels(FilePath("memory/my tea/cups.md"), SectionPath(("Tea", "Cups", "Tea")))
-    names = [label.partition(":") for label in place.text.split(" ")]
+    names = [label.partition(":") for label in place.split(" ")]
     assert [value for name, _, value in names if name == "place"] == [
         "memory/my%20tea/cups.md",
         "memory/my%20tea",

@@ -200,19 +200,16 @@ class TestLogs:
         at.git("merge", "-q", "--no-edit", "side")
         assert dated.texts("penguin") == ["penguin"]
 
-    def test_of_those_in_several_logs_the_one_that_is_meant_is_retracted(self, dated: DatedMemory) -> None:
+    def test_in_several_logs_all_are_retracted_or_the_one_that_is_meant(self, dated: DatedMemory) -> None:
         for day, time in (("2026-01-10", "08:00"), ("2026-01-11", "09:00"), ("2026-01-12", "10:00")):
             dated.on("2026-01-12").apply(Log("the sky is green", day=day, time=time))
-        with pytest.raises(MdmemError) as failure:
-            dated.on("2026-01-13").apply(Forget("the sky is green"))
-        assert failure.value.code == "fact-ambiguous"
-        assert [(location["path"], location["line"]) for location in failure.value.details["facts"]] == [
-            (f"memory/2026-01-{day}.md", 7) for day in (10, 11, 12)
-        ]
-        assert dated.on("2026-01-13").apply(Forget("the sky is green", section="09:00")).path == "memory/2026-01-11.md"
-        assert dated.on("2026-01-13").apply(Forget("the sky is green", file="memory/2026-01-10.md")).changed
-        assert dated.on("2026-01-13").apply(Forget("the sky is green")).path == "memory/2026-01-12.md"
+        one = dated.on("2026-01-13").apply(Forget("the sky is green", file="memory/2026-01-11.md"))
+        assert (one.forgotten, len(one.also)) == (("memory/2026-01-11.md:7",), 2)
+        assert dated.texts("sky") == ["the sky is green"]
+        rest = dated.on("2026-01-13").apply(Forget("the sky is green"))
+        assert rest.forgotten == ("memory/2026-01-12.md:7", "memory/2026-01-10.md:7")
         assert not dated.on("2026-01-13").apply(Forget("the sky is green")).changed
+        assert dated.texts("sky") == []
 
     def test_a_line_that_somebody_tags_is_retracted_still(self, dated: DatedMemory) -> None:
         at = dated.at
@@ -255,8 +252,8 @@ class TestLogs:
 
     def test_the_same_again_begins_anew(self, dated: DatedMemory) -> None:
         fact = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
-        dated.on("2026-01-11").apply(Forget(fact))
-        dated.on("2026-01-10").apply(Log("the sky is green", kind="fact", again=True))
+        dated.on("2026-01-10T13:00:00").apply(Forget(fact))
+        dated.on("2026-01-10T13:00:00").apply(Log("the sky is green", kind="fact", again=True))
         assert dated.texts("sky") == ["the sky is green"]
 
 

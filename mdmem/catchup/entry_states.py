@@ -6,7 +6,7 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
 from mdmem.document import with_line_end
-from mdmem.model import FilePath
+from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Entry, Mark, Occurrence
 from mdmem.startup.records import dataclass
 from mdmem.trail import Trail
@@ -16,12 +16,13 @@ from mdmem.trail import Trail
 class EntryState:
     """The occurrence of an entry (None: no commit has it), and the marks that commits set on it, ended ones too.
 
-    `committed`: the commit has it word for word.
+    `committed`: the commit has it word for word. `promoted`: the curated fact that counts in its stead.
     """
 
     occurrence: Occurrence | None = None
     marks: tuple[Mark, ...] = ()
     committed: bool = False
+    promoted: FactId | None = None
 
     @property
     def mark(self) -> Mark | None:
@@ -48,13 +49,13 @@ def match_entries(trail: Trail, path: FilePath, entries: Sequence[Entry]) -> tup
     An entry matches the occurrence with the same words in the same place, else one of the same fact in the same section: somebody has
     changed its tags or spacing and not committed that, and a mark stays on it. Of several equal ones each is matched once, in order.
     """
-    marks = marks_by_occurrence(trail, path)
+    marks, promoted = marks_by_occurrence(trail, path), trail.promoted_in(path)
     unmatched = {occurrence.number: occurrence for occurrence in trail.live_occurrences(path)}
     states: dict[int, EntryState] = {}
     for key, committed in ((entry_identity, True), (_fact_in_section, False)):
         for index, occurrence in _matches(key, entries, states, unmatched):
             del unmatched[occurrence.number]
-            states[index] = EntryState(occurrence, marks[occurrence.number], committed)
+            states[index] = EntryState(occurrence, marks[occurrence.number], committed, promoted.get(occurrence.number))
     removed = tuple(EntryState(occurrence, marks[occurrence.number]) for occurrence in unmatched.values())
     return tuple(states.get(index, EntryState()) for index in range(len(entries))), removed
 

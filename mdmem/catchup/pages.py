@@ -89,8 +89,9 @@ class PageReader:
         blob, number = self._blobs.get(path), self._last_touches.get(path)
         if blob is None or number is None or not self._trail.all_began_at(path, number) or blob != object_id(b"blob", data, len(blob)):
             return ()
-        marks = marks_by_occurrence(self._trail, path)
-        return tuple([EntryState(each, marks[each.number], True) for each in self._trail.live_occurrences(path)])
+        marks, promoted = marks_by_occurrence(self._trail, path), self._trail.promoted_in(path)
+        live = self._trail.live_occurrences(path)
+        return tuple([EntryState(each, marks[each.number], True, promoted.get(each.number)) for each in live])
 
     def _page(self, path: FilePath, on_disk: tuple[Entry, ...], states: tuple[EntryState, ...] = ()) -> FileEntries:
         kind = self._workspace.kind_of(path)
@@ -245,7 +246,8 @@ def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime,
 def _lifetime_on_disk(state: EntryState) -> Lifetime:
     """The lifetime of an entry of a file; a changed line that is not committed begins with no commit, but a mark on it counts."""
     if state.occurrence and (state.committed or state.mark):
-        return _lifetimes(state.occurrence, state.marks)[-1]
+        last = _lifetimes(state.occurrence, state.marks)[-1]
+        return replace(last, promoted=state.promoted) if state.promoted and last.is_current else last
     return live_since(None)
 
 

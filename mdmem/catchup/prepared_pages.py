@@ -71,7 +71,7 @@ def complete(workspace: Workspace, trail: Trail, page: FileTexts) -> FileTexts |
 
     The trail has the commit that the page was prepared for, and no marks of facts that contradict each other.
     """
-    if trail.marks(page.path, include_ended=True):
+    if trail.marks(page.path, include_ended=True) or trail.promoted_in(page.path):
         return None
     kind = workspace.kind_of(page.path)
     begun, origin, count = trail.shared_origin(page.path) or (0, None, 0)

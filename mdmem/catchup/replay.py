@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from mdmem.catchup.commit_pages import CommitPages, is_log
+from mdmem.catchup.copy_marks import derive, facts_to_derive
 from mdmem.catchup.lines import Lines, ReadCommit
 from mdmem.history.file_changes import EarlierTrail, FileChange
 from mdmem.history.replay import build_step, confirmed_facts
@@ -46,8 +47,7 @@ def replay_new_commits(
     if (trail.newest_commit.commit if trail.newest_commit else None) == head:
         return
     if head is None:
-        with trail.writing():
-            trail.cut(0)
+        _cut(workspace, trail, 0)
         return
     _replay_up_to(workspace, trail, head, boundary, progress, {})
 
@@ -69,17 +69,19 @@ def _replay_up_to(
     while batch := list(islice(commits, batch_size)):
         if (began := _adopt_renamed(workspace, trail, batch, pages)) is not None:
             with trail.writing():  # one transaction: a trail never ends in the midst of a past that is not memory's yet
-                trail.cut(began - 1)
+                _cut(workspace, trail, began - 1)
                 _replay_up_to(workspace, trail, head, boundary, progress, pages.adopted)
             return
         size = pages.fetch([change for commit in batch for changes in commit.changes.values() for change in changes])
         batch_size = min(_MOST_COMMITS, max(_FEWEST_COMMITS, len(batch) * _BATCH_BYTES // max(1, size)))
         with trail.writing():
+            before = batch[0].commit.number - 1
             for commit in batch:
                 if brought := lines.brought_by(commit.commit):
                     trail.bring(brought)
                 trail.append(commit.commit, _step(workspace, trail, lines, commit, pages))
                 pages.adopted = {path: name for path, name in pages.adopted.items() if name != commit.commit.commit}
+            derive(workspace, trail, facts_to_derive(trail, before))
         if progress:
             progress(lines.count_read, len(new_commits))
 
@@ -134,10 +136,18 @@ def _cut_unreached(workspace: Workspace, trail: Trail, head: CommitId) -> None:
     last = next((each.number - 1 for each in trail.commits_after() if each.commit not in reached), None)
     with trail.writing():
         if last is not None:
-            trail.cut(last)
+            _cut(workspace, trail, last)
         # Where the commit that renamed a file into memory is gone, the earlier past of that file is no longer memory's.
         while strange := [began for path, began in trail.live_paths().items() if not workspace.kind_of(path).is_memory]:
-            trail.cut(min(strange) - 1)
+            _cut(workspace, trail, min(strange) - 1)
+
+
+def _cut(workspace: Workspace, trail: Trail, number: int) -> None:
+    """Go back to a commit, copies of facts included."""
+    with trail.writing():
+        facts = facts_to_derive(trail, number)
+        trail.cut(number)
+        derive(workspace, trail, facts)
 
 
 def _step(workspace: Workspace, trail: Trail, lines: Lines, read: ReadCommit, pages: CommitPages) -> Step:

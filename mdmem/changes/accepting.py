@@ -124,4 +124,6 @@ def complete_note(note: history.CommitNote, change: PartTaking) -> history.Commi
         cites=tuple((fact, cited) for cited in part.view.origin.cites),
         contradicts=part.contradicts if change.text is None else (),
         keys=part.keys if change.text is None else (),
+        promotes=tuple((log, fact) for log in part.promotes),
+        only=part.view.op is PartOp.DELETE and not part.forgets,
     )

@@ -15,18 +15,19 @@ from mdmem.changes.transaction import Transaction
 from mdmem.changes.write_answer import plan_diff, write_result
 from mdmem.errors import MdmemError, RepositoryProblem
 from mdmem.model import FilePath, Provenance
-from mdmem.model.writes import DigestDay, Log, Remember, WriteOptions, WriteResult
+from mdmem.model.writes import DigestDay, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.changes import accepting, digest_day, repeats
+    from mdmem.changes import accepting, digest_day, fact_places, repeats
     from mdmem.queries import likes
     from mdmem.queries.likes import LikeSearch
 else:
     accepting = late.module("mdmem.changes.accepting")
     digest_day = late.module("mdmem.changes.digest_day")
+    fact_places = late.module("mdmem.changes.fact_places")
     repeats = late.module("mdmem.changes.repeats")
     likes = late.module("mdmem.queries.likes")
 
@@ -41,7 +42,9 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
     """
     edit = with_iso_day(workspace, change)
     try:
-        result = apply_all(workspace, [edit], edit.options, say)[0]
+        edits = fact_places.every_line(workspace, edit) if isinstance(edit, Forget) and edit.everywhere else [edit]
+        results = apply_all(workspace, edits, edit.options, say)
+        result = results[0] if len(results) == 1 else fact_places.joined_answer(results)
     except MdmemError as problem:
         complete = replace(edit, options=complete_options(workspace, edit.options))
         if (repeat := repeats.find_repeat(workspace, complete, problem)) is None:
@@ -161,6 +164,7 @@ def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.Com
         also=plan.edit.also,
         confirms=plan.edit.confirms,
         retracts=plan.retracts,
+        only=isinstance(edit, Forget) and edit.is_of_copy,
         reverts=(edit.reverts,) if isinstance(edit, RevertEdit) else (),
         more_sections=plan.edit.more_sections,
     )

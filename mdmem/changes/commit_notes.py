@@ -49,6 +49,7 @@ def with_pipeline(note: history.CommitNote, pipeline: PipelineNote, facts: Seque
         keys=((fact, pipeline.attribute),) if fact and pipeline.attribute else (),
         senders=((fact, pipeline.sender),) if fact and pipeline.sender else (),
         dreamt=pipeline.dreamt,
+        promotes=((pipeline.promotes, fact),) if fact and pipeline.promotes else (),
     )
 
 

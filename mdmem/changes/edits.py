@@ -329,7 +329,7 @@ def _forget(workspace: Workspace, edit: Forget, path: FilePath, document: Docume
             result=fact_editor.forget(document, lookup.require_one_location(workspace, locations, edit.fact, lookup.forget_command).item)
         )
     # A line of a day's log stays, and counts no more.
-    item = lookup.require_one_location(workspace, lookup.current_locations(workspace, locations), edit.fact, lookup.forget_command).item
+    item = lookup.meant_location(workspace, lookup.current_locations(workspace, locations), edit.fact, lookup.forget_command).item
     return EditedText(result=EditResult(text=document.text, op=Op.RETRACT, section=document.path_at(item.start)), retracts=(item.fact.id,))
 
 

@@ -15,16 +15,17 @@ from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.facts import Item
 from mdmem.layout import guarded_kind, is_markdown
 from mdmem.model import FactId, FileKind, FilePath, Op, Supersession
-from mdmem.model.writes import DigestDay, WriteOptions
+from mdmem.model.writes import DigestDay, Forget, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.changes import foundations, superseding
+    from mdmem.changes import fact_places, foundations, superseding
     from mdmem.editors.key_values import Foundations
 else:
+    fact_places = late.module("mdmem.changes.fact_places")
     foundations = late.module("mdmem.changes.foundations")
     superseding = late.module("mdmem.changes.superseding")
 
@@ -52,6 +53,8 @@ class Plan:
         actor: who makes the change; an agent claims the pending edits that are committed along the way.
         companion: the change of another file that belongs to it, of the same commit.
         notes: lines for the user.
+        forgotten: the places of a line that is forgotten and of its copies in logs.
+        also: the places where the same words still stand.
     """
 
     path: FilePath
@@ -70,6 +73,8 @@ class Plan:
     actor: str | None = None
     companion: Plan | None = None
     notes: tuple[str, ...] = ()
+    forgotten: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     @property
     def files(self) -> tuple[Plan, ...]:
@@ -130,6 +135,9 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         actor=edit.options.actor,
         companion=companion,
     )
+    if isinstance(edit, Forget) and workspace.contents is None:
+        forgotten, also = fact_places.forgotten_places(workspace, edit, path, old, new, (*plan.removed, *plan.retracts))
+        plan = replace(plan, forgotten=forgotten, also=also)
     warnings = _check(workspace, edit.options, plan)
     bases = [] if edited.foundations is None else [edited.foundations]
     decided = isinstance(edit, AcceptEdit) and not edit.taking.anyway

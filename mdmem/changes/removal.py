@@ -27,12 +27,12 @@ def find_removal(document: Document, path: FilePath, item: Item, section: Sectio
     """The change that takes one item out: by its id, where that names it alone in the file or in its section, else by its words."""
     same_id = [each for each in items(document) if each.fact.id == item.fact.id]
     if len(same_id) == 1:
-        return Forget(item.fact.id, path)
+        return Forget(fact=item.fact.id, file=path)
     address = _address(document, section)
     if section is not None and address is not None and address.nth is None:
         in_section = [each for each in same_id if section.body <= each.start < section.end]
         if len(in_section) == 1:
-            return Forget(item.fact.id, path, address.section)
+            return Forget(fact=item.fact.id, file=path, section=address.section)
     return _cut(document, path, item, section)
 
 

@@ -83,9 +83,9 @@ def _meant(
 ) -> Item:
     if len(in_section) == 1:
         return in_section[0]
-    elsewhere = [each for each in lookup.locate_fact(workspace, name, tuple(FileKind)) if each.path != path]
+    elsewhere = [each for each in lookup.locate_fact(workspace, name, lookup.EDITABLE) if each.path != path]
     here = [FactLocation(path, document, each) for each in candidates]
-    return lookup.require_one_location(workspace, [*here, *lookup.current_locations(workspace, elsewhere)], name, _option, _HINT).item
+    return lookup.require_one_location(workspace, [*here, *elsewhere], name, _option, _HINT).item
 
 
 def fact_to_supersede(
@@ -108,7 +108,7 @@ def fact_to_supersede(
     current = [location for location, mark in zip(locations, marks, strict=True) if mark is None]
     if not current and any(mark.other == successor for mark in marks if mark):
         return None, None
-    location = lookup.require_one_location(workspace, current, name, _option, _HINT)
+    location = lookup.meant_location(workspace, current, name, _option, _HINT)
     if workspace.kind_of(location.path) is FileKind.DAILY:
         return location.item.fact.id, None
     if layout.within(location.path, workspace.settings.extra_paths):

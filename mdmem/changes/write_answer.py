@@ -27,6 +27,8 @@ def write_result(plan: Plan, commit: CommitId | None, diff: str | None = None, n
         ended=plan.ended,
         contradicts=plan.edit.contradicts,
         kept=plan.edit.kept,
+        forgotten=plan.forgotten,
+        also=plan.also,
     )
 
 

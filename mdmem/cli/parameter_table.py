@@ -93,6 +93,7 @@ TABLE: ParameterTable = {
         ("fact", (), str, None, True),
         ("file", ("--file",), str, None, False),
         ("section", ("--section",), str, None, False),
+        ("everywhere", ("--all",), bool, False, False),
         ("purge", ("--purge",), bool, False, False),
         ("yes", ("--yes",), bool, False, False),
         ("supersedes", ("--supersedes",), str, None, False),

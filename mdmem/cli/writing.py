@@ -187,6 +187,7 @@ def forget(
     fact: FactArgument,
     file: AnyFile = None,
     section: SectionOption = None,
+    everywhere: Annotated[bool, typer.Option("--all", help="Remove every line with these words, from all files.")] = False,
     purge: Annotated[bool, typer.Option("--purge", help="Remove it from all history too. It cannot be undone.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask.")] = False,
     supersedes: Supersedes = None,
@@ -197,24 +198,25 @@ def forget(
 ) -> Answer:
     """Remove a fact from its file.
 
-    History keeps it. A line of a day's log stays, but no longer counts. With --purge it is removed from all history too, and cannot be
-    restored.
+    History keeps it. Lines of daily logs that say it stay, but no longer count; --file removes only that copy. With --purge it is
+    removed from all history too, and cannot be restored.
     """
     if yes and not purge:
         raise UsageProblem("--yes goes with --purge")
     options = write_options(shared, supersedes)
     if purge:
-        if file or section or supersedes:
-            raise UsageProblem("--purge takes a text out of everything: it goes with no --file, --section or --supersedes")
+        if file or section or supersedes or everywhere:
+            raise UsageProblem("--purge takes a text out of everything: it goes with no --file, --section, --all or --supersedes")
         if propose or to or again:
             raise UsageProblem("--purge cannot be proposed")
         if options.source is not Source.INFERRED or options.confidence is not None:
             raise UsageProblem("--purge states nothing: it goes with no --source or --confidence")
         purged = Purge(fact=fact, reason=options.reason, actor=options.actor, session=options.session, allow=options.allow)
         return _purge(call, purged, yes, options.dry_run)
+    change = Forget(fact=fact, file=file, section=section, everywhere=everywhere, options=options)
     if propose or to or again:
-        return proposed_writes.propose(open_memory(call), Forget(fact, file, section, options), propose, to, again)
-    result = open_memory(call).apply(Forget(fact, file, section, options))
+        return proposed_writes.propose(open_memory(call), change, propose, to, again)
+    result = open_memory(call).apply(change)
     return write_answer(result, result.removed)
 
 

@@ -29,6 +29,7 @@ def edit_of(suggestion: Suggestion, run: str, *, dreamt: CommitId | None = None,
         attribute=candidate.attribute if candidate else None,
         sender=candidate.sender if candidate else None,
         dreamt=dreamt,
+        promotes=candidate.fact if candidate and suggestion.op is not DreamOp.DELETE else None,
     )
     options = WriteOptions(
         source=suggestion.source,
@@ -40,7 +41,7 @@ def edit_of(suggestion: Suggestion, run: str, *, dreamt: CommitId | None = None,
     )
     section = join_path(old.section) if old and old.section else suggestion.section
     if suggestion.op is DreamOp.DELETE and old is not None:
-        return Forget(old.fact, file=old.path, section=section, options=options)
+        return Forget(fact=old.fact, file=old.path, section=section, everywhere=candidate is not None, options=options)
     return Remember(
         text=suggestion.text,
         file=old.path if old else None,

@@ -19,7 +19,7 @@ class SuccessorTrail(Protocol):
         """Every occurrence of a fact, oldest first."""
         ...
 
-    def marks_of(self, number: int) -> tuple[Mark, ...]:
+    def stated_marks_of(self, number: int) -> tuple[Mark, ...]:
         """The marks in force on one occurrence."""
         ...
 
@@ -30,7 +30,7 @@ def current_successor(fact: FactId | None, trail: SuccessorTrail) -> FactId | No
     while fact is not None and fact not in passed:
         passed.add(fact)
         every = trail.occurrences_of(fact)
-        marks = [trail.marks_of(each.number) for each in every if each.ended is None]
+        marks = [trail.stated_marks_of(each.number) for each in every if each.ended is None]
         if not all(marks):
             return fact
         successors = [mark.other for of_one in marks for mark in of_one]
@@ -77,7 +77,7 @@ def _replacement(occurrence: Occurrence, trail: SuccessorTrail) -> tuple[FactId,
     last = next((run[-1] for run in runs if any(each.number == occurrence.number for each in run)), None)
     if last is None:
         return None
-    marks = [mark for mark in trail.marks_of(last.number) if mark.kind is MarkKind.SUPERSEDED] if last.ended is None else []
+    marks = [mark for mark in trail.stated_marks_of(last.number) if mark.kind is MarkKind.SUPERSEDED] if last.ended is None else []
     number, successor = (marks[0].begun, marks[0].other) if marks else (last.ended, last.successor)
     current = current_successor(successor, trail)
     return None if number is None or current is None else (current, number)

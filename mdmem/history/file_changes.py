@@ -92,7 +92,7 @@ class EarlierTrail(Protocol):
         """The marks that say of live occurrences in a file that they are over, and that the file itself overrules."""
         ...
 
-    def marks_of(self, number: int) -> tuple[Mark, ...]:
+    def stated_marks_of(self, number: int) -> tuple[Mark, ...]:
         """The marks in force on one occurrence."""
         ...
 

@@ -103,7 +103,7 @@ class _Matcher:
     def _match_alike(self, rows: Sequence[int], entries: Sequence[Entry]) -> None:
         """Match entries that read alike: what all sides have first, then what one has begun, then what one of them had ended."""
         of_all = [row for row in rows if len(self._holders[row]) == len(self._parents)]
-        begun = [row for row in rows if row not in of_all and self._is_new(row) and not self._trail.marks_of(row)]
+        begun = [row for row in rows if row not in of_all and self._is_new(row) and not self._trail.stated_marks_of(row)]
         others = [row for row in rows if row not in of_all and row not in begun]
         if len(entries) >= len(rows):
             lives = [[row] for row in rows]
@@ -150,7 +150,7 @@ class _Matcher:
         occurrence = self._occurrences[row]
         if row not in self._live:
             return
-        marks = self._trail.marks_of(row)
+        marks = self._trail.stated_marks_of(row)
         if marks:
             self.fates.ended.append(Ending(number=row, entry=occurrence.entry, fate=Fate.REMOVED, by=marks[0].begun))
         elif (end := self._end_elsewhere(occurrence)) is not None:

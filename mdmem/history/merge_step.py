@@ -67,6 +67,7 @@ def build_merge_step(
         paths=tuple(dict.fromkeys(path for file in files for path in (*file.before, file.path))),
         standing=tuple(row for fate in fates for row in fate.standing),
         standing_revisions=tuple(row for each in revisions for row in each.standing),
+        promotions=builder.promotions,
         joined_revisions=tuple(pair for each in revisions for pair in each.joined),
     )
 

@@ -50,7 +50,8 @@ class CommitNote:
     """The note in the message of a commit of mdmem: all that it states besides the change itself.
 
     `ended` are facts without a successor; `confirms` are facts whose words are said again, from this source. `claimed_by` is the agent that
-    calls a text the user's own.
+    calls a text the user's own. `only`: the line that goes is forgotten, and its fact stands elsewhere. `promotes` pairs facts of logs with
+    what the change made of them in a curated file.
 
     Of a digest: `more_sections` are the other sections with new entries, `more_sessions` the other sessions in which they were said, `run` names
     the run, `cites` tells where each fact was said, `keys` what it is about, `senders` who said it where that was not the user, and `reads` how far
@@ -66,11 +67,13 @@ class CommitNote:
     supersedes: tuple[Supersession, ...] = ()
     ended: tuple[FactId, ...] = ()
     also: bool = False
+    only: bool = False
     retracts: tuple[FactId, ...] = ()
     confirms: tuple[FactId, ...] = ()
     contradicts: tuple[FactPair, ...] = ()
     resolves: tuple[FactPair, ...] = ()
     reverts: tuple[CommitId, ...] = ()
+    promotes: tuple[FactPair, ...] = ()
     claimed_by: str | None = None
     more_sections: tuple[SectionPath, ...] = ()
     more_sessions: tuple[str, ...] = ()
@@ -107,12 +110,14 @@ class ParsedNote:
     provenance: Provenance
     claimed_by: str | None = None
     also: bool = False
+    only: bool = False
     supersedes: tuple[tuple[FactId, FactId | None], ...] = ()
     retracts: tuple[FactId, ...] = ()
     confirms: tuple[FactId, ...] = ()
     contradicts: tuple[FactPair, ...] = ()
     resolves: tuple[FactPair, ...] = ()
     reverts: tuple[CommitId, ...] = ()
+    promotes: tuple[FactPair, ...] = ()
     sections: tuple[str, ...] = ()
     run: str | None = None
     cites: tuple[tuple[FactId, str], ...] = ()
@@ -194,7 +199,9 @@ def compose_message(note: CommitNote, *changes: tuple[str, str]) -> str:
         *(("Contradicts", " ".join(pair)) for pair in note.contradicts),
         *(("Resolves", " ".join(pair)) for pair in note.resolves),
         *(("Reverts", commit) for commit in note.reverts),
+        *(("Promotes", " ".join(pair)) for pair in note.promotes),
         ("Also", "true" if note.also else ""),
+        ("Only", "true" if note.only else ""),
         ("Actor", provenance.actor or ""),
         ("Session", provenance.session or ""),
         *(("Session", session) for session in note.more_sessions),
@@ -333,12 +340,14 @@ def parse_note(lines: Sequence[str], path: FilePath | None) -> ParsedNote:
         ),
         claimed_by=first("Claimed-By"),
         also=first("Also") == "true",
+        only=first("Only") == "true",
         supersedes=tuple(_supersessions(values.get("Supersedes", ()))),
         retracts=tuple(_facts(values.get("Retracts", ()))),
         confirms=tuple(_facts(values.get("Confirms", ()))),
         contradicts=tuple(_pairs(values.get("Contradicts", ()))),
         resolves=tuple(_pairs(values.get("Resolves", ()))),
         reverts=tuple(CommitId(value) for value in values.get("Reverts", ()) if _COMMIT.fullmatch(value)),
+        promotes=tuple(_pairs(values.get("Promotes", ()))),
         sections=tuple(filter(None, values.get("Section", ()))),
         run=first("Run"),
         cites=tuple((FactId(match[1]), match[2]) for value in values.get("Cites", ()) if (match := _CITED.fullmatch(value))),

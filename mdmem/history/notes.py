@@ -61,6 +61,7 @@ def parse_message(message: str) -> ParsedNote:
         contradicts=tuple(pair for note in notes for pair in note.contradicts),
         resolves=tuple(pair for note in notes for pair in note.resolves),
         reverts=tuple(commit for note in notes for commit in note.reverts),
+        promotes=tuple(pair for note in notes for pair in note.promotes),
         run=notes[-1].run if len({note.run for note in notes}) == 1 else None,
         cites=tuple(pair for note in notes for pair in note.cites),
         keys=tuple(pair for note in notes for pair in note.keys),

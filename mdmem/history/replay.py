@@ -67,6 +67,7 @@ def build_step(
         reverted_commits=builder.reverts.ended,
         paths=tuple(dict.fromkeys(path for change in changes for path in (change.before_path, change.path))),
         ended_otherwise=tuple(builder.ended_otherwise((commit.moment, commit.commit))),
+        promotions=builder.promotions,
     )
 
 

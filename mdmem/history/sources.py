@@ -42,6 +42,7 @@ class ChangedText:
             contradicts=tuple(pair for pair in note.contradicts if not facts.isdisjoint(pair)),
             resolves=tuple(pair for pair in note.resolves if not facts.isdisjoint(pair)),
             reverts=note.reverts if self.quoted_by(each) else (),
+            promotes=tuple(pair for pair in note.promotes if pair[1] in facts),
             cites=tuple(pair for pair in note.cites if pair[0] in facts),
             keys=tuple(pair for pair in note.keys if pair[0] in facts),
         )

@@ -79,6 +79,11 @@ class StepBuilder:
             gone = (each for each in self.trail.occurrences_ended(commit.number - 1, commit.number) if each.fate is not Fate.MOVED)
             self._gone_with_reverted |= {entry_content(each.entry): each for each in gone}
 
+    @property
+    def promotions(self) -> tuple[tuple[FactId, FactId], ...]:
+        """The facts of logs that the commits took into curated files, with what they became there."""
+        return tuple(dict.fromkeys(pair for claims in self.claims for pair in claims.note.promotes))
+
     # New occurrences.
 
     def begin_entries(self, files: Sequence[EntryMatches]) -> None:

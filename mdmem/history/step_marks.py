@@ -177,7 +177,7 @@ class StepMarks:
 
     def _earlier_marks(self, row: int) -> list[Mark]:
         """The marks of earlier steps by which an occurrence is no longer current."""
-        return [mark for mark in self.trail.marks_of(row) if mark.kind in _CLOSING and mark.commit not in self.reverts.ended]
+        return [mark for mark in self.trail.stated_marks_of(row) if mark.kind in _CLOSING and mark.commit not in self.reverts.ended]
 
     def _marks_in_force(self, row: int) -> list[Mark]:
         """The marks by which an occurrence is no longer current, those of this step among them."""

@@ -192,7 +192,7 @@ def _require_no_instruction(memory: Memory, fact: str | None) -> None:
 
 def _forget(memory: Memory, call: ToolCall) -> str:
     _require_no_instruction(memory, call.values["fact"])
-    return _written(memory.apply(Forget(call.values["fact"], options=call.options)))
+    return _written(memory.apply(Forget(fact=call.values["fact"], options=call.options)))
 
 
 def _task(memory: Memory, call: ToolCall) -> str:

@@ -134,6 +134,7 @@ class Hit:
     Lines are of the file as it is on disk; `since` is when it came into memory, in the user's time. `near`: it holds none of the words, and
     was found by its neighbours. `cites` and `attribute` are as those of `Origin`.
     `about`: what the file's front matter says in words of the query.
+    `also`: the places of its copies in logs, as PATH:LINE; `promoted`: the curated fact that counts in the stead of a line of a log.
     `author` is the name of the person whose commit brought it in, None where that is the user; until
     the answer is complete, it is as that of `Origin`.
     """
@@ -164,6 +165,8 @@ class Hit:
     attribute: str | None = None
     author: str | None = None
     about: str = ""
+    also: tuple[str, ...] = ()
+    promoted: FactId | None = None
 
 
 @dataclass(frozen=True, slots=True)

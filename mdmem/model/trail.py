@@ -162,6 +162,7 @@ class MarkKind(StrEnum):
     CONTRADICTS = "contradicts"
     RESOLVED = "resolved"
     OVERRULED = "overruled"
+    PROMOTED = "promoted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +173,7 @@ class Mark:
     Superseded and retracted: of one live occurrence (its row) of `fact`, which `other` replaced. Only logs have these: in a file
     that is edited in place the text is right, and the same statement is overruled.
     Contradicts and resolved: of the facts `fact` and `other`.
+    Promoted: `other` in a file that is edited in place says what this line of a log says, and counts in its stead.
     """
 
     kind: MarkKind

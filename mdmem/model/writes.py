@@ -31,6 +31,7 @@ class PipelineNote:
     - Of the fact that comes in, or that goes: `cites`, where it was said, as CLIENT/SESSION#LINE[-LINE]; `attribute`, what it is about; `sender`, the
       name of another person who said it.
     - `dreamt`: the commit through which the run has judged what came in, in its last commit.
+    - `promotes`: the entry of a log that the change takes into a curated file.
     """
 
     actor: str
@@ -39,6 +40,7 @@ class PipelineNote:
     attribute: str | None = None
     sender: str | None = None
     dreamt: CommitId | None = None
+    promotes: FactId | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,12 +211,21 @@ class Remember:
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """Take a fact, named by its exact text, its id or a prefix of it, out of a file."""
+    """Take a fact, named by its exact text, its id or a prefix of it, out of a file; with a `file` that copy of it alone.
+
+    With `everywhere`, every line that says it, and its copies in logs whatever the file.
+    """
 
     fact: str
     file: str | None = None
     section: str | None = None
+    everywhere: bool = False
     options: WriteOptions = field(default_factory=WriteOptions)
+
+    @property
+    def is_of_copy(self) -> bool:
+        """True where the fact is to stand on elsewhere."""
+        return self.file is not None and not self.everywhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,7 +375,8 @@ class WriteResult:
     `contradicts` are the current facts that the new one contradicts. `diff` is set by a dry run; `notes` are lines for the user; `warnings`
     are codes of `check`. `day` is the one that the caller gave in words, as an ISO date. `excerpt` are the lines
     around words that were replaced in a whole file, with their numbers. `like` are the standing facts that a new one resembles; `ends`: it
-    says that something holds no more.
+    says that something holds no more. `forgotten` are the places, as PATH:LINE, of a line that was forgotten and of its copies in logs; `also`
+    those where the same words still count.
     """
 
     changed: bool
@@ -386,3 +398,5 @@ class WriteResult:
     excerpt: tuple[tuple[int, str], ...] = ()
     like: tuple[LikeFact, ...] = ()
     ends: bool = False
+    forgotten: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()

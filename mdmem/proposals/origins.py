@@ -55,6 +55,7 @@ class ProposedNotes:
         self._supersedes: dict[FactId, list[Supersession]] = {}
         self._contradicts: dict[FactId, list[tuple[FactId, FactId]]] = {}
         self._keys: dict[FactId, list[tuple[FactId, str]]] = {}
+        self._promotes: dict[FactId, list[FactId]] = {}
         for each in self.notes:
             self._by_path |= dict.fromkeys(each.paths, each)
             self._by_fact |= {(path, fact): each for path in each.paths for fact in each.facts}
@@ -68,6 +69,8 @@ class ProposedNotes:
                     self._contradicts.setdefault(fact, []).append(pair)
             for fact, key in each.note.keys:
                 self._keys.setdefault(fact, []).append((fact, key))
+            for log, fact in each.note.promotes:
+                self._promotes.setdefault(fact, []).append(log)
 
     def of_fact(self, path: FilePath, fact: FactId) -> ProposedNote | None:
         """The last commit that changed a fact; else the last one that changed its file."""
@@ -88,6 +91,10 @@ class ProposedNotes:
     def keys(self, fact: FactId) -> tuple[tuple[FactId, str], ...]:
         """The attributes of a fact that the commits state."""
         return tuple(dict.fromkeys(self._keys.get(fact, ())))
+
+    def promotes(self, fact: FactId) -> tuple[FactId, ...]:
+        """The entries of logs that a fact takes into a curated file, as the commits state it."""
+        return tuple(dict.fromkeys(self._promotes.get(fact, ())))
 
 
 def read_notes(workspace: Workspace, branches: Sequence[ProposedBranch]) -> list[ProposedNotes]:

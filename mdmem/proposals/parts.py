@@ -10,7 +10,7 @@ from mdmem.document import parse_bytes
 from mdmem.editors.likeness import StatementIndex
 from mdmem.facts import ids_of, item_text
 from mdmem.history.notes import parse_message
-from mdmem.model import Fact, FactId, FileKind, FilePath, SectionPath, Source, Supersession
+from mdmem.model import Fact, FactId, FileKind, FilePath, Op, SectionPath, Source, Supersession
 from mdmem.model.proposals import PartName, PartOp, PartOrigin, PartState, PartView
 from mdmem.model.trail import Occurrence
 from mdmem.proposals import pieces, taking
@@ -37,6 +37,9 @@ class Part:
     confirms: tuple[FactId, ...] = ()
     contradicts: tuple[tuple[FactId, FactId], ...] = ()
     keys: tuple[tuple[FactId, str], ...] = ()
+    promotes: tuple[FactId, ...] = ()
+    forgets: bool = False
+    """Its fact is to count nowhere, and not only to go out of this file."""
 
     @property
     def name(self) -> PartName:
@@ -165,7 +168,15 @@ class PartReader:
         )
         supersedes = self._notes.supersedes(fact) if piece.new else ()
         contradicts, keys = self._notes.contradicts(fact), self._notes.keys(fact)
-        return Part(view=view, piece=piece, supersedes=supersedes, contradicts=contradicts, keys=keys)
+        return Part(
+            view=view,
+            piece=piece,
+            supersedes=supersedes,
+            contradicts=contradicts,
+            keys=keys,
+            promotes=self._notes.promotes(fact),
+            forgets=piece.new is None and proposed is not None and proposed.note.op is Op.FORGET and not proposed.note.only,
+        )
 
     def _duplicate(self, piece: FactPiece, path: FilePath, goes: set[FactId]) -> FactId | None:
         """A current fact that says elsewhere what a part brings in, or nearly so in the same file. The log that a curated line is drawn from is none."""

@@ -6,16 +6,17 @@ A fact is named by its text, its key, its id or the beginning of that.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import files
+from mdmem import files, layout
 from mdmem.addresses import join_path
 from mdmem.document import Document, parse_bytes
 from mdmem.editors import facts as fact_editor
 from mdmem.entries import entries
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
-from mdmem.facts import Item, holds_key, items, normalise, parse_text
+from mdmem.facts import Item, holds_key, items, may_have_copies, normalise, parse_text
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.trail import Mark, Occurrence
 from mdmem.model.writes import Forget
@@ -80,6 +81,11 @@ def locate_fact(workspace: Workspace, reference: str, kinds: tuple[FileKind, ...
     return [each for each in locations if id(each.item) in named]
 
 
+def locate_in(path: FilePath, document: Document, reference: str) -> list[FactLocation]:
+    """Every location of a fact in a document."""
+    return [FactLocation(path, document, item) for item in fact_editor.items_named(document, reference)]
+
+
 def read_file(workspace: Workspace, path: FilePath, full_path: Path) -> bytes | None:
     """The bytes of a file, on disk or in the commit that is planned on; None where there is none."""
     return files.read(full_path) if workspace.contents is None else workspace.contents.read(path)
@@ -123,6 +129,24 @@ def require_one_location(
     return locations[0]
 
 
+def meant_location(
+    workspace: Workspace, locations: Sequence[FactLocation], reference: str, command: Command, hint: str | None = None
+) -> FactLocation:
+    """The only one of some locations in a file that is edited in place; else, of copies of a fact in logs, the newest.
+
+    The arguments are those of `require_one_location`.
+
+    Raises:
+        FactProblem: `fact-not-found`, `fact-ambiguous`.
+    """
+    in_place = [each for each in locations if workspace.kind_of(each.path) is not FileKind.DAILY]
+    facts = {each.item.fact.id: each.item.fact for each in locations}
+    if len(facts) == 1 and not in_place and all(may_have_copies(fact.text, fact.key) for fact in facts.values()):
+        return max(locations, key=lambda each: (layout.log_day(each.path, workspace.daily) or date.min, each.path, each.item.start))
+    chosen = in_place if len(facts) == 1 and in_place else locations
+    return require_one_location(workspace, chosen, reference, command, *([] if hint is None else [hint]))
+
+
 def _not_found(workspace: Workspace, reference: str, command: Command) -> FactProblem:
     """The problem of a name that no fact here has: it says what became of the fact, or names facts with these words."""
     quoted = repr(reference[:_QUOTED])
@@ -151,9 +175,9 @@ def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
     Raises:
         FactProblem: `fact-not-found`, `fact-ambiguous`.
     """
-    locations = _locations_to_forget(workspace, change, EDITABLE)
-    locations = locations or current_locations(workspace, _locations_to_forget(workspace, change, (FileKind.DAILY,)))
-    return require_one_location(workspace, locations, change.fact, forget_command).path
+    locations = locations_to_forget(workspace, change, EDITABLE)
+    locations = locations or current_locations(workspace, locations_to_forget(workspace, change, (FileKind.DAILY,)))
+    return meant_location(workspace, locations, change.fact, forget_command).path
 
 
 def forget_command(fact: FactId) -> str:
@@ -161,7 +185,8 @@ def forget_command(fact: FactId) -> str:
     return f"{verb('forget')} {fact}"
 
 
-def _locations_to_forget(workspace: Workspace, change: Forget, kinds: tuple[FileKind, ...]) -> list[FactLocation]:
+def locations_to_forget(workspace: Workspace, change: Forget, kinds: tuple[FileKind, ...]) -> list[FactLocation]:
+    """The lines in files of these kinds that a change may be meant to forget."""
     locations = locate_fact(workspace, change.fact, kinds, keys=True)
     if change.section is None:
         return locations
@@ -192,6 +217,17 @@ def marks_at(workspace: Workspace, locations: Sequence[FactLocation]) -> list[Ma
 def current_locations(workspace: Workspace, locations: Sequence[FactLocation]) -> list[FactLocation]:
     """The locations of facts that no mark has superseded or retracted there."""
     return [location for location, mark in zip(locations, marks_at(workspace, locations), strict=True) if mark is None]
+
+
+def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
+    """The lines of logs that count as copies of a fact, the newest first, with those that it stands for in other words."""
+    with trail_update.fresh_trail(workspace) as trail:
+        live = (each for each in (*trail.occurrences_of(fact), *trail.promoted_to(fact)) if each.ended is None)
+        logs = {(each.entry.path, each.entry.fact) for each in live if workspace.kind_of(each.entry.path) is FileKind.DAILY}
+    documents = {path: parse_bytes(read_file(workspace, path, workspace.root / path) or b"") for path, _ in logs}
+    found = [FactLocation(path, documents[path], item) for path, of in logs for item in items(documents[path]) if item.fact.id == of]
+    found = [each for each in found if may_have_copies(each.item.fact.text, each.item.fact.key) or each.item.fact.id != fact]
+    return sorted(current_locations(workspace, found), key=lambda each: (each.path, each.item.start), reverse=True)
 
 
 # In the trail.

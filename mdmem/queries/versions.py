@@ -14,7 +14,7 @@ from mdmem.model.searches import Explanation, Factor
 from mdmem.queries import dates
 from mdmem.queries.past_questions import Asked, CalendarSpan, PastQuestion, day_after, day_before
 from mdmem.search.indexer import SearchIndex
-from mdmem.search.labels import fact_number, statement_number
+from mdmem.search.labels import fact_label, fact_number, statement_number
 from mdmem.search.query import IndexQuery
 from mdmem.search.ranking import SCORE_DIGITS
 from mdmem.search.results import Match, make_hit
@@ -161,7 +161,7 @@ class _ChainFinder:
 
     def _rows(self, chain: Iterable[ChainLink]) -> Callable[[ChainLink], IndexRow | None]:
         """A function that gives the row of the index for a link of a chain."""
-        numbers = {fact_number(link.path, link.section, link.id) for link in chain}
+        numbers = {fact_number(link.path, link.section, link.id): fact_label(link.id) for link in chain}
         by_number: dict[int, list[IndexRow]] = {}
         for row in self._index.occurrences(numbers, self._request.filter, self._request.today):
             by_number.setdefault(statement_number(row.entry), []).append(row)

@@ -20,7 +20,7 @@ _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 def document_text(fields: dict[str, Any]) -> str:
     """The beginning of a document's JSON, from the `schema.text_fields` of an entry that does not expire: all but its `lifetime_text`."""
-    numbers = f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]}'
+    numbers = f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]},"fact":{fields["fact"]}'
     words = f'"text":"{fields["text"]}","around":"{fields["around"]}","heading":"{fields["heading"]}"'
     lengths = (
         f',"text_length":{fields["text_length"]},"around_length":{fields["around_length"]},"heading_length":{fields["heading_length"]}'

@@ -7,7 +7,7 @@ written. Without a readable `seen.json` of this version the documents count for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -172,7 +172,7 @@ class SearchIndex:
         """See `IndexSearcher.search`."""
         return self._finder.search(request) if self._finder else ()
 
-    def occurrences(self, statements: Collection[int], passing_filter: Filter, today: date) -> list[IndexRow]:
+    def occurrences(self, statements: Mapping[int, str], passing_filter: Filter, today: date) -> list[IndexRow]:
         """See `IndexSearcher.occurrences`."""
         return self._finder.occurrences(statements, passing_filter, today) if self._finder else []
 

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem.document import plain_title
+from mdmem.facts import may_have_copies
 from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath
 from mdmem.model.trail import Entry, Origin
 from mdmem.search.terms import encodable
 from mdmem.startup import late
-from mdmem.startup.records import dataclass
 
 if TYPE_CHECKING:
     from mdmem.model import actors
@@ -32,14 +32,6 @@ _ESCAPED = str.maketrans({character: f"%{ord(character):02x}" for character in "
 _STATEMENT_LABELS = 2**16
 _DIGEST_BYTES = 8
 _KEPT = 4096
-
-
-@dataclass(frozen=True, slots=True)
-class PlaceLabels:
-    """The labels of a section of a file, with spaces between, and its part of the `statement_number` of each entry."""
-
-    text: str
-    number: int
 
 
 def as_label(name: str, value: str) -> str:
@@ -73,14 +65,14 @@ def folded_label(text: str) -> str:
 
 
 @lru_cache(maxsize=_KEPT)
-def place_labels(path: FilePath, section: SectionPath) -> PlaceLabels:
-    """The labels of a section's path, of its file, of the folders of that, and of the file's name."""
-    return PlaceLabels(" ".join((*_path_labels(path), *_section_labels(section))), _place_number(path, section))
+def place_labels(path: FilePath, section: SectionPath) -> str:
+    """The labels of a section's path, of its file, of the folders of that, and of the file's name, with spaces between."""
+    return " ".join((*_path_labels(path), *_section_labels(section)))
 
 
-def entry_labels(entry: Entry, kind: FileKind, owner: str, place: PlaceLabels) -> str:
+def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
     """The labels of an entry in a place, behind that of its `owner`. Instructions in a bootstrap file are no facts."""
-    labels = f"{owner} {statement_label(place.number ^ _number_in_place(entry))} {place.text}"
+    labels = f"{owner} {statement_label(entry)} {place}"
     for tag in entry.tags:
         labels += f" {as_label('tag', folded_label(tag))}"
     if entry.kind is not None:
@@ -143,9 +135,24 @@ def _number_in_place(entry: Entry) -> int:
     return int(entry.fact, 16) if entry.fact else int.from_bytes(_digest(entry.text))
 
 
-def statement_label(number: int) -> str:
-    """The label of a statement, shared with a few others: unique ones would take a quarter as much room as the text."""
+def statement_label(entry: Entry) -> str:
+    """The label of a statement wherever it stands, shared with a few others: unique ones would take a quarter as much room as the text."""
+    return number_label(_number_in_place(entry))
+
+
+def fact_label(fact: FactId) -> str:
+    """The `statement_label` of a fact."""
+    return number_label(int(fact, 16))
+
+
+def number_label(number: int) -> str:
+    """The `statement_label` of a fact by its id as a number."""
     return f"said:{number % _STATEMENT_LABELS:x}"
+
+
+def copies_number(entry: Entry) -> int:
+    """A number shared by the copies of a fact; 0 for what has none."""
+    return int(entry.fact, 16) if entry.fact is not None and may_have_copies(entry.text, entry.key) else 0
 
 
 @lru_cache(maxsize=_KEPT)

@@ -22,7 +22,6 @@ from mdmem.search.labels import (
     file_label,
     folded_label,
     session_label,
-    statement_label,
 )
 from mdmem.search.schema import NEVER, schema
 from mdmem.search.terms import ENGLISH, Terms, encodable, members, query_terms, related, weak_terms
@@ -282,9 +281,9 @@ def file_query(path: str) -> Query:
     return Query.term_query(schema(), "label", file_label("path", path), index_option="basic")
 
 
-def statement_query(statements: Collection[int], passing_filter: Filter, today: date) -> Query:
-    """The tantivy query for the occurrences of statements (by number) that pass a filter; a few of other statements match too."""
-    query = Query.term_set_query(schema(), "label", [statement_label(number) for number in statements])
+def statement_query(statements: Collection[str], passing_filter: Filter, today: date) -> Query:
+    """The tantivy query for the occurrences of statements (by label) that pass a filter; a few of other statements match too."""
+    query = Query.term_set_query(schema(), "label", list(statements))
     return Query.boolean_query([(Occur.Must, query), *_conditions(passing_filter, today)])
 
 

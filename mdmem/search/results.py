@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import insort
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from datetime import date, datetime, tzinfo
 from functools import lru_cache
@@ -13,10 +13,10 @@ from mdmem.entries import shown_text
 from mdmem.model import FileKind, SectionPath, Status
 from mdmem.model.searches import Explanation, Factor, Hit
 from mdmem.search import ranking
-from mdmem.search.labels import statement_number
+from mdmem.search.labels import copies_number, statement_number
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.schema import NEVER, IndexRow
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import dataclass, replace
 
 _MOMENTS_KEPT = 1024
 _MOST_CURRENT = (Status.CURRENT, Status.SUPERSEDED, Status.EXPIRED, Status.REMOVED)
@@ -68,7 +68,7 @@ _Waiting = tuple[float, int, str, int, int, CandidateRow]
 class FirstHits:
     """The first hits of a search, chosen one after the other.
 
-    Two of one statement are one hit, the first in its file. A hit beside better ones counts less (`ranking.beside_factor`), but not where
+    Two of one statement are one hit, the first in its file, and so are the copies of a fact (`is_better_copy`). A hit beside better ones counts less (`ranking.beside_factor`), but not where
     the past is asked for: there the versions of one line stand together.
 
     - `scores`: by number, the score of each.
@@ -83,6 +83,8 @@ class FirstHits:
         self._best: dict[object, tuple[int, IndexRow]] = {}
         self._near: dict[object, tuple[int, IndexRow]] = {}
         self._of_place: dict[object, list[CandidateRow]] = {}
+        self._curated: dict[int, object] = {}
+        """By the number of a fact with copies, the curated line that is their hit."""
         self._last = 0.0, 0
 
     @property
@@ -138,12 +140,17 @@ class FirstHits:
         return ranking.beside_factor(candidate.held, better) if better else 1.0
 
     def _identity(self, candidate: CandidateRow) -> object:
-        entry = candidate.row.entry
-        return statement_number(entry) if self._request.filter.reaches_back else (entry.path, entry.section, entry.fact or entry.start_line)
+        row = candidate.row
+        if self._request.filter.reaches_back:
+            return statement_number(row.entry)
+        place, copies = _place(row), copies_of(row)
+        return copies if copies and (row.kind is FileKind.DAILY or self._curated.get(copies, place) == place) else place
 
     def _take(self, candidate: CandidateRow, score: float, factor: float) -> None:
         hits = self._near if candidate.near else self._best
         identity, row = self._identity(candidate), candidate.row
+        if isinstance(identity, int) and row.kind is not FileKind.DAILY:
+            self._curated[identity] = _place(row)
         previous = hits.get(identity)
         if previous is None:
             self.scores[candidate.number], self.beside[candidate.number] = score, factor
@@ -151,8 +158,83 @@ class FirstHits:
             if not candidate.near:
                 self._last = score, candidate.day
                 self._of_place.setdefault(candidate.place, []).append(candidate)
-        elif row.entry.start_line < previous[1].entry.start_line:
+        elif copy_rank(row) < copy_rank(previous[1]):
             hits[identity] = previous[0], row
+
+
+def _place(row: IndexRow) -> object:
+    entry = row.entry
+    return entry.path, entry.section, entry.fact or entry.start_line
+
+
+def copies_of(row: IndexRow) -> int:
+    """The number that copies of one fact share (`labels.copies_number`); 0 for what has none."""
+    if row.kind is FileKind.BOOTSTRAP:
+        return 0
+    return int(row.lifetime.promoted, 16) if row.lifetime.promoted else copies_number(row.entry)
+
+
+def copy_rank(row: IndexRow) -> tuple[bool, int, float, int]:
+    """Sort copies of a fact: the curated one first, then the newest line of a log; in one place the first line."""
+    entry, is_log = row.entry, row.kind is FileKind.DAILY
+    newest = (-entry.day.toordinal(), -_newness(row)) if is_log and entry.day else (0, 0.0)
+    return is_log, *newest, entry.start_line
+
+
+def joined_copies(rows: Iterable[IndexRow], passing_filter: Filter, today: date) -> list[IndexRow]:
+    """Rows without the current copies of others among them; two lines of files that are edited in place are two facts."""
+    kept: list[IndexRow] = []
+    of_logs: dict[int, IndexRow] = {}
+    curated: set[int] = set()
+    for row in rows:
+        copies = copies_of(row) if _status(row, passing_filter, today) is Status.CURRENT else 0
+        if not copies or row.kind is not FileKind.DAILY:
+            kept.append(row)
+            curated.add(copies)
+        elif copies not in of_logs or copy_rank(row) < copy_rank(of_logs[copies]):
+            of_logs[copies] = row
+    return [*kept, *(row for copies, row in of_logs.items() if copies not in curated)]
+
+
+def best_copy(row: IndexRow, copies: Iterable[IndexRow]) -> IndexRow:
+    """A row, or the curated line of whose fact it is a copy in a log."""
+    if row.kind is not FileKind.DAILY or row.lifetime.status is not Status.CURRENT:
+        return row
+    return min((each for each in copies if each.kind is not FileKind.DAILY), key=position_key, default=row)
+
+
+def current_rows(rows: Iterable[IndexRow], passing_filter: Filter, today: date) -> Iterator[IndexRow]:
+    """Those of some rows that are current."""
+    return (row for row in rows if _status(row, passing_filter, today) is Status.CURRENT)
+
+
+def without_copies(facts: Sequence[int], logged: Sequence[int], ages: Sequence[tuple[int, float, int]]) -> list[int]:
+    """The positions of entries that are no copies of others: of each fact its curated lines, else the newest line of a log.
+
+    Args:
+        facts: of each entry the number that it shares with its copies; 0 for what has none.
+        logged: the day of its log, or NO_DAY.
+        ages: see `age`.
+    """
+    curated = {fact for fact, day in zip(facts, logged, strict=True) if day == ranking.NO_DAY}
+    newest: dict[int, int] = {}
+    kept = []
+    for number, (fact, day) in enumerate(zip(facts, logged, strict=True)):
+        if not fact or day == ranking.NO_DAY:
+            kept.append(number)
+        elif fact not in curated and (fact not in newest or ages[number] < ages[newest[fact]]):
+            newest[fact] = number
+    return [*kept, *newest.values()]
+
+
+def with_copies(hit: Hit, row: IndexRow, copies: Iterable[IndexRow]) -> Hit:
+    """A hit with the places of its copies in logs: of those that say it in other words among what it cites."""
+    if hit.status is not Status.CURRENT:
+        return hit
+    logs = sorted((each for each in copies if each.kind is FileKind.DAILY and _place(each) != _place(row)), key=copy_rank)
+    places = {f"{each.entry.path}:{each.entry.start_line}": each.entry.fact == hit.fact for each in logs}
+    cites = tuple(place for place, is_same in places.items() if not is_same)
+    return replace(hit, also=tuple(place for place, is_same in places.items() if is_same), cites=(*hit.cites, *cites))
 
 
 def static_factors(row: IndexRow, factors: Iterable[Factor]) -> Iterator[Factor]:
@@ -260,6 +342,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
         cites=origin.cites if origin else (),
         attribute=origin.attribute if origin else None,
         author=origin.author if origin else None,
+        promoted=life.promoted if now else None,
     )
 
 

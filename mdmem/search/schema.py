@@ -22,9 +22,10 @@ from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, heading_
 from mdmem.search.labels import (
     MOVED_LABEL,
     PAST_LABEL,
-    PlaceLabels,
     as_label,
+    copies_number,
     entry_labels,
+    fact_label,
     file_label,
     origin_labels,
     place_labels,
@@ -33,14 +34,14 @@ from mdmem.search.surroundings import Surroundings
 from mdmem.search.terms import grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
-INDEX_VERSION = 20
+INDEX_VERSION = 21
 
 TERMS = "terms"
 """The analyzer of fields with terms, separated by spaces."""
 _FIELDS = ("text", "around", "asked", "heading", "grams", "grams_around")
 LENGTHS = {name: f"{name}_length" for name in _FIELDS}
 """The fields with the number of terms in each field of terms; none where there are none."""
-_NUMBERS = ("day", "logged", "time", "until", "begun", "ended", "last", "cues")
+_NUMBERS = ("day", "logged", "time", "until", "begun", "ended", "last", "cues", "fact")
 NEVER = 2**62
 """The number from which on uncommitted text is live: after every commit."""
 _LAST_DAY = date.max.toordinal()
@@ -62,6 +63,7 @@ class Lifetime:
     - `weaker`: it contradicts a better founded entry.
     - `is_live`: it is in the file on disk. If not, it counts as removed unless `status` says more.
     - `moved`: it went on elsewhere, or counted again later, as another row: this one is found only for its own time.
+    - `promoted`: the curated fact that counts in its stead.
     """
 
     begun: int | None = None
@@ -72,6 +74,7 @@ class Lifetime:
     weaker: bool = False
     is_live: bool = True
     moved: bool = False
+    promoted: FactId | None = None
 
     @property
     def is_current(self) -> bool:
@@ -141,7 +144,7 @@ class _SectionFields:
     """Fields shared by the entries of a section: words of headings and path, labels, the beginning of the stored row."""
 
     heading: HeadingWords
-    labels: PlaceLabels
+    labels: str
     dumped: str
 
 
@@ -177,6 +180,9 @@ def lifetime_fields(origin: Origin | None, uncommitted: bool, kind: FileKind, li
     if origin is not None:
         numbers |= {"time": origin.time, "confidence": origin.confidence}
     labels = ("" if life.is_current else f" {PAST_LABEL}") + (f" {MOVED_LABEL}" if life.moved else "")
+    if life.promoted is not None:
+        labels += f" {fact_label(life.promoted)}"
+        numbers["fact"] = int(life.promoted, 16)
     who = " ".join(origin_labels(origin)) if origin else ""
     return LifetimeFields(numbers, labels, who, _dumped_course(origin, uncommitted, kind, life, last))
 
@@ -250,6 +256,7 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
             "day": day_number,
             "logged": day_number if is_log else ranking.NO_DAY,
             "cues": entry_cues(entry, own.words, is_log),
+            "fact": copies_number(entry),
             "text": own.indexed,
             "text_length": _length(own.indexed),
             "around": (words_around := f"{around.words(position)} {above.indexed}"),
@@ -294,7 +301,8 @@ def _dump(entry: Entry, about: str, section_fields: _SectionFields) -> bytes:
 
 
 def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> bytes:
-    lifetime_values = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.is_live, life.moved]
+    lifetime_values: list[Any] = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.is_live]
+    lifetime_values += [life.moved, life.promoted]
     origin_values = origin and [origin.commit, origin.time, origin.source, origin.confidence, origin.author]
     if origin and origin_values and origin.cites:
         origin_values += ["\n".join(origin.cites), origin.attribute]
@@ -330,7 +338,7 @@ def _origin(
 def _life(begun: int | None, *rest: Any) -> Lifetime:
     if not rest:
         return live_since(begun)
-    names = ("ended", "status", "superseded_by", "contradicts", "weaker", "is_live", "moved")
+    names = ("ended", "status", "superseded_by", "contradicts", "weaker", "is_live", "moved", "promoted")
     fields = dict(zip(names, rest, strict=False))
     return Lifetime(begun=begun, **fields | {"status": Status(fields["status"]), "contradicts": tuple(fields["contradicts"])})
 

@@ -140,7 +140,7 @@ class IndexSearcher:
         while True:
             scored, complete = self._matching(clauses, request, limit, filtered)
             ranked = self._ranked(scored, clauses, question, request)
-            first = self._first(ranked, request, own_terms)
+            first, read = self._first(ranked, request, own_terms)
             if complete or (len(first.best) >= request.limit and (filtered or len(scored) >= limit // 2)):
                 break
             limit, filtered = limit * (4 if filtered else 1), True
@@ -148,11 +148,17 @@ class IndexSearcher:
         best = [*first.best, *first.near]
         if request.filter.history:
             numbers = {labels.statement_number(row.entry): number for number, row in best}
-            rows = self.occurrences(numbers, request.filter, request.today)
-            best = [(numbers[labels.statement_number(row.entry)], row) for row in results.visible_rows(rows, request.filter, request.today)]
+            statements = {labels.statement_number(row.entry): labels.statement_label(row.entry) for _, row in best}
+            visible = results.visible_rows(self.occurrences(statements, request.filter, request.today), request.filter, request.today)
+            joined = results.joined_copies(visible, request.filter, request.today)
+            best = [(numbers[labels.statement_number(row.entry)], row) for row in joined]
+        known = ((ranked.documents[number], row) for number, row in read.items())
+        copies = self._copies([row for _, row in best], request.filter, request.today, known)
+        best = [(number, results.best_copy(row, copies.get(results.copies_of(row), ()))) for number, row in best]
 
         def hit(number: int, row: IndexRow) -> Hit:
             made = results.make_hit(row, first.scores[number], request.filter, request.today, number in near_numbers)
+            made = results.with_copies(made, row, copies.get(results.copies_of(row), ()))
             terms = own_terms["heading"]
             return replace(made, about=entry_words.about_held(row.about, terms, self._language)) if row.about else made
 
@@ -167,13 +173,38 @@ class IndexSearcher:
         ]
         return tuple(sorted(matches, key=results.rank_key)[: request.limit])
 
-    def occurrences(self, statements: Collection[int], passing_filter: Filter, today: date) -> list[IndexRow]:
-        """The rows of the occurrences of statements, by their numbers (`labels.statement_number`), that pass a filter.
+    def _copies(
+        self, rows: Iterable[IndexRow], passing_filter: Filter, today: date, read: Iterable[tuple[Address | OverlayEntry, IndexRow]]
+    ) -> dict[int, list[IndexRow]]:
+        """All current copies of the facts of some rows that pass a filter, by the number that they share (`results.copies_of`).
+
+        `read` are rows that need not be read again.
+        """
+        wanted = {copies: labels.number_label(copies) for copies in map(results.copies_of, rows) if copies}
+        copies: dict[int, list[IndexRow]] = {number: [] for number in wanted}
+        if not wanted:
+            return copies
+        found = self._engine_hits(query.statement_query(set(wanted.values()), passing_filter, today), self._searcher.num_docs)
+        addresses = [address for _, address in found]
+        hidden = self._overlay.hidden if self._overlay else ()
+        known = {_key(address): row for address, row in read if not isinstance(address, OverlayEntry)}
+        passing = [
+            known.get(_key(address)) or self._row(address)
+            for address, number in zip(addresses, self._column("fact", addresses), strict=True)
+            if number in wanted and _key(address) not in hidden
+        ]
+        passing += [each.row for each in self._overlay.entries] if self._overlay else []
+        for row in results.current_rows(passing, passing_filter, today):
+            copies.get(results.copies_of(row), []).append(row)
+        return copies
+
+    def occurrences(self, statements: Mapping[int, str], passing_filter: Filter, today: date) -> list[IndexRow]:
+        """The rows of the occurrences of statements, by their numbers and labels (as those of `labels`), that pass a filter.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        rows = self._all(query.statement_query(statements, passing_filter, today))
+        rows = self._all(query.statement_query(set(statements.values()), passing_filter, today))
         return [row for row in rows if labels.statement_number(row.entry) in statements]
 
     def with_words(self, text: str, today: date, limit: int) -> list[IndexRow]:
@@ -211,18 +242,22 @@ class IndexSearcher:
         """
         zone = passing_filter.zone
         if passing_filter.reaches_back or limit is None:
-            rows = list(self._passing(passing_filter, today, today))
-            total = len(rows)
+            rows = results.joined_copies(self._passing(passing_filter, today, today), passing_filter, today)
+            total, read, addresses = len(rows), dict[int, IndexRow](), list[Address]()
         else:
             addresses = [address for _, address in self._engine_hits(query.filter_query(passing_filter, today), self._searcher.num_docs)]
-            days, times, begun = (self._column(name, addresses) for name in ("day", "time", "begun"))
+            facts, logged, days, times, begun = (self._column(name, addresses) for name in ("fact", "logged", "day", "time", "begun"))
             ages = [results.age(*numbers, zone=zone, today=today) for numbers in zip(days, times, begun, strict=True)]
-            last = sorted(ages)[:limit][-1:]
-            rows = [self._row(address) for address, age in zip(addresses, ages, strict=True) if [age] <= last]
-            total = len(addresses)
+            kept = results.without_copies(facts, logged, ages)
+            last = sorted(ages[number] for number in kept)[:limit][-1:]
+            read = {number: self._row(addresses[number]) for number in kept if [ages[number]] <= last}
+            rows = list(read.values())
+            total = len(kept)
         rows.sort(key=lambda row: (results.row_age(row, zone, today), results.position_key(row)))
-        hits = (results.make_hit(row, 0.0, passing_filter, today) for row in rows[:limit])
-        return tuple(Match(hit, row) for hit, row in zip(hits, rows, strict=False)), total
+        rows = rows[:limit]
+        copies = self._copies(rows, passing_filter, today, ((addresses[number], row) for number, row in read.items()))
+        made = ((row, results.make_hit(row, 0.0, passing_filter, today)) for row in rows)
+        return tuple(Match(results.with_copies(hit, row, copies.get(results.copies_of(row), ())), row) for row, hit in made), total
 
     def _passing(self, passing_filter: Filter, today: date, expiry_day: date) -> Iterable[IndexRow]:
         rows = self._all(query.filter_query(passing_filter, today))
@@ -305,17 +340,20 @@ class IndexSearcher:
                 matched[number] = sum(score for _, score in scorer(documents[number]))
         return replace(candidates, matched=matched)
 
-    def _first(self, ranked: _RankedCandidates, request: IndexQuery, own_terms: Mapping[str, Mapping[str, str]]) -> FirstHits:
-        """The first hits among the candidates."""
+    def _first(
+        self, ranked: _RankedCandidates, request: IndexQuery, own_terms: Mapping[str, Mapping[str, str]]
+    ) -> tuple[FirstHits, dict[int, IndexRow]]:
+        """The first hits among the candidates, and all rows that were read, by number."""
+        rows: dict[int, IndexRow] = {}
 
         def read(score: float, day: int, number: int) -> CandidateRow:
-            row = self._row(ranked.documents[number])
+            row = rows[number] = self._row(ranked.documents[number])
             in_text, above = entry_words.words_held(row.entry, row.about, own_terms, self._language)
             return CandidateRow(score=score, day=day, number=number, row=row, held=in_text, near=not in_text and not above)
 
         first = FirstHits(request)
         first.choose(ranked.in_order(), read)
-        return first
+        return first, rows
 
     def _why(self, ranked: _RankedCandidates, number: int, scorer: term_statistics.Scorer, beside: float) -> Explanation:
         address = ranked.documents[number]

@@ -70,6 +70,7 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "commit": hit.commit,
         "uncommitted": hit.uncommitted,
         "cites": list(hit.cites),
+        "also": list(hit.also),
         "author": hit.author,
         "about": hit.about or None,
     }
@@ -98,6 +99,7 @@ def message_json(message: MessageHit, query: str) -> dict[str, Any]:
         "commit": None,
         "uncommitted": False,
         "cites": [],
+        "also": [],
         "author": None,
         "about": None,
         "reference": message.reference,
@@ -263,6 +265,7 @@ def facts_json(listed: FactList) -> dict[str, Any]:
             "until": iso(hit.until),
             "cites": list(hit.cites),
             "attribute": hit.attribute,
+            "also": list(hit.also),
             "author": hit.author,
         }
         for hit in listed.facts

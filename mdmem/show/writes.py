@@ -35,6 +35,8 @@ def write_json(result: WriteResult) -> dict[str, Any]:
         "like": [{"fact": each.fact, "text": each.text, "path": each.path, "line": each.line} for each in result.like],
         "warnings": list(result.warnings),
     }
+    if result.forgotten or result.also:
+        answer |= {"forgotten": list(result.forgotten), "also": list(result.also)}
     if result.day is not None:
         answer["day"] = result.day
     return answer if result.diff is None else answer | {"diff": result.diff}
@@ -47,6 +49,8 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
         return shown or ("no text changes: a commit would say so" if result.changed else "nothing to change")
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
     where += f" (until {result.day})" if result.day and result.op is not Op.LOG else ""
+    if result.forgotten and result.changed:
+        return one_line(f"Forgotten: {', '.join(some_of(result.forgotten))} {fact or short_id(result.commit) or ''}".rstrip())
     done = f"{_done(result)} {where}{_beside(result)}" if result.changed else f"unchanged: {where}"
     return one_line(f"{done} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
 
@@ -55,7 +59,8 @@ def write_notes(result: WriteResult) -> tuple[str, ...]:
     """The notes of a write, and the standing facts that its line resembles."""
     hint = like_hint(result)
     like = (f"like {each.fact} {each.path}:{each.line} {one_line(each.text)[:_MAX_LIKE]}" for each in result.like)
-    return (*result.notes, *like, *((hint,) if hint else ()))
+    also = (f"also: {'; '.join(some_of(result.also))}",) if result.also else ()
+    return (*also, *result.notes, *like, *((hint,) if hint else ()))
 
 
 def like_hint(result: WriteResult) -> str:

@@ -148,7 +148,7 @@ class LineTrail:
         live = {each.number for each in self.live_occurrences(path)} if marks else set()
         return tuple(mark for mark in marks if mark.occurrence in live)
 
-    def marks_of(self, number: int) -> tuple[Mark, ...]:
+    def stated_marks_of(self, number: int) -> tuple[Mark, ...]:
         """The marks in force on one occurrence."""
         return tuple(mark for mark in self._marks("occurrence = ?", number) if mark.kind in _CLOSING)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TRAIL_VERSION = 25
+TRAIL_VERSION = 26
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
@@ -23,7 +23,10 @@ FILLED_INDICES = {
 # `begun` is the commit that brought a line or a mark in. `ends` has all ends of what several commits ended, or that a merge has stand after all
 # (`ended` is NULL); such rows are `contested` (the last commit in whose step that was; else 0), and the columns for their end are the outcome. `at` is the commit in whose step that is, `ended`
 # the one that is told as the end. `reopened` are the commits among whose ends something changed when others were cut away. `origin` is the
-# commit that states a mark or a revert. `beginning` is the start of a fact's text as keys are compared.
+# commit that states a mark or a revert. `copy_marks` are those that no commit states, of lines of logs that share the fate of another line
+# (`history.copies`), and `copies_changed` has the files of which some changed when the trail came up to a commit. `promotions` are the facts
+# of logs that a commit took into curated files, with the facts that they became there. `beginning` is the start of a fact's text as keys are
+# compared.
 SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
 CREATE TABLE commits (
@@ -78,6 +81,18 @@ CREATE INDEX marks_added ON marks (added);
 CREATE INDEX marks_ended ON marks (ended) WHERE ended IS NOT NULL;
 CREATE TABLE reverts (number INTEGER PRIMARY KEY, added INTEGER, origin BLOB, reverted BLOB);
 CREATE INDEX reverts_origin ON reverts (origin);
+CREATE TABLE promotions (log BLOB, added INTEGER, curated BLOB, PRIMARY KEY (log, added, curated)) WITHOUT ROWID;
+CREATE TABLE copy_marks (
+    one BLOB, occurrence INTEGER, begun INTEGER, kind TEXT, origin BLOB, other BLOB, ended INTEGER, path BLOB,
+    PRIMARY KEY (one, occurrence, begun, kind, other)
+) WITHOUT ROWID;
+CREATE INDEX copy_marks_other ON copy_marks (other);
+CREATE INDEX copy_marks_path ON copy_marks (path);
+CREATE INDEX copy_marks_occurrence ON copy_marks (occurrence);
+CREATE TABLE copies_changed (number INTEGER, path BLOB, PRIMARY KEY (number, path)) WITHOUT ROWID;
+CREATE VIEW every_mark AS
+    SELECT kind, origin, begun, one, other, occurrence, ended, path, number FROM marks
+    UNION ALL SELECT kind, origin, begun, one, nullif(other, x''), occurrence, ended, path, 0 FROM copy_marks;
 CREATE TABLE dropped (row INTEGER PRIMARY KEY, id BLOB, number INTEGER, paths BLOB);
 {" ".join(f"CREATE INDEX {name} ON {columns};" for name, columns in FILLED_INDICES.items())}
 PRAGMA application_id = {APPLICATION_ID};

@@ -27,13 +27,17 @@ UNION ALL {SELECT_REVISIONS} WHERE path = :path AND ended >= :low AND contested 
 UNION ALL {SELECT_REVISIONS} WHERE path = :path AND contested >= :low AND contested ORDER BY number"""
 SELECT_LAST_REVISION = f"{SELECT_REVISIONS} WHERE path = ? AND section = ? AND nth = ? ORDER BY number DESC"
 SELECT_MARKS = "SELECT kind, origin, begun, one, other, occurrence, ended FROM marks"
+SELECT_EVERY_MARK = "SELECT kind, origin, begun, one, other, occurrence, ended FROM every_mark"
+"""The marks that commits state, and those of copies."""
+SELECT_COPY_MARKS = "SELECT kind, origin, begun, one, nullif(other, x''), occurrence, ended FROM copy_marks"
 PAIR_MARKS_CONDITION = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
 """The condition on marks of two facts."""
 CLOSING_MARKS_CONDITION = f"kind IN ('{MarkKind.SUPERSEDED}', '{MarkKind.RETRACTED}')"
 """The condition on marks by which an occurrence is no longer current."""
 _ON_LIVE_OCCURRENCE = "(SELECT ended FROM occurrences WHERE number = occurrence) IS NULL"
 SELECT_LIVE_MARKS_IN_FILE = (
-    f"{SELECT_MARKS} WHERE path = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION} AND {_ON_LIVE_OCCURRENCE} ORDER BY number"
+    f"{SELECT_EVERY_MARK} WHERE path = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION} AND {_ON_LIVE_OCCURRENCE}"
+    " ORDER BY begun, number"
 )
 SELECT_OVERRULED_MARKS_IN_FILE = (
     f"{SELECT_MARKS} WHERE path = ? AND ended IS NULL AND kind = '{MarkKind.OVERRULED}' AND {_ON_LIVE_OCCURRENCE} ORDER BY number"
@@ -49,7 +53,7 @@ UNION SELECT occurrence FROM marks WHERE added BETWEEN :first AND :last AND kind
 """The rows that some commits ended and others too, or that some commits marked."""
 SELECT_PREDECESSORS = (
     f"{SELECT_OCCURRENCES} WHERE number IN (SELECT number FROM occurrences WHERE successor = ?"
-    f" UNION SELECT occurrence FROM marks WHERE other = ? AND kind = '{MarkKind.SUPERSEDED}' AND ended IS NULL) ORDER BY number"
+    f" UNION SELECT occurrence FROM every_mark WHERE other = ? AND kind = '{MarkKind.SUPERSEDED}' AND ended IS NULL) ORDER BY number"
 )
 SELECT_NEWEST_REVISIONS_IN_FILE = f"""
 WITH RECURSIVE found (lineage) AS (
@@ -77,6 +81,7 @@ SELECT_BEGINNING_WITH = f"{SELECT_OCCURRENCES} WHERE beginning >= ? AND beginnin
 SELECT_WITH_ATTRIBUTE = f"{SELECT_OCCURRENCES} WHERE attribute = ? ORDER BY number"
 SELECT_PATHS_CHANGED_BETWEEN = f"""
 SELECT path FROM touched WHERE number BETWEEN :first AND :last
+UNION SELECT path FROM copies_changed WHERE number BETWEEN :first AND :last
 UNION SELECT path FROM ({_MARKED_BETWEEN}) WHERE path IS NOT NULL
 UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
     SELECT one FROM ({_MARKED_BETWEEN}) WHERE path IS NULL UNION SELECT other FROM ({_MARKED_BETWEEN}) WHERE path IS NULL)
@@ -90,3 +95,11 @@ UNION SELECT path FROM occurrences WHERE ended IS NULL AND fact IN (
                 SELECT 1 FROM ends WHERE occurrence = its.number AND at BETWEEN :first AND :last) OR EXISTS (
                 SELECT 1 FROM marks WHERE occurrence = its.number
                 AND (added BETWEEN :first AND :last OR ended BETWEEN :first AND :last)))))"""
+SELECT_FACTS_CHANGED_AFTER = """
+SELECT fact FROM occurrences WHERE added > :after AND number > :row AND fact IS NOT NULL
+UNION SELECT fact FROM occurrences WHERE ended > :after AND fact IS NOT NULL
+UNION SELECT fact FROM occurrences WHERE number IN (SELECT occurrence FROM ends WHERE at > :after) AND fact IS NOT NULL
+UNION SELECT one FROM marks WHERE added > :after OR ended > :after
+UNION SELECT log FROM promotions WHERE added > :after
+UNION SELECT curated FROM promotions WHERE added > :after"""
+"""The facts of whose occurrences, marks or promotions something changed after a commit; `row` is the last one of the commits before."""

@@ -10,6 +10,7 @@ from mdmem.model import CommitId, FactId, FilePath
 from mdmem.model.ranges import Ranges, complement, intersection, union
 from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Revision, StatedRevert, TrailCommit
 from mdmem.startup.records import dataclass, replace
+from mdmem.trail import copies
 from mdmem.trail.ends import OCCURRENCE_ENDS, REVISION_ENDS
 from mdmem.trail.revision_texts import lineage_rows, shorten
 from mdmem.trail.rows import (
@@ -70,6 +71,8 @@ class Step:
     """Revisions that go on in others, with the commits that brought these in."""
     ended_otherwise: tuple[Ending, ...] = ()
     """The ends of occurrences that had ended already, as they are told from now on."""
+    promotions: tuple[tuple[FactId, FactId], ...] = ()
+    """Facts of logs that it took into curated files, with the facts that they became there."""
 
 
 def append(store: Store, commit: TrailCommit, step: Step) -> None:
@@ -91,6 +94,9 @@ def append(store: Store, commit: TrailCommit, step: Step) -> None:
         _end_revisions(store, number, step, has_lines=has_lines)
         _begin_revisions(store, number, step.revisions)
         _add_marks(store, number, step.marks, first, step.begun)
+        store.run_many(
+            "INSERT OR IGNORE INTO promotions VALUES (?, ?, ?)", [(blob(log), number, blob(new)) for log, new in step.promotions]
+        )
 
 
 def _add_commit(store: Store, commit: TrailCommit) -> None:
@@ -241,6 +247,7 @@ def cut(store: Store, number: int, dropped_commits: Iterable[tuple[TrailCommit, 
     last = last_row(store, "occurrences", "added", number)
     store.run("DELETE FROM occurrences WHERE number > ?", last)
     OCCURRENCE_ENDS.cut(store, number, last)
+    copies.cut(store, number, last)
     store.run("DELETE FROM marks WHERE added > ?", number)
     store.run("UPDATE marks SET ended = NULL WHERE ended > ?", number)
     store.run("DELETE FROM reverts WHERE number > ?", last_row(store, "reverts", "added", number))

@@ -13,8 +13,8 @@ from typing import Self
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.ranges import Ranges, complement, holds, of_numbers
-from mdmem.model.trail import Fate, Mark, Occurrence, Origin, Revision, StatedRevert, TrailCommit
-from mdmem.trail import steps, verification
+from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, Origin, Revision, StatedRevert, TrailCommit
+from mdmem.trail import copies, steps, verification
 from mdmem.trail.revision_texts import lineage_rows, with_whole_text
 from mdmem.trail.rows import (
     SqlRow,
@@ -37,6 +37,7 @@ from mdmem.trail.statements import (
     PAIR_MARKS_CONDITION,
     SELECT_BEGINNING_WITH,
     SELECT_COMMITS,
+    SELECT_EVERY_MARK,
     SELECT_LAST_REVISION,
     SELECT_LATER_PARENTS,
     SELECT_LIVE_MARKS_IN_FILE,
@@ -439,7 +440,7 @@ class Trail:
     def marks(self, path: FilePath | None = None, include_ended: bool = False) -> tuple[Mark, ...]:
         """The marks in force, oldest first; with a path those on live occurrences in that file, ended ones too where asked for."""
         if path is None:
-            return self._store.all(parse_mark, f"{SELECT_MARKS} WHERE ended IS NULL ORDER BY number")
+            return self._store.all(parse_mark, f"{SELECT_EVERY_MARK} WHERE ended IS NULL ORDER BY number")
         return self._store.all(parse_mark, SELECT_LIVE_MARKS_IN_FILE, blob(path), include_ended)
 
     def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
@@ -448,8 +449,13 @@ class Trail:
 
     def marks_of(self, number: int, include_ended: bool = False) -> tuple[Mark, ...]:
         """The marks in force by which the occurrence in a row is no longer current, oldest first, ended ones too where asked for."""
-        statement = f"{SELECT_MARKS} WHERE occurrence = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION} ORDER BY number"
-        return self._store.all(parse_mark, statement, number, include_ended)
+        condition = f"occurrence = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION}"
+        return self._store.all(parse_mark, f"{SELECT_EVERY_MARK} WHERE {condition} ORDER BY begun, number", number, include_ended)
+
+    def stated_marks_of(self, number: int, include_ended: bool = False) -> tuple[Mark, ...]:
+        """Those of the marks of an occurrence that commits state."""
+        condition = f"occurrence = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION}"
+        return self._store.all(parse_mark, f"{SELECT_MARKS} WHERE {condition} ORDER BY number", number, include_ended)
 
     def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]:
         """The marks that a commit states; ended ones too, oldest first."""
@@ -467,7 +473,39 @@ class Trail:
         marks = self._store.all(parse_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} ORDER BY begun, number")
         return tuple(mark for mark in marks if holds(known, mark.begun) and (mark.ended is None or not holds(known, mark.ended)))
 
+    # Copies.
+
+    def promoted_in(self, path: FilePath) -> dict[int, FactId]:
+        """The curated facts that count in the stead of lines of a log, by the rows of these."""
+        statement = "SELECT occurrence, other FROM copy_marks WHERE path = ? AND kind = ? AND ended IS NULL"
+        return {row: FactId(decoded(other)) for row, other in self._store.rows(statement, blob(path), MarkKind.PROMOTED.value)}
+
+    def promoted_to(self, fact: FactId) -> tuple[Occurrence, ...]:
+        """The lines of logs in whose stead a curated fact counts."""
+        rows = "SELECT occurrence FROM copy_marks WHERE other = ? AND kind = ? AND ended IS NULL"
+        statement = f"{SELECT_OCCURRENCES} WHERE number IN ({rows}) ORDER BY number"
+        return self._store.all(parse_occurrence, statement, blob(fact), MarkKind.PROMOTED.value)
+
+    def promotions_of(self, fact: FactId) -> tuple[tuple[int, FactId], ...]:
+        """The numbers of the commits that took a fact of a log into a curated file, with the fact that it became there."""
+        rows = self._store.rows("SELECT added, curated FROM promotions WHERE log = ? ORDER BY added, curated", blob(fact))
+        return tuple((number, FactId(decoded(curated))) for number, curated in rows)
+
+    def facts_with_copies(self, after: int) -> tuple[set[FactId], tuple[str, ...]]:
+        """The facts whose copies may have another fate by what commits after a number did; see `copies.changed_facts`."""
+        return copies.changed_facts(self._store, after)
+
+    def set_copy_marks(self, fact: FactId, marks: Sequence[Mark]) -> None:
+        """Put marks in the place of those that copies of a fact had. They are derived, and never stated by a commit."""
+        newest = self.newest_commit
+        copies.set_copy_marks(self._store, fact, marks, newest.number if newest else 0)
+
     # Reverts.
+
+    def reverts_of(self, commit: CommitId) -> tuple[CommitId, ...]:
+        """The commits that take a commit back."""
+        rows = self._store.rows("SELECT origin FROM reverts WHERE reverted = ? ORDER BY number", blob(commit))
+        return tuple(CommitId(decoded(origin)) for (origin,) in rows)
 
     def reverts(self) -> tuple[StatedRevert, ...]:
         """Every revert that a commit states, in the order of history. All of them are read."""

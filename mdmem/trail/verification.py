@@ -17,7 +17,7 @@ from mdmem.trail.rows import (
     parse_revert,
     parse_revision,
 )
-from mdmem.trail.statements import SELECT_COMMITS, SELECT_MARKS, SELECT_OCCURRENCES, SELECT_REVERTS
+from mdmem.trail.statements import SELECT_COMMITS, SELECT_EVERY_MARK, SELECT_OCCURRENCES, SELECT_REVERTS
 from mdmem.trail.storage import Store, broken_trail, parse_rows
 
 _SELECT_DROPPED = "SELECT id, number, paths FROM dropped"
@@ -46,7 +46,7 @@ def _verify(store: Store) -> int:
     rows_of: tuple[tuple[Callable[[SqlRow], object], str], ...] = (
         (parse_commit, SELECT_COMMITS),
         (parse_occurrence, SELECT_OCCURRENCES),
-        (parse_mark, SELECT_MARKS),
+        (parse_mark, SELECT_EVERY_MARK),
         (parse_revert, SELECT_REVERTS),
         (lambda row: decoded(row[0]), "SELECT path FROM touched"),
         (parse_dropped, _SELECT_DROPPED),
@@ -91,6 +91,13 @@ def dump(store: Store) -> tuple[tuple[object, ...], ...]:
         _sorted((names[number], path) for number, path in store.rows("SELECT number, path FROM touched")),
         _sorted((lines[row], names[at], names[ended], *end) for row, at, ended, *end in store.rows("SELECT * FROM ends")),
         _sorted((texts[row], names[at], names[ended]) for row, at, ended in store.rows("SELECT * FROM revision_ends")),
+        _sorted((names[added], log, new) for added, log, new in store.rows("SELECT added, log, curated FROM promotions")),
+        _sorted(
+            (lines.get(row), kind, origin, names[begun], one, other, names[ended])
+            for row, kind, origin, begun, one, other, ended in store.rows(
+                "SELECT occurrence, kind, origin, begun, one, other, ended FROM copy_marks"
+            )
+        ),
     )
 
 

@@ -1,0 +1,64 @@
+"""Keep the marks of copies in the trail, as commits come in and go."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import UTC, datetime, time, timedelta
+from functools import partial
+
+from mdmem.catchup.commit_pages import is_log
+from mdmem.editors.daily import is_minute_title
+from mdmem.facts import fact_id
+from mdmem.history.copies import CopyFates
+from mdmem.model import CommitId, FactId
+from mdmem.model.trail import Occurrence
+from mdmem.repo import first_parent
+from mdmem.trail import Trail
+from mdmem.workspace import Workspace
+
+
+def facts_to_derive(trail: Trail, after: int) -> set[FactId]:
+    """The facts whose copies may have another fate by what commits after a number did."""
+    facts, texts = trail.facts_with_copies(after)
+    return facts | {fact_id(text.partition(": ")[2]) for text in texts}
+
+
+def derive(workspace: Workspace, trail: Trail, facts: set[FactId]) -> None:
+    """Derive the marks of copies of some facts anew."""
+    if not facts:
+        return
+    times = _SaidTimes(workspace, trail)
+    fates = CopyFates(trail, partial(is_log, workspace), times.of)
+    times.expect(line[0] for fact in facts for line in fates.log_lines(fact))
+    for fact in sorted(facts):
+        trail.set_copy_marks(fact, fates.marks(fact))
+
+
+class _SaidTimes:
+    """When lines of logs were said: the day and minute of their place in the zone of their commit, but never later than that commit."""
+
+    def __init__(self, workspace: Workspace, trail: Trail) -> None:
+        self._workspace = workspace
+        self._trail = trail
+        self._offsets: dict[CommitId, timedelta] = {}
+
+    def expect(self, occurrences: Iterable[Occurrence]) -> None:
+        """Read at once what git tells of the commits of some lines."""
+        commits = {each.origin.commit for each in occurrences if _minute(each) is not None}
+        self._offsets = first_parent.author_offsets(self._workspace.repository, commits)
+
+    def of(self, occurrence: Occurrence) -> int:
+        """When a line was said, in seconds since 1970."""
+        committed, _ = self._trail.order(occurrence.begun)
+        minute, offset = _minute(occurrence), self._offsets.get(occurrence.origin.commit)
+        if minute is None or offset is None:
+            return committed
+        return min(committed, int((minute - offset).timestamp()))
+
+
+def _minute(occurrence: Occurrence) -> datetime | None:
+    """The day and minute of a line's place; None where it has none."""
+    entry = occurrence.entry
+    if entry.day is None or not entry.section or not is_minute_title(entry.section[-1]):
+        return None
+    return datetime.combine(entry.day, time.fromisoformat(entry.section[-1]), UTC)

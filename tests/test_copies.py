@@ -1,0 +1,245 @@
+"""One fact has one life, wherever its lines stand: random sequences of writes against a small model of what counts then."""
+
+import os
+from collections.abc import Callable
+from copy import deepcopy
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import pytest
+from conftest import World
+from dated_memory import DatedMemory
+
+from mdmem.errors import MdmemError
+from mdmem.facts import fact_id
+from mdmem.memory import Memory
+from mdmem.model import CommitId
+from mdmem.model.searches import Hit, ListFacts, Search
+from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Revert, Save, WriteOptions
+
+START = datetime(2026, 3, 1, 9, tzinfo=UTC)
+STEPS = 8
+CITIES = ("Oslo", "Bergen", "Narvik")
+
+
+@dataclass
+class Model:
+    """What is said where, and when it ended: a line of a log counts unless an end came after it was said."""
+
+    curated: set[str] = field(default_factory=set)
+    logs: dict[str, list[tuple[datetime, int]]] = field(default_factory=dict)
+    ends: dict[str, list[tuple[datetime, int]]] = field(default_factory=dict)
+
+    def log(self, fact: str, said: datetime, at: int) -> None:
+        self.logs.setdefault(fact, []).append((said, at))
+
+    def end(self, fact: str, now: datetime, at: int) -> None:
+        self.curated.discard(fact)
+        self.ends.setdefault(fact, []).append((now, at))
+
+    def logged(self, fact: str) -> bool:
+        return any(all(line > end for end in self.ends.get(fact, ())) for line in self.logs.get(fact, ()))
+
+    def counts(self, fact: str) -> bool:
+        return fact in self.curated or self.logged(fact)
+
+
+class Story:
+    """One sequence, in a workspace that others share: its facts are its own."""
+
+    def __init__(self, dated: DatedMemory, number: int, now: datetime) -> None:
+        self.dated, self.random, self.now, self.at = dated, Random(number), now, 0
+        self.facts = {f"{city}{number}": f"the zebra of stable {number} sleeps in {city}{number}" for city in CITIES}
+        self.model, self.before, self.last = Model(), Model(), (CommitId(""), "")
+        self.done: list[str] = []
+
+    @property
+    def memory(self) -> Memory:
+        return self.dated.on(self.now.isoformat())
+
+    def step(self) -> None:
+        """Do something that can be done now."""
+        self.now += timedelta(minutes=self.random.choice((0, 0, 1, 30, 1440)))
+        self.at += 1
+        fact, other = self.random.sample(sorted(self.facts), 2)
+        ways: list[Callable[[str, str], CommitId | None]] = [self.log, self.log_of_yesterday, self.log_successor, self.remember]
+        ways += [self.forget, self.forget_copy, self.supersede, self.edit_by_hand, self.take_out_by_hand, self.make_room, self.revert]
+        before = deepcopy(self.model)
+        way = self.random.choice(ways)
+        commit = way(fact, other)
+        if commit is not None:
+            self.done.append(f"{self.now:%m-%d %H:%M} {way.__name__} {fact} {other}")
+            self.before, self.last = before, (commit, way.__name__)
+
+    def log(self, fact: str, _: str) -> CommitId | None:
+        self.model.log(fact, self.now, self.at)
+        return self.memory.apply(Log(self.facts[fact], again=True)).commit
+
+    def log_of_yesterday(self, fact: str, _: str) -> CommitId | None:
+        said = self.now - timedelta(days=1)
+        self.model.log(fact, said, self.at)
+        return self.memory.apply(Log(self.facts[fact], again=True, day=f"{said:%Y-%m-%d}", time=f"{said:%H:%M}")).commit
+
+    def log_successor(self, fact: str, other: str) -> CommitId | None:
+        if fact in self.model.curated or not self.model.logged(fact):
+            return None
+        self.model.end(fact, self.now, self.at)
+        self.model.log(other, self.now, self.at)
+        return self.memory.apply(Log(self.facts[other], again=True, options=WriteOptions(supersedes=self.facts[fact]))).commit
+
+    def remember(self, fact: str, _: str) -> CommitId | None:
+        if fact in self.model.curated:
+            return None
+        self.model.curated.add(fact)
+        return self.memory.apply(Remember(self.facts[fact])).commit
+
+    def forget(self, fact: str, _: str) -> CommitId | None:
+        if not self.model.counts(fact):
+            return None
+        self.model.end(fact, self.now, self.at)
+        return self.memory.apply(Forget(self.facts[fact])).commit
+
+    def forget_copy(self, fact: str, _: str) -> CommitId | None:
+        if fact not in self.model.curated:
+            return None
+        self.model.curated.remove(fact)
+        return self.memory.apply(Forget(self.facts[fact], file="MEMORY.md")).commit
+
+    def supersede(self, fact: str, other: str) -> CommitId | None:
+        if fact not in self.model.curated or other in self.model.curated:
+            return None
+        self.model.end(fact, self.now, self.at)
+        self.model.curated.add(other)
+        return self.memory.apply(Remember(self.facts[other], options=WriteOptions(supersedes=self.facts[fact]))).commit
+
+    def edit_by_hand(self, fact: str, other: str) -> CommitId | None:
+        if fact not in self.model.curated or other in self.model.curated:
+            return None
+        self.model.end(fact, self.now, self.at)
+        self.model.curated.add(other)
+        return self._save(self.facts[fact], self.facts[other])
+
+    def take_out_by_hand(self, fact: str, _: str) -> CommitId | None:
+        if fact not in self.model.curated:
+            return None
+        self.model.curated.remove(fact)
+        return self._save(f"- {self.facts[fact]}\n", "")
+
+    def _save(self, old: str, new: str) -> CommitId | None:
+        file = self.dated.at.root / "MEMORY.md"
+        file.write_text(file.read_text().replace(old, new))
+        return self.memory.save(Save())[0]
+
+    def make_room(self, fact: str, _: str) -> CommitId | None:
+        if fact not in self.model.curated:
+            return None
+        self.model.curated.remove(fact)
+        edit = EditSection(section="Facts", action=Action.REPLACE, text=f"- {self.facts[fact]}\n", replacement="")
+        return self.memory.apply(edit).commit
+
+    def revert(self, _: str, __: str) -> CommitId | None:
+        commit, way = self.last
+        if not commit or way == "revert":
+            return None
+        self.model = deepcopy(self.before)
+        return self.memory.apply(Revert(commit)).commit
+
+    def check(self) -> None:
+        memory = self.memory
+        listed = memory.facts(ListFacts(limit=60)).facts
+        for name in self.facts:
+            expected = ["MEMORY.md"] if name in self.model.curated else ["log"] if self.model.logged(name) else []
+            for answer in (listed, memory.search(Search(name)).hits):
+                places = [hit.path if hit.path == "MEMORY.md" else "log" for hit in answer if name in hit.text]
+                assert places == expected, (name, self.done)
+
+
+def answers(memory: Memory, names: list[str]) -> list[tuple[Hit, ...]]:
+    everything = [memory.search(Search(name, history=True, limit=50)).hits for name in names]
+    return [memory.facts(ListFacts(limit=0)).facts, *everything]
+
+
+def tell(dated: DatedMemory, count: int) -> None:
+    now, names = START, list[str]()
+    for number in range(count):
+        story = Story(dated, number, now)
+        for _ in range(STEPS):
+            story.step()
+        story.check()
+        now, names = story.now + timedelta(hours=1), [*names, *story.facts]
+    before = answers(story.memory, names)
+    story.memory.reindex(full=True)
+    after = answers(Memory.open(dated.at.root, os.environ), names)
+    assert after == before
+
+
+def test_a_fact_has_one_life_wherever_its_lines_stand(dated: DatedMemory):
+    tell(dated, 12)
+
+
+@pytest.mark.slow
+def test_a_fact_has_one_life_in_many_sequences(dated: DatedMemory):
+    tell(dated, 500)
+
+
+ZEBRA = "the zebra sleeps in Oslo"
+
+
+def test_forgetting_names_every_line_that_is_over_and_where_the_words_stand(dated: DatedMemory):
+    dated.on("2026-03-01").apply(Log(ZEBRA))
+    dated.on("2026-03-02").apply(Remember(ZEBRA, section="Home"))
+    dated.on("2026-03-02").apply(Remember(ZEBRA, section="Work"))
+    with pytest.raises(MdmemError) as failure:
+        dated.on("2026-03-03").apply(Forget(ZEBRA))
+    assert failure.value.code == "fact-ambiguous"
+    assert [hit.also for hit in dated.search("zebra", "2026-03-03") if hit.text == ZEBRA] == [("memory/2026-03-01.md:7",)] * 2
+    done = dated.on("2026-03-03").apply(Forget(ZEBRA, section="Home"))
+    assert (done.forgotten, done.also) == (("MEMORY.md:10", "memory/2026-03-01.md:7"), ("MEMORY.md:5, Work",))
+    assert [(hit.path, hit.also) for hit in dated.search("zebra") if hit.text == ZEBRA] == [("MEMORY.md", ())]
+
+
+def test_one_copy_is_forgotten_and_the_others_count(dated: DatedMemory):
+    dated.on("2026-03-01").apply(Log(ZEBRA))
+    dated.on("2026-03-02").apply(Remember(ZEBRA, section="Home"))
+    done = dated.on("2026-03-03").apply(Forget(ZEBRA, file="MEMORY.md"))
+    assert (done.forgotten, done.also) == (("MEMORY.md:8",), ("memory/2026-03-01.md:7, 12:00",))
+    assert [hit.path for hit in dated.search("zebra")] == ["memory/2026-03-01.md"]
+    dated.on("2026-03-04").apply(Log(ZEBRA))
+    dated.on("2026-03-05").apply(Forget(ZEBRA, file="memory/2026-03-04.md"))
+    assert [hit.path for hit in dated.search("zebra")] == ["memory/2026-03-01.md"]
+
+
+def test_every_line_is_a_person_s_to_forget(dated: DatedMemory):
+    for section in ("Home", "Work"):
+        dated.on("2026-03-02").apply(Remember(ZEBRA, section=section))
+    dated.on("2026-03-02").apply(Log(ZEBRA))
+    with pytest.raises(MdmemError) as failure:
+        dated.on("2026-03-03").apply(Forget(ZEBRA, everywhere=True, options=WriteOptions(actor="agent/main")))
+    assert failure.value.code == "not-allowed"
+    assert len(dated.on("2026-03-03").apply(Forget(ZEBRA, everywhere=True)).forgotten) == 3
+    assert dated.texts("zebra") == []
+
+
+def test_what_has_few_words_and_no_key_has_no_copies(dated: DatedMemory):
+    dated.on("2026-03-01").apply(Log("zebra sleeps"))
+    dated.on("2026-03-02").apply(Remember("zebra sleeps"))
+    assert len(dated.texts("zebra")) == 2
+    dated.on("2026-03-03").apply(Forget("zebra sleeps"))
+    assert [hit.path for hit in dated.search("zebra")] == ["memory/2026-03-01.md"]
+
+
+def test_a_log_line_under_the_attribute_shares_the_fate_of_the_key(dated: DatedMemory):
+    message = "memory/2026-03-01.md: digest\n\nMdmem-Op: digest\nMdmem-Source: inferred\n"
+    fact = fact_id("I live in Oslo")
+    dated.on("2026-03-01")
+    dated.at.write("memory/2026-03-01.md", "# 2026-03-01\n\n## 10:00\n\n- I live in Oslo\n")
+    dated.at.git("add", "-A")
+    cites = f"Mdmem-Cites: {fact} claude/a#1\nMdmem-Key: {fact} home\n"
+    dates = {"GIT_AUTHOR_DATE": "2026-03-01T12:00:00+00:00", "GIT_COMMITTER_DATE": "2026-03-01T12:00:00+00:00"}
+    World(dated.at.world.home, {**dated.at.world.environment, **dates}).git(dated.at.root, "commit", "-qm", message + cites)
+    dated.on("2026-03-02").apply(Remember("I live in Oslo", section="Home", key="home"))
+    (hit,) = [hit for hit in dated.search("live in Oslo", "2026-03-02") if "I live" in hit.text]
+    assert (hit.path, hit.cites) == ("MEMORY.md", ("memory/2026-03-01.md:5",))
+    dated.on("2026-03-03").apply(Remember("Bergen", section="Home", key="home"))
+    assert [text for text in dated.texts("live in Oslo") if "I live" in text] == []
