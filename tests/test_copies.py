@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from random import Random
 
@@ -155,14 +155,16 @@ class Story:
                 assert places == expected, (name, self.done)
 
 
-def answers(memory: Memory, names: list[str]) -> list[tuple[Hit, ...]]:
-    everything = [memory.search(Search(name, history=True, limit=50)).hits for name in names]
-    return [memory.facts(ListFacts(limit=0)).facts, *everything]
+def answers(memory: Memory, names: list[str]) -> dict[str, list[Hit]]:
+    """The facts that count, and all that was ever said of each name; scores depend on how the index came to be."""
+    of_name = {name: memory.search(Search(name, history=True, limit=50)).hits for name in names}
+    everything = {name: [replace(hit, score=0.0) for hit in hits if name in hit.text] for name, hits in of_name.items()}
+    return {"facts": list(memory.facts(ListFacts(limit=0)).facts), **everything}
 
 
-def tell(dated: DatedMemory, count: int) -> None:
+def tell(dated: DatedMemory, numbers: range) -> None:
     now, names = START, list[str]()
-    for number in range(count):
+    for number in numbers:
         story = Story(dated, number, now)
         for _ in range(STEPS):
             story.step()
@@ -171,16 +173,16 @@ def tell(dated: DatedMemory, count: int) -> None:
     before = answers(story.memory, names)
     story.memory.reindex(full=True)
     after = answers(Memory.open(dated.at.root, os.environ), names)
-    assert after == before
+    assert {name: (before[name], after[name]) for name in after if before[name] != after[name]} == {}
 
 
 def test_a_fact_has_one_life_wherever_its_lines_stand(dated: DatedMemory):
-    tell(dated, 12)
+    tell(dated, range(12))
 
 
 @pytest.mark.slow
 def test_a_fact_has_one_life_in_many_sequences(dated: DatedMemory):
-    tell(dated, 500)
+    tell(dated, range(500))
 
 
 ZEBRA = "the zebra sleeps in Oslo"

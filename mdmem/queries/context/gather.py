@@ -121,7 +121,12 @@ def _promptless_offers(workspace: Workspace, index: FreshIndex, tokens: int, say
 
     profile_hits = [hit for path in profiles for hit in entries(file=path)]
     curated = [hit for hit in entries(file=workspace.curated) if hit.path == workspace.curated]
-    recent = [hit for hit in entries(since=today - timedelta(days=1), until=today) if workspace.kind_of(hit.path) is FileKind.DAILY]
+    in_curated = {hit.fact for hit in curated}
+    recent = [
+        hit
+        for hit in entries(since=today - timedelta(days=1), until=today)
+        if workspace.kind_of(hit.path) is FileKind.DAILY and (hit.promoted is None or hit.promoted not in in_curated)
+    ]
     return {
         ContextPart.PROFILE: parts.profile_offer(profile_hits, profiles, most),
         ContextPart.PINNED: parts.pinned_offer(curated, most),
