@@ -79,8 +79,13 @@ def may_have_copies(text: str, key: str | None) -> bool:
     """True for a fact that is the same wherever it is stated: it has a key, or words enough to tell it from others."""
     if key is not None:
         return True
-    words = (word for word in _CONTENT_WORD.findall(text.casefold()) if word not in _ARTICLES)
-    return sum(max(1, len(word) // 2) if word[0] >= _FIRST_UNSPACED else 1 for word in words) >= _FEWEST_WORDS
+    words = 0
+    for match in _CONTENT_WORD.finditer(text):
+        word = match[0].casefold()
+        words += max(1, len(word) // 2) if word[0] >= _FIRST_UNSPACED else word not in _ARTICLES
+        if words >= _FEWEST_WORDS:
+            return True
+    return False
 
 
 def normalise(text: str) -> str:

@@ -38,6 +38,7 @@ class CandidateRow:
     - `score`, `day`, `number`: as they come in order; the day is an ordinal.
     - `held`: the words of the query that it holds in its text.
     - `near`: it holds none of them in its headings either.
+    - `copies`: the number that it shares with its copies (`copies_of`).
     """
 
     score: float
@@ -46,6 +47,7 @@ class CandidateRow:
     row: IndexRow
     held: AbstractSet[str]
     near: bool
+    copies: int = 0
 
     @property
     def place(self) -> tuple[str, SectionPath]:
@@ -143,7 +145,7 @@ class FirstHits:
         row = candidate.row
         if self._request.filter.reaches_back:
             return statement_number(row.entry)
-        place, copies = _place(row), copies_of(row)
+        place, copies = _place(row), candidate.copies
         return copies if copies and (row.kind is FileKind.DAILY or self._curated.get(copies, place) == place) else place
 
     def _take(self, candidate: CandidateRow, score: float, factor: float) -> None:
@@ -231,7 +233,10 @@ def with_copies(hit: Hit, row: IndexRow, copies: Iterable[IndexRow]) -> Hit:
     """A hit with the places of its copies in logs: of those that say it in other words among what it cites."""
     if hit.status is not Status.CURRENT:
         return hit
-    logs = sorted((each for each in copies if each.kind is FileKind.DAILY and _place(each) != _place(row)), key=copy_rank)
+    logs = [each for each in copies if each.kind is FileKind.DAILY and each is not row and _place(each) != _place(row)]
+    if not logs:
+        return hit
+    logs.sort(key=copy_rank)
     places = {f"{each.entry.path}:{each.entry.start_line}": each.entry.fact == hit.fact for each in logs}
     cites = tuple(place for place, is_same in places.items() if not is_same)
     return replace(hit, also=tuple(place for place, is_same in places.items() if is_same), cites=(*hit.cites, *cites))

@@ -154,49 +154,47 @@ class IndexSearcher:
             best = [(numbers[labels.statement_number(row.entry)], row) for row in joined]
         known = ((ranked.documents[number], row) for number, row in read.items())
         copies = self._copies([row for _, row in best], request.filter, request.today, known)
-        best = [(number, results.best_copy(row, copies.get(results.copies_of(row), ()))) for number, row in best]
+        chosen = [(number, results.best_copy(row, others), others) for (number, row), others in zip(best, copies, strict=True)]
 
-        def hit(number: int, row: IndexRow) -> Hit:
+        def hit(number: int, row: IndexRow, others: Sequence[IndexRow]) -> Hit:
             made = results.make_hit(row, first.scores[number], request.filter, request.today, number in near_numbers)
-            made = results.with_copies(made, row, copies.get(results.copies_of(row), ()))
+            made = results.with_copies(made, row, others) if others else made
             terms = own_terms["heading"]
             return replace(made, about=entry_words.about_held(row.about, terms, self._language)) if row.about else made
 
         scorer = (self._corrected or self._statistics()).scorer(clauses) if request.explain else None
         matches = [
             Match(
-                hit(number, row),
+                hit(number, row, others),
                 row,
                 self._why(ranked, number, scorer, first.beside[number]) if scorer else None,
             )
-            for number, row in best
+            for number, row, others in chosen
         ]
         return tuple(sorted(matches, key=results.rank_key)[: request.limit])
 
     def _copies(
-        self, rows: Iterable[IndexRow], passing_filter: Filter, today: date, read: Iterable[tuple[Address | OverlayEntry, IndexRow]]
-    ) -> dict[int, list[IndexRow]]:
-        """All current copies of the facts of some rows that pass a filter, by the number that they share (`results.copies_of`).
-
-        `read` are rows that need not be read again.
-        """
-        wanted = {copies: labels.number_label(copies) for copies in map(results.copies_of, rows) if copies}
-        copies: dict[int, list[IndexRow]] = {number: [] for number in wanted}
-        if not wanted:
-            return copies
-        found = self._engine_hits(query.statement_query(set(wanted.values()), passing_filter, today), self._searcher.num_docs)
-        addresses = [address for _, address in found]
-        hidden = self._overlay.hidden if self._overlay else ()
-        known = {_key(address): row for address, row in read if not isinstance(address, OverlayEntry)}
-        passing = [
-            known.get(_key(address)) or self._row(address)
-            for address, number in zip(addresses, self._column("fact", addresses), strict=True)
-            if number in wanted and _key(address) not in hidden
+        self, rows: Sequence[IndexRow], passing_filter: Filter, today: date, read: Iterable[tuple[Address | OverlayEntry, IndexRow]]
+    ) -> list[Sequence[IndexRow]]:
+        """Of each of some rows, all current copies of its fact that pass a filter, itself among them; `read` need not be read again."""
+        numbers = list(map(results.copies_of, rows))
+        copies: dict[int, list[IndexRow]] = {number: [] for number in numbers if number}
+        if not copies:
+            return [()] * len(rows)
+        wanted = set(map(labels.number_label, copies))
+        addresses = [
+            address for _, address in self._engine_hits(query.statement_query(wanted, passing_filter, today), self._searcher.num_docs)
         ]
-        passing += [each.row for each in self._overlay.entries] if self._overlay else []
-        for row in results.current_rows(passing, passing_filter, today):
-            copies.get(results.copies_of(row), []).append(row)
-        return copies
+        known = {_key(address): row for address, row in read if not isinstance(address, OverlayEntry)}
+        hidden = self._overlay.hidden if self._overlay else ()
+        for address, number in zip(addresses, self._column("fact", addresses), strict=True):
+            if number in copies and _key(address) not in hidden:
+                copies[number].append(known.get(_key(address)) or self._row(address))
+        for entry in self._overlay.entries if self._overlay else ():
+            copies.get(entry.numbers["fact"], []).append(entry.row)
+        if passing_filter.history:
+            copies = {number: list(results.current_rows(each, passing_filter, today)) for number, each in copies.items()}
+        return [copies.get(number, ()) for number in numbers]
 
     def occurrences(self, statements: Mapping[int, str], passing_filter: Filter, today: date) -> list[IndexRow]:
         """The rows of the occurrences of statements, by their numbers and labels (as those of `labels`), that pass a filter.
@@ -256,8 +254,8 @@ class IndexSearcher:
         rows.sort(key=lambda row: (results.row_age(row, zone, today), results.position_key(row)))
         rows = rows[:limit]
         copies = self._copies(rows, passing_filter, today, ((addresses[number], row) for number, row in read.items()))
-        made = ((row, results.make_hit(row, 0.0, passing_filter, today)) for row in rows)
-        return tuple(Match(results.with_copies(hit, row, copies.get(results.copies_of(row), ())), row) for row, hit in made), total
+        hits = (results.make_hit(row, 0.0, passing_filter, today) for row in rows)
+        return tuple(Match(results.with_copies(hit, row, others), row) for hit, row, others in zip(hits, rows, copies, strict=True)), total
 
     def _passing(self, passing_filter: Filter, today: date, expiry_day: date) -> Iterable[IndexRow]:
         rows = self._all(query.filter_query(passing_filter, today))
@@ -349,7 +347,8 @@ class IndexSearcher:
         def read(score: float, day: int, number: int) -> CandidateRow:
             row = rows[number] = self._row(ranked.documents[number])
             in_text, above = entry_words.words_held(row.entry, row.about, own_terms, self._language)
-            return CandidateRow(score=score, day=day, number=number, row=row, held=in_text, near=not in_text and not above)
+            near, copies = not in_text and not above, results.copies_of(row)
+            return CandidateRow(score=score, day=day, number=number, row=row, held=in_text, near=near, copies=copies)
 
         first = FirstHits(request)
         first.choose(ranked.in_order(), read)
