@@ -245,3 +245,55 @@ def test_a_log_line_under_the_attribute_shares_the_fate_of_the_key(dated: DatedM
     assert (hit.path, hit.cites) == ("MEMORY.md", ("memory/2026-03-01.md:5",))
     dated.on("2026-03-03").apply(Remember("Bergen", section="Home", key="home"))
     assert [text for text in dated.texts("live in Oslo") if "I live" in text] == []
+
+
+def meet(dated: DatedMemory) -> str:
+    """Take an entry of a log into MEMORY.md in other words: the commit."""
+    dated.on("2026-03-01").apply(Log("we meet every Tuesday in the blue room"))
+    done = dated.on("2026-03-02").apply(Remember(MEETING, section="Work", entry="we meet every Tuesday in the blue room"))
+    assert "Mdmem-Promotes: 5136bf3f" in dated.at.git("log", "-1", "--format=%B")
+    return str(done.commit)
+
+
+MEETING = "Team meeting: Tuesdays, blue room"
+
+
+def meetings(dated: DatedMemory, day: str = "2026-04-01") -> list[str]:
+    return [hit.path for hit in dated.search("meet every Tuesday", day) if "blue" in hit.text]
+
+
+def test_a_promoted_entry_is_found_as_the_curated_line(dated: DatedMemory):
+    meet(dated)
+    (hit,) = [hit for hit in dated.search("meet every Tuesday", "2026-03-02") if "blue" in hit.text]
+    assert (hit.text, hit.cites, hit.also) == (MEETING, ("memory/2026-03-01.md:7",), ())
+
+
+def test_it_ends_with_the_curated_line(dated: DatedMemory):
+    meet(dated)
+    done = dated.on("2026-03-03").apply(Forget(MEETING))
+    assert done.forgotten == ("MEMORY.md:5", "memory/2026-03-01.md:7")
+    assert meetings(dated) == []
+    dated.on("2026-03-04").apply(Revert(done.commit))
+    assert meetings(dated) == ["MEMORY.md"]
+    dated.on("2026-03-05").apply(Remember("the meeting is by video now", section="Work", options=WriteOptions(supersedes=MEETING)))
+    assert meetings(dated) == []
+
+
+def test_it_counts_again_where_the_curated_line_only_goes(dated: DatedMemory):
+    meet(dated)
+    edit = EditSection(section="Work", action=Action.REPLACE, text=f"- {MEETING}", replacement="")
+    assert dated.on("2026-03-03").apply(edit).notes == ("still in memory/2026-03-01.md:7",)
+    assert meetings(dated) == ["memory/2026-03-01.md"]
+
+
+def test_it_counts_again_where_the_promotion_is_undone(dated: DatedMemory):
+    commit = meet(dated)
+    dated.on("2026-03-03").apply(Revert(commit))
+    assert meetings(dated) == ["memory/2026-03-01.md"]
+
+
+def test_in_its_own_words_it_is_one_fact(dated: DatedMemory):
+    dated.on("2026-03-01").apply(Log("lunch is at noon on Fridays", kind="decision"))
+    dated.on("2026-03-02").apply(Remember("", section="Work", entry="lunch is at noon on Fridays"))
+    (hit,) = [hit for hit in dated.search("lunch at noon") if "lunch" in hit.text]
+    assert (hit.path, hit.kind, hit.also) == ("MEMORY.md", "decision", ("memory/2026-03-01.md:7",))

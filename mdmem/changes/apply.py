@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 from mdmem import history
 from mdmem.changes.commit_notes import commit_note, complete_options, with_pipeline, with_provenance
-from mdmem.changes.edits import AcceptEdit, FileEdit, RevertEdit, target_path, with_iso_day
+from mdmem.changes.edits import AcceptEdit, FileEdit, RevertEdit, target_path, with_entry, with_iso_day
 from mdmem.changes.file_write import WrittenChange, write_plan
 from mdmem.changes.plan import Plan, plan_edit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.transaction import Transaction
 from mdmem.changes.write_answer import plan_diff, write_result
 from mdmem.errors import MdmemError, RepositoryProblem
-from mdmem.model import FilePath, Provenance
+from mdmem.model import FactId, FilePath, Provenance
 from mdmem.model.writes import DigestDay, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.startup import late
 from mdmem.startup.records import replace
@@ -40,7 +40,8 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
     Raises:
         MdmemError: the change is refused or failed; file, git index and HEAD are as they were.
     """
-    edit = with_iso_day(workspace, change)
+    dated = with_iso_day(workspace, change)
+    edit = with_entry(workspace, dated)
     try:
         edits = fact_places.every_line(workspace, edit) if isinstance(edit, Forget) and edit.everywhere else [edit]
         results = apply_all(workspace, edits, edit.options, say)
@@ -50,7 +51,7 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
         if (repeat := repeats.find_repeat(workspace, complete, problem)) is None:
             raise
         result = repeat
-    if edit is change:
+    if dated is change:
         return result
     return replace(result, day=edit.day if isinstance(edit, Log) else edit.until if isinstance(edit, Remember) else None)
 
@@ -128,7 +129,7 @@ def _like_search(workspace: Workspace, edit: FileEdit) -> LikeSearch | None:
     if edit.options.pipeline is not None:
         return None
     match edit:
-        case Log(more=()) | Remember(key=None) if edit.options.supersedes is None:
+        case Log(more=()) | Remember(key=None, entry=None) if edit.options.supersedes is None:
             return likes.LikeSearch(workspace, edit.text)
     return None
 
@@ -165,6 +166,7 @@ def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.Com
         confirms=plan.edit.confirms,
         retracts=plan.retracts,
         only=isinstance(edit, Forget) and edit.is_of_copy,
+        promotes=((FactId(edit.entry), plan.added[-1]),) if isinstance(edit, Remember) and edit.entry and plan.added else (),
         reverts=(edit.reverts,) if isinstance(edit, RevertEdit) else (),
         more_sections=plan.edit.more_sections,
     )

@@ -114,6 +114,19 @@ def with_iso_day(workspace: Workspace, edit: FileEdit) -> FileEdit:
     return edit
 
 
+def with_entry(workspace: Workspace, edit: FileEdit) -> FileEdit:
+    """An edit with the id and, where it has no words of its own, the text of the log's entry that it takes into a curated file.
+
+    Raises:
+        FactProblem: `fact-not-found`, `fact-ambiguous`.
+    """
+    if not isinstance(edit, Remember) or edit.entry is None:
+        return edit
+    lines = lookup.current_locations(workspace, lookup.locate_fact(workspace, edit.entry, (FileKind.DAILY,)))
+    fact = lookup.meant_location(workspace, lines, edit.entry, lambda fact: f"{verb('remember', 'entry')} {fact}").item.fact
+    return replace(edit, entry=fact.id, text=edit.text or fact.text, kind=edit.kind or fact.kind, tags=edit.tags or fact.tags)
+
+
 def new_texts(edit: FileEdit) -> tuple[str, ...]:
     """The texts that an edit brings in."""
     match edit:

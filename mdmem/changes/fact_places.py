@@ -14,6 +14,8 @@ from mdmem.queries.lookup import FactLocation
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
 
+_MOST_FACTS, _MOST_NAMED = 20, 3
+
 
 def forgotten_places(
     workspace: Workspace,
@@ -39,6 +41,12 @@ def forgotten_places(
     if edit.is_of_copy:
         elsewhere, copies = [*elsewhere, *copies], []
     return tuple(map(_place, (*own, *copies))), tuple(map(_named_place, elsewhere))
+
+
+def still_logged(workspace: Workspace, facts: Sequence[FactId]) -> list[str]:
+    """The places of the entries of logs that still say some facts."""
+    places = [_place(each) for fact in facts[:_MOST_FACTS] for each in lookup.log_copies(workspace, fact)]
+    return places[:_MOST_NAMED]
 
 
 def every_line(workspace: Workspace, edit: Forget) -> list[Forget]:

@@ -139,10 +139,11 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         forgotten, also = fact_places.forgotten_places(workspace, edit, path, old, new, (*plan.removed, *plan.retracts))
         plan = replace(plan, forgotten=forgotten, also=also)
     warnings = _check(workspace, edit.options, plan)
+    notes = () if isinstance(edit, Forget | RevertEdit) or not plan.removed else _still_logged(workspace, plan)
     bases = [] if edited.foundations is None else [edited.foundations]
     decided = isinstance(edit, AcceptEdit) and not edit.taking.anyway
     better = [] if decided else _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
-    notes = [each.note for each in bases if each.note]
+    notes = [*notes, *(each.note for each in bases if each.note)]
     if better:
         warnings = (*warnings, "weaker-source")
         named = "; ".join(f"{item.fact.id} {item.fact.text.splitlines()[0][:_QUOTED]}" for item in better[:_MOST_NAMED])
@@ -151,6 +152,16 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         warnings = (*warnings, "not-memory")
         notes.append(f"not-memory: {path} is not searched: a file below memory/ is, or one that the setting paths takes in")
     return replace(plan, warnings=warnings, notes=tuple(dict.fromkeys(notes)))
+
+
+def _still_logged(workspace: Workspace, plan: Plan) -> list[str]:
+    """A line that names the entries of logs that still say what a change takes out, with nothing in its place."""
+    over = {*plan.added, *plan.ended, *(pair.old for pair in plan.supersedes)}
+    gone = [fact for fact in plan.removed if fact not in over]
+    if not gone or workspace.contents is not None or workspace.kind_of(plan.path) is FileKind.DAILY:
+        return []
+    places = fact_places.still_logged(workspace, gone)
+    return [f"still in {', '.join(places)}"] if places else []
 
 
 def _find_better_founded(

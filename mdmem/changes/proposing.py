@@ -8,7 +8,7 @@ from mdmem import check, history, repo
 from mdmem.catchup import trail_update
 from mdmem.changes.apply import change_note
 from mdmem.changes.commit_notes import complete_options, with_provenance
-from mdmem.changes.edits import FileEdit, target_path, with_iso_day
+from mdmem.changes.edits import FileEdit, target_path, with_entry, with_iso_day
 from mdmem.changes.plan import Plan, plan_edit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, refuse_recalled, secrets_in_options
@@ -41,7 +41,7 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
             `proposal-not-found`, `nothing-committed`.
     """
     options = complete_options(workspace, request.edit.options)
-    edit = with_iso_day(workspace, replace(request.edit, options=options))
+    edit = with_entry(workspace, with_iso_day(workspace, replace(request.edit, options=options)))
     repository = workspace.repository
     with lock_workspace(workspace, say):
         for _ in range(_TRIES):

@@ -67,7 +67,8 @@ TABLE: ParameterTable = {
         ("as_json", ("--json",), bool, False, False),
     ),
     "remember": (
-        ("text", (), str, None, True),
+        ("text", (), str, None, False),
+        ("entry", ("--from",), str, None, False),
         ("file", ("--file",), str, None, False),
         ("section", ("--section",), str, None, False),
         ("create", ("--create",), bool, False, False),

@@ -143,7 +143,8 @@ def log(
 
 def remember(
     call: Call,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The fact; '-' reads it.")],
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The fact; '-' reads it.")] = None,
+    entry: Annotated[str | None, typer.Option("--from", metavar="ENTRY", help="The entry of a daily log that it comes from.")] = None,
     file: File = None,
     section: SectionOption = None,
     create: Annotated[bool, typer.Option("--create", help="Create the section and the file if they are missing.")] = False,
@@ -162,10 +163,14 @@ def remember(
 ) -> Answer:
     """Put a fact into MEMORY.md.
 
-    If the key has a value already, its line is replaced and superseded.
+    If the key has a value already, its line is replaced and superseded. With --from, the entry of a daily log is put there, in the words of
+    TEXT or its own.
     """
+    if text is None and entry is None:
+        raise UsageProblem("give TEXT, or --from ENTRY")
     change = Remember(
-        text=read_argument(text),
+        text="" if text is None else read_argument(text),
+        entry=entry,
         file=file,
         section=section,
         create=create,

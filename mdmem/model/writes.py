@@ -191,7 +191,10 @@ class Log:
 
 @dataclass(frozen=True, slots=True)
 class Remember:
-    """Put a fact into a curated file. `until` is an ISO date or a day to come in words."""
+    """Put a fact into a curated file. `until` is an ISO date or a day to come in words.
+
+    `entry`: the entry of a day's log that it takes there, by id or text; with an empty text, in its words.
+    """
 
     text: str
     file: str | None = None
@@ -202,6 +205,7 @@ class Remember:
     kind: str | None = None
     tags: tuple[str, ...] = ()
     until: str | None = None
+    entry: str | None = None
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
