@@ -297,3 +297,22 @@ def test_in_its_own_words_it_is_one_fact(dated: DatedMemory):
     dated.on("2026-03-02").apply(Remember("", section="Work", entry="lunch is at noon on Fridays"))
     (hit,) = [hit for hit in dated.search("lunch at noon") if "lunch" in hit.text]
     assert (hit.path, hit.kind, hit.also) == ("MEMORY.md", "decision", ("memory/2026-03-01.md:7",))
+
+
+def test_a_night_of_an_earlier_version_promotes_what_cites_the_same_lines(dated: DatedMemory):
+    at, log, new = dated.at, fact_id("we meet every Tuesday in the blue room"), fact_id(MEETING)
+
+    def commit(day: str, path: str, text: str, message: str) -> None:
+        at.write(path, text)
+        at.git("add", "-A")
+        dates = {"GIT_AUTHOR_DATE": f"{day}T12:00:00+00:00", "GIT_COMMITTER_DATE": f"{day}T12:00:00+00:00"}
+        World(at.world.home, {**at.world.environment, **dates}).git(at.root, "commit", "-qm", message)
+
+    text = "# 2026-03-01\n\n## 10:00\n\n- we meet every Tuesday in the blue room\n"
+    said = f"x\n\nMdmem-Op: digest\nMdmem-Source: inferred\nMdmem-Cites: {log} claude/a#17\n"
+    commit("2026-03-01", "memory/2026-03-01.md", text, said)
+    taken = f"x\n\nMdmem-Op: remember\nMdmem-Source: inferred\nMdmem-Run: dream/2026-03-01\nMdmem-Cites: {new} claude/a#17\n"
+    commit("2026-03-02", "MEMORY.md", at.read("MEMORY.md") + f"- {MEETING}\n", taken)
+    assert meetings(dated) == ["MEMORY.md"]
+    dated.on("2026-03-03").apply(Forget(MEETING))
+    assert meetings(dated) == []

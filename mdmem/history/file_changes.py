@@ -72,6 +72,10 @@ class EarlierTrail(Protocol):
         """Every occurrence of a fact, oldest first."""
         ...
 
+    def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]:
+        """The facts of logs that were said in some lines of a session."""
+        ...
+
     def occurrences_ended(self, after: int, upto: int) -> tuple[Occurrence, ...]:
         """The occurrences that commits after `after` and up to `upto` ended, in this order."""
         ...

@@ -15,8 +15,9 @@ from mdmem.history.notes import parse_message
 from mdmem.history.reverts import StepReverts
 from mdmem.history.sources import Statements, restated
 from mdmem.history.step_marks import CommitClaims, StatedSupersession, StepMarks
-from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
+from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source
 from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Origin
+from mdmem.model.writes import is_night
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.trail import Ending
@@ -82,7 +83,12 @@ class StepBuilder:
     @property
     def promotions(self) -> tuple[tuple[FactId, FactId], ...]:
         """The facts of logs that the commits took into curated files, with what they became there."""
-        return tuple(dict.fromkeys(pair for claims in self.claims for pair in claims.note.promotes))
+        return tuple(dict.fromkeys(pair for claims in self.claims for pair in (claims.note.promotes or self._cited_pairs(claims.note))))
+
+    def _cited_pairs(self, note: ParsedNote) -> Iterator[tuple[FactId, FactId]]:
+        """The entries that cite the same lines of sessions as what a night took, which version 0.2 did not name."""
+        if note.cites and note.run is not None and is_night(note.run) and note.op is Op.REMEMBER:
+            yield from ((log, fact) for fact, cited in note.cites for log in self.trail.logged_facts_citing(cited) if log != fact)
 
     # New occurrences.
 

@@ -11,10 +11,11 @@ from mdmem.model.ranges import Ranges, holds, union
 from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, Revision, StatedRevert, TrailCommit
 from mdmem.trail.ends import outcome_of
 from mdmem.trail.revision_texts import with_whole_text
-from mdmem.trail.rows import SqlRow, blob, join_words, parse_mark, parse_occurrence, parse_revert, parse_revision
+from mdmem.trail.rows import SqlRow, blob, decoded, join_words, parse_mark, parse_occurrence, parse_revert, parse_revision
 from mdmem.trail.statements import (
     END_COLUMNS,
     ENDED_AFTER_CONDITION,
+    SELECT_CITING,
     SELECT_LAST_REVISION,
     SELECT_MARKS,
     SELECT_REVISIONS,
@@ -64,6 +65,11 @@ class LineTrail:
         """Every occurrence of a fact, in the order in which they arrived."""
         rows = self._store.rows(f"{SELECT_ROWS_OF_LINES} WHERE fact = ? ORDER BY number", blob(fact))
         return parse_rows(parse_occurrence, self._as_known(rows))
+
+    def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]:
+        """The facts of logs that were said in some lines of a session, in the order of their ids."""
+        rows = self._store.rows(SELECT_CITING, blob(f"\n{cited}\n"))
+        return tuple(sorted({FactId(decoded(fact)) for fact, added in rows if not holds(self._missing, added)}))
 
     def occurrences_ended(self, after: int, upto: int) -> tuple[Occurrence, ...]:
         """The occurrences that commits after `after` and up to `upto` ended."""

@@ -78,6 +78,10 @@ SELECT origin FROM marks WHERE origin >= :first AND origin < :end UNION SELECT o
 """The commits with marks or reverts whose ids lie in a range."""
 _MARKED_BETWEEN = "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN :first AND :last"
 SELECT_BEGINNING_WITH = f"{SELECT_OCCURRENCES} WHERE beginning >= ? AND beginning < ? ORDER BY number"
+SELECT_CITING = (
+    "SELECT fact, added FROM occurrences WHERE cites IS NOT NULL AND day IS NOT NULL AND fact IS NOT NULL"
+    " AND instr(x'0a' || cites || x'0a', ?)"
+)
 SELECT_WITH_ATTRIBUTE = f"{SELECT_OCCURRENCES} WHERE attribute = ? ORDER BY number"
 SELECT_PATHS_CHANGED_BETWEEN = f"""
 SELECT path FROM touched WHERE number BETWEEN :first AND :last

@@ -36,6 +36,7 @@ from mdmem.trail.statements import (
     ENDED_AFTER_CONDITION,
     PAIR_MARKS_CONDITION,
     SELECT_BEGINNING_WITH,
+    SELECT_CITING,
     SELECT_COMMITS,
     SELECT_EVERY_MARK,
     SELECT_LAST_REVISION,
@@ -393,6 +394,10 @@ class Trail:
     def fact_occurrences(self) -> tuple[Occurrence, ...]:
         """Every occurrence of every fact, live or ended, newest first. All of them are read."""
         return self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact IS NOT NULL ORDER BY number DESC")
+
+    def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]:
+        """The facts of logs that were said in some lines of a session, in the order of their ids."""
+        return tuple(sorted({FactId(decoded(fact)) for fact, _ in self._store.rows(SELECT_CITING, blob(f"\n{cited}\n"))}))
 
     def ids_with_prefix(self, prefix: str) -> tuple[FactId, ...]:
         """The ids of facts that begin with a prefix, in their order."""
