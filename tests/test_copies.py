@@ -316,3 +316,22 @@ def test_a_night_of_an_earlier_version_promotes_what_cites_the_same_lines(dated:
     assert meetings(dated) == ["MEMORY.md"]
     dated.on("2026-03-03").apply(Forget(MEETING))
     assert meetings(dated) == []
+
+
+def test_what_a_merge_brings_back_is_named(dated: DatedMemory):
+    dated.on("2026-03-01").apply(Remember(ZEBRA, section="Home"))
+    dated.at.git("checkout", "-qb", "side")
+    dated.on("2026-03-02").apply(Forget(ZEBRA))
+    dated.at.git("checkout", "-q", "-")
+    dated.on("2026-03-03").apply(Log("something else was said"))
+    dated.at.git("merge", "-q", "-s", "ours", "side", "-m", "keep ours")
+    memory = dated.on("2026-03-04")
+    assert [hit.path for hit in memory.search(Search("zebra")).hits if hit.text == ZEBRA] == ["MEMORY.md"]
+    assert [note for note in memory.status().notes if "here again" in note] == [
+        f"forgotten, and here again: MEMORY.md, {fact_id(ZEBRA)} {ZEBRA}"
+    ]
+    (advice,) = [each for each in memory.review().advice if each.kind == "forgotten-again"]
+    assert advice.command == ("mdmem", "forget", fact_id(ZEBRA), "--file", "MEMORY.md")
+    memory.apply(Forget(ZEBRA))
+    assert dated.texts("zebra") == []
+    assert not [note for note in dated.on("2026-03-05").status().notes if "here again" in note]

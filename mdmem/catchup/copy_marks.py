@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
 
@@ -32,6 +32,12 @@ def derive(workspace: Workspace, trail: Trail, facts: set[FactId]) -> None:
     times.expect(line[0] for fact in facts for line in fates.log_lines(fact))
     for fact in sorted(facts):
         trail.set_copy_marks(fact, fates.marks(fact))
+
+
+def here_again(workspace: Workspace, trail: Trail) -> Iterator[Occurrence]:
+    """The lines in files that are edited in place which a merge brought back, though their fact was forgotten."""
+    fates = CopyFates(trail, partial(is_log, workspace), _SaidTimes(workspace, trail).of)
+    return (each for fact in trail.facts_here_again() for each in fates.here_again(fact))
 
 
 class _SaidTimes:

@@ -26,17 +26,21 @@ _NEAR = 0.8
 _NAMED = 3
 _MAX_REMOVALS = 50
 """The most removals that come with the change that carries them out; the next review, once these are done, has the next ones."""
-_REMOVALS = frozenset((AdviceKind.SUPERSEDED, AdviceKind.EXPIRED, AdviceKind.DUPLICATE, AdviceKind.NEAR_DUPLICATE))
+_REMOVALS = frozenset((AdviceKind.SUPERSEDED, AdviceKind.FORGOTTEN, AdviceKind.EXPIRED, AdviceKind.DUPLICATE, AdviceKind.NEAR_DUPLICATE))
 _QUOTED = 60
 
 
 @dataclass(frozen=True, slots=True)
 class FactState:
-    """A fact in a file, and whether it still holds. `superseded_by` took its place by a mark."""
+    """A fact in a file, and whether it still holds. `superseded_by` took its place by a mark.
+
+    `is_forgotten`: a merge brought it back after somebody had forgotten it.
+    """
 
     entry: Entry
     status: Status
     superseded_by: FactId | None = None
+    is_forgotten: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +155,8 @@ def _no_longer_holds(fact: _LocatedFact) -> Advice | None:
             return _removal_advice(fact, AdviceKind.SUPERSEDED, message, safe=state.superseded_by is not None)
         case Status.EXPIRED:
             return _removal_advice(fact, AdviceKind.EXPIRED, f"{_quoted(fact)} held until {fact.item.fact.until}", safe=True)
+        case _ if state.is_forgotten:
+            return _removal_advice(fact, AdviceKind.FORGOTTEN, f"{_quoted(fact)} was forgotten, and here again", safe=False)
         case _:
             return None
 

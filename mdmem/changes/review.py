@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
 
 from mdmem import files, layout
-from mdmem.catchup import trail_update
+from mdmem.catchup import copy_marks, trail_update
 from mdmem.catchup.entry_states import match_entries
 from mdmem.changes.advice import Budget, CuratedFile, FactState, find_advice
 from mdmem.document import Document, parse_bytes
@@ -37,7 +37,8 @@ def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
     with trail_update.fresh_trail(workspace, say) as trail:
         curated = list(_curated_files(workspace, trail))
-        facts = [fact for file in curated for fact in _fact_states(trail, file, today)]
+        again = {each.number for each in copy_marks.here_again(workspace, trail)}
+        facts = [fact for file in curated for fact in _fact_states(trail, file, again, today)]
         return find_advice(curated, facts, conflicts, budget, today)
 
 
@@ -88,13 +89,14 @@ def _last_changes(workspace: Workspace, trail: Trail, path: FilePath) -> Mapping
 # The facts in them.
 
 
-def _fact_states(trail: Trail, file: CuratedFile, today: date) -> Iterator[FactState]:
+def _fact_states(trail: Trail, file: CuratedFile, again: Collection[int], today: date) -> Iterator[FactState]:
     """The facts of a file, each with what the trail says of it."""
     facts = _fact_entries(file.document, file.path)
     overruled = {mark.occurrence: mark for mark in trail.overruled_marks(file.path)}
     for entry, state in zip(facts, match_entries(trail, file.path, facts)[0], strict=True):
         mark = overruled.get(state.occurrence.number) if state.occurrence else None
-        yield FactState(entry, _status(entry, mark, today), _current_successor(trail, mark))
+        is_forgotten = state.occurrence is not None and state.occurrence.number in again
+        yield FactState(entry, _status(entry, mark, today), _current_successor(trail, mark), is_forgotten)
 
 
 def _current_successor(trail: Trail, mark: Mark | None) -> FactId | None:

@@ -37,6 +37,10 @@ class CopyTrail(Protocol):
         """The marks that commits state of an occurrence."""
         ...
 
+    def contested_ends_of(self, number: int) -> tuple[Occurrence, ...]:
+        """A live occurrence as sides of a merge had ended it."""
+        ...
+
     def promotions_of(self, fact: FactId) -> tuple[tuple[int, FactId], ...]:
         """The commits that took a fact of a log into a curated file, with the fact that it became there."""
         ...
@@ -197,6 +201,23 @@ class CopyFates:
         """The occurrences of a line that had not ended by a commit."""
         order = self._trail.order(number)
         return (each for each in line if each.ended is None or self._trail.order(each.ended) > order)
+
+    def here_again(self, fact: FactId) -> Iterator[Occurrence]:
+        """The lines in files that are edited in place of a fact that was forgotten by a commit that knew nothing of them."""
+        lines = self._curated_lines(fact)
+        ends = [each for line in lines for each in self._trail.contested_ends_of(line[-1].number) if self._forgets(each)]
+        forgotten = [*(line[-1] for line in lines if line[-1].fate is Fate.REMOVED and self._forgets(line[-1])), *ends]
+        for line in lines:
+            if line[-1].ended is None and any(self._is_unknown_to(line, each) for each in forgotten):
+                yield line[-1]
+
+    def _is_unknown_to(self, line: _Line, end: Occurrence) -> bool:
+        """True if a line came in beside the end of another one, or goes on where a merge took back its own."""
+        assert end.ended is not None  # it was forgotten
+        if end.number == line[-1].number:
+            return True
+        begun, ended = self._commit(line[0].begun), self._commit(end.ended)
+        return bool(begun and ended) and not (begun and begun.reaches(end.ended)) and not (ended and ended.reaches(line[0].begun))
 
     # Promotions.
 

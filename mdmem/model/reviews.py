@@ -14,6 +14,7 @@ class AdviceKind(StrEnum):
     """Kinds of advice on curated files."""
 
     SUPERSEDED = "superseded-standing"
+    FORGOTTEN = "forgotten-again"
     EXPIRED = "expired"
     DUPLICATE = "duplicate"
     NEAR_DUPLICATE = "near-duplicate"

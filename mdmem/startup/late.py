@@ -65,6 +65,7 @@ MODULES = frozenset(
         "mdmem.digest.starting",
         "mdmem.doctor",
         "mdmem.extras",  # only where a package is missing
+        "mdmem.catchup.copy_marks",
         "mdmem.changes.fact_places",
         "mdmem.fact_names",
         "mdmem.editors.corrections",  # only where the index has seen all

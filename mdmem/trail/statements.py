@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mdmem.model.trail import MarkKind
+from mdmem.model.trail import Fate, MarkKind
 
 SELECT_COMMITS = "SELECT number, id, time, author, message, email, committed, moment, parents, missing, needed, brought FROM commits"
 SELECT_LATER_PARENTS = "SELECT number, moment, id, parents FROM commits WHERE number > ? ORDER BY number"
@@ -82,6 +82,11 @@ SELECT_CITING = (
     "SELECT fact, added FROM occurrences WHERE cites IS NOT NULL AND day IS NOT NULL AND fact IS NOT NULL"
     " AND instr(x'0a' || cites || x'0a', ?)"
 )
+SELECT_TAKEN_OUT_AND_LIVE = f"""
+SELECT DISTINCT live.fact FROM occurrences AS gone JOIN occurrences AS live ON live.fact = gone.fact
+WHERE gone.ended IS NOT NULL AND gone.fate = '{Fate.REMOVED}' AND live.ended IS NULL
+UNION SELECT fact FROM ends JOIN occurrences ON number = occurrence
+WHERE ends.fate = '{Fate.REMOVED}' AND occurrences.ended IS NULL AND fact IS NOT NULL ORDER BY 1"""
 SELECT_WITH_ATTRIBUTE = f"{SELECT_OCCURRENCES} WHERE attribute = ? ORDER BY number"
 SELECT_PATHS_CHANGED_BETWEEN = f"""
 SELECT path FROM touched WHERE number BETWEEN :first AND :last

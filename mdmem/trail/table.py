@@ -14,6 +14,7 @@ from typing import Self
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.ranges import Ranges, complement, holds, of_numbers
 from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, Origin, Revision, StatedRevert, TrailCommit
+from mdmem.startup.records import replace
 from mdmem.trail import copies, steps, verification
 from mdmem.trail.revision_texts import lineage_rows, with_whole_text
 from mdmem.trail.rows import (
@@ -55,6 +56,7 @@ from mdmem.trail.statements import (
     SELECT_REVISIONS,
     SELECT_SECTION_CHANGES,
     SELECT_STATING_COMMITS,
+    SELECT_TAKEN_OUT_AND_LIVE,
     SELECT_WITH_ATTRIBUTE,
 )
 from mdmem.trail.steps import Step
@@ -479,6 +481,16 @@ class Trail:
         return tuple(mark for mark in marks if holds(known, mark.begun) and (mark.ended is None or not holds(known, mark.ended)))
 
     # Copies.
+
+    def facts_here_again(self) -> tuple[FactId, ...]:
+        """The facts that stand in a file, and that were taken out of one, or by a side of a merge; the caller looks closer."""
+        return self._store.all(lambda row: FactId(decoded(row[0])), SELECT_TAKEN_OUT_AND_LIVE)
+
+    def contested_ends_of(self, number: int) -> tuple[Occurrence, ...]:
+        """A live occurrence as sides of a merge had ended it."""
+        (live,) = self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE number = ?", number)
+        rows = self._store.rows("SELECT ended, fate FROM ends WHERE occurrence = ? AND ended IS NOT NULL", number)
+        return tuple(replace(live, ended=ended, fate=Fate(fate)) for ended, fate in rows if live.ended is None)
 
     def promoted_in(self, path: FilePath) -> dict[int, FactId]:
         """The curated facts that count in the stead of lines of a log, by the rows of these."""
