@@ -65,7 +65,7 @@ class TestReads:
         assert answer["facts"][0] | {"id": ""} == {
             **{"id": "", "text": "drink: tea", "key": "drink", "kind": "preference", "tags": [], "path": "MEMORY.md", "line": 5},
             **{"section": "Memory > Preferences", "source": "user-stated", "confidence": 0.95, "status": "current", "until": None},
-            **{"cites": [], "attribute": None, "author": None},
+            **{"cites": [], "attribute": None, "author": None, "also": []},
         }
 
     def test_facts_newest_first_and_how_many_are_left_out(self, shell: Shell):
