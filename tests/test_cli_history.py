@@ -226,9 +226,9 @@ class TestWhen:
     def test_came_and_went(self, year: Year):
         out = year.now("when", "works at Linear").out
         assert re.fullmatch(
-            r"MEMORY.md: Memory > Work > Employer  came 2026-04-02 with [0-9a-f]{10}, went 2026-05-01 with [0-9a-f]{10}\n", out
+            r"MEMORY.md: Memory > Work > Employer  added 2026-04-02 \([0-9a-f]{10}\), removed 2026-05-01 \([0-9a-f]{10}[^)]*\)\n", out
         )
-        assert re.search(r"came 2026-05-01 with [0-9a-f]{10}, and stands\n", year.now("when", "works at Figma").out)
+        assert re.search(r"added 2026-05-01 \([0-9a-f]{10}\), still there\n", year.now("when", "works at Figma").out)
 
     def test_json(self, year: Year):
         answer = year.now("when", "works at Linear", "--json").answer

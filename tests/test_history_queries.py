@@ -332,3 +332,14 @@ class TestSectionHistory:
         assert ids
         (stay,) = dated.on("2027-01-01").when("works at Linear").stays
         assert (f"{stay.came_at:%Y-%m-%d}", stay.went_at and f"{stay.went_at:%Y-%m-%d}") == (DAYS[1], DAYS[2])
+
+    def test_when_of_a_log_line_that_is_no_longer_current(self, dated: DatedMemory) -> None:
+        dated.on("2026-01-02").apply(Log("deploys go through the blue pipeline"))
+        dated.on("2026-01-02").apply(Log("the green one is for tests"))
+        dated.on("2026-01-05").apply(Forget("deploys go through the blue pipeline", options=WriteOptions(reason="it was retired")))
+        (stay,) = dated.on("2026-01-06").when("blue pipeline").stays
+        assert (stay.went, stay.ended_by and stay.ended_by.reason) == (None, "it was retired")
+        assert stay.ended_by is not None
+        assert f"{stay.ended_by.time:%Y-%m-%d}" == "2026-01-05"
+        (other,) = dated.on("2026-01-06").when("green one").stays
+        assert (other.went, other.ended_by) == (None, None)

@@ -215,7 +215,10 @@ def _each_once(views: Sequence[RevisionView | FactLink | BlamedLine]) -> tuple[s
 
 @dataclass(frozen=True, slots=True)
 class PresenceView:
-    """One period in which a section held a text: the commits that began and ended it. `went` is None while it lasts."""
+    """One period in which a section held a text: the commits that began and ended it. `went` is None while it lasts.
+
+    `ended_by` is the commit that took the text out, or by which its fact was no longer current though the line is still there.
+    """
 
     path: str
     section: SectionPath

@@ -379,14 +379,15 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
         raise TextProblem("empty-text", "there is no text to look for")
     with trail_update.fresh_trail(workspace, say) as trail:
         time_of = commit_times(workspace, trail)
-        views = tuple(_presence_view(time_of, trail, presence) for presence in section_texts.text_presences(trail, text))
+        views = tuple(_presence_view(time_of, trail, presence, text) for presence in section_texts.text_presences(trail, text))
         return TextHistory(text, views, shallow_notes(workspace, trail))
 
 
-def _presence_view(time_of: TimeOf, trail: Trail, presence: section_texts.TextPresence) -> PresenceView:
+def _presence_view(time_of: TimeOf, trail: Trail, presence: section_texts.TextPresence, text: str) -> PresenceView:
     came = trail.commit_numbered(presence.came)
     went = trail.commit_numbered(presence.went) if presence.went is not None else None
     assert came is not None  # a text comes with a commit
+    end = went or _end_of_facts(trail, presence, text)
     return PresenceView(
         path=presence.path,
         section=presence.section,
@@ -394,6 +395,16 @@ def _presence_view(time_of: TimeOf, trail: Trail, presence: section_texts.TextPr
         came_at=(came_at := time_of(came.number)),
         went=went.commit if went else None,
         went_at=max(came_at, time_of(went.number)) if went else None,
-        ended_by=_end_view(time_of, went) if went else None,
+        ended_by=_end_view(time_of, end) if end else None,
         merged=_late_merge(time_of, trail, came),
     )
+
+
+def _end_of_facts(trail: Trail, presence: section_texts.TextPresence, text: str) -> TrailCommit | None:
+    """The commit by which the last fact with a text in a section was no longer current, though its line is still there."""
+    facts = [each for each in trail.live_occurrences(presence.path, [presence.section]) if text in each.entry.text]
+    marks = [trail.marks_of(each.number) for each in facts]
+    if not facts or not all(marks):
+        return None
+    ends = [trail.commit_numbered(mark.begun) for of_one in marks for mark in of_one]
+    return max(filter(None, ends), key=lambda commit: trail.order(commit.number))

@@ -300,11 +300,15 @@ def presences_json(history: TextHistory) -> dict[str, Any]:
 
 
 def presences_text(history: TextHistory) -> str:
-    """When a text stood where, a line each, the commits that it came and went with named."""
+    """When a text was where, a line each, with the commits that added, removed or ended it."""
     return "\n".join(map(_presence_text, history.stays))
 
 
 def _presence_text(stay: PresenceView) -> str:
-    went = f"went {stay.went_at:%Y-%m-%d} with {short_id(stay.went)}" if stay.went_at else "and stands"
-    came = _merged(stay.came_at, stay.merged) or f"came {stay.came_at:%Y-%m-%d} with {short_id(stay.came)}"
-    return one_line(f"{location(stay.path, stay.section)}  {came}, {went}")
+    came = _merged(stay.came_at, stay.merged) or f"added {stay.came_at:%Y-%m-%d} ({short_id(stay.came)})"
+    end = "still there"
+    if stay.ended_by is not None:
+        end = "removed" if stay.went else "still there, but not current since"
+        reason = f', "{stay.ended_by.reason}"' if stay.ended_by.reason else ""
+        end = f"{end} {stay.went_at or stay.ended_by.time:%Y-%m-%d} ({short_id(stay.ended_by.commit)}{reason})"
+    return one_line(f"{location(stay.path, stay.section)}  {came}, {end}")
