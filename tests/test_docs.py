@@ -56,9 +56,9 @@ class TestCommands:
             assert parameter.param_type_name == "option" or parameter.metavar
             assert parameter.param_type_name == "argument" or parameter.is_flag or parameter.metavar, "a Python type would show"
 
-    def test_the_readme_names_commands_and_options_that_are_there(self):
+    def test_the_tour_names_commands_and_options_that_are_there(self):
         words = {word for name, _ in all_commands() for word in name.split()}
-        text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "README.md", DOCS / "agents.md"))
+        text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "README.md", DOCS / "tour.md", DOCS / "agents.md"))
         named = set(re.findall(r"^\$ mdmem (?:-C \S+ )?([a-z-]+)", text, re.MULTILINE)) | set(re.findall(r"`mdmem ([a-z][a-z-]*)", text))
         assert named
         assert named <= words

@@ -21,9 +21,9 @@ def test_is_what_is_printed(world: World, tmp_path: Path, page: Path):
 
 
 @pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_the_readme_can_be_repeated_where_git_knows_nobody(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_whole: bool):
+def test_the_tour_can_be_repeated_where_git_knows_nobody(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_whole: bool):
     monkeypatch.setattr(transcripts, "_GIT_SETTINGS", "[init]\n\tdefaultBranch = main\n")
-    written = transcripts.PAGES[0].read_text(encoding="utf-8")
+    written = transcripts.PAGES[1].read_text(encoding="utf-8")
     if not is_whole:  # up to the end of the session behind the last commit
         before, commit, after = written.rpartition("git commit -q")
         written = before + commit + "```\n".join(after.split("```\n", 3)[:3]) + "```\n"

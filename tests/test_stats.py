@@ -203,11 +203,11 @@ WATCHED = [
 ]
 
 
-def test_the_readme_shows_what_is_shown():
+def test_the_tour_shows_what_is_shown():
     listed = tuple(Week(**{"week": f"2026-W{number:02}", **row}) for number, row in enumerate(WATCHED, 4))
     shown = figures.searches_text(SearchFigures(listed, stats.drift(listed), 0), colour=False)
-    readme = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
-    assert " ".join(shown.split()) in " ".join(readme.split())
+    tour = (Path(__file__).parents[1] / "docs/tour.md").read_text(encoding="utf-8")
+    assert " ".join(shown.split()) in " ".join(tour.split())
 
 
 class TestShown:

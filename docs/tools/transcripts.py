@@ -19,6 +19,7 @@ _ROOT = Path(__file__).parents[2]
 _CLIENTS = sorted((_ROOT / "docs" / "clients").glob("*.md"))
 PAGES = (
     _ROOT / "README.md",
+    _ROOT / "docs/tour.md",
     _ROOT / "docs/file-format.md",
     *(page for page in _CLIENTS if "```sh-session" in page.read_text(encoding="utf-8")),
 )

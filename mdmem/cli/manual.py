@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from mdmem.cli.options import Json
 
 TOPICS = {
+    "tour": "All commands by example",
     "install": "Install, upgrade, uninstall; completion in the shell",
     "agents": "How an agent uses mdmem",
     "trust": "Whom mdmem believes: adopted workspaces, other people, agents, pasted text",
