@@ -259,14 +259,14 @@ def _check_conflicts(path: str, new: list[str], added: set[int]) -> Iterator[Pro
     code = _code_lines(new) if starts else set()
     for start in (start for start in starts if start not in code):
         hint = "Resolve the conflict and stage the file again."
-        yield _error(path, start + 1, "conflict-markers", "conflict markers are left in the text", hint)
+        yield _error(path, start + 1, "conflict-markers", "unresolved conflict markers", hint)
 
 
 def _check_name(path: str) -> Iterator[Problem]:
     """The secrets in the name of a file."""
     for secret in secrets.find(path):
-        message = f"what looks like a secret ({secret.kind}) stands in the name of the file"
-        hint = f"Rename it. If it is none: {field('allow')} secret (MDMEM_ALLOW=secret git commit …)."
+        message = f"possible secret ({secret.kind}) in the name of the file"
+        hint = f"Rename it. False alarm? {field('allow')} secret (MDMEM_ALLOW=secret git commit …)."
         yield replace(_error(path, 1, "secret-found", message, hint), kind=secret.kind)
 
 
@@ -274,8 +274,8 @@ def _check_secrets(path: str, new: list[str], added: set[int]) -> Iterator[Probl
     """The secrets in the added lines. Messages never show their values."""
     numbers = sorted(added)
     for secret in secrets.find("\n".join(new[number] for number in numbers)):
-        message = f"what looks like a secret ({secret.kind}) stands here"
-        hint = f"Take it out. If it is none: {secrets.ALLOW_COMMENT} on the line, or {field('allow')} secret (MDMEM_ALLOW=secret git commit …)."
+        message = f"possible secret ({secret.kind})"
+        hint = f"Remove it. False alarm? {secrets.ALLOW_COMMENT} on the line, or {field('allow')} secret (MDMEM_ALLOW=secret git commit …)."
         problem = _error(path, numbers[secret.line - 1] + 1, "secret-found", message, hint)
         yield replace(problem, kind=secret.kind)
 

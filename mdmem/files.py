@@ -350,7 +350,7 @@ def lock(path: Path, timeout: float, waiting: Callable[[str], None] | None = Non
     try:
         if not is_ours and not lock_queue.wait_for_lock(descriptor, timeout, waiting):
             raise RepositoryProblem(
-                "busy", f"another mdmem has been busy for {timeout:g} seconds", "Try again; lock_timeout sets how long to wait."
+                "busy", f"gave up after {timeout:g} s: another mdmem is writing", "Try again. lock_timeout sets how long to wait."
             )
         yield
     finally:

@@ -136,7 +136,7 @@ class TestAnew:
         at.write("memory/tea.md", "- tea\n")
         done = init(at.root)
         (note,) = done.notes
-        assert note.startswith("not committed: memory/keys.md:3: what looks like a secret (")
+        assert note.startswith("not committed: memory/keys.md:3: possible secret (")
         assert at.git("show", "--format=", "--name-only").split() == sorted([*TEMPLATES, "memory/tea.md"])
         assert at.git("status", "--porcelain") == "?? memory/keys.md\n"
         monkeypatch.setenv("MDMEM_ALLOW", "secret")
@@ -150,7 +150,7 @@ class TestAnew:
         at.write(f"memory/{TOKEN}.md", "# Keys\n")
         done = init(at.root)
         (note,) = done.notes
-        assert note.startswith("not committed: memory/[REDACTED:github-token].md:1: what looks like a secret")
+        assert note.startswith("not committed: memory/[REDACTED:github-token].md:1: possible secret")
         assert at.git("show", "--format=", "--name-only").split() == sorted(TEMPLATES)
 
     def test_below_an_existing_repository_only_what_it_wrote_is_committed(self, at: Desk):

@@ -333,11 +333,15 @@ class TestMarks:
         assert f"[{FIGMA}] (contradicts {ACTIONS})" in year.now("search", "Figma").out
         listed = year.now("conflicts").out
         assert re.search(
-            rf"both are about pet\n    {fact_id('pet: cat')}  pet: cat  \(2026-03-05, user-stated 0.95, MEMORY.md:20, [0-9a-f]{{10}}\)\n"
+            rf"Two values for pet:\n    {fact_id('pet: cat')}  pet: cat  \(2026-03-05, user-stated 0.95, MEMORY.md:20, [0-9a-f]{{10}}\)\n"
             rf"    {fact_id('pet: dog')}  pet: dog  \(",
             listed,
         )
-        assert re.search(rf"^marked\n    {FIGMA}  employer: works at Figma  \(2026-05-01, user-stated 0.95, ", listed, re.MULTILINE)
+        assert re.search(
+            rf"^Marked, or made of one fact on two sides:\n    {FIGMA}  employer: works at Figma  \(2026-05-01, user-stated 0.95, ",
+            listed,
+            re.MULTILINE,
+        )
         answer = year.now("conflicts", "--json").answer["conflicts"]
         assert [list(each) for each in answer] == [["key", "one", "other"]] * 2
         by_key = next(each for each in answer if each["key"] == "pet")

@@ -278,7 +278,7 @@ class TestMain:
         printed = capfd.readouterr()
         assert printed.out == ""
         assert printed.err.splitlines() == [
-            "mdmem: memory/topic.md:3: conflict markers are left in the text",
+            "mdmem: memory/topic.md:3: unresolved conflict markers",
             "hint: Resolve the conflict and stage the file again.",
         ]
 
@@ -372,7 +372,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
     def test_as_a_process(self, world: World, workspace: Path, arguments: tuple[str, ...], closed: str, status: int):
         self.stage(world, workspace, "memory/topic.md", CONFLICT + CONFLICT)
         done = world.run(workspace, ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, *arguments, "pre-commit"], check=False)
-        assert (done.returncode, done.stderr.count("conflict markers are left")) == (status, 0 if closed == "2>&-" else 2)
+        assert (done.returncode, done.stderr.count("unresolved conflict markers")) == (status, 0 if closed == "2>&-" else 2)
 
     @pytest.mark.parametrize("missing", ["check", "catchup/debounce", "repo/staged_changes"])
     def test_half_of_mdmem_is_none(self, world: World, workspace: Path, tmp_path: Path, missing: str):
@@ -387,7 +387,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
     def test_a_real_commit(self, world: World, workspace: Path):
         install(hooks(workspace), sys.executable)
         printed = commit(world, workspace, "memory/caf\u00e9 1.md", CONFLICT)
-        assert printed.startswith("refused: mdmem: memory/caf\u00e9 1.md:1: conflict markers")
+        assert printed.startswith("refused: mdmem: memory/caf\u00e9 1.md:1: unresolved conflict markers")
         assert commit(world, workspace, "memory/caf\u00e9 1.md", "- tea\n") == ""
 
     @pytest.mark.parametrize(
@@ -401,7 +401,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
                 "# 2026-03-05\n\n- coffee\n",
                 "memory/2026-03-05.md:2: an earlier",
             ),
-            ("secret", "memory/x.md", None, f"- {SECRET}\n", "memory/x.md:1: what looks like a secret (password)"),
+            ("secret", "memory/x.md", None, f"- {SECRET}\n", "memory/x.md:1: possible secret (password)"),
         ],
     )
     def test_a_real_commit_that_is_allowed(
@@ -432,7 +432,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         world.git(workspace, "add", "-A")
         printed = commit(world, workspace, "memory/s.md", f"- {SECRET}\n")
         assert printed.startswith("refused: ")
-        for problem in ("MEMORY.md:1: 61 of", "memory/2026-03-05.md:1: an earlier", "memory/s.md:1: what looks like a secret"):
+        for problem in ("MEMORY.md:1: 61 of", "memory/2026-03-05.md:1: an earlier", "memory/s.md:1: possible secret"):
             assert f"mdmem: {problem}" in printed
         assert [(event.verb, event.code) for event in events.read_events(at.workspace.state)] == [("pre-commit", "shrink")]
 

@@ -202,13 +202,13 @@ def test_words_of_the_command_line(
     named, hint = shell.run("log", text, "--time", "08:00").err.splitlines()
     line = next(number for number, each in enumerate(at.read(f"memory/{_DAY}.md").splitlines(), 1) if "Backups go to an S3" in each)
     fact = named.split()[2]
-    assert named == f"mdmem: like {fact} memory/{_DAY}.md:{line} Backups go to an S3 bucket in Frankfurt"
-    assert hint == f"mdmem: if it takes the place of one, say it again so: mdmem log --supersedes {fact}"
+    assert named == f"mdmem: similar: {fact} memory/{_DAY}.md:{line} Backups go to an S3 bucket in Frankfurt"
+    assert hint == f'mdmem: To replace it: mdmem log --supersedes {fact} "the new text"'
     assert shell.run("log", text, "--time", "08:00", "--supersedes", fact).status == 0
     memory.search(Search("anything"))
     answer = json.loads(shell.run("remember", "I no longer use Emacs", "--json").out)
     assert answer["like"][0].keys() == {"fact", "text", "path", "line"}
-    assert answer["hint"] == f"what holds no more goes out by mdmem forget {answer['like'][0]['fact']}"
+    assert answer["hint"] == f"If that is no longer true: mdmem forget {answer['like'][0]['fact']}"
 
 
 def test_something_is_done_while_a_process_works():
@@ -230,4 +230,4 @@ def test_a_failure_meanwhile_ends_the_process(tmp_path: Path):
 
 def test_the_hint_names_fields_and_verbs(memory: Memory):
     result = memory.apply(Log("I no longer use Emacs"))
-    assert plain(like_hint(result)) == f"what holds no more goes out by forget {result.like[0].fact}"
+    assert plain(like_hint(result)) == f"If that is no longer true: forget {result.like[0].fact}"

@@ -309,4 +309,4 @@ def test_what_a_new_line_resembles_is_named_with_the_tool_that_ends_it(at: Desk,
     caller.text("memory_search", query="emacs")
     answer = caller.written("memory_log", text="no longer uses Emacs with that")
     assert [like["text"] for like in answer["like"]] == ["uses Emacs with [REDACTED:github-token]"]
-    assert answer["hint"] == f"what holds no more goes out by memory_forget {answer['like'][0]['fact']}"
+    assert answer["hint"] == f"If that is no longer true: memory_forget {answer['like'][0]['fact']}"

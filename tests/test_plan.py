@@ -80,7 +80,7 @@ def said(at: Desk, edit: FileEdit, path: str = "MEMORY.md") -> dict[str, object]
 
 
 def test_a_new_value_takes_the_place_of_the_old_one(at: Desk) -> None:
-    note = f"weaker-source: this is inferred, and takes out what is better founded: {K1} k: 1"
+    note = f"weaker-source: this is inferred, and replaced or removed something better supported: {K1} k: 1"
     assert said(at, Remember("k: 2", section="Work", options=WriteOptions(actor="bot"))) == {
         "added": (K2,),
         "removed": (K1,),
@@ -96,7 +96,7 @@ def test_no_more_than_three_of_the_facts_that_go_are_named(at: Desk) -> None:
     at.write(TOPIC, "# Topic\n\n" + "".join(f"- {number}{long}\n" for number in range(4)))
     (note,) = plan_edit(at.workspace, EditSection("Topic", Action.BODY, "- y", file=TOPIC), TOPIC).notes
     named = "; ".join(f"{fact_id(f'{number}{long}')} {number}{long[1:]}" for number in range(3))
-    assert note == f"weaker-source: this is inferred, and takes out what is better founded: {named}"
+    assert note == f"weaker-source: this is inferred, and replaced or removed something better supported: {named}"
 
 
 def test_a_fact_of_another_file_goes_out_with_it(at: Desk) -> None:
@@ -104,7 +104,9 @@ def test_a_fact_of_another_file_goes_out_with_it(at: Desk) -> None:
     plan_of_both = said(at, Remember("cream", section="Work", options=options))
     companion = plan_of_both.pop("companion")
     cream = fact_id("cream")
-    assert plan_of_both.pop("notes") == (f"weaker-source: this is inferred, and takes out what is better founded: {MILK} milk",)
+    assert plan_of_both.pop("notes") == (
+        f"weaker-source: this is inferred, and replaced or removed something better supported: {MILK} milk",
+    )
     supersedes = (Supersession(MILK, cream),)
     assert plan_of_both == {"added": (cream,), "supersedes": supersedes, "marks": True, "warnings": ("weaker-source",)}
     assert isinstance(companion, Plan)

@@ -18,8 +18,8 @@ def test_a_secret_in_an_option(name: str) -> None:
         line=2,
         code="secret-found",
         level="error",
-        message="what looks like a secret (github-token) stands in it",
-        hint=f"Say it without; {field('allow')} secret if it is none.",
+        message="possible secret (github-token)",
+        hint=f"Remove it. False alarm? {field('allow')} secret",
         kind="github-token",
     )
     assert list(secrets_in_options(WriteOptions(**{name: "words"}))) == []

@@ -280,11 +280,11 @@ class TestByHand:
         at.git("add", "-A")
         refused = at.world.git(at.root, "commit", "-q", "-m", "x", check=False)
         assert refused.returncode == 1
-        assert "MEMORY.md:10: what looks like a secret (github-token)" in refused.stderr
+        assert "MEMORY.md:10: possible secret (github-token)" in refused.stderr
         assert "MDMEM_ALLOW=secret" in refused.stderr
         assert TOKEN not in refused.stdout + refused.stderr
         passed = at.world.git(at.root, "commit", "-q", "-m", "x", environment={"MDMEM_ALLOW": "secret"})
-        assert "allowed: what looks like a secret" in passed.stderr
+        assert "allowed: possible secret" in passed.stderr
         assert len(at.subjects()) == 2
 
     def test_the_hook_lets_a_removal_pass(self, at: Desk):

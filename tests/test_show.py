@@ -265,7 +265,7 @@ class TestExplained:
         why = Explanation((), (Factor("confidence", 0.99), Factor("day", 1.1), Factor("later", 2)))
         assert self.lines(why, confidence=None)[1:] == [
             "      x0.99  not committed yet, and so a person's",
-            "      x1.10  of no day, so nothing is missing beside it",
+            "      x1.10  not from a daily log",
             "      x2.00  later",
         ]
 
@@ -404,7 +404,7 @@ def test_status():
         "files      2 evergreen, 1 profile",
         "paths      *.md: 2 files",
         "not memory 1 other Markdown file",
-        "index      3 entries, behind (the next search catches up)",
+        "index      3 entries, behind (the next search updates it)",
         "hooks      installed, missing",
         "uncommitted  MEMORY.md",
         "skipped    x.md: not UTF-8",
@@ -530,10 +530,10 @@ def test_contradictions():
     other = replace(HIT, text="no\ntea", since=AT, fact=FactId("8e0d4c11"), source=None, commit=None)
     view = ConflictView(HIT, other, "drink")
     assert hits.conflicts_text(ConflictList((view, replace(view, key=None)))).splitlines()[:4] == [
-        "both are about drink",
+        "Two values for drink:",
         "    1f3c9a2b  drinks **black** tea  (uncommitted, inferred 0.7, MEMORY.md:7, 0123456789)",
         "    8e0d4c11  no tea  (2026-03-05, MEMORY.md:7)",
-        "marked",
+        "Marked, or made of one fact on two sides:",
     ]
     (row,) = hits.conflicts_json(ConflictList((view,)))["conflicts"]
     assert (row["key"], row["one"]["since"], row["other"]["since"]) == ("drink", None, AT.isoformat())
@@ -606,7 +606,7 @@ def test_a_night_counts_the_reasons_for_which_entries_are_left():
 
     changes = (left("nobody said it twice"), left("it stands"), left("nobody said it twice"))
     assert dreams.dream_text(DreamResult("dream/2026-03-04", (date(2026, 3, 4),), changes)).splitlines() == [
-        "dream/2026-03-04: 0 changes, 0 proposed, 3 entries left as they are",
-        "  2 left: nobody said it twice",
-        "  1 left: it stands",
+        "dream/2026-03-04: 0 applied, 0 proposed, 3 skipped",
+        "  2 skipped: nobody said it twice",
+        "  1 skipped: it stands",
     ]

@@ -50,7 +50,9 @@ def test_an_auto_value_stands_beside_the_users_and_locks_nothing(at: Desk) -> No
 def test_inferred_replaces_what_a_person_wrote_and_says_so(at: Desk) -> None:
     done = put(at, "by: me", Source.INFERRED)
     assert (values(at, "by"), done.warnings) == (["by: me"], WEAKER)
-    assert done.notes == (f"weaker-source: this is inferred, and takes out what is better founded: {fact_id('by: hand')} by: hand",)
+    assert done.notes == (
+        f"weaker-source: this is inferred, and replaced or removed something better supported: {fact_id('by: hand')} by: hand",
+    )
     again = put(at, "by: you", Source.INFERRED)
     assert (again.warnings, again.notes) == ((), ())
 

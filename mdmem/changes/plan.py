@@ -147,7 +147,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     if better:
         warnings = (*warnings, "weaker-source")
         named = "; ".join(f"{item.fact.id} {item.fact.text.splitlines()[0][:_QUOTED]}" for item in better[:_MOST_NAMED])
-        notes.append(f"weaker-source: this is {edit.options.source}, and takes out what is better founded: {named}")
+        notes.append(f"weaker-source: this is {edit.options.source}, and replaced or removed something better supported: {named}")
     if before is None and not workspace.kind_of(path).is_memory:
         warnings = (*warnings, "not-memory")
         notes.append(f"not-memory: {path} is not searched: a file below memory/ is, or one that the setting paths takes in")

@@ -22,8 +22,8 @@ def secrets_in_options(options: WriteOptions) -> Iterator[Problem]:
 def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
     """Find secrets in a text that goes into a commit message; `name` is the field that holds it."""
     for secret in secrets.find(text):
-        message = f"what looks like a secret ({secret.kind}) stands in it"
-        hint = f"Say it without; {field('allow')} secret if it is none."
+        message = f"possible secret ({secret.kind})"
+        hint = f"Remove it. False alarm? {field('allow')} secret"
         yield Problem(path=field(name), line=secret.line, code="secret-found", level="error", message=message, hint=hint, kind=secret.kind)
 
 

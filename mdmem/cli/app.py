@@ -25,7 +25,7 @@ def _version(requested: bool) -> None:
 
 
 _Workspace = Annotated[str | None, typer.Option("-C", metavar="DIR", help="The workspace. [default: the first from here upwards]")]
-_Quiet = Annotated[bool, typer.Option("-q", help="Print the result or the failure alone: no notes, no progress.")]
+_Quiet = Annotated[bool, typer.Option("-q", help="Print only the result or the error.")]
 
 
 def _before(

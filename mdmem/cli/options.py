@@ -44,9 +44,7 @@ Supersedes = Annotated[str | None, typer.Option("--supersedes", metavar="FACT", 
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and make none.")]
 Allow = Annotated[
     list[str] | None,
-    typer.Option(
-        "--allow", metavar="NAME", help="Let a refusal of the check through: shrink, append or secret.", autocompletion=lambda: _REFUSALS
-    ),
+    typer.Option("--allow", metavar="NAME", help="Override a check: shrink, append or secret.", autocompletion=lambda: _REFUSALS),
 ]
 Propose = Annotated[bool, typer.Option("--propose", help="Leave it to a person: as a proposal, on a branch of its own.")]
 To = Annotated[str | None, typer.Option("--to", metavar="ID", help="With --propose: as a part of this proposal.")]

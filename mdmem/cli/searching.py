@@ -28,7 +28,7 @@ def search(
         list[str] | None,
         typer.Argument(metavar="QUERY", help="Words; any of them may match. Without words: the newest entries that pass."),
     ] = None,
-    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most hits to give.")] = 8,
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of results.")] = 8,
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder.")] = None,
     section: Annotated[str | None, typer.Option("--section", metavar="SECTION", help="Only this section and what is below it.")] = None,
     kind: Kind = None,
@@ -37,7 +37,7 @@ def search(
     session: InSession = None,
     since: Since = None,
     until: Until = None,
-    min_confidence: Annotated[float | None, typer.Option("--min-confidence", metavar="N", help="At least this sure, from 0 to 1.")] = None,
+    min_confidence: Annotated[float | None, typer.Option("--min-confidence", metavar="N", help="Minimum confidence (0 to 1).")] = None,
     recent_days: Annotated[int | None, typer.Option("--recent-days", metavar="N", help="Of the logs only the last N days.")] = None,
     combined: Annotated[bool, typer.Option("--combined", help=f"The same as --recent-days {_COMBINED_DAYS}.")] = False,
     history: Annotated[bool, typer.Option("--history", help="Include facts that were superseded, have expired or were removed.")] = False,
@@ -46,7 +46,7 @@ def search(
     sessions: Annotated[
         bool, typer.Option("--sessions", help="Behind memory, as many messages of the sessions that your settings name.")
     ] = False,
-    proposed: Annotated[bool, typer.Option("--proposed", help="In what waits for you alone, which is no memory.")] = False,
+    proposed: Annotated[bool, typer.Option("--proposed", help="Search open proposals only.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Find what memory says about something."""
@@ -94,7 +94,7 @@ def facts(
     session: InSession = None,
     since: Since = None,
     until: Until = None,
-    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most facts to give; 0 for all.")] = 100,
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of facts; 0 for all.")] = 100,
     everything: Annotated[bool, typer.Option("--all", help="Include those that no longer hold.")] = False,
     as_json: Json = False,
 ) -> Answer:
@@ -122,7 +122,7 @@ def facts(
 def recall(
     call: Call,
     tags: Annotated[list[str], typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")],
-    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most facts to give; 0 for all.")] = 100,
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of facts; 0 for all.")] = 100,
     as_json: Json = False,
 ) -> Answer:
     """List the facts with one of these labels.

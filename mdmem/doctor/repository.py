@@ -190,7 +190,7 @@ def check_fsck(inspection: Inspection) -> Iterator[Finding]:
             hint="git fsck says more; another clone may have what is missing.",
         )
     else:
-        yield Finding(check="fsck", level=Level.OK, message="every object that a commit needs is there")
+        yield Finding(check="fsck", level=Level.OK, message="no object that a commit needs is missing")
 
 
 def check_hooks(inspection: Inspection) -> Iterator[Finding]:

@@ -104,7 +104,7 @@ def _require_unchanged(document: Document, section: Section, change: EditSection
 def _section_changed(etag: str, text: str) -> SectionProblem:
     return SectionProblem(
         "section-changed",
-        "the section is no longer what was read",
+        "the section has changed since it was read",
         f"Read it again ({verb('show')}) before you edit it.",
         etag=etag,
         text=text,

@@ -123,7 +123,7 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
     _refuse_if_locked(result)
     reason = result.error_text or "a hook refused without a word"
     raise RepositoryProblem(
-        "commit-failed", f"git did not commit: {reason}", "Mend what git or the hook names; this write left nothing behind."
+        "commit-failed", f"git did not commit: {reason}", "Fix what git or the hook reported and try again. Nothing was written."
     )
 
 

@@ -115,7 +115,7 @@ def _systemctl(environment: Mapping[str, str], *words: str) -> str:
     try:
         status, _, errors = converse(["systemctl", "--user", *words], environment, b"", _SECONDS)
     except FileNotFoundError:
-        return "systemctl is not there"
+        return "systemctl is not installed"
     except TimeUpError:
         return "systemctl took too long"
     return "" if status == 0 else _first_line(errors) or f"systemctl ended with {status}"
@@ -160,7 +160,7 @@ def _crontab(environment: Mapping[str, str], line: str, *words: str, text: bytes
     try:
         status, output, errors = converse(["crontab", *words], environment, text, _SECONDS)
     except FileNotFoundError as problem:
-        raise RepositoryProblem("cannot-schedule", "the program crontab is not there", _hint(line)) from problem
+        raise RepositoryProblem("cannot-schedule", "crontab is not installed", _hint(line)) from problem
     except TimeUpError as problem:
         raise RepositoryProblem("cannot-schedule", "crontab took too long", _hint(line)) from problem
     if status and not may_fail:

@@ -61,10 +61,9 @@ def _lines(result: DreamResult) -> Iterator[str]:
     changes = [change for change in result.changes if change.op is not DreamOp.NONE]
     applied = sum(change.applied for change in changes)
     reasons = Counter(change.why for change in result.changes if change.op is DreamOp.NONE)
-    entries = number_of(reasons.total(), "entry", "entries")
-    yield f"{result.run}: {number_of(applied, 'change')}, {len(changes) - applied} proposed, {entries} left as they are"
+    yield f"{result.run}: {applied} applied, {len(changes) - applied} proposed, {reasons.total()} skipped"
     for why, count in reasons.most_common():
-        yield f"  {count} left: {why}"
+        yield f"  {count} skipped: {why}"
     if result.requests:
         refused = f", {number_of(result.refused, 'suggestion')} refused" if result.refused else ""
         yield f"model: {number_of(result.requests, 'request')} ({result.size:,} bytes, {result.tokens:,} tokens){refused}"

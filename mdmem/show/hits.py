@@ -38,7 +38,7 @@ _FACTORS = {
     "amount": "has an amount, as the query asks how many",
     "age": "by its age, as the settings want it",
     "day": "by what else was logged on its day",
-    "no day": "of no day, so nothing is missing beside it",
+    "no day": "not from a daily log",
     "beside": "beside better hits, and adds no word to theirs",
 }
 """Factors of a score in words, by the names that `ranking` gives."""
@@ -316,7 +316,10 @@ def conflicts_text(listed: ConflictList) -> str:
     """Contradictions: what both sides are about, and for each its words, since when, who says so and where."""
     return "\n".join(
         "\n".join(
-            [one_line(f"both are about {conflict.key}" if conflict.key else "marked"), *map(_side, (conflict.first, conflict.second))]
+            [
+                one_line(f"Two values for {conflict.key}:" if conflict.key else "Marked, or made of one fact on two sides:"),
+                *map(_side, (conflict.first, conflict.second)),
+            ]
         )
         for conflict in listed.conflicts
     )

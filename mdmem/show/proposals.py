@@ -68,7 +68,7 @@ def proposed_text(done: ProposedWrite, fact: str | None = None) -> str:
     text = write_text(done.result, fact)
     if done.result.diff is not None or not done.result.changed:
         return text
-    return f"proposed, {text} in {done.proposal}"
+    return f"Proposed as {done.proposal}: {text} (nothing changed yet)"
 
 
 # Proposals.
@@ -221,7 +221,7 @@ def decision_notes(decision: Decision) -> tuple[str, ...]:
     """Lines for standard error: what was left, and that the proposal is closed."""
     accept = f"mdmem accept {decision.proposal}"
     left = [f"{part.name} is overtaken. To take it anyway: {accept} {shlex.quote(part.name)} --anyway" for part in decision.overtaken]
-    closed = [f"{decision.proposal} is closed: nothing of it waits any more"] if decision.closed else []
+    closed = [f"{decision.proposal} is closed; nothing is left to decide"] if decision.closed else []
     return (*(note for _, result in decision.parts for note in result.notes), *left, *closed)
 
 

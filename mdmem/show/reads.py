@@ -168,7 +168,7 @@ def status_text(status: WorkspaceStatus) -> str:
         f"files      {kinds}",
         *(f"paths      {glob}: {number_of(count, 'file')}" for glob, count in status.paths.items()),
         *([f"not memory {number_of(status.other_markdown, 'other Markdown file')}"] if status.other_markdown else []),
-        f"index      {number_of(status.entries, 'entry', 'entries')}, {'current' if status.current else 'behind (the next search catches up)'}",
+        f"index      {number_of(status.entries, 'entry', 'entries')}, {'current' if status.current else 'behind (the next search updates it)'}",
         f"hooks      {', '.join(hooks)}",
         *(f"uncommitted  {path}" for path in some_of(status.uncommitted)),
         *(f"skipped    {path}: {reason}" for path, reason in status.skipped),

@@ -58,7 +58,7 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
 def write_notes(result: WriteResult) -> tuple[str, ...]:
     """The notes of a write, and the standing facts that its line resembles."""
     hint = like_hint(result)
-    like = (f"like {each.fact} {each.path}:{each.line} {one_line(each.text)[:_MAX_LIKE]}" for each in result.like)
+    like = (f"similar: {each.fact} {each.path}:{each.line} {one_line(each.text)[:_MAX_LIKE]}" for each in result.like)
     also = (f"also: {'; '.join(some_of(result.also))}",) if result.also else ()
     return (*also, *result.notes, *like, *((hint,) if hint else ()))
 
@@ -69,9 +69,9 @@ def like_hint(result: WriteResult) -> str:
         return ""
     first = result.like[0]
     if result.ends:
-        return f"what holds no more goes out by {verb('forget')} {first.fact}"
+        return f"If that is no longer true: {verb('forget')} {first.fact}"
     again = verb("log" if first.in_log else "remember", "supersedes")
-    return f"if it takes the place of one, say it again so: {again} {first.fact}"
+    return f'To replace it: {again} {first.fact} "the new text"'
 
 
 def _beside(result: WriteResult) -> str:

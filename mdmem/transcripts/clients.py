@@ -24,7 +24,7 @@ def require_sources(settings: Settings, environment: Mapping[str, str]) -> tuple
         WorkspaceProblem: `no-sessions`: it names none.
     """
     if not settings.sessions:
-        message = "no client is named whose sessions are to be read"
+        message = "no transcript source configured"
         raise WorkspaceProblem("no-sessions", message, settings_hint(environment))
     return settings.sessions
 
