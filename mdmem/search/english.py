@@ -56,7 +56,7 @@ _LIKE = """
 mother: mom mum mommy|father: dad daddy|parent: mother father mom dad|grandmother: grandma granny|grandfather: grandpa|brother: sibling
 sister: sibling|child: son daughter baby|baby: infant newborn|husband: spouse partner|wife: spouse partner|boyfriend: partner
 girlfriend: partner|partner: spouse husband wife boyfriend girlfriend|friend: buddy pal mate|family: relative
-colleague: coworker teammate|boss: manager supervisor|employer: company job work|job: work career profession occupation position
+colleague: coworker teammate|boss: manager supervisor|employer: company job work|work: employer job|job: work career profession occupation position
 company: business firm startup employer|customer: client|employee: staff worker|salary: pay wage income|meeting: call appointment|deadline: due
 task: todo chore|dog: puppy pup doggy|puppy: dog pup|cat: kitten kitty|pet: dog cat|animal: pet|horse: pony|bird: parrot
 house: home apartment flat place|apartment: flat condo|city: town live|country: nation|place: location spot|location: place spot
@@ -82,7 +82,7 @@ idea: thought|opinion: view|problem: issue trouble|issue: problem bug|bug: issue
 question: ask|tell: say|talk: speak chat|chat: talk|meet: encounter|see: watch|watch: see|look: see|find: discover|discover: find
 learn: study|study: learn|teach: instruct|know: understand|remember: recall memory|choose: pick select|pick: choose|select: choose
 get: receive|receive: get|give: donate|donate: give charity|send: mail|bring: take|carry: bring|keep: store|move: relocate
-relocate: move|go: visit|visit: go|return: back|arrive: come|leave: depart|stay: live|live: reside|reside: live|born: birth|die: pass
+relocate: move|go: visit|visit: go|return: back|arrive: come|leave: depart|stay: live|live: reside home|reside: live|born: birth|die: pass
 grow: raise|raise: grow|adopt: rescue shelter|marry: wed wedding|wedding: marry|divorce: separate|date: relationship
 big: large huge|large: big|small: little tiny|tiny: small|old: elderly|new: recent|quick: fast|fast: quick|easy: simple
 hard: difficult tough|difficult: hard tough|beautiful: gorgeous pretty|pretty: beautiful|smart: clever|strange: weird odd
