@@ -9,6 +9,7 @@ from workspaces import NOW, Desk, append, code_of, desk
 from mdmem import events
 from mdmem.errors import FactProblem, RefusedChange, RepositoryProblem
 from mdmem.facts import fact_id
+from mdmem.history.purged import purged_trailer
 from mdmem.memory import Memory
 from mdmem.model.history import ShowHistory
 from mdmem.model.writes import Purge
@@ -16,6 +17,7 @@ from mdmem.trail import TRAIL_NAME
 from mdmem.wording import plain
 
 WORDS = "works at Stripe"
+PURGED = f"Mdmem-Purged: {purged_trailer(WORDS)}"
 SECRET = "pass" + "word = hunter2!xYz9"
 
 
@@ -41,7 +43,7 @@ def test_who_asked_for_it_stands_in_the_note_and_in_the_events(at: Desk):
     request = Purge(WORDS, reason="asked to", actor="ada", session="s1")
     memory(at).plan_purge(request)
     memory(at).purge(request)
-    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: ada", "Mdmem-Session: s1", "Mdmem-Reason: asked to"]
+    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: ada", "Mdmem-Session: s1", "Mdmem-Reason: asked to", PURGED]
     recorded = [(event.verb, event.actor, event.session) for event in events.read_events(at.workspace.state)]
     assert recorded == [("plan-purge", "ada", "s1"), ("purge", "ada", "s1")]
 
@@ -54,7 +56,7 @@ def test_who_asks_by_default(at: Desk, source: str, monkeypatch: pytest.MonkeyPa
         own = at.world.home / ".config" / "mdmem" / "config.toml"
         own.write_text(own.read_text() + 'actor = "ada"\n')
     memory(at).purge(Purge(WORDS))
-    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: ada"]
+    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: ada", PURGED]
 
 
 def test_an_agent_purges_nothing(at: Desk, monkeypatch: pytest.MonkeyPatch):

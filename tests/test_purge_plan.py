@@ -36,7 +36,7 @@ def test_transcripts_are_told_and_noted(vault: Vault) -> None:
         *ALWAYS,
         "Left as it is in the transcript a.jsonl, which its client keeps; it counts as read to its end.",
         "Left as it is in the transcript b.jsonl, which its client keeps; it counts as read to its end.",
-        "A short hash of the words stays in the note, so that no digest writes them again: who guesses them can tell that they were meant.",
+        "A short hash of the words stays in the note, so that they are known again: who guesses them can tell that they were meant.",
     )
 
 

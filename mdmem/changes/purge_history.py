@@ -235,7 +235,7 @@ def _transcript_notices(transcripts: HeldTranscripts) -> Iterator[str]:
     for path in transcripts.paths:
         yield f"Left as it is in the transcript {path}, which its client keeps; it counts as read to its end."
     if transcripts.purged:
-        yield "A short hash of the words stays in the note, so that no digest writes them again: who guesses them can tell that they were meant."
+        yield "A short hash of the words stays in the note, so that they are known again: who guesses them can tell that they were meant."
 
 
 def _remaining_notices(repository: Repository, rules: RewriteRules) -> Iterator[str]:

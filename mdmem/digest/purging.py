@@ -52,7 +52,7 @@ def plan_purge(workspace: Workspace, arguments: Purge) -> PurgePlan:
     Raises:
         MdmemError: as `changes.purge.plan_purge`.
     """
-    return purge.plan_purge(workspace, arguments, lambda target: _for_note(workspace, target, list(_held(workspace, target))))
+    return purge.plan_purge(workspace, arguments, lambda target: _for_note(target, list(_held(workspace, target))))
 
 
 def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
@@ -65,7 +65,7 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
 
     def find(target: PurgeTarget) -> HeldTranscripts:
         held[:] = _held(workspace, target)
-        return _for_note(workspace, target, held)
+        return _for_note(target, held)
 
     result = purge.run_purge(workspace, arguments, say, find)
     if held:
@@ -74,13 +74,12 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
     return result
 
 
-def _for_note(workspace: Workspace, target: PurgeTarget, held: list[_Held]) -> HeldTranscripts:
-    """The part of a purge's note that is about transcripts; nothing of it where sessions are not digested here."""
-    in_use = bool(held or workspace.settings.sessions or (workspace.state / cursors.CURSORS_NAME).exists())
+def _for_note(target: PurgeTarget, held: list[_Held]) -> HeldTranscripts:
+    """The part of a purge's note by which its words are known again, and the transcripts that hold them."""
     return HeldTranscripts(
         paths=tuple(str(each.path) for each in held),
         reads=tuple(dict.fromkeys(f"{each.session}#{each.end.line} {each.end.hash}" for each in held)),
-        purged=purged_trailer(target.words) if in_use else "",
+        purged=purged_trailer(target.words),
         kept_state=frozenset((cursors.CURSORS_NAME, marks.MARKS_NAME, request_log.LOG_NAME, request_log.OLDER_LOG_NAME)),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
@@ -42,12 +43,14 @@ def purged_trailer(text: str) -> str:
 
 def purged_words(trail: Trail) -> tuple[PurgedWords, ...]:
     """The words that were purged, by the commits that record it."""
-    return tuple(
-        PurgedWords(int(words[0]), words[1], datetime.fromtimestamp(commit.time, UTC))
-        for commit in trail.commits_stating(f"Mdmem-{_TRAILER}: ")
-        for words in map(str.split, parse_trailers(commit.message).get(_TRAILER, ()))
-        if len(words) == 2 and words[0].isdecimal() and int(words[0])
-    )
+    return tuple(each for commit in trail.commits_stating(f"Mdmem-{_TRAILER}: ") for each in parse_purged(commit.message, commit.time))
+
+
+def parse_purged(message: str, time: int) -> Iterator[PurgedWords]:
+    """The words that a commit records as purged, from its message and its time in seconds since 1970."""
+    for words in map(str.split, parse_trailers(message).get(_TRAILER, ())):
+        if len(words) == 2 and words[0].isdecimal() and int(words[0]):
+            yield PurgedWords(int(words[0]), words[1], datetime.fromtimestamp(time, UTC))
 
 
 def holds_purged(text: str, time: datetime, purged: tuple[PurgedWords, ...]) -> bool:

@@ -25,24 +25,24 @@ from mdmem.search.results import Match
 from mdmem.search.snapshot import FileStamp, Snapshot
 from mdmem.startup import late
 from mdmem.startup.records import replace
-from mdmem.workspace import Progress, Say, Workspace, two_curated_hint
+from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
     from mdmem import adoption, hookfiles, secrets
-    from mdmem.catchup import background, copy_marks, trail_update
+    from mdmem.catchup import background, trail_update
     from mdmem.proposals import branch_changes
-    from mdmem.queries import as_of, dates, other_markdown, past_questions, versions
+    from mdmem.queries import as_of, dates, other_markdown, past_questions, status_notes, versions
     from mdmem.search import explanation
 else:
     adoption = late.module("mdmem.adoption")
     hookfiles = late.module("mdmem.hookfiles")
     branch_changes = late.module("mdmem.proposals.branch_changes")
     background = late.module("mdmem.catchup.background")
-    copy_marks = late.module("mdmem.catchup.copy_marks")
     dates = late.module("mdmem.queries.dates")
     as_of = late.module("mdmem.queries.as_of")
     other_markdown = late.module("mdmem.queries.other_markdown")
     past_questions = late.module("mdmem.queries.past_questions")
+    status_notes = late.module("mdmem.queries.status_notes")
     versions = late.module("mdmem.queries.versions")
     trail_update = late.module("mdmem.catchup.trail_update")
     explanation = late.module("mdmem.search.explanation")
@@ -50,7 +50,6 @@ else:
 
 
 _HitLocation = tuple[str, SectionPath]
-_QUOTED = 60
 _MOST_LOOKED_AT = 2_000
 """The most hits among which those are looked for that a commit's own files have."""
 
@@ -396,15 +395,8 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         hooks=hookfiles.hook_states(workspace.repository.hooks_dir),
         waiting=branch_changes.waiting(workspace),
         adopted=adoption.is_adopted(workspace.repository, workspace.environment),
-        notes=tuple(note for note in (workspace.repository.under_way(), two_curated_hint(workspace), *_here_again(workspace)) if note),
+        notes=tuple(status_notes.status_notes(workspace)),
     )
-
-
-def _here_again(workspace: Workspace) -> Iterator[str]:
-    """Lines for the user that name what a merge brought back, as far as the history is read."""
-    with trail_update.stored_trail(workspace) as trail:
-        for each in copy_marks.here_again(workspace, trail):
-            yield f"forgotten, and here again: {each.entry.path}, {each.entry.fact} {' '.join(each.entry.text.split())[:_QUOTED]}"
 
 
 def _skipped_files(listed: Iterable[ListedFile], snapshot: Snapshot) -> Iterator[tuple[FilePath, str]]:

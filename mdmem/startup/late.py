@@ -65,7 +65,6 @@ MODULES = frozenset(
         "mdmem.digest.starting",
         "mdmem.doctor",
         "mdmem.extras",  # only where a package is missing
-        "mdmem.catchup.copy_marks",
         "mdmem.changes.fact_places",
         "mdmem.fact_names",
         "mdmem.editors.corrections",  # only where the index has seen all
@@ -129,6 +128,7 @@ MODULES = frozenset(
         "mdmem.show.fact_changes",
         "mdmem.queries.show",
         "mdmem.queries.show_past",
+        "mdmem.queries.status_notes",
         "mdmem.catchup.replay",
         "mdmem.changes.revert",
         "mdmem.changes.revert_run",
