@@ -297,3 +297,6 @@ def test_a_rebase_onto_a_removal_keeps_the_earlier_end_and_the_successor(at: Dat
     assert (days(green), green.ended_by.actor, days(black)) == (("01-01", end), actor, (replaced, None))
     assert "tea is green" not in at.texts("tea", as_of="2026-01-06")
     assert ("tea is green" in at.texts("tea", as_of="2026-01-04")) == (end == "01-05")
+    (stay,) = at.on("2026-01-08").when("tea is green").stays
+    assert stay.ended_by is not None
+    assert (f"{stay.went_at:%m-%d}", stay.ended_by.actor) == (end, actor)

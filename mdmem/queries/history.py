@@ -385,7 +385,7 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
 
 def _presence_view(time_of: TimeOf, trail: Trail, presence: section_texts.TextPresence, text: str) -> PresenceView:
     came = trail.commit_numbered(presence.came)
-    went = trail.commit_numbered(presence.went) if presence.went is not None else None
+    went = trail.commit_numbered(_told_end(trail, presence, text)) if presence.went is not None else None
     assert came is not None  # a text comes with a commit
     end = went or _end_of_facts(trail, presence, text)
     return PresenceView(
@@ -398,6 +398,20 @@ def _presence_view(time_of: TimeOf, trail: Trail, presence: section_texts.TextPr
         ended_by=_end_view(time_of, end) if end else None,
         merged=_late_merge(time_of, trail, came),
     )
+
+
+def _told_end(trail: Trail, presence: section_texts.TextPresence, text: str) -> int:
+    """The commit that is told as the end of a text's facts, where that is earlier: another than the one that took their lines out, after a rebase."""
+    assert presence.went is not None  # the text was taken out
+    came, went = trail.order(presence.came), trail.order(presence.went)
+    in_section = (
+        each for each in trail.occurrences_in(presence.path) if each.entry.section == presence.section and text in each.entry.text
+    )
+    facts = [each for each in in_section if each.entry.fact and trail.order(each.begun) < went]
+    ends = [each.ended for each in facts if each.ended is None or trail.order(each.ended) > came]
+    if not ends or any(end is None or trail.order(end) > went for end in ends):
+        return presence.went
+    return max(filter(None, ends), key=trail.order)
 
 
 def _end_of_facts(trail: Trail, presence: section_texts.TextPresence, text: str) -> TrailCommit | None:
