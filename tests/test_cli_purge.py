@@ -11,6 +11,8 @@ import pytest
 from commandline import LOG, Shell, mdmem, on_terminal
 from workspaces import STATE
 
+from mdmem.history.purged import purged_trailer
+
 WORDS = "the heating was mended"
 PLAN = ["files", "commits", "messages", "tags", "refs", "signatures", "loose"]
 
@@ -61,7 +63,9 @@ class TestPurge:
         assert "heating" not in shell.run("search", "heating").out
         after = shell.git("log", "--format=%an %ad %s", "--reverse").splitlines()
         assert after[:-1] == [line.replace(WORDS, "[PURGED]") for line in before]
-        assert shell.git("log", "-1", "--format=%b") == "Mdmem-Op: purge\nMdmem-Reason: asked to\n\n"
+        assert (
+            shell.git("log", "-1", "--format=%b") == f"Mdmem-Op: purge\nMdmem-Reason: asked to\nMdmem-Purged: {purged_trailer(WORDS)}\n\n"
+        )
         assert (shell.folder.joinpath("MEMORY.md").read_bytes(), shell.git("diff", "--cached", "--name-only")) == (mine, staged)
         assert shell.git("for-each-ref", "--format=%(refname)").split() == ["refs/heads/main", "refs/heads/other", "refs/tags/v1"]
         assert shell.git("reflog", "--all") == ""

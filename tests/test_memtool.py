@@ -512,7 +512,7 @@ class TestFaults:
         at.workspace.ensure_state()
         with files.lock(at.root / STATE / files.LOCK_NAME, 1):
             for command in (create("/memories/x.md", "x"), delete("/memories/garden"), rename("/memories/garden", "/memories/yard")):
-                assert "busy: another mdmem has been busy" in refused(at, backend, command, "busy")
+                assert "busy: gave up after 0.1 s: another mdmem is writing" in refused(at, backend, command, "busy")
             assert "under the mat" in backend.call(view("/memories/house.md"))
 
     @where_modes_count
