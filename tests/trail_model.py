@@ -1,5 +1,6 @@
 """A simple model of the trail, random steps for both, and a comparison of what they tell."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from datetime import date
 from random import Random
@@ -210,8 +211,8 @@ def _require_equal_files(trail: Trail, model: Model, path: FilePath) -> None:
     lineages = {revision.lineage for revision in model.revisions if revision.path == path}
     assert list(trail.newest_revisions(path)) == [each for each in model.newest_revisions() if each.lineage in lineages]
     rows = {occurrence.number for occurrence in live}
-    assert list(trail.marks(path)) == [mark for mark in model.marks_in_force() if mark.occurrence in rows]
-    assert list(trail.marks(path, include_ended=True)) == [mark for mark in model.marks if mark.occurrence in rows]
+    assert list(trail.marks(path)) == _by_begin(mark for mark in model.marks_in_force() if mark.occurrence in rows)
+    assert list(trail.marks(path, include_ended=True)) == _by_begin(mark for mark in model.marks if mark.occurrence in rows)
 
 
 def _require_equal_marks(trail: Trail, model: Model) -> None:
@@ -223,11 +224,16 @@ def _require_equal_marks(trail: Trail, model: Model) -> None:
         stating = dict.fromkeys(mark.commit for mark in model.marks if mark.begun == number)
         assert list(trail.commits_with_marks_from(number)) == list(stating)
     assert list(trail.reverts()) == [each for _, step in model.history for each in step.reverts]
-    pairs = [mark for mark in model.marks if mark.kind in (MarkKind.CONTRADICTS, MarkKind.RESOLVED)]
+    pairs = _by_begin(mark for mark in model.marks if mark.kind in (MarkKind.CONTRADICTS, MarkKind.RESOLVED))
     assert list(trail.pair_marks()) == [mark for mark in pairs if mark.ended is None]
     for number in range(len(model.history) + 1):
         in_force = [mark for mark in pairs if mark.begun <= number and (mark.ended is None or mark.ended > number)]
         assert list(trail.pair_marks(((1, number),) if number else ())) == in_force
     for row in range(1, len(model.occurrences) + 1):
-        assert list(trail.marks_of(row)) == [mark for mark in model.marks_in_force() if mark.occurrence == row]
-        assert list(trail.marks_of(row, include_ended=True)) == [mark for mark in model.marks if mark.occurrence == row]
+        assert list(trail.marks_of(row)) == _by_begin(mark for mark in model.marks_in_force() if mark.occurrence == row)
+        assert list(trail.marks_of(row, include_ended=True)) == _by_begin(mark for mark in model.marks if mark.occurrence == row)
+
+
+def _by_begin(marks: Iterable[Mark]) -> list[Mark]:
+    """Marks in the order in which they began; those of one commit as they were added."""
+    return sorted(marks, key=lambda mark: mark.begun)
