@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, NoReturn
 from mdmem import check
 from mdmem.catchup import debounce
 from mdmem.errors import UsageProblem, printable, report
-from mdmem.hookfiles import HOOKS
+from mdmem.hookfiles import HOOKS, MERGING
 from mdmem.model import Problem
 from mdmem.model.rules import parse_allowances
 from mdmem.startup import late
@@ -33,8 +33,6 @@ else:
 
 
 _MAX_DESCRIPTORS = 65_536
-_MERGING = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "SQUASH_MSG")
-"""The files in git's folder that tell of a merge, of a rebase or cherry-pick, and of a squash."""
 _NICENESS = 10
 """The niceness (nice(2)) of background work, so that it yields to work that a person or an agent waits for."""
 
@@ -64,7 +62,7 @@ def _run(words: tuple[str, ...]) -> int:
             index.catch_up_workspace(Path(folder), os.environ)
         case ("prepare-commit-msg", message, *_):
             # The pre-commit framework calls it for each commit.
-            if any(Path(message).with_name(name).exists() for name in _MERGING):
+            if any(Path(message).with_name(name).exists() for name in MERGING):
                 merge_trailers.add_merge_trailers(Path.cwd(), message, os.environ)
             if claims.may_claim(os.environ):
                 claims.add_claim(Path.cwd(), message, os.environ)

@@ -25,6 +25,9 @@ else:
 _MESSAGE_HOOK = "prepare-commit-msg"
 HOOKS = ("pre-commit", _MESSAGE_HOOK, "post-commit", "post-merge", "post-checkout", "post-rewrite")
 
+MERGING = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "SQUASH_MSG")
+"""The files in git's folder that tell of a merge, of a rebase or cherry-pick, and of a squash."""
+
 _MARKER = "# mdmem hook "
 _PLACEHOLDER = "@PYTHON@"
 _AGENT_PLACEHOLDER = "@AGENT@"
@@ -115,7 +118,7 @@ def lines_to_add(python: str) -> dict[str, str]:
     """For each hook the line of shell to add where another manager runs the hooks."""
     call = f"{_quoted(python)} -P -m {_ENTRY}"
     background = {name: f"{call} {name} </dev/null >/dev/null 2>&1 &" for name in HOOKS if name.startswith("post-")}
-    is_due = f'[ -f "${{1%/*}}/MERGE_HEAD" ] || [ -n "{_agent_marks()}" ]'
+    is_due = " || ".join([*(f'[ -f "${{1%/*}}/{name}" ]' for name in MERGING), f'[ -n "{_agent_marks()}" ]'])
     of_message = f'{{ {is_due}; }} && {call} {_MESSAGE_HOOK} "$1" </dev/null >/dev/null 2>&1 || :'
     return {"pre-commit": f"{call} pre-commit || exit 1", _MESSAGE_HOOK: of_message, **background}
 

@@ -154,6 +154,20 @@ def test_a_line_added_by_hand_does_the_same_and_starts_nothing_for_other_commits
     assert trailers(at) == [f"Mdmem-Contradicts: {PAIR}"]
 
 
+@pytest.mark.parametrize(
+    "commands",
+    [["merge --squash -q side", "commit -q --no-edit"], ["rebase -q side"], ["cherry-pick side"]],
+    ids=["squash", "rebase", "pick"],
+)
+def test_a_line_added_by_hand_does_the_same_for_all_that_git_merges(at: Desk, commands: list[str]):
+    hookfiles.uninstall(at.workspace.repository.hooks_dir)
+    at.hook("prepare-commit-msg", f"set -e\n{hookfiles.lines_to_add(sys.executable)['prepare-commit-msg']}")
+    branch(at, OURS, THEIRS)
+    for command in commands:
+        at.git(*command.split())
+    assert trailers(at) == [f"Mdmem-Contradicts: {PAIR}"]
+
+
 @pytest.mark.parametrize("message", [["--no-edit"], ["-m", "Both"]])
 def test_a_merge_in_a_linked_work_tree(at: Desk, tmp_path: Path, message: list[str]):
     """There git names the file of the message by a whole path, in the work tree's own folder."""
