@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from made_trail import CALLS, append_steps, commit_id, entry, mark, occurrence, revision
+from made_trail import CALLS, append_steps, commit_id, entry, mark, occurrence, revision, stated_revert
 
 from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Fate, Mark, MarkKind
@@ -45,6 +45,7 @@ def _filled(commits: int) -> Trail:
                     ended_revisions=(old,) if old > 0 else (),
                     revisions=(revision(number, f"## Work\n\n{number}\n", (old - 1) % 10 + 1 if old > 0 else 0, path=path),),
                     marks=_first_marks(number),
+                    reverts=(stated_revert(number, number // 2),),
                     reverted_commits=(commit_id(number // 2),),
                     paths=(path,),
                 ),

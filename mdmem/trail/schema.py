@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-TRAIL_VERSION = 26
+TRAIL_VERSION = 27
 """A file of another version counts as empty."""
 APPLICATION_ID = 0x6D646D76
 """Tells the file apart from those of other programs (`PRAGMA application_id`)."""
@@ -37,6 +37,7 @@ CREATE INDEX commits_id ON commits (id);
 CREATE INDEX commits_moment ON commits (moment);
 CREATE INDEX commits_committed ON commits (committed);
 CREATE INDEX commits_brought ON commits (brought) WHERE brought IS NOT NULL;
+CREATE INDEX commits_merges ON commits (number) WHERE instr(parents, ' ');
 CREATE TABLE touched (number INTEGER, path BLOB, PRIMARY KEY (number, path)) WITHOUT ROWID;
 CREATE TABLE occurrences (
     number INTEGER PRIMARY KEY, begun INTEGER, added INTEGER, contested INTEGER,
@@ -81,6 +82,7 @@ CREATE INDEX marks_added ON marks (added);
 CREATE INDEX marks_ended ON marks (ended) WHERE ended IS NOT NULL;
 CREATE TABLE reverts (number INTEGER PRIMARY KEY, added INTEGER, origin BLOB, reverted BLOB);
 CREATE INDEX reverts_origin ON reverts (origin);
+CREATE INDEX reverts_reverted ON reverts (reverted);
 CREATE TABLE promotions (log BLOB, added INTEGER, curated BLOB, PRIMARY KEY (log, added, curated)) WITHOUT ROWID;
 CREATE TABLE copy_marks (
     one BLOB, occurrence INTEGER, begun INTEGER, kind TEXT, origin BLOB, other BLOB, ended INTEGER, path BLOB,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from mdmem.model.trail import Fate, MarkKind
 
 SELECT_COMMITS = "SELECT number, id, time, author, message, email, committed, moment, parents, missing, needed, brought FROM commits"
+HAS_LATER_MERGE = "SELECT 1 FROM commits WHERE number > ? AND instr(parents, ' ') LIMIT 1"
 SELECT_LATER_PARENTS = "SELECT number, moment, id, parents FROM commits WHERE number > ? ORDER BY number"
 _ORIGIN = "origin, origin_time, source, confidence, author, actor, session, claimed_by, cites, attribute"
 _WHILE_LIVE = f"number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line, {_ORIGIN}, also"

@@ -35,6 +35,7 @@ from mdmem.trail.rows import (
 from mdmem.trail.statements import (
     CLOSING_MARKS_CONDITION,
     ENDED_AFTER_CONDITION,
+    HAS_LATER_MERGE,
     PAIR_MARKS_CONDITION,
     SELECT_BEGINNING_WITH,
     SELECT_CITING,
@@ -299,6 +300,8 @@ class Trail:
 
     def merge_of(self, number: int, after: int) -> TrailCommit | None:
         """The merge that first brought a commit to a line without it; None if there was one up to a time, or none yet."""
+        if not self._store.rows(HAS_LATER_MERGE, number):
+            return None
         reaching, merges = {number}, list[tuple[int, bytes, int]]()
         for later, moment, name, text in self._store.each(SELECT_LATER_PARENTS, number):
             with_it = [parent in reaching for parent in parse_numbers(text)]
