@@ -99,6 +99,7 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "commits_after": lambda trail: trail.commits_after(20, 5),
     "live_occurrences": lambda trail: trail.live_occurrences(PATH),
     "live_revisions": lambda trail: trail.live_revisions(PATH),
+    "contested_in": lambda trail: trail.contested_in(PATH),
     "all_began_at": lambda trail: trail.all_began_at(PATH, 3),
     "occurrences_of": lambda trail: trail.occurrences_of(FactId(f"{30:08x}")),
     "occurrences_with_key": lambda trail: trail.occurrences_with_key("employer"),

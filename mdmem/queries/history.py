@@ -32,7 +32,7 @@ from mdmem.model.history import (
     ShowHistory,
     TextHistory,
 )
-from mdmem.model.trail import Revision, TrailCommit
+from mdmem.model.trail import Occurrence, Revision, TrailCommit
 from mdmem.queries import lookup
 from mdmem.queries.section_revisions import (
     TimeOf,
@@ -401,13 +401,17 @@ def _presence_view(time_of: TimeOf, trail: Trail, presence: section_texts.TextPr
 
 
 def _told_end(trail: Trail, presence: section_texts.TextPresence, text: str) -> int:
-    """The commit that is told as the end of a text's facts, where that is earlier: another than the one that took their lines out, after a rebase."""
+    """The commit that is told as the end of a text's facts: after a rebase an earlier one than took their lines out."""
     assert presence.went is not None  # the text was taken out
+
+    def has_text(occurrence: Occurrence) -> bool:
+        entry = occurrence.entry
+        return entry.fact is not None and entry.section == presence.section and text in entry.text
+
+    if not any(map(has_text, trail.contested_in(presence.path))):
+        return presence.went
     came, went = trail.order(presence.came), trail.order(presence.went)
-    in_section = (
-        each for each in trail.occurrences_in(presence.path) if each.entry.section == presence.section and text in each.entry.text
-    )
-    facts = [each for each in in_section if each.entry.fact and trail.order(each.begun) < went]
+    facts = [each for each in trail.occurrences_in(presence.path) if has_text(each) and trail.order(each.begun) < went]
     ends = [each.ended for each in facts if each.ended is None or trail.order(each.ended) > came]
     if not ends or any(end is None or trail.order(end) > went for end in ends):
         return presence.went

@@ -387,6 +387,10 @@ class Trail:
         halves = (f"{SELECT_OCCURRENCES} WHERE path = :path AND ended IS {which}" for which in ("NULL", "NOT NULL"))
         return self._store.all(parse_occurrence, f"{' UNION ALL '.join(halves)} ORDER BY number", path=blob(path))
 
+    def contested_in(self, path: FilePath) -> tuple[Occurrence, ...]:
+        """The occurrences in a file that several commits ended, or whose end is told by another commit than took them out."""
+        return self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE path = ? AND contested ORDER BY number", blob(path))
+
     def occurrences_with_key(self, key: str) -> tuple[Occurrence, ...]:
         """Every occurrence of facts that begin as those of a key do, bold or not, live or ended, oldest first; the caller looks closer."""
         first = beginning(key)
