@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from conftest import World
 from test_two_clones import Pair, memory, pair
+from workspaces import desk
 
 from mdmem.model.writes import Purge, Remember
 from mdmem.repo import merge_settings
@@ -51,3 +55,25 @@ def test_a_pull_that_brings_it_back(pair: Pair) -> None:
     (note,) = notes(pair)
     assert note.startswith("MEMORY.md holds text that was purged")
     assert "4711" not in note
+
+
+def test_purges_that_the_trail_has_and_has_not(pair: Pair) -> None:
+    purged(pair)
+    memory(pair.ada).reindex()
+    pair.ada.git("commit", "-q", "--allow-empty", "-m", "behind it")
+    assert [note.partition(" ")[0] for note in notes(pair)] == ["origin/main"]
+
+
+def test_a_history_that_cannot_be_read(pair: Pair) -> None:
+    purged(pair)
+    for subject in ("between", "last"):
+        pair.ada.git("commit", "-q", "--allow-empty", "-m", subject)
+    between = pair.ada.git("rev-parse", "HEAD~1").strip()
+    (pair.ada.root / ".git" / "objects" / between[:2] / between[2:]).unlink()
+    assert any(note.startswith("cannot tell whether purged text is still there: ") for note in notes(pair))
+
+
+def test_a_workspace_without_a_commit(world: World, repository: Path) -> None:
+    at = desk(world, repository)
+    at.git("update-ref", "-d", "HEAD")
+    assert memory(at).status().notes == ()
