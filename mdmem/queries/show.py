@@ -202,32 +202,40 @@ def _with_suggestions(workspace: Workspace, problem: SectionProblem, request: Sh
 
 def _read(workspace: Workspace, request: Show) -> SectionView:
     path, document = _read_document(workspace, request.file)
-    total = len(document.lines)
     commit, committed = (None, document) if layout.is_outside(path) else _committed(workspace, path, document)
+    view, section = view_of(path, document, request, commit)
+    return replace(view, uncommitted=committed is not document and not _is_committed(document, committed, section, request))
 
-    def view(section: Section | None, start: int, body: int, end: int, own_etag: str, whole_etag: str) -> SectionView:
-        text = document.slice(body, end)
-        inside = document.subsections(section) if section else document.sections
-        return SectionView(
-            path=path,
-            section=section.path if section else (),
-            level=section.level if section else 0,
-            text=text,
-            etag=own_etag,
-            tree_etag=whole_etag,
-            start_line=start + 1,
-            end_line=max(start + 1, end),
-            commit=commit,
-            uncommitted=committed is not document and not _is_committed(document, committed, section, request),
-            subsections=tuple(subsection.path for subsection in inside),
-        )
 
-    if request.preamble:
-        return view(None, document.front, document.front, document.preamble_end, preamble_etag(document), etag(document, 0, total))
-    if request.section is None:
-        return view(None, 0, 0, total, preamble_etag(document), etag(document, 0, total))
-    section = find_section(document, request.section, request.nth)
-    return view(section, section.start, section.body, section.end, section_etag(document, section), tree_etag(document, section))
+def view_of(path: FilePath, document: Document, request: Show, commit: CommitId | None) -> tuple[SectionView, Section | None]:
+    """The part of a document that is asked for, and its section; None for a whole file and for the text before the first heading.
+
+    Raises:
+        SectionProblem: there is no such section.
+    """
+    section = find_section(document, request.section, request.nth) if request.section is not None else None
+    total = len(document.lines)
+    if section is not None:
+        start, body, end = section.start, section.body, section.end
+        own, whole = section_etag(document, section), tree_etag(document, section)
+    else:
+        start = body = document.front if request.preamble else 0
+        end = document.preamble_end if request.preamble else total
+        own, whole = preamble_etag(document), etag(document, 0, total)
+    view = SectionView(
+        path=path,
+        section=section.path if section else (),
+        level=section.level if section else 0,
+        text=document.slice(body, end),
+        etag=own,
+        tree_etag=whole,
+        start_line=start + 1,
+        end_line=max(start + 1, end),
+        commit=commit,
+        uncommitted=False,
+        subsections=tuple(each.path for each in (document.subsections(section) if section else document.sections)),
+    )
+    return view, section
 
 
 def _committed(workspace: Workspace, path: FilePath, document: Document) -> tuple[CommitId | None, Document | None]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from mdmem import merges
-from mdmem.addresses import find_section
 from mdmem.catchup import trail_update
-from mdmem.document import Document, etag, parse_bytes, preamble_etag, section_etag, tree_etag
+from mdmem.document import Document, parse_bytes
 from mdmem.editors.merge3.merging import merge3
 from mdmem.errors import PathProblem
 from mdmem.facts import items
@@ -15,7 +14,9 @@ from mdmem.model import CommitId, FilePath, SectionPath
 from mdmem.model.reads import SectionView, Show
 from mdmem.queries.as_of import PastState, resolve_as_of, was_current, was_live
 from mdmem.queries.section_revisions import memory_file
+from mdmem.queries.show import view_of
 from mdmem.repo.first_parent import merge_bases
+from mdmem.startup.records import replace
 from mdmem.trail import Trail
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace
@@ -56,39 +57,21 @@ def _file_of(workspace: Workspace, path: FilePath, commits: Sequence[CommitId]) 
     for commit in others:
         version = versions[commit] or b""
         base = merges.base_text(repository, merge_bases(repository, newest, commit), path)
-        merged = merge3(base or b"", data, version, workspace.kind_of(path)).data
+        merged = None if base is None else merge3(base, data, version, workspace.kind_of(path)).data
         data = data if merged is None else merged  # what then is not in it follows as said by then
     return data
 
 
 def _view(trail: Trail, past: PastState, path: FilePath, document: Document, request: Show) -> SectionView:
-    section = find_section(document, request.section, request.nth) if request.section is not None else None
-    if section is not None:
-        start, body, end = section.start, section.body, section.end
-        own, tree = section_etag(document, section), tree_etag(document, section)
-    else:
-        start = body = document.front if request.preamble else 0
-        end = document.preamble_end if request.preamble else len(document.lines)
-        own, tree = preamble_etag(document), etag(document, 0, len(document.lines))
+    view, section = view_of(path, document, request, past.commit)
+    view = replace(view, as_of=past.words, commits=past.commits)
+    if past.is_tree:
+        return view
     wanted = section.path if section else () if request.preamble else None
-    ended, said = ((), ()) if past.is_tree else _differences(trail, past, path, document, wanted)
-    inside = document.subsections(section) if section else document.sections
-    return SectionView(
-        path=path,
-        section=section.path if section else (),
-        level=section.level if section else 0,
-        text="".join(document.slice(line, line + 1) for line in range(body, end) if line not in ended),
-        etag=own,
-        tree_etag=tree,
-        start_line=start + 1,
-        end_line=max(start + 1, end),
-        commit=past.commit,
-        uncommitted=False,
-        subsections=tuple(each.path for each in inside),
-        as_of=past.words,
-        commits=past.commits,
-        said=said,
-    )
+    ended, said = _differences(trail, past, path, document, wanted)
+    lines = range(section.body if section else view.start_line - 1, view.end_line) if view.text else ()
+    text = "".join(document.slice(line, line + 1) for line in lines if line not in ended)
+    return replace(view, text=text, said=said)
 
 
 def _differences(
