@@ -12,6 +12,7 @@ from mdmem.changes.refusals import refuse_errors, refuse_recalled, secrets_in_op
 from mdmem.document import Document, decode, parse, parse_bytes
 from mdmem.editors import EditResult
 from mdmem.editors.fact_difference import FactDifference, fact_difference
+from mdmem.errors import RepositoryProblem
 from mdmem.facts import Item
 from mdmem.layout import guarded_kind, is_markdown
 from mdmem.model import FactId, FileKind, FilePath, Op, Supersession
@@ -135,15 +136,15 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         actor=edit.options.actor,
         companion=companion,
     )
-    if isinstance(edit, Forget) and workspace.contents is None:
-        forgotten, also = fact_places.forgotten_places(workspace, edit, path, old, new, (*plan.removed, *plan.retracts))
-        plan = replace(plan, forgotten=forgotten, also=also)
+    try:
+        plan, notes = _with_places(workspace, edit, plan)
+    except RepositoryProblem as problem:
+        notes = [f"cannot tell which lines of logs say the same: {problem.message}"]
     warnings = _check(workspace, edit.options, plan)
-    notes = () if isinstance(edit, Forget | RevertEdit) or not plan.removed else _still_logged(workspace, plan)
     bases = [] if edited.foundations is None else [edited.foundations]
     decided = isinstance(edit, AcceptEdit) and not edit.taking.anyway
     better = [] if decided else _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
-    notes = [*notes, *(each.note for each in bases if each.note)]
+    notes += [each.note for each in bases if each.note]
     if better:
         warnings = (*warnings, "weaker-source")
         named = "; ".join(f"{item.fact.id} {item.fact.text.splitlines()[0][:_QUOTED]}" for item in better[:_MOST_NAMED])
@@ -154,14 +155,23 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     return replace(plan, warnings=warnings, notes=tuple(dict.fromkeys(notes)))
 
 
-def _still_logged(workspace: Workspace, plan: Plan) -> list[str]:
-    """A line that names the entries of logs that still say what a change takes out, with nothing in its place."""
+def _with_places(workspace: Workspace, edit: FileEdit, plan: Plan) -> tuple[Plan, list[str]]:
+    """A plan with the places of what it forgets; and a line that names the entries of logs that still say what it takes out otherwise.
+
+    Raises:
+        RepositoryProblem: history cannot be read.
+    """
+    if workspace.contents is not None or isinstance(edit, RevertEdit):
+        return plan, []
+    if isinstance(edit, Forget):
+        forgotten, also = fact_places.forgotten_places(workspace, edit, plan.path, plan.old, plan.new, (*plan.removed, *plan.retracts))
+        return replace(plan, forgotten=forgotten, also=also), []
     over = {*plan.added, *plan.ended, *(pair.old for pair in plan.supersedes)}
     gone = [fact for fact in plan.removed if fact not in over]
-    if not gone or workspace.contents is not None or workspace.kind_of(plan.path) is FileKind.DAILY:
-        return []
+    if not gone or workspace.kind_of(plan.path) is FileKind.DAILY:
+        return plan, []
     places = fact_places.still_logged(workspace, gone)
-    return [f"still in {', '.join(places)}"] if places else []
+    return plan, [f"still in {', '.join(places)}"] if places else []
 
 
 def _find_better_founded(

@@ -15,7 +15,7 @@ from mdmem.addresses import join_path
 from mdmem.document import Document, parse_bytes
 from mdmem.editors import facts as fact_editor
 from mdmem.entries import entries
-from mdmem.errors import FactProblem, PathProblem, RepositoryProblem, SectionProblem
+from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.facts import Item, holds_key, items, may_have_copies, normalise, parse_text
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.trail import Mark, Occurrence
@@ -222,14 +222,12 @@ def current_locations(workspace: Workspace, locations: Sequence[FactLocation]) -
 def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
     """The lines of logs that count as copies of a fact, the newest first, with those that it stands for in other words.
 
-    Where history cannot be read, none is known.
+    Raises:
+        RepositoryProblem: history cannot be read.
     """
-    try:
-        with trail_update.fresh_trail(workspace) as trail:
-            live = (each for each in (*trail.occurrences_of(fact), *trail.promoted_to(fact)) if each.ended is None)
-            logs = {(each.entry.path, each.entry.fact) for each in live if workspace.kind_of(each.entry.path) is FileKind.DAILY}
-    except RepositoryProblem:
-        return []
+    with trail_update.fresh_trail(workspace) as trail:
+        live = (each for each in (*trail.occurrences_of(fact), *trail.promoted_to(fact)) if each.ended is None)
+        logs = {(each.entry.path, each.entry.fact) for each in live if workspace.kind_of(each.entry.path) is FileKind.DAILY}
     documents = {path: parse_bytes(read_file(workspace, path, workspace.root / path) or b"") for path, _ in logs}
     found = [FactLocation(path, documents[path], item) for path, of in logs for item in items(documents[path]) if item.fact.id == of]
     found = [each for each in found if may_have_copies(each.item.fact.text, each.item.fact.key) or each.item.fact.id != fact]
