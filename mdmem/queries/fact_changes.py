@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime, time
-from functools import partial
 from itertools import islice
 from posixpath import normpath
 
 from mdmem import config
 from mdmem.catchup import trail_update
+from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_notes
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.actors import fold_actor
 from mdmem.model.fact_changes import ChangeKind, ChangeList, FactChange, ReplacedFact, ShowChanges
-from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, TrailCommit
+from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, TrailCommit
 from mdmem.queries import dates
 from mdmem.queries.section_revisions import shallow_notes, statement_of
 from mdmem.startup import late
+from mdmem.startup.records import replace
 from mdmem.trail import Trail
 from mdmem.wording import field
 from mdmem.workspace import Say, Workspace
@@ -153,31 +154,34 @@ class _ChangeReader:
                 yield self._gone(commit, occurrence, successor)
 
     def _added(self, commit: TrailCommit, occurrence: Occurrence, replaced: Occurrence | None) -> FactChange:
-        origin = occurrence.origin
         (note,) = line_notes(statement_of(commit), [occurrence.entry.first_line])
-        is_own = origin.commit == commit.commit  # else another commit has confirmed it
-        return self._change(ChangeKind.REPLACED if replaced else ChangeKind.ADDED, occurrence)(
-            commit=commit.commit,
-            time=self._workspace.local_time(self._moments[commit.number]),
-            author=commit.author,
-            actor=note.provenance.actor,
-            session=note.provenance.session,
-            op=note.op,
-            source=origin.source if is_own else note.provenance.source,
-            confidence=origin.confidence if is_own else note.provenance.confidence,
-            claimed_by=origin.claimed_by if is_own else note.claimed_by,
-            reason=note.provenance.reason,
-            run=note.run,
-            proposal=_proposal(commit.message),
-            replaced=_replaced(replaced) if replaced else None,
-        )
+        change = self._change(commit, note, occurrence.entry, replaced)
+        origin = occurrence.origin
+        if origin.commit != commit.commit:  # another commit has confirmed it
+            return change
+        return replace(change, source=origin.source, confidence=origin.confidence, claimed_by=origin.claimed_by)
 
     def _gone(self, commit: TrailCommit, occurrence: Occurrence, successor: FactId | None) -> FactChange:
         """The end of an occurrence whose successor, if it has one, was there before."""
         note = parse_message(commit.message)
-        standing = self._newest_of(successor) if successor else None
-        kind = ChangeKind.REPLACED if standing else ChangeKind.REMOVED
-        return self._change(kind, standing or occurrence)(
+        if successor is not None and (standing := self._newest_of(successor)) is not None:
+            return self._change(commit, note, standing.entry, occurrence)
+        return replace(self._change(commit, note, occurrence.entry, None), kind=ChangeKind.REMOVED)
+
+    def _newest_of(self, fact: FactId) -> Occurrence | None:
+        """The newest occurrence of a fact."""
+        told = [each for each in self._trail.occurrences_of(fact) if each.fate is not Fate.JOINED]
+        ranks = self._trail.ranks({each.begun for each in told})
+        return max(told, key=lambda each: ranks[each.begun], default=None)
+
+    def _change(self, commit: TrailCommit, note: ParsedNote, entry: Entry, replaced: Occurrence | None) -> FactChange:
+        return FactChange(
+            kind=ChangeKind.REPLACED if replaced else ChangeKind.ADDED,
+            fact=entry.fact or FactId(""),
+            text=entry.text,
+            path=entry.path,
+            section=entry.section,
+            line=entry.start_line,
             commit=commit.commit,
             time=self._workspace.local_time(self._moments[commit.number]),
             author=commit.author,
@@ -190,25 +194,7 @@ class _ChangeReader:
             reason=note.provenance.reason,
             run=note.run,
             proposal=_proposal(commit.message),
-            replaced=_replaced(occurrence) if standing else None,
-        )
-
-    def _newest_of(self, fact: FactId) -> Occurrence | None:
-        """The newest occurrence of a fact."""
-        told = [each for each in self._trail.occurrences_of(fact) if each.fate is not Fate.JOINED]
-        ranks = self._trail.ranks({each.begun for each in told})
-        return max(told, key=lambda each: ranks[each.begun], default=None)
-
-    def _change(self, kind: ChangeKind, occurrence: Occurrence) -> partial[FactChange]:
-        entry = occurrence.entry
-        return partial(
-            FactChange,
-            kind=kind,
-            fact=entry.fact or FactId(""),
-            text=entry.text,
-            path=entry.path,
-            section=entry.section,
-            line=entry.start_line,
+            replaced=_replaced(replaced) if replaced else None,
         )
 
 
