@@ -281,7 +281,9 @@ def test_a_branch_that_was_merged_late_is_as_said_and_names_the_merge(at: DatedM
     assert (history.chain[0].merged is not None) == (texts.stays[0].merged is not None) == late
     rows = memory.history(ShowHistory("Work"))
     assert f", {said}" in shown.history_text(rows, words=False, colour=False) or not late
-    assert memory.history(ShowHistory("tea is green")).chain[0].merged is None  # type: ignore[union-attr]
+    green = memory.history(ShowHistory("tea is green"))
+    assert isinstance(green, FactHistory)
+    assert green.chain[0].merged is None
 
 
 @pytest.mark.parametrize(("replaced", "end", "actor"), [("01-03", "01-03", "agent/main"), ("01-07", "01-05", "agent/tidy")])
