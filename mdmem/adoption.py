@@ -113,7 +113,8 @@ def _is_listed(repository: Repository, environment: Mapping[str, str]) -> bool:
     if not entries:
         return False
     here = Adoption.of(repository)
-    return any(here.root == entry.root or _is_work_tree(here, repository.git_dir) for entry in entries if entry.is_same_workspace(here))
+    same = [entry for entry in entries if entry.is_same_workspace(here)]
+    return any(here.root == entry.root or _is_work_tree(here, repository.git_dir) for entry in same)
 
 
 def _is_work_tree(here: Adoption, git_dir: Path) -> bool:
@@ -178,7 +179,7 @@ def is_of_user(repository: Repository, environment: Mapping[str, str]) -> bool:
     An address can be forged: this may suggest an adoption and never is one.
     """
     made_by = authors.mdmem_addresses(repository)
-    return made_by is not None and bool(made_by) and made_by <= _user_addresses(repository, environment)
+    return bool(made_by and made_by <= _user_addresses(repository, environment))
 
 
 def _user_addresses(repository: Repository, environment: Mapping[str, str]) -> frozenset[str]:

@@ -35,13 +35,16 @@ def derive(workspace: Workspace, trail: Trail, facts: set[FactId]) -> None:
 
 
 def here_again(workspace: Workspace, trail: Trail) -> Iterator[Occurrence]:
-    """The lines in files that are edited in place which a merge brought back, though their fact was forgotten."""
+    """The curated lines that a merge brought back though their fact was forgotten."""
     fates = CopyFates(trail, partial(is_log, workspace), _SaidTimes(workspace, trail).of)
     return (each for fact in trail.facts_here_again() for each in fates.here_again(fact))
 
 
 class _SaidTimes:
-    """When lines of logs were said: the day and minute of their place in the zone of their commit, but never later than that commit."""
+    """The times at which lines of logs were said, never later than their commits.
+
+    The day and minute of a line are read in the time zone of its commit.
+    """
 
     def __init__(self, workspace: Workspace, trail: Trail) -> None:
         self._workspace = workspace

@@ -34,22 +34,8 @@ _COMPLETION = "_MDMEM_COMPLETE"
 
 _LONG = frozenset(
     {
-        *(
-            "init",
-            "show",
-            "outline",
-            "search",
-            "facts",
-            "recall",
-            "tags",
-            "history",
-            "blame",
-            "when",
-            "changes",
-            "conflicts",
-            "review",
-            "check",
-        ),
+        *("init", "show", "outline", "search", "facts", "recall", "tags"),
+        *("history", "blame", "when", "changes", "conflicts", "review", "check"),
         *("status", "doctor", "stats", "reindex", "digest", "run"),
     }
 )

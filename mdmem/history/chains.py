@@ -43,8 +43,8 @@ class FactTrail(Protocol):
 class ChainLink:
     """A fact for as long as it held in one place, moves included; its words and location are the last ones.
 
-    `commit` is the one that brought in the last line, `first_line`; `also` are those that brought it in on other sides. `end` is None for what still holds. Expiry is not judged here: an
-    expired fact is current.
+    `commit` is the one that brought in the last line, `first_line`; `also` are those that brought it in on other
+    sides. `end` is None for what still holds. Expiry is not judged here: an expired fact is current.
     """
 
     id: FactId

@@ -1,7 +1,8 @@
-"""The fate that lines of days' logs share with their facts: which are over, though no commit says so of them, and which others stand for. Pure.
+"""The ends of facts as they reach the copies of these in daily logs, though no commit names the copies. Pure.
 
-A log tells what was said, and a file that is edited in place what holds. So what ends a fact there ends the lines of logs that said it
-before, and so does what a commit says of one line of a log. What was said later begins anew.
+A log records what was said, a curated file what is true. So the end of a fact in a curated file ends
+the log lines that said it before, and the stated end of one log line ends its earlier copies. A line
+that was said later begins anew.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class CopyFates:
         self._trail = trail
         self._is_log = is_log
         self._said = said
-        self._commit = cache(self._find_commit)
+        self._commit = cache(trail.commit_numbered)
         self._notes = cache(self._read_notes)
 
     def marks(self, fact: FactId) -> tuple[Mark, ...]:
@@ -262,9 +263,6 @@ class CopyFates:
             occurrence=on.number,
             ended=ended,
         )
-
-    def _find_commit(self, number: int) -> TrailCommit | None:
-        return self._trail.commit_numbered(number)
 
     def _read_notes(self, number: int) -> tuple[QuotingNote, ...]:
         commit = self._commit(number)

@@ -1,4 +1,7 @@
-"""The trailers of what git merges (a merge, a squash, a rebase, a cherry-pick): which facts contradict each other by it, and which it kept though a side took them out."""
+"""The trailers of what git merges: a merge, a squash, a rebase or a cherry-pick.
+
+They name the facts that contradict each other by it, and those that it kept though a side removed them.
+"""
 
 from __future__ import annotations
 

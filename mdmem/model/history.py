@@ -118,7 +118,10 @@ class SectionHistory:
 
 @dataclass(frozen=True, slots=True)
 class EndView:
-    """The commit that ended a fact or took out a text, or that said the same elsewhere: who, when and why. `op` is None for a person's own commit."""
+    """The commit that ended a fact or removed a text, or that said the same elsewhere: who, when and why.
+
+    `op` is None for a person's own commit.
+    """
 
     commit: CommitId
     time: datetime

@@ -136,6 +136,7 @@ def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, p
 
 
 def _understood(words: str | None, day: date | None) -> date | None:
+    """See `dates.understood`, which is not loaded where nobody asks by day."""
     return None if words is None else dates.understood(words, day)
 
 

@@ -98,7 +98,8 @@ def _commit_lines(history: SectionHistory) -> Iterator[str]:
         changes = tuple(revisions)
         cites = tuple(dict.fromkeys(cited for change in changes for cited in change.cites))
         merged = _merged(changes[0].time, changes[0].merged)
-        line = f"{changes[0].time:{_MINUTE}}  {attribution(changes[0])}{merged and f', {merged}'}{_locations(changes, history)}{_first_words(changes)}"
+        line = f"{changes[0].time:{_MINUTE}}  {attribution(changes[0])}{merged and f', {merged}'}"
+        line = f"{line}{_locations(changes, history)}{_first_words(changes)}"
         yield one_line(f"{line}{_where_said(cites, history)}")
 
 
