@@ -1,4 +1,4 @@
-"""The places of a fact that a write forgets or takes out of a file: its copies in logs, and where else its words stand."""
+"""The places of a fact that a write forgets or removes: its copies in logs, and other lines with the same words."""
 
 from __future__ import annotations
 
