@@ -11,7 +11,7 @@ import pytest
 from conftest import World
 from dated_memory import DatedMemory
 
-from mdmem.errors import MdmemError
+from mdmem.errors import HistoryProblem, MdmemError
 from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model import CommitId
@@ -38,8 +38,11 @@ class Model:
         self.curated.discard(fact)
         self.ends.setdefault(fact, []).append((now, at))
 
+    def lines_that_count(self, fact: str) -> list[tuple[datetime, int]]:
+        return [line for line in self.logs.get(fact, ()) if all(line > end for end in self.ends.get(fact, ()))]
+
     def logged(self, fact: str) -> bool:
-        return any(all(line > end for end in self.ends.get(fact, ())) for line in self.logs.get(fact, ()))
+        return bool(self.lines_that_count(fact))
 
     def counts(self, fact: str) -> bool:
         return fact in self.curated or self.logged(fact)
@@ -51,7 +54,7 @@ class Story:
     def __init__(self, dated: DatedMemory, number: int, now: datetime) -> None:
         self.dated, self.random, self.now, self.at = dated, Random(number), now, 0
         self.facts = {f"{city}{number}": f"the zebra of stable {number} sleeps in {city}{number}" for city in CITIES}
-        self.model, self.before, self.last = Model(), Model(), (CommitId(""), "")
+        self.model, self.before, self.last = Model(), Model(), (CommitId(""), "", "")
         self.done: list[str] = []
 
     @property
@@ -70,7 +73,7 @@ class Story:
         commit = way(fact, other)
         if commit is not None:
             self.done.append(f"{self.now:%m-%d %H:%M} {way.__name__} {fact} {other}")
-            self.before, self.last = before, (commit, way.__name__)
+            self.before, self.last = before, (commit, way.__name__, fact)
 
     def log(self, fact: str, _: str) -> CommitId | None:
         self.model.log(fact, self.now, self.at)
@@ -139,8 +142,12 @@ class Story:
         return self.memory.apply(edit).commit
 
     def revert(self, _: str, __: str) -> CommitId | None:
-        commit, way = self.last
+        commit, way, fact = self.last
         if not commit or way == "revert":
+            return None
+        if way == "log_of_yesterday" and self.model.logs[fact][-1] not in self.model.lines_that_count(fact):
+            with pytest.raises(HistoryProblem, match="has no effect on memory left to undo"):  # it was over when it was logged
+                self.memory.apply(Revert(commit))
             return None
         self.model = deepcopy(self.before)
         return self.memory.apply(Revert(commit)).commit

@@ -108,10 +108,10 @@ def test_what_has_expired_or_was_superseded_goes() -> None:
     )
     assert (old.kind, old.message, old.safe) == (
         AdviceKind.SUPERSEDED,
-        f"'uses vim' was superseded by {fact('uses helix')}, and still stands",
+        f"'uses vim' was superseded by {fact('uses helix')}, but is still there",
         True,
     )
-    assert ended.message == "'gone' was superseded, and still stands"
+    assert ended.message == "'gone' was superseded, but is still there"
 
 
 def test_a_file_that_is_only_read_is_looked_at() -> None:

@@ -151,7 +151,7 @@ def _no_longer_holds(fact: _LocatedFact) -> Advice | None:
     match state.status:
         case Status.SUPERSEDED:
             by = f" by {state.superseded_by}" if state.superseded_by else ""
-            message = f"{_quoted(fact)} was superseded{by}, and still stands"
+            message = f"{_quoted(fact)} was superseded{by}, but is still there"
             return _removal_advice(fact, AdviceKind.SUPERSEDED, message, safe=state.superseded_by is not None)
         case Status.EXPIRED:
             return _removal_advice(fact, AdviceKind.EXPIRED, f"{_quoted(fact)} held until {fact.item.fact.until}", safe=True)

@@ -101,7 +101,7 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
         return _reverted_already(plan.path, target.commit, reverted_by)
     if not plan.does_something:
         hint = f"{plan.notices[0]}." if plan.notices else ""
-        raise HistoryProblem("cannot-revert", f"{target.commit[:10]} did nothing to memory that still stands", hint)
+        raise HistoryProblem("cannot-revert", f"{target.commit[:10]} has no effect on memory left to undo", hint)
     return plan
 
 
