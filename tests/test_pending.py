@@ -113,7 +113,7 @@ class TestPendingEdits:
         (at.root / LOG).unlink(missing_ok=True)
         at.apply(Log("two", time="09:00"))
         assert at.subjects(LOG)[:2] == [f"{LOG}: log 09:00", f"{LOG}: removed by hand"]
-        assert "one" not in at.read(LOG)
+        assert "- one" not in at.read(LOG)
         assert at.git("status", "--porcelain") == ""
 
     def test_a_removal_is_taken_back_where_a_hook_refuses_ours(self, at: Desk):
