@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from mdmem.document import Document, Section, fold_space, plain_title
 from mdmem.errors import SectionProblem
 from mdmem.model import PATH_SEPARATOR, SectionPath
-from mdmem.startup import late
 from mdmem.wording import field
-
-if TYPE_CHECKING:
-    import difflib
-else:
-    difflib = late.module("difflib")
 
 _MAX_SUGGESTIONS = 3
 _MIN_SIMILARITY = 0.5

@@ -8,25 +8,17 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mdmem import config, files, layout
 from mdmem.errors import StorageProblem, WorkspaceProblem
-from mdmem.repo import Repository
-from mdmem.startup import late
+from mdmem.repo import Repository, authors
 from mdmem.startup.records import dataclass
 from mdmem.wording import verb
-
-if TYPE_CHECKING:
-    import shlex
-
-    from mdmem.repo import authors
-else:
-    authors = late.module("mdmem.repo.authors")
-    shlex = late.module("shlex")
 
 LIST_NAME = "adopted.json"
 _LOCK_NAME = "adopted.lock"

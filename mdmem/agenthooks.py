@@ -14,29 +14,18 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING
 
+from mdmem import packaged_files
+from mdmem.catchup import background
 from mdmem.errors import attempt
 from mdmem.events import EventRecorder
-from mdmem.memory import Memory, hosts
+from mdmem.given import guard, summary
+from mdmem.memory import Memory, contexts, hosts
 from mdmem.model import Source
 from mdmem.model.contexts import BuildContext, Purpose
 from mdmem.model.writes import Log, WriteOptions
-from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.wording import typed
-
-if TYPE_CHECKING:
-    from mdmem import packaged_files
-    from mdmem.catchup import background
-    from mdmem.given import guard, summary
-    from mdmem.memory import contexts
-else:
-    packaged_files = late.module("mdmem.packaged_files")
-    background = late.module("mdmem.catchup.background")
-    contexts = late.module("mdmem.memory.contexts")
-    guard = late.module("mdmem.given.guard")
-    summary = late.module("mdmem.given.summary")
 
 _ACTOR = "agent-hook"
 """The actor of log entries where neither MDMEM_ACTOR nor the settings name one."""

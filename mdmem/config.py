@@ -5,6 +5,7 @@ In the user's own file a table `[in."PATH"]` holds settings for one workspace, w
 
 from __future__ import annotations
 
+import difflib
 import os
 import posixpath
 import stat
@@ -12,25 +13,13 @@ import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from mdmem import layout
+from mdmem import layout, trust
 from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.model import SETTINGS_NAME
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-
-if TYPE_CHECKING:
-    import difflib
-    import tomllib
-    import zoneinfo
-
-    from mdmem import trust
-else:
-    difflib = late.module("difflib")
-    tomllib = late.module("tomllib")
-    trust = late.module("mdmem.trust")
-    zoneinfo = late.module("zoneinfo")
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,6 +266,8 @@ def _read(path: Path, *, may_be_link: bool) -> dict[str, Any]:
     data = _read_bytes(path, may_be_link)
     if not data:
         return {}
+    import tomllib  # noqa: PLC0415 - 3 ms, only where there are settings
+
     try:
         return tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
@@ -466,6 +457,8 @@ def zone(name: str | None) -> tzinfo | None:
     """The time zone of that name; None is the system's, which heeds TZ."""
     if name is None:
         return None
+    import zoneinfo  # noqa: PLC0415 - 2 ms, only where a time zone is set
+
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as problem:

@@ -27,10 +27,7 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 if TYPE_CHECKING:
-    import markdown_it
-else:
-    markdown_it = late.module("markdown_it")
-
+    from markdown_it import MarkdownIt
 
 BOM = "\ufeff"
 _FENCE = late.pattern(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
@@ -140,16 +137,13 @@ class Document:
 
 
 @cache
-def _parser() -> markdown_it.MarkdownIt:
+def _parser(core_rules: tuple[str, ...]) -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - 45 ms, for the few texts that the scanner hands over
+
     # At the default nesting of 20 every heading after a list ten deep disappears, and an edit would eat the rest of the file.
-    parser = markdown_it.MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})
-    parser.core.ruler.enableOnly(["normalize", "block"])
+    parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})
+    parser.core.ruler.enableOnly(core_rules)
     return parser
-
-
-@cache
-def _inline_parser() -> markdown_it.MarkdownIt:
-    return markdown_it.MarkdownIt("commonmark")
 
 
 def decode(data: bytes) -> str:
@@ -219,7 +213,7 @@ def _parse_with_markdown_it(text: str) -> ScanResult:
         PathProblem: `unsupported-file`: nested deeper than the parser goes.
     """
     try:
-        tokens = _parser().parse(text)
+        tokens = _parser(("normalize", "block")).parse(text)
     except RecursionError as problem:
         raise PathProblem("unsupported-file", "the file nests lists or quotes too deeply to be edited safely", "Flatten it.") from problem
     result = ScanResult()
@@ -345,7 +339,7 @@ def plain_title(title: str) -> str:
 
 @lru_cache(maxsize=_CACHED_TITLES)
 def _without_markup(title: str) -> str:
-    children = _inline_parser().parseInline(title)[0].children or []
+    children = _parser(("normalize", "block", "inline", "text_join")).parseInline(title)[0].children or []
     parts = (" " if token.type.endswith("break") else "" if token.type == "html_inline" else token.content for token in children)
     return fold_space("".join(parts))
 

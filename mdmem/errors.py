@@ -34,16 +34,9 @@ import os
 import sys
 import unicodedata
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from mdmem import wording
-from mdmem.startup import late
-
-if TYPE_CHECKING:
-    import traceback
-else:
-    traceback = late.module("traceback")
-
 
 T = TypeVar("T")
 
@@ -183,7 +176,7 @@ def attempt(work: Callable[[], str], translate: Callable[[str], str] = wording.p
         return outcome
     failure = _as_failure(outcome)
     if isinstance(failure, _BugProblem):
-        traceback.print_exception(outcome)
+        sys.excepthook(type(outcome), outcome, outcome.__traceback__)
     return failure_json(failure, translate)
 
 
@@ -219,7 +212,7 @@ def report(
         return 0
     failure = _as_failure(outcome)
     if isinstance(failure, _BugProblem) and not as_json:
-        traceback.print_exception(outcome)
+        sys.excepthook(type(outcome), outcome, outcome.__traceback__)
         print("mdmem: this is a bug in mdmem", file=sys.stderr)
     else:
         _print_failure(failure, as_json, translate, fit)

@@ -19,17 +19,11 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from mdmem.errors import MdmemError, StorageProblem
-from mdmem.model import CommitId
-from mdmem.startup import late
+from mdmem.model import CommitId, searches
 from mdmem.startup.records import asdict, dataclass, field, replace
-
-if TYPE_CHECKING:
-    from mdmem.model import searches
-else:
-    searches = late.module("mdmem.model.searches")
 
 EVENTS_NAME, OLDER_EVENTS_NAME = "events.jsonl", "events.1.jsonl"
 MAX_BYTES = 1_000_000

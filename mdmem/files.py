@@ -13,17 +13,11 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from mdmem import lock_queue
 from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
-from mdmem.startup import late
-
-if TYPE_CHECKING:
-    from mdmem import lock_queue
-else:
-    lock_queue = late.module("mdmem.lock_queue")
 
 LOCK_NAME = "lock"
 """The workspace's own lock, in the state folder."""

@@ -9,29 +9,20 @@ import os
 import sys
 import time
 from collections.abc import Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import NoReturn
 
-from mdmem import check
+from mdmem import check, trust
 from mdmem.catchup import debounce
 from mdmem.errors import UsageProblem, printable, report
 from mdmem.hookfiles import HOOKS, MERGING
 from mdmem.model import Problem
 from mdmem.model.rules import parse_allowances
-from mdmem.startup import late
 from mdmem.startup.launch import launch
 from mdmem.wording import typed
 
-if TYPE_CHECKING:
-    from mdmem.catchup import index
-    from mdmem.memory import claims, guards, merge_trailers
-else:
-    index = late.module("mdmem.catchup.index")
-    claims = late.module("mdmem.memory.claims")
-    guards = late.module("mdmem.memory.guards")
-    merge_trailers = late.module("mdmem.memory.merge_trailers")
-
-
+_INDEX = "mdmem.catchup.index"
 _MAX_DESCRIPTORS = 65_536
 _NICENESS = 10
 """The niceness (nice(2)) of background work, so that it yields to work that a person or an agent waits for."""
@@ -59,19 +50,19 @@ def _run(words: tuple[str, ...]) -> int:
         case ("catch-up", folder):
             os.nice(_NICENESS)
             os.chdir("/")  # so that the caller's folder is not kept busy
-            index.catch_up_workspace(Path(folder), os.environ)
+            import_module(_INDEX).catch_up_workspace(Path(folder), os.environ)
         case ("prepare-commit-msg", message, *_):
             # The pre-commit framework calls it for each commit.
             if any(Path(message).with_name(name).exists() for name in MERGING):
-                merge_trailers.add_merge_trailers(Path.cwd(), message, os.environ)
-            if claims.may_claim(os.environ):
-                claims.add_claim(Path.cwd(), message, os.environ)
+                import_module("mdmem.memory.merge_trailers").add_merge_trailers(Path.cwd(), message, os.environ)
+            if os.environ.get("MDMEM_ACTOR") or trust.host_of(os.environ):
+                import_module("mdmem.memory.claims").add_claim(Path.cwd(), message, os.environ)
         case (hook, *_) if hook in HOOKS:
             _detach()
             os.nice(_NICENESS)
             git_dir = os.environ.get("GIT_DIR") or ".git"
             if debounce.wait_unless_waited(git_dir, f"{git_dir}/mdmem/waiting"):
-                index.catch_up_worktree(Path.cwd(), os.environ)
+                import_module(_INDEX).catch_up_worktree(Path.cwd(), os.environ)
         case _:
             raise UsageProblem(f"mdmem.githooks takes {', '.join(HOOKS)} or catch-up FOLDER")
     return 0
@@ -101,6 +92,7 @@ def _pre_commit() -> int:
 def _check_staged() -> int:
     started = time.monotonic()
     allow = parse_allowances(os.environ.get("MDMEM_ALLOW", ""))
+    guards = import_module("mdmem.memory.guards")
     problems = guards.staged_problems(Path.cwd(), os.environ)
     refused = check.refusals(problems, allow)
     for problem in problems:

@@ -4,23 +4,14 @@ from __future__ import annotations
 
 import os
 import shlex
+import shutil
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from mdmem import packaged_files, trust
 from mdmem.errors import RepositoryProblem
 from mdmem.files import make_folders, sync, write_durably
 from mdmem.startup import late
-
-if TYPE_CHECKING:
-    import shutil
-
-    from mdmem import packaged_files, trust
-else:
-    packaged_files = late.module("mdmem.packaged_files")
-    shutil = late.module("shutil")
-    trust = late.module("mdmem.trust")
-
 
 _MESSAGE_HOOK = "prepare-commit-msg"
 HOOKS = ("pre-commit", _MESSAGE_HOOK, "post-commit", "post-merge", "post-checkout", "post-rewrite")

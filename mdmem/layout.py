@@ -18,6 +18,8 @@ PROFILE_NAMES = ("USER.md", "SOUL.md", "IDENTITY.md")
 BOOTSTRAP_NAMES = ("AGENTS.md", "TOOLS.md", "HEARTBEAT.md", "CLAUDE.md")
 TASKS_PATH = FilePath("memory/tasks.md")
 """The file of open tasks."""
+NEW_TASKS = "# Tasks\n"
+"""The beginning of a new file of tasks."""
 MAX_FILE_BYTES = 5_000_000
 """Larger files are neither edited nor indexed."""
 

@@ -11,20 +11,14 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdmem import files, layout
+from mdmem.editors.merge3 import merging
 from mdmem.errors import MdmemError, TextProblem, outcome_of, printable
 from mdmem.model import FileKind
 from mdmem.repo.runner import run
-from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.wording import number_of, plain
-
-if TYPE_CHECKING:
-    from mdmem.editors.merge3 import merging
-else:
-    merging = late.module("mdmem.editors.merge3.merging")
 
 _CONFLICT = 1
 _MOST_CONFLICTS = 127

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from mdmem.editors.merge3.merging import merge3
-from mdmem.model import CommitId, FilePath
+from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.repo import Repository
 from mdmem.repo.first_parent import ChangedFile, changed_files, merge_bases
 from mdmem.startup.records import dataclass
+
+if TYPE_CHECKING:
+    from mdmem.editors.merge3.merging import MergeResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,13 @@ def _by_origin(changes: Sequence[ChangedFile]) -> dict[FilePath, ChangedFile]:
     return {change.before_path if change.before else change.path: change for change in changes}
 
 
+def merge_texts(base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN) -> MergeResult:
+    """Three versions of a file merged by section and fact, as git's merge driver does it."""
+    from mdmem.editors.merge3.merging import merge3  # noqa: PLC0415 - twenty modules, which a write needs only where two edits met
+
+    return merge3(base, ours, theirs, kind)
+
+
 def base_text(repository: Repository, bases: Sequence[CommitId], path: FilePath) -> bytes | None:
     """A file in the base of a merge, empty where it has none; None where there are several bases that cannot be merged."""
     if not bases:
@@ -69,7 +79,7 @@ def base_text(repository: Repository, bases: Sequence[CommitId], path: FilePath)
         if version == text:
             continue
         older = base_text(repository, merge_bases(repository, bases[0], base), path)
-        merged = merge3(older, text, version).data if older is not None else None
+        merged = merge_texts(older, text, version).data if older is not None else None
         if merged is None:
             return None
         text = merged

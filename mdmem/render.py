@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
+import html
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from mdmem.startup import late
 
 if TYPE_CHECKING:
-    import html
-
-    import mistune
-else:
-    html = late.module("html")
-    mistune = late.module("mistune")
-
+    from mistune import Markdown
 
 _COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
 _CONTAINERS = ("list", "list_item", "table", "table_body", "block_quote")
@@ -22,7 +17,9 @@ _SEPARATORS = {"table_row": " ", "table_head": " "}
 
 
 @cache
-def _parser() -> mistune.Markdown:
+def _parser() -> Markdown:
+    import mistune  # noqa: PLC0415 - 12 ms, only for a terminal
+
     return mistune.create_markdown(renderer=None, plugins=["table", "strikethrough"])
 
 

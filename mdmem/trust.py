@@ -7,16 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-from mdmem.model import Source
-from mdmem.startup import late
+from mdmem.model import Source, actors
 from mdmem.startup.records import dataclass
-
-if TYPE_CHECKING:
-    from mdmem.model import actors
-else:
-    actors = late.module("mdmem.model.actors")
 
 
 class TextOrigin(StrEnum):

@@ -11,25 +11,18 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from mdmem import config, files, layout, listing, repo, wording
+from mdmem import config, files, layout, listing, repo, trust, wording
 from mdmem.config import Settings
 from mdmem.errors import RepositoryProblem, WorkspaceProblem
-from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.model import CommitId, FileKind, FilePath, actors
 from mdmem.model.rules import parse_allowances
-from mdmem.repo import Identity, Repository, git_files
+from mdmem.repo import Identity, Repository, git_files, ignored
 from mdmem.repo.runner import FETCH_VERSIONS, LACKS_VERSIONS
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 
 if TYPE_CHECKING:
-    from mdmem import trust
-    from mdmem.model import actors
-    from mdmem.repo import ignored
     from mdmem.repo.branch_commits import CommitFiles
-else:
-    ignored = late.module("mdmem.repo.ignored")
-    actors = late.module("mdmem.model.actors")
-    trust = late.module("mdmem.trust")
 
 T = TypeVar("T")
 Say: TypeAlias = "Callable[[str], None]"

@@ -68,7 +68,7 @@ def logged(
 ) -> None:
     """Have an agent log something."""
     options = WriteOptions(source=source, actor="bot", session=session)
-    changes.APPLIERS[Log].apply(at.workspace, Log(text, kind=kind, day=day.isoformat(), time="10:00", options=options), print)
+    changes.carry_out(at.workspace, Log(text, kind=kind, day=day.isoformat(), time="10:00", options=options), print)
 
 
 def dream(at: Desk, *days: str, **fields: Any) -> DreamResult:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from mdmem.changes import APPLIERS, deciding, proposing
+from mdmem.changes import carry_out, deciding, proposing
 from mdmem.model.proposals import Accept, Propose, Reject
 from mdmem.model.writes import Change
 from mdmem.workspace import open_at
@@ -79,7 +79,7 @@ def _write(folder: str, change: "Change | Request", steps: int) -> NoReturn:
         case Reject():
             deciding.reject(workspace, change, lambda _: None)
         case _:
-            APPLIERS[type(change)].apply(workspace, change, lambda _: None)
+            carry_out(workspace, change, lambda _: None)
     os._exit(0)
 
 

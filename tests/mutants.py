@@ -51,7 +51,7 @@ ROOMS = {
         ),
     ),
     "changes": Room(
-        ("mdmem/changes/*.py",),
+        ("mdmem/changes/*.py", "mdmem/verbs/*.py"),
         (
             *("test_apply*", "test_pending", "test_recover", "test_durability", "test_transaction", "test_write_outcome", "test_tasks"),
             *("test_changes", "test_commit_notes", "test_digest_day"),

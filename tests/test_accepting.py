@@ -7,16 +7,18 @@ from typing import Any
 import pytest
 from proposal_actions import problem
 
-from mdmem.changes.accepting import PartTaking, complete_note, edit, new_texts, only_adds, overtaken
 from mdmem.document import parse
 from mdmem.facts import fact_id
 from mdmem.history import CommitNote
 from mdmem.model import FactId, FileKind, FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.proposals import PartOp, PartOrigin, PartState, PartView
+from mdmem.model.writes import WriteOptions
 from mdmem.proposals import pieces
 from mdmem.proposals.file_facts import FileFacts
 from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece, FileSource, SectionPiece
+from mdmem.verbs import AcceptEdit, PartTaking
+from mdmem.verbs.accept import VERB, edit, overtaken
 from mdmem.wording import field, verb
 
 BASE = "# M\n\n## A\n\nSome words.\n\n- one\n- two\n- k: v\n"
@@ -24,6 +26,18 @@ LOG = "# 2026-03-05\n\n## 09:00\n\n- early\n"
 PATH, SECTION = FilePath("MEMORY.md"), ("M", "A")
 ORIGIN = PartOrigin(source=Source.INFERRED, confidence=0.7, actor="bot")
 NAMED = fact_id("two")
+
+
+def accept(taking: PartTaking) -> AcceptEdit:
+    return AcceptEdit(taking, WriteOptions())
+
+
+def new_texts(taking: PartTaking) -> tuple[str, ...]:
+    return VERB.new_texts(accept(taking))
+
+
+def complete_note(note: CommitNote, taking: PartTaking) -> CommitNote:
+    return VERB.complete_note(note, accept(taking), ())
 
 
 def view(name: str, op: PartOp = PartOp.ADD, **fields: Any) -> PartView:
@@ -146,7 +160,7 @@ def test_texts_of_a_part() -> None:
 
 
 def test_parts_that_a_log_takes() -> None:
-    taken = [op for op in PartOp if only_adds(PartTaking("0123abcd", Part(view=view(NAMED, op), piece=None)))]
+    taken = [op for op in PartOp if VERB.appends(accept(PartTaking("0123abcd", Part(view=view(NAMED, op), piece=None))))]
     assert taken == [PartOp.ADD, PartOp.RETRACT, PartOp.CONFIRM]
 
 

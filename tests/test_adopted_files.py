@@ -7,7 +7,7 @@ import pytest
 from conftest import World
 from workspaces import Desk
 
-from mdmem.catchup import replay, trail_update
+from mdmem.catchup import replay, trails
 from mdmem.memory import Memory
 from mdmem.model.history import FactHistory, SectionHistory, ShowHistory
 from mdmem.model.searches import Search
@@ -34,7 +34,7 @@ def ports(at: Desk) -> list[str]:
 
 def require_same_as_rebuilt(at: Desk) -> None:
     workspace = at.workspace
-    with trail_update.fresh_trail(workspace) as kept, Trail.in_memory() as rebuilt:
+    with trails.fresh_trail(workspace) as kept, Trail.in_memory() as rebuilt:
         replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
         assert kept.dump() == rebuilt.dump()
 

@@ -2,20 +2,21 @@
 
 from importlib import import_module
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from conftest import World
 from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk, refused
 
 from mdmem import files
-from mdmem.changes import APPLIERS, EVENT_VERBS
-from mdmem.changes.edits import FileEdit, edit_text, new_texts, require_writable
+from mdmem.changes import EVENT_VERBS
 from mdmem.cli.commands import COMMANDS
 from mdmem.document import parse
 from mdmem.errors import MdmemError, UsageProblem
 from mdmem.facts import fact_id
 from mdmem.model import FilePath, Source
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Revert, WriteOptions
+from mdmem.verbs import FileEdit, edit_text, require_writable, verb_of
 
 
 @pytest.fixture
@@ -29,7 +30,7 @@ def message(at: Desk) -> str:
 
 
 def test_events_have_the_names_of_the_commands() -> None:
-    assert EVENT_VERBS.keys() == APPLIERS.keys()
+    assert EVENT_VERBS.keys() == set(get_args(Change))
     assert {verb.partition("-")[0] if verb == "conflicts-resolve" else verb for verb in EVENT_VERBS.values()} <= COMMANDS.keys()
 
 
@@ -45,7 +46,7 @@ def test_events_have_the_names_of_the_commands() -> None:
     ],
 )
 def test_the_texts_that_an_edit_brings_in(edit: FileEdit, texts: list[str]) -> None:
-    assert list(new_texts(edit)) == texts
+    assert list(verb_of(edit).new_texts(edit)) == texts
 
 
 class TestDays:

@@ -10,7 +10,7 @@ from conftest import World
 from pi_sessions import write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.catchup.trail_update import fresh_trail
+from mdmem.catchup.trails import fresh_trail
 from mdmem.changes import apply
 from mdmem.memory import Memory
 from mdmem.model import FactId, Source

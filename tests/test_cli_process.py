@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 from commandline import NOW, Shell, mdmem, on_terminal
 
-HEAVY = {"mdmem.doctor", "mdmem.changes.purge_history", "mdmem.changes.purge", "mdmem.repo.history_rewrite"}
+HEAVY = {"mdmem.doctor", "mdmem.changes.purge_history", "mdmem.repo.history_rewrite"}
 
 
 @pytest.mark.parametrize(
     ("words", "loaded"),
     [
-        (("mdmem", "log", "x"), "mdmem.changes.apply"),
+        (("mdmem", "log", "x"), "mdmem.changes.plan"),
         (("mdmem", "search", "x"), "mdmem.search.indexer"),
-        (("mdmem.githooks", "pre-commit"), "mdmem.memory.guards"),
+        (("mdmem.githooks", "pre-commit"), "mdmem.repo.worktree"),
         (("mdmem", "forget", "likes dark rooms", "--purge", "--dry-run"), "mdmem.repo.history_rewrite"),
     ],
     ids=" ".join,

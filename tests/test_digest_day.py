@@ -8,7 +8,7 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.changes import apply, digest_day
+from mdmem.changes import apply
 from mdmem.document import parse
 from mdmem.editors import EditResult
 from mdmem.facts import items, parse_item
@@ -16,6 +16,7 @@ from mdmem.history import CommitNote
 from mdmem.history.messages import parse_trailers
 from mdmem.model import FactId, FilePath, Op, Provenance, Source
 from mdmem.model.writes import DayEntry, DigestDay, WriteOptions, WriteResult
+from mdmem.verbs import digest_day
 
 DAY = date(2026, 3, 4)
 LOG = "memory/2026-03-04.md"
@@ -129,7 +130,7 @@ def test_the_note_holds_what_each_written_entry_says():
     first, second = map(digest_day.entry_fact, entries[:2])
     change = DigestDay(day=DAY, entries=entries, run="digest/1", reads=("claude/b#2 00",), options=OPTIONS)
     note = CommitNote(op=Op.DIGEST, path=FilePath(LOG), section=("09:00",), provenance=Provenance(actor="somebody", source=Source.INFERRED))
-    assert digest_day.complete_note(note, change, (first, second)) == CommitNote(
+    assert digest_day.VERB.complete_note(note, change, (first, second)) == CommitNote(
         op=Op.DIGEST,
         path=FilePath(LOG),
         section=("09:00",),

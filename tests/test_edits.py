@@ -8,12 +8,12 @@ import pytest
 from conftest import World
 from workspaces import Desk, code_of, desk
 
-from mdmem.changes.edits import FileEdit, InstructionsEdit, RevertEdit, target_path
 from mdmem.changes.plan import plan_edit
 from mdmem.facts import fact_id
 from mdmem.model import CommitId, FilePath, Source
 from mdmem.model.writes import Action, DigestDay, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.repo import branch_commits
+from mdmem.verbs import FileEdit, InstructionsEdit, RevertEdit, target_path
 
 LOG = FilePath("memory/2026-03-04.md")
 

@@ -12,7 +12,6 @@ from workspaces import NOW, SEED, Desk, code_of, desk, refused
 from mdmem import files, write_ahead
 from mdmem.changes import file_write
 from mdmem.changes.apply import change_note
-from mdmem.changes.edits import FileEdit, target_path
 from mdmem.changes.file_write import Retry, WrittenChange
 from mdmem.changes.plan import Plan, plan_edit
 from mdmem.changes.transaction import Transaction
@@ -24,6 +23,7 @@ from mdmem.model.writes import Action, EditSection, Remember, WriteOptions
 from mdmem.repo import commits, mixed_commits
 from mdmem.repo.index_bits import ASSUME_UNCHANGED, SKIP_WORKTREE
 from mdmem.repo.runner import GitResult
+from mdmem.verbs import FileEdit, target_path
 from mdmem.workspace import Workspace
 
 OTHER, OLD_OTHER, NEW_OTHER = "memory/a.md", "# A\n\n- lives in Rome\n- plays chess\n", "# A\n\n- plays chess\n"

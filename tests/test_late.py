@@ -1,28 +1,14 @@
-"""Late modules and late patterns: what they give, and that nothing is compiled or loaded before it is used."""
+"""Late patterns: what they give, and that nothing is compiled before it is used; and the list of what is loaded late."""
 
 from __future__ import annotations
 
 import ast
 import re
-import sys
 
 import pytest
-from program_source import modules
+from program_source import PACKAGE, modules
 
 from mdmem.startup import late, possessive
-
-
-def test_a_module_is_loaded_by_its_first_use(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delitem(sys.modules, "mdmem.editors.likeness", raising=False)
-    likeness = late.module("mdmem.editors.likeness")
-    assert "mdmem.editors.likeness" not in sys.modules
-    assert likeness.likeness("lives in Oslo", "lives in Oslo") == 1.0
-    assert "mdmem.editors.likeness" in sys.modules
-
-
-def test_only_what_the_table_names_is_late():
-    with pytest.raises(ValueError, match="does not name json"):
-        late.module("json")
 
 
 def test_a_pattern_is_compiled_by_its_first_use(monkeypatch: pytest.MonkeyPatch):
@@ -79,7 +65,17 @@ def test_no_module_compiles_a_pattern_while_it_is_loaded():
                 waiting += ast.iter_child_nodes(node)
 
 
-def test_the_table_names_what_is_bound_late_and_nothing_else():
-    bound = {name for path in modules() for name in re.findall(r'late\.module\("([^"]+)"\)', path.read_text(encoding="utf-8"))}
-    assert bound - late.MODULES == set(), "not in the table"
-    assert late.MODULES - bound == set(), "in the table, and never used"
+def test_the_docs_list_every_place_that_loads_late():
+    loading = {
+        path.relative_to(PACKAGE).as_posix()
+        for path, tree in modules().items()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and path.parent.name != "startup" and any(map(_loads, ast.walk(node)))
+    }
+    listed = re.search(r"(?s)<!-- loaded late -->(.*?)\n\n", (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    assert listed is not None
+    assert loading == set(re.findall(r"^\| `([^`]+)`", listed[1], re.MULTILINE))
+
+
+def _loads(node: ast.AST) -> bool:
+    return isinstance(node, ast.Import | ast.ImportFrom) or (isinstance(node, ast.Name) and node.id == "import_module")

@@ -12,10 +12,11 @@ from conftest import World
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from mdmem.catchup import trail_update
+from mdmem.catchup import trails
 from mdmem.facts import parse_text
 from mdmem.history.chains import joined_by_moves
 from mdmem.model.trail import Fate
+from mdmem.trail import Trail
 from mdmem.workspace import open_at
 
 DAY = 24 * 60 * 60
@@ -155,7 +156,7 @@ def require_lives_as_made(world: World, root: Path, seed: int, count: int, lines
     times = dict(zip(names, moments(commits, latest), strict=True))
     expected = lives(commits, names, latest)
     assert len(expected) * 3 > len({fact for each in commits for fact in each.facts})
-    with trail_update.fresh_trail(workspace) as trail:
+    with trails.fresh_trail(workspace) as trail:
         for commit in trail.commits_after():
             assert commit.moment == times[commit.commit]
         for fact, of_fact in expected.items():
@@ -168,7 +169,7 @@ def require_lives_as_made(world: World, root: Path, seed: int, count: int, lines
             assert counted == {name for name, moment in times.items() if moment <= time}
 
 
-def _name(trail: trail_update.Trail, number: int | None) -> str | None:
+def _name(trail: Trail, number: int | None) -> str | None:
     commit = trail.commit_numbered(number) if number else None
     return commit.commit if commit else None
 

@@ -11,7 +11,7 @@ from dated_memory import dated_desk as dated_desk
 from workspaces import code_of
 
 from mdmem import merge_setup
-from mdmem.catchup.trail_update import fresh_trail
+from mdmem.catchup.trails import fresh_trail
 from mdmem.errors import MdmemError
 from mdmem.model import Source, Status
 from mdmem.model.history import FactHistory, FactLink, SectionHistory, ShowHistory

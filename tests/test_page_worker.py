@@ -19,7 +19,7 @@ from conftest import World
 from workspaces import NOW, Desk, append, desk
 
 from mdmem import listing
-from mdmem.catchup import changed_files, index, page_worker, pages, prepared_pages, trail_update
+from mdmem.catchup import changed_files, index, page_worker, pages, prepared_pages, trail_update, trails
 from mdmem.catchup.page_worker import FileAnswer, PageWorker
 from mdmem.model import FilePath
 from mdmem.model.writes import Forget, Log
@@ -82,13 +82,13 @@ def read_by_worker(at: Desk, worker: PageWorker, prepared: int = 0) -> tuple[lis
     chunks = deque([path] for path in paths[:prepared])
     worker.prepare(chunks, at.workspace.repository.head())
     chunks.extend([path] for path in paths[prepared:])
-    with trail_update.fresh_trail(at.workspace) as trail:
+    with trails.fresh_trail(at.workspace) as trail:
         answers = list(worker.read(chunks, trail, len(paths)))
     return [answer for answer in answers if answer is not None], chunks
 
 
 def read_here(at: Desk) -> list[FileAnswer]:
-    with trail_update.fresh_trail(at.workspace) as trail:
+    with trails.fresh_trail(at.workspace) as trail:
         reader = pages.PageReader(at.workspace, trail, 1)
         answers = []
         for path in paths_of(at):
@@ -128,7 +128,7 @@ def test_it_reads_files_as_the_first_process_does(at: Desk, prepared: int):
 def prepared_paths(at: Desk) -> set[FilePath]:
     """The files that can be prepared as HEAD has them, and completed by the trail."""
     blobs = prepared_pages.committed_blobs(at.workspace, at.workspace.repository.head())
-    with trail_update.fresh_trail(at.workspace) as trail:
+    with trails.fresh_trail(at.workspace) as trail:
         answers = [prepared_pages.prepare(at.workspace, path, blobs.get(path), "english") for path in paths_of(at)]
         return {page.path for _, page in filter(None, answers) if prepared_pages.complete(at.workspace, trail, page)}
 
@@ -161,7 +161,7 @@ def test_prepared_entries_have_the_commits_that_brought_them_in(at: Desk):
     at.commit()
     blob = prepared_pages.committed_blobs(at.workspace, at.workspace.repository.head())["memory/later.md"]
     prepared = prepared_pages.prepare(at.workspace, FilePath("memory/later.md"), blob, "english")
-    with trail_update.fresh_trail(at.workspace) as trail:
+    with trails.fresh_trail(at.workspace) as trail:
         assert prepared
         completed = prepared_pages.complete(at.workspace, trail, prepared[1])
         begun = sorted({each.begun for each in trail.live_occurrences(FilePath("memory/later.md"))})
@@ -176,7 +176,7 @@ def test_pages_of_another_commit_are_read_again(at: Desk):
     before = at.workspace.repository.head()
     at.write("memory/b.md", "- tea\n")
     at.commit()
-    with page_worker.started(at.workspace) as worker, trail_update.fresh_trail(at.workspace) as trail:
+    with page_worker.started(at.workspace) as worker, trails.fresh_trail(at.workspace) as trail:
         assert worker
         chunks = deque([path] for path in paths_of(at))
         worker.prepare(chunks, before)
@@ -187,7 +187,7 @@ def test_pages_of_another_commit_are_read_again(at: Desk):
 @pytest.mark.parametrize("when", ["before", "prepared", "read"])
 def test_one_that_is_killed_leaves_the_rest_to_the_first(at: Desk, when: str):
     chunks = deque([path] for path in paths_of(at))
-    with page_worker.started(at.workspace) as worker, trail_update.fresh_trail(at.workspace) as trail:
+    with page_worker.started(at.workspace) as worker, trails.fresh_trail(at.workspace) as trail:
         assert worker
         if when == "before":
             os.kill(worker._process.pid, signal.SIGKILL)
@@ -264,7 +264,7 @@ def test_answers_wait_until_there_is_room(monkeypatch: pytest.MonkeyPatch):
 
 def test_a_file_that_is_gone_is_left_out(at: Desk):
     requests, answers = io.BytesIO(), io.BytesIO()
-    with trail_update.fresh_trail(at.workspace) as trail:
+    with trails.fresh_trail(at.workspace) as trail:
         assert trail.newest_commit
         commit, settings = trail.newest_commit.commit, trail_update.settings_digest(at.workspace)
     paths = [FilePath("memory/gone.md"), FilePath("MEMORY.md"), FilePath(f"memory/{NOW[:10]}.md")]

@@ -11,6 +11,7 @@ from workspaces import NOW, Desk, desk
 from mdmem.catchup import background, changed_files, index
 from mdmem.memory import Memory
 from mdmem.model.searches import BuildProgress, Search, SearchResult
+from mdmem.search import snapshot
 from mdmem.search.query import Filter
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.workspace import Workspace
@@ -23,7 +24,7 @@ class Killed(Exception):
 @pytest.fixture
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
-    monkeypatch.setattr(changed_files, "_LONG_BYTES", 0)
+    monkeypatch.setattr(snapshot, "_LONG_BYTES", 0)
     monkeypatch.setattr(changed_files, "_PART_DOCUMENTS", 1)
     at = desk(world, repository)
     at.write("memory/2026-03-04.md", "# 2026-03-04\n\n## 10:00\n\n" + "".join(f"- a new lantern {number}\n" for number in range(300)))
@@ -132,6 +133,6 @@ def test_what_a_killed_build_leaves_is_built_from_nothing(at: Desk):
 def test_the_whole_is_that_of_an_index_without_parts(at: Desk, monkeypatch: pytest.MonkeyPatch):
     rebuild(at, lambda: None)
     in_parts = index.index_as_is(at.workspace)[0].entries(Filter())
-    monkeypatch.setattr(changed_files, "_LONG_BYTES", 10**9)
+    monkeypatch.setattr(snapshot, "_LONG_BYTES", 10**9)
     whole = index.rebuild_index(at.workspace, full=True, say=lambda _: None)
     assert whole.index.entries(Filter()) == in_parts

@@ -7,7 +7,7 @@ from conftest import World
 from proposal_actions import BOT, SEED, accept, closed, fact, parts, problem, propose, reject, silent, trailers
 from workspaces import Desk, desk
 
-from mdmem.catchup import trail_update
+from mdmem.catchup import trails
 from mdmem.changes import deciding, proposing
 from mdmem.errors import UsageProblem
 from mdmem.facts import fact_id
@@ -59,7 +59,7 @@ def test_a_person_vouches_or_says_it_in_their_own_words(at: Desk) -> None:
     assert decision.closed
     assert "- plays the viola #music\n" in at.read("MEMORY.md")
     assert "cello" not in at.read("MEMORY.md")
-    with trail_update.fresh_trail(at.workspace) as trail:
+    with trails.fresh_trail(at.workspace) as trail:
         (occurrence,) = trail.occurrences_of(fact_id("plays the viola"))
     assert occurrence.origin.source is Source.USER_STATED
     assert occurrence.origin.claimed_by is None
@@ -71,7 +71,7 @@ def test_an_update_supersedes_whatever_the_sources(at: Desk) -> None:
     accept(at, proposal)
     assert "employer: Linear" in at.read("MEMORY.md")
     assert "Apple" not in at.read("MEMORY.md")
-    with trail_update.fresh_trail(at.workspace) as trail:
+    with trails.fresh_trail(at.workspace) as trail:
         assert trail.occurrences_of(fact_id("employer: Apple"))[-1].successor == fact_id("employer: Linear")
 
 

@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, Phase, given, note, settings
 from hypothesis import strategies as st
 from workspaces import Desk
 
-from mdmem.catchup import replay, trail_update
+from mdmem.catchup import replay, trails
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
 from mdmem.model.searches import Hit, ListFacts, Search
@@ -359,7 +359,7 @@ def require_agreement_as_of(history: History) -> None:
 
 def require_same_trail_as_rebuilt(history: History) -> None:
     workspace = history.at.workspace
-    with trail_update.fresh_trail(workspace) as kept, Trail.in_memory() as rebuilt:
+    with trails.fresh_trail(workspace) as kept, Trail.in_memory() as rebuilt:
         replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
         assert kept.dump() == rebuilt.dump()
 

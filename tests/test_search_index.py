@@ -17,12 +17,11 @@ from mdmem.layout import kind_of
 from mdmem.model import CommitId, FilePath, Source, Status
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Origin
-from mdmem.search import schema
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.schema import Lifetime
-from mdmem.search.snapshot import EMPTY_SNAPSHOT, NEVER_INDEXED, FileStamp, Snapshot, SnapshotFile
+from mdmem.search.snapshot import EMPTY_SNAPSHOT, INDEX_VERSION, NEVER_INDEXED, FileStamp, Snapshot, SnapshotFile
 
 TODAY = date(2025, 6, 1)
 NOON = int(datetime(2025, 5, 10, 12, tzinfo=UTC).timestamp())
@@ -464,7 +463,7 @@ BREAKAGES = {
     "half of seen": lambda folder: _truncate(folder / "seen.json"),
     "empty seen": lambda folder: (folder / "seen.json").write_bytes(b""),
     "another's seen": lambda folder: (folder / "seen.json").write_text(
-        f'{{"version": {schema.INDEX_VERSION}, "files": [], "commit": null, "settings": ""}}'
+        f'{{"version": {INDEX_VERSION}, "files": [], "commit": null, "settings": ""}}'
     ),
     "seen of another version": _other_version,
     "a file of another digest": lambda folder: _replace(folder / "seen.json", b'"2"', b'"3"'),

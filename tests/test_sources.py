@@ -7,7 +7,7 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.catchup.trail_update import fresh_trail
+from mdmem.catchup.trails import fresh_trail
 from mdmem.facts import parse_text
 from mdmem.history import CommitNote, compose_message
 from mdmem.memory import Memory

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from workspaces import Desk, append, desk
 
 from mdmem import files, lock_queue
-from mdmem.catchup import replay, trail_update
+from mdmem.catchup import replay, trails
 from mdmem.document import parse
 from mdmem.errors import MdmemError
 from mdmem.history.sections import section_parts
@@ -70,7 +70,7 @@ class TestDamagedTrail:
                 dated.at.git("reset", "-q", "--hard", "HEAD~1")
                 purging.close()
 
-            with trail_update.fresh_trail(workspace, purge_meanwhile) as trail:
+            with trails.fresh_trail(workspace, purge_meanwhile) as trail:
                 assert trail.newest_commit is not None
                 assert trail.newest_commit.commit == dated.at.git("rev-parse", "HEAD").strip()
 
@@ -81,7 +81,7 @@ class TestDamagedTrail:
         def interrupt(done: int, total: int) -> None:
             raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt), trail_update.fresh_trail(dated.at.workspace, progress=interrupt):
+        with pytest.raises(KeyboardInterrupt), trails.fresh_trail(dated.at.workspace, progress=interrupt):
             pass
 
     def test_a_whole_reindex_builds_it_anew(self, dated: DatedMemory) -> None:
@@ -96,7 +96,7 @@ class TestDamagedTrail:
 class TestTrailUpdate:
     def require_same_as_rebuilt(self, at: Desk) -> None:
         workspace = at.workspace
-        with trail_update.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
+        with trails.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
             replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
             assert trail.dump() == rebuilt.dump()
 
@@ -140,7 +140,7 @@ class TestTrailUpdate:
         index.rename(at.workspace.state / "elsewhere")
         index.write_text("no folder")
         assert dated.texts("works at") == ["employer: works at Figma"]
-        with trail_update.fresh_trail(at.workspace) as trail:
+        with trails.fresh_trail(at.workspace) as trail:
             assert [commit for commit, _, _ in trail.dropped_commits()] == [dropped]
         index.unlink()
         (at.workspace.state / "elsewhere").rename(index)
@@ -160,7 +160,7 @@ class TestTrailUpdate:
         self.require_same_as_rebuilt(at)
         at.git("reset", "-q", "--hard", "HEAD~")
         self.require_same_as_rebuilt(at)
-        with trail_update.fresh_trail(at.workspace) as trail:
+        with trails.fresh_trail(at.workspace) as trail:
             assert trail.commit_with_id(done.commit or CommitId("")) is None
 
     def test_errors(self, dated: DatedMemory) -> None:
@@ -262,7 +262,7 @@ def test_whatever_is_done_the_trail_is_what_git_holds(
         with contextlib.suppress(MdmemError):
             act(at, action)
     workspace = at.workspace
-    with trail_update.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
+    with trails.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
         replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
         assert trail.dump() == rebuilt.dump()
         revisions = [row for newest in trail.newest_revisions() for row in trail.revisions(newest.lineage, include_unchanged=True)]

@@ -7,13 +7,13 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem.catchup import trail_update
-from mdmem.changes import foundations
+from mdmem.catchup import trails
 from mdmem.document import parse
 from mdmem.editors.key_values import Foundation
 from mdmem.facts import fact_id, items
 from mdmem.model import Op, Source
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Revert, WriteOptions, WriteResult
+from mdmem.verbs import foundations
 
 SEED = "# Memory\n\n## Facts\n\n- tea\n- by: hand\n"
 WEAKER = ("weaker-source",)
@@ -138,7 +138,7 @@ def test_a_log_s_entry_is_confirmed_too(at: Desk) -> None:
     assert (done.changed, done.op, done.added, done.path) == (True, Op.CONFIRM, (), first.path)
     assert f"Mdmem-Confirms: {fact_id('rain')}" in at.git("log", "-1", "--format=%B").splitlines()
     assert at.read(str(first.path)) == log
-    with trail_update.fresh_trail(at.workspace) as trail:
+    with trails.fresh_trail(at.workspace) as trail:
         assert [each.origin.source for each in trail.occurrences_of(fact_id("rain")) if each.ended is None] == [Source.USER_STATED]
     assert not say(at, Log("rain"), Source.USER_STATED).changed
     assert not say(at, Log("rain"), Source.AUTO).changed
@@ -176,7 +176,7 @@ def test_the_newest_messages_tell_what_the_trail_tells(at: Desk) -> None:
     foundations_of = {
         item.fact.text: foundations._recent_foundations(at.workspace, "MEMORY.md", document, [item]) for item in items(document)
     }
-    with trail_update.fresh_trail(at.workspace) as trail:
+    with trails.fresh_trail(at.workspace) as trail:
         origins = {each.entry.text: each.origin for each in trail.live_occurrences("MEMORY.md")}
     assert {text for text, stated in foundations_of.items() if stated is None} == {"tea", "by: hand"}
     for text, stated in foundations_of.items():

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from conftest import World
 
-from mdmem.changes import APPLIERS
+from mdmem.changes import carry_out
 from mdmem.errors import MdmemError
 from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
 from mdmem.repo import commits, discovery, objects, worktree
@@ -128,7 +128,7 @@ def _files(root: Path, skipped: set[str]) -> dict[str, bytes | str]:
 
 def apply(workspace: Workspace, change: Change, say: Callable[[str], None] = lambda _: None) -> WriteResult:
     """Carry out a change as `Memory.apply` does, but for the event and the catch-up."""
-    return APPLIERS[type(change)].apply(workspace, change, say)
+    return carry_out(workspace, change, say)
 
 
 def append(text: str = MARK, section: str | None = "Work", file: str | None = None, **options: Any) -> EditSection:

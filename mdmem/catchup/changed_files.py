@@ -15,7 +15,7 @@ from mdmem.catchup import pages
 from mdmem.layout import log_day
 from mdmem.model import FilePath
 from mdmem.search.indexer import FileEntries, FileFields, FileTexts, SearchIndex
-from mdmem.search.snapshot import Snapshot, SnapshotFile
+from mdmem.search.snapshot import Snapshot, SnapshotFile, is_long, stamp_bytes
 from mdmem.trail import Trail
 from mdmem.workspace import Progress, Workspace
 
@@ -26,7 +26,6 @@ _MUCH_BYTES = 300_000
 """Of fewer bytes most are read before a second process has started."""
 _CHUNK_BYTES = 65_536
 """The bytes of files and of their paths that a process takes at once, at least."""
-_LONG_BYTES = 10_000_000
 """Of so many bytes an index takes long to build, and the newest days of it can be searched meanwhile."""
 _PART_DOCUMENTS = 20_000
 
@@ -114,16 +113,7 @@ class ChangedFiles:
 
 def is_much(stamps: Iterable[str]) -> bool:
     """True if files with these stamps are so many bytes that two processes read them faster than one."""
-    return (os.cpu_count() or 1) > 1 and sum(map(_size, stamps)) >= _MUCH_BYTES
-
-
-def is_long(stamps: Iterable[str]) -> bool:
-    """True if files with these stamps are so many bytes that an index of them takes long to build."""
-    return sum(map(_size, stamps)) >= _LONG_BYTES
-
-
-def _size(stamp: str) -> int:
-    return int(stamp.split(" ", 3)[2])
+    return (os.cpu_count() or 1) > 1 and sum(map(stamp_bytes, stamps)) >= _MUCH_BYTES
 
 
 def in_chunks(workspace: Workspace, paths: Iterable[str], stamps: Mapping[str, str]) -> deque[list[FilePath]]:
@@ -141,7 +131,7 @@ def _chunks(paths: Iterable[str], stamps: Mapping[str, str]) -> Iterator[list[Fi
     size = 0
     for path in paths:
         chunk.append(FilePath(path))
-        size += _size(stamps[path]) + len(os.fsencode(path))
+        size += stamp_bytes(stamps[path]) + len(os.fsencode(path))
         if size >= _CHUNK_BYTES:
             yield chunk
             chunk, size = [], 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, time, timedelta
 from functools import partial
+from typing import TYPE_CHECKING
 
 from mdmem.catchup.commit_pages import is_log
 from mdmem.editors.daily import is_minute_title
@@ -13,8 +14,10 @@ from mdmem.history.copies import CopyFates
 from mdmem.model import CommitId, FactId
 from mdmem.model.trail import Occurrence
 from mdmem.repo import first_parent
-from mdmem.trail import Trail
 from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mdmem.trail import Trail
 
 
 def facts_to_derive(trail: Trail, after: int) -> set[FactId]:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from mdmem.document import with_line_end
 from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Entry, Mark, Occurrence
 from mdmem.startup.records import dataclass
-from mdmem.trail import Trail
+
+if TYPE_CHECKING:
+    from mdmem.trail import Trail
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import files
-from mdmem.catchup import debounce
+from mdmem import files, lock_queue
+from mdmem.catchup import background, boundary, debounce, trails, unindexed
 from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.files import INDEX_LOCK, QUEUE_LOCK
@@ -20,24 +20,12 @@ from mdmem.model.searches import BuildProgress
 from mdmem.repo import commits, git_files
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.indexer import SearchIndex
-from mdmem.search.snapshot import EMPTY_SNAPSHOT, INDEX_NAME, SNAPSHOT_NAME, Snapshot, stamps_digest
-from mdmem.startup import late
+from mdmem.search.snapshot import EMPTY_SNAPSHOT, INDEX_NAME, SNAPSHOT_NAME, Snapshot, is_long, stamps_digest
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
 
 if TYPE_CHECKING:
-    from mdmem import lock_queue, trail
-    from mdmem.catchup import background, boundary, changed_files, page_worker, trail_update, unindexed
     from mdmem.trail import Trail
-else:
-    lock_queue = late.module("mdmem.lock_queue")
-    background = late.module("mdmem.catchup.background")
-    boundary = late.module("mdmem.catchup.boundary")
-    unindexed = late.module("mdmem.catchup.unindexed")
-    changed_files = late.module("mdmem.catchup.changed_files")
-    page_worker = late.module("mdmem.catchup.page_worker")
-    trail_update = late.module("mdmem.catchup.trail_update")
-    trail = late.module("mdmem.trail")
 
 
 _ROUNDS = 3
@@ -203,7 +191,7 @@ def fresh_index(
             return FreshIndex(index=overlaid, commit=survey.commit, behind=True)
         workspace.ensure_state()
         takes_part = in_part and index.seen.commit is None
-        if takes_part and changed_files.is_long(survey.stamps.values()):
+        if takes_part and is_long(survey.stamps.values()):
             _build_elsewhere(workspace)
         with _update_lock(workspace, say, kept if takes_part else None):
             return _bring_up(workspace, full, progress, (index.seen, survey))
@@ -281,7 +269,7 @@ def rebuild_index(workspace: Workspace, full: bool, say: Say, progress: Progress
     workspace.ensure_state()
     with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
         if full:
-            trail.discard(workspace.state)
+            trails.discard_trail(workspace)
             boundary.forget_boundary(workspace)
         return _bring_up(workspace, full, progress)
 
@@ -341,6 +329,8 @@ def _update(
 
     If this is not the `stored` index, the trail keeps what that one has still to remove.
     """
+    from mdmem.catchup import changed_files, page_worker  # noqa: PLC0415 - what reads files and history, only where something changed
+
     with ExitStack() as processes:
         is_new = stored and index.seen == EMPTY_SNAPSHOT
         if is_new:
@@ -351,7 +341,7 @@ def _update(
         chunks = changed_files.in_chunks(workspace, survey.stamps, survey.stamps) if worker else None
         if worker and chunks:
             worker.prepare(chunks, survey.commit)
-        with trail_update.fresh_trail(workspace) as trail_table:
+        with trails.fresh_trail(workspace) as trail_table:
             survey = replace(survey, settings=_settings(workspace))
             since = _since(index, trail_table)
             if index.seen != EMPTY_SNAPSHOT and (since is None or index.seen.settings != survey.settings):

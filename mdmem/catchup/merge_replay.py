@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
 
+from mdmem import merges
 from mdmem.catchup.commit_pages import CommitPages, is_log
 from mdmem.catchup.lines import Lines, ReadCommit
 from mdmem.document import lines_without_ends
@@ -16,16 +16,8 @@ from mdmem.model import CommitId, FilePath
 from mdmem.model.ranges import complement, intersection, union
 from mdmem.model.trail import TrailCommit
 from mdmem.repo.first_parent import ChangedFile
-from mdmem.startup import late
 from mdmem.trail import Step, Trail, side_of
 from mdmem.workspace import Workspace
-
-if TYPE_CHECKING:
-    from mdmem import merges
-    from mdmem.editors.merge3 import merging
-else:
-    merges = late.module("mdmem.merges")
-    merging = late.module("mdmem.editors.merge3.merging")
 
 
 def merge_step(
@@ -118,7 +110,7 @@ def _combinations(workspace: Workspace, read: ReadCommit, paths: Collection[File
     if len(read.git_parents) != 2:
         return
     for file in merges.files_of_both(workspace.repository, *read.git_parents, paths):
-        result = merging.merge3(file.base, file.ours, file.theirs, workspace.kind_of(file.path))
+        result = merges.merge_texts(file.base, file.ours, file.theirs, workspace.kind_of(file.path))
         for text, first, second in result.combinations:
             yield file.path, _first_line(text), (_first_line(first), _first_line(second))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from functools import partial
 from itertools import islice
-from typing import TYPE_CHECKING
 
+from mdmem.catchup import merge_replay
 from mdmem.catchup.commit_pages import CommitPages, is_log
 from mdmem.catchup.copy_marks import derive, facts_to_derive
 from mdmem.catchup.lines import Lines, ReadCommit
@@ -16,14 +16,8 @@ from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import TrailCommit
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import Parents
-from mdmem.startup import late
 from mdmem.trail import Step, Trail, past_of
 from mdmem.workspace import Progress, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.catchup import merge_replay
-else:
-    merge_replay = late.module("mdmem.catchup.merge_replay")
 
 _FEWEST_COMMITS, _MOST_COMMITS = 50, 500
 """The bounds of a batch, which is replayed in one transaction. The less its commits change, the larger the next one is."""

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shutil
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdmem import files
+from mdmem.catchup import trails
 from mdmem.errors import RepositoryProblem, StorageProblem, TranscriptProblem
 from mdmem.files import MESSAGES_LOCK
+from mdmem.history import purged
 from mdmem.model.sessions import Message, Transcript
 from mdmem.search.messages import MESSAGES_NAME, MessageIndex, TranscriptMessages
 from mdmem.search.seen_transcripts import SeenTranscript, Stamp, stamps_digest, start_values
-from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.transcripts.clients import Scope, require_sources
 from mdmem.transcripts.files import find_files, read_file, read_head, searched_folders
 from mdmem.wording import number_of
 from mdmem.workspace import Progress, Say, Workspace
-
-if TYPE_CHECKING:
-    import shutil
-
-    from mdmem.catchup import trail_update
-    from mdmem.history import purged
-else:
-    purged = late.module("mdmem.history.purged")
-    trail_update = late.module("mdmem.catchup.trail_update")
-    shutil = late.module("shutil")
 
 _DIGEST_DIGITS = 16
 _ROOM_BYTES = 64 * 1024 * 1024
@@ -64,7 +55,7 @@ class PurgedTexts:
 
 def purged_texts(workspace: Workspace, say: Say) -> PurgedTexts:
     """The texts that were purged, by the commits that led to HEAD."""
-    with trail_update.fresh_trail(workspace, say) as trail:
+    with trails.fresh_trail(workspace, say) as trail:
         return PurgedTexts(purged.purged_words(trail))
 
 

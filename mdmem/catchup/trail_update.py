@@ -5,20 +5,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING
 
 from mdmem import files
-from mdmem.catchup import boundary
+from mdmem.catchup import boundary, replay
 from mdmem.errors import RepositoryProblem, StorageProblem
 from mdmem.model import CommitId
-from mdmem.startup import late
 from mdmem.trail import BrokenTrail, Trail, discard
 from mdmem.workspace import Progress, Say, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.catchup import replay
-else:
-    replay = late.module("mdmem.catchup.replay")
 
 
 def stored_trail(workspace: Workspace) -> Trail:
@@ -43,7 +36,7 @@ def settings_digest(workspace: Workspace) -> str:
 
 
 @contextmanager
-def fresh_trail(workspace: Workspace, say: Say | None = None, progress: Progress | None = None) -> Iterator[Trail]:
+def updated_trail(workspace: Workspace, say: Say | None = None, progress: Progress | None = None) -> Iterator[Trail]:
     """The trail, brought up to HEAD first; one in memory where it cannot be written.
 
     A trail that turns out to be damaged while it is read is deleted, so that the next call rebuilds it.

@@ -16,18 +16,12 @@ import time
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
 
 from mdmem import files, layout
 from mdmem.search.snapshot import stamp_text
-from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace
-
-if TYPE_CHECKING:
-    import inotify_simple
-else:
-    inotify_simple = late.module("inotify_simple")
 
 _UNWATCHED_CALLS = 2
 """The number of calls before anything is watched: a command that asks once or twice and ends needs no watches."""
@@ -73,6 +67,13 @@ class WorkspaceFiles:
             return None
 
 
+def _inotify() -> ModuleType:
+    import inotify_simple  # noqa: PLC0415 - only for a process that stays
+
+    module: ModuleType = inotify_simple
+    return module
+
+
 class FileWatcher:
     """Watches the folders of a workspace, and knows the stamps of the files in them.
 
@@ -86,7 +87,7 @@ class FileWatcher:
         self._folders = _watched_folders(workspace)
         self._paths = workspace.settings.paths
         self._masks = _EventMasks.load()
-        self._inotify = inotify_simple.INotify(closefd=False)
+        self._inotify = _inotify().INotify(closefd=False)
         self._descriptors.append(self._inotify.fileno())
         mounts = os.open(_MOUNTS, os.O_RDONLY | os.O_CLOEXEC)
         self._descriptors.append(mounts)
@@ -227,7 +228,7 @@ class _EventMasks:
     @classmethod
     def load(cls) -> _EventMasks:
         """Take the bits from the package."""
-        flags = inotify_simple.flags
+        flags = _inotify().flags
         names = flags.CREATE | flags.DELETE | flags.MOVED_FROM | flags.MOVED_TO | flags.ATTRIB
         closed = flags.CLOSE_WRITE | flags.CLOSE_NOWRITE
         of_itself = flags.DELETE_SELF | flags.MOVE_SELF

@@ -1,38 +1,12 @@
-"""Changes of memory: planned, carried out, recovered, reverted, purged; and the table of the modules that carry them out."""
+"""Changes of memory: planned, carried out, recovered, reverted, purged."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Protocol
+from importlib import import_module
 
 from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteResult
-from mdmem.startup import late
 from mdmem.workspace import Say, Workspace
 
-if TYPE_CHECKING:
-    from mdmem.changes import apply, contradict, revert
-else:
-    apply = late.module("mdmem.changes.apply")
-    contradict = late.module("mdmem.changes.contradict")
-    revert = late.module("mdmem.changes.revert")
-
-
-class Applier(Protocol):
-    """A module that carries out changes of some types."""
-
-    def apply(self, workspace: Workspace, change: Any, say: Say) -> WriteResult:
-        """Carry out one change."""
-
-
-APPLIERS: dict[type[Change], Applier] = {
-    EditSection: apply,
-    Log: apply,
-    Remember: apply,
-    Forget: apply,
-    Revert: revert,
-    Contradict: contradict,
-    Resolve: contradict,
-}
-"""The module for each type of change, loaded when it is first needed."""
 EVENT_VERBS: dict[type[Change], str] = {
     EditSection: "edit-section",
     Log: "log",
@@ -43,3 +17,15 @@ EVENT_VERBS: dict[type[Change], str] = {
     Resolve: "conflicts-resolve",
 }
 """The verb of each type of change in the events."""
+_APPLIERS = {Revert: "revert", Contradict: "contradict", Resolve: "contradict"}
+"""The modules that carry out what is not the edit of one file."""
+
+
+def carry_out(workspace: Workspace, change: Change, say: Say) -> WriteResult:
+    """Carry out one change, by the module for its type.
+
+    Raises:
+        MdmemError: it was refused or failed, and nothing is changed.
+    """
+    result: WriteResult = import_module(f"mdmem.changes.{_APPLIERS.get(type(change), 'apply')}").apply(workspace, change, say)
+    return result

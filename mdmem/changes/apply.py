@@ -6,30 +6,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from mdmem import history
+from mdmem.changes import fact_places
 from mdmem.changes.commit_notes import commit_note, complete_options, with_pipeline, with_provenance
-from mdmem.changes.edits import AcceptEdit, FileEdit, RevertEdit, target_path, with_entry, with_iso_day
 from mdmem.changes.file_write import WrittenChange, write_plan
 from mdmem.changes.plan import Plan, plan_edit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.transaction import Transaction
 from mdmem.changes.write_answer import plan_diff, write_result
 from mdmem.errors import MdmemError, RepositoryProblem
-from mdmem.model import FactId, FilePath, Provenance
+from mdmem.model import FilePath, Provenance
 from mdmem.model.writes import DigestDay, Forget, Log, Remember, WriteOptions, WriteResult
-from mdmem.startup import late
+from mdmem.queries import likes
 from mdmem.startup.records import replace
+from mdmem.verbs import FileEdit, target_path, verb_of
 from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.changes import accepting, digest_day, fact_places, repeats
-    from mdmem.queries import likes
     from mdmem.queries.likes import LikeSearch
-else:
-    accepting = late.module("mdmem.changes.accepting")
-    digest_day = late.module("mdmem.changes.digest_day")
-    fact_places = late.module("mdmem.changes.fact_places")
-    repeats = late.module("mdmem.changes.repeats")
-    likes = late.module("mdmem.queries.likes")
 
 _TRIES, _OVERTAKEN_TRIES = 50, 5
 
@@ -40,13 +33,16 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
     Raises:
         MdmemError: the change is refused or failed; file, git index and HEAD are as they were.
     """
-    dated = with_iso_day(workspace, change)
-    edit = with_entry(workspace, dated)
+    verb = verb_of(change)
+    dated = verb.with_iso_day(workspace, change)
+    edit = verb.with_entry(workspace, dated)
     try:
         edits = fact_places.every_line(workspace, edit) if isinstance(edit, Forget) and edit.everywhere else [edit]
         results = apply_all(workspace, edits, edit.options, say)
         result = results[0] if len(results) == 1 else fact_places.joined_answer(results)
     except MdmemError as problem:
+        from mdmem.changes import repeats  # noqa: PLC0415 - only where a write has failed
+
         complete = replace(edit, options=complete_options(workspace, edit.options))
         if (repeat := repeats.find_repeat(workspace, complete, problem)) is None:
             raise
@@ -165,14 +161,7 @@ def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.Com
         also=plan.edit.also,
         confirms=plan.edit.confirms,
         retracts=plan.retracts,
-        only=isinstance(edit, Forget) and edit.is_of_copy,
-        promotes=((FactId(edit.entry), plan.added[-1]),) if isinstance(edit, Remember) and edit.entry and plan.added else (),
-        reverts=(edit.reverts,) if isinstance(edit, RevertEdit) else (),
         more_sections=plan.edit.more_sections,
     )
-    note = with_provenance(workspace, note, edit.options)
-    if edit.options.pipeline is not None:
-        return with_pipeline(note, edit.options.pipeline, plan.added or plan.removed)
-    if isinstance(edit, AcceptEdit):
-        return accepting.complete_note(note, edit.taking)
-    return digest_day.complete_note(note, edit, plan.added) if isinstance(edit, DigestDay) else note
+    note = verb_of(edit).complete_note(with_provenance(workspace, note, edit.options), edit, plan.added)
+    return with_pipeline(note, edit.options.pipeline, plan.added or plan.removed) if edit.options.pipeline else note

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Callable
 
 from mdmem import history
-from mdmem.catchup import trail_update
+from mdmem.catchup import trails
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_options
@@ -93,6 +93,6 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
 
 def _mark_in_force(workspace: Workspace, pair: tuple[FactId, FactId]) -> MarkKind | None:
     """The last mark on two facts that is in force."""
-    with trail_update.fresh_trail(workspace) as trail:
+    with trails.fresh_trail(workspace) as trail:
         kinds = [mark.kind for mark in trail.pair_marks() if {mark.fact, mark.other} == set(pair)]
     return kinds[-1] if kinds else None

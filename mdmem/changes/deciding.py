@@ -9,11 +9,8 @@ from itertools import groupby
 
 from mdmem import files, history
 from mdmem.addresses import join_path
-from mdmem.changes import accepting
-from mdmem.changes.accepting import PartTaking
 from mdmem.changes.apply import apply_edit, preview
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
-from mdmem.changes.edits import AcceptEdit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_options
 from mdmem.changes.transaction import Transaction
@@ -29,6 +26,9 @@ from mdmem.proposals.reading import Proposal
 from mdmem.repo import branch_commits, commits
 from mdmem.repo.branch_commits import NewCommit
 from mdmem.startup.records import replace
+from mdmem.verbs import AcceptEdit, PartTaking
+from mdmem.verbs.accept import edit as take_part
+from mdmem.verbs.accept import overtaken
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace, open_at
 
@@ -134,7 +134,7 @@ def part_to_edit(workspace: Workspace, named: str, name: str, anyway: bool) -> P
     proposal = _find(workspace, named)
     part = _named(proposal, name)[0]
     if part.view.state is PartState.OVERTAKEN and not anyway:
-        raise accepting.overtaken(PartTaking(proposal=proposal.ref.id, part=part), part.view.standing)
+        raise overtaken(PartTaking(proposal=proposal.ref.id, part=part), part.view.standing)
     return part.view
 
 
@@ -151,7 +151,7 @@ def _with_met_parts(workspace: Workspace, proposal: Proposal) -> Proposal:
             data = files.read(files.path_on_disk(workspace.root, path))
             texts[path] = None if data is None else parse_bytes(data)
         try:
-            taken = accepting.edit(PartTaking(proposal=proposal.ref.id, part=part), texts[path], workspace.kind_of(path))
+            taken = take_part(PartTaking(proposal=proposal.ref.id, part=part), texts[path], workspace.kind_of(path))
         except ProposalProblem:
             met.append(part)
         except MdmemError:

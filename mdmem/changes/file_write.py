@@ -6,30 +6,18 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from mdmem import files, history, repo, write_ahead
+from mdmem import files, history, hookfiles, repo, write_ahead
+from mdmem.changes import pulled_lines, user_hooks
 from mdmem.changes.pending import PendingCommit, commit_pending_edits
 from mdmem.changes.plan import Plan
 from mdmem.changes.transaction import WriteSteps
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import PathState, Repository, commits
-from mdmem.startup import late
+from mdmem.repo import PathState, Repository, commits, index_bits, mixed_commits
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace, read_committed
-
-if TYPE_CHECKING:
-    from mdmem import hookfiles
-    from mdmem.changes import pulled_lines, user_hooks
-    from mdmem.repo import index_bits, mixed_commits
-else:
-    hookfiles = late.module("mdmem.hookfiles")
-    index_bits = late.module("mdmem.repo.index_bits")
-    mixed_commits = late.module("mdmem.repo.mixed_commits")
-    pulled_lines = late.module("mdmem.changes.pulled_lines")
-    user_hooks = late.module("mdmem.changes.user_hooks")
 
 
 @dataclass(frozen=True, slots=True)

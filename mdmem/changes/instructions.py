@@ -7,7 +7,6 @@ from pathlib import Path
 from mdmem import files, history, layout, repo
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options, with_provenance
-from mdmem.changes.edits import InstructionsEdit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.document import Document, parse_bytes
 from mdmem.editors import instructions
@@ -18,6 +17,7 @@ from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.repo import commits
 from mdmem.repo.runner import literal_pathspecs
 from mdmem.startup.records import replace
+from mdmem.verbs import InstructionsEdit
 from mdmem.workspace import Say, Workspace
 
 _MEMORY = (FileKind.DAILY, FileKind.EVERGREEN, FileKind.PROFILE)

@@ -7,9 +7,8 @@ from functools import partial
 from pathlib import Path
 
 from mdmem import check, files, history, layout, repo, write_ahead
-from mdmem.changes import foundations, moved_paths
+from mdmem.changes import moved_paths
 from mdmem.changes.commit_notes import complete_options, with_provenance
-from mdmem.changes.edits import require_writable
 from mdmem.changes.pending import PendingCommit, commit_pending_edits
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_options
@@ -24,6 +23,7 @@ from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.repo import commits, index_bits
 from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
+from mdmem.verbs import foundations, require_writable
 from mdmem.workspace import Say, Workspace
 from mdmem.write_ahead import MoveRecord
 

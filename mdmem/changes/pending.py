@@ -8,26 +8,20 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mdmem import check, files, layout, repo
+from mdmem.changes import pulled_lines
 from mdmem.changes.commit_notes import saved_message
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_text
 from mdmem.changes.transaction import Transaction
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import PathState, Repository, commits
-from mdmem.startup import late
+from mdmem.repo import PathState, Repository, commits, incoming, index_bits
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace, read_committed
 
 if TYPE_CHECKING:
-    from mdmem.changes import pulled_lines
     from mdmem.changes.pulled_lines import KeptText
-    from mdmem.repo import incoming, index_bits
-else:
-    incoming = late.module("mdmem.repo.incoming")
-    pulled_lines = late.module("mdmem.changes.pulled_lines")
-    index_bits = late.module("mdmem.repo.index_bits")
 
 
 _SHORT = 10

@@ -7,10 +7,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem import check, files
-from mdmem.changes.edits import AcceptEdit, EditedText, FileEdit, InstructionsEdit, RevertEdit, edit_text, new_texts
+from mdmem.changes import fact_places
 from mdmem.changes.refusals import refuse_errors, refuse_recalled, secrets_in_options
 from mdmem.document import Document, decode, parse, parse_bytes
 from mdmem.editors import EditResult
+from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import FactDifference, fact_difference
 from mdmem.errors import RepositoryProblem
 from mdmem.facts import Item
@@ -18,17 +19,12 @@ from mdmem.layout import guarded_kind, is_markdown
 from mdmem.model import FactId, FileKind, FilePath, Op, Supersession
 from mdmem.model.writes import DigestDay, Forget, WriteOptions
 from mdmem.queries import lookup
-from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
+from mdmem.verbs import AcceptEdit, EditedText, FileEdit, InstructionsEdit, RevertEdit, edit_text, foundations, superseding, verb_of
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.changes import fact_places, foundations, superseding
     from mdmem.editors.key_values import Foundations
-else:
-    fact_places = late.module("mdmem.changes.fact_places")
-    foundations = late.module("mdmem.changes.foundations")
-    superseding = late.module("mdmem.changes.superseding")
 
 _QUOTED, _MOST_NAMED = 60, 3
 
@@ -108,7 +104,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     """
     full_path = files.path_on_disk(workspace.root, path)
     before = lookup.read_file(workspace, path, full_path)
-    refuse_recalled(new_texts(edit), before)
+    refuse_recalled(verb_of(edit).new_texts(edit), before)
     old = parse_bytes(before) if before is not None else None
     edited = edit_text(workspace, edit, path, old)
     result = edited.result
@@ -231,7 +227,7 @@ def _stated_supersession(
 def _plan_removal(workspace: Workspace, options: WriteOptions, location: lookup.FactLocation) -> Plan:
     """Plan to take an item out of a file, as a part of the change of another one."""
     document = location.document
-    result = superseding.removal(document, location.item)
+    result = fact_editor.forget(document, location.item)
     new = parse(result.text)
     plan = Plan(
         path=location.path,

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mdmem import check, history, repo
-from mdmem.catchup import trail_update
+from mdmem.catchup import trails
 from mdmem.changes.apply import change_note
 from mdmem.changes.commit_notes import complete_options, with_provenance
-from mdmem.changes.edits import FileEdit, target_path, with_entry, with_iso_day
 from mdmem.changes.plan import Plan, plan_edit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, refuse_recalled, secrets_in_options
@@ -27,6 +26,7 @@ from mdmem.repo import branch_commits
 from mdmem.repo.branch_commits import StoredFile
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
+from mdmem.verbs import FileEdit, target_path, verb_of
 from mdmem.wording import field, number_of, verb
 from mdmem.workspace import Say, Workspace
 
@@ -41,7 +41,8 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
             `proposal-not-found`, `nothing-committed`.
     """
     options = complete_options(workspace, request.edit.options)
-    edit = with_entry(workspace, with_iso_day(workspace, replace(request.edit, options=options)))
+    verb = verb_of(request.edit)
+    edit = verb.with_entry(workspace, verb.with_iso_day(workspace, replace(request.edit, options=options)))
     repository = workspace.repository
     with lock_workspace(workspace, say):
         for _ in range(_TRIES):
@@ -164,7 +165,7 @@ def _refuse_parts(workspace: Workspace, texts: dict[FactId, str], gone: frozense
     rejected = decisions.rejected_parts(workspace.repository, workspace.repository.head())
     if not rejected:
         return
-    with trail_update.fresh_trail(workspace) as trail:
+    with trails.fresh_trail(workspace) as trail:
         for part in rejected:
             fact = _same(part, texts, gone)
             if fact is not None and not is_said_anew(trail, part, texts.get(fact)):

@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from mdmem import history, trust
-from mdmem.editors.merge3.merging import merge3
 from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_origins
 from mdmem.layout import is_markdown
+from mdmem.merges import merge_texts
 from mdmem.model import CommitId, FilePath, Provenance, Source
 from mdmem.model.trail import Origin as LineOrigin
 from mdmem.repo import incoming
@@ -83,7 +83,7 @@ def with_pulled_lines(workspace: Workspace, path: FilePath, branch: str | None, 
     for move, base, since in _landings(workspace, path, moves):
         if base == data or not (undone := _undone_lines(base, committed, data)) or _was_saved(workspace, path, since):
             continue
-        merged = merge3(base, committed, data, workspace.kind_of(path)).data
+        merged = merge_texts(base, committed, data, workspace.kind_of(path)).data
         if merged is not None and merged != data:
             return KeptText(merged, f"{path}: {_kept(workspace, move, undone)}")
     return None

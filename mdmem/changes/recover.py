@@ -4,23 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING
 
-from mdmem import files, write_ahead
+from mdmem import files, hookfiles, write_ahead
+from mdmem.changes import moved_paths
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Identity, commits
-from mdmem.startup import late
+from mdmem.repo import Identity, commits, mixed_commits
 from mdmem.workspace import Say, Workspace, read_committed
-
-if TYPE_CHECKING:
-    from mdmem import hookfiles
-    from mdmem.changes import moved_paths
-    from mdmem.repo import mixed_commits
-else:
-    hookfiles = late.module("mdmem.hookfiles")
-    moved_paths = late.module("mdmem.changes.moved_paths")
-    mixed_commits = late.module("mdmem.repo.mixed_commits")
 
 
 def lock_workspace(workspace: Workspace, say: Say) -> AbstractContextManager[None]:

@@ -7,12 +7,12 @@ command, carried out on the file before the commit, gives the file after it. Its
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 from mdmem import files, layout
 from mdmem.addresses import join_path, matching_sections
-from mdmem.catchup import trail_update
+from mdmem.catchup import trails
 from mdmem.changes import task_notes
-from mdmem.changes.edits import FileEdit, edit_text
 from mdmem.document import Document, decode, parse, parse_bytes, plain_title, preamble_etag, section_etag, tree_etag
 from mdmem.editors import EditResult
 from mdmem.errors import MdmemError
@@ -28,8 +28,11 @@ from mdmem.queries import lookup
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import CommitChanges
 from mdmem.startup.records import dataclass
-from mdmem.trail import Trail
+from mdmem.verbs import FileEdit, edit_text
 from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mdmem.trail import Trail
 
 _MAYBE_REPEATED = {
     *("section-not-found", "section-ambiguous", "section-changed", "section-exists", "text-not-found", "text-ambiguous"),
@@ -184,7 +187,7 @@ def _repeated_remember(workspace: Workspace, edit: Remember) -> WriteResult | No
 
 def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
     file = layout.parse_path(edit.file) if edit.file is not None else None
-    with trail_update.fresh_trail(workspace) as trail:
+    with trails.fresh_trail(workspace) as trail:
         fact = lookup.named_fact(trail, edit.fact)
         last = _last_end(trail, fact, file, edit.section) if fact else None
         if last is None:

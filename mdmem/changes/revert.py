@@ -7,9 +7,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mdmem import history
+from mdmem.changes import revert_run
 from mdmem.changes.apply import apply_edit, preview
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
-from mdmem.changes.edits import target_path
 from mdmem.changes.plan import plan_edit
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.refusals import refuse_errors, secrets_in_options
@@ -19,16 +19,13 @@ from mdmem.errors import FactProblem
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import Revert, WriteOptions, WriteResult
 from mdmem.repo import commits
-from mdmem.startup import late
 from mdmem.startup.records import replace
+from mdmem.verbs import target_path
 from mdmem.wording import number_of
 from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.changes import revert_run
     from mdmem.changes.revert_run import RunCommits
-else:
-    revert_run = late.module("mdmem.changes.revert_run")
 
 
 def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:

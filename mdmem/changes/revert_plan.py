@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mdmem import history
-from mdmem.catchup import trail_update
-from mdmem.changes.edits import RevertEdit
+from mdmem.catchup import trails
 from mdmem.document import decode, parse
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, HistoryProblem
@@ -22,6 +21,7 @@ from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
 from mdmem.startup.records import dataclass
 from mdmem.trail import Trail
+from mdmem.verbs import RevertEdit
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Workspace
 
@@ -90,7 +90,7 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
         FactProblem: `fact-not-found`; `fact-ambiguous`: several facts; `ambiguous`: a word that is a fact and a commit.
         HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit that changed no Markdown.
     """
-    with trail_update.fresh_trail(workspace) as trail:
+    with trails.fresh_trail(workspace) as trail:
         target = _find_target(workspace, trail, change)
         if target.reverted_by is not None:
             return _reverted_already(target.path or workspace.curated, target.commit, target.reverted_by)
@@ -111,7 +111,7 @@ def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) 
     Raises:
         HistoryProblem: `cannot-revert`: one is a merge.
     """
-    with trail_update.fresh_trail(workspace) as trail:
+    with trails.fresh_trail(workspace) as trail:
         commits = first_parent.read_commits(workspace.repository, ids)
         targets = [_RevertTarget(commit=commit.commit.id, of_run=frozenset(ids)) for commit in commits]
         plans = [_plan_commit(workspace, trail, commit, target, change) for commit, target in zip(commits, targets, strict=True)]
@@ -120,7 +120,7 @@ def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) 
 
 def is_commit_or_fact(workspace: Workspace, reference: str) -> bool:
     """True if a word names a commit or a fact."""
-    with trail_update.fresh_trail(workspace) as trail:
+    with trails.fresh_trail(workspace) as trail:
         return workspace.repository.commit_named(reference) is not None or lookup.fact_by_text(trail, reference) is not None
 
 

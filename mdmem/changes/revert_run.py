@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from mdmem import files
-from mdmem.changes.edits import undone
 from mdmem.changes.revert_plan import HeldChange, RevertPlan, plan_reverts
 from mdmem.document import parse, parse_bytes
 from mdmem.errors import SectionProblem
@@ -13,6 +12,7 @@ from mdmem.history.notes import parse_message, parse_notes
 from mdmem.model import CommitId, FilePath
 from mdmem.model.writes import Revert
 from mdmem.startup.records import dataclass, replace
+from mdmem.verbs.revert import undone
 from mdmem.wording import field, number_of
 from mdmem.workspace import Workspace
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
 
 from mdmem import files, layout
-from mdmem.catchup import copy_marks, trail_update
+from mdmem.catchup import copy_marks, trails
 from mdmem.catchup.entry_states import match_entries
 from mdmem.changes.advice import Budget, CuratedFile, FactState, find_advice
 from mdmem.document import Document, parse_bytes
@@ -35,7 +35,7 @@ def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
     today = workspace.now().date()
     conflicts = search.conflicts(workspace, say).conflicts
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
-    with trail_update.fresh_trail(workspace, say) as trail:
+    with trails.fresh_trail(workspace, say) as trail:
         curated = list(_curated_files(workspace, trail))
         again = {each.number for each in copy_marks.here_again(workspace, trail)}
         facts = [fact for file in curated for fact in _fact_states(trail, file, again, today)]

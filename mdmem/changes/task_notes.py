@@ -21,15 +21,13 @@ from mdmem.document import Document, Section, clean_input, fold_space, plain_tit
 from mdmem.editors.outline import heading
 from mdmem.errors import SectionProblem, TextProblem
 from mdmem.facts import item_text, section_items, write_item
-from mdmem.layout import TASKS_PATH
+from mdmem.layout import NEW_TASKS, TASKS_PATH
 from mdmem.model import PATH_SEPARATOR
 from mdmem.model.reads import Show
 from mdmem.model.writes import Action, EditSection, Log, WriteOptions
 from mdmem.startup import late
 from mdmem.wording import verb
 
-NEW_TASKS = "# Tasks\n"
-"""The beginning of a new file."""
 _KIND = "task"
 _LEVEL = 2
 _MOST_NAMED = 8

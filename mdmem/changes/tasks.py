@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from mdmem import files, layout
-from mdmem.changes import task_notes
+from mdmem.catchup import trails
+from mdmem.changes import repeats, task_notes
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options
 from mdmem.document import Document, parse_bytes
@@ -16,16 +16,8 @@ from mdmem.model import Op
 from mdmem.model.reads import SectionView
 from mdmem.model.writes import Change, Log, WriteOptions, WriteResult
 from mdmem.queries.show import show_section
-from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Say, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.catchup import trail_update
-    from mdmem.changes import repeats
-else:
-    repeats = late.module("mdmem.changes.repeats")
-    trail_update = late.module("mdmem.catchup.trail_update")
 
 Apply = Callable[[Change], WriteResult]
 
@@ -90,7 +82,7 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
     if tasks is None or data is None or find_same_item(parse_bytes(data), item) is None:
         return False
     sections = {section.path for section in task_notes.tasks_named(tasks, name)}
-    with trail_update.fresh_trail(workspace) as trail:
+    with trails.fresh_trail(workspace) as trail:
         begun = [trail.came_with(each) for each in trail.live_revisions(layout.TASKS_PATH, sections)]
         logged = [
             each.begun

@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 from enum import Enum, auto
-from typing import TYPE_CHECKING
 
+from mdmem.changes import user_hooks
 from mdmem.errors import RepositoryProblem
-from mdmem.startup import late
 from mdmem.startup.records import dataclass
-
-if TYPE_CHECKING:
-    from mdmem.changes import user_hooks
-else:
-    user_hooks = late.module("mdmem.changes.user_hooks")
 
 
 class WriteOutcome(Enum):

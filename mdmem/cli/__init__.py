@@ -4,29 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from mdmem.cli import fast_parser
+from mdmem import secrets
+from mdmem.cli import fast_parser, terminal
 from mdmem.cli.commands import command
 from mdmem.cli.flags import in_flags
 from mdmem.cli.parameter_table import TABLE
 from mdmem.cli.progress import fitted, say, shown
 from mdmem.errors import json_line, report
-from mdmem.startup import late
 
 if TYPE_CHECKING:
     from io import TextIOWrapper
 
-    from mdmem import secrets
-    from mdmem.cli import app, terminal
     from mdmem.cli.call import Call
-else:
-    secrets = late.module("mdmem.secrets")
-    app = late.module("mdmem.cli.app")
-    terminal = late.module("mdmem.cli.terminal")
 
 
 _COMPLETION = "_MDMEM_COMPLETE"
@@ -42,16 +36,15 @@ _LONG = frozenset(
 """Commands that may take long and ask for nothing. `init` makes a commit, which git may have to sign; so do two others with some options."""
 
 
-def main(arguments: Sequence[str] | None = None, rooms: Mapping[str, Callable[[Call], int]] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status.
 
     Args:
         arguments: the words; without them those of the process.
-        rooms: commands that are carried out elsewhere, in a room that the command line does not know.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
     _open_streams()
-    return report(lambda: _run(words, rooms or {}), _wants_json(words), _in_flags_without_secrets, fitted)
+    return report(lambda: _run(words), _wants_json(words), _in_flags_without_secrets, fitted)
 
 
 def _in_flags_without_secrets(message: str) -> str:
@@ -59,17 +52,18 @@ def _in_flags_without_secrets(message: str) -> str:
     return in_flags(secrets.redact(message))
 
 
-def _run(words: Sequence[str], rooms: Mapping[str, Callable[[Call], int]]) -> int:
-    if _COMPLETION in os.environ:
-        return app.complete()
-    call = fast_parser.parse(words, TABLE) or app.parse(words)
+def _run(words: Sequence[str]) -> int:
+    call = None if _COMPLETION in os.environ else fast_parser.parse(words, TABLE)
     if call is None:
-        return 0
-    if call.command in rooms:
-        return rooms[call.command](call)
+        from mdmem.cli import app  # noqa: PLC0415 - 150 ms with Typer: for help, completion and calls that are not simple
+
+        if _COMPLETION in os.environ:
+            return app.complete()
+        if (call := app.parse(words)) is None:
+            return 0
     with _progress(call):
         answer = command(call.command)(call, **call.values)
-    if call.as_json:
+    if call.as_json and answer.data:
         print(json_line(answer.data))
         return answer.status
     if answer.text and sys.stdout.isatty():

@@ -9,15 +9,11 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import packaged_files
+from mdmem import extras, packaged_files
 from mdmem.cli.call import Answer, Call
-from mdmem.startup import late
 
 if TYPE_CHECKING:
-    from mdmem import extras
     from mdmem.cli.options import Json
-else:
-    extras = late.module("mdmem.extras")
 
 
 def plugin(call: Call, as_json: Json = False) -> Answer:

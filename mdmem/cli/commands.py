@@ -7,6 +7,7 @@ the command line from the signatures, and `parameter_table` is generated from th
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from importlib import import_module
 
 from mdmem.cli.call import Answer
 
@@ -28,8 +29,8 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "when": ("history", "when"),
     "changes": ("fact_changes", "changes"),
     "revert": ("writing", "revert"),
-    "contradicts": ("writing", "contradicts"),
-    "conflicts": ("writing", "conflicts"),
+    "contradicts": ("contradictions", "contradicts"),
+    "conflicts": ("contradictions", "conflicts"),
     "proposals": ("proposals", "proposals"),
     "accept": ("proposals", "accept"),
     "reject": ("proposals", "reject"),
@@ -74,5 +75,5 @@ GROUPS = {
 def command(name: str) -> Callable[..., Answer]:
     """The function of a command."""
     module, function = COMMANDS[name]
-    loaded: Callable[..., Answer] = getattr(__import__(f"mdmem.cli.{module}", fromlist=[function]), function)
+    loaded: Callable[..., Answer] = getattr(import_module(f"mdmem.cli.{module}"), function)
     return loaded

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from importlib import import_module
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
@@ -111,7 +113,7 @@ def mcp(
     Tools search, read and write; the server ends with its input. It serves the first workspace from here upwards, or MDMEM_WORKSPACE.
     It needs the extra mcp (mdmem help install). mdmem help mcp tells how a host is set up.
     """
-    raise UsageProblem("the server is a process of its own: it is started by the program mdmem")
+    return Answer({}, "", status=import_module("mdmem.mcp.serving").serve(call.workspace, os.environ, read_only))
 
 
 def memory_tool(call: Call, as_json: Json = False) -> Answer:
@@ -120,4 +122,4 @@ def memory_tool(call: Call, as_json: Json = False) -> Answer:
     It reads one JSON object a line, such as {"command": "view", "path": "/memories"}, and answers each with one line: content is the text
     for the model, is_error says that it failed, error is the code. It ends with its input. In Python mdmem.memtool does the same.
     """
-    raise UsageProblem("the tool is a process of its own: it is started by the program mdmem")
+    return Answer({}, "", status=import_module("mdmem.memtool.serving").serve(call.workspace, os.environ))

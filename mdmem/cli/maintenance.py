@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem import check, memory, secrets
+from mdmem.cli import adoptions
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
 from mdmem.cli.flags import in_flags
 from mdmem.errors import UsageProblem
@@ -15,17 +16,13 @@ from mdmem.model.reads import Initialise
 from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
 from mdmem.show.formatting import VerbatimText, one_line, short_id
-from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli import adoptions
     from mdmem.cli.options import Json
-else:
-    adoptions = late.module("mdmem.cli.adoptions")
 
 
 def init(

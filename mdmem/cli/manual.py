@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem import packaged_files
-from mdmem.cli import app, guesses
+from mdmem.cli import guesses
 from mdmem.cli.call import Answer, Call
 from mdmem.cli.commands import COMMANDS, GROUPS
 from mdmem.errors import UsageProblem
@@ -86,6 +86,8 @@ def help_(
         rows = "\n".join(f"{page:<14}  {about}" for page, about in TOPICS.items())
         return Answer({"topics": list(TOPICS)}, rows, ("mdmem help TOPIC shows one of these, mdmem help COMMAND the help of a command",))
     if name not in TOPICS and (name in COMMANDS or name in GROUPS):
+        from mdmem.cli import app  # noqa: PLC0415 - it makes Typer's parser of all commands, this one too
+
         text = app.help_text(name.split())
         return Answer({"topic": name, "text": text}, text)
     page = _MEANT.get(name, name).removesuffix(".md")

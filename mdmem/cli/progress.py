@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 import sys
+import threading
 from contextlib import AbstractContextManager, nullcontext
 from time import monotonic
-from typing import TYPE_CHECKING, TextIO
+from typing import TextIO
 
+from mdmem.cli import terminal
 from mdmem.cli.flags import in_flags
 from mdmem.errors import printable
-from mdmem.startup import late
-
-if TYPE_CHECKING:
-    import threading
-
-    from mdmem.cli import terminal
-else:
-    terminal = late.module("mdmem.cli.terminal")
-    threading = late.module("threading")
-
 
 _PATIENCE = 1.5
 """The seconds after which a command shows that it is at work."""

@@ -9,17 +9,13 @@ from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.errors import UsageProblem
 from mdmem.layout import is_markdown
 from mdmem.model.reads import SectionView, Show
-from mdmem.show import reads
+from mdmem.show import fact_changes, reads
 from mdmem.show.formatting import VerbatimText
-from mdmem.startup import late
 
 if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import AsOf, Json, Nth, Preamble
-    from mdmem.show import fact_changes
-else:
-    fact_changes = late.module("mdmem.show.fact_changes")
 
 
 def show_(

@@ -8,15 +8,11 @@ from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.errors import UsageProblem
 from mdmem.model.searches import ListFacts, Search
 from mdmem.show import hits
-from mdmem.startup import late
 
 if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import AsOf, ByActor, InSession, Json, Kind, SectionOption, Since, Tags, Until
-    from mdmem.show import proposals
-else:
-    proposals = late.module("mdmem.show.proposals")
 
 
 _COMBINED_DAYS = 7
@@ -75,6 +71,8 @@ def search(
     if proposed:
         if request != Search(query=request.query, limit=limit):
             raise UsageProblem("--proposed goes with -n alone")
+        from mdmem.show import proposals  # noqa: PLC0415 - for --proposed alone
+
         matches = memory.proposals.search(request.query, limit)
         return Answer(proposals.hits_json(request.query, matches), proposals.hits_text(matches), () if matches else ("no match",))
     result = memory.search(request)

@@ -11,16 +11,12 @@ from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
 from mdmem.model.reads import ShowFigures
 from mdmem.model.writes import WriteOptions
-from mdmem.show import maintenance, reads, writes
-from mdmem.startup import late
+from mdmem.show import figures, maintenance, reads, writes
 
 if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import Actor, Json, Reason, Session, TaskName, Writing
-    from mdmem.show import figures
-else:
-    figures = late.module("mdmem.show.figures")
 
 
 _SEARCH, _CONTEXT, _RUNS = "search", "context", "runs"

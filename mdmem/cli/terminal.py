@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import unicodedata
 from collections.abc import Iterable, Iterator
@@ -68,6 +67,8 @@ def _pager() -> str:
 
 def _paged(pager: str, text: str) -> bool:
     """Show a text with the pager; False if that could not be started. While it runs, an interruption is for the pager alone."""
+    import subprocess  # noqa: PLC0415 - 4 ms, only where there is more than a screen
+
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with subprocess.Popen(["sh", "-c", pager], stdin=subprocess.PIPE, env=_LESS | dict(os.environ)) as process:

@@ -12,16 +12,13 @@ from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
 from mdmem.model.reads import Show
-from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, Save, WriteOptions
-from mdmem.show import writes
-from mdmem.startup import late
+from mdmem.model.writes import Action, EditSection, Forget, Log, Purge, Remember, Revert, Save
+from mdmem.show import maintenance, writes
 from mdmem.startup.records import replace
 
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli import editor as user_editor
-    from mdmem.cli import proposed_writes
     from mdmem.cli.options import (
         Actor,
         Again,
@@ -39,12 +36,13 @@ if TYPE_CHECKING:
         To,
         Writing,
     )
-    from mdmem.show import hits, maintenance
-else:
-    proposed_writes = late.module("mdmem.cli.proposed_writes")
-    user_editor = late.module("mdmem.cli.editor")
-    hits = late.module("mdmem.show.hits")
-    maintenance = late.module("mdmem.show.maintenance")
+    from mdmem.memory import Memory
+
+
+def _propose(memory: Memory, change: EditSection | Log | Remember | Forget, is_asked: bool, to: str | None, again: bool) -> Answer:
+    from mdmem.cli.proposed_writes import propose  # noqa: PLC0415 - what shows proposals takes longer to load than an entry to write
+
+    return propose(memory, change, is_asked, to, again)
 
 
 def edit_section(
@@ -98,14 +96,15 @@ def edit_section(
     )
     memory = open_memory(call)
     if editor:
+        from mdmem.cli.editor import edit_text  # noqa: PLC0415 - for --editor alone
+
         view = memory.show(Show(file=file, section=section, nth=nth, preamble=preamble))
-        change = replace(
-            change, text=user_editor.edit_text(view.text.strip("\r\n") + "\n", "--editor", "--body -"), expect=expect or view.etag
-        )
+        text = edit_text(view.text.strip("\r\n") + "\n", "--editor", "--body -")
+        change = replace(change, text=text, expect=expect or view.etag)
     elif change.action is not Action.RENAME:
         change = replace(change, text=read_argument(change.text), replacement=read_argument(change.replacement))
     if propose or to or again:
-        return proposed_writes.propose(memory, change, propose, to, again)
+        return _propose(memory, change, propose, to, again)
     return write_answer(memory.apply(change))
 
 
@@ -136,7 +135,7 @@ def log(
         options=write_options(shared, supersedes),
     )
     if propose or to:
-        return proposed_writes.propose(open_memory(call), change, propose, to, again)
+        return _propose(open_memory(call), change, propose, to, again)
     result = open_memory(call).apply(change)
     return write_answer(result, result.added)
 
@@ -182,7 +181,7 @@ def remember(
         options=write_options(shared, supersedes),
     )
     if propose or to or again:
-        return proposed_writes.propose(open_memory(call), change, propose, to, again)
+        return _propose(open_memory(call), change, propose, to, again)
     result = open_memory(call).apply(change)
     return write_answer(result, result.added)
 
@@ -220,7 +219,7 @@ def forget(
         return _purge(call, purged, yes, options.dry_run)
     change = Forget(fact=fact, file=file, section=section, everywhere=everywhere, options=options)
     if propose or to or again:
-        return proposed_writes.propose(open_memory(call), change, propose, to, again)
+        return _propose(open_memory(call), change, propose, to, again)
     result = open_memory(call).apply(change)
     return write_answer(result, result.removed)
 
@@ -282,39 +281,3 @@ def revert(
     """
     change = Revert(reference=reference, skip=skip, take_out=take_out, options=write_options(shared))
     return write_answer(open_memory(call).apply(change))
-
-
-def contradicts(
-    call: Call,
-    first: FactArgument,
-    second: FactArgument,
-    **shared: Writing,
-) -> Answer:
-    """State that two facts contradict each other.
-
-    Both stay and can be found; each names the other.
-    """
-    return write_answer(open_memory(call).apply(Contradict(first, second, write_options(shared))))
-
-
-def conflicts(
-    call: Call,
-    resolve: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--resolve", metavar="FACT FACT", help="State that these two do not contradict each other, or no longer do."),
-    ] = None,
-    **shared: Writing,
-) -> Answer:
-    """List facts that contradict each other, to settle them.
-
-    These are two facts with one key in one section, unless one was written with --also, and two that were marked. None of them is hidden.
-    """
-    options = write_options(shared)
-    if resolve is not None:
-        return write_answer(open_memory(call).apply(Resolve(*resolve, options)))
-    if options != WriteOptions():
-        raise UsageProblem("the options of a write go with --resolve")
-    listed = open_memory(call).conflicts()
-    count = len(listed.conflicts)
-    notes, status = hits.answer_notes("conflicts", count, listed), hits.answer_status(count, listed)
-    return Answer(hits.conflicts_json(listed), hits.conflicts_text(listed), notes, status)

@@ -4,28 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from mdmem.digest import sources
 from mdmem.digest.due import due_files
 from mdmem.digest.work import Work
+from mdmem.llm import endpoints
 from mdmem.model.digests import Digest, DigestResult
 from mdmem.model.rules import is_iso_day
-from mdmem.startup import late
+from mdmem.queries import dates
 from mdmem.startup.records import replace
 from mdmem.steps.run_log import StepRecorder, new_name
 from mdmem.steps.turns import BELOW_RUN, in_turn
 from mdmem.transcripts.clients import require_sources
 from mdmem.transcripts.files import TranscriptFile, stat_file
 from mdmem.workspace import Progress, Say, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.digest import sources
-    from mdmem.llm import endpoints
-    from mdmem.queries import dates
-else:
-    endpoints = late.module("mdmem.llm.endpoints")
-    sources = late.module("mdmem.digest.sources")
-    dates = late.module("mdmem.queries.dates")
 
 _STEP = "digest"
 

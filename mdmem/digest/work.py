@@ -11,28 +11,21 @@ from time import monotonic, time_ns
 from typing import TYPE_CHECKING
 
 from mdmem import config
-from mdmem.digest import cursors, marks
+from mdmem.digest import cursors, marks, model_step, news, rebuilding, writing
 from mdmem.digest.cursors import OTHER_PROJECT, Cursor, ReadState
 from mdmem.digest.marks import Marks
 from mdmem.digest.tally import Tally
 from mdmem.errors import TranscriptProblem
 from mdmem.model.digests import Digest, LeftSession
 from mdmem.model.sessions import SkippedLines
-from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.transcripts.files import TranscriptFile
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.digest import model_step, news, rebuilding, writing
     from mdmem.digest.model_step import ModelNews, ModelStep
     from mdmem.digest.news import News
     from mdmem.digest.writing import EntryWriter
-else:
-    model_step = late.module("mdmem.digest.model_step")
-    news = late.module("mdmem.digest.news")
-    rebuilding = late.module("mdmem.digest.rebuilding")
-    writing = late.module("mdmem.digest.writing")
 
 _IDLE_NS = 24 * 3600 * 10**9
 """A session in which nothing was said for so long has ended."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, tzinfo
 
 from mdmem import secrets
-from mdmem.changes import apply, digest_day
+from mdmem.changes import apply
 from mdmem.changes.commit_notes import complete_options
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.transaction import Transaction
@@ -20,6 +20,7 @@ from mdmem.given.sessions import read_record
 from mdmem.model.digests import Digest, DigestedEntry
 from mdmem.model.writes import DayEntry, DigestDay, WriteResult
 from mdmem.startup.records import replace
+from mdmem.verbs import digest_day
 from mdmem.workspace import Say, Workspace
 
 _UNWRITABLE = "secret-found"

@@ -4,25 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import date, timedelta
-from typing import TYPE_CHECKING
 
 from mdmem.dream.work import NightWork
 from mdmem.errors import UsageProblem
+from mdmem.llm import endpoints
 from mdmem.model.dreams import DOUBLED, Dream, DreamOp, DreamResult
 from mdmem.model.rules import is_iso_day, parse_day
 from mdmem.model.runs import DONE, UNCHANGED
-from mdmem.startup import late
+from mdmem.queries import dates
 from mdmem.steps.run_log import StepRecorder
 from mdmem.steps.turns import in_turn
 from mdmem.wording import field
 from mdmem.workspace import Say, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.llm import endpoints
-    from mdmem.queries import dates
-else:
-    endpoints = late.module("mdmem.llm.endpoints")
-    dates = late.module("mdmem.queries.dates")
 
 STEP = "dream"
 

@@ -9,21 +9,14 @@ import json
 from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdmem import files
+from mdmem.history import notes
 from mdmem.model import CommitId
 from mdmem.model.writes import is_night
-from mdmem.startup import late
+from mdmem.proposals import branches
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace
-
-if TYPE_CHECKING:
-    from mdmem.history import notes
-    from mdmem.proposals import branches
-else:
-    branches = late.module("mdmem.proposals.branches")
-    notes = late.module("mdmem.history.notes")
 
 SEEN_NAME = "dream.json"
 MOST_NIGHTS = 14

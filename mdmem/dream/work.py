@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from mdmem.catchup import trail_update
+from mdmem.catchup import trails
 from mdmem.changes import apply, proposing, revert_run
 from mdmem.changes.commit_notes import complete_options
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.changes.transaction import Transaction
-from mdmem.dream import cases, due, rails, standing
+from mdmem.dream import cases, due, model_step, rails, standing
 from mdmem.dream.candidates import DreamCandidate, Night, read_log_entries
 from mdmem.dream.curated import CuratedMemory, SaidTimes, read_curated
 from mdmem.dream.rails import Decided, Limits
@@ -33,16 +33,12 @@ from mdmem.model.dreams import STANDS, TOO_MANY_WAIT, WAITS, Dream, DreamChange,
 from mdmem.model.proposals import Propose
 from mdmem.model.writes import WriteResult
 from mdmem.queries import taken_out
-from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
 from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.dream import model_step
     from mdmem.dream.model_step import NightModel
-else:
-    model_step = late.module("mdmem.dream.model_step")
 
 _TRIES = 30
 _REFUSALS = (TextProblem, RefusedChange, SectionProblem, FactProblem, PathProblem, ProposalProblem)
@@ -139,7 +135,7 @@ class NightWork:
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         stamps = _stamps(workspace)
         gone = taken_out.facts_taken_out(workspace, self._say)
-        with trail_update.fresh_trail(workspace, self._say) as trail:
+        with trails.fresh_trail(workspace, self._say) as trail:
             newest = trail.newest_commit
             if newest is None:
                 raise RepositoryProblem("busy", "HEAD moved while it was read", "Try again.")
@@ -265,7 +261,7 @@ class NightWork:
             return
         seen = due.read_seen(self._workspace)
         if seen is None or seen.day <= self._last:
-            with trail_update.fresh_trail(self._workspace, self._say) as trail:
+            with trails.fresh_trail(self._workspace, self._say) as trail:
                 commit = trail.commit_with_id(plan.head)
             self._workspace.ensure_state()
             due.write_seen(self._workspace.state, due.SeenNight(self._last, plan.head, commit.time if commit else 0))

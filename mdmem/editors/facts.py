@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import date
-from typing import TYPE_CHECKING
 
+from mdmem import fact_names
 from mdmem.addresses import find_section, join_path, matching_sections
 from mdmem.document import Document, Section, blank_line, is_blank, parse, split_lines, with_line_end
-from mdmem.editors import EditResult
+from mdmem.editors import EditResult, item_labels, key_values
 from mdmem.editors.outline import create, same_outline
 from mdmem.editors.section import append_to_section
 from mdmem.errors import FactProblem, SectionProblem
@@ -32,14 +32,6 @@ from mdmem.model.writes import Action, EditSection, Remember
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import field
-
-if TYPE_CHECKING:
-    from mdmem import fact_names
-    from mdmem.editors import item_labels, key_values
-else:
-    fact_names = late.module("mdmem.fact_names")
-    item_labels = late.module("mdmem.editors.item_labels")
-    key_values = late.module("mdmem.editors.key_values")
 
 _SECTION_OF_KIND = {"preference": "Preferences", "decision": "Decisions"}
 _SECTION_OF_OTHERS = "Facts"

@@ -4,20 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import date
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mdmem.document import Document, with_line_end
 from mdmem.entries import ABOUT_JOINT
-from mdmem.startup import late
 from mdmem.startup.records import dataclass
-
-if TYPE_CHECKING:
-    import frontmatter
-    import yaml
-else:
-    frontmatter = late.module("frontmatter")
-    yaml = late.module("yaml")
-
 
 _ABOUT = ("name", "title", "description", "aliases")
 """The fields that name a file and tell what it is about; a search finds it by these, and by `FIELD: VALUE` of others."""
@@ -28,6 +19,9 @@ def values(document: Document) -> dict[str, Any]:
     """The front matter of a document; empty if there is none or it cannot be read, which must never stop an edit or an index."""
     if not document.front:
         return {}
+    import frontmatter  # noqa: PLC0415 - 40 ms with the parser of YAML, for the few files that have front matter
+    import yaml  # noqa: PLC0415 - as above
+
     try:
         # The reader knows neither `...` as the end nor lone carriage returns.
         text = with_line_end("".join(["---\n", *document.lines[1 : document.front - 1], "---\n"]), "\n")

@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from mdmem import client_tags
+from mdmem.editors import likeness
 from mdmem.facts import normalise, parse_text, split_key
 from mdmem.model import FactId
-from mdmem.startup import late
 from mdmem.startup.records import dataclass
-
-if TYPE_CHECKING:
-    from mdmem.editors import likeness
-else:
-    likeness = late.module("mdmem.editors.likeness")
 
 _OWN_TAGS = frozenset({client_tags.MEMORY_TAG})
 

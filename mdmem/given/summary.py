@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from mdmem import secrets
 from mdmem.startup import late
-
-if TYPE_CHECKING:
-    from mdmem import secrets
-else:
-    secrets = late.module("mdmem.secrets")
 
 MOST_LINES, MOST_CHARACTERS = 20, 300
 """The most lines of a summary that are kept, and the most characters of each."""

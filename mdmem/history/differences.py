@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator, Sequence
 from enum import StrEnum
 from io import StringIO
-from typing import TYPE_CHECKING
 
 from mdmem.document import split_lines
-from mdmem.startup import late
-
-if TYPE_CHECKING:
-    import difflib
-else:
-    difflib = late.module("difflib")
 
 _CHUNK = 256
 _CONTEXT_LINES = 3

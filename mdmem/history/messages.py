@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
+from mdmem import secrets
 from mdmem.addresses import join_path
 from mdmem.document import split_lines
 from mdmem.errors import printable
@@ -13,12 +13,6 @@ from mdmem.history.differences import changed_lines
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Supersession
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-
-if TYPE_CHECKING:
-    from mdmem import secrets
-else:
-    secrets = late.module("mdmem.secrets")
-
 
 _QUOTED_LINES = 20
 _QUOTED_CHARACTERS = 200

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
+from mdmem.editors import likeness
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.history.entry_matches import EntryMatches, MovedEntry, OldEntry, entry_content, match_across
 from mdmem.history.file_changes import EarlierTrail, FileChange, Page
@@ -18,14 +18,8 @@ from mdmem.history.step_marks import CommitClaims, StatedSupersession, StepMarks
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source
 from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Origin
 from mdmem.model.writes import is_night
-from mdmem.startup import late
 from mdmem.startup.records import dataclass, field, replace
 from mdmem.trail import Ending
-
-if TYPE_CHECKING:
-    from mdmem.editors import likeness
-else:
-    likeness = late.module("mdmem.editors.likeness")
 
 
 @dataclass(frozen=True, slots=True)

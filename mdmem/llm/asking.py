@@ -7,7 +7,6 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import date, datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdmem.llm import kept_answers, request_log
 from mdmem.llm.answers import AnswerItems, UnreadableAnswerError, read_answer
@@ -16,13 +15,7 @@ from mdmem.llm.endpoints import Model, ModelAnswer, ModelCommand, ModelServer
 from mdmem.llm.failures import ANSWERED, BAD_ANSWER, BUDGET, CUT, KEPT, ModelFailure
 from mdmem.llm.request_log import RequestRecord
 from mdmem.llm.requests import ModelRequest
-from mdmem.startup import late
 from mdmem.startup.records import dataclass
-
-if TYPE_CHECKING:
-    from mdmem.llm import server
-else:
-    server = late.module("mdmem.llm.server")
 
 _MOST_ANSWER_TOKENS, _FEWEST_ANSWER_TOKENS = 4_096, 512
 _FEWEST_ASCII_A_TOKEN = 2
@@ -32,7 +25,9 @@ _FEWEST_ASCII_A_TOKEN = 2
 def open_model(endpoint: ModelServer | ModelCommand) -> Model:
     """The model at an endpoint."""
     if isinstance(endpoint, ModelServer):
-        return server.ServerModel(endpoint, time.sleep)
+        from mdmem.llm.server import ServerModel  # noqa: PLC0415 - 600 ms with the package
+
+        return ServerModel(endpoint, time.sleep)
     return CommandModel(endpoint, time.sleep)
 
 

@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 from urllib.parse import urlsplit
 
+from mdmem import extras
 from mdmem.config import Settings
 from mdmem.errors import PackageProblem, WorkspaceProblem
 from mdmem.llm.requests import ModelRequest
-from mdmem.startup import late
 from mdmem.startup.records import dataclass
-
-if TYPE_CHECKING:
-    from mdmem import extras
-else:
-    extras = late.module("mdmem.extras")
 
 SECONDS = 120.0
 """The time for one request as a whole: all tries, and an answer that comes byte by byte."""

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Collection, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mdmem.errors import UsageProblem
 from mdmem.mcp.tools import Schema, ToolDefinition
-from mdmem.startup import late
-
-if TYPE_CHECKING:
-    import difflib
-else:
-    difflib = late.module("difflib")
 
 _MEANT = {
     "q": "query",

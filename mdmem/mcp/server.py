@@ -7,7 +7,7 @@ import json
 import os
 import threading
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -18,17 +18,11 @@ from mcp.server.stdio import stdio_server
 from mcp.shared.exceptions import MCPError
 
 from mdmem import __version__
-from mdmem.mcp import tools
+from mdmem.mcp import arguments, tools
+from mdmem.mcp.door import Door
 from mdmem.mcp.greeting import Greeting
 from mdmem.mcp.streams import LONGEST_WAIT_SECONDS, AnswerStream, OpenRequests, RequestStream
-from mdmem.startup import late
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
-
-if TYPE_CHECKING:
-    from mdmem.mcp import arguments, door
-else:
-    arguments = late.module("mdmem.mcp.arguments")
-    door = late.module("mdmem.mcp.door")
 
 _AT_ONCE = 8
 """Calls that a client waits for, and that run at the same time; more wait."""
@@ -52,7 +46,7 @@ class Answers:
     def __init__(self, folder: str | None, environment: Mapping[str, str], read_only: bool) -> None:
         self._folder, self._environment = folder, environment
         self._offered = tools.offered(read_only)
-        self._door: door.Door | None = None
+        self._door: Door | None = None
         self._opening = threading.Lock()
         self._places, self._threads = anyio.CapacityLimiter(_AT_ONCE), anyio.CapacityLimiter(_MOST_THREADS)
         self._running: set[asyncio.Task[Any]] = set()
@@ -122,13 +116,13 @@ class Answers:
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=tools.PROMPTS[name], messages=[message])
 
-    async def _run(self, work: Callable[[door.Door], T]) -> T:
+    async def _run(self, work: Callable[[Door], T]) -> T:
         """Do some work in a thread. A call that its client no longer waits for gives its place to another, and is finished all the same."""
 
         def with_door() -> T:
             with self._opening:
                 if self._door is None:
-                    self._door = door.Door(self._folder, self._environment)
+                    self._door = Door(self._folder, self._environment)
             return work(self._door)
 
         async with self._places:

@@ -7,19 +7,11 @@ import signal
 from collections.abc import Mapping
 from importlib.util import find_spec
 from types import FrameType
-from typing import TYPE_CHECKING
 
+from mdmem import extras
 from mdmem.errors import PackageProblem
 from mdmem.mcp.greeting import greet, has_line, read_line, write_line
-from mdmem.startup import late
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
-
-if TYPE_CHECKING:
-    from mdmem import extras
-    from mdmem.mcp import server
-else:
-    extras = late.module("mdmem.extras")
-    server = late.module("mdmem.mcp.server")
 
 _PACKAGES = ("mcp", "mcp_types", "anyio")
 """The packages of the extra; `mcp_types` is there from the second version of the SDK on."""
@@ -38,6 +30,8 @@ def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -
             signal.signal(number, _leave)
     greeting = greet(read_line, write_line, has_line, read_only)
     if not greeting.ended:
+        from mdmem.mcp import server  # noqa: PLC0415 - 600 ms with the SDK: the client is answered first
+
         server.run(folder, environment, read_only, greeting)
     return 0
 

@@ -1,40 +1,24 @@
 """Memory: every verb, as one call with one argument record.
 
-Rooms that only some verbs need are loaded when they are first used (`startup/late`), so that no command pays for another.
+Each verb names the module that carries it out, which is loaded when it is called: no command pays for another.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mdmem import changes
+from mdmem import changes, secrets
 from mdmem.events import EventRecorder
 from mdmem.model import RUNS_NAME, CommitId, FilePath, Problem
 from mdmem.model.writes import Change, Purge, Save, WriteOptions, WriteResult
-from mdmem.startup import late
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, open_in, refresh
 
 if TYPE_CHECKING:
-    from mdmem import doctor, secrets
-    from mdmem.catchup import background, index, session_messages
-    from mdmem.changes import pending, review, whole_files
-    from mdmem.digest import citations, purging
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
-    from mdmem.memory import (
-        adopting,
-        contexts,
-        figures,
-        flushing,
-        found,
-        guards,
-        hooks,
-        pipelines,
-        proposals,
-        tasks,
-    )
     from mdmem.memory.adopting import InitResult
     from mdmem.memory.figures import EventFigures
     from mdmem.memory.hooks import Hooks
@@ -50,47 +34,20 @@ if TYPE_CHECKING:
     from mdmem.model.reviews import ReviewResult
     from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
     from mdmem.model.whole_files import MovePath, WholeFileEdit
-    from mdmem.queries import blame, fact_changes, folders, history, labels, search, session_search, show, show_past
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
-else:
-    citations = late.module("mdmem.digest.citations")  # only where an answer cites sessions
-    purging = late.module("mdmem.digest.purging")
-    doctor = late.module("mdmem.doctor")
-    hooks = late.module("mdmem.memory.hooks")
-    pipelines = late.module("mdmem.memory.pipelines")
-    proposals = late.module("mdmem.memory.proposals")
-    adopting = late.module("mdmem.memory.adopting")
-    contexts = late.module("mdmem.memory.contexts")
-    flushing = late.module("mdmem.memory.flushing")
-    found = late.module("mdmem.memory.found")
-    background = late.module("mdmem.catchup.background")
-    figures = late.module("mdmem.memory.figures")
-    index = late.module("mdmem.catchup.index")
-    session_messages = late.module("mdmem.catchup.session_messages")
-    guards = late.module("mdmem.memory.guards")
-    blame = late.module("mdmem.queries.blame")
-    fact_changes = late.module("mdmem.queries.fact_changes")
-    history = late.module("mdmem.queries.history")
-    labels = late.module("mdmem.queries.labels")
-    whole_files = late.module("mdmem.changes.whole_files")
-    folders = late.module("mdmem.queries.folders")
-    show = late.module("mdmem.queries.show")
-    show_past = late.module("mdmem.queries.show_past")
-    review = late.module("mdmem.changes.review")
-    search = late.module("mdmem.queries.search")
-    session_search = late.module("mdmem.queries.session_search")
-    tasks = late.module("mdmem.memory.tasks")
-    pending = late.module("mdmem.changes.pending")
-    secrets = late.module("mdmem.secrets")
 
 
 def _silent(_: str) -> None:
     pass
 
 
+def _module(name: str) -> Any:
+    return import_module(f"mdmem.{name}")
+
+
 def _catch_up(workspace: Workspace) -> None:
-    background.start_catching_up(workspace)
+    _module("catchup.background").start_catching_up(workspace)
 
 
 class Memory:
@@ -128,7 +85,7 @@ class Memory:
 
     def await_catch_up(self, seconds: float) -> None:
         """Wait for the process that brings the index up to date after a write of this one, but no longer than so many seconds."""
-        background.wait_for_catch_up(self._workspace, seconds)
+        _module("catchup.background").wait_for_catch_up(self._workspace, seconds)
 
     @property
     def workspace(self) -> Workspace:
@@ -157,8 +114,8 @@ class Memory:
         Raises:
             MdmemError: it was refused or failed, and nothing is changed.
         """
-        applier = changes.APPLIERS[type(change)]
-        return self._write(changes.EVENT_VERBS[type(change)], change.options, lambda: applier.apply(self.workspace, change, self._say))
+        verb = changes.EVENT_VERBS[type(change)]
+        return self._write(verb, change.options, lambda: changes.carry_out(self.workspace, change, self._say))
 
     def change_file(self, change: WholeFileEdit | MovePath) -> WriteResult:
         """Carry out a change of a whole file, of any name, or of a folder: committed when this returns.
@@ -166,7 +123,7 @@ class Memory:
         Raises:
             MdmemError: it was refused or failed, and nothing is changed.
         """
-        return self._write("memory-tool", change.options, lambda: whole_files.apply(self.workspace, change, self._say))
+        return self._write("memory-tool", change.options, lambda: _module("changes.whole_files").apply(self.workspace, change, self._say))
 
     def _write(self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]) -> WriteResult:
         """Carry out a write, and let the index catch up."""
@@ -184,7 +141,7 @@ class Memory:
             FactProblem, TextProblem: there is nothing to purge, or it cannot be told from other text.
         """
         with self._record_event("plan-purge", WriteOptions(actor=request.actor, session=request.session)) as event:
-            plan = purging.plan_purge(self.workspace, request)
+            plan = _module("digest.purging").plan_purge(self.workspace, request)
             event.done(False)
         return plan
 
@@ -195,7 +152,7 @@ class Memory:
             MdmemError: it was refused, or could not be done to the end; running it again completes it.
         """
         with self._record_event("purge", WriteOptions(actor=request.actor, session=request.session)) as event:
-            done = purging.run_purge(self.workspace, request, self._say)
+            done = _module("digest.purging").run_purge(self.workspace, request, self._say)
             event.done(done.plan.has_changes, commit=done.commit)
         _catch_up(self.workspace)
         return done
@@ -209,7 +166,7 @@ class Memory:
             RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
         """
         with self._record_event("save", WriteOptions(actor=request.actor)) as event:
-            commit, paths = pending.save(self.workspace, request.message, self._say, request.allow, request.actor)
+            commit, paths = _module("changes.pending").save(self.workspace, request.message, self._say, request.allow, request.actor)
             event.done(commit is not None, commit=commit)
         if commit:
             _catch_up(self.workspace)
@@ -221,7 +178,7 @@ class Memory:
         Raises:
             PathProblem, SectionProblem: there is none.
         """
-        return show.show_section(self.workspace, request)
+        return _module("queries.show").show_section(self.workspace, request)
 
     def show_named(self, request: Show) -> SectionView | DayView:
         """Read a section, or else the fact, file or day that the word for one means.
@@ -229,7 +186,7 @@ class Memory:
         Raises:
             PathProblem, SectionProblem, FactProblem: there is none, or several are meant.
         """
-        return show.show_named(self.workspace, request, self._say)
+        return _module("queries.show").show_named(self.workspace, request, self._say)
 
     def show_as_of(self, request: Show, as_of: str) -> SectionView:
         """Read a section or a whole file as it was on a day, at a moment or at a commit.
@@ -237,7 +194,7 @@ class Memory:
         Raises:
             UsageProblem, HistoryProblem, PathProblem, SectionProblem: there is no such moment, file or section.
         """
-        return show_past.show_as_of(self.workspace, request, as_of, self._say)
+        return _module("queries.show_past").show_as_of(self.workspace, request, as_of, self._say)
 
     def look(self, path: str) -> FolderView | str:
         """Read a whole file of any name, or list a folder two levels deep; an empty path is the workspace's own folder.
@@ -245,7 +202,7 @@ class Memory:
         Raises:
             PathProblem: there is none, or it cannot be read.
         """
-        return folders.look(self.workspace, path)
+        return _module("queries.folders").look(self.workspace, path)
 
     def outline(self, file: str | None = None) -> Outline:
         """List the sections of a file with their etags.
@@ -253,7 +210,7 @@ class Memory:
         Raises:
             PathProblem: there is no such file.
         """
-        return show.outline(self.workspace, file)
+        return _module("queries.show").outline(self.workspace, file)
 
     def search(self, request: Search) -> SearchResult:
         """Find the entries that answer a query best; the index is brought up to date first.
@@ -264,40 +221,40 @@ class Memory:
         """
         with self._record_event("search") as event:
             workspace = self.workspace
-            find = session_search.search_sessions_too if request.sessions else search.search
+            find = _module("queries.session_search").search_sessions_too if request.sessions else _module("queries.search").search
             result = find(workspace, request, self._say, self._progress)
-            event.searched(search.measure_answer(workspace, request, result))
+            event.searched(_module("queries.search").measure_answer(workspace, request, result))
         return result
 
     def context(self, request: BuildContext) -> ContextBlock:
         """The block for an agent's prompt, within its budget; empty where there is nothing to say."""
         with self._record_event("context", WriteOptions(session=request.session)) as event:
-            block = contexts.give_context(self.workspace, request, self._say, self._progress)
-            event.measured(contexts.context_figures(request, block))
+            block = _module("memory.contexts").give_context(self.workspace, request, self._say, self._progress)
+            event.measured(_module("memory.contexts").context_figures(request, block))
         return block
 
     def drop_given(self, texts: Sequence[str], session: str | None = None, is_summary: bool = False) -> GuardedTexts:
         """The texts that are new; what this session was given, or memory holds, is dropped and counted."""
         with self._record_event("guard", WriteOptions(session=session)) as event:
-            guarded = contexts.drop_given(self.workspace, texts, session, is_summary, self._say)
+            guarded = _module("memory.contexts").drop_given(self.workspace, texts, session, is_summary, self._say)
             event.measured({"kept": len(guarded.kept), "dropped": guarded.dropped})
         return guarded
 
     def flush(self, request: Flush) -> FlushResult:
         """Tell whether a session is near its compaction; once a cycle, with the prompts that have it write down what it knows."""
         with self._record_event("flush", WriteOptions(session=request.session)) as event:
-            result = flushing.flush(self.workspace, request)
+            result = _module("memory.flushing").flush(self.workspace, request)
             event.done(result.prompts is not None)
-            event.measured(flushing.flush_figures(result))
+            event.measured(_module("memory.flushing").flush_figures(result))
         return result
 
     def flush_prompts(self) -> FlushPrompts:
         """The prompts that have a session write down what it knows, whether or not it is near its compaction; nothing is marked."""
-        return flushing.write_prompts(self.workspace)
+        return _module("memory.flushing").write_prompts(self.workspace)
 
     def facts(self, request: ListFacts) -> FactList:
         """List the facts of memory, the newest first."""
-        return search.facts(self.workspace, request, self._say, self._progress)
+        return _module("queries.search").facts(self.workspace, request, self._say, self._progress)
 
     def history(self, request: ShowHistory) -> SectionHistory | FactHistory:
         """Show the past of a section or a fact; without either, the changes of a file or of all memory.
@@ -306,8 +263,8 @@ class Memory:
             SectionProblem, PathProblem, FactProblem: there is none, or it cannot be told which.
         """
         with self._record_event("history"):
-            answer = history.show_history(self.workspace, request, self._say)
-            return citations.with_gone(self.workspace, answer) if answer.cites else answer
+            answer = _module("queries.history").show_history(self.workspace, request, self._say)
+            return _module("digest.citations").with_gone(self.workspace, answer) if answer.cites else answer
 
     def changes(self, request: ShowChanges) -> ChangeList:
         """List what commits did to facts, the newest first.
@@ -316,7 +273,7 @@ class Memory:
             UsageProblem: a day is none.
         """
         with self._record_event("changes"):
-            return fact_changes.list_changes(self.workspace, request, self._say)
+            return _module("queries.fact_changes").list_changes(self.workspace, request, self._say)
 
     def blame(self, request: ShowBlame) -> Blame:
         """Name the commit that brought in each line of a section, a fact, a file, or the text before the first heading.
@@ -325,8 +282,8 @@ class Memory:
             SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
         """
         with self._record_event("blame"):
-            answer = blame.show_blame(self.workspace, request, self._say)
-            return citations.with_gone(self.workspace, answer) if answer.cites else answer
+            answer = _module("queries.blame").show_blame(self.workspace, request, self._say)
+            return _module("digest.citations").with_gone(self.workspace, answer) if answer.cites else answer
 
     def when(self, text: str) -> TextHistory:
         """List the periods in which sections held a text, oldest first.
@@ -335,22 +292,22 @@ class Memory:
             TextProblem: there is no text.
         """
         with self._record_event("when"):
-            return history.when(self.workspace, text, self._say)
+            return _module("queries.history").when(self.workspace, text, self._say)
 
     @property
     def proposals(self) -> Proposals:
         """The proposals, which a person decides."""
-        return proposals.Proposals(self.workspace, self._say, self._record_event, _catch_up)
+        return _module("memory.proposals").Proposals(self.workspace, self._say, self._record_event, _catch_up)
 
     @property
     def tasks(self) -> Tasks:
         """The tasks that go on across sessions."""
-        return tasks.Tasks(self.workspace, self._say, self.apply, self._write)
+        return _module("memory.tasks").Tasks(self.workspace, self._say, self.apply, self._write)
 
     def review(self) -> ReviewResult:
         """Advise on what could be tidied in the curated files."""
         with self._record_event("review"):
-            return review.review(self.workspace, self._say)
+            return _module("changes.review").review(self.workspace, self._say)
 
     def apply_advice(self, options: WriteOptions) -> ReviewResult:
         """Carry out the advice that is safe, one commit each, and return the rest.
@@ -359,25 +316,25 @@ class Memory:
             MdmemError: a change was refused; those before it are done.
         """
         with self._record_event("review-apply", options) as event:
-            result = review.apply_safe_advice(self.workspace, options, self.apply, self._say)
+            result = _module("changes.review").apply_safe_advice(self.workspace, options, self.apply, self._say)
             event.done(bool(result.done))
         return result
 
     def empty_answer_notes(self, file: str | None = None, section: str | None = None) -> tuple[str, ...]:
         """Lines for the user after an empty answer about a file or a section: memory may hold nothing there at all."""
-        return search.empty_answer_notes(self.workspace, file, section, self._say)
+        return _module("queries.search").empty_answer_notes(self.workspace, file, section, self._say)
 
     def conflicts(self) -> ConflictList:
         """List the pairs of facts that contradict each other."""
-        return search.conflicts(self.workspace, self._say, self._progress)
+        return _module("queries.search").conflicts(self.workspace, self._say, self._progress)
 
     def recall(self, tags: tuple[str, ...], limit: int = 100) -> FactList:
         """List the facts with at least one of these tags: those with most of them first, then the newest. A limit of 0 is none."""
-        return labels.recall(self.workspace, tags, limit, self._say, self._progress)
+        return _module("queries.labels").recall(self.workspace, tags, limit, self._say, self._progress)
 
     def tags(self) -> TagCatalogue:
         """List the tags, most used first."""
-        return labels.tag_catalogue(self.workspace, self._say, self._progress)
+        return _module("queries.labels").tag_catalogue(self.workspace, self._say, self._progress)
 
     def check(self, files: tuple[str, ...] = ()) -> tuple[Problem, ...]:
         """Check memory files as they are on disk.
@@ -385,12 +342,12 @@ class Memory:
         Raises:
             PathProblem: a named file is not there.
         """
-        return show.check_files(self.workspace, files)
+        return _module("queries.show").check_files(self.workspace, files)
 
     def status(self) -> WorkspaceStatus:
         """Describe the workspace and how fresh its index is."""
         workspace = self.workspace
-        status = search.status(workspace)
+        status = _module("queries.status").status(workspace)
         if workspace.settings.sessions or (workspace.state / RUNS_NAME).exists():
             return self.pipelines.add_status(status)
         return status
@@ -403,30 +360,32 @@ class Memory:
         """
         with self._record_event("reindex"):
             if full:
-                session_messages.discard_messages(self.workspace, self._say)
-            return index.rebuild_index(self.workspace, full, self._say, self._progress).index.count
+                _module("catchup.session_messages").discard_messages(self.workspace, self._say)
+            return _module("catchup.index").rebuild_index(self.workspace, full, self._say, self._progress).index.count
 
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:
         """Examine the workspace and everything around it; with `fix`, mend what can safely be mended."""
         with self._record_event("doctor") as event:
-            findings = doctor.examine(self.workspace, lambda: index.index_as_is(self.workspace), self.reindex, fix)
+            findings = _module("doctor").examine(
+                self.workspace, lambda: _module("catchup.index").index_as_is(self.workspace), self.reindex, fix
+            )
             event.done(any(finding.fixed for finding in findings))
         return findings
 
     @property
     def figures(self) -> EventFigures:
         """The figures of events."""
-        return figures.EventFigures(self.workspace)
+        return _module("memory.figures").EventFigures(self.workspace)
 
     @property
     def hooks(self) -> Hooks:
         """The hooks of git, and what installs them."""
-        return hooks.Hooks(self.workspace, self._record_event)
+        return _module("memory.hooks").Hooks(self.workspace, self._record_event)
 
     @property
     def pipelines(self) -> Pipelines:
         """The pipelines, which make memory of sessions without being asked."""
-        return pipelines.Pipelines(self.workspace, self._record_event, self._say, self._progress)
+        return _module("memory.pipelines").Pipelines(self.workspace, self._record_event, self._say, self._progress)
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
@@ -435,7 +394,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     Raises:
         MdmemError: the folder cannot hold one, or git cannot take a commit now.
     """
-    return adopting.initialise(request, environment)
+    return _module("memory.adopting").initialise(request, environment)
 
 
 def leave(folder: Path, environment: Mapping[str, str]) -> bool:
@@ -444,7 +403,7 @@ def leave(folder: Path, environment: Mapping[str, str]) -> bool:
     Raises:
         WorkspaceProblem: `not-allowed`: an agent asks. StorageProblem: the list cannot be written.
     """
-    return found.leave(folder, environment)
+    return _module("memory.found").leave(folder, environment)
 
 
 def find_unadopted(
@@ -452,7 +411,7 @@ def find_unadopted(
     progress: Progress | None = None,
 ) -> tuple[FoundWorkspace, ...]:
     """Find the workspaces below the user's home that mdmem wrote in and the user has not adopted."""
-    return tuple(found.find_unadopted(environment, progress))
+    return tuple(_module("memory.found").find_unadopted(environment, progress))
 
 
 def adopt_found(
@@ -464,7 +423,7 @@ def adopt_found(
     Raises:
         WorkspaceProblem: `not-allowed`: an agent asks. StorageProblem: the list cannot be written.
     """
-    found.adopt_found(workspaces, environment)
+    _module("memory.found").adopt_found(workspaces, environment)
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
@@ -472,7 +431,7 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
 
     Paths are from the workspace that `folder` is in; from the root of the work tree where it is in none.
     """
-    return guards.staged_problems_of_workspace(folder, environment)
+    return _module("memory.guards").staged_problems_of_workspace(folder, environment)
 
 
 __all__ = [

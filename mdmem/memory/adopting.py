@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdmem import (
     adoption,
@@ -43,15 +43,9 @@ from mdmem.model.writes import WriteResult
 from mdmem.queries.other_markdown import other_markdown_note
 from mdmem.repo import Repository, commits
 from mdmem.repo.ignored import ignored
-from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.wording import field
 from mdmem.workspace import Workspace, actor_in_shell, open_at
-
-if TYPE_CHECKING:
-    import shutil
-else:
-    shutil = late.module("shutil")
 
 _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 

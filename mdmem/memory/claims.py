@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from mdmem import repo, trust
+from mdmem import repo
 from mdmem.memory.guards import workspaces_of
 from mdmem.memory.merge_trailers import write_trailers
 from mdmem.repo import git_files
@@ -13,11 +13,6 @@ from mdmem.workspace import actor_in_shell
 
 _MOVED_BY = frozenset({"a rebase", "a cherry-pick"})
 """Operations of git that make commits again, whoever made them first."""
-
-
-def may_claim(environment: Mapping[str, str]) -> bool:
-    """True if the environment names an actor, or is that of a host's shell."""
-    return bool(environment.get("MDMEM_ACTOR")) or trust.host_of(environment) is not None
 
 
 def add_claim(folder: Path, message: str, environment: Mapping[str, str]) -> str | None:

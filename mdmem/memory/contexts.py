@@ -7,21 +7,16 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from mdmem.errors import RepositoryProblem
-from mdmem.given import sessions
+from mdmem.given import guard, sessions
 from mdmem.given.sessions import SessionRecord
 from mdmem.model.contexts import BuildContext, ContextBlock, Purpose, part_counts
+from mdmem.queries import restated
 from mdmem.queries.context import gather
-from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.given import guard
     from mdmem.given.guard import GuardedTexts
-    from mdmem.queries import restated
-else:
-    guard = late.module("mdmem.given.guard")
-    restated = late.module("mdmem.queries.restated")
 
 
 def session_of(workspace: Workspace, named: str | None) -> str | None:

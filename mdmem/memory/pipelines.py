@@ -7,8 +7,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import config
+from mdmem import adoption, config, stats
+from mdmem.catchup import background
+from mdmem.digest import digesting, overview, session_views, starting
+from mdmem.dream import dreaming, due
 from mdmem.events import EventRecorder
+from mdmem.memory import running
 from mdmem.model.digests import Digest, DigestResult
 from mdmem.model.dreams import Dream, DreamResult
 from mdmem.model.reads import ShowFigures, WorkspaceStatus
@@ -16,32 +20,13 @@ from mdmem.model.runs import RunResult
 from mdmem.model.schedules import Schedule, ScheduleResult
 from mdmem.model.session_lists import SessionList, SessionView, ShowSessions
 from mdmem.model.writes import WriteOptions
-from mdmem.startup import late
+from mdmem.schedule import placing
 from mdmem.startup.records import dataclass, replace
+from mdmem.steps import run_log
 from mdmem.workspace import Progress, Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem import adoption, stats
-    from mdmem.catchup import background
-    from mdmem.digest import digesting, overview, session_views, starting
-    from mdmem.dream import dreaming, due
-    from mdmem.memory import running
-    from mdmem.schedule import placing
     from mdmem.stats import RunFigures
-    from mdmem.steps import run_log
-else:
-    adoption = late.module("mdmem.adoption")
-    background = late.module("mdmem.catchup.background")
-    dreaming = late.module("mdmem.dream.dreaming")
-    due = late.module("mdmem.dream.due")
-    digesting = late.module("mdmem.digest.digesting")
-    overview = late.module("mdmem.digest.overview")
-    running = late.module("mdmem.memory.running")
-    run_log = late.module("mdmem.steps.run_log")
-    session_views = late.module("mdmem.digest.session_views")
-    starting = late.module("mdmem.digest.starting")
-    placing = late.module("mdmem.schedule.placing")
-    stats = late.module("mdmem.stats")
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,23 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
 
 from mdmem.digest import digesting
+from mdmem.dream import dreaming, due
 from mdmem.errors import MdmemError
 from mdmem.model.digests import DigestResult
 from mdmem.model.dreams import DreamResult
 from mdmem.model.runs import RunResult, StepResult
-from mdmem.startup import late
 from mdmem.steps.run_log import StepRecorder, unrecorded
 from mdmem.steps.turns import BELOW_RUN, in_turn
 from mdmem.workspace import Progress, Say, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.dream import dreaming, due
-else:
-    dreaming = late.module("mdmem.dream.dreaming")
-    due = late.module("mdmem.dream.due")
 
 _DIGEST, _DREAM = "digest", "dream"
 _Work = Callable[[StepRecorder], DigestResult | DreamResult]

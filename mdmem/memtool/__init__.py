@@ -6,19 +6,12 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from mdmem import extras
 from mdmem.errors import PackageProblem
 from mdmem.memory import Memory
 from mdmem.memtool.backend import Backend
-from mdmem.startup import late
-
-if TYPE_CHECKING:
-    from mdmem import extras
-    from mdmem.memtool import sdk
-else:
-    extras = late.module("mdmem.extras")
-    sdk = late.module("mdmem.memtool.sdk")
 
 
 def tool(memory: Memory) -> Any:
@@ -29,7 +22,9 @@ def tool(memory: Memory) -> Any:
     """
     if find_spec("anthropic") is None:
         raise PackageProblem("missing-package", f"the tool needs the Anthropic SDK: {extras.install_command('anthropic')}")
-    return sdk.MemoryTool(Backend(memory))
+    from mdmem.memtool.sdk import MemoryTool  # noqa: PLC0415 - 900 ms with the SDK
+
+    return MemoryTool(Backend(memory))
 
 
 __all__ = ["Backend", "tool"]

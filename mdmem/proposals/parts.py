@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
 from mdmem import files
 from mdmem.addresses import join_path
@@ -20,8 +21,10 @@ from mdmem.proposals.origins import ProposedNote, ProposedNotes, part_origin
 from mdmem.proposals.pieces import FactPiece, FileSource, ItemPlace, SectionPiece
 from mdmem.proposals.taking import Freshness, Judgement
 from mdmem.startup.records import dataclass, replace
-from mdmem.trail import Trail
 from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mdmem.trail import Trail
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 
-from mdmem.catchup import trail_update
+from mdmem.catchup import trails
 from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
 from mdmem.model import CommitId
@@ -85,7 +85,7 @@ def _judged(
     decided: dict[str, dict[PartName, DecidedPart]] = {}
     for (proposal, name), decision in decisions.decisions(workspace.repository, head).items():
         decided.setdefault(proposal, {})[name] = decision
-    with trail_update.fresh_trail(workspace) as trail:
+    with trails.fresh_trail(workspace) as trail:
         memory = StandingMemory(workspace, trail)
         proposals = [_proposal(workspace, each, decided.get(each.branch.ref.id, {}), memory) for each in read]
     return sorted(proposals, key=lambda proposal: (proposal.view.since, proposal.ref.id))

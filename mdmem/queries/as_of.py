@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 from mdmem import contradictions
 from mdmem.catchup import lines, pages
@@ -17,9 +18,11 @@ from mdmem.model.trail import Entry, Mark, Occurrence, TrailCommit
 from mdmem.queries import dates
 from mdmem.search.results import Match
 from mdmem.startup.records import dataclass, replace
-from mdmem.trail import Trail
 from mdmem.wording import verb
 from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mdmem.trail import Trail
 
 _FactInSection = tuple[FilePath, SectionPath, FactId | None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 
-from mdmem.catchup import trail_update
+from mdmem.catchup import trails
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.facts import items
 from mdmem.history import section_texts
@@ -40,7 +40,7 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
         SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
     """
     path, word = memory_file(workspace, request.file), request.section
-    with trail_update.fresh_trail(workspace, say) as trail:
+    with trails.fresh_trail(workspace, say) as trail:
         try:
             section = section_on_disk(workspace, path, word, request.nth)
         except (SectionProblem, PathProblem) as problem:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from calendar import monthrange
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING
 
 from mdmem import config
 from mdmem.errors import DateProblem, UsageProblem
@@ -12,12 +11,6 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.wording import field
 from mdmem.workspace import Workspace
-
-if TYPE_CHECKING:
-    import dateparser.date as dateparser_date
-else:
-    dateparser_date = late.module("dateparser.date")
-
 
 _MONTH = late.pattern(r"^(\d{4})(?:-(\d{2}))?$")
 _LIKE_ISO = late.pattern(r"^\d{4}-\d{1,2}(?:-|$)")
@@ -143,11 +136,13 @@ def parse_words(workspace: Workspace, text: str, direction: str = "past") -> Dat
     Raises:
         DateProblem: `ambiguous-date`: digits with slashes or dots.
     """
+    from dateparser.date import DateDataParser  # noqa: PLC0415 - 130 ms, only for days in words
+
     if _AMBIGUOUS.search(text):
         raise DateProblem("ambiguous-date", f"{text.strip()[:80]!r} could be two dates", "Write it as 2026-11-21.")
     now = workspace.now()
     settings = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": direction, "RETURN_TIME_AS_PERIOD": True}
-    reader = dateparser_date.DateDataParser(languages=_LANGUAGES, settings=settings)
+    reader = DateDataParser(languages=_LANGUAGES, settings=settings)
     words = text.strip()
     answer = reader.get_date_data(words)
     if answer.date_obj is None and _LEADING_WORD.match(words):

@@ -4,22 +4,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from mdmem.catchup import trails
 from mdmem.history.notes import parse_message
 from mdmem.model import FactId, FilePath
-from mdmem.startup import late
 from mdmem.workspace import Say, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.catchup import trail_update
-else:
-    trail_update = late.module("mdmem.catchup.trail_update")
 
 
 def count_by_session(workspace: Workspace, path: FilePath, say: Say) -> Counter[str]:
     """Count the entries of a log that digests wrote into it, by the session in which they were said, as CLIENT/SESSION."""
-    with trail_update.fresh_trail(workspace, say) as trail:
+    with trails.fresh_trail(workspace, say) as trail:
         cites = [each.origin.cites for each in trail.live_occurrences(path) if each.entry.fact is not None]
     return Counter(cited[0].rpartition("#")[0] for cited in cites if cited)
 

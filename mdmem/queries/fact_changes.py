@@ -9,7 +9,7 @@ from itertools import islice
 from posixpath import normpath
 
 from mdmem import config
-from mdmem.catchup import trail_update
+from mdmem.catchup import trails
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_notes
@@ -38,7 +38,7 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
         UsageProblem: a day is none.
     """
     since, until = dates.first_day(workspace, request.since, "since"), dates.last_day(workspace, request.until, "until")
-    with trail_update.fresh_trail(workspace, say) as trail:
+    with trails.fresh_trail(workspace, say) as trail:
         changes = _newest_changes(workspace, trail, request, since, until)
         notes = shallow_notes(workspace, trail)
     limit = request.limit or len(changes)
@@ -54,7 +54,7 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
 
 def changes_of_day(workspace: Workspace, day: date, say: Say) -> tuple[FactChange, ...]:
     """All changes to facts on a day, newest first."""
-    with trail_update.fresh_trail(workspace, say) as trail:
+    with trails.fresh_trail(workspace, say) as trail:
         return tuple(_newest_changes(workspace, trail, ShowChanges(limit=0), day, day))
 
 

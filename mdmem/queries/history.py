@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Sequence
 from contextlib import suppress
 from datetime import date
 from itertools import groupby
 from operator import attrgetter
-from typing import TYPE_CHECKING
 
 from mdmem import files, history
 from mdmem.addresses import join_path, matching_sections
-from mdmem.catchup import trail_update
+from mdmem.catchup import trails
 from mdmem.document import is_blank, parse_bytes
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
 from mdmem.fact_names import id_prefix
@@ -33,7 +33,7 @@ from mdmem.model.history import (
     TextHistory,
 )
 from mdmem.model.trail import Occurrence, Revision, TrailCommit
-from mdmem.queries import lookup
+from mdmem.queries import lookup, suggestions
 from mdmem.queries.section_revisions import (
     TimeOf,
     commit_times,
@@ -43,19 +43,10 @@ from mdmem.queries.section_revisions import (
     shallow_notes,
     statement_of,
 )
-from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
 from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
-
-if TYPE_CHECKING:
-    import shlex
-
-    from mdmem.queries import suggestions
-else:
-    shlex = late.module("shlex")
-    suggestions = late.module("mdmem.queries.suggestions")
 
 _MORE_CHANGES = 4
 """So many changes of sections are read for each commit that is to be shown, and so many times as many where that was not enough."""
@@ -70,7 +61,7 @@ def show_history(workspace: Workspace, request: ShowHistory, say: Say) -> Sectio
         SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
     """
     path = memory_file(workspace, request.file) if request.file is not None else None
-    with trail_update.fresh_trail(workspace, say) as trail:
+    with trails.fresh_trail(workspace, say) as trail:
         if request.preamble:
             return _section_history(workspace, trail, path, request)
         if request.target is None:
@@ -377,7 +368,7 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
     """
     if not text.strip():
         raise TextProblem("empty-text", "there is no text to look for")
-    with trail_update.fresh_trail(workspace, say) as trail:
+    with trails.fresh_trail(workspace, say) as trail:
         time_of = commit_times(workspace, trail)
         views = tuple(_presence_view(time_of, trail, presence, text) for presence in section_texts.text_presences(trail, text))
         return TextHistory(text, views, shallow_notes(workspace, trail))

@@ -12,21 +12,16 @@ from typing import TYPE_CHECKING
 
 from mdmem import files, layout
 from mdmem.document import Document, split_lines
+from mdmem.editors import corrections
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.writes import LikeFact
 from mdmem.search.snapshot import INDEX_NAME, seen_commit
-from mdmem.startup import late
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.catchup import index
-    from mdmem.editors import corrections
     from mdmem.search.indexer import SearchIndex
     from mdmem.search.schema import IndexRow
-else:
-    index = late.module("mdmem.catchup.index")
-    corrections = late.module("mdmem.editors.corrections")
 
 _MOST = 3
 _NEAREST = 16
@@ -63,7 +58,9 @@ class LikeSearch:
 
     def _resembled(self, commit: CommitId) -> list[IndexRow]:
         """The rows that the text resembles, the most alike first."""
-        seen = index.index_at(self._workspace, commit)
+        from mdmem.catchup.index import index_at  # noqa: PLC0415 - while git commits, and only where the index has seen all
+
+        seen = index_at(self._workspace, commit)
         if seen is None:
             return []
         words = corrections.words_to_search(self._text)

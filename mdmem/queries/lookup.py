@@ -5,13 +5,15 @@ A fact is named by its text, its key, its id or the beginning of that.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import files, layout
+from mdmem import fact_names, files, layout
 from mdmem.addresses import join_path
+from mdmem.catchup import entry_states, trails
 from mdmem.document import Document, parse_bytes
 from mdmem.editors import facts as fact_editor
 from mdmem.entries import entries
@@ -20,24 +22,13 @@ from mdmem.facts import Item, holds_key, items, may_have_copies, normalise, pars
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.trail import Mark, Occurrence
 from mdmem.model.writes import Forget
-from mdmem.startup import late
+from mdmem.queries import suggestions
 from mdmem.startup.records import dataclass
 from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    import shlex
-
-    from mdmem import fact_names
-    from mdmem.catchup import entry_states, trail_update
-    from mdmem.queries import suggestions
     from mdmem.trail import Trail
-else:
-    shlex = late.module("shlex")
-    fact_names = late.module("mdmem.fact_names")
-    entry_states = late.module("mdmem.catchup.entry_states")
-    suggestions = late.module("mdmem.queries.suggestions")
-    trail_update = late.module("mdmem.catchup.trail_update")
 
 
 MEMORY = tuple(kind for kind in FileKind if kind.is_memory)
@@ -150,7 +141,7 @@ def meant_location(
 def _not_found(workspace: Workspace, reference: str, command: Command) -> FactProblem:
     """The problem of a name that no fact here has: it says what became of the fact, or names facts with these words."""
     quoted = repr(reference[:_QUOTED])
-    with trail_update.fresh_trail(workspace) as trail:
+    with trails.fresh_trail(workspace) as trail:
         fact = named_fact(trail, reference)
         if fact is None:
             lists = f"{verb('facts')} lists them with their ids."
@@ -204,7 +195,7 @@ def marks_at(workspace: Workspace, locations: Sequence[FactLocation]) -> list[Ma
     """The mark in force at each location, superseded or retracted."""
     marks: dict[tuple[FilePath, int], Mark | None] = {}
     facts = {location.item.fact.id for location in locations}
-    with trail_update.fresh_trail(workspace) as trail:
+    with trails.fresh_trail(workspace) as trail:
         for path, document in {location.path: location.document for location in locations}.items():
             if not any(mark.fact in facts for mark in trail.marks(path)):
                 continue
@@ -225,7 +216,7 @@ def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
     Raises:
         RepositoryProblem: history cannot be read.
     """
-    with trail_update.fresh_trail(workspace) as trail:
+    with trails.fresh_trail(workspace) as trail:
         live = (each for each in (*trail.occurrences_of(fact), *trail.promoted_to(fact)) if each.ended is None)
         logs = {(each.entry.path, each.entry.fact) for each in live if workspace.kind_of(each.entry.path) is FileKind.DAILY}
     documents = {path: parse_bytes(read_file(workspace, path, workspace.root / path) or b"") for path, _ in logs}

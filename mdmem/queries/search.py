@@ -3,51 +3,25 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING
 
-from mdmem import config, files, layout, trust
-from mdmem.catchup.index import FreshIndex, fresh_index, index_as_is
-from mdmem.document import parse_bytes
-from mdmem.errors import PathProblem
+from mdmem import config, secrets, trust
+from mdmem.catchup import background, trails
+from mdmem.catchup.index import FreshIndex, fresh_index
 from mdmem.facts import find_held_key, normalise, split_key
-from mdmem.listing import ListedFile
-from mdmem.model import FactId, FileKind, FilePath, SectionPath
+from mdmem.model import FactId, SectionPath
 from mdmem.model.ranges import Ranges
-from mdmem.model.reads import WorkspaceStatus
 from mdmem.model.searches import ConflictList, ConflictView, FactList, Hit, ListFacts, Quality, Search, SearchResult
+from mdmem.queries import dates, other_markdown, past_questions, versions
+from mdmem.search import explanation
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.quality import answer_quality
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.ranking import Decay
 from mdmem.search.results import Match
-from mdmem.search.snapshot import FileStamp, Snapshot
-from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
-
-if TYPE_CHECKING:
-    from mdmem import adoption, hookfiles, secrets
-    from mdmem.catchup import background, trail_update
-    from mdmem.proposals import branch_changes
-    from mdmem.queries import as_of, dates, other_markdown, past_questions, status_notes, versions
-    from mdmem.search import explanation
-else:
-    adoption = late.module("mdmem.adoption")
-    hookfiles = late.module("mdmem.hookfiles")
-    branch_changes = late.module("mdmem.proposals.branch_changes")
-    background = late.module("mdmem.catchup.background")
-    dates = late.module("mdmem.queries.dates")
-    as_of = late.module("mdmem.queries.as_of")
-    other_markdown = late.module("mdmem.queries.other_markdown")
-    past_questions = late.module("mdmem.queries.past_questions")
-    status_notes = late.module("mdmem.queries.status_notes")
-    versions = late.module("mdmem.queries.versions")
-    trail_update = late.module("mdmem.catchup.trail_update")
-    explanation = late.module("mdmem.search.explanation")
-    secrets = late.module("mdmem.secrets")
-
 
 _HitLocation = tuple[str, SectionPath]
 _MOST_LOOKED_AT = 2_000
@@ -108,8 +82,10 @@ def _search_now(
 
 def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, progress: Progress | None) -> SearchResult:
     """The entries that answer a query best in memory as it was."""
+    from mdmem.queries import as_of  # noqa: PLC0415 - with all that reads old files
+
     index = fresh_index(workspace, say, progress)
-    with trail_update.fresh_trail(workspace, say, progress) as trail:
+    with trails.fresh_trail(workspace, say, progress) as trail:
         past = as_of.resolve_as_of(workspace, trail, words)
         entry_filter = _filter(workspace, request, past.day, past.known)
         query = _query(workspace, request, entry_filter, past.day)
@@ -202,7 +178,7 @@ def _matches(
         index = fresh_index(workspace, say, progress, full=True)
         matches = find()
     if readings:
-        with trail_update.fresh_trail(workspace, say, progress) as trail:
+        with trails.fresh_trail(workspace, say, progress) as trail:
             matches = versions.put_versions_first(workspace, trail, index.index, matches, query, readings)
     return index, _explained(matches, request.query) if request.explain else matches
 
@@ -255,7 +231,7 @@ def _without_expired_contradictions(workspace: Workspace, hits: tuple[Hit, ...],
     facts = {fact for hit in hits for fact in hit.contradicts}
     if not facts:
         return hits
-    with trail_update.fresh_trail(workspace, say) as trail:
+    with trails.fresh_trail(workspace, say) as trail:
         last_days = {fact: [each.entry.until for each in trail.occurrences_of(fact) if each.ended is None] for fact in facts}
     expired = {fact for fact, days in last_days.items() if days and all(day is not None and day < today for day in days)}
     return tuple(replace(hit, contradicts=tuple(fact for fact in hit.contradicts if fact not in expired)) for hit in hits)
@@ -371,44 +347,3 @@ def _key_reader(hits: Sequence[Hit]) -> Callable[[Hit], str | None]:
 
 def _location(hit: Hit) -> _HitLocation:
     return hit.path, hit.section
-
-
-def status(workspace: Workspace) -> WorkspaceStatus:
-    """The files of a workspace and the freshness of its index; nothing is changed."""
-    listing = workspace.memory_files()
-    kinds = [workspace.kind_of(path) for path in listing]
-    index, is_fresh = index_as_is(workspace)
-    pending = tuple(path for path in workspace.repository.pending() if workspace.kind_of(path).is_memory)
-    return WorkspaceStatus(
-        workspace=str(workspace.root),
-        branch=workspace.repository.branch(),
-        commit=workspace.repository.head(),
-        files={kind.value: kinds.count(kind) for kind in FileKind if kind.is_memory},
-        paths={
-            glob: sum(layout.matches(path, (glob,)) and workspace.is_note(path) for path in listing) for glob in workspace.settings.paths
-        },
-        other_markdown=len(other_markdown.other_markdown(workspace)),
-        uncommitted=pending,
-        skipped=tuple(_skipped_files(listing.values(), index.seen)),
-        entries=index.count,
-        indexed_commit=index.seen.commit,
-        current=is_fresh,
-        hooks=hookfiles.hook_states(workspace.repository.hooks_dir),
-        waiting=branch_changes.waiting(workspace),
-        adopted=adoption.is_adopted(workspace.repository, workspace.environment),
-        notes=tuple(status_notes.status_notes(workspace)),
-    )
-
-
-def _skipped_files(listed: Iterable[ListedFile], snapshot: Snapshot) -> Iterator[tuple[FilePath, str]]:
-    """The files that cannot be indexed, and why: from the snapshot or, where they have changed since, from the files."""
-    for file in listed:
-        indexed = snapshot.files.get(file.path)
-        if indexed is not None and indexed.stamp == FileStamp.of(file.status):
-            if indexed.skipped:
-                yield file.path, indexed.skipped
-            continue
-        try:
-            parse_bytes(files.read(file.full_path) or b"")
-        except PathProblem as problem:
-            yield file.path, problem.message

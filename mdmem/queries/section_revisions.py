@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from mdmem import files, layout
 from mdmem.addresses import find_section, join_path
@@ -13,17 +12,11 @@ from mdmem.errors import PathProblem, SectionProblem
 from mdmem.history import sections
 from mdmem.model import PATH_SEPARATOR, FilePath, SectionPath
 from mdmem.model.trail import Commit, Revision, TrailCommit
-from mdmem.startup import late
+from mdmem.queries import dates, suggestions
 from mdmem.startup.records import dataclass
 from mdmem.trail import Trail
 from mdmem.wording import field
 from mdmem.workspace import Workspace, read_committed
-
-if TYPE_CHECKING:
-    from mdmem.queries import dates, suggestions
-else:
-    dates = late.module("mdmem.queries.dates")
-    suggestions = late.module("mdmem.queries.suggestions")
 
 TimeOf = Callable[[int], datetime]
 

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from datetime import date, datetime, time, timedelta
-from typing import TYPE_CHECKING
 
 from mdmem import config
 from mdmem.catchup.session_messages import fresh_messages
 from mdmem.model.searches import Search, SearchResult
-from mdmem.queries import search
+from mdmem.queries import dates, search
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.messages import MessageQuery
-from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.queries import dates
-else:
-    dates = late.module("mdmem.queries.dates")
 
 
 def search_sessions_too(workspace: Workspace, request: Search, say: Say, progress: Progress | None = None) -> SearchResult:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from datetime import date, timedelta
 from itertools import islice
 from posixpath import normpath
@@ -9,35 +10,23 @@ from typing import TYPE_CHECKING
 
 from mdmem import check, files, layout
 from mdmem.addresses import find_section
+from mdmem.catchup import trails
 from mdmem.document import Document, Section, etag, parse_bytes, preamble_etag, section_etag, tree_etag
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
 from mdmem.facts import items
 from mdmem.model import CommitId, FileKind, FilePath, OtherReading, Problem
+from mdmem.model import fact_changes as changes
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
 from mdmem.model.rules import is_iso_day
+from mdmem.queries import dates, fact_changes, lookup, suggestions
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace, read_committed, two_curated_hint
 
 if TYPE_CHECKING:
-    import difflib
-    import shlex
-
-    from mdmem.catchup import trail_update
-    from mdmem.model import fact_changes as changes
     from mdmem.model.fact_changes import DayView
     from mdmem.model.trail import Occurrence
-    from mdmem.queries import dates, fact_changes, lookup, suggestions
-else:
-    shlex = late.module("shlex")
-    difflib = late.module("difflib")
-    trail_update = late.module("mdmem.catchup.trail_update")
-    changes = late.module("mdmem.model.fact_changes")
-    dates = late.module("mdmem.queries.dates")
-    fact_changes = late.module("mdmem.queries.fact_changes")
-    lookup = late.module("mdmem.queries.lookup")
-    suggestions = late.module("mdmem.queries.suggestions")
 
 _QUOTED = 80
 _ISO_DAY = late.pattern(r"\d{4}-\d{2}-\d{2}")
@@ -80,7 +69,7 @@ def show_named(workspace: Workspace, request: Show, say: Say) -> SectionView | D
             return named
         if not isinstance(problem, SectionProblem):
             raise
-        with trail_update.fresh_trail(workspace, say) as trail:
+        with trails.fresh_trail(workspace, say) as trail:
             path = _path(workspace, request.file) if request.file is not None else None
             problem = lookup.with_similar_facts(trail, problem, word, lambda fact: f"{verb('show')} {fact}", path)
         raise _with_suggestions(workspace, problem, request) from problem
@@ -133,7 +122,7 @@ def _show_fact(workspace: Workspace, word: str, path: FilePath | None, say: Say)
     Raises:
         FactProblem: `fact-ambiguous`: several are meant; `fact-not-found`: it is no longer current.
     """
-    with trail_update.fresh_trail(workspace, say) as trail:
+    with trails.fresh_trail(workspace, say) as trail:
         fact = lookup.named_fact(trail, word, path)
         current = lookup.current_occurrences(trail, fact, path) if fact else []
     places = [place for each in current if (place := _place_of(workspace, each)) is not None]

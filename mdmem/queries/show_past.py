@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from mdmem import merges
-from mdmem.catchup import trail_update
+from mdmem.catchup import trails
 from mdmem.document import Document, parse_bytes
 from mdmem.editors.merge3.merging import merge3
 from mdmem.errors import PathProblem
@@ -36,7 +36,7 @@ def show_as_of(workspace: Workspace, request: Show, as_of: str, say: Say) -> Sec
         PathProblem, SectionProblem: there was no such file or section.
     """
     path = memory_file(workspace, request.file) or workspace.curated
-    with trail_update.fresh_trail(workspace, say) as trail:
+    with trails.fresh_trail(workspace, say) as trail:
         past = resolve_as_of(workspace, trail, as_of)
         data = _file_of(workspace, path, past.commits)
         if data is None:

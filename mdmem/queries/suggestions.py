@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import shlex
 from collections.abc import Callable
 from datetime import timedelta
 from itertools import islice
 from posixpath import normpath
-from typing import TYPE_CHECKING
 
 from mdmem import files, layout
 from mdmem.addresses import matching_sections
@@ -15,14 +15,8 @@ from mdmem.document import parse_bytes, plain_title
 from mdmem.errors import PathProblem, SectionProblem
 from mdmem.facts import holds_key, items
 from mdmem.model import PATH_SEPARATOR, FilePath
-from mdmem.startup import late
 from mdmem.wording import verb
 from mdmem.workspace import Workspace
-
-if TYPE_CHECKING:
-    import difflib
-else:
-    difflib = late.module("difflib")
 
 _MOST_NAMED = 3
 _MOST_READ = 2000

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from mdmem import files
+from mdmem.catchup import trails
 from mdmem.document import parse_bytes
 from mdmem.editors import likeness
 from mdmem.editors.fact_difference import fact_difference
@@ -20,15 +21,11 @@ from mdmem.layout import is_markdown
 from mdmem.model import CommitId, FactId
 from mdmem.model.trail import Fate, MarkKind, TrailCommit
 from mdmem.proposals import decisions
-from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.catchup import trail_update
     from mdmem.trail import Trail
-else:
-    trail_update = late.module("mdmem.catchup.trail_update")
 
 
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
@@ -71,7 +68,7 @@ class TakenOutFacts:
 
 def facts_taken_out(workspace: Workspace, say: Say) -> TakenOutFacts:
     """Every fact that a person took out: its lines went, in commits or in edits that are not committed, or a line of a log was retracted."""
-    with trail_update.fresh_trail(workspace, say) as trail:
+    with trails.fresh_trail(workspace, say) as trail:
         newest = trail.newest_commit
         facts = (*_removed(workspace, trail), *_retracted(workspace, trail), *_rejected(workspace, newest))
         purged = purged_words(trail)

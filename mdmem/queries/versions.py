@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
+from typing import TYPE_CHECKING
 
 from mdmem import layout
 from mdmem.facts import normalise_key
@@ -21,8 +22,10 @@ from mdmem.search.results import Match, make_hit
 from mdmem.search.schema import IndexRow
 from mdmem.search.terms import STOP_WORDS, folded, split_scripts, stem
 from mdmem.startup.records import dataclass, replace
-from mdmem.trail import Trail
 from mdmem.workspace import Workspace
+
+if TYPE_CHECKING:
+    from mdmem.trail import Trail
 
 LOOKED_AT = 24
 """The hits of a search among whose facts one with a past is looked for."""

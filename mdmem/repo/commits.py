@@ -6,22 +6,15 @@ import os
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import git_files
+from mdmem.repo import git_files, locks
 from mdmem.repo.ignored import ignored
 from mdmem.repo.runner import READ_SECONDS, GitResult, literal_pathspecs, parse_paths, run
 from mdmem.repo.worktree import Identity, PathState, Repository
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-
-if TYPE_CHECKING:
-    from mdmem.repo import locks
-else:
-    locks = late.module("mdmem.repo.locks")
-
 
 _LOCK_SECONDS = 30.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.02, 0.25

@@ -7,22 +7,14 @@ import stat
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdmem.errors import RepositoryProblem
 from mdmem.layout import is_markdown
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import git_files, git_settings
+from mdmem.repo import git_files, git_settings, index_bits, staged_changes
 from mdmem.repo.runner import GitResult, literal_pathspecs, parse_paths, run
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-
-if TYPE_CHECKING:
-    from mdmem.repo import index_bits, staged_changes
-else:
-    index_bits = late.module("mdmem.repo.index_bits")
-    staged_changes = late.module("mdmem.repo.staged_changes")
-
 
 _SQUASHED = late.pattern(rb"(?m)^commit ([0-9a-f]{40,64})$")
 _OBJECT = late.pattern(rb"^[0-9a-f]{40,64} ([a-z]+) (\d+)$")

@@ -7,18 +7,19 @@ written. Without a readable `seen.json` of this version the documents count for 
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import tantivy
 
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry, Origin
-from mdmem.search import allocator, labels, schema
+from mdmem.search import allocator, gate, labels, schema
 from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.results import Match
@@ -35,17 +36,7 @@ from mdmem.search.snapshot import (
     write_snapshot,
 )
 from mdmem.search.terms import ENGLISH
-from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-
-if TYPE_CHECKING:
-    import shutil
-
-    from mdmem.search import gate
-else:
-    gate = late.module("mdmem.search.gate")
-    shutil = late.module("shutil")
-
 
 T = TypeVar("T")
 

@@ -9,19 +9,12 @@ import hashlib
 from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdmem.document import plain_title
 from mdmem.facts import may_have_copies
-from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath
+from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath, actors
 from mdmem.model.trail import Entry, Origin
 from mdmem.search.terms import encodable
-from mdmem.startup import late
-
-if TYPE_CHECKING:
-    from mdmem.model import actors
-else:
-    actors = late.module("mdmem.model.actors")
 
 FACT_LABEL = "mark:fact"
 PAST_LABEL = "mark:past"

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 from functools import cache
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tantivy
 from tantivy import FieldType, Occur, Query
@@ -28,13 +29,7 @@ from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_wr
 from mdmem.search.indexer import ADDED_AT_ONCE, HEAP_BYTES
 from mdmem.search.seen_transcripts import SEEN_NAME, Seen, SeenTranscript, read_seen, seen_of, write_seen
 from mdmem.search.terms import ENGLISH, grams, query_terms, split_scripts, terms
-from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-
-if TYPE_CHECKING:
-    import shutil
-else:
-    shutil = late.module("shutil")
 
 MESSAGES_NAME = "messages"
 """The folder of the index, in the state folder."""

@@ -1,6 +1,6 @@
 """An entry as a document of the index, written and read: the fields, labels and the stored row.
 
-Whoever changes anything here or in `terms` raises `INDEX_VERSION`: an index of another version is rebuilt.
+Whoever changes anything here or in `terms` raises `snapshot.INDEX_VERSION`: an index of another version is rebuilt.
 """
 
 from __future__ import annotations
@@ -33,8 +33,6 @@ from mdmem.search.labels import (
 from mdmem.search.surroundings import Surroundings
 from mdmem.search.terms import grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
-
-INDEX_VERSION = 21
 
 TERMS = "terms"
 """The analyzer of fields with terms, separated by spaces."""

@@ -7,13 +7,13 @@ from datetime import date
 from functools import partial
 from itertools import groupby
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import tantivy
 
 from mdmem.model import FilePath
 from mdmem.model.searches import Explanation, Hit, ScorePart
-from mdmem.search import cues, entry_words, labels, query, ranking, results, schema
+from mdmem.search import cues, entry_words, labels, query, ranking, results, schema, term_statistics
 from mdmem.search.cues import QuestionCues
 from mdmem.search.engine import call_engine
 from mdmem.search.overlay import Overlay, OverlayEntry
@@ -21,13 +21,7 @@ from mdmem.search.query import Clause, Filter, IndexQuery, Lexicon
 from mdmem.search.ranking import Candidates, Decay
 from mdmem.search.results import CandidateRow, FirstHits, Match
 from mdmem.search.schema import IndexRow
-from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
-
-if TYPE_CHECKING:
-    from mdmem.search import term_statistics
-else:
-    term_statistics = late.module("mdmem.search.term_statistics")
 
 Address = tantivy.DocAddress
 Scored = tuple[float, Any]

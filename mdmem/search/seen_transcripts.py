@@ -15,11 +15,11 @@ from zlib import crc32
 from mdmem import __version__
 from mdmem.files import sync
 from mdmem.model.sessions import ReadingStart
-from mdmem.search import schema
+from mdmem.search.snapshot import INDEX_VERSION
 from mdmem.startup.records import dataclass, field
 
 SEEN_NAME = "seen.json"
-_VERSION = [2, schema.INDEX_VERSION, __version__]
+_VERSION = [2, INDEX_VERSION, __version__]
 """Of this format, of the terms of the index, and of the rules by which texts are cleaned: each version of mdmem reads transcripts anew."""
 _DIGEST_BYTES = 16
 _START_FIELDS = ReadingStart.__match_args__

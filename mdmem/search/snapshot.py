@@ -5,21 +5,15 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zlib import crc32
 
 from mdmem.files import sync
 from mdmem.model import CommitId
-from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
-
-if TYPE_CHECKING:
-    from mdmem.search import schema
-else:
-    schema = late.module("mdmem.search.schema")
 
 INDEX_NAME = "index"
 """The folder of the index, in the state folder."""
@@ -28,6 +22,9 @@ _FILES = b',"files":'
 """Separates the head of `seen.json`, which every search reads, from the files, which it needs only if they have changed."""
 _HEAD_BYTES = 1024
 _DIGEST_BYTES = 16
+_LONG_BYTES = 10_000_000
+INDEX_VERSION = 21
+"""The version of the index's documents (`schema`); one of another version is rebuilt."""
 _PART = "part"
 """Stands for a digest of settings, and is none."""
 
@@ -55,6 +52,16 @@ class FileStamp:
 def stamp_text(status: os.stat_result) -> str:
     """A stamp as one text, quicker to make for ten thousand files."""
     return f"{status.st_mtime_ns} {status.st_ctime_ns} {status.st_size} {status.st_ino}"
+
+
+def stamp_bytes(stamp: str) -> int:
+    """The size of the file that has a stamp."""
+    return int(stamp.split(" ", 3)[2])
+
+
+def is_long(stamps: Iterable[str]) -> bool:
+    """True if files with these stamps are so many bytes that an index of them takes long to build."""
+    return sum(map(stamp_bytes, stamps)) >= _LONG_BYTES
 
 
 def stamps_digest(stamps: Mapping[str, str]) -> str:
@@ -166,7 +173,7 @@ def read_snapshot(folder: Path) -> Snapshot | None:
         text = (folder / SNAPSHOT_NAME).read_bytes()
         end = text.index(_FILES)
         header, files = _head(text[:end]), memoryview(text)[end + len(_FILES) : -1]
-        if header["version"] != schema.INDEX_VERSION or header["check"] != crc32(files):
+        if header["version"] != INDEX_VERSION or header["check"] != crc32(files):
             return None
         return Snapshot(
             commit=header["commit"],
@@ -193,7 +200,7 @@ def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
         "stamps": seen.stamps,
         "fresh": seen.is_fresh,
     }
-    start = {"version": schema.INDEX_VERSION, **described, "check": crc32(files)}
+    start = {"version": INDEX_VERSION, **described, "check": crc32(files)}
     new = path.with_name(f"{path.name}.new")
     with new.open("wb") as stream:
         stream.write(_json(start)[:-1] + _FILES + files + b"}")

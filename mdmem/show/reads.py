@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mdmem.addresses import join_path
 from mdmem.errors import printable
@@ -21,13 +22,7 @@ from mdmem.show.formatting import (
     waiting_json,
     waiting_line,
 )
-from mdmem.startup import late
 from mdmem.wording import number_of
-
-if TYPE_CHECKING:
-    import shlex
-else:
-    shlex = late.module("shlex")
 
 
 def section_json(view: SectionView) -> dict[str, Any]:

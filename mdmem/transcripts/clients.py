@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mdmem import config
 from mdmem.config import Settings
 from mdmem.errors import WorkspaceProblem
-from mdmem.startup import late
-
-if TYPE_CHECKING:
-    from mdmem.transcripts import reading
-else:
-    reading = late.module("mdmem.transcripts.reading")
+from mdmem.transcripts import reading
 
 
 def require_sources(settings: Settings, environment: Mapping[str, str]) -> tuple[str, ...]:

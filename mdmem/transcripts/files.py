@@ -14,14 +14,11 @@ from typing import TYPE_CHECKING, NamedTuple
 from mdmem.model.sessions import ReadingStart, Transcript
 from mdmem.startup import late
 from mdmem.startup.records import replace
+from mdmem.transcripts import reading
 from mdmem.transcripts.lines import whole_lines
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from mdmem.transcripts import reading
-else:
-    reading = late.module("mdmem.transcripts.reading")
 
 _MAGIC = late.pattern(r"[*?\[]")
 _GEMINI = "gemini"

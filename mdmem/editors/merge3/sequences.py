@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
+import difflib
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
-
-from mdmem.startup import late
-
-if TYPE_CHECKING:
-    import difflib
-else:
-    difflib = late.module("difflib")
+from typing import Any, TypeVar
 
 _MOST_COMPARED = 10_000
 """The most pairs of items that are compared where none stands once on each side."""

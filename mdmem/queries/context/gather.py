@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from mdmem import files, layout
 from mdmem.catchup.index import FreshIndex, fresh_index
 from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
+from mdmem.given import guard
 from mdmem.layout import TASKS_PATH
 from mdmem.model import FileKind, FilePath
 from mdmem.model.contexts import BuildContext, ContextBlock, ContextEntry, ContextPart, PartResult, Purpose, count_tokens
@@ -18,18 +19,12 @@ from mdmem.queries import search
 from mdmem.queries.context import parts
 from mdmem.queries.context.budget import SHARES, Filling, Offer, allot
 from mdmem.queries.context.text import Paragraph, write_block
+from mdmem.search import tags
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.query import Filter
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
-
-if TYPE_CHECKING:
-    from mdmem.given import guard
-    from mdmem.search import tags
-else:
-    guard = late.module("mdmem.given.guard")
-    tags = late.module("mdmem.search.tags")
 
 _LEAST_ASKED, _TIMES_ASKED, _MOST_ASKED = 24, 3, 300
 _ENTRY_TOKENS = 30

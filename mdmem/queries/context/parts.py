@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import date, timedelta
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 from mdmem.document import Document, Section, plain_title
+from mdmem.editors import likeness
 from mdmem.facts import item_text, normalise, plain_id, section_items
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.contexts import ContextPart, PartResult, count_tokens
@@ -16,11 +16,6 @@ from mdmem.model.searches import Hit, TagCount
 from mdmem.queries.context.budget import Candidate, Filling, Offer
 from mdmem.queries.context.text import Paragraph, clean_line, heading_line, shorten
 from mdmem.startup import late
-
-if TYPE_CHECKING:
-    from mdmem.editors import likeness
-else:
-    likeness = late.module("mdmem.editors.likeness")
 
 PINNED_TAG = "pinned"
 _KINDS_FIRST = ("preference", "decision", "lesson")

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import lru_cache
 
-from mdmem import history
+from mdmem import packaged_files
 from mdmem.document import Document, is_blank, parse
 from mdmem.editors import EditResult, daily, likeness
 from mdmem.editors import facts as fact_editor
 from mdmem.facts import items, parse_item, write_item
-from mdmem.model import FactId, Op, SectionPath, Supersession
+from mdmem.history import CommitNote
+from mdmem.model import FactId, FilePath, Op, SectionPath, Supersession
 from mdmem.model.writes import DayEntry, DigestDay
 from mdmem.startup.records import replace
+from mdmem.verbs import EditedText, Verb
+from mdmem.workspace import Workspace
 
 ACTOR = "digest"
 """The actor of these commits, one of mdmem's own."""
@@ -71,7 +74,7 @@ def _without_heading(document: Document, path: SectionPath) -> str:
     return document.bom + document.slice(0, start) + document.slice(section.tree_end, len(document.lines))
 
 
-def complete_note(note: history.CommitNote, change: DigestDay, added: tuple[FactId, ...]) -> history.CommitNote:
+def _complete_note(note: CommitNote, change: DigestDay, added: tuple[FactId, ...]) -> CommitNote:
     """The note of a digest's commit: the run, where each entry was said, the attributes, and how far transcripts are read."""
     entries = [(fact, entry) for entry in change.entries if (fact := entry_fact(entry)) in added]
     session, *more_sessions = dict.fromkeys(entry.session for _, entry in entries)
@@ -96,3 +99,15 @@ def entry_fact(entry: DayEntry) -> FactId:
 
 def _item(entry: DayEntry) -> str:
     return write_item(entry.text, kind=entry.kind)
+
+
+def _edit(workspace: Workspace, change: DigestDay, path: FilePath, document: Document | None) -> EditedText:
+    return EditedText(result=edit(document or parse(daily.new_log(packaged_files.template("daily.md"), change.day)), change))
+
+
+VERB = Verb(
+    file=lambda workspace, edit: workspace.log_path(edit.day),
+    edit=_edit,
+    new_texts=lambda edit: tuple(entry.text for entry in edit.entries),
+    complete_note=_complete_note,
+)

@@ -124,11 +124,6 @@ def _option(fact: FactId) -> str:
     return f"{field('supersedes')} {fact}"
 
 
-def removal(document: Document, item: Item) -> EditResult:
-    """The edit that takes an item out of a file."""
-    return fact_editor.forget(document, item)
-
-
 def _in_place_hint(workspace: Workspace, edit: Log | Forget, location: FactLocation) -> str:
     """The command that puts another fact in the place of one, or takes it out."""
     fact = location.item.fact.id

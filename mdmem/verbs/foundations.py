@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from mdmem import history, trust
+from mdmem.catchup import entry_states, trails
 from mdmem.document import Document
 from mdmem.editors.key_values import Foundation, Foundations
 from mdmem.entries import entries
@@ -16,15 +16,8 @@ from mdmem.history.notes import QuotingNote, parse_notes
 from mdmem.model import CommitId, FilePath, Op, Source
 from mdmem.model.writes import WriteOptions
 from mdmem.repo import git_files
-from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
-
-if TYPE_CHECKING:
-    from mdmem.catchup import entry_states, trail_update
-else:
-    entry_states = late.module("mdmem.catchup.entry_states")
-    trail_update = late.module("mdmem.catchup.trail_update")
 
 _MOST_COMMITS = 16
 _PLAIN_OPS = frozenset({Op.REPLACE, Op.APPEND, Op.PREPEND, Op.CREATE, Op.LOG, Op.REMEMBER, Op.FORGET})
@@ -49,7 +42,7 @@ def find_foundations(workspace: Workspace, path: FilePath, document: Document, i
         return Foundations(recent, own)
     in_file = entries(document, path)
     try:
-        with trail_update.fresh_trail(workspace) as trail:
+        with trails.fresh_trail(workspace) as trail:
             states, _ = entry_states.match_entries(trail, path, in_file)
     except MdmemError as problem:
         unknown = {item.start: Foundation(Source.USER_STATED) for item in items}

@@ -1,19 +1,25 @@
-"""Notes of `status`: what a person should look at that is neither a file nor a count."""
+"""The state of a workspace: its files, how fresh its index is, and notes of what a person should look at."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from mdmem import files
+from mdmem import adoption, files, hookfiles, layout
 from mdmem.catchup import copy_marks, trail_update
+from mdmem.catchup.index import index_as_is
 from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.facts import items
 from mdmem.history.purged import holds_purged, parse_purged
-from mdmem.model import CommitId
+from mdmem.listing import ListedFile
+from mdmem.model import CommitId, FileKind, FilePath
+from mdmem.model.reads import WorkspaceStatus
+from mdmem.proposals import branch_changes
+from mdmem.queries import other_markdown
 from mdmem.repo import merge_settings
+from mdmem.search.snapshot import FileStamp, Snapshot
 from mdmem.trail import Trail
 from mdmem.wording import verb
 from mdmem.workspace import Workspace, two_curated_hint
@@ -24,7 +30,48 @@ _EVER = datetime.fromtimestamp(0, UTC)
 """A line that is read again counts as said at any time: who logs purged words once more is told so too."""
 
 
-def status_notes(workspace: Workspace) -> Iterator[str]:
+def status(workspace: Workspace) -> WorkspaceStatus:
+    """The files of a workspace and the freshness of its index; nothing is changed."""
+    listing = workspace.memory_files()
+    kinds = [workspace.kind_of(path) for path in listing]
+    index, is_fresh = index_as_is(workspace)
+    pending = tuple(path for path in workspace.repository.pending() if workspace.kind_of(path).is_memory)
+    return WorkspaceStatus(
+        workspace=str(workspace.root),
+        branch=workspace.repository.branch(),
+        commit=workspace.repository.head(),
+        files={kind.value: kinds.count(kind) for kind in FileKind if kind.is_memory},
+        paths={
+            glob: sum(layout.matches(path, (glob,)) and workspace.is_note(path) for path in listing) for glob in workspace.settings.paths
+        },
+        other_markdown=len(other_markdown.other_markdown(workspace)),
+        uncommitted=pending,
+        skipped=tuple(_skipped_files(listing.values(), index.seen)),
+        entries=index.count,
+        indexed_commit=index.seen.commit,
+        current=is_fresh,
+        hooks=hookfiles.hook_states(workspace.repository.hooks_dir),
+        waiting=branch_changes.waiting(workspace),
+        adopted=adoption.is_adopted(workspace.repository, workspace.environment),
+        notes=tuple(_notes(workspace)),
+    )
+
+
+def _skipped_files(listed: Iterable[ListedFile], snapshot: Snapshot) -> Iterator[tuple[FilePath, str]]:
+    """The files that cannot be indexed, and why: from the snapshot or, where they have changed since, from the files."""
+    for file in listed:
+        indexed = snapshot.files.get(file.path)
+        if indexed is not None and indexed.stamp == FileStamp.of(file.status):
+            if indexed.skipped:
+                yield file.path, indexed.skipped
+            continue
+        try:
+            parse_bytes(files.read(file.full_path) or b"")
+        except PathProblem as problem:
+            yield file.path, problem.message
+
+
+def _notes(workspace: Workspace) -> Iterator[str]:
     """The notes, as far as the history is read."""
     yield from filter(None, (workspace.repository.under_way(), two_curated_hint(workspace)))
     if workspace.repository.run("remote").output and merge_settings.driver_command(workspace.repository) is None:

@@ -1,56 +1,25 @@
-"""Put a part of a proposal onto a document as it is now, and say in its commit where it comes from. Pure."""
+"""Put a part of a proposal onto a file as it is now, and say in its commit where it comes from."""
 
 from __future__ import annotations
 
 import shlex
 
-from mdmem import history
 from mdmem.document import Document, parse
 from mdmem.editors import EditResult
 from mdmem.errors import ProposalProblem
 from mdmem.facts import parse_item
+from mdmem.history import CommitNote
 from mdmem.model import FactId, FileKind, Op, Supersession
 from mdmem.model.proposals import PartOp
 from mdmem.proposals import taking
 from mdmem.proposals.file_facts import EMPTY, FileFacts
-from mdmem.proposals.parts import Part
 from mdmem.proposals.pieces import FactPiece, FileSource, SectionPiece
-from mdmem.startup.records import dataclass, replace
+from mdmem.startup.records import replace
+from mdmem.verbs import AcceptEdit, EditedText, PartTaking, Verb
 from mdmem.wording import field, verb
 
 
-@dataclass(frozen=True, slots=True)
-class PartTaking:
-    """A part of a proposal to be taken onto memory.
-
-    `text` is a person's own wording; `anyway`: it is to be taken whatever has come in its place.
-    """
-
-    proposal: str
-    part: Part
-    text: str | None = None
-    anyway: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TakenText:
-    """A file with a part in it: `retracts` are lines of a day's log that count no more."""
-
-    result: EditResult
-    retracts: tuple[FactId, ...] = ()
-
-
-def new_texts(change: PartTaking) -> tuple[str, ...]:
-    """The texts that a part brings in."""
-    return tuple(text for text in (change.text, change.part.view.new) if text)
-
-
-def only_adds(change: PartTaking) -> bool:
-    """True for a part that a day's log takes: an entry more, or a statement on one."""
-    return change.part.view.op in (PartOp.ADD, PartOp.RETRACT, PartOp.CONFIRM)
-
-
-def edit(change: PartTaking, document: Document | None, kind: FileKind) -> TakenText:
+def edit(change: PartTaking, document: Document | None, kind: FileKind) -> EditedText:
     """Put a part onto a document, which is None where there is no such file.
 
     Raises:
@@ -64,10 +33,10 @@ def edit(change: PartTaking, document: Document | None, kind: FileKind) -> Taken
         case SectionPiece() as piece, FileSource() as source:
             return _edit_section(change, piece, source, now)
     result = EditResult(text=now.text, op=Op.ACCEPT, section=part.view.section, confirms=part.confirms)
-    return TakenText(result=result, retracts=(*part.retracts, *part.ended))
+    return EditedText(result=result, retracts=(*part.retracts, *part.ended))
 
 
-def _edit_fact(change: PartTaking, piece: FactPiece, source: FileSource, now: Document, kind: FileKind) -> TakenText:
+def _edit_fact(change: PartTaking, piece: FactPiece, source: FileSource, now: Document, kind: FileKind) -> EditedText:
     put = taking.put_fact(piece, source, now, kind, wording=change.text, is_forced=change.anyway)
     if put.text is None:
         raise overtaken(change, put.judgement.standing)
@@ -75,7 +44,7 @@ def _edit_fact(change: PartTaking, piece: FactPiece, source: FileSource, now: Do
     if new is not None and not FileFacts(parse(put.text)).holders(new, None):
         raise ProposalProblem("overtaken", f"{change.part.name} would read otherwise where it would stand", "Write it by hand.")
     supersedes = _supersedes(change, new, {item.fact.id for item in put.judgement.goes}, kind is FileKind.DAILY)
-    return TakenText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section, supersedes=supersedes))
+    return EditedText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section, supersedes=supersedes))
 
 
 def _new_fact(change: PartTaking) -> FactId | None:
@@ -94,11 +63,11 @@ def _supersedes(change: PartTaking, new: FactId | None, went: set[FactId], is_lo
     return tuple(Supersession(old, new) for old in dict.fromkeys((*sorted(went), *stated)) if old != new)
 
 
-def _edit_section(change: PartTaking, piece: SectionPiece, source: FileSource, now: Document) -> TakenText:
+def _edit_section(change: PartTaking, piece: SectionPiece, source: FileSource, now: Document) -> EditedText:
     put = taking.put_section(piece, source, now, wording=change.text, is_forced=change.anyway)
     if put.text is None:
         raise overtaken(change, put.judgement.standing)
-    return TakenText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section))
+    return EditedText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section))
 
 
 def overtaken(change: PartTaking, standing: str | None) -> ProposalProblem:
@@ -112,9 +81,9 @@ def overtaken(change: PartTaking, standing: str | None) -> ProposalProblem:
     return ProposalProblem("overtaken", message, hint, part=view.name, standing=standing, proposed=view.new)
 
 
-def complete_note(note: history.CommitNote, change: PartTaking) -> history.CommitNote:
+def _complete_note(note: CommitNote, edit: AcceptEdit, added: tuple[FactId, ...]) -> CommitNote:
     """The note of an accepting commit: the proposal, who proposed, the part, and where it was said."""
-    part = change.part
+    change, part = edit.taking, edit.taking.part
     fact = _new_fact(change) or FactId(part.name)
     return replace(
         note,
@@ -127,3 +96,12 @@ def complete_note(note: history.CommitNote, change: PartTaking) -> history.Commi
         promotes=tuple((log, fact) for log in part.promotes),
         only=part.view.op is PartOp.DELETE and not part.forgets,
     )
+
+
+VERB = Verb(
+    file=lambda workspace, edit: edit.taking.part.view.path,
+    edit=lambda workspace, change, path, document: edit(change.taking, document, workspace.kind_of(path)),
+    new_texts=lambda edit: tuple(text for text in (edit.taking.text, edit.taking.part.view.new) if text),
+    appends=lambda edit: edit.taking.part.view.op in (PartOp.ADD, PartOp.RETRACT, PartOp.CONFIRM),
+    complete_note=_complete_note,
+)

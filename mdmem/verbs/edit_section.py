@@ -1,0 +1,51 @@
+"""`edit-section`: change one section of a file."""
+
+from __future__ import annotations
+
+import shlex
+
+from mdmem import files, layout
+from mdmem.document import Document, parse
+from mdmem.editors import section
+from mdmem.errors import PathProblem, SectionProblem
+from mdmem.model import FilePath
+from mdmem.model.writes import Action, EditSection, Remember
+from mdmem.queries import suggestions
+from mdmem.verbs import EditedText, Verb, named_file
+from mdmem.wording import field
+from mdmem.workspace import Workspace
+
+
+def _edit(workspace: Workspace, edit: EditSection, path: FilePath, document: Document | None) -> EditedText:
+    if document is None:
+        require_create(workspace, edit, path)
+        document = parse(layout.NEW_TASKS if path == layout.TASKS_PATH else "")
+    try:
+        return EditedText(result=section.edit(document, edit))
+    except SectionProblem as problem:
+        if edit.after is not None:
+            raise
+        raise suggestions.with_suggestions(
+            workspace, problem, edit.section, edit.file, lambda path: f"{field('file')} {shlex.quote(path)}"
+        ) from problem
+
+
+def require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:
+    """Refuse to make a file that the edit is not to create, or that would be a second curated one.
+
+    Raises:
+        PathProblem: `file-not-found`, `bad-path`.
+    """
+    if not edit.create:
+        raise suggestions.missing_file(workspace, path, f"{field('create')} makes it.")
+    curated = workspace.curated
+    if path.casefold() == curated.casefold() and files.read(files.path_on_disk(workspace.root, curated)) is not None:
+        raise PathProblem("bad-path", f"{path} would be a second curated file: {curated} is there", f"Name {curated}.")
+
+
+VERB = Verb(
+    file=lambda workspace, edit: named_file(workspace, edit.file),
+    edit=_edit,
+    new_texts=lambda edit: (edit.replacement if edit.action is Action.REPLACE else edit.text,),
+    appends=lambda edit: edit.action is Action.APPEND,
+)

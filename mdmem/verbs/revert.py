@@ -1,0 +1,49 @@
+"""Take one change of a file back; `revert` makes such edits of a commit, a fact's last change or a run."""
+
+from __future__ import annotations
+
+from mdmem.document import Document, parse
+from mdmem.editors import EditResult
+from mdmem.editors.merge3 import inverse_patch
+from mdmem.errors import SectionProblem
+from mdmem.model import FilePath
+from mdmem.startup.records import replace
+from mdmem.verbs import EditedText, RevertEdit, Verb, digest_day
+from mdmem.workspace import Workspace
+
+_SHOWN_LINES = 5
+
+
+def undone(edit: RevertEdit, document: Document) -> EditResult:
+    """Take a change of a file back.
+
+    Raises:
+        SectionProblem: `revert-conflict`.
+    """
+    if edit.from_log:
+        return digest_day.take_out(document, sorted(edit.only or ()))
+    return inverse_patch.undo(document, edit.after, edit.before, edit.only)
+
+
+def _edit(workspace: Workspace, edit: RevertEdit, path: FilePath, document: Document | None) -> EditedText:
+    """Take the change back; a conflict names the file, and shows how it reads and how it would read."""
+    try:
+        return EditedText(result=undone(edit, document or parse("")))
+    except SectionProblem as problem:
+        details = problem.details
+        hint = f"{problem.hint}\nNow: {_quote(details['now'])}\nThen: {_quote(details['then'])}"
+        raise SectionProblem(problem.code, f"{edit.path}: {problem.message}", hint, path=edit.path, **details) from problem
+
+
+def _quote(text: str) -> str:
+    """A few lines of a text, for a hint."""
+    lines = [line for line in text.splitlines() if line.strip()]
+    return "\n      ".join(lines[:_SHOWN_LINES] + (["…"] if len(lines) > _SHOWN_LINES else [])) or "(nothing)"
+
+
+VERB = Verb(
+    file=lambda workspace, edit: edit.path,
+    edit=_edit,
+    appends=lambda edit: edit.from_log,
+    complete_note=lambda note, edit, added: replace(note, reverts=(edit.reverts,)),
+)
