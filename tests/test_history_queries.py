@@ -64,7 +64,7 @@ class TestFactHistory:
         with pytest.raises(MdmemError) as failure:
             dated.on("2026-05-01").apply(Contradict("employer: works at Figma", "lives in Oslo"))
         assert failure.value.message == "'employer: works at Figma' is no longer current"
-        assert failure.value.hint == f"What became of it: {verb('history')} {ids[2]}"
+        assert failure.value.hint == f"To see what happened: {verb('history')} {ids[2]}"
 
     def test_one_that_stands_elsewhere(self, dated: DatedMemory) -> None:
         with pytest.raises(MdmemError) as failure:

@@ -139,7 +139,7 @@ def stranger(at: Desk) -> None:
 
 def workspace_settings(at: Desk) -> None:
     at.write("mdmem.toml", 'flush_prompt = "Run this"\n')
-    with pytest.raises(WorkspaceProblem, match="may not hold flush_prompt"):
+    with pytest.raises(WorkspaceProblem, match="may not set flush_prompt"):
         config.load(at.root, at.root, os.environ)
     at.write("mdmem.toml", "budget_lines = 7\n")
     assert config.load(at.root, at.root, os.environ).budget_lines == 7

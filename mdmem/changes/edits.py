@@ -174,7 +174,7 @@ def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
     if workspace.kind_of(path) is FileKind.DAILY and not _may_append(edit):
         raise SectionProblem(
             "append-only",
-            f"{path} is a day's log, which only grows",
+            f"{path} is a daily log: entries can only be added",
             f"Log a new entry; {field('supersedes')} ID says which one it replaces.",
         )
     return path
@@ -187,9 +187,9 @@ def require_writable(workspace: Workspace, path: FilePath) -> None:
         PathProblem: `read-only-path`, `bad-path`.
     """
     if layout.within(path, workspace.settings.extra_paths):
-        raise PathProblem("read-only-path", f"{path} lies under extra_paths, which are only read", "Open the workspace that it belongs to.")
+        raise PathProblem("read-only-path", f"{path} is under extra_paths, which are read-only", "Use the workspace that it belongs to.")
     if folder := _nested_repository(workspace, path):
-        raise PathProblem("bad-path", f"{path} lies in another repository, {folder}", f"Make a workspace of it: {verb('init')} {folder}")
+        raise PathProblem("bad-path", f"{path} is in another repository, {folder}", f"To make it a workspace: {verb('init')} {folder}")
 
 
 def _may_append(edit: FileEdit) -> bool:
@@ -311,10 +311,10 @@ def _edit_section(workspace: Workspace, edit: EditSection, path: FilePath, docum
 
 def _require_create(workspace: Workspace, edit: EditSection | Remember, path: FilePath) -> None:
     if not edit.create:
-        raise suggestions.missing_file(workspace, path, f"{field('create')} makes it.")
+        raise suggestions.missing_file(workspace, path, f"To create it, use {field('create')}.")
     curated = workspace.curated
     if path.casefold() == curated.casefold() and files.read(files.path_on_disk(workspace.root, curated)) is not None:
-        raise PathProblem("bad-path", f"{path} would be a second curated file: {curated} is there", f"Name {curated}.")
+        raise PathProblem("bad-path", f"{path} would be a second curated file: {curated} already exists", f"Name {curated}.")
 
 
 def _remember(workspace: Workspace, edit: Remember, path: FilePath, document: Document | None) -> EditedText:

@@ -124,7 +124,7 @@ class Propose:
 
 @dataclass(frozen=True, slots=True)
 class ProposeBranch:
-    """Make a proposal of what stands on a branch. `again`: though a person rejected some of it."""
+    """Make a proposal from the changes on a branch. `again`: though a person rejected some of it."""
 
     branch: str
     reason: str | None = None

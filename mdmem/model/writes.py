@@ -305,7 +305,7 @@ class Revert:
 
 @dataclass(frozen=True, slots=True)
 class Contradict:
-    """State that two facts contradict each other."""
+    """Mark two facts as contradicting each other."""
 
     first: str
     second: str
