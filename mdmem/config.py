@@ -335,7 +335,7 @@ def _tables(values: Mapping[str, Any], file_name: str) -> dict[str, dict[str, An
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise WorkspaceProblem(
             "bad-settings",
-            f"{file_name}: {_BY_WORKSPACE} must hold tables",
+            f"{file_name}: {_BY_WORKSPACE} must be tables",
             f'Write [{_BY_WORKSPACE}."/path/of/a/workspace"].',
         )
     return tables
@@ -400,7 +400,7 @@ def _with_home(path: str, environment: Mapping[str, str], setting: str) -> Path:
     home_folder = home(environment)
     if path.startswith("~"):
         if not home_folder or path[1:2] not in ("", "/"):
-            raise WorkspaceProblem("bad-settings", f"{setting} names {_quoted(path)}, which is unknown", "Give the full path.")
+            raise WorkspaceProblem("bad-settings", f"{setting} names {_quoted(path)}, whose location is unknown", "Give the full path.")
         path = home_folder + path[1:]
     return Path(path)
 

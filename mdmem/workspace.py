@@ -168,7 +168,7 @@ class Workspace:
         return frozenset(map(str.casefold, (*self.repository.user_addresses(), *named)))
 
     def require_person(self, actor: str | None, does: str) -> None:
-        """Refuse an actor who may not decide; `does` says what: "accepts nothing".
+        """Refuse an actor who may not decide; `does` says what: "accept".
 
         Raises:
             WorkspaceProblem: `not-allowed`.
@@ -300,7 +300,7 @@ def actor_in_shell(
 
 
 def require_person(actor: str | None, people: Iterable[str], does: str) -> None:
-    """Refuse an actor who may not decide; `does` says what: "accepts nothing".
+    """Refuse an actor who may not decide; `does` says what: "accept".
 
     Raises:
         WorkspaceProblem: `not-allowed`.
@@ -308,7 +308,7 @@ def require_person(actor: str | None, people: Iterable[str], does: str) -> None:
     if not trust.trust(trust.origin_of_actor(actor, people)).decides:
         raise WorkspaceProblem(
             "not-allowed",
-            f"{actor} is an agent, and {does}: a person decides",
+            f"{actor} is an agent and cannot {does}: a person decides",
             "Ask the user. Their own settings can name actors who are people (people).",
         )
 

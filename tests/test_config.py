@@ -282,7 +282,7 @@ def test_paths_outside_have_one_spelling_too(world: World, folder: Path) -> None
 @pytest.mark.parametrize(("path", "environment"), [("~bob/notes", {"HOME": "/h"}), ("~/notes", {})])
 def test_an_unknown_home(folder: Path, path: str, environment: dict[str, str]) -> None:
     (folder / "mdmem.toml").write_text(f"extra_paths = ['{path}']\n")
-    with pytest.raises(WorkspaceProblem, match="which is unknown") as caught:
+    with pytest.raises(WorkspaceProblem, match="whose location is unknown") as caught:
         load(folder, None, environment)
     assert caught.value.code == "bad-settings"
 

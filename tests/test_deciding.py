@@ -159,9 +159,7 @@ def test_what_an_agent_may_not(at: Desk) -> None:
         problem(deciding.accept, at.workspace, Accept(proposal, options=options), silent),
         problem(deciding.reject, at.workspace, Reject(proposal, options=options), silent),
     ]
-    assert [error.message for error in refused] == [
-        f"bot is an agent, and {verb} nothing: a person decides" for verb in ("accepts", "rejects")
-    ]
+    assert [error.message for error in refused] == [f"bot is an agent and cannot {verb}: a person decides" for verb in ("accept", "reject")]
 
 
 def test_a_secret_in_a_reason(at: Desk) -> None:

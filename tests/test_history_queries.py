@@ -57,7 +57,7 @@ class TestFactHistory:
         for change in (Forget("MEMORY.md"), Revert("memory"), Contradict("lives in Oslo", "MEMORY.md")):
             with pytest.raises(MdmemError) as failure:
                 dated.on("2026-05-02").apply(change)
-            assert failure.value.hint == f"It is a file. What was changed in it: {verb('history')} MEMORY.md"
+            assert failure.value.hint == f"It is a file. To see its changes: {verb('history')} MEMORY.md"
 
     def test_one_that_holds_no_more(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)

@@ -77,7 +77,7 @@ def update(origin: TextOrigin, old: Source) -> bool:
 
 def person(at: Desk) -> None:
     assert not at.workspace.is_agent(None)
-    at.workspace.require_person(None, "accepts nothing")
+    at.workspace.require_person(None, "accept")
 
 
 def plain_statement(at: Desk) -> None:
@@ -100,7 +100,7 @@ def agent(at: Desk) -> None:
     at.apply(Remember("likes tea", options=options))
     assert "Mdmem-Claimed-By: agent/x" in at.git("log", "-1", "--format=%B")
     with pytest.raises(WorkspaceProblem):
-        at.workspace.require_person("agent/x", "accepts nothing")
+        at.workspace.require_person("agent/x", "accept")
 
 
 def material(at: Desk) -> None:

@@ -47,7 +47,7 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
         MdmemError: a part is refused as any write would be; files, git index and HEAD are as they were.
     """
     options = complete_options(workspace, request.options)
-    workspace.require_person(options.actor, "accepts nothing")
+    workspace.require_person(options.actor, "accept")
     with lock_workspace(workspace, say):
         recover(workspace, say)
         proposal = _find(workspace, request.proposal)
@@ -230,7 +230,7 @@ def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
         RepositoryProblem: git cannot take a commit now.
     """
     options = complete_options(workspace, request.options)
-    workspace.require_person(options.actor, "rejects nothing")
+    workspace.require_person(options.actor, "reject")
     refuse_errors(secrets_in_options(options), options.allow)
     with lock_workspace(workspace, say), Transaction() as transaction:
         recover(workspace, say)

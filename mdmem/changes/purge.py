@@ -38,7 +38,7 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say, find_transcripts
     """
     _require_clean_note(arguments)
     actor = workspace.given_actor(arguments.actor)
-    workspace.require_person(actor, "purges nothing")
+    workspace.require_person(actor, "purge")
     with lock_workspace(workspace, say):
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         recover(workspace, say)

@@ -29,7 +29,7 @@ _SEARCH, _CONTEXT, _RUNS = "search", "context", "runs"
 def task_start(
     call: Call,
     name: TaskName,
-    goal: Annotated[str, typer.Argument(metavar="GOAL", help="The goal; '-' reads it.")],
+    goal: Annotated[str, typer.Argument(metavar="GOAL", help="The goal; '-' reads standard input.")],
     **shared: Writing,
 ) -> Answer:
     """Begin a task, or continue an existing one.
@@ -49,7 +49,7 @@ def task_start(
 def task_note(
     call: Call,
     name: TaskName,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The note; '-' reads it.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The note; '-' reads standard input.")],
     **shared: Writing,
 ) -> Answer:
     """Add a note to a task, with its time."""
@@ -59,7 +59,7 @@ def task_note(
 def task_done(
     call: Call,
     name: TaskName,
-    outcome: Annotated[str, typer.Argument(metavar="OUTCOME", help="The outcome, for the day's log; '-' reads it.")],
+    outcome: Annotated[str, typer.Argument(metavar="OUTCOME", help="The outcome, for the day's log; '-' reads standard input.")],
     **shared: Writing,
 ) -> Answer:
     """End a task: log its outcome, remove its notes."""

@@ -52,7 +52,9 @@ def edit_section(
     section: Annotated[str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")] = None,
     file: File = None,
     preamble: Annotated[bool, typer.Option("--preamble", help="The text before the first heading, instead of a section.")] = False,
-    body: Annotated[str | None, typer.Option("--body", metavar="TEXT", help="Replace the section's own text. '-' reads it.")] = None,
+    body: Annotated[
+        str | None, typer.Option("--body", metavar="TEXT", help="Replace the section's own text. '-' reads standard input.")
+    ] = None,
     append: Annotated[str | None, typer.Option("--append", metavar="TEXT", help="Add at the end of its own text.")] = None,
     prepend: Annotated[str | None, typer.Option("--prepend", metavar="TEXT", help="Add at the beginning of its own text.")] = None,
     replace_: Annotated[str | None, typer.Option("--replace", metavar="OLD", help="Replace words that occur once in it.")] = None,
@@ -113,7 +115,7 @@ def edit_section(
 
 def log(
     call: Call,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; '-' reads it.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; '-' reads standard input.")],
     fact: Annotated[bool, typer.Option("--fact", help="Same as --kind fact.")] = False,
     kind: Kind = None,
     tags: Tags = None,
@@ -147,7 +149,7 @@ def log(
 
 def remember(
     call: Call,
-    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The fact; '-' reads it.")] = None,
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The fact; '-' reads standard input.")] = None,
     entry: Annotated[str | None, typer.Option("--from", metavar="ENTRY", help="The entry of a daily log that it comes from.")] = None,
     file: File = None,
     section: SectionOption = None,

@@ -45,7 +45,7 @@ def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
     if not listing.files:
         notes = (*notes, f"no transcripts in {', '.join(searched_folders(settings.sessions, environment))}")
     if request.client is not None and not sessions and request.client not in settings.sessions:
-        notes = (*notes, f"the setting sessions does not name {request.client}")
+        notes = (*notes, f"the setting sessions does not include {request.client}")
     shown = sorted(sessions[: request.limit], key=lambda session: session.ended or session.started or _LONG_AGO, reverse=True)
     return SessionList(tuple(shown), left_out=len(sessions) > request.limit, notes=notes)
 

@@ -61,7 +61,7 @@ def check_identity(inspection: Inspection) -> Iterator[Finding]:
     yield Finding(
         check="identity",
         level=Level.OK,
-        message=f"commits are by {identity.name} <{identity.email}>, by the settings" if identity else "git knows who commits",
+        message=f"commits are by {identity.name} <{identity.email}>, by the settings" if identity else "git has a user name set",
     )
 
 
@@ -131,7 +131,7 @@ def check_locks(inspection: Inspection) -> Iterator[Finding]:
     for lock in git_locks:
         yield from _check_git_lock(inspection, lock, folders)
     if not git_locks:
-        yield Finding(check="locks", level=Level.OK, message="git holds no lock")
+        yield Finding(check="locks", level=Level.OK, message="no git lock is left")
     for lock in sorted(inspection.workspace.state.glob("*lock")):
         if files.is_locked(lock):
             holder = locks.holder(lock)

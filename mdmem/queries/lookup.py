@@ -166,7 +166,7 @@ def _not_found(workspace: Workspace, reference: str, command: Command) -> FactPr
 def file_hint(workspace: Workspace, word: str) -> str:
     """The command that shows what was done to a file, for a file in the place of a fact; empty where it is none."""
     path = suggestions.file_named(workspace, word)
-    return f"It is a file. What was changed in it: {verb('history')} {shlex.quote(path)}" if path else ""
+    return f"It is a file. To see its changes: {verb('history')} {shlex.quote(path)}" if path else ""
 
 
 def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:

@@ -24,7 +24,7 @@ from mdmem.model.proposals import (
 )
 from mdmem.model.writes import WriteResult
 from mdmem.show.formatting import short_id, unreadable_json, unreadable_line
-from mdmem.show.writes import write_json, write_text
+from mdmem.show.writes import place_text, write_json, write_text
 from mdmem.wording import number_of
 
 _INDENT = "    "
@@ -65,10 +65,9 @@ def proposed_json(done: ProposedWrite) -> dict[str, Any]:
 
 def proposed_text(done: ProposedWrite, fact: str | None = None) -> str:
     """The outcome of a verb that proposes, in one line that ends in the id of the proposal; the diff of a dry run."""
-    text = write_text(done.result, fact)
     if done.result.diff is not None or not done.result.changed:
-        return text
-    return f"Proposed as {done.proposal}: {text} (nothing changed yet)"
+        return write_text(done.result, fact)
+    return f"Proposed as {done.proposal}: {place_text(done.result, fact)} (nothing changed yet)"
 
 
 # Proposals.

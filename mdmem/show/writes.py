@@ -47,12 +47,18 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
     if result.diff is not None:
         shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip("\n")  # a line end steers nothing, and belongs to the patch
         return shown or ("no text changes, only a commit" if result.changed else "nothing to change")
+    done = "unchanged:" if not result.changed else "Forgotten:" if result.forgotten else _done(result)
+    return f"{done} {place_text(result, fact)}"
+
+
+def place_text(result: WriteResult, fact: str | None = None) -> str:
+    """Where a write went, in one line that ends in an id."""
+    if result.forgotten and result.changed:
+        return one_line(f"{', '.join(some_of(result.forgotten))} {fact or short_id(result.commit) or ''}".rstrip())
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
     where += f" (until {result.day})" if result.day and result.op is not Op.LOG else ""
-    if result.forgotten and result.changed:
-        return one_line(f"Forgotten: {', '.join(some_of(result.forgotten))} {fact or short_id(result.commit) or ''}".rstrip())
-    done = f"{_done(result)} {where}{_beside(result)}" if result.changed else f"unchanged: {where}"
-    return one_line(f"{done} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
+    where += _beside(result) if result.changed else ""
+    return one_line(f"{where} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
 
 
 def write_notes(result: WriteResult) -> tuple[str, ...]:
