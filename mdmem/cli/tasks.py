@@ -118,9 +118,9 @@ def stats(
     """Show what was done, as figures over weeks.
 
     How often each command ran, how long it took (median and 95th percentile), and how often it was refused or failed. search: the share
-    of searches without results, the number of results, the first score, how far the median score is below it (spread), the age of the
-    results in days, and a note if the newest week differs from the weeks before by more than chance. context: the share of prompts that
-    got a block, its tokens, how much had been given before, what the guard kept and dropped. runs: what was read and written, by week.
+    without results, the number of results, the first score, how far the median score is below it (spread), the age of the results in
+    days, and a note if the newest week differs from the weeks before by more than chance. context: the share of prompts that got a
+    block, its tokens, how much had been given before, what the guard kept and dropped. runs: what was read and written, by week.
     """
     if subject is None:
         by_verb = open_memory(call).figures.of_verbs(ShowFigures(weeks))
