@@ -87,7 +87,7 @@ def find_section(document: Document, address: str, nth: int | None = None) -> Se
         raise _not_found(document, address)
     if nth is not None:
         if not 1 <= nth <= len(matches):
-            message = f"there is no number {nth} of the sections called {address[:_MAX_QUOTED_CHARS]!r}: {len(matches)} in all"
+            message = f"no number {nth} among the sections called {address[:_MAX_QUOTED_CHARS]!r} ({len(matches)} in all)"
             raise SectionProblem("section-not-found", message)
         return matches[nth - 1]
     if len(matches) > 1:
@@ -100,9 +100,9 @@ def _not_found(document: Document, address: str) -> SectionProblem:
     suggestions = near or tuple(join_path(section.path) for section in document.sections[:_MAX_LISTED])
     lead = "Did you mean" if near else "Its sections are"
     if suggestions:
-        hint = f"{lead}: {'; '.join(suggestions)}" + ("" if near else f". A write with {field('create')} makes a new one.")
+        hint = f"{lead}: {'; '.join(suggestions)}" + ("" if near else f". To create it, use {field('create')}.")
     else:
-        hint = f"The file has no headings: {field('preamble')} names its text, and a write with {field('create')} makes the section."
+        hint = f"The file has no headings. Use {field('preamble')} for its text, or {field('create')} to create the section."
     return SectionProblem("section-not-found", f"no section {address[:_MAX_QUOTED_CHARS]!r}", hint, near=list(near))
 
 

@@ -106,7 +106,7 @@ def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
     except DeadlinePassed:
         for opened in memory:
             background.start_catching_up(opened.workspace)
-        result = {"message": "memory was not ready in time; it is brought up to date in the background", "hint": ""}
+        result = {"message": "memory was not ready in time; it is being updated in the background", "hint": ""}
     if isinstance(result, str):
         return result
     if event.name != "SessionStart":

@@ -341,7 +341,7 @@ def _over_budget(path: str, data: bytes, settings: Settings) -> Iterator[_FileWa
     if lines > settings.budget_lines or size > settings.budget_bytes:
         budget = f"{settings.budget_lines:,} lines and {settings.budget_bytes:,} bytes"
         message = f"the file has {lines:,} lines and {size:,} bytes; its budget is {budget}"
-        hint = "Move what is seldom needed into a file of its own under memory/."
+        hint = "Move what is seldom needed to a file of its own under memory/."
         yield _FileWarning(("over-budget",), _warning(path, 1, "over-budget", message, hint))
 
 
@@ -359,7 +359,7 @@ def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]
             continue
         first = first_lines.setdefault((parent, name), section.start + 1)
         if first != section.start + 1:
-            message = f"the heading {_quote(section.title)} stands in line {first} already, under the same parent"
+            message = f"the heading {_quote(section.title)} is already in line {first}, under the same parent"
             problem = _warning(path, section.start + 1, "duplicate-heading", message, "Join the two, or rename one.")
             yield _FileWarning(("duplicate-heading", _folded_path(section.path)), problem)
 
@@ -377,8 +377,8 @@ def _duplicate_facts(path: str, document: Document) -> Iterator[_FileWarning]:
         first = first_lines.setdefault((section, item.fact.id), item.start + 1)
         if first != item.start + 1:
             path_of_section = _folded_path(document.sections[section].path) if section >= 0 else ""
-            message = f"the fact {item.fact.id} stands in line {first} already, in the same section: {_quote(item.fact.text)}"
-            problem = _warning(path, item.start + 1, "duplicate-fact", message, "Take one of them out.")
+            message = f"the fact {item.fact.id} is already in line {first}, in the same section: {_quote(item.fact.text)}"
+            problem = _warning(path, item.start + 1, "duplicate-fact", message, "Remove one of them.")
             yield _FileWarning(("duplicate-fact", path_of_section, item.fact.id), problem)
 
 

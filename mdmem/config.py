@@ -104,7 +104,7 @@ _FLAGS = ("allow_detached", "log_queries")
 _COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _BY_WORKSPACE = "in"
-_GONE = {"agents": "Every actor is an agent unless people, in your own settings, names it: take the line out."}
+_GONE = {"agents": "Remove the line: every actor is an agent unless people, in your own settings, names it."}
 """Settings of earlier versions, and what to do about them."""
 _MAX_NUMBER = 1_000_000_000
 _MAX_BYTES = 65_536
@@ -296,7 +296,7 @@ def _local_settings(
     whose = f"your own settings ({own_path})" if own_path else "your own settings"
     for name in (*_NAMES, _BY_WORKSPACE):
         if name in values and name not in trust.trust(trust.TextOrigin.WORKSPACE_SETTINGS).settings:
-            message = f"{SETTINGS_NAME} may not hold {name}, which is for each user to say"
+            message = f"{SETTINGS_NAME} may not set {name}, which belongs in each user's own settings"
             raise WorkspaceProblem("not-here", message, f"Remove it, or move it to {whose}.")
     settings = _checked(values, SETTINGS_NAME)
     actor = settings.get("actor")
@@ -326,7 +326,7 @@ def _tables(values: Mapping[str, Any], file_name: str) -> dict[str, dict[str, An
     if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
         raise WorkspaceProblem(
             "bad-settings",
-            f"{file_name}: {_BY_WORKSPACE} must hold tables",
+            f"{file_name}: {_BY_WORKSPACE} must be tables",
             f'Write [{_BY_WORKSPACE}."/path/of/a/workspace"].',
         )
     return tables
@@ -391,9 +391,7 @@ def _with_home(path: str, environment: Mapping[str, str], setting: str) -> Path:
     home_folder = home(environment)
     if path.startswith("~"):
         if not home_folder or path[1:2] not in ("", "/"):
-            raise WorkspaceProblem(
-                "bad-settings", f"{setting} names {_quoted(path)}, and it is not known where that is", "Write the folder out."
-            )
+            raise WorkspaceProblem("bad-settings", f"{setting} names {_quoted(path)}, whose location is unknown", "Give the full path.")
         path = home_folder + path[1:]
     return Path(path)
 

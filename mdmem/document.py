@@ -153,16 +153,14 @@ def decode(data: bytes) -> str:
         PathProblem: `unsupported-file` with the reason: not UTF-8, a NUL, larger than `MAX_FILE_BYTES`.
     """
     if len(data) > MAX_FILE_BYTES:
-        raise PathProblem(
-            "unsupported-file", f"the file has {len(data):,} bytes; {MAX_FILE_BYTES:,} is the most that is edited", "Split it."
-        )
+        raise PathProblem("unsupported-file", f"the file has {len(data):,} bytes; the maximum is {MAX_FILE_BYTES:,}", "Split it.")
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as problem:
         raise PathProblem("unsupported-file", f"the file is not UTF-8 (byte {problem.start})", "Convert it: iconv -t UTF-8.") from problem
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        raise PathProblem("unsupported-file", f"the file has a NUL character in line {line}", "Take it out with an editor.")
+        raise PathProblem("unsupported-file", f"the file has a NUL character in line {line}", "Remove it with an editor.")
     return text
 
 
@@ -384,7 +382,7 @@ def clean_input(text: str, name: str = "text") -> str:
         TextProblem: `bad-text`: a NUL, or bytes that were not UTF-8.
     """
     if "\0" in text:
-        raise TextProblem("bad-text", f"the {name} holds a NUL character")
+        raise TextProblem("bad-text", f"the {name} contains a NUL character")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as problem:

@@ -326,7 +326,7 @@ def _parse_figures(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
 
 def _parse_number(value: Any) -> float | None:
     if value is not None and not math.isfinite(value):
-        raise ValueError(f"{value} is no measure")
+        raise ValueError(f"{value} is not a measure")
     return None if value is None else float(value)
 
 

@@ -111,5 +111,5 @@ def require_unique_id(prefix: str, ids: Collection[FactId]) -> None:
     if len(ids) > 1:
         listed = sorted(ids)
         raise FactProblem(
-            "fact-ambiguous", f"{prefix} fits several facts: {', '.join(listed)}", "Give more digits of the id.", facts=listed
+            "fact-ambiguous", f"{prefix} matches several facts: {', '.join(listed)}", "Give more digits of the id.", facts=listed
         )

@@ -395,7 +395,7 @@ def _escape_opener(line: str) -> str:
 def _add_key(text: str, key: str, gap: str) -> str:
     name = fold_space(key)
     if not name or len(split_lines(key)) > 1:
-        raise LabelProblem("bad-text", f"{key!r} cannot be a key: it takes one line that is not empty")
+        raise LabelProblem("bad-text", f"{key!r} cannot be a key: a key is one line that is not empty")
     if holds_key(parse_text(text), name):
         return text
     line = f"{_escape_comments(name)}:{gap}{text}"
@@ -405,7 +405,7 @@ def _add_key(text: str, key: str, gap: str) -> str:
 def require_kind(kind: str) -> str:
     """The kind, if it has the form of one."""
     if not _KIND_NAME.fullmatch(kind):
-        raise LabelProblem("bad-text", f"{kind!r} cannot be a kind: it takes a word of two letters or more")
+        raise LabelProblem("bad-text", f"{kind!r} cannot be a kind: a kind is a word of at least two letters")
     return kind
 
 
@@ -415,7 +415,7 @@ def add_labels(words: str, until: date | None, tags: Iterable[str]) -> str:
     for name in names:
         if not _is_tag(name):
             hint = f"Give {field('tags')} once for each label." if "," in name or " " in name else ""
-            raise LabelProblem("bad-text", f"{name!r} cannot be a tag: it takes a letter, then letters, digits, _, - or /", hint)
+            raise LabelProblem("bad-text", f"{name!r} cannot be a tag: a tag is a letter, then letters, digits, _, - or /", hint)
     labels = [*([f"(until {until.isoformat()})"] if until else []), *(f"#{name}" for name in dict.fromkeys(names))]
     fence = _LAST_FENCE.search(words) if labels else None
     return "".join([words, fence[1] + fence[2] if fence else " ", " ".join(labels)] if labels else [words])

@@ -89,7 +89,7 @@ def read(path: Path) -> bytes | None:
             raise PathProblem("bad-path", f"{path.name} is not a regular file")
         if status.st_size > MAX_FILE_BYTES:
             raise PathProblem(
-                "unsupported-file", f"{path.name} has {status.st_size:,} bytes; {MAX_FILE_BYTES:,} is the most that is edited", "Split it."
+                "unsupported-file", f"{path.name} has {status.st_size:,} bytes; the maximum is {MAX_FILE_BYTES:,}", "Split it."
             )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read()

@@ -139,7 +139,7 @@ def _refuse_managed(folder: Path, python: str) -> None:
     if manager is None:
         return
     ready = f", or {_PACKAGED_HOOKS} of mdmem's repository" if manager in _FRAMEWORKS else ""
-    raise managed_hooks_problem(f"{manager} is in charge of the hooks here", f"Let it run these{ready}", python)
+    raise managed_hooks_problem(f"{manager} manages the hooks here", f"Let it run these{ready}", python)
 
 
 def _hook_manager(hooks: Iterable[str]) -> str | None:

@@ -256,7 +256,7 @@ def require_no_host_file(path: str) -> None:
 
 def host_file_problem(path: str) -> PathProblem:
     """The failure for a tool of agents that would change such a file."""
-    message = f"agents' hosts or shells read {path} by themselves"
+    message = f"{path} is a file that agents' hosts or shells read"
     return PathProblem("bad-path", message, "Choose another name. Only a person changes this file.")
 
 
@@ -303,22 +303,22 @@ def parse_any_path(text: str) -> FilePath:
     if not text.strip():
         raise refuse("it is empty")
     if not text.isprintable() and any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
-        raise refuse("it holds a control character")
+        raise refuse("it contains a control character")
     if len(text.encode()) > _MAX_PATH_BYTES:
         raise refuse("it is too long")
     if "\\" in text:
-        raise refuse("it holds a backslash")
+        raise refuse("it contains a backslash")
     if text.startswith("/") or (text[1:2] == ":" and text[0].isascii() and text[0].isalpha()):
         raise refuse("it is absolute")
     parts = _parts(text)
     if ".." in parts:
         raise refuse("it leaves its folder")
     if any(_is_git_folder(part) for part in parts):
-        raise refuse("it lies in git's own folder")
+        raise refuse("it is in git's own folder")
     if not parts:
         raise refuse("it is empty")
     if any(len(part.encode()) > _MAX_NAME_BYTES for part in parts):
         raise refuse("a name in it is too long")
     if any(part.casefold() in _RESERVED_NAMES or part.startswith(".mdmem-") for part in parts):
-        raise refuse("git or mdmem would go by it")
+        raise refuse("git or mdmem would obey it")
     return FilePath("/".join(parts))

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Merge three versions of a file into the second one, and return the exit status."""
     words = sys.argv[2:] if arguments is None else arguments
     if len(words) != 4:
-        _say("git calls it: merge-driver BASE OURS THEIRS PATH")
+        _say("git runs this: merge-driver BASE OURS THEIRS PATH")
         return _CONFLICT
     base, ours, theirs, path = words
     return merge_versions(Versions(Path(base), Path(ours), Path(theirs), path))
@@ -62,7 +62,7 @@ def merge_versions(versions: Versions) -> int:
     if isinstance(status, int):
         _say(f"{versions.path} is merged by lines: {_reason(result)}" if result else "")
         return status
-    _say(f"{versions.path} is left as it was: {_reason(status)}")
+    _say(f"{versions.path} is unchanged: {_reason(status)}")
     return _CONFLICT
 
 
@@ -89,7 +89,7 @@ def _merge_by_section(versions: Versions) -> str | None:
     counts = (
         (notes.contradictions, "contradiction", "contradictions"),
         (notes.labels, "fact with two labels", "facts with two labels"),
-        (notes.kept, "line kept that one side took out", "lines kept that one side took out"),
+        (notes.kept, "line kept that one side removed", "lines kept that one side removed"),
     )
     return ", ".join(number_of(len(facts), *nouns) for facts, *nouns in counts if facts)
 
@@ -131,7 +131,7 @@ def _read(path: Path) -> bytes:
     """
     data = files.read(Path(os.path.realpath(path)))
     if data is None:
-        raise TextProblem("bad-text", f"there is no file {path}")
+        raise TextProblem("bad-text", f"no file {path}")
     return data
 
 

@@ -161,7 +161,7 @@ class Workspace:
         return frozenset(map(str.casefold, (*self.repository.user_addresses(), *named)))
 
     def require_person(self, actor: str | None, does: str) -> None:
-        """Refuse an actor who may not decide; `does` says what: "accepts nothing".
+        """Refuse an actor who may not decide; `does` says what: "accept".
 
         Raises:
             WorkspaceProblem: `not-allowed`.
@@ -293,7 +293,7 @@ def actor_in_shell(
 
 
 def require_person(actor: str | None, people: Iterable[str], does: str) -> None:
-    """Refuse an actor who may not decide; `does` says what: "accepts nothing".
+    """Refuse an actor who may not decide; `does` says what: "accept".
 
     Raises:
         WorkspaceProblem: `not-allowed`.
@@ -301,7 +301,7 @@ def require_person(actor: str | None, people: Iterable[str], does: str) -> None:
     if not trust.trust(trust.origin_of_actor(actor, people)).decides:
         raise WorkspaceProblem(
             "not-allowed",
-            f"{actor} is an agent, and {does}: a person decides",
+            f"{actor} is an agent and cannot {does}: a person decides",
             "Ask the user. Their own settings can name actors who are people (people).",
         )
 
@@ -328,11 +328,11 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
     if requested is not None:
         folder = requested.resolve()
         if not folder.is_dir():
-            raise WorkspaceProblem("no-workspace", f"there is no folder {requested}", f"{wording.verb('init')} {requested}")
+            raise WorkspaceProblem("no-workspace", f"{requested} does not exist", f"{wording.verb('init')} {requested}")
         if not listing.is_marked(folder):
             raise WorkspaceProblem(
                 "no-workspace",
-                f"{requested} is no workspace: it has neither MEMORY.md nor mdmem.toml",
+                f"{requested} is not a workspace: it has neither MEMORY.md nor mdmem.toml",
                 f"{wording.verb('init')} {requested}",
             )
         return folder
@@ -343,7 +343,7 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
     if own := config.own_workspace(environment):
         return find_workspace(own, environment)
     raise WorkspaceProblem(
-        "no-workspace", "there is no workspace here or above", f"{wording.verb('init')} makes one; {wording.field('workspace')} names one."
+        "no-workspace", "no workspace here or above", f"{wording.verb('init')} makes one; {wording.field('workspace')} names one."
     )
 
 
@@ -452,7 +452,7 @@ def two_curated_hint(workspace: Workspace) -> str | None:
     """A hint if there are two curated files (and not one under two names)."""
     paths = [workspace.root / name for name in layout.CURATED_NAMES]
     are_both = all(path.exists() for path in paths) and len({path.stat().st_ino for path in paths}) > 1
-    return "both MEMORY.md and memory.md are there; the first counts" if are_both else None
+    return "both MEMORY.md and memory.md exist; only the first is used" if are_both else None
 
 
 def read_committed(workspace: Workspace, path: FilePath, commit: CommitId | None) -> bytes | None:

@@ -149,14 +149,14 @@ def test_long_addresses_are_cut_in_messages() -> None:
     assert caught.value.message == f"2 sections are called {title[:120]!r}"
     with pytest.raises(SectionProblem) as caught:
         find_section(parse(f"# {title}\n"), title, 2)
-    assert caught.value.message == f"there is no number 2 of the sections called {title[:120]!r}: 1 in all"
+    assert caught.value.message == f"no number 2 among the sections called {title[:120]!r} (1 in all)"
 
 
 def test_eight_sections_are_listed_at_most() -> None:
     nine = parse("".join(f"# {name}\n" for name in "ABCDEFGHI"))
     with pytest.raises(SectionProblem) as caught:
         find_section(nine, "xyz")
-    assert caught.value.hint == f"Its sections are: A; B; C; D; E; F; G; H. A write with {field('create')} makes a new one."
+    assert caught.value.hint == f"Its sections are: A; B; C; D; E; F; G; H. To create it, use {field('create')}."
     same = parse("".join(f"# {name}\n## Same\n" for name in "ABCDEFGHI"))
     with pytest.raises(SectionProblem) as caught:
         find_section(same, "Same")

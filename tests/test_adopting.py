@@ -119,7 +119,7 @@ class TestAnew:
         assert (done.written, done.commit) == ((), None)
         assert done.notes == (
             "MEMORY.md is a symbolic link: neither searched nor edited. Put the file in its place.",
-            '1 Markdown file is not memory and not searched (notes.md): paths = ["*.md"] in mdmem.toml takes them in',
+            '1 other Markdown file is not searched (notes.md). To include them: paths = ["*.md"] in mdmem.toml',
         )
 
     @pytest.mark.parametrize("place", [lambda path: path.mkdir(), lambda path: path.symlink_to("nowhere.md")], ids=["folder", "dead link"])
@@ -217,9 +217,7 @@ class TestIgnored:
         at.commit("rule")
         assert init(at.root).notes == ()
         at.write("memory/a.md", "# A\n")
-        assert init(at.root).notes == (
-            "ignored by .gitignore: memory/a.md. Take the rule out; memory that git does not keep has no history.",
-        )
+        assert init(at.root).notes == ("ignored by .gitignore: memory/a.md. Remove the rule; memory outside git has no history.",)
         at.write("memory/b.md", "# B\n")
         assert init(at.root).notes[0].startswith("ignored by .gitignore: memory/a.md and 1 more memory files. ")
 

@@ -232,7 +232,7 @@ def test_a_save_that_cannot_go_back_at_once_does_so_with_the_next_command(at: De
     monkeypatch.undo()
     heard: list[str] = []
     apply(at.workspace, append("- lives in Oslo", "Home"), heard.append)
-    assert heard == ["MEMORY.md was changed after an interrupted write; it is kept as it is"]
+    assert heard == ["MEMORY.md was changed after an interrupted write; it is kept unchanged"]
     assert at.read("MEMORY.md").startswith(SEED + "- by hand\n")
     assert sorted(path.name for path in at.root.iterdir()) == [".git", "MEMORY.md"]
 

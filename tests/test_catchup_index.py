@@ -62,7 +62,7 @@ def same_as_anew(at: Desk) -> tuple[Hit, ...]:
     workspace = at.workspace
     caught_up = index.fresh_index(workspace, say)
     anew = index.fresh_index(replace(workspace, state=Path(os.devnull, "anew")), say)
-    assert anew.notes == ("the index cannot be written (Not a directory); searched an index in memory",)
+    assert anew.notes == ("the index cannot be written (Not a directory); searched a temporary one",)
     assert not caught_up.stale
     assert caught_up.notes == ()
     assert caught_up.commit == anew.commit
@@ -401,7 +401,7 @@ class TestWhereItCannotBeBroughtUpToDate:
         assert result.hits[0].text == "lives in Oslo"
         assert not result.stale
         assert result.notes[0].startswith("the index cannot be written (")
-        assert result.notes[0].endswith("; searched an index in memory")
+        assert result.notes[0].endswith("; searched a temporary one")
         assert Memory(at.workspace).status().current is False
 
     @where_modes_count
@@ -417,7 +417,7 @@ class TestWhereItCannotBeBroughtUpToDate:
             for folder in folders:
                 folder.chmod(0o755)
         assert len(result.hits) == 1
-        assert "searched an index in memory" in result.notes[0]
+        assert "searched a temporary one" in result.notes[0]
 
     def test_a_file_is_found_by_its_front_matter_however_it_was_indexed(self, at: Desk):
         at.write("memory/rules.md", "---\nname: kraken\non: yes\n---\n\n- two at a time\n")

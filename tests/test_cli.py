@@ -13,7 +13,7 @@ from mdmem import __version__
 class TestOthers:
     def test_init(self, shell: Shell):
         done = shell.run("init", str(shell.world.home / "new"))
-        assert re.fullmatch(r"workspace in \S+/new, wrote MEMORY.md, USER.md, SOUL.md, IDENTITY.md, mdmem.toml [0-9a-f]{10}\n", done.out)
+        assert re.fullmatch(r"Created workspace \S+/new \(MEMORY.md, USER.md, SOUL.md, IDENTITY.md, mdmem.toml\) [0-9a-f]{10}\n", done.out)
         assert "mdmem <mdmem@localhost>" in done.err
         again = shell.run("init", str(shell.world.home / "new"), "--json").answer
         assert set(again) == {"workspace", "adopted", "made_repository", "written", "took_out", "commit", "hooks", "merging", "notes"}
@@ -42,7 +42,7 @@ class TestOthers:
     def test_hooks(self, shell: Shell):
         assert "pre-commit: missing" in shell.run("hooks", "status").out
         assert shell.run("hooks", "install").out.startswith("installed pre-commit, ")
-        assert shell.run("hooks", "install").out == "all hooks are there\n"
+        assert shell.run("hooks", "install").out == "all hooks are installed\n"
         assert set(shell.run("hooks", "status", "--json").answer["hooks"].values()) == {"installed"}
         assert shell.run("hooks", "uninstall").out.startswith("removed pre-commit, ")
         assert shell.run("hooks", "uninstall", "--json").answer == {"removed": []}

@@ -41,7 +41,7 @@ def adopted(shell: Shell, folder: Path) -> bool:
 def test_init_adopts_what_is_a_workspace(shell: Shell):
     assert f"workspace  {shell.folder} (not adopted)\n" in shell.run("status").out
     assert f"next       mdmem init {shell.folder}  (" in shell.run("status").out
-    assert shell.run("init", "--no-hooks").out.startswith(f"Adopted {shell.folder}")
+    assert shell.run("init", "--no-hooks").out.startswith(f"Adopted workspace {shell.folder}")
     assert "not adopted" not in shell.run("status").out
     assert shell.run("init", "--no-hooks", "--json").answer["adopted"] is True
 
@@ -90,7 +90,7 @@ def test_found_asks_on_a_terminal(shell: Shell, old: list[Path], typed: str, exp
     assert "Adopt which? [numbers, all, none]: " in done.out
     assert sum(adopted(shell, folder) for folder in old[:2]) == expected
     assert done.status == (2 if typed == "7" else 0)
-    assert ("There is no number 7 in the list" in done.out) == (typed == "7")
+    assert ("No number 7 in the list" in done.out) == (typed == "7")
 
 
 @pytest.mark.parametrize("mark", HOST_MARKS)

@@ -260,7 +260,7 @@ class TestWhen:
 
     def test_never(self, year: Year):
         done = year.now("when", "works at Nowhere")
-        assert (done.status, done.out, done.err) == (0, "", "mdmem: no commit has it\n")
+        assert (done.status, done.out, done.err) == (0, "", "mdmem: not found in any commit\n")
         assert year.now("when", "works at Nowhere", "--json").answer == {"text": "works at Nowhere", "stays": []}
 
 
@@ -308,7 +308,7 @@ class TestMarks:
         log = (year.shell.folder / "memory/2026-04-09.md").read_text()
         answer = year.on("2026-05-10", "forget", ACTIONS, "--dry-run", "--json").answer
         assert (answer["changed"], answer["commit"], answer["diff"], answer["removed"]) == (True, None, "", [ACTIONS])
-        assert year.on("2026-05-10", "forget", ACTIONS, "--dry-run").out == "no text changes: a commit would say so\n"
+        assert year.on("2026-05-10", "forget", ACTIONS, "--dry-run").out == "no text changes, only a commit\n"
         assert year.on("2026-05-10", "forget", ACTIONS).out == f"Forgotten: memory/2026-04-09.md:7 {ACTIONS}\n"
         assert (year.shell.folder / "memory/2026-04-09.md").read_text() == log
         assert "Mdmem-Op: retract\n" in year.shell.git("log", "-1", "--format=%B")
@@ -320,7 +320,7 @@ class TestMarks:
 
     def test_what_takes_the_place_of_what_stands(self, year: Year):
         done = year.on("2026-05-10", "remember", "works at Figma", "--key", "employer", "--section", "Employer", "--supersedes", ACTIONS)
-        assert re.fullmatch(rf"superseded {ACTIONS} by what stands in MEMORY.md: Memory > Work > Employer [0-9a-f]{{10}}\n", done.out)
+        assert re.fullmatch(rf"superseded {ACTIONS} in MEMORY.md: Memory > Work > Employer [0-9a-f]{{10}}\n", done.out)
         assert "Mdmem-Op: supersede\n" in year.shell.git("log", "-1", "--format=%B")
 
     def test_contradictions(self, year: Year):
@@ -352,7 +352,7 @@ class TestMarks:
     def test_resolved(self, year: Year):
         before = year.shell.snapshot()
         dry = year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--dry-run")
-        assert (dry.out, year.shell.snapshot()) == ("no text changes: a commit would say so\n", before)
+        assert (dry.out, year.shell.snapshot()) == ("no text changes, only a commit\n", before)
         done = year.now("conflicts", "--resolve", "pet: cat", "pet: dog", "--reason", "two pets")
         assert re.fullmatch(r"resolved in MEMORY.md: Memory > Pets [0-9a-f]{10}\n", done.out)
         assert (year.now("conflicts").out, year.now("conflicts").err) == ("", "mdmem: no conflicts\n")
@@ -378,7 +378,7 @@ class TestRevert:
     def test_of_a_mark(self, year: Year):
         year.on("2026-05-10", "forget", ACTIONS)
         before = year.shell.snapshot()
-        assert year.now("revert", ACTIONS, "--dry-run").out == "no text changes: a commit would say so\n"
+        assert year.now("revert", ACTIONS, "--dry-run").out == "no text changes, only a commit\n"
         assert year.shell.snapshot() == before
         assert year.now("revert", ACTIONS).out.startswith("reverted in memory/2026-04-09.md: 2026-04-09 > 12:00 ")
         assert ACTIONS in year.now("facts").out
@@ -442,7 +442,7 @@ class TestShallow:
         done = clone.now(*words)
         assert (done.status, done.err) == (
             0,
-            "mdmem: this clone is shallow: it sees back to 2026-04-09; git fetch --unshallow brings the rest\n",
+            "mdmem: this clone is shallow: its history begins on 2026-04-09. To get the rest: git fetch --unshallow\n",
         )
         assert done.out
         assert clone.now(*words, "--json").err == ""
@@ -451,7 +451,7 @@ class TestShallow:
         printed = json.loads(clone.now("search", "works", "--as-of", "2026-04-08", "--json").err)
         assert (printed["error"], printed["message"]) == (
             "before-history",
-            "2026-04-08 lies before the first commit: memory begins on 2026-04-09",
+            "2026-04-08 is before the first commit: memory begins on 2026-04-09",
         )
         assert "git fetch --unshallow" in printed["hint"]
 
@@ -532,7 +532,7 @@ class TestReview:
         out = untidy.run("review").out
         assert f"MEMORY.md:10: superseded-standing: 'deploys on Monday' was superseded by {fact_id('deploys on Friday')}" in out
         assert f"    mdmem forget {fact_id('deploys on Monday')} --file MEMORY.md  (safe)\n" in out
-        assert "MEMORY.md:5: expired: 'on leave (until 2026-01-31)' held until 2026-01-31" in out
+        assert "MEMORY.md:5: expired: 'on leave (until 2026-01-31)' was valid until 2026-01-31" in out
         assert "contradiction: 'pet: cat' and 'pet: dog' contradict each other (pet)" in out
         assert untidy.snapshot() == before
 

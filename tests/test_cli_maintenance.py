@@ -28,7 +28,7 @@ class TestDoctor:
         before = shell.snapshot()
         done = shell.run("doctor")
         assert (done.status, done.err) == (1, "")
-        assert "error   secrets: github-token in memory/keys.md:1\n        Take it out" in done.out
+        assert "error   secrets: github-token in memory/keys.md:1\n        Remove it" in done.out
         as_json = shell.run("doctor", "--json")
         assert (as_json.status, as_json.answer["sound"]) == (1, False)
         assert TOKEN not in done.out + as_json.out

@@ -69,7 +69,7 @@ class TestPurge:
         assert (shell.folder.joinpath("MEMORY.md").read_bytes(), shell.git("diff", "--cached", "--name-only")) == (mine, staged)
         assert shell.git("for-each-ref", "--format=%(refname)").split() == ["refs/heads/main", "refs/heads/other", "refs/tags/v1"]
         assert shell.git("reflog", "--all") == ""
-        assert "nothing can be brought back" in done.err
+        assert "nothing can be restored" in done.err
         assert "nothing is left to purge" in shell.run("forget", WORDS, "--purge", "--yes").out
 
     def test_as_json(self, shell: Shell):
@@ -103,7 +103,7 @@ class TestPurge:
         assert "say [PURGED]" in shell.git("log", "--format=%s").splitlines()
 
     @pytest.mark.parametrize(
-        ("typed", "status", "printed"), [(b"n\n", 0, "nothing is changed"), (b"\n", 0, "nothing is changed"), (b"\x04", 130, "")]
+        ("typed", "status", "printed"), [(b"n\n", 0, "nothing was changed"), (b"\n", 0, "nothing was changed"), (b"\x04", 130, "")]
     )
     def test_a_terminal_is_asked_and_says_no(self, shell: Shell, typed: bytes, status: int, printed: str):
         before = shell.snapshot()

@@ -49,7 +49,7 @@ class TestReads:
         assert shell.run("facts", "--tag", "zebra", "--json").answer == {"total": 0, "stale": False, "facts": []}
 
     def test_where_nothing_is_there_at_all_it_says_so(self, shell: Shell):
-        section, file = "mdmem: memory holds nothing in a section 'Nope'\n", "mdmem: memory holds nothing in a file 'nope.md'\n"
+        section, file = "mdmem: memory has nothing in a section 'Nope'\n", "mdmem: memory has nothing in a file 'nope.md'\n"
         assert shell.run("search", "tea", "--section", "Nope", "--file", "nope.md").err == f"mdmem: no match\n{file}{section}"
         assert shell.run("search", "zebra", "--section", "Work", "--file", "memory").err == "mdmem: no match\n"
         assert shell.run("search", "zebra", "--file", "nope.md", "--json").answer["hits"] == []
@@ -76,7 +76,7 @@ class TestReads:
         assert [fact["text"] for fact in shell.run("facts", "--tag", "parcel", "--json").answer["facts"]] == texts
         few = shell.run("facts", "-n", "2", "--tag", "parcel", "--json").answer
         assert ([fact["text"] for fact in few["facts"]], few["total"], few["stale"]) == (texts[:2], 5, False)
-        assert shell.run("recall", "--tag", "parcel", "-n", "1").err == "mdmem: 1 of 5 facts; -n 0 gives all\n"
+        assert shell.run("recall", "--tag", "parcel", "-n", "1").err == "mdmem: 1 of 5 facts (all: -n 0)\n"
         assert shell.run("recall", "--tag", "parcel", "-n", "0").err == ""
         assert shell.run("facts", "-n", "-1").status == 2
         assert [fact["text"] for fact in shell.run("facts", "--key", "my  parcel", "--json").answer["facts"]] == [texts[1]]
@@ -104,7 +104,7 @@ class TestReads:
         shell.run("search", "tea")
         shell.write("mdmem.toml", "lock_timeout = 0.01\n")
         shell.write("memory/new.md", "".join(f"- new {number}\n" for number in range(20_000)))
-        behind = "mdmem: the index is behind: another process has been updating it for long, and the newest changes may be missing\n"
+        behind = "mdmem: the index is behind: another process is still updating it, and the newest changes may be missing\n"
         with files.lock(shell.folder / ".git" / "mdmem" / "root" / files.INDEX_LOCK, 0):
             for command in (["facts"], ["tags"], ["recall", "--tag", "house"], ["conflicts"], ["search", "9000"]):
                 assert behind in shell.run(*command).err
@@ -131,7 +131,7 @@ class TestReads:
         assert (clean.status, clean.out, clean.err) == (0, "", "mdmem: no problems\n")
         done = shell.run("check")
         assert (done.status, done.err) == (0, "")
-        assert done.out.startswith("MEMORY.md:25: warning: the heading 'Twice' stands in line 21 already")
+        assert done.out.startswith("MEMORY.md:25: warning: the heading 'Twice' is already in line 21")
         (problem,) = shell.run("check", "--json").answer["problems"]
         assert list(problem) == ["path", "line", "code", "level", "message"]
 

@@ -108,7 +108,7 @@ class TestStats:
 
     def test_nothing_yet(self, shell: Shell):
         assert (shell.run("stats").out, shell.run("stats").err) == ("", "mdmem: nothing was done in these weeks\n")
-        assert shell.run("stats", "search").err == "mdmem: no search in these weeks\n"
+        assert shell.run("stats", "search").err == "mdmem: no searches in these weeks\n"
         assert shell.run("stats", "search", "--json").answer == {"weeks": [], "drift": [], "damaged": 0}
 
     def test_it_changes_nothing_and_is_no_event(self, shell: Shell):
@@ -136,8 +136,8 @@ class TestStats:
     @pytest.mark.parametrize(
         ("words", "message", "hint"),
         [
-            (("serch",), "there are no figures of 'serch'", "Did you mean search?"),
-            (("zebra",), "there are no figures of 'zebra'", "mdmem stats, mdmem stats search, mdmem stats context or mdmem stats runs"),
+            (("serch",), "no figures for 'serch'", "Did you mean search?"),
+            (("zebra",), "no figures for 'zebra'", "mdmem stats, mdmem stats search, mdmem stats context or mdmem stats runs"),
             (("--weeks", "0"), "--weeks is 0, which is not from 1 to 520", ""),
             (("search", "--weeks", "521"), "--weeks is 521, which is not from 1 to 520", ""),
         ],
@@ -163,8 +163,8 @@ class TestExplain:
         first = out.splitlines()[:4]
         assert first[1:3] == ["    the heating was mended", first[2]]
         assert re.fullmatch(r"      score \d+\.\d\d", first[2])
-        assert re.match(r'      \+\d\.\d\d  "heats": in its text as "heating" ', first[3])
-        assert re.search(r"^      x\d\.\d\d  by its confidence, 0\.95$", out, re.MULTILINE)
+        assert re.match(r'      \+\d\.\d\d  "heats": \d\.\d\d in the entry as "heating"', first[3])
+        assert re.search(r"^      x\d\.\d\d  by confidence, 0\.95$", out, re.MULTILINE)
 
     @pytest.mark.parametrize("more", [(), ("--history",), ("--as-of", "today")], ids=["now", "history", "as of"])
     def test_parts_times_factors_are_the_score(self, shell: Shell, more: tuple[str, ...]):
@@ -179,13 +179,13 @@ class TestExplain:
 
     def test_what_is_not_committed(self, shell: Shell):
         out = shell.run("search", "committed yet", "--explain").out
-        assert "      x0.99  not committed yet, and so a person's" in out
+        assert "      x0.99  uncommitted, so written by a person" in out
 
     def test_an_index_in_memory(self, shell: Shell):
         (shell.folder / ".git" / "mdmem").write_text("in the way")
         done = shell.run("search", "stripe", "--explain")
-        assert "in its text" in done.out
-        assert "searched an index in memory" in done.err
+        assert "in the entry" in done.out
+        assert "searched a temporary one" in done.err
 
     def test_unasked_nothing_is_explained(self, shell: Shell):
         assert "explain" not in shell.run("search", "stripe", "--json").answer["hits"][0]

@@ -63,7 +63,7 @@ def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
         ("lock_timeout = '3'", "a number above 0"),
         ("extra_paths = 'a'", "a list of texts"),
         ("extra_paths = [1]", "a list of texts"),
-        ("agents = ['a']", "Every actor is an agent unless people"),
+        ("agents = ['a']", "every actor is an agent unless people"),
         ("extra_paths = ['']", "a list of texts"),
         ("extra_paths = ['../x']", "outside the work tree"),
         ("extra_paths = ['/x']", "outside the work tree"),
@@ -282,7 +282,7 @@ def test_paths_outside_have_one_spelling_too(world: World, folder: Path) -> None
 @pytest.mark.parametrize(("path", "environment"), [("~bob/notes", {"HOME": "/h"}), ("~/notes", {})])
 def test_an_unknown_home(folder: Path, path: str, environment: dict[str, str]) -> None:
     (folder / "mdmem.toml").write_text(f"extra_paths = ['{path}']\n")
-    with pytest.raises(WorkspaceProblem, match="not known where") as caught:
+    with pytest.raises(WorkspaceProblem, match="whose location is unknown") as caught:
         load(folder, None, environment)
     assert caught.value.code == "bad-settings"
 

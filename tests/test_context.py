@@ -247,11 +247,11 @@ class TestArguments:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            (("--for", "turn"), "--for is 'turn', which is none of its choices"),
+            (("--for", "turn"), "--for is 'turn', which is not one of its choices"),
             (("--for", "prompt"), "a block for a prompt needs the prompt"),
-            (("--without", "pinned,dreams"), "--without is 'dreams', which is none of its choices"),
+            (("--without", "pinned,dreams"), "--without is 'dreams', which is not one of its choices"),
             (("--budget", "0"), "--budget is 0, which is not from 1 to 100000"),
-            (("--budget", "9", "--window", "9"), "--budget and --window go against each other"),
+            (("--budget", "9", "--window", "9"), "--budget and --window exclude each other"),
             (("--profile", "coding"), "--profile goes with --window"),
         ],
     )

@@ -334,11 +334,9 @@ def test_what_a_merge_brings_back_is_named(dated: DatedMemory):
     dated.at.git("merge", "-q", "-s", "ours", "side", "-m", "keep ours")
     memory = dated.on("2026-03-04")
     assert [hit.path for hit in memory.search(Search("zebra")).hits if hit.text == ZEBRA] == ["MEMORY.md"]
-    assert [note for note in memory.status().notes if "here again" in note] == [
-        f"forgotten, and here again: MEMORY.md, {fact_id(ZEBRA)} {ZEBRA}"
-    ]
+    assert [note for note in memory.status().notes if "but back" in note] == [f"forgotten, but back: MEMORY.md, {fact_id(ZEBRA)} {ZEBRA}"]
     (advice,) = [each for each in memory.review().advice if each.kind == "forgotten-again"]
     assert advice.command == ("mdmem", "forget", fact_id(ZEBRA), "--file", "MEMORY.md")
     memory.apply(Forget(ZEBRA))
     assert dated.texts("zebra") == []
-    assert not [note for note in dated.on("2026-03-05").status().notes if "here again" in note]
+    assert not [note for note in dated.on("2026-03-05").status().notes if "but back" in note]

@@ -84,7 +84,7 @@ def test_a_name_that_fits_several_parts(at: Desk) -> None:
     proposal = from_branch(at, f"{SEED}\n## A\n\n### Notes\n\nSome words.\n\n## B\n\n### Notes\n\nOther words.\n")
     names = sorted(name for name in parts(at, proposal) if "Notes@" in name)
     error = problem(accept, at, proposal, "Notes")
-    assert (error.code, error.message, error.hint) == ("ambiguous", "'Notes' fits several parts", f"They are {', '.join(names)}.")
+    assert (error.code, error.message, error.hint) == ("ambiguous", "'Notes' matches several parts", f"They are {', '.join(names)}.")
     assert accept(at, proposal, "Memory > A > Notes").closed is False
     assert "Other words." not in at.read("MEMORY.md")
 
@@ -101,7 +101,7 @@ def test_a_night_is_decided_on_by_its_name_alone(at: Desk) -> None:
     assert ([view.new for view, _ in decision.parts], decision.overtaken) == ([CELLO], ())
     assert (decision.proposal, decision.closed) == (own, False)
     error = problem(accept, at, NIGHTS[0])
-    assert (error.code, error.message) == ("proposal-not-found", f"nothing waits of what {NIGHTS[0]} proposed")
+    assert (error.code, error.message) == ("proposal-not-found", f"no part proposed by {NIGHTS[0]} is pending")
     assert [view.new for view, _ in reject(at, NIGHTS[1]).parts] == ["employer: Linear"]
 
 
@@ -159,9 +159,7 @@ def test_what_an_agent_may_not(at: Desk) -> None:
         problem(deciding.accept, at.workspace, Accept(proposal, options=options), silent),
         problem(deciding.reject, at.workspace, Reject(proposal, options=options), silent),
     ]
-    assert [error.message for error in refused] == [
-        f"bot is an agent, and {verb} nothing: a person decides" for verb in ("accepts", "rejects")
-    ]
+    assert [error.message for error in refused] == [f"bot is an agent and cannot {verb}: a person decides" for verb in ("accept", "reject")]
 
 
 def test_a_secret_in_a_reason(at: Desk) -> None:

@@ -101,7 +101,7 @@ REPOSITORY = {
     "a merge": (lambda desk: desk.write(".git/MERGE_HEAD", desk.git("rev-parse", "HEAD")), Level.WARNING, "a merge is under way"),
     "detached": (lambda desk: desk.git("checkout", "-q", "--detach"), Level.WARNING, "HEAD is detached"),
     "shallow": (lambda desk: desk.write(".git/shallow", desk.git("rev-parse", "HEAD")), Level.NOTE, "shallow"),
-    "unborn": (lambda desk: desk.git("checkout", "-q", "--orphan", "new"), Level.NOTE, "no commit yet"),
+    "unborn": (lambda desk: desk.git("checkout", "-q", "--orphan", "new"), Level.NOTE, "no commits yet"),
 }
 
 

@@ -31,7 +31,7 @@ def test_a_file_that_cannot_be_indexed(desk: Desk):
 def test_doubtful_contents_are_counted(desk: Desk):
     desk.write("memory/twice.md", "# T\n\n## A\n\n## A\n\n- x\n- x\n")
     desk.commit()
-    assert only_finding(desk, "files").message.endswith("hold: 2")
+    assert only_finding(desk, "files").message.endswith("2 warnings about their content")
 
 
 def test_both_curated_files(desk: Desk):
@@ -46,7 +46,7 @@ def test_files_that_git_does_not_keep(desk: Desk):
     desk.write("memory/private.md", "- x\n")
     desk.write("memory/ne:w é.md", "- x\n")
     new, private = sorted(findings_of(desk, "files"), key=lambda finding: finding.message)
-    assert (new.level, new.message) == (Level.NOTE, "memory/ne:w é.md is in no commit yet")
+    assert (new.level, new.message) == (Level.NOTE, "memory/ne:w é.md is not committed yet")
     assert (private.level, private.message) == (Level.WARNING, "memory/private.md is ignored by .gitignore")
 
 
@@ -61,8 +61,8 @@ def test_a_name_that_means_something_to_git(world: World, tmp_path: Path):
     desk.write(".gitignore", ":!a.md\n")
     assert [finding.message.split(" is ")[:2] for finding in findings_of(desk, "files")] == [
         [":!a.md", "ignored by .gitignore"],
-        ["MEMORY.md", "in no commit yet"],
-        ["\\b.md", "in no commit yet"],
+        ["MEMORY.md", "not committed yet"],
+        ["\\b.md", "not committed yet"],
     ]
 
 
@@ -219,4 +219,4 @@ def test_many_secrets_are_not_all_named(desk: Desk, monkeypatch: pytest.MonkeyPa
     leak(desk, "memory/a.md", f"- {TOKEN}\n- {KEY}\n")
     first, rest = findings_of(desk, "history")
     assert first.message.startswith("github-token")
-    assert rest.message == "secrets that are not listed here: 1"
+    assert rest.message == "1 more secret not listed"

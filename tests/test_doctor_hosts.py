@@ -69,7 +69,7 @@ class TestVersions:
         (hint,) = [
             hint
             for level, message, hint in host_findings(shell)
-            if level == "note" and message.startswith(f"{name} has the plugin of version {OLD}")
+            if level == "note" and message.startswith(f"{name} has version {OLD} of the plugin")
         ]
         assert "mdmem" in hint
 
@@ -121,8 +121,8 @@ class TestOpenClaw:
         openclaw(home, mcp=server(home))
         assert host_findings(shell)[1] == (
             "warning",
-            f"OpenClaw is to use {home}, which is no workspace",
-            f"mdmem init {home} makes one, or name another.",
+            f"OpenClaw is set to use {home}, which is not a workspace",
+            f"To create one: mdmem init {home}. Or name another.",
         )
 
     def test_a_variable_that_nobody_fills_in_names_none(self, shell: Shell, home: Path):
@@ -145,8 +145,8 @@ class TestInstructions:
         path.write_text(path.read_text().replace("heartbeat", "drum"))
         assert host_findings(shell)[1] == (
             "note",
-            "the instructions in CLAUDE.md are of another version",
-            "mdmem init --agents CLAUDE.md brings them up to date.",
+            "the instructions in CLAUDE.md are from another version",
+            "To update them: mdmem init --agents CLAUDE.md",
         )
 
     def test_broken(self, shell: Shell):

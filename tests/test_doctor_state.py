@@ -56,7 +56,7 @@ def test_an_interrupted_write(desk: Desk):
         assert "MEMORY.md" in finding.message
         assert "next write" in finding.hint
     record_path.write_bytes(record_path.read_bytes()[:40])
-    assert "not whole" in only_finding(desk, "record").message
+    assert "incomplete" in only_finding(desk, "record").message
     desk.apply(append())
     assert findings_of(desk, "record") == []
 
@@ -143,7 +143,7 @@ def test_a_damaged_table_of_versions(spoil: Callable[[Path], None], desk: Desk):
     path = desk.workspace.state / trail.TRAIL_NAME
     spoil(path)
     before = only_finding(desk, "versions")
-    assert (before.level, before.fixed, before.hint == f"{verb('doctor', 'fix')} discards it; it is rebuilt from the commits.") == (
+    assert (before.level, before.fixed, before.hint == f"To discard it: {verb('doctor', 'fix')}. It is then rebuilt from the commits.") == (
         Level.WARNING,
         False,
         True,
@@ -188,7 +188,7 @@ def test_a_broken_index(spoil, desk: Desk):
     assert (only_finding(desk, "index").level, only_finding(desk, "index").fixed) == (Level.WARNING, False)
     after = only_finding(desk, "index", fix=True)
     assert after.fixed
-    assert "entries: 2" in after.message
+    assert "2 entries" in after.message
     assert findings_of(desk, "index") == []
 
 
@@ -196,19 +196,19 @@ def test_an_index_that_is_behind(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("mdmem.files.RACY_NS", 0)  # else a file that was just written is read once more
     desk.write("MEMORY.md", "# Memory\n\n- one\n- two\n- three\n")
     assert (only_finding(desk, "index").level, only_finding(desk, "index").fixed) == (Level.NOTE, False)
-    assert "entries: 3" in only_finding(desk, "index", fix=True).message
+    assert "3 entries" in only_finding(desk, "index", fix=True).message
     assert findings_of(desk, "index") == []
 
 
 def test_an_index_in_many_pieces(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(doctor.state, "_MANY_SEGMENTS", 0)
-    assert "(1 segments)" in only_finding(desk, "index").message
+    assert "it has 1 segment," in only_finding(desk, "index").message
     assert only_finding(desk, "index", fix=True).fixed
 
 
 def test_what_the_index_says_of_itself(desk: Desk):
     (finding,) = (each for each in examine(desk) if each.check == "index")
-    assert finding.message.startswith("entries: 2, segments: 1, size: ")
+    assert finding.message.startswith("2 entries, 1 segment, ")
 
 
 # Events.

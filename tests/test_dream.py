@@ -121,13 +121,13 @@ class TestStanding:
     def test_the_same_is_left(self, at: Desk):
         remember(at, "I prefer tea over coffee")
         digested(at, Said("I prefer tea over coffee"), Said("I plays the cello in a quartet on Tuesdays", line=2))
-        assert {change.why for change in dream(at).changes} == {"it stands already"}
+        assert {change.why for change in dream(at).changes} == {"it is already in memory"}
 
     def test_what_the_file_has_in_other_signs_is_left(self, at: Desk):
         at.write(f"memory/{DAY}.md", f"# {DAY}\n\n- [fact] ***\n")
         at.commit()
         assert only(dream(at)).op is ADD
-        assert only(dream(at, str(DAY))).why == "it stands already"
+        assert only(dream(at, str(DAY))).why == "it is already in memory"
 
     def test_the_same_words_the_other_way_round_are_not_the_same(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         in_the_morning(monkeypatch, "2026-03-05T12:00:00+00:00")
@@ -140,7 +140,7 @@ class TestStanding:
     def test_a_keyed_value_says_the_same(self, at: Desk):
         remember(at, "I work at Linear", key="job")
         digested(at, Said("I work at Linear", key="employer"))
-        assert only(dream(at)).why == "it stands already"
+        assert only(dream(at)).why == "it is already in memory"
 
     @pytest.mark.parametrize("how", ["forget", "hand", "reject"])
     def test_what_a_person_took_out_stays_out(self, at: Desk, how: str):
@@ -155,7 +155,7 @@ class TestStanding:
                 at.apply(Forget("I prefer tea over coffee", file="MEMORY.md"))
             else:
                 at.write("MEMORY.md", SEED)
-        assert only(dream(at, "2026-03-06")).why == "a person took it out"
+        assert only(dream(at, "2026-03-06")).why == "a person removed it"
 
     def test_said_again_it_comes_back(self, at: Desk):
         remember(at, "I prefer tea over coffee")
@@ -321,7 +321,7 @@ class TestKeys:
     def test_what_was_said_before_what_stands_changes_nothing(self, at: Desk):
         remember(at, "Linear", key="employer")  # this morning
         digested(at, Said("I just joined Figma", key="employer"))
-        assert only(dream(at)).why == "it was said before what stands"
+        assert only(dream(at)).why == "it is older than the current fact"
 
     def test_of_several_in_a_night_the_newest_counts(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         at.write("MEMORY.md", "# Memory\n")
@@ -373,7 +373,7 @@ class TestProposals:
     def test_a_night_proposes_nothing_twice(self, at: Desk):
         digested(at, Said("plays the cello in a trio on Tuesdays"))
         dream(at)
-        assert [change.why for change in dream(at, "2026-03-06").changes] == ["it is proposed already"]
+        assert [change.why for change in dream(at, "2026-03-06").changes] == ["it is already proposed"]
         assert len(waiting(at)) == 1
 
     def test_nights_add_to_one_proposal_and_know_what_came_since(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
@@ -400,7 +400,7 @@ class TestProposals:
             decision = memory.proposals.accept(Accept("dream/2026-03-06"))
             assert [part.new for part, _ in decision.parts] == ["plays the cello in a trio on Tuesdays"]
             assert not decision.closed
-            with pytest.raises(MdmemError, match=r"nothing waits of what dream/2026-03-06 proposed"):
+            with pytest.raises(MdmemError, match=r"no part proposed by dream/2026-03-06 is pending"):
                 memory.proposals.accept(Accept("dream/2026-03-06"))
         assert "- plays the cello in a trio on Tuesdays" in curated(at)
         assert len(waiting(at)) == 1

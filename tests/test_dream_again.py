@@ -24,7 +24,7 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 def test_the_value_that_stands_is_left(at: Desk, monkeypatch: pytest.MonkeyPatch, text: str):
     in_the_morning(monkeypatch)
     digested(at, Said(text, key="home"), Said("My sister is called Anna.", key="sister", line=2))
-    assert {change.why for change in dream(at).changes} == {"it stands already"}
+    assert {change.why for change in dream(at).changes} == {"it is already in memory"}
 
 
 def test_the_value_that_was_said_last_is_left_too(at: Desk, monkeypatch: pytest.MonkeyPatch):

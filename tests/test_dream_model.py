@@ -63,7 +63,7 @@ class TestWhatIsAsked:
             replace(leave(FORGET, "it asks to forget this"), op=DreamOp.DELETE, old=TUBA),
             leave(entry("Forget what I said of trains."), FORGETS_NOTHING),
             updates(LOOP, OLD_PUMP),
-            leave(entry("It stands."), "it stands already"),
+            leave(entry("It stands."), "it is already in memory"),
             updates(entry("I joined Linear.", attribute="employer"), WORK, is_sure=True),
             adds(entry("I like figs.", sender="Anna"), is_sure=False),
             adds(entry(f"The key is {TOKEN} and more.")),
@@ -245,7 +245,7 @@ class TestTheAsking:
         assert (model.requests, model.outcome) == (1, "")
         assert model.tokens > 0
         stood = memory_of(*ALL.facts, stands(STAMPS.text))
-        rules = [leave(STAMPS, "it stands already"), RULES[1], leave(LOOP, SAID_ONCE)]
+        rules = [leave(STAMPS, "it is already in memory"), RULES[1], leave(LOOP, SAID_ONCE)]
         assert [each.op for each in model.merged(rules, stood, lambda _: False)] == [DreamOp.NONE, DreamOp.ADD, DreamOp.NONE]
         assert len(server.bodies) == 1
         (record,) = request_log.read_records(at.workspace.state)
@@ -253,7 +253,7 @@ class TestTheAsking:
 
     def test_after_an_interruption_nothing_is_paid_for_again(self, at: Desk, server: ScriptedServer):
         asked(at)
-        model, suggestions = asked(at, [leave(STAMPS, "it stands already"), RULES[1]])  # one change was written
+        model, suggestions = asked(at, [leave(STAMPS, "it is already in memory"), RULES[1]])  # one change was written
         assert [each.op for each in suggestions] == [DreamOp.NONE, DreamOp.ADD]
         assert (len(server.bodies), model.tokens) == (1, 0)
         asked(at, [*RULES, leave(LOOP, SAID_ONCE)])  # what came since

@@ -67,7 +67,7 @@ class TestWhatIsOnlyProposed:
         for number in (1, 2):
             logged(at, "boat: the Shark", day=DAY + timedelta(days=number), session=f"claude/aaaaaaa{number}")
         in_the_morning(monkeypatch, f"{DAY + timedelta(days=3)}T07:00:00+00:00")
-        assert {change.why for change in dream(at).changes} == {"a better founded value is proposed"}
+        assert {change.why for change in dream(at).changes} == {"a better supported value is proposed"}
         assert parts(at) == ["[fact] boat: the Heron"]
 
     def test_is_not_taken_out_by_a_request_to_forget(self, at: Desk):
@@ -110,7 +110,7 @@ class TestWhatIsOnlyProposed:
         result = dream(at)
         assert parts(at) == [f"[fact] {text}" for text in sorted(texts[1:])]
         assert {change.text for change in result.changes if change.why == TOO_MANY_WAIT} == {texts[0], "the pump hums at night"}
-        assert dream_notes(result)[0] == "2 entries more would be proposed; at most 100 wait at once."
+        assert dream_notes(result)[0] == "2 entries more not proposed; up to 100 can be open at once."
 
 
 class TestMemoryThatTakesNothing:

@@ -305,7 +305,7 @@ def test_git_fails_where_what_somebody_saved_cannot_be_told_from_ours(at: Desk, 
         write(at.workspace, edit, transaction)
     assert (failure.value.code, failure.value.hint) == (
         "commit-failed",
-        "MEMORY.md was changed meanwhile and is kept as it is: look it over.",
+        "MEMORY.md was changed meanwhile and is kept unchanged: check it.",
     )
     fail_later(transaction)
     assert (at.read("MEMORY.md"), at.subjects()[0]) == (saved, "MEMORY.md: edited by hand")

@@ -57,14 +57,14 @@ class TestFactHistory:
         for change in (Forget("MEMORY.md"), Revert("memory"), Contradict("lives in Oslo", "MEMORY.md")):
             with pytest.raises(MdmemError) as failure:
                 dated.on("2026-05-02").apply(change)
-            assert failure.value.hint == f"It is a file. What was changed in it: {verb('history')} MEMORY.md"
+            assert failure.value.hint == f"It is a file. To see its changes: {verb('history')} MEMORY.md"
 
     def test_one_that_holds_no_more(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)
         with pytest.raises(MdmemError) as failure:
             dated.on("2026-05-01").apply(Contradict("employer: works at Figma", "lives in Oslo"))
         assert failure.value.message == "'employer: works at Figma' is no longer current"
-        assert failure.value.hint == f"What became of it: {verb('history')} {ids[2]}"
+        assert failure.value.hint == f"To see what happened: {verb('history')} {ids[2]}"
 
     def test_one_that_stands_elsewhere(self, dated: DatedMemory) -> None:
         with pytest.raises(MdmemError) as failure:

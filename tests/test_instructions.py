@@ -291,8 +291,8 @@ class TestCommandLine:
         assert shell.run("init", words[0].replace("--agents", "--no-agents"), *words[1:], "--json").answer["took_out"] in (name, None)
 
     def test_it_says_what_was_done(self, shell: Shell):
-        assert ", wrote AGENTS.md " in shell.run("init", "--agents").out
-        assert ", took the instructions out of AGENTS.md " in shell.run("init", "--no-agents").out
+        assert " (AGENTS.md) " in shell.run("init", "--agents").out
+        assert ", removed the instructions from AGENTS.md " in shell.run("init", "--no-agents").out
 
     def test_a_folder_goes_before_it(self, shell: Shell):
         assert shell.run("init", "--agents", "elsewhere").status == 1
@@ -300,4 +300,4 @@ class TestCommandLine:
 
     def test_both_at_once_are_refused(self, shell: Shell):
         failed = shell.run("init", "--agents", "--no-agents")
-        assert (failed.status, failed.err) == (2, "mdmem: --agents and --no-agents do not go together\n")
+        assert (failed.status, failed.err) == (2, "mdmem: --agents and --no-agents exclude each other\n")

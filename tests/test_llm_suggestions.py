@@ -41,10 +41,10 @@ def test_a_fact_that_its_line_holds():
         ({"lines": "7"}, "no lines"),
         ({"lines": [True]}, "no lines"),
         ({"kind": "rumour"}, "unknown kind"),
-        ({"quote": "keep the MySQL dump"}, "a quote that does not stand there"),
-        ({"quote": "I just joined"}, "a quote that does not stand there"),  # of a line that is not named
-        ({"quote": None}, "a quote that does not stand there"),
-        ({"quote": "."}, "a quote that does not stand there"),
+        ({"quote": "keep the MySQL dump"}, "a quote that is not there"),
+        ({"quote": "I just joined"}, "a quote that is not there"),  # of a line that is not named
+        ({"quote": None}, "a quote that is not there"),
+        ({"quote": "."}, "a quote that is not there"),
         ({"text": None}, "no text"),
         ({"text": "  "}, "no text"),
         ({"text": "MySQL " * 70}, "a text that is too long"),

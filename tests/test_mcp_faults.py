@@ -66,8 +66,8 @@ def test_no_workspace(at: Desk, tmp_path: Path):
             failure = running.failure(tool, **arguments)
             assert failure == {
                 "error": "no-workspace",
-                "message": f"there is no workspace in {folder} or above",
-                "hint": f'mdmem init DIR makes one; workspace = "DIR" in {at.world.home}/.config/mdmem/config.toml names one that is elsewhere.',
+                "message": f"no workspace in {folder} or above",
+                "hint": f'To create one: mdmem init DIR. To use one elsewhere: workspace = "DIR" in {at.world.home}/.config/mdmem/config.toml',
             }
 
 
@@ -92,7 +92,7 @@ def test_an_index_that_is_behind_and_a_lock_that_is_held(at: Desk):
         with files.lock(at.root / STATE / files.INDEX_LOCK, 1):
             for number in range(40):
                 at.write(f"memory/topic{number}.md", f"# Topic\n\n- zorblax {number}\n")
-            behind = "The index is behind.\nanother process has been updating it for long, and the newest changes may be missing"
+            behind = "The index is behind.\nanother process is still updating it, and the newest changes may be missing"
             assert running.text("memory_search", query="zorblax") == f"No match.\n{behind}"
             assert running.text("memory_search", query="Stripe") == f"- MEMORY.md:5 works at Stripe [7b5a9044]\n{behind}"
         with files.lock(at.root / STATE / files.LOCK_NAME, 1):
@@ -165,7 +165,7 @@ def test_a_workspace_that_cannot_be_written_is_read(at: Desk):
     running = Server(at.root, at.world.environment, (*IN_A_NAMESPACE, "sh", "-c", BOUND, PROGRAM))
     try:
         assert running.text("memory_search", query="Stripe") == (
-            "- MEMORY.md:5 works at Stripe [7b5a9044]\nthe index cannot be written (Read-only file system); searched an index in memory"
+            "- MEMORY.md:5 works at Stripe [7b5a9044]\nthe index cannot be written (Read-only file system); searched a temporary one"
         )
         assert "works at Stripe" in running.text("memory_get", name="Work")
         assert "works at Stripe" in running.text("memory_context")
@@ -190,7 +190,7 @@ def test_calls_that_are_wrong(at: Desk):
         ):
             assert running.failure(tool, **arguments) == {"error": "usage", "message": message, "hint": hint}
         running.say(call(2, "memory_serch"), "no json {", line("tools/none", 3), line("tools/call", 4, name="memory_get", arguments=["x"]))
-        assert running.answer(2)["error"] == {"code": -32602, "message": "there is no tool 'memory_serch'; did you mean memory_search?"}
+        assert running.answer(2)["error"] == {"code": -32602, "message": "no tool 'memory_serch'; did you mean memory_search?"}
         assert running.answer(None)["error"] == {"code": -32700, "message": "Parse error: a message is one line of JSON"}
         assert [running.answer(number)["error"]["code"] for number in (3, 4)] == [-32601, -32602]
         for number, message in (

@@ -97,7 +97,7 @@ def test_its_way_in_loads_neither_the_command_line_nor_the_index(bench: Bench):
 def test_a_wrong_call_is_a_conflict_with_nothing_changed(bench: Bench, words: list[str], capfd: pytest.CaptureFixture[str]):
     assert mergedriver.main(words) == 1
     assert bench.result == OURS
-    assert capfd.readouterr().err == "mdmem: git calls it: merge-driver BASE OURS THEIRS PATH\n"
+    assert capfd.readouterr().err == "mdmem: git runs this: merge-driver BASE OURS THEIRS PATH\n"
 
 
 # Which files.
@@ -158,7 +158,7 @@ def test_a_binary_stays_ours_as_git_has_it(bench: Bench, capfd: pytest.CaptureFi
     bench.put("a\n", b"a\0b\n", b"a\0c\n")
     assert main() == 1
     assert (bench.folder / "A").read_bytes() == b"a\0b\n"
-    assert "left as it was" in capfd.readouterr().err
+    assert "is unchanged" in capfd.readouterr().err
 
 
 def test_the_settings_of_git_count_for_its_merge(bench: Bench, monkeypatch: pytest.MonkeyPatch):
@@ -188,7 +188,7 @@ def test_without_git_there_is_a_conflict_and_ours_stays(bench: Bench, monkeypatc
     monkeypatch.setenv("PATH", str(bench.folder))
     assert main("AGENTS.md") == 1
     assert bench.result == OURS
-    assert capfd.readouterr().err == "mdmem: AGENTS.md is left as it was: git is not installed\n"
+    assert capfd.readouterr().err == "mdmem: AGENTS.md is unchanged: git is not installed\n"
 
 
 @pytest.mark.parametrize("name", ["O", "A", "B"])

@@ -18,7 +18,7 @@ from mdmem.write_ahead import MoveRecord
 
 OLD, NEW, ASIDE = FilePath("memory/a"), FilePath("memory/b"), FilePath("memory/.mdmem-0.tmp")
 FINISHED = "finished an interrupted write of memory/a"
-KEPT = "memory/a was changed in an interrupted move; it is kept as it is"
+KEPT = "memory/a was changed in an interrupted move; it is kept unchanged"
 
 
 def put(path: Path, text: str | None) -> None:

@@ -50,7 +50,7 @@ def test_the_user_has_the_addresses_that_their_own_settings_name(team: Desk) -> 
 
 def test_a_workspace_does_not_say_who_the_user_is(team: Desk) -> None:
     team.write("mdmem.toml", 'me = ["priya@example.org"]\n')
-    with pytest.raises(WorkspaceProblem, match="may not hold me"):
+    with pytest.raises(WorkspaceProblem, match="may not set me"):
         Memory.open(team.root, os.environ)
 
 

@@ -134,7 +134,7 @@ def test_a_wheel_in_a_new_environment(world: World, tmp_path: Path):
     assert files_below(bundle) == files_below(ROOT / "templates" / "plugin")
     assert files_below(own / "mdmem" / "docs" / "clients") == files_below(ROOT / "docs" / "clients")
     done = world.run(tmp_path, [python, "-m", "mdmem", "init", "notes"])
-    assert "wrote MEMORY.md, USER.md, SOUL.md, IDENTITY.md" in done.stdout
+    assert "(MEMORY.md, USER.md, SOUL.md, IDENTITY.md)" in done.stdout
     assert str(python) in (tmp_path / "notes" / ".git" / "hooks" / "pre-commit").read_text()
     assert "# Errors" in world.run(tmp_path, [python, "-m", "mdmem", "help", "errors"]).stdout
     world.run(tmp_path / "notes", [python, "-m", "mdmem", "log", "--fact", "the wheel turns"])

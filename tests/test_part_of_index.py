@@ -66,7 +66,7 @@ def test_the_newest_days_are_found_before_the_rest_is_there(at: Desk):
     (early,) = answers
     late = Memory(at.workspace).search(Search("lantern", limit=400))
     assert early.stale
-    assert "has come to the newest days only" in early.notes[0]
+    assert "newest days first" in early.notes[0]
     assert "a new lantern 7" in texts(early)
     assert "an old lantern" not in texts(early)
     assert not late.stale
@@ -76,7 +76,7 @@ def test_the_newest_days_are_found_before_the_rest_is_there(at: Desk):
 def test_a_prompt_gets_them_too(at: Desk):
     notes: list[str] = []
     rebuild(at, lambda: notes.extend(index.fresh_index(at.workspace, lambda _: None, current=True, in_part=True).notes))
-    assert "has come to the newest days only" in notes[0]
+    assert "newest days first" in notes[0]
 
 
 def test_a_first_search_has_another_process_build_what_takes_long(at: Desk, monkeypatch: pytest.MonkeyPatch):

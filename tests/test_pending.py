@@ -274,7 +274,7 @@ class TestSave:
         ("make", "why"),
         [
             (lambda path: path.symlink_to("../MEMORY.md"), "x.md is not a regular file"),
-            (lambda path: path.write_bytes(b"x" * 6_000_000), "x.md has 6,000,000 bytes; 5,000,000 is the most that is edited"),
+            (lambda path: path.write_bytes(b"x" * 6_000_000), "x.md has 6,000,000 bytes; the maximum is 5,000,000"),
         ],
         ids=["link", "large"],
     )

@@ -144,4 +144,4 @@ class TestStats:
 
     def test_without_a_run(self, shell: Shell):
         done = shell.run("stats", "runs")
-        assert (done.out, done.err) == ("", "mdmem: no run in these weeks\n")
+        assert (done.out, done.err) == ("", "mdmem: no runs in these weeks\n")

@@ -177,9 +177,7 @@ def test_a_new_file_that_is_not_searched_is_told(at: Desk) -> None:
     edit = EditSection("A", Action.BODY, "prose", file="notes.md", create=True)
     plan_of_file = said(at, edit, "notes.md")
     assert plan_of_file["warnings"] == ("not-memory",)
-    assert plan_of_file["notes"] == (
-        "not-memory: notes.md is not searched: a file below memory/ is, or one that the setting paths takes in",
-    )
+    assert plan_of_file["notes"] == ("not-memory: notes.md is not searched; move it below memory/, or add it to paths in mdmem.toml",)
     at.write("notes.md", "# Notes\n\n## A\n")
     assert said(at, edit, "notes.md") == {}
 

@@ -80,7 +80,7 @@ def test_a_proposal_holds_so_many_parts(at: Desk, monkeypatch: pytest.MonkeyPatc
     for edit in (fact(CAT), Forget("drives a Volvo")):
         error = problem(proposed, at, edit, to=proposal)
         assert error.code == "too-many-parts"
-        assert error.message == "the proposal would have 3 parts, and may have 2"
+        assert error.message == "the proposal would have 3 parts; the maximum is 2"
     reject(at, proposal, fact_id("likes tea"))
     propose(at, fact(CAT), to=proposal)
 
@@ -192,7 +192,7 @@ def test_a_branch_of_a_remote_and_one_that_is_not_there(at: Desk) -> None:
     at.git("update-ref", "refs/remotes/origin/theirs", "feature")
     at.git("tag", "feature", "HEAD")
     error = problem(propose_branch, at, "theirs")
-    assert (error.code, error.message) == ("proposal-not-found", "there is no branch 'theirs'")
+    assert (error.code, error.message) == ("proposal-not-found", "no branch 'theirs'")
     assert [part.new for part in propose_branch(at, "origin/theirs").view.parts] == [CELLO]
     assert [part.new for part in propose_branch(at).view.parts] == [CELLO]
     assert problem(propose_branch, at, "main").code == "nothing-to-propose"

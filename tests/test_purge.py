@@ -85,11 +85,11 @@ def test_a_secret_in_the_note(at: Desk, field: str):
 def test_which_fact_is_meant(at: Desk):
     at.write("memory/a.md", "- editor: vi\n  - with tabs\n\n- editor: vi\n  - with spaces\n")
     ids = sorted(fact_id(f"editor: vi\n- with {what}") for what in ("tabs", "spaces"))
-    with pytest.raises(FactProblem, match=f"'editor: vi' fits several facts: {', '.join(ids)}$") as refused:
+    with pytest.raises(FactProblem, match=f"'editor: vi' matches several facts: {', '.join(ids)}$") as refused:
         memory(at).plan_purge(Purge("editor: vi"))
     assert (refused.value.code, refused.value.details) == ("fact-ambiguous", {"facts": ids})
     at.commit("about abcdef12")
-    with pytest.raises(FactProblem, match="no file holds a fact abcdef12") as refused:
+    with pytest.raises(FactProblem, match="no file has a fact abcdef12") as refused:
         memory(at).plan_purge(Purge("abcdef12"))
     assert refused.value.code == "fact-not-found"
     memory(at).purge(Purge(ids[0]))
@@ -119,10 +119,10 @@ def test_extra_paths_are_not_changed_and_are_named(at: Desk, tmp_path: Path):
     (notes / "x.md").write_text(f"- {WORDS}\n- of another kind\n")
     own = at.world.home / ".config" / "mdmem"
     (own / "config.toml").write_text(f"extra_paths = ['{notes}']\n")
-    with pytest.raises(FactProblem, match="stands only where it cannot be taken out from here, in 1 files or objects"):
+    with pytest.raises(FactProblem, match="is only where it cannot be removed from here: 1 file or object"):
         memory(at).purge(Purge("of another kind"))
     done = memory(at).purge(Purge(WORDS))
-    assert "Left as it is in 1 memory file outside of this repository." in done.notices
+    assert "Not removed from 1 memory file outside this repository." in done.notices
     assert WORDS in (notes / "x.md").read_text()
     assert WORDS not in at.read("MEMORY.md")
 

@@ -256,7 +256,7 @@ def test_only_in_the_reflog(vault: Vault) -> None:
     vault.git("commit", "-q", "--allow-empty", "-m", "again")
     plan = vault.plan()
     assert (plan.has_changes, plan.files, plan.commits, plan.loose) == (True, 0, 0, 1)
-    assert plan.notices[0] == "It stands in 1 objects to which nothing leads but reflogs, if anything."
+    assert plan.notices[0] == "It is in 1 object that only reflogs, if anything, still refer to."
     vault.purge()
     assert vault.git("log", "--format=%s").splitlines() == ["Purged a text from history", "again", "other", "seed"]
     vault.assert_clean()
@@ -267,7 +267,7 @@ def test_only_in_what_follows_a_remote(vault: Vault) -> None:
     vault.git("reset", "-q", "--hard", "HEAD~1")
     before = vault.tree_state()
     for attempt in (vault.plan, vault.purge):
-        with pytest.raises(FactProblem, match="in 1 files or objects") as refused:
+        with pytest.raises(FactProblem, match="from here: 1 file or object") as refused:
             attempt()
         assert "git log --remotes" in refused.value.hint
     assert vault.tree_state() == before
@@ -298,7 +298,7 @@ def test_memory_files_that_are_not_the_repositorys(vault: Vault, tmp_path: Path)
         path.write_text(f"- {WORDS}\n")
     scope = vault.scope(*elsewhere, vault.root / "MEMORY.md", vault.root / "memory" / "topic.md")
     done = purge_history.purge_everywhere(scope, WORDS, FACT, PurgeNote(WHEN), no_transcripts)
-    assert "Left as it is in 2 memory files outside of this repository." in done.notices
+    assert "Not removed from 2 memory files outside this repository." in done.notices
     assert [path.read_text() for path in elsewhere] == [f"- {WORDS}\n"] * 2
     assert not any("memory files" in notice for notice in vault.plan().notices)
     vault.assert_clean()
@@ -307,7 +307,7 @@ def test_memory_files_that_are_not_the_repositorys(vault: Vault, tmp_path: Path)
 def test_files_that_cannot_be_rewritten(vault: Vault) -> None:
     (vault.root / "wide.txt").write_bytes(WORDS.encode("utf-16-le"))
     (vault.root / "long.txt").write_bytes(b"x\n" * 2_500_001 + WORDS.encode())
-    assert any("in 2 files of the work tree" in notice for notice in vault.plan().notices)
+    assert any("from 2 files of the work tree" in notice for notice in vault.plan().notices)
 
 
 def test_the_id_is_spoken_of_only_where_it_stands(vault: Vault) -> None:
@@ -367,8 +367,8 @@ def test_what_is_reported_and_left(vault: Vault) -> None:
     done = vault.purge()
     notices = " ".join(done.notices)
     for words in (
-        *("1 remote-tracking ref of 1 remote:", "1 binary object.", "1 name of files", "in the name of author or committer of 1 commit."),
-        *("Other clones", "objects in this repository still hold it", "Reflogs are emptied", "The fact's id"),
+        *("1 remote-tracking ref of 1 remote:", "1 binary object.", "1 name of files", "the author or committer of 1 commit."),
+        *("Other clones", "objects in this repository still contain it", "Reflogs are emptied", "The fact's id"),
     ):
         assert words in notices
     assert WORDS not in notices
@@ -462,7 +462,7 @@ def test_many_files_make_the_plan_ask(vault: Vault) -> None:
         vault.write(f"n{number}.txt", WORDS)
     plan = vault.plan()
     assert plan.files == 101
-    assert plan.notices[0] == "It stands in 101 files of the work tree: are these the right words?"
+    assert plan.notices[0] == "It is in 101 files of the work tree: are these the right words?"
 
 
 def test_a_hook_that_refuses(vault: Vault) -> None:

@@ -14,8 +14,8 @@ from mdmem.model.purges import PurgePlan
 from mdmem.repo import objects
 
 ALWAYS = (
-    "Reflogs are emptied and what nothing refers to any more is deleted, so nothing can be brought back by its old id.",
-    "Other clones, bundles, backups and caches of any kind cannot be known from here, nor can text in another encoding than UTF-8.",
+    "Reflogs are emptied and unreachable objects are deleted, so nothing can be restored by its old id.",
+    "Other clones, bundles, backups and caches cannot be reached from here, nor can text in encodings other than UTF-8.",
 )
 HELD = HeldTranscripts(paths=("a.jsonl", "b.jsonl"), reads=("a.jsonl 12", "b.jsonl 7"), purged="4 1234abcd")
 
@@ -34,9 +34,9 @@ def test_transcripts_are_told_and_noted(vault: Vault) -> None:
     plan = purge_history.plan_rewrite(vault.scope(), WORDS, FACT, of_transcripts)
     assert plan.notices == (
         *ALWAYS,
-        "Left as it is in the transcript a.jsonl, which its client keeps; it counts as read to its end.",
-        "Left as it is in the transcript b.jsonl, which its client keeps; it counts as read to its end.",
-        "A short hash of the words stays in the note, so that they are known again: who guesses them can tell that they were meant.",
+        "Not removed from the transcript a.jsonl, which belongs to its client; the transcript now counts as read.",
+        "Not removed from the transcript b.jsonl, which belongs to its client; the transcript now counts as read.",
+        "A short hash of the words stays in the note, so that they are recognised later: anyone who guesses the words can confirm them.",
     )
 
 
@@ -64,12 +64,12 @@ def test_what_lies_beyond_the_repository(vault: Vault) -> None:
     vault.commit("a link")
     plan = vault.plan()
     assert [notice.partition(":")[0].partition(".")[0] for notice in plan.notices[:-2]] == [
-        "Left as it is in 0 remote-tracking refs of 1 remote",
-        "Left as it is in the target of 1 symbolic link",
+        "Not removed from 0 remote-tracking refs of 1 remote",
+        "Not removed from the target of 1 symbolic link",
         "Submodules are repositories of their own and are not searched",
         "This repository borrows objects from another one, which is not searched or changed",
         "Packs marked to be kept (",
-        "What Git LFS keeps is not searched",
+        "Git LFS objects are not searched",
     ]
     assert plan.notices[-2:] == ALWAYS
 
@@ -77,7 +77,7 @@ def test_what_lies_beyond_the_repository(vault: Vault) -> None:
 @pytest.mark.parametrize("many", [0, 1])
 def test_many_files_are_asked_about(vault: Vault, monkeypatch: pytest.MonkeyPatch, many: int) -> None:
     monkeypatch.setattr(purge_history, "_MANY_FILES", many)
-    asked = ("It stands in 1 files of the work tree: are these the right words?",)
+    asked = ("It is in 1 file of the work tree: are these the right words?",)
     assert vault.plan().notices == ((*asked, *ALWAYS) if many == 0 else ALWAYS)
 
 
@@ -91,10 +91,10 @@ def test_what_can_be_taken_out_nowhere(vault: Vault, tmp_path: Path) -> None:
         assert refused.value.code == "fact-not-found"
         return refused.value.message
 
-    assert message() == "'somewhere else' stands nowhere, in no file and in no commit"
+    assert message() == "'somewhere else' is in no file and no commit"
     (vault.root / "binary").write_bytes(b"\0somewhere else")
-    assert message() == "'somewhere else' stands only where it cannot be taken out from here, in 1 files or objects"
+    assert message() == "'somewhere else' is only where it cannot be removed from here: 1 file or object"
     outside = [tmp_path / name for name in ("a.md", "b.md", "c.md")]
     for path, text in zip(outside, ("somewhere else", "- somewhere\n  else", OTHER), strict=True):
         path.write_text(text)
-    assert message(*outside, vault.root / "binary").endswith("in 3 files or objects")
+    assert message(*outside, vault.root / "binary").endswith("from here: 3 files or objects")

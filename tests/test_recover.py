@@ -156,7 +156,7 @@ class TestLeft:
         at.write("MEMORY.md", AFTER)
         saved = SEED.replace("# Memory\n", f"# Memory\n\n{HAND}\n")
         at.write(TEMPORARY, saved)
-        assert nothing_to_change(at) == ("MEMORY.md was changed after an interrupted write; it is kept as it is",)
+        assert nothing_to_change(at) == ("MEMORY.md was changed after an interrupted write; it is kept unchanged",)
         assert (at.root / "MEMORY.md").read_text() == saved
         assert not (at.root / TEMPORARY).exists()
 
@@ -182,7 +182,7 @@ class TestLeft:
         leave(at, record())
         saved = AFTER.replace("# Memory\n", f"# Memory\n\n{HAND}\n")
         at.write(files.backup_name(TEMPORARY), saved)
-        assert nothing_to_change(at) == ("MEMORY.md was changed after an interrupted write; it is kept as it is",)
+        assert nothing_to_change(at) == ("MEMORY.md was changed after an interrupted write; it is kept unchanged",)
         assert at.read("MEMORY.md") == saved
 
     def test_a_new_file_is_too(self, at: Desk):
@@ -220,7 +220,7 @@ class TestLeft:
         heard: list[str] = []
         commit, _ = pending.save(at.workspace, None, heard.append)
         assert commit
-        assert heard == ["MEMORY.md was changed after an interrupted write; it is kept as it is"]
+        assert heard == ["MEMORY.md was changed after an interrupted write; it is kept unchanged"]
         assert at.tree_state().files == before.files
         assert at.subjects() == ["MEMORY.md: edited by hand", "seed"]
         settled(at)
@@ -228,7 +228,7 @@ class TestLeft:
     def test_and_it_is_said(self, at: Desk):
         leave(at, record(path="memory/a.md"))
         at.write("memory/a.md", "# Other\n")
-        assert nothing_to_change(at) == ("memory/a.md was changed after an interrupted write; it is kept as it is",)
+        assert nothing_to_change(at) == ("memory/a.md was changed after an interrupted write; it is kept unchanged",)
 
     @pytest.mark.parametrize(
         "make",
@@ -239,7 +239,7 @@ class TestLeft:
         leave(at, record(path="memory/a.md"))
         (at.root / "memory").mkdir()
         make(at.root / "memory" / "a.md")
-        assert nothing_to_change(at) == ("memory/a.md was changed after an interrupted write; it is kept as it is",)
+        assert nothing_to_change(at) == ("memory/a.md was changed after an interrupted write; it is kept unchanged",)
         assert not (at.workspace.state / "write-ahead.json").exists()
 
     def test_what_is_committed_already_is_not_committed_twice(self, at: Desk):
@@ -314,7 +314,7 @@ class TestLeft:
         heard: list[str] = []
         with pytest.raises(MdmemError):
             apply(at.workspace, change, heard.append)
-        assert heard == ["memory/a.md was changed after an interrupted write; it is kept as it is"]
+        assert heard == ["memory/a.md was changed after an interrupted write; it is kept unchanged"]
 
     def test_instructions_that_go_with_their_file_settle_it_first(self, at: Desk):
         set_instructions(at.workspace, "AGENTS.md", False, print)

@@ -680,7 +680,7 @@ class TestCommit:
         with pytest.raises(MdmemError) as failure:
             self.commit(at, "a.md", name)
         assert failure.value.code == "ignored-path"
-        assert failure.value.message.startswith(f"git does not take {name}: ")
+        assert failure.value.message.startswith(f"git did not accept {name}: ")
         assert ".gitignore" in failure.value.hint
 
     @pytest.mark.parametrize("moved", [False, True])

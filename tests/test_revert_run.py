@@ -63,7 +63,7 @@ def test_all_that_a_run_wrote_counts_no_more(at: Desk, run: tuple[FactId, ...]):
     before = at.read("memory/2026-03-04.md")
     result = revert(at)
     assert (result.changed, result.removed) == (True, (run[2], run[1], run[0]))
-    assert result.notes == (f"{RUN}: 3 commits of 3 taken back",)
+    assert result.notes == (f"{RUN}: 3 commits of 3 undone",)
     assert facts(at) == {"the boat is red", "by hand"}
     assert at.read("memory/2026-03-04.md") == before
 
@@ -89,7 +89,7 @@ def test_once_more_changes_nothing(at: Desk, run: tuple[FactId, ...]):
     revert(at)
     head = at.git("rev-parse", "HEAD")
     result = revert(at)
-    assert (result.changed, result.commit, result.notes) == (False, None, (f"nothing of {RUN} stands any more",))
+    assert (result.changed, result.commit, result.notes) == (False, None, (f"nothing from {RUN} is left to undo",))
     assert (result.diff, revert(at, dry_run=True).diff) == (None, "")
     assert at.git("rev-parse", "HEAD") == head
 
@@ -167,7 +167,7 @@ def test_what_later_edits_hold_fast_is_named_and_can_be_left(at: Desk, run: tupl
     assert [(each["path"], each["fact"]) for each in failure.value.details["conflicts"]] == [("memory/2026-03-04.md", run[2])]
     assert at.tree_state() == before
     result = revert(at, take_out=True, skip=True)
-    assert any(note == "left as it is: memory/2026-03-04.md: it leaks at night" for note in result.notes)
+    assert any(note == "kept: memory/2026-03-04.md: it leaks at night" for note in result.notes)
     assert facts(at) == {"the boat is red", "by hand", "it leaks at noon"}
 
 
@@ -198,7 +198,7 @@ def test_what_holds_one_file_does_not_keep_the_others(at: Desk):
         (changed, "memory/b.md", 1),
     ]
     result = revert(at, skip=True)
-    assert [note.removeprefix("left as it is: ") for note in result.notes if note.startswith("left")] == lines
+    assert [note.removeprefix("kept: ") for note in result.notes if note.startswith("kept")] == lines
     assert (at.read("memory/c.md"), at.git("diff", "--name-only", "HEAD~")) == (PUMPS, "memory/c.md\n")
 
 
@@ -218,7 +218,7 @@ def test_a_file_that_it_made_and_that_is_gone_is_in_nobody_s_way(at: Desk):
     rewrite(at, OF_RUN, a=PUMPS)
     (at.root / "memory" / "a.md").unlink()
     at.commit("gone")
-    assert revert(at).notes == (f"nothing of {RUN} stands any more",)
+    assert revert(at).notes == (f"nothing from {RUN} is left to undo",)
 
 
 def test_other_messages_may_name_it_in_any_encoding(at: Desk):
@@ -315,14 +315,14 @@ def test_what_was_squashed_with_other_work_is_named(at: Desk):
     write(at, "the valve is new", FIRST)
     result = revert(at, skip=True)
     assert facts(at) == {"the pump is old", "the boat is red"}
-    assert f"left as it is: {squash[:10]}: other work was squashed with it" in result.notes
+    assert f"kept: {squash[:10]}: other work was squashed with it" in result.notes
 
 
 def test_a_name_that_means_nothing_or_two_things(at: Desk, run: tuple[FactId, ...]):
     with pytest.raises(MdmemError) as failure:
         revert(at, "digest/20200101T000000Z-00000000")
     assert failure.value.code == "commit-not-found"
-    assert failure.value.message == "there is no fact, no commit and no run 'digest/20200101T000000Z-00000000'"
+    assert failure.value.message == "no fact, no commit and no run 'digest/20200101T000000Z-00000000'"
     at.git("branch", RUN)
     assert code_of(lambda: revert(at)) == "ambiguous"
     with pytest.raises(MdmemError) as failure:

@@ -101,7 +101,7 @@ def test_what_has_expired_or_was_superseded_goes() -> None:
         ("M", "A"),
         5,
         (fact("tea"),),
-        "'tea (until 2026-03-04)' held until 2026-03-04",
+        "'tea (until 2026-03-04)' was valid until 2026-03-04",
         ("mdmem", "forget", fact("tea"), "--file", "MEMORY.md"),
         True,
         Forget(fact("tea"), "MEMORY.md"),
@@ -167,7 +167,7 @@ def test_a_duplicate_in_another_section_is_named_by_its_section(blank: str) -> N
     (advice,) = reviewed(curated(text))
     assert advice.change == Forget(fact("works_at: OVH"), "MEMORY.md", "P > Ben")
     assert advice.command == ("mdmem", "forget", fact("works_at: OVH"), "--file", "MEMORY.md", "--section", "P > Ben")
-    assert advice.message == f"'works_at: OVH' stands in MEMORY.md:{5 + len(blank)} too"
+    assert advice.message == f"'works_at: OVH' is also in MEMORY.md:{5 + len(blank)}"
     (advice,) = reviewed(curated("## A\n\n- tea\n"), curated("## B\n\n- tea\n", TOPIC))
     assert (advice.path, advice.change) == (TOPIC, Forget(fact("tea"), TOPIC))
 
@@ -255,7 +255,7 @@ def test_near_duplicates(first: str, second: str, is_near: bool) -> None:
     assert summary(advice) == ([("near-duplicate", MEMORY, 5, False)] if is_near else [])
     if is_near:
         assert advice[0].facts == (fact(second), fact(first))
-        assert advice[0].message == f"{second!r} says nearly what MEMORY.md:3 says: {first!r}"
+        assert advice[0].message == f"{second!r} is similar to MEMORY.md:3: {first!r}"
 
 
 @pytest.mark.parametrize(("key", "is_near"), [("theme", True), ("colour", False)])
@@ -268,9 +268,9 @@ def test_what_keys_say_in_two_sections(key: str, is_near: bool) -> None:
 def test_the_nearest_of_several_is_named() -> None:
     lines = ("x", "Prefers a dark mode in editors", "Prefers the dark mode in the editor", "Prefers the dark mode in editors")
     advice = reviewed(curated("## A\n\n" + "".join(f"- {line}\n" for line in lines)))
-    assert [(each.line, each.message.partition(" says nearly ")[2]) for each in advice] == [
-        (5, f"what MEMORY.md:4 says: {lines[1]!r}"),
-        (6, f"what MEMORY.md:4 says: {lines[1]!r}"),
+    assert [(each.line, each.message.partition(" is similar to ")[2]) for each in advice] == [
+        (5, f"MEMORY.md:4: {lines[1]!r}"),
+        (6, f"MEMORY.md:4: {lines[1]!r}"),
     ]
 
 
@@ -285,7 +285,7 @@ def test_long_facts_are_cut_in_messages(length: int) -> None:
     text = "t" * (length - len(" (until 2026-03-04)")) + " (until 2026-03-04)"
     (advice,) = reviewed(curated(f"- {text}\n"))
     expected = text if length == 60 else text[:59] + "…"
-    assert advice.message == f"{expected!r} held until 2026-03-04"
+    assert advice.message == f"{expected!r} was valid until 2026-03-04"
 
 
 def test_what_goes_anyway_is_no_near_duplicate() -> None:
@@ -305,13 +305,13 @@ def test_a_contradiction_is_for_others_to_decide() -> None:
         None,
     )
     assert (advice.path, advice.section, advice.command) == (MEMORY, ("A",), ("mdmem", "conflicts", "--resolve", *pair))
-    assert advice.message == "'k: a' and 'k: b' contradict each other (k): forget one, or say that both hold"
+    assert advice.message == "'k: a' and 'k: b' contradict each other (k): forget one, or confirm that both are true"
 
 
 def test_a_contradiction_by_hand_has_no_key() -> None:
     file = curated("## A\n\n- a\n- b\n")
     (advice,) = reviewed(file, conflicts=(contradiction(file, None),))
-    assert advice.message == "'a' and 'b' contradict each other: forget one, or say that both hold"
+    assert advice.message == "'a' and 'b' contradict each other: forget one, or confirm that both are true"
 
 
 # What is old, what is long.
@@ -324,7 +324,7 @@ def test_sections_that_nobody_touched() -> None:
     preamble, second = reviewed(curated(text, changed=changed))
     assert (preamble.line, preamble.section, preamble.command) == (1, (), ("mdmem", "show", "MEMORY.md", "--preamble"))
     assert (second.line, second.command) == (9, ("mdmem", "show", "MEMORY.md", "M > A", "--nth", "2"))
-    assert second.message == f"M > A was last changed on {long_ago}, 180 days ago: does it still hold?"
+    assert second.message == f"M > A was last changed on {long_ago}, 180 days ago: is it still true?"
     assert second.kind is AdviceKind.UNTOUCHED
 
 

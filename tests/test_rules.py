@@ -15,13 +15,13 @@ from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection, Log, Purge, Remember, Save, WriteOptions
 from mdmem.startup.records import replace
 
-NOT_ALLOWED = "allow is 'everything', which is nothing that can be allowed"
+NOT_ALLOWED = "allow is 'everything', which cannot be allowed"
 EVERYTHING = frozenset({"everything"})
 PLACING = "create and after go with body, append and prepend"
 PREAMBLE = "the text before the first heading can be replaced, appended to and prepended to, nothing else"
 ONE_ACTION = "give exactly one of body, append, prepend, replace, rename, delete"
 
-TRAILER = "{} has a line that begins with Mdmem-, which mdmem's own commits say of themselves"
+TRAILER = "{} has a line that begins with Mdmem-, which is reserved for mdmem's commits"
 TRAILERS = ("Mdmem-Op: log", "why\n\n  Mdmem-Source: user-stated")
 REASONED: list[tuple[Callable[..., Any], dict[str, Any]]] = [(WriteOptions, {}), (Purge, {"fact": "x"})]
 
@@ -34,7 +34,7 @@ REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
     *((Save, {"message": text}, TRAILER.format("message")) for text in TRAILERS),
     (Purge, {"fact": "x", "allow": EVERYTHING}, NOT_ALLOWED),
     (Save, {"allow": EVERYTHING}, NOT_ALLOWED),
-    (Initialise, {"agents": "a.md", "no_agents": "a.md"}, "agents and no_agents do not go together"),
+    (Initialise, {"agents": "a.md", "no_agents": "a.md"}, "agents and no_agents exclude each other"),
     (EditSection.of, {"section": "A"}, ONE_ACTION),
     (EditSection.of, {"section": "A", "body": "x", "append": "x"}, ONE_ACTION),
     (EditSection.of, {"section": "A", "body": "", "delete": True}, ONE_ACTION),
@@ -59,7 +59,7 @@ REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
     (Search, {"query": "x", "limit": 1001}, "limit is 1001, which is not from 1 to 1000"),
     (Search, {"query": "x", "min_confidence": 1.1}, "min_confidence is 1.1, which is not from 0 to 1"),
     (Search, {"query": "x", "recent_days": 0}, "recent_days is 0, which is not from 1 to 100000"),
-    (Search, {"query": "x", "history": True, "as_of": "2026-01-01"}, "history and as_of go against each other"),
+    (Search, {"query": "x", "history": True, "as_of": "2026-01-01"}, "history and as_of exclude each other"),
     (ShowHistory, {"limit": 0}, "limit is 0, which is not from 1 to 10000"),
     (ShowHistory, {"target": "A", "preamble": True}, "history takes a section or a fact, or preamble"),
     (ShowBlame, {}, "name a section, or give preamble"),

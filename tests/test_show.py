@@ -100,8 +100,8 @@ class TestWrite:
             (replace(RESULT, section=("a\x1bb", "c\nd")), Op.REPLACE, None, "changed MEMORY.md: a\ufffdb > c d 0123456789"),
             (replace(RESULT, diff="-a\n+b\x1b\n"), Op.REPLACE, None, "-a\n+b\ufffd"),
             (replace(RESULT, diff="", changed=False), Op.REPLACE, None, "nothing to change"),
-            (replace(RESULT, diff=""), Op.RETRACT, None, "no text changes: a commit would say so"),
-            (RESULT, Op.SUPERSEDE, "11111111", "superseded 22222222 by what stands in MEMORY.md: Memory > Work 11111111"),
+            (replace(RESULT, diff=""), Op.RETRACT, None, "no text changes, only a commit"),
+            (RESULT, Op.SUPERSEDE, "11111111", "superseded 22222222 in MEMORY.md: Memory > Work 11111111"),
             (RESULT, Op.RETRACT, "22222222", "retracted in MEMORY.md: Memory > Work 22222222"),
             (RESULT, Op.REVERT, None, "reverted in MEMORY.md: Memory > Work 0123456789"),
         ],
@@ -234,11 +234,11 @@ class TestExplained:
     def test_words(self):
         assert self.lines(Explanation(self.PARTS, ())) == [
             "      score 1.50",
-            '      +1.75  "Tea": in its text 1.25; in or near it 0.50',
-            '      +0.40  "memories": in its headings, file name or front matter as "Memory" 0.40',
-            '      +0.25  "dog": in a question before it by a related word 0.25',
-            '      +0.10  "東京": by its characters 0.10',
-            '      +0.10  "tea": later 0.10',
+            '      +1.75  "Tea": 1.25 in the entry, 0.50 nearby',
+            '      +0.40  "memories": 0.40 in the headings, file name or front matter as "Memory"',
+            '      +0.25  "dog": 0.25 in a question before the entry by a related word',
+            '      +0.10  "東京": 0.10 by characters',
+            '      +0.10  "tea": 0.10 later',
         ]
 
     @pytest.mark.parametrize("scores", [*itertools.permutations((0.1, 0.4, 0.305))])
@@ -248,23 +248,23 @@ class TestExplained:
 
     def test_factors(self):
         assert self.lines(Explanation((), tuple(Factor(name, 1.5) for name in self.FACTORS)), day=date(2026, 3, 5))[1:] == [
-            "      x1.50  stands in an agent's prompt already",
-            "      x1.50  by its confidence, 0.7",
-            "      x1.50  contradicts what is better founded",
-            "      x1.50  said by whom the query names",
-            "      x1.50  of the date that the query names",
-            "      x1.50  ends in a question, and a question is no answer",
-            "      x1.50  has words of time, as the query asks when",
-            "      x1.50  has an amount, as the query asks how many",
-            "      x1.50  by its age, as the settings want it",
-            "      x1.50  by what else was logged on its day",
-            "      x1.50  beside better hits, and adds no word to theirs",
+            "      x1.50  already in an agent's prompt",
+            "      x1.50  by confidence, 0.7",
+            "      x1.50  contradicts a better supported fact",
+            "      x1.50  said by the person in the query",
+            "      x1.50  on the date in the query",
+            "      x1.50  ends in a question",
+            "      x1.50  has words of time (the query asks when)",
+            "      x1.50  has an amount (the query asks how many)",
+            "      x1.50  by age (see the settings)",
+            "      x1.50  by other entries of the same day",
+            "      x1.50  beside better results, with no further word of the query",
         ]
 
     def test_what_an_entry_without_day_or_commit_lacks(self):
         why = Explanation((), (Factor("confidence", 0.99), Factor("day", 1.1), Factor("later", 2)))
         assert self.lines(why, confidence=None)[1:] == [
-            "      x0.99  not committed yet, and so a person's",
+            "      x0.99  uncommitted, so written by a person",
             "      x1.10  not from a daily log",
             "      x2.00  later",
         ]
@@ -311,7 +311,7 @@ def test_an_empty_answer_of_an_index_that_is_behind_says_nothing_of_memory():
 
 
 def test_facts_that_are_left_out_are_counted():
-    assert hits.facts_notes(FactList((HIT,), 1200)) == (f"1 of 1,200 facts; {field('limit')} 0 gives all",)
+    assert hits.facts_notes(FactList((HIT,), 1200)) == (f"1 of 1,200 facts (all: {field('limit')} 0)",)
 
 
 def test_problem():
@@ -409,7 +409,7 @@ def test_status():
         "uncommitted  MEMORY.md",
         "skipped    x.md: not UTF-8",
         "next       mdmem save  (commits 1 pending file as yours)",
-        "next       mdmem check  (says what is wrong with files that are skipped)",
+        "next       mdmem check  (explains why files are skipped)",
         "next       mdmem hooks install  (checks what is committed)",
     ]
     assert reads.status_json(status)["index"] == {"current": False, "entries": 3, "commit": None}
@@ -604,9 +604,9 @@ def test_a_night_counts_the_reasons_for_which_entries_are_left():
             cites=(),
         )
 
-    changes = (left("nobody said it twice"), left("it stands"), left("nobody said it twice"))
+    changes = (left("it was said only once"), left("it stands"), left("it was said only once"))
     assert dreams.dream_text(DreamResult("dream/2026-03-04", (date(2026, 3, 4),), changes)).splitlines() == [
         "dream/2026-03-04: 0 applied, 0 proposed, 3 skipped",
-        "  2 skipped: nobody said it twice",
+        "  2 skipped: it was said only once",
         "  1 skipped: it stands",
     ]

@@ -213,7 +213,7 @@ class TestStatus:
         at.write("memory.md", "# Other\n\n- lower\n")
         if (at.root / "memory.md").samefile(at.root / "MEMORY.md"):
             pytest.skip("case does not count here")
-        assert memory.status().notes == ("both MEMORY.md and memory.md are there; the first counts",)
+        assert memory.status().notes == ("both MEMORY.md and memory.md exist; only the first is used",)
         assert "two-curated-files" in [problem.code for problem in memory.check()]
         assert memory.show(Show(section="Work"))
         assert memory.search(Search("lower")).hits

@@ -217,8 +217,8 @@ class TestShown:
             "2026-W08        40      0%  12.3   8.0   7.50    0.42   30  ####################",
             "2026-W09         0       -     -     -      -       -    -",
             "2026-W10        30     50%   9.0   0.5   3.00    0.10    2  #######........",
-            "2026-W10 drifts: the share of searches without a hit is 50%, where the weeks before let expect 0% to 12%; "
-            "the spread of the scores is 0.10, where the weeks before let expect 0.35 to 0.50.",
+            "2026-W10 drifts: the share of searches without a hit is 50%; expected from the weeks before: 0% to 12%; "
+            "the spread of the scores is 0.10; expected from the weeks before: 0.35 to 0.50.",
         ]
 
     def test_searches_for_a_program(self):

@@ -98,5 +98,5 @@ def test_a_file_that_is_not_there(at: Desk, verb: Verb):
 
 
 def test_a_word_without_a_past(at: Desk):
-    assert hint(at, _history, "zorro") == "search QUERY finds words; outline lists sections."
+    assert hint(at, _history, "zorro") == "To find words: search QUERY; to list sections: outline"
     assert hint(at, _history, "berlin").startswith('If you mean "timezone: Europe/Berlin": history ')

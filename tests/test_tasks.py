@@ -310,7 +310,7 @@ def test_the_nearest_names_are_told() -> None:
     assert failure.value.hint == "Its tasks are: Move it; Other one"
     with pytest.raises(MdmemError) as failure:
         task_notes.show_arguments(None, "zzz")
-    assert plain(failure.value.hint) == "task start NAME begins one."
+    assert plain(failure.value.hint) == "To start one: task start NAME"
 
 
 def test_tasks_of_one_name_are_relevant_cues_their_lines() -> None:

@@ -178,7 +178,7 @@ class TestTrailUpdate:
         assert sorted(dated.texts("penguin", as_of="2026-01-05")) == ["a late penguin", "penguin"]
         with pytest.raises(MdmemError) as failure:
             dated.search("penguin", as_of="2024-12-31")
-        assert failure.value.message == "2024-12-31 lies before the first commit: memory begins on 2025-01-01"
+        assert failure.value.message == "2024-12-31 is before the first commit: memory begins on 2025-01-01"
 
     def test_a_date_that_cannot_be_right_says_nothing_of_others(self, dated: DatedMemory) -> None:
         at = dated.at

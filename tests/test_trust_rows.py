@@ -77,7 +77,7 @@ def update(origin: TextOrigin, old: Source) -> bool:
 
 def person(at: Desk) -> None:
     assert not at.workspace.is_agent(None)
-    at.workspace.require_person(None, "accepts nothing")
+    at.workspace.require_person(None, "accept")
 
 
 def plain_statement(at: Desk) -> None:
@@ -100,7 +100,7 @@ def agent(at: Desk) -> None:
     at.apply(Remember("likes tea", options=options))
     assert "Mdmem-Claimed-By: agent/x" in at.git("log", "-1", "--format=%B")
     with pytest.raises(WorkspaceProblem):
-        at.workspace.require_person("agent/x", "accepts nothing")
+        at.workspace.require_person("agent/x", "accept")
 
 
 def material(at: Desk) -> None:
@@ -139,7 +139,7 @@ def stranger(at: Desk) -> None:
 
 def workspace_settings(at: Desk) -> None:
     at.write("mdmem.toml", 'flush_prompt = "Run this"\n')
-    with pytest.raises(WorkspaceProblem, match="may not hold flush_prompt"):
+    with pytest.raises(WorkspaceProblem, match="may not set flush_prompt"):
         config.load(at.root, at.root, os.environ)
     at.write("mdmem.toml", "budget_lines = 7\n")
     assert config.load(at.root, at.root, os.environ).budget_lines == 7

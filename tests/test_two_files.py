@@ -266,7 +266,7 @@ class TestLeft:
         at.write("MEMORY.md", mine if first else NEW)
         at.write(OTHER, NEW_OTHER if first else mine)
         changed = "MEMORY.md" if first else OTHER
-        assert settle(at) == [f"{changed} was changed after an interrupted write; it is kept as it is"]
+        assert settle(at) == [f"{changed} was changed after an interrupted write; it is kept unchanged"]
         assert contents(at) == ((mine, OLD_OTHER) if first else (SEED, mine))
 
     def test_a_save_that_was_displaced_by_the_second_is_put_back(self, at: Desk):
@@ -274,7 +274,7 @@ class TestLeft:
         at.write("MEMORY.md", NEW)
         at.write(OTHER, NEW_OTHER)
         at.write(f"memory/{TEMPORARIES[1]}", OLD_OTHER + f"{HAND}\n")
-        assert settle(at) == [f"{OTHER} was changed after an interrupted write; it is kept as it is"]
+        assert settle(at) == [f"{OTHER} was changed after an interrupted write; it is kept unchanged"]
         assert contents(at) == (SEED, OLD_OTHER + f"{HAND}\n")
 
     def test_both_are_committed_where_both_are_in_place(self, at: Desk):

@@ -78,4 +78,4 @@ def test_a_change_is_taken_out_of_what_somebody_saved_with_it() -> None:
 )
 def test_the_failure_names_the_first_line_in_other_words(committed: bytes | None, line: str) -> None:
     problem = reworded_problem(FilePath("a.md"), committed, AFTER)
-    assert (problem.code, problem.message) == ("commit-failed", f"a hook writes in other words what was written to a.md: {line}")
+    assert (problem.code, problem.message) == ("commit-failed", f"a hook changed the wording of what was written to a.md: {line}")

@@ -159,10 +159,10 @@ def test_where_history_cannot_be_read_the_user_may_have_said_it(at: Desk) -> Non
     beside = put(at, "by: auto", Source.AUTO)
     assert (beside.contradicts, [note.split(" (")[0] for note in beside.notes]) == (
         (fact_id("by: hand"),),
-        ["who said what stands cannot be told"],
+        ["cannot tell who stated the current facts"],
     )
     (note,) = say(at, Forget("tea"), Source.USER_STATED, dry_run=True).notes
-    assert note.startswith("cannot tell which lines of logs say the same: git cannot read the history")
+    assert note.startswith("cannot tell which log entries say the same: git cannot read the history")
     assert say(at, Forget("tea")).warnings == WEAKER
 
 

@@ -271,7 +271,7 @@ class TestState:
                 call()
             assert (failure.value.code, failure.value.hint) == (
                 "broken-repository",
-                "git fsck says more; git reflog has the last commit.",
+                "For details: git fsck. The last commit is in git reflog.",
             )
 
 

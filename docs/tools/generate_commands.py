@@ -13,15 +13,15 @@ PAGE = Path(__file__).parents[1] / "commands.md"
 HEAD = """\
 # Commands
 
-This page is made by `make docs` from the command line itself; `mdmem COMMAND --help` says the same. What the words mean is in the
-[glossary](glossary.md), what can go wrong in [errors](errors.md).
+This page is made by `make docs` from the command line itself; `mdmem COMMAND --help` says the same. The words are explained in the
+[glossary](glossary.md), errors in [errors](errors.md).
 
 Results go to standard output, everything else to standard error. `--json` prints one object; a failure is then one object on standard
-error. The exit status is 0 (done; no match is done too), 1 (an expected failure), 2 (wrong usage), 3 (a bug in mdmem) or 130
+error. The exit status is 0 (done, even without a match), 1 (an expected failure), 2 (wrong usage), 3 (a bug in mdmem) or 130
 (interrupted). `-` is standard input in `--body`, `--append`, `--prepend`, `--replace`, `--with` and the TEXT of `log` and `remember`.
 
-On a terminal no line is wider than it is, and what is longer than the screen goes through `$MDMEM_PAGER`, `$PAGER` or `less` (`cat` or nothing:
-none). `NO_COLOR` takes the colours out. A pipe gets the text as it is.
+On a terminal, lines fit its width, and output longer than the screen goes through `$MDMEM_PAGER`, `$PAGER` or `less` (`cat` or nothing:
+none). `NO_COLOR` switches the colours off. A pipe gets plain text.
 """
 
 
@@ -31,7 +31,7 @@ def page() -> str:
     return "\n".join(
         [
             HEAD,
-            "## Before the command or behind it",
+            "## Before or after the command",
             "",
             *table(root),
             *(line for name, command in commands(root) for line in about(name, command)),

@@ -35,8 +35,8 @@ _PROGRESS_NAME = "index-progress"
 _PROGRESS_SECONDS = 0.2
 _STARTING_SECONDS = 10.0
 """The longest wait for a detached process to begin, which takes one second where nothing else goes on."""
-_BEHIND = "the index is behind: another process has been updating it for long, and the newest changes may be missing"
-_ONLY_PART = "the index is behind: another process is building it, and has come to the newest days only; what is older may be missing"
+_BEHIND = "the index is behind: another process is still updating it, and the newest changes may be missing"
+_ONLY_PART = "the index is behind: another process is building it, newest days first; older entries may be missing"
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +209,7 @@ def fresh_index(
         )
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
-        return _in_memory(workspace, f"the index cannot be written ({reason}); searched an index in memory")
+        return _in_memory(workspace, f"the index cannot be written ({reason}); searched a temporary one")
 
 
 def _recorded_progress(workspace: Workspace, files_in_all: int) -> BuildProgress:

@@ -76,7 +76,7 @@ def fresh_messages(workspace: Workspace, say: Say, progress: Progress | None = N
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
-        note = "the index of messages is behind: another process has been updating it for long, and the newest messages may be missing"
+        note = "the index of messages is behind: another process is still updating it, and the newest messages may be missing"
         return FreshMessages(index, stale=True, notes=(note,))
     except (OSError, StorageProblem) as problem:
         reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
@@ -86,7 +86,7 @@ def fresh_messages(workspace: Workspace, say: Say, progress: Progress | None = N
             return FreshMessages(index, stale=True, notes=(note, *survey.notes(index)))
         index = MessageIndex.in_memory(workspace.settings.language)
         _Update(survey, index, texts, progress).run(survey.stamps)
-        note = f"the index of messages cannot be written ({reason}); searched one in memory"
+        note = f"the index of messages cannot be written ({reason}); searched a temporary one"
         return FreshMessages(index, notes=(note, *survey.notes(index)))
 
 
@@ -158,11 +158,11 @@ class _Survey:
         """Lines for the user: there are no transcripts, or some that cannot be read, or are in a format that is not known."""
         if not self.stamps:
             folders = ", ".join(searched_folders(self.workspace.settings.sessions, self.workspace.environment))
-            return (f"there are no transcripts in {folders}",)
+            return (f"no transcripts in {folders}",)
         unreadable, unknown = sorted(self.unreadable), index.seen.unknown
         return (
             *([f"{number_of(len(unreadable), 'transcript')} could not be read, such as {unreadable[0]}"] if unreadable else []),
-            *([f"{number_of(len(unknown), 'transcript')} in a format that is not known, such as {unknown[0]}"] if unknown else []),
+            *([f"{number_of(len(unknown), 'transcript')} in an unknown format, such as {unknown[0]}"] if unknown else []),
         )
 
 

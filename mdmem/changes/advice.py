@@ -154,9 +154,9 @@ def _no_longer_holds(fact: _LocatedFact) -> Advice | None:
             message = f"{_quoted(fact)} was superseded{by}, but is still there"
             return _removal_advice(fact, AdviceKind.SUPERSEDED, message, safe=state.superseded_by is not None)
         case Status.EXPIRED:
-            return _removal_advice(fact, AdviceKind.EXPIRED, f"{_quoted(fact)} held until {fact.item.fact.until}", safe=True)
+            return _removal_advice(fact, AdviceKind.EXPIRED, f"{_quoted(fact)} was valid until {fact.item.fact.until}", safe=True)
         case _ if state.is_forgotten:
-            return _removal_advice(fact, AdviceKind.FORGOTTEN, f"{_quoted(fact)} was forgotten, and here again", safe=False)
+            return _removal_advice(fact, AdviceKind.FORGOTTEN, f"{_quoted(fact)} was forgotten, but is back", safe=False)
         case _:
             return None
 
@@ -195,10 +195,10 @@ def _duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
         fact_id = fact.item.fact.id
         key = fact_id, fact.section_key
         if (earlier := first_in_section.get(key)) is not None:
-            message = f"{_quoted(fact)} stands in line {earlier.line} of the section already"
+            message = f"{_quoted(fact)} is already in line {earlier.line} of the section"
             yield _removal_advice(fact, AdviceKind.DUPLICATE, message, _adds_nothing(fact.item, earlier.item))
         elif fact_id in first:
-            message = f"{_quoted(fact)} stands in {_where(first[fact_id])} too"
+            message = f"{_quoted(fact)} is also in {_where(first[fact_id])}"
             yield _removal_advice(fact, AdviceKind.DUPLICATE, message, safe=False)
         first.setdefault(fact_id, fact)
         first_in_section.setdefault(key, fact)
@@ -227,7 +227,7 @@ def _near_duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
             nearest[second] = max(nearest.get(second, (0.0, 0)), (overlap, first))
     for second, (_, first) in sorted(nearest.items()):
         later, earlier = located[second], located[first]
-        message = f"{_quoted(later)} says nearly what {_where(earlier)} says: {_quoted(earlier)}"
+        message = f"{_quoted(later)} is similar to {_where(earlier)}: {_quoted(earlier)}"
         yield _removal_advice(later, AdviceKind.NEAR_DUPLICATE, message, safe=False, related=(earlier.item.fact.id,))
 
 
@@ -251,7 +251,7 @@ def _contradiction(conflict: ConflictView) -> Advice:
         section=first.section,
         line=first.start_line,
         facts=facts,
-        message=f"{_quote(first.text)} and {_quote(second.text)} contradict each other{why}: forget one, or say that both hold",
+        message=(f"{_quote(first.text)} and {_quote(second.text)} contradict each other{why}: forget one, or confirm that both are true"),
         command=("mdmem", "conflicts", "--resolve", *facts),
     )
 
@@ -302,7 +302,7 @@ def _untouched(file: CuratedFile, today: date) -> Iterator[Advice]:
                 section=text.section.path if text.section else (),
                 line=text.start + 1,
                 facts=(),
-                message=f"{text.title} was last changed on {text.changed}, {age} days ago: does it still hold?",
+                message=f"{text.title} was last changed on {text.changed}, {age} days ago: is it still true?",
                 command=show_command(file.document, file.path, text.section),
             )
 

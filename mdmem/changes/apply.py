@@ -108,7 +108,7 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
             overtaken += 1
             if overtaken == _OVERTAKEN_TRIES:
                 raise result.problem or _never_committed(path)
-    raise RepositoryProblem("busy", f"{path} was saved again and again by another program", "Close it there and try again.")
+    raise RepositoryProblem("busy", f"another program keeps saving {path}", "Close it there and try again.")
 
 
 def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
@@ -145,8 +145,8 @@ def _only_companion(plan: Plan, companion: Plan) -> Plan:
 
 
 def _never_committed(path: FilePath) -> RepositoryProblem:
-    hint = "A hook takes the change out, or another program saves the file again and again."
-    return RepositoryProblem("commit-failed", f"git commits something else than was written to {path}", hint)
+    hint = "A hook removes the change, or another program keeps saving the file."
+    return RepositoryProblem("commit-failed", f"git committed something other than what was written to {path}", hint)
 
 
 def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.CommitNote:

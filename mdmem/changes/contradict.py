@@ -17,7 +17,7 @@ from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Contradict, Resolve, WriteResult
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass
-from mdmem.wording import verb
+from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
 
 
@@ -66,7 +66,7 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
 
     def locate(name: str, named: Callable[[FactId], str]) -> lookup.FactLocation:
         current = lookup.current_locations(workspace, lookup.locate_fact(workspace, name, kinds, keys=True))
-        hint = f"{verb('forget')} takes out those that are not meant."
+        hint = f"To remove the wrong ones: {verb('forget')} ID {field('file')} FILE"
         return lookup.require_one_location(workspace, current, name, named, hint)
 
     locations = [

@@ -47,7 +47,7 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
         MdmemError: a part is refused as any write would be; files, git index and HEAD are as they were.
     """
     options = complete_options(workspace, request.options)
-    workspace.require_person(options.actor, "accepts nothing")
+    workspace.require_person(options.actor, "accept")
     with lock_workspace(workspace, say):
         recover(workspace, say)
         proposal = _find(workspace, request.proposal)
@@ -118,7 +118,9 @@ def _of_night(workspace: Workspace, night: str) -> Proposal:
         if any(part.view.state.waits for part in parts):
             proposals.append(replace(proposal, parts=parts))
     if not proposals:
-        raise ProposalProblem("proposal-not-found", f"nothing waits of what {night} proposed", f"{verb('proposals')} lists what waits.")
+        raise ProposalProblem(
+            "proposal-not-found", f"no part proposed by {night} is pending", f"To list open proposals: {verb('proposals')}"
+        )
     if len(proposals) > 1:
         names = ", ".join(proposal.ref.id for proposal in proposals)
         raise ProposalProblem("ambiguous", f"{night} has parts in {len(proposals)} proposals, of several machines", f"They are {names}.")
@@ -175,11 +177,11 @@ def _named(proposal: Proposal, name: str) -> list[Part]:
     _require_readable(proposal, parts)
     if not parts:
         raise ProposalProblem(
-            "part-not-found", f"{proposal.ref.id} has no part {name[:80]!r}", f"{verb('proposals')} {proposal.ref.id} lists them."
+            "part-not-found", f"{proposal.ref.id} has no part {name[:80]!r}", f"To list them: {verb('proposals')} {proposal.ref.id}"
         )
     if len({part.name for part in parts}) > 1:
         names = ", ".join(sorted({part.name for part in parts}))
-        raise ProposalProblem("ambiguous", f"{name[:80]!r} fits several parts", f"They are {names}.")
+        raise ProposalProblem("ambiguous", f"{name[:80]!r} matches several parts", f"They are {names}.")
     _require_single(proposal, parts)
     return parts
 
@@ -196,7 +198,10 @@ def _require_single(proposal: Proposal, parts: Sequence[Part]) -> None:
     if len(waiting) > 1:
         places = ", ".join(f"{join_path((view.path, *view.section))} ({view.op.value})" for view in waiting)
         message = f"{len(waiting)} parts of {proposal.ref.id} have the name {waiting[0].name}: {places}"
-        hint = f"They are decided together: {verb('accept')} {proposal.ref.id} takes all parts, {verb('reject')} {proposal.ref.id} none."
+        hint = (
+            f"Decide them together. To accept all parts: {verb('accept')} {proposal.ref.id}; to reject them: "
+            f"{verb('reject')} {proposal.ref.id}"
+        )
         raise ProposalProblem("ambiguous", message, hint)
 
 
@@ -225,7 +230,7 @@ def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
         RepositoryProblem: git cannot take a commit now.
     """
     options = complete_options(workspace, request.options)
-    workspace.require_person(options.actor, "rejects nothing")
+    workspace.require_person(options.actor, "reject")
     refuse_errors(secrets_in_options(options), options.allow)
     with lock_workspace(workspace, say), Transaction() as transaction:
         recover(workspace, say)

@@ -92,7 +92,7 @@ def write_plan(
 
 def _refuse_unwritable(plan: Plan, state: PathState) -> None:
     if state.ignored:
-        hint = "Take the rule out; memory that git does not keep has no history."
+        hint = "Remove the rule; memory outside git has no history."
         raise PathProblem("ignored-path", f"{plan.path} is ignored by .gitignore", hint)
     if state.bits and plan.before is None and index_bits.SKIP_WORKTREE in state.bits:
         hint = "Have git check it out: git sparse-checkout add, or git update-index --no-skip-worktree and git restore."
@@ -387,7 +387,7 @@ class _Write:
         if all(taken_out):
             return self._retry(overtaken=True, problem=problem)
         self._steps.keep()
-        hint = f"{' and '.join(target.plan.path for target in lost)} was changed meanwhile and is kept as it is: look it over."
+        hint = f"{' and '.join(target.plan.path for target in lost)} was changed meanwhile and is kept unchanged: check it."
         raise RepositoryProblem(problem.code, problem.message, hint) from problem
 
     def _undo_commit(self, _: BaseException) -> bool:
@@ -412,5 +412,5 @@ class _Write:
             write_ahead.drop_record(self._workspace.state)
         except OSError as failure:
             message = f"{problem}; and {' and '.join(self._order.paths)} could not be put back: {failure.strerror}"
-            raise StorageProblem(message, "Make room on the disk; the next command settles it.") from problem
+            raise StorageProblem(message, "Free some disk space; the next command repairs it.") from problem
         return True

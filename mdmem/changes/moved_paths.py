@@ -39,7 +39,7 @@ def read_contents(root: Path, path: FilePath) -> Contents:
             below = inner.relative_to(root).as_posix()
             mode = inner.lstat().st_mode
             if name == ".git" or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                raise PathProblem("bad-path", f"{below} is neither a file nor a folder of this repository", "Take it out by hand.")
+                raise PathProblem("bad-path", f"{below} is neither a file nor a folder of this repository", "Remove it by hand.")
             if stat.S_ISREG(mode):
                 contents[inner.relative_to(full_path).as_posix()] = files.read(inner) or b""
     return dict(sorted(contents.items()))
@@ -93,7 +93,7 @@ def settle(workspace: Workspace, record: MoveRecord, identity: Identity | None) 
         if not holds(root, record.target, record.digests):
             if record.is_removal:
                 files.move(root / record.target, root / record.path)
-            return f"{record.path} was changed in an interrupted move; it is kept as it is"
+            return f"{record.path} was changed in an interrupted move; it is kept unchanged"
         order = commits.CommitOrder(
             paths=paths,
             message=record.message,

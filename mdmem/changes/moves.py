@@ -65,7 +65,7 @@ def _plan(workspace: Workspace, change: MovePath, options: WriteOptions) -> Move
     root, path = workspace.root, layout.parse_any_path(change.path)
     target = layout.parse_any_path(change.target) if change.target is not None else None
     if target is not None and files.identity(str(root / target)):
-        raise PathProblem("file-exists", f"{target} is there already")
+        raise PathProblem("file-exists", f"{target} already exists")
     if not files.identity(str(root / path)):
         raise missing(path)
     for each in (path, *([target] if target else [])):
@@ -89,9 +89,9 @@ def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOption
         if workspace.kind_of(path) is FileKind.DAILY:
             raise append_only(path)
     if plan.path == workspace.curated and not (workspace.root / SETTINGS_NAME).exists():
-        raise PathProblem("bad-path", f"{plan.path} is what makes this folder a workspace", f"With {SETTINGS_NAME} there it can go.")
+        raise PathProblem("bad-path", f"{plan.path} is what makes this folder a workspace", f"Create {SETTINGS_NAME} there first.")
     if ignored_paths := sorted(ignored(workspace.root, olds)):
-        raise PathProblem("ignored-path", f"{ignored_paths[0]} is ignored by .gitignore", "Take the rule out, or the file.")
+        raise PathProblem("ignored-path", f"{ignored_paths[0]} is ignored by .gitignore", "Remove the rule or the file.")
     problems = [*secrets_in_options(options)]
     if plan.target is not None:
         for old, new, data in zip(olds, news, plan.contents.values(), strict=True):
@@ -189,9 +189,9 @@ class _Move:
         self._steps.add(partial(self._put_back, files.make_folders(target.parent)))
         write_ahead.save_record(self._workspace.state, record)
         if not files.move(source, target):
-            raise PathProblem("file-exists", f"{record.target} is there already")
+            raise PathProblem("file-exists", f"{record.target} already exists")
         if not moved_paths.holds(root, record.target, record.digests):
-            raise RepositoryProblem("busy", f"{record.path} was saved by another program meanwhile", "Look at it again, and try again.")
+            raise RepositoryProblem("busy", f"{record.path} was saved by another program meanwhile", "Check it and try again.")
 
     def _put_back(self, folders: tuple[Path, ...], problem: BaseException) -> bool:
         """Give what was moved its old name, and drop the record. Where the disk does not take that, the record stays for the next command."""
@@ -206,7 +206,7 @@ class _Move:
             commits.renew_index(self._workspace.repository, moved_paths.moved(record))
         except OSError as failure:
             message = f"{problem}; and {record.path} could not be put back: {failure.strerror}"
-            raise StorageProblem(message, "Make room on the disk; the next command settles it.") from problem
+            raise StorageProblem(message, "Free some disk space; the next command repairs it.") from problem
         return True
 
     def _undo_commit(self, _: BaseException) -> bool:

@@ -94,15 +94,13 @@ def _loss(workspace: Workspace, path: FilePath, committed: bytes | None, data: b
 
 def _refuse_pending(workspace: Workspace, path: FilePath, committed: bytes | None, data: bytes | None, allow: frozenset[str]) -> None:
     if workspace.settings.direct_edits == "refuse":
-        raise RepositoryProblem(
-            "pending-edits", f"{path} has edits that are not committed", f"Commit them ({verb('save')}) or take them back."
-        )
+        raise RepositoryProblem("pending-edits", f"{path} has uncommitted edits", f"Commit them ({verb('save')}) or undo them.")
     secrets = check.added_secrets(path, committed, data, layout.guarded_kind(path, workspace.kind_of(path)))
     if secrets and "secret" not in allow:
         first = secrets[0]
         raise RepositoryProblem(
             "pending-secret",
-            f"{first.path}:{first.line}: {first.message}, in edits that are not committed",
+            f"{first.path}:{first.line}: {first.message}, in uncommitted edits",
             first.hint,
             line=first.line,
             kind=first.kind,

@@ -135,7 +135,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     try:
         plan, notes = _with_places(workspace, edit, plan)
     except RepositoryProblem as problem:
-        notes = [f"cannot tell which lines of logs say the same: {problem.message}"]
+        notes = [f"cannot tell which log entries say the same: {problem.message}"]
     warnings = _check(workspace, edit.options, plan)
     bases = [] if edited.foundations is None else [edited.foundations]
     decided = isinstance(edit, AcceptEdit) and not edit.taking.anyway
@@ -147,7 +147,7 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
         notes.append(f"weaker-source: this is {edit.options.source}, and replaced or removed something better supported: {named}")
     if before is None and not workspace.kind_of(path).is_memory:
         warnings = (*warnings, "not-memory")
-        notes.append(f"not-memory: {path} is not searched: a file below memory/ is, or one that the setting paths takes in")
+        notes.append(f"not-memory: {path} is not searched; move it below memory/, or add it to paths in mdmem.toml")
     return replace(plan, warnings=warnings, notes=tuple(dict.fromkeys(notes)))
 
 

@@ -89,11 +89,11 @@ def _ref(workspace: Workspace, request: Propose) -> ProposalRef | None:
 
 
 def _nothing_committed() -> ProposalProblem:
-    return ProposalProblem("nothing-committed", "there is no commit yet that a proposal could begin with", f"{verb('save')} makes one.")
+    return ProposalProblem("nothing-committed", "a proposal needs a first commit", f"To create one: {verb('save')}")
 
 
 def _moved_again() -> RepositoryProblem:
-    return RepositoryProblem("busy", "the proposal is changed again and again by another program", "Try again.")
+    return RepositoryProblem("busy", "another program keeps changing the proposal", "Try again.")
 
 
 def _message(
@@ -142,8 +142,8 @@ def _require_room(workspace: Workspace, ref: ProposalRef, plan: Plan) -> None:
 
 
 def _too_many_parts(number: int) -> ProposalProblem:
-    message = f"the proposal would have {number_of(number, 'part')}, and may have {MOST_PARTS:,}"
-    return ProposalProblem("too-many-parts", message, "Propose the rest once these are decided.")
+    message = f"the proposal would have {number_of(number, 'part')}; the maximum is {MOST_PARTS:,}"
+    return ProposalProblem("too-many-parts", message, "Propose the rest when these are decided.")
 
 
 # What a person rejected.
@@ -170,8 +170,8 @@ def _refuse_parts(workspace: Workspace, texts: dict[FactId, str], gone: frozense
             fact = _same(part, texts, gone)
             if fact is not None and not is_said_anew(trail, part, texts.get(fact)):
                 when = workspace.local_time(int(part.time.timestamp())).date()
-                message = f"{fact} was rejected on {when}, as a part of {part.proposal}"
-                raise ProposalProblem("already-rejected", message, f"{field('again')} proposes it once more.", fact=fact)
+                message = f"{fact} was rejected on {when} in {part.proposal}"
+                raise ProposalProblem("already-rejected", message, f"To propose it again, use {field('again')}.", fact=fact)
 
 
 def _same(part: DecidedPart, texts: dict[FactId, str], gone: frozenset[FactId]) -> FactId | None:
@@ -210,14 +210,14 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
         recover(workspace, say)
         tip = repository.commit_named(f"refs/heads/{request.branch}") or repository.commit_named(request.branch)
         if tip is None:
-            raise ProposalProblem("proposal-not-found", f"there is no branch {request.branch[:80]!r}", "git branch -a lists them.")
+            raise ProposalProblem("proposal-not-found", f"no branch {request.branch[:80]!r}", "To list branches: git branch -a")
         decided = {proposal for proposal, _ in decisions.decisions(repository, repository.head())}
         name = branches.new_id(repository, f"{request.branch}\0{options.actor}\0{request.reason}", decided)
         draft = ProposalRef(id=name, actor=branches.safe_actor(options.actor), name=branches.branch_name(options.actor, name), tip=tip)
         (proposal,) = reading.read_proposals(workspace, [draft])
         waiting = [part for part in proposal.parts if part.view.state.waits]
         if not waiting:
-            raise ProposalProblem("nothing-to-propose", f"{request.branch} changes nothing of memory that does not stand already")
+            raise ProposalProblem("nothing-to-propose", f"{request.branch} changes nothing in memory")
         if len(waiting) > MOST_PARTS:
             raise _too_many_parts(len(waiting))
         _check_branch(workspace, proposal, options, request.allow)

@@ -38,7 +38,7 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say, find_transcripts
     """
     _require_clean_note(arguments)
     actor = workspace.given_actor(arguments.actor)
-    workspace.require_person(actor, "purges nothing")
+    workspace.require_person(actor, "purge")
     with lock_workspace(workspace, say):
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         recover(workspace, say)
@@ -69,13 +69,13 @@ def _words_and_fact(workspace: Workspace, reference: str) -> tuple[str, FactId |
     facts = {location.item.fact.id: location.item.fact for location in lookup.locate_fact(workspace, reference, kinds)}
     if len(facts) > 1:
         ids = sorted(facts)
-        raise FactProblem("fact-ambiguous", f"{reference[:80]!r} fits several facts: {', '.join(ids)}", "Give the id.", facts=ids)
+        raise FactProblem("fact-ambiguous", f"{reference[:80]!r} matches several facts: {', '.join(ids)}", "Give the id.", facts=ids)
     if facts:
         fact = next(iter(facts.values()))
         return fact.text, fact.id
     if id_prefix(reference):
         raise FactProblem(
-            "fact-not-found", f"no file holds a fact {reference.strip()}", "What stands in history only is named by its words."
+            "fact-not-found", f"no file has a fact {reference.strip()}", "To purge text that is only in history, give its words."
         )
     fact = parse_item(reference.strip())
     return fact.text, fact.id

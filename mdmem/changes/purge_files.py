@@ -55,7 +55,7 @@ def purge_file(full_path: Path, target: PurgeTarget) -> None:
         after = purged_text(target, data, is_markdown(full_path.name))
         if after == data or files.replace(full_path, after, data, files.temporary_name()):
             return
-    raise RepositoryProblem("busy", "a file that holds it was saved again and again by another program", "Close it there and purge again.")
+    raise RepositoryProblem("busy", "another program keeps saving a file that contains the text", "Close it there and purge again.")
 
 
 def require_no_record(repository: Repository, state: Path, target: PurgeTarget) -> None:
@@ -73,7 +73,9 @@ def require_no_record(repository: Repository, state: Path, target: PurgeTarget) 
         message = record.message.encode("utf-8", "replace")
         if purged_message(target, message) != message:
             raise RepositoryProblem(
-                "repository-busy", "another workspace here has an unfinished write that holds it", f"{verb('save')} there finishes it."
+                "repository-busy",
+                "another workspace here has an unfinished write that contains the text",
+                f"To finish it, run {verb('save')} there.",
             )
 
 

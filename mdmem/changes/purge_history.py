@@ -134,7 +134,7 @@ def _plan(scope: PurgeScope, target: PurgeTarget, objects: Objects) -> tuple[Pur
         notices=(
             *_size_notices(changed_files, loose),
             *_limit_notices(repository, rewrite, len(holding_files) - changed_files),
-            *([f"Left as it is in {number_of(outside, 'memory file')} outside of this repository."] if outside else ()),
+            *([f"Not removed from {number_of(outside, 'memory file')} outside this repository."] if outside else ()),
             *_id_notices(repository, target),
         ),
     )
@@ -150,19 +150,17 @@ def _require_clean_worktrees(linked: Sequence[LinkedWorktree], rewrite: Rewritte
         if staged or any(files_holding(worktree.root, history_rewrite.worktree_files(worktree.root), target)):
             raise RepositoryProblem(
                 "cannot-purge",
-                "a linked worktree holds it in its files or in its index, which are not rewritten from here",
-                "Take it out there first, or take the worktree away (git worktree remove).",
+                "a linked worktree contains it in its files or its index, which are not rewritten from here",
+                "Remove it there first, or remove the worktree (git worktree remove).",
             )
 
 
 def _not_found(target: PurgeTarget, unreachable: int) -> FactProblem:
     if unreachable:
-        message = f"{target.words[:80]!r} stands only where it cannot be taken out from here, in {unreachable} files or objects"
+        message = f"{target.words[:80]!r} is only where it cannot be removed from here: {number_of(unreachable, 'file or object', 'files or objects')}"
         hint = "Look in remote-tracking refs (git log --remotes), in binary or unreadable files, and in extra_paths."
         return FactProblem("fact-not-found", message, hint)
-    return FactProblem(
-        "fact-not-found", f"{target.words[:80]!r} stands nowhere, in no file and in no commit", f"{verb('facts')} lists them."
-    )
+    return FactProblem("fact-not-found", f"{target.words[:80]!r} is in no file and no commit", f"To list facts: {verb('facts')}")
 
 
 def _count_outside(scope: PurgeScope, paths: Collection[str], target: PurgeTarget) -> int:
@@ -181,16 +179,16 @@ def _count_outside(scope: PurgeScope, paths: Collection[str], target: PurgeTarge
 
 def _size_notices(files: int, loose: int) -> Iterator[str]:
     if files > _MANY_FILES:
-        yield f"It stands in {files} files of the work tree: are these the right words?"
+        yield f"It is in {number_of(files, 'file')} of the work tree: are these the right words?"
     if loose:
-        yield f"It stands in {loose} objects to which nothing leads but reflogs, if anything."
+        yield f"It is in {number_of(loose, 'object')} that only reflogs, if anything, still refer to."
 
 
 def _id_notices(repository: Repository, target: PurgeTarget) -> Iterator[str]:
     if target.fact and ref_rewrite.is_in_a_message(repository, target.fact):
         yield (
-            "The fact's id, a short hash of its text, stays in the trailers of other commits: "
-            "who guesses the text can tell that it stood here."
+            "The fact's id, a short hash of its text, stays in the trailers of other commits: anyone who "
+            "guesses the text can tell that it was here."
         )
 
 
@@ -201,52 +199,54 @@ def _limit_notices(repository: Repository, rewrite: RewrittenHistory, unreadable
     remote_refs = history_rewrite.remote_refs(repository)
     if remotes or remote_refs:
         yield (
-            f"Left as it is in {number_of(remote_refs, 'remote-tracking ref')} of {number_of(len(remotes), 'remote')}: what was pushed or fetched "
-            "is still there and on the server. Push the new history by force, have the server drop the old one, then fetch with --prune."
+            f"Not removed from {number_of(remote_refs, 'remote-tracking ref')} of "
+            f"{number_of(len(remotes), 'remote')}: what was pushed or fetched is still there and on the server. Push the new history by force, have the server drop the old one, then fetch with --prune."
         )
     if rewrite.signatures:
-        yield f"{number_of(rewrite.signatures, 'signature')} dropped: none fits rewritten commits and tags."
+        yield f"{number_of(rewrite.signatures, 'signature')} dropped: rewritten commits and tags cannot keep them."
     if rewrite.binaries:
-        yield f"Left as it is in {number_of(rewrite.binaries, 'binary object')}."
+        yield f"Not removed from {number_of(rewrite.binaries, 'binary object')}."
     if rewrite.names:
-        yield f"Left as it is in {number_of(rewrite.names, 'name')} of files or folders."
+        yield f"Not removed from {number_of(rewrite.names, 'name')} of files or folders."
     if rewrite.links:
-        yield f"Left as it is in the target of {number_of(rewrite.links, 'symbolic link')}."
+        yield f"Not removed from the target of {number_of(rewrite.links, 'symbolic link')}."
     if rewrite.people:
-        yield f"Kept in the name of author or committer of {number_of(rewrite.people, 'commit')}."
+        yield f"Not removed from the author or committer of {number_of(rewrite.people, 'commit')}."
     if unreadable:
         why = f"binary, larger than {MAX_FILE_BYTES:,} bytes, or not readable"
-        yield f"Left as it is in {number_of(unreadable, 'file')} of the work tree that cannot be rewritten ({why})."
+        yield f"Not removed from {number_of(unreadable, 'file')} of the work tree that cannot be rewritten ({why})."
     if rewrite.submodules or (common / "modules").exists():
         yield "Submodules are repositories of their own and are not searched."
     if repository.is_shallow():
-        yield "This is a shallow clone: only the history that is here is rewritten."
+        yield "This is a shallow clone: only the history that it has is rewritten."
     if (common / "objects" / "info" / "alternates").exists():
         yield "This repository borrows objects from another one, which is not searched or changed."
     if any((common / "objects" / "pack").glob("*.keep")):
-        yield "Packs marked to be kept (.keep) are left as they are."
+        yield "Packs marked to be kept (.keep) are not changed."
     if (common / "lfs").exists():
-        yield "What Git LFS keeps is not searched."
-    yield "Reflogs are emptied and what nothing refers to any more is deleted, so nothing can be brought back by its old id."
-    yield "Other clones, bundles, backups and caches of any kind cannot be known from here, nor can text in another encoding than UTF-8."
+        yield "Git LFS objects are not searched."
+    yield "Reflogs are emptied and unreachable objects are deleted, so nothing can be restored by its old id."
+    yield ("Other clones, bundles, backups and caches cannot be reached from here, nor can text in encodings other than UTF-8.")
 
 
 def _transcript_notices(transcripts: HeldTranscripts) -> Iterator[str]:
     for path in transcripts.paths:
-        yield f"Left as it is in the transcript {path}, which its client keeps; it counts as read to its end."
+        yield (f"Not removed from the transcript {path}, which belongs to its client; the transcript now counts as read.")
     if transcripts.purged:
-        yield "A short hash of the words stays in the note, so that they are known again: who guesses them can tell that they were meant."
+        yield (
+            "A short hash of the words stays in the note, so that they are recognised later: anyone who guesses the words can confirm them."
+        )
 
 
 def _remaining_notices(repository: Repository, rules: RewriteRules) -> Iterator[str]:
     """Notices of what still holds the words, counted."""
     if count := len(ref_rewrite.objects_holding(repository, rules)):
         yield (
-            f"{count} objects in this repository still hold it "
-            "(remote-tracking refs, kept packs, binary files, names, borrowed objects, what another program has just written)."
+            f"{number_of(count, 'object')} in this repository still contain it (remote-tracking refs, kept packs, binary "
+            "files, names, borrowed objects, objects that another program has just written)."
         )
     if count := ref_rewrite.git_files_holding(repository, rules):
-        yield f"Left as it is in {number_of(count, 'file')} of git's own folder (settings, hooks, names of branches or tags)."
+        yield (f"Not removed from {number_of(count, 'file')} of git's own folder (settings, hooks, names of branches or tags).")
 
 
 # The commit with the note.

@@ -60,11 +60,9 @@ def purge_target(words: str, fact: FactId | None) -> PurgeTarget:
     """
     core = clean_input(facts.UNTIL.sub("", words)).strip()
     if len("".join(core.split())) < _LEAST:
-        raise TextProblem("bad-text", f"to purge {_LEAST} characters at least are needed: fewer would tear up too much", "Give more words.")
+        raise TextProblem("bad-text", f"a purge needs at least {_LEAST} characters: shorter words would match too much", "Give more words.")
     if _overlaps(core):
-        raise TextProblem(
-            "bad-text", f"the words cannot be told from the {PURGED_MARK} that takes their place", "Give more words, or fewer."
-        )
+        raise TextProblem("bad-text", f"the words are part of the replacement, {PURGED_MARK}", "Give more words, or fewer.")
     normalised = facts.normalise(core)
     return PurgeTarget(
         words=core,

@@ -81,7 +81,7 @@ def _settle(workspace: Workspace, record: write_ahead.Record, identity: Identity
 
 
 def _kept(paths: Sequence[FilePath]) -> str:
-    return f"{' and '.join(paths)} was changed after an interrupted write; it is kept as it is"
+    return f"{' and '.join(paths)} was changed after an interrupted write; it is kept unchanged"
 
 
 def _settle_files(workspace: Workspace, record: write_ahead.Record) -> list[bytes | None]:

@@ -49,7 +49,7 @@ def refuse_recalled(texts: Iterable[str], before: bytes | None) -> None:
     marks = sum(map(_count_marks, texts))
     if marks and marks > _count_marks((before or b"").decode("utf-8", "replace")):
         raise TextProblem(
-            "recalled-text", "the text holds a block that memory gave (<mdmem-context>)", "Store what is new alone, in words of its own."
+            "recalled-text", "the text contains a block that came from memory (<mdmem-context>)", "Store only what is new, in new words."
         )
 
 

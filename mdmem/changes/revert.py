@@ -92,7 +92,7 @@ def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) 
         FactProblem: `ambiguous`: its name is a fact's or a commit's too.
     """
     if is_commit_or_fact(workspace, change.reference):
-        message = f"{change.reference[:80]!r} is a run, and a fact or a commit"
+        message = f"{change.reference[:80]!r} is both a run and a fact or commit"
         raise FactProblem("ambiguous", message, "Name the commit by its id, or the fact by its id.")
     if not change.options.dry_run:
         with lock_workspace(workspace, say):
@@ -100,10 +100,10 @@ def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) 
     plan = revert_run.plan_run(workspace, run, change)
     results = _carry_out(workspace, plan.plans, change.options, say)
     whole = RevertPlan(path=FilePath(results[-1].path) if results else workspace.curated, edits=(), note=None)
-    notices = [] if results else [f"nothing of {change.reference} stands any more"]
+    notices = [] if results else [f"nothing from {change.reference} is left to undo"]
     if results:
-        notices.append(f"{change.reference}: {number_of(len(plan.plans), 'commit')} of {len(run.ids)} taken back")
-    notices += [f"left as it is: {line}" for line in revert_run.held_lines(plan.held)]
+        notices.append(f"{change.reference}: {number_of(len(plan.plans), 'commit')} of {len(run.ids)} undone")
+    notices += [f"kept: {line}" for line in revert_run.held_lines(plan.held)]
     combined = _combine(whole, results, change.options.dry_run)
     return replace(combined, notes=tuple(dict.fromkeys((*(note for result in results for note in result.notes), *notices))))
 

@@ -172,7 +172,7 @@ def _revert_files(
             if not only:
                 continue
         if changed.before_path != changed.path:
-            notices.append(f"{changed.before_path} was renamed to {changed.path}, and keeps that name (git mv renames it)")
+            notices.append(f"{changed.before_path} was renamed to {changed.path} and keeps that name (to rename it: git mv)")
         if before != after:
             edit = RevertEdit(
                 path=path,
@@ -199,7 +199,7 @@ def _is_removed(trail: Trail, path: FilePath, fact: FactId) -> bool:
 
 
 def _reverted_already(path: FilePath, commit: CommitId, reverted_by: CommitId) -> RevertPlan:
-    notice = f"{commit[:10]} was taken back already, by {reverted_by[:10]}; to have it again, revert that one"
+    notice = f"{commit[:10]} was already undone by {reverted_by[:10]}; to restore it, revert that one"
     return RevertPlan(path=path, edits=(), note=None, notices=(notice,))
 
 
@@ -225,10 +225,10 @@ def _require_revertible(workspace: Workspace, trail: Trail, commit: CommitChange
     if len(commit.parents) > 1 and fact is None:
         raise HistoryProblem("cannot-revert", f"{name[:10]} is a merge", _hint_of_merge(workspace, trail, name))
     if not repository.is_ancestor(name):
-        raise HistoryProblem("commit-not-found", f"{name[:10]} is not in the history of HEAD", f"{verb('history')} lists what is.")
+        raise HistoryProblem("commit-not-found", f"{name[:10]} is not in the history of HEAD", f"To list commits: {verb('history')}")
     if name in repository.shallow_commits():
-        hint = "git fetch --unshallow brings the rest."
-        raise HistoryProblem("cannot-revert", f"this clone is shallow and begins with {name[:10]}: what it changed cannot be told", hint)
+        hint = "To get the rest: git fetch --unshallow"
+        raise HistoryProblem("cannot-revert", f"this clone is shallow and begins with {name[:10]}: its changes are unknown", hint)
 
 
 def _hint_of_merge(workspace: Workspace, trail: Trail, merge: CommitId) -> str:
@@ -240,7 +240,7 @@ def _hint_of_merge(workspace: Workspace, trail: Trail, merge: CommitId) -> str:
         commits[number].commit for number in sorted(commits, key=ranks.__getitem__, reverse=True) if trail.touched_by(((number, number),))
     ]
     if not changed:
-        return "It brought no change to memory."
+        return "It did not change memory."
     named = [f"{verb('revert')} {commit[:10]}" for commit in changed[:_MOST_NAMED]]
     more = f" ({number_of(len(changed) - len(named), 'more commit')} in {verb('history')})" if len(changed) > len(named) else ""
     return f"To undo {'the' if len(changed) == 1 else 'a'} change: {', or '.join(named)}{more}"
@@ -299,14 +299,14 @@ def _find_target(workspace: Workspace, trail: Trail, change: Revert) -> _RevertT
     for fact in facts.values():
         return _last_change(trail, trail.occurrences_of(fact))
     if commit is None:
-        lists = f"{verb('history')} lists commits, {verb('facts', 'everything')} lists facts."
+        lists = f"To list commits: {verb('history')}; to list facts: {verb('facts', 'everything')}"
         hint = (
             lookup.similar_facts_hint(trail, reference, lambda fact: f"{verb('revert')} {fact}")
             or lookup.file_hint(workspace, reference)
             or lists
         )
         sorts = "no fact, no commit and no run" if change.may_be_run else "no fact and no commit"
-        raise HistoryProblem("commit-not-found", f"there is {sorts} {reference[:80]!r}", hint)
+        raise HistoryProblem("commit-not-found", f"{sorts} {reference[:80]!r}", hint)
     return _RevertTarget(commit=commit)
 
 

@@ -89,7 +89,7 @@ def _held_fast(run: str, held: Sequence[HeldChange]) -> SectionProblem:
     """The refusal that names all that later edits hold fast."""
     named = "\n".join(held_lines(held))
     details = [{"commit": each.commit, "path": each.path, **each.details} for each in held]
-    hint = f"{named}\n{field('skip')} leaves these as they are, and takes the rest back."
+    hint = f"{named}\nTo keep these and undo the rest, use {field('skip')}."
     return SectionProblem(
         "revert-conflict", f"later edits changed what {run} did: {number_of(len(held), 'change')}", hint, conflicts=details
     )

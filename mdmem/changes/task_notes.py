@@ -129,13 +129,13 @@ def _find(document: Document | None, name: str) -> tuple[Document, Section]:
         near = [titles[path] for path in (similar_paths(document, name) if document else ()) if path in titles]
         names = near or list(titles.values())[:_MOST_NAMED]
         start_with = "Did you mean" if near else "Its tasks are"
-        hint = f"{start_with}: {'; '.join(names)}" if names else f"{verb('task start')} NAME begins one."
-        raise SectionProblem("task-not-found", f"there is no task {name[:120]!r}", hint, near=near)
+        hint = f"{start_with}: {'; '.join(names)}" if names else f"To start one: {verb('task start')} NAME"
+        raise SectionProblem("task-not-found", f"no task {name[:120]!r}", hint, near=near)
     if len(sections) > 1:
         lines = ", ".join(str(section.start + 1) for section in sections)
         views = [{"section": join_path(section.path), "line": section.start + 1} for section in sections]
         message = f"{len(sections)} tasks are called {name[:120]!r}"
-        raise SectionProblem("section-ambiguous", message, f"They stand in {TASKS_PATH}, lines {lines}: rename one.", sections=views)
+        raise SectionProblem("section-ambiguous", message, f"They are in {TASKS_PATH}, lines {lines}: rename one.", sections=views)
     return document, sections[0]
 
 
@@ -153,9 +153,9 @@ def _new_address(document: Document | None, name: str) -> str:
     heading(_LEVEL, name)
     title = fold_space(name)
     if PATH_SEPARATOR in title:
-        raise TextProblem("bad-text", f"{name[:80]!r} cannot be a task's name: {PATH_SEPARATOR.strip()!r} stands between headings")
+        raise TextProblem("bad-text", f"{name[:80]!r} cannot be a task's name: {PATH_SEPARATOR.strip()!r} separates headings")
     if not plain_title(title):
-        raise TextProblem("bad-text", f"{name[:80]!r} cannot be a task's name: nothing of it can be read")
+        raise TextProblem("bad-text", f"{name[:80]!r} cannot be a task's name: it has no readable characters")
     above = next((section for section in document.sections if section.level < _LEVEL), None) if document else None
     file_title = above.title if above else NEW_TASKS.removeprefix("# ").strip()
     if plain_title(file_title).casefold() == plain_title(title).casefold():

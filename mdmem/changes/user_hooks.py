@@ -52,8 +52,8 @@ def reworded_problem(path: FilePath, committed: bytes | None, after: bytes) -> R
     """The failure of a change that a hook put into other words."""
     lines = zip(_lines(after), _lines(committed), strict=False)
     reworded = next((their_line for our_line, their_line in lines if _words(our_line) != _words(their_line)), "")
-    hint = "Say it as the hook has it, or have the hook leave memory alone."
-    return RepositoryProblem("commit-failed", f"a hook writes in other words what was written to {path}: {reworded}", hint)
+    hint = "Use the hook's wording, or have the hook skip memory files."
+    return RepositoryProblem("commit-failed", f"a hook changed the wording of what was written to {path}: {reworded}", hint)
 
 
 def _changed_lines(before: bytes | None, after: bytes) -> tuple[list[str], list[str]]:

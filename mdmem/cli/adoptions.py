@@ -61,5 +61,5 @@ def _choose(workspaces: Sequence[FoundWorkspace]) -> Sequence[FoundWorkspace]:
         return workspaces
     numbered = {str(number): workspace for number, workspace in enumerate(workspaces, 1)}
     if unknown := [word for word in words if word not in numbered]:
-        raise UsageProblem(f"There is no number {unknown[0]} in the list.")
+        raise UsageProblem(f"No number {unknown[0]} in the list.")
     return [numbered[word] for word in dict.fromkeys(words)]

@@ -24,7 +24,7 @@ def _version(requested: bool) -> None:
         raise typer.Exit
 
 
-_Workspace = Annotated[str | None, typer.Option("-C", metavar="DIR", help="The workspace. [default: the first from here upwards]")]
+_Workspace = Annotated[str | None, typer.Option("-C", metavar="DIR", help="The workspace. [default: the nearest one from here upwards]")]
 _Quiet = Annotated[bool, typer.Option("-q", help="Print only the result or the error.")]
 
 
@@ -123,7 +123,7 @@ def parse(words: Sequence[str]) -> Call | None:
         return None
     except typer.Exit as end:
         if end.exit_code:
-            raise UsageProblem("completion is there for bash, zsh and fish", "Run it in one of these shells.") from end
+            raise UsageProblem("completion supports bash, zsh and fish", "Run it in one of these shells.") from end
         return None
     except typer.TyperException as problem:
         raise _usage_problem(problem, words) from problem
@@ -166,13 +166,13 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
     hint = f"{path} --help"
     option = getattr(problem, "option_name", "")
     if option and (" " in option or any(word.startswith(option) and len(word) > 2 for word in words if word[1:2] != "-")):
-        hint += "; a text that begins with a dash goes behind --, or comes from standard input"
+        hint += "; put a text that begins with a dash after --, or on standard input"
     elif hasattr(problem, "possibilities"):  # no such option
         message = problem.message
         meant = guesses.meant_option(path, option, *command_help.parameters(context.command))
         hint = meant or hint
     elif message == "Missing command" and context.parent is not None:
-        hint = f"It is one of {', '.join(context.command.commands)}. {hint}"
+        hint = f"Use one of {', '.join(context.command.commands)}. {hint}"
     elif message.startswith("Missing ") and (example := command_help.EXAMPLES.get(path.partition(" ")[2])):
         hint = f"As in: {example}. {hint}"
     return UsageProblem(message[:1].lower() + message[1:], hint)

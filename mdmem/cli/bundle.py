@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def plugin(call: Call, as_json: Json = False) -> Answer:
     """Print the folder of the plugin for agents' hosts.
 
-    It holds hooks, the server and a skill. Claude Code takes it as a marketplace: claude plugin marketplace add "$(mdmem plugin)", then
+    It contains hooks, the server and a skill. Claude Code uses it as a marketplace: claude plugin marketplace add "$(mdmem plugin)", then
     claude plugin install mdmem@mdmem. So does Codex, whose second line is codex plugin add mdmem@mdmem. The hooks need nothing but mdmem,
     the server its extra (mdmem help install).
     """

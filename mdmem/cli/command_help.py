@@ -51,7 +51,7 @@ EXAMPLES: Mapping[str, str] = {
     "proposals": "mdmem proposals 5f2c0a11",
     "accept": "mdmem accept 5f2c0a11 75d0be72",
     "propose": 'mdmem propose kitchen -m "what the fitter said"',
-    "reject": 'mdmem reject 5f2c0a11 75d0be72 --reason "not for long"',
+    "reject": 'mdmem reject 5f2c0a11 75d0be72 --reason "only a trial"',
     "task start": 'mdmem task start "Move the sessions" "sessions live in Redis"',
     "task note": 'mdmem task note "Move the sessions" "the migration is written"',
     "task done": 'mdmem task done "Move the sessions" "moved, and twice as fast"',
@@ -147,7 +147,7 @@ def _how_texts_go(command: Any, path: str) -> str:
     _, arguments = parameters(command)
     if not arguments:
         return "It takes no arguments"
-    return f"It takes {' '.join(arguments)}; what has spaces goes in quotes. {path} --help"
+    return f"It takes {' '.join(arguments)}; quote text that has spaces. {path} --help"
 
 
 def _argument(parameter: Any) -> str:
@@ -184,6 +184,4 @@ class GroupHelp(TyperGroup):
                 formatter.write_dl([(name, str(self.commands[name].help).splitlines()[0]) for name in names], col_max=14)
         if is_root:
             formatter.write_paragraph()
-            formatter.write_text(
-                "mdmem COMMAND --help says more of one, with an example. -C, -q and --json may stand behind the command too."
-            )
+            formatter.write_text("For details and an example: mdmem COMMAND --help. -C, -q and --json may also follow the command.")

@@ -21,12 +21,15 @@ if TYPE_CHECKING:
 def context(
     call: Call,
     prompt: Annotated[
-        list[str] | None, typer.Argument(metavar="PROMPT", help="What the user typed; - is standard input. [default: a session begins]")
+        list[str] | None,
+        typer.Argument(metavar="PROMPT", help="The user's prompt; - reads standard input. [default: the start of a session]"),
     ] = None,
-    purpose: Annotated[str | None, typer.Option("--for", metavar="session|prompt", help="What the block is for.")] = None,
-    budget: Annotated[int | None, typer.Option("--budget", metavar="N", help="The most tokens. [default: 2000, of a prompt 500]")] = None,
+    purpose: Annotated[str | None, typer.Option("--for", metavar="session|prompt", help="The purpose of the block.")] = None,
+    budget: Annotated[
+        int | None, typer.Option("--budget", metavar="N", help="Maximum number of tokens. [default: 2000; 500 for a prompt]")
+    ] = None,
     window: Annotated[
-        int | None, typer.Option("--window", metavar="N", help="Tokens of the model's window: the budget is a share of it.")
+        int | None, typer.Option("--window", metavar="N", help="Size of the model's window in tokens: the budget is a share.")
     ] = None,
     profile: Annotated[
         str | None, typer.Option("--profile", metavar="SORT", help="coding, general or knowledge: 10, 15 or 20 percent of the window.")
@@ -34,7 +37,7 @@ def context(
     without: Annotated[
         list[str] | None,
         typer.Option(
-            "--without", metavar="PART", help="Leave out profile, pinned, tasks, days, found, tags or notes; several with commas."
+            "--without", metavar="PART", help="Leave out profile, pinned, tasks, days, found, tags or notes; separate several with commas."
         ),
     ] = None,
     session: Session = None,
@@ -43,7 +46,7 @@ def context(
     """Print the block of memory for an agent's prompt.
 
     At the start of a session: who the user is, curated memory, open tasks, today and yesterday. For a prompt: what memory knows about it,
-    and nothing where it knows nothing.
+    or nothing if it knows nothing.
     """
     text = None if prompt is None else read_argument(" ".join(prompt))
     request = BuildContext(
@@ -61,23 +64,21 @@ def context(
 
 def flush(
     call: Call,
-    window: Annotated[int, typer.Option("--window", metavar="N", help="Tokens of the model's window.")],
-    check: Annotated[bool, typer.Option("--check", help="Only tell how far the session is.")] = False,
-    transcript: Annotated[
-        str | None, typer.Option("--transcript", metavar="FILE", help="The session's transcript, of Claude Code.")
-    ] = None,
-    tokens: Annotated[int | None, typer.Option("--tokens", metavar="N", help="Tokens that the session has used of its window.")] = None,
-    cycle: Annotated[int | None, typer.Option("--cycle", metavar="N", help="How often the session was compacted.")] = None,
-    reserve: Annotated[int, typer.Option("--reserve", metavar="N", help="Tokens that the host keeps free.")] = 20_000,
-    soft: Annotated[int, typer.Option("--soft", metavar="N", help="Tokens before those, from which on it is due.")] = 4_000,
+    window: Annotated[int, typer.Option("--window", metavar="N", help="Size of the model's window in tokens.")],
+    check: Annotated[bool, typer.Option("--check", help="Only show how full the session is.")] = False,
+    transcript: Annotated[str | None, typer.Option("--transcript", metavar="FILE", help="Transcript of the session (Claude Code).")] = None,
+    tokens: Annotated[int | None, typer.Option("--tokens", metavar="N", help="Tokens that the session has used.")] = None,
+    cycle: Annotated[int | None, typer.Option("--cycle", metavar="N", help="Number of compactions so far.")] = None,
+    reserve: Annotated[int, typer.Option("--reserve", metavar="N", help="Tokens that the host reserves.")] = 20_000,
+    soft: Annotated[int, typer.Option("--soft", metavar="N", help="Flush this many tokens before the reserve.")] = 4_000,
     session: Session = None,
-    silent: Annotated[str, typer.Option("--silent", metavar="WORD", help="The answer where there is nothing to keep.")] = "NO_REPLY",
+    silent: Annotated[str, typer.Option("--silent", metavar="WORD", help="The answer if there is nothing to keep.")] = "NO_REPLY",
     as_json: Json = False,
 ) -> Answer:
     """Print the prompts that save memory before a compaction.
 
-    They have an agent write down what lasts, once a cycle: for hosts without hooks at a compaction.
-    Nothing is printed where it is not due, or somebody else has got the prompts already.
+    They have an agent write down what is worth keeping, once a cycle: for hosts without hooks at a compaction.
+    Nothing is printed if no flush is due, or if another process already has the prompts.
     """
     request = Flush(
         window=window,
@@ -98,9 +99,9 @@ def agent_hook(call: Call, as_json: Json = False) -> Answer:
     """Answer a hook of Claude Code or Codex.
 
     It reads the host's JSON from standard input: a session starts, a prompt is submitted, a compaction begins or ends. What it prints goes
-    to the model; in most cases nothing. The exit status is 0 always. MDMEM_CONTEXT=off silences it.
+    to the model; in most cases nothing. The exit status is always 0. MDMEM_CONTEXT=off silences it.
     """
-    raise UsageProblem("a hook is called by its host: agent-hook is the first word")
+    raise UsageProblem("a host calls its hooks: agent-hook must be the first word")
 
 
 def mcp(
@@ -111,7 +112,7 @@ def mcp(
     """Serve memory to an agent's host as tools (MCP).
 
     Tools search, read and write; the server ends with its input. It serves the first workspace from here upwards, or MDMEM_WORKSPACE.
-    It needs the extra mcp (mdmem help install). mdmem help mcp tells how a host is set up.
+    It needs the extra mcp (mdmem help install). To set up a host: mdmem help mcp.
     """
     return Answer({}, "", status=import_module("mdmem.mcp.serving").serve(call.workspace, os.environ, read_only))
 

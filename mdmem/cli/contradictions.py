@@ -25,7 +25,7 @@ def contradicts(
     second: FactArgument,
     **shared: Writing,
 ) -> Answer:
-    """State that two facts contradict each other.
+    """Mark two facts as contradicting each other.
 
     Both stay and can be found; each names the other.
     """
@@ -36,13 +36,13 @@ def conflicts(
     call: Call,
     resolve: Annotated[
         tuple[str, str] | None,
-        typer.Option("--resolve", metavar="FACT FACT", help="State that these two do not contradict each other, or no longer do."),
+        typer.Option("--resolve", metavar="FACT FACT", help="Mark these two as not, or no longer, contradicting each other."),
     ] = None,
     **shared: Writing,
 ) -> Answer:
     """List facts that contradict each other, to settle them.
 
-    These are two facts with one key in one section, unless one was written with --also, and two that were marked. None of them is hidden.
+    These are facts with the same key in one section, unless one was written with --also, and facts that were marked. None is hidden.
     """
     options = write_options(shared)
     if resolve is not None:

@@ -23,7 +23,7 @@ def edit_text(text: str, option: str, without: str) -> str:
         try:
             status = subprocess.run([*shlex.split(program), str(path)], check=False).returncode
         except (ValueError, OSError) as problem:
-            raise UsageProblem(f"$EDITOR is {program!r}, which cannot be run: {problem}; nothing is changed") from problem
+            raise UsageProblem(f"$EDITOR is {program!r}, which cannot be run: {problem}; nothing was changed") from problem
         if status:
-            raise UsageProblem(f"{program} ended with an error; nothing is changed")
+            raise UsageProblem(f"{program} ended with an error; nothing was changed")
         return path.read_bytes().decode("utf-8", "surrogateescape")

@@ -21,7 +21,7 @@ def history(
         str | None,
         typer.Argument(
             metavar="SECTION|FACT|KEY",
-            help="A section, or a fact: its text, its key, its id, or six digits of it; else a file.",
+            help="A section, a fact (its text, its key, its id or six digits of the id) or a file.",
         ),
     ] = None,
     file: Annotated[
@@ -38,8 +38,8 @@ def history(
 ) -> Answer:
     """Show the past of a section or a fact.
 
-    Of a section every change, newest first. Of a fact what it replaced and what replaced it, oldest first. Without either the newest
-    changes of the file, or of all memory: a row for each commit, with -p or --json for each section that it changed.
+    For a section: every change, newest first. For a fact: what it replaced and what replaced it, oldest first. Without either: the newest
+    changes of the file, or of all memory, a row for each commit (with -p or --json, for each section that it changed).
     """
     by_commit = not (words or call.as_json)
     request = ShowHistory(target=target, file=file, nth=nth, limit=limit, preamble=preamble, by_commit=by_commit)
@@ -55,16 +55,16 @@ def blame(
     call: Call,
     section: Annotated[
         str | None,
-        typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '; else a fact (its text, key or id), or a file."),
+        typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '; or a fact (its text, key or id), or a file."),
     ] = None,
     file: File = None,
     nth: Nth = None,
     preamble: Preamble = False,
     as_json: Json = False,
 ) -> Answer:
-    """Show which commit brought in each line.
+    """Show which commit added each line.
 
-    Of a section, a fact or a file.
+    Works for a section, a fact or a file.
     """
     result = open_memory(call).blame(ShowBlame(section=section, file=file, nth=nth, preamble=preamble))
     return Answer(blame_json(result), blame_text(result, use_colour()), result.notes)
@@ -72,9 +72,11 @@ def blame(
 
 def when(
     call: Call,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="Words as a file has them.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="Words exactly as a file has them.")],
     as_json: Json = False,
 ) -> Answer:
-    """Show when a text came into memory, and when it left."""
+    """Show when a text was added to memory, and when removed."""
     result = open_memory(call).when(text)
-    return Answer(presences_json(result), presences_text(result), result.notes if result.stays else (*result.notes, "no commit has it"))
+    return Answer(
+        presences_json(result), presences_text(result), result.notes if result.stays else (*result.notes, "not found in any commit")
+    )

@@ -12,6 +12,7 @@ from mdmem.cli import adoptions
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
 from mdmem.cli.flags import in_flags
 from mdmem.errors import UsageProblem
+from mdmem.layout import CURATED_NAMES
 from mdmem.model.reads import Initialise
 from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
@@ -27,17 +28,17 @@ if TYPE_CHECKING:
 
 def init(
     call: Call,
-    folder: Annotated[str | None, typer.Argument(metavar="DIR", help="Where. [default: -C, else MDMEM_WORKSPACE, else here]")] = None,
+    folder: Annotated[str | None, typer.Argument(metavar="DIR", help="The folder. [default: -C, else MDMEM_WORKSPACE, else here]")] = None,
     no_hooks: Annotated[bool, typer.Option("--no-hooks", help="Do not install git's hooks.")] = False,
     agents: Annotated[
         str | None,
         typer.Option("--agents", metavar="[FILE]", help="Put instructions for agents into FILE: how to use memory. [FILE: AGENTS.md]"),
     ] = None,
-    no_agents: Annotated[str | None, typer.Option("--no-agents", metavar="[FILE]", help="Take them out again. [FILE: AGENTS.md]")] = None,
+    no_agents: Annotated[str | None, typer.Option("--no-agents", metavar="[FILE]", help="Remove them. [FILE: AGENTS.md]")] = None,
     shared: Annotated[bool, typer.Option("--shared", help="Commit a .gitattributes, so that clones merge memory by section too.")] = False,
     leave: Annotated[
         bool,
-        typer.Option("--leave", help="Stop giving this workspace to agents. Nothing in it changes."),
+        typer.Option("--leave", help="Stop serving this workspace to agents. Nothing in it changes."),
     ] = False,
     found: Annotated[
         bool,
@@ -51,9 +52,9 @@ def init(
 ) -> Answer:
     """Create a workspace, or adopt a folder with memory in it.
 
-    Agents are given only the workspaces that you have adopted on this machine. No existing file is
-    altered but the one that --agents names, with --shared .gitattributes, and mdmem.toml where git
-    does not know who you are; running it again is harmless. git is set up to merge memory files by section and fact.
+    Agents are given only the workspaces that you have adopted on this machine. Existing files are not
+    changed, except the one that --agents names, .gitattributes with --shared, and mdmem.toml if git
+    has no user name set. Running it again is harmless. git is set up to merge memory files by section and fact.
     """
     others = any((no_hooks, agents, no_agents, shared))
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):
@@ -75,15 +76,15 @@ def init(
         "notes": [in_flags(note) for note in result.notes],
         "adopted": result.adopted,
     }
-    done = "Adopted" if result.newly_adopted else "workspace in"
-    files = f", wrote {', '.join(result.written)}" if result.written else ""
-    files += f", took the instructions out of {result.took_out}" if result.took_out else ""
-    return Answer(answer, one_line(f"{done} {result.workspace}{files} {short_id(result.commit)}".rstrip()), result.notes)
+    done = "Adopted" if result.newly_adopted else "Created" if set(CURATED_NAMES).intersection(result.written) else "Ready:"
+    files = f" ({', '.join(result.written)})" if result.written else ""
+    files += f", removed the instructions from {result.took_out}" if result.took_out else ""
+    return Answer(answer, one_line(f"{done} workspace {result.workspace}{files} {short_id(result.commit)}".rstrip()), result.notes)
 
 
 def check_(
     call: Call,
-    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="Which files. [default: all of memory]")] = None,
+    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="The files. [default: all memory files]")] = None,
     staged: Annotated[bool, typer.Option("--staged", help="Check the staged changes, as the pre-commit hook does.")] = False,
     as_json: Json = False,
 ) -> Answer:
@@ -127,10 +128,10 @@ def status(call: Call, as_json: Json = False) -> Answer:
 
 def doctor(
     call: Call,
-    fix: Annotated[bool, typer.Option("--fix", help="Mend what can safely be mended.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Fix what can safely be fixed.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Find and mend what is wrong around the workspace.
+    """Find and fix problems around the workspace.
 
     git, settings, locks, hooks, the state folder, the index, the files, secrets in history, recent failures. The exit status is 1 if
     an error remains.
@@ -144,7 +145,7 @@ def doctor(
 
 def reindex(
     call: Call,
-    full: Annotated[bool, typer.Option("--full", help="Rebuild it.")] = False,
+    full: Annotated[bool, typer.Option("--full", help="Rebuild it from the start.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Bring the search index up to date."""
@@ -154,35 +155,35 @@ def reindex(
 
 def merge_driver(
     call: Call,
-    base: Annotated[str, typer.Argument(metavar="BASE", help="What both sides began with.")],
-    ours: Annotated[str, typer.Argument(metavar="OURS", help="One side. It takes the result.")],
-    theirs: Annotated[str, typer.Argument(metavar="THEIRS", help="The other side.")],
+    base: Annotated[str, typer.Argument(metavar="BASE", help="The common ancestor.")],
+    ours: Annotated[str, typer.Argument(metavar="OURS", help="Our side. The result is written here.")],
+    theirs: Annotated[str, typer.Argument(metavar="THEIRS", help="Their side.")],
     path: Annotated[str, typer.Argument(metavar="PATH", help="The file's path in the work tree.")],
     as_json: Json = False,
 ) -> Answer:
     """Merge a memory file by section and fact, for git.
 
-    The exit status is 0 where it is merged, and 1 where git's own merge of lines left conflicts. init has git call it.
+    The exit status is 0 if it merged, and 1 if git's own merge of lines left conflicts. init sets git up to call it.
     """
-    raise UsageProblem("git calls it: merge-driver is the first word")
+    raise UsageProblem("git runs this: merge-driver must be the first word")
 
 
 def hooks_install(call: Call, as_json: Json = False) -> Answer:
-    """Put the hooks and the merge driver where git looks.
+    """Install the hooks and the merge driver.
 
-    A hook that is there already is kept and runs first.
+    An existing hook is kept and runs first.
     """
     installed = open_memory(call).hooks.install()
-    return Answer({"installed": list(installed)}, f"installed {', '.join(installed)}" if installed else "all hooks are there")
+    return Answer({"installed": list(installed)}, f"installed {', '.join(installed)}" if installed else "all hooks are installed")
 
 
 def hooks_uninstall(call: Call, as_json: Json = False) -> Answer:
-    """Take mdmem's own hooks and its merge driver out.
+    """Remove mdmem's own hooks and its merge driver.
 
-    Hooks that were kept are put back. Attributes that are shared stay.
+    Hooks that were kept are restored. Shared attributes stay.
     """
     removed = open_memory(call).hooks.uninstall()
-    return Answer({"removed": list(removed)}, f"removed {', '.join(removed)}" if removed else "none of mdmem's hooks were there")
+    return Answer({"removed": list(removed)}, f"removed {', '.join(removed)}" if removed else "none of mdmem's hooks were installed")
 
 
 def hooks_status(call: Call, as_json: Json = False) -> Answer:

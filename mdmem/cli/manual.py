@@ -22,26 +22,26 @@ TOPICS = {
     "tour": "All commands by example",
     "install": "Install, upgrade, uninstall; completion in the shell",
     "agents": "How an agent uses mdmem",
-    "trust": "Whom mdmem believes: adopted workspaces, other people, agents, pasted text",
-    "proposals": "What waits for you: changes that a person decides",
-    "context": "The block of an agent's prompt, and what comes before a compaction",
-    "digest": "What is read of agents' sessions, what is kept, what never is",
-    "dream": "What lasts of ended days: what is taken into curated memory, what is proposed",
-    "merging": "Two branches, two clones: what git makes of them with mdmem",
+    "trust": "Whom mdmem trusts: adopted workspaces, other people, agents, pasted text",
+    "proposals": "Review: changes that a person decides",
+    "context": "The memory block in an agent's prompt, and the flush before a compaction",
+    "digest": "Transcripts to daily logs: what is read, what is kept, what never is",
+    "dream": "Consolidation (dream): what goes into curated memory, what is proposed",
+    "merging": "Merging two branches or two clones with mdmem",
     "model": "A model that reads sessions: what is sent, what it costs",
-    "schedule": "What is due, on a timer: systemd, cron, a container",
-    "mcp": "The server for Claude Code, Codex and other hosts (MCP)",
-    "clients": "Claude Code, Codex, OpenClaw and others: install, see, switch off",
+    "schedule": "Regular runs on a timer: systemd, cron, a container",
+    "mcp": "The MCP server for Claude Code, Codex and other hosts",
+    "clients": "Claude Code, Codex, OpenClaw and others: install, inspect, switch off",
     "claude-code": "Use it with Claude Code",
     "codex": "Use it with Codex",
     "openclaw": "Use it with OpenClaw",
     "any-mcp-client": "Use it with any MCP client",
     "anthropic-sdk": "Use it with the Anthropic SDK",
     "commands": "Every command and option",
-    "file-format": "What the files look like; settings",
-    "errors": "What can go wrong, by code",
-    "glossary": "What the words mean",
-    "scale": "How cost grows",
+    "file-format": "File format and settings",
+    "errors": "Errors, by code",
+    "glossary": "Glossary",
+    "scale": "Cost at scale",
 }
 """The pages, in the order in which they are listed."""
 _OF_CLIENTS = ("claude-code", "codex", "openclaw", "any-mcp-client", "anthropic-sdk")
@@ -75,16 +75,14 @@ _CELL = late.pattern(r"(?<!\\)\|")
 
 def help_(
     call: Call,
-    topic: Annotated[
-        list[str] | None, typer.Argument(metavar="TOPIC", help="A page, or a command. [default: the pages are listed]")
-    ] = None,
+    topic: Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="A page, or a command. [default: list the pages]")] = None,
     as_json: Json = False,
 ) -> Answer:
     """Read a page of the documentation, or the help of a command."""
     name = " ".join(topic or ())
     if not name:
         rows = "\n".join(f"{page:<14}  {about}" for page, about in TOPICS.items())
-        return Answer({"topics": list(TOPICS)}, rows, ("mdmem help TOPIC shows one of these, mdmem help COMMAND the help of a command",))
+        return Answer({"topics": list(TOPICS)}, rows, ("To read one: mdmem help TOPIC; help for a command: mdmem help COMMAND",))
     if name not in TOPICS and (name in COMMANDS or name in GROUPS):
         from mdmem.cli import app  # noqa: PLC0415 - it makes Typer's parser of all commands, this one too
 
@@ -94,7 +92,7 @@ def help_(
     if page not in TOPICS:
         meant = guesses.meant_command(name, COMMANDS)
         hint = f"The pages are: {', '.join(TOPICS)}."
-        raise UsageProblem("there is no page or command of this name", f"The command may be {meant}. {hint}" if meant else hint)
+        raise UsageProblem("no page or command has this name", f"The command may be {meant}. {hint}" if meant else hint)
     text = packaged_files.text("docs", page_path(page))
     return Answer({"topic": page, "text": text}, "\n".join(_plain(text)) if sys.stdout.isatty() else text.rstrip("\n"))
 

@@ -20,40 +20,40 @@ Kind = Annotated[
 ]
 Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")]
 SourceOption = Annotated[Source, typer.Option("--source", metavar="SOURCE", help="Who says so: user-stated, inferred or auto.")]
-Confidence = Annotated[
-    float | None, typer.Option("--confidence", metavar="N", help="How sure it is, from 0 to 1. [default: by the source]")
-]
-Actor = Annotated[str | None, typer.Option("--actor", metavar="NAME", help="Who writes. [default: MDMEM_ACTOR, else the setting]")]
-Session = Annotated[str | None, typer.Option("--session", metavar="NAME", help="The session in which it was said.")]
+Confidence = Annotated[float | None, typer.Option("--confidence", metavar="N", help="Confidence (0 to 1). [default: by the source]")]
+Actor = Annotated[str | None, typer.Option("--actor", metavar="NAME", help="Name of the writer. [default: MDMEM_ACTOR, else the setting]")]
+Session = Annotated[str | None, typer.Option("--session", metavar="NAME", help="The session where it was said.")]
 ByActor = Annotated[
     str | None,
-    typer.Option("--actor", metavar="NAME", help="Only by this actor, or by this author where a commit names no actor."),
+    typer.Option("--actor", metavar="NAME", help="Only by this actor, or by this author if a commit names no actor."),
 ]
 InSession = Annotated[str | None, typer.Option("--session", metavar="NAME", help="Only of this session, named with or without its client.")]
 Since = Annotated[
     str | None,
     typer.Option("--since", metavar="DAY", help="From this day on: 2026-11-21, 2026-11, or words such as yesterday or last March."),
 ]
-Until = Annotated[str | None, typer.Option("--until", metavar="DAY", help="Up to this day, or the last day of a month or the like.")]
+Until = Annotated[str | None, typer.Option("--until", metavar="DAY", help="Up to this day (inclusive), or to the end of this month.")]
 AsOf = Annotated[
     str | None,
-    typer.Option("--as-of", metavar="DATE|COMMIT", help="In memory as it was at the end of that day (in words too), or at that commit."),
+    typer.Option(
+        "--as-of", metavar="DATE|COMMIT", help="Memory at the end of that day (also words such as last March), or at that commit."
+    ),
 ]
 Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept in the commit.")]
 Supersedes = Annotated[str | None, typer.Option("--supersedes", metavar="FACT", help="The fact that this one replaces.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff and make none.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff; write nothing.")]
 Allow = Annotated[
     list[str] | None,
     typer.Option("--allow", metavar="NAME", help="Override a check: shrink, append or secret.", autocompletion=lambda: _REFUSALS),
 ]
-Propose = Annotated[bool, typer.Option("--propose", help="Leave it to a person: as a proposal, on a branch of its own.")]
-To = Annotated[str | None, typer.Option("--to", metavar="ID", help="With --propose: as a part of this proposal.")]
-Again = Annotated[bool, typer.Option("--again", help="Propose it though it was rejected.")]
-ProposalArgument = Annotated[str, typer.Argument(metavar="ID", help="The proposal; the beginning of its id will do.")]
+Propose = Annotated[bool, typer.Option("--propose", help="Propose it for review, on a branch of its own.")]
+To = Annotated[str | None, typer.Option("--to", metavar="ID", help="With --propose: add it to this proposal.")]
+Again = Annotated[bool, typer.Option("--again", help="Propose it even if it was rejected before.")]
+ProposalArgument = Annotated[str, typer.Argument(metavar="ID", help="The proposal; the beginning of its id is enough.")]
 Parts = Annotated[list[str] | None, typer.Argument(metavar="PART", help="Its parts, by the ids of facts, or SECTION@ETAG.")]
-FactArgument = Annotated[str, typer.Argument(metavar="FACT", help="Its exact text, its id, or six digits or more of the id.")]
+FactArgument = Annotated[str, typer.Argument(metavar="FACT", help="Its exact text, its id, or at least six digits of the id.")]
 Preamble = Annotated[bool, typer.Option("--preamble", help="The text before the first heading.")]
-Nth = Annotated[int | None, typer.Option("--nth", metavar="N", help="Which one, where several match.")]
+Nth = Annotated[int | None, typer.Option("--nth", metavar="N", help="Which one, if several match.")]
 TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one line.")]
 
 

@@ -28,16 +28,14 @@ def sessions(
         str | None, typer.Argument(metavar="SESSION", help="A session, its id's beginning or its file, with #LINE or #LINE-LINE.")
     ] = None,
     client: Annotated[str | None, typer.Option("--client", metavar="CLIENT", help="Only claude, codex, openclaw or gemini.")] = None,
-    since: Annotated[
-        str | None, typer.Option("--since", metavar="DATE", help="Only those in which something was said since this day.")
-    ] = None,
-    limit: Annotated[int, typer.Option("-n", metavar="N", help="The most sessions or messages, the newest.")] = 40,
-    chars: Annotated[int, typer.Option("--chars", metavar="N", help="The most characters of a message.")] = 2000,
+    since: Annotated[str | None, typer.Option("--since", metavar="DATE", help="Only sessions with something said since this day.")] = None,
+    limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of sessions or messages, the newest.")] = 40,
+    chars: Annotated[int, typer.Option("--chars", metavar="N", help="Maximum number of characters of a message.")] = 2000,
     as_json: Json = False,
 ) -> Answer:
     """List the sessions that may be read, or show one.
 
-    A list tells how much of each the last digest has read. Of one session the newest messages are shown, or those around a line.
+    The list shows how much of each the last digest has read. For one session, the newest messages are shown, or those around a line.
     """
     request = ShowSessions(reference=reference, client=client, since=since, limit=limit, chars=chars)
     memory = open_memory(call)
@@ -52,15 +50,15 @@ def digest(
     call: Call,
     sessions: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SESSION", help="Files, or the beginnings of ids. [default: all that the setting sessions names]"),
+        typer.Argument(metavar="SESSION", help="Files, or the beginnings of ids. [default: all in the setting sessions]"),
     ] = None,
     since: Annotated[str | None, typer.Option("--since", metavar="DATE", help="Leave out what was said before this day.")] = None,
     keep: Annotated[
-        str, typer.Option("--keep", metavar="facts|lines", help="What is worth keeping, or every statement that is no noise.")
+        str, typer.Option("--keep", metavar="facts|lines", help="Keep only what is worth it, or every statement except noise.")
     ] = FACTS,
-    model: Annotated[bool, typer.Option("--model", help="Have the model of your own settings read what the rules leave.")] = False,
-    no_model: Annotated[bool, typer.Option("--no-model", help="By rules alone, whatever your settings say.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be written; write nothing.")] = False,
+    model: Annotated[bool, typer.Option("--model", help="Have the model in your own settings read what the rules leave.")] = False,
+    no_model: Annotated[bool, typer.Option("--no-model", help="Use only the rules, whatever your settings say.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written; write nothing.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Write what is new in agents' sessions into its days' logs.
@@ -78,19 +76,19 @@ def dream(
     call: Call,
     days: Annotated[
         list[str] | None,
-        typer.Option("--day", metavar="DATE", help="An ended day. [default: yesterday, and what came since the last dream]"),
+        typer.Option("--day", metavar="DATE", help="An ended day. [default: yesterday, and anything new since the last dream]"),
     ] = None,
-    propose: Annotated[bool, typer.Option("--propose", help="Change nothing; propose all of it.")] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Carry out what is sure, and propose the rest.")] = False,
-    model: Annotated[bool, typer.Option("--model", help="Ask the model of your own settings too.")] = False,
-    no_model: Annotated[bool, typer.Option("--no-model", help="By rules alone.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say what would be done; write nothing.")] = False,
+    propose: Annotated[bool, typer.Option("--propose", help="Change nothing; propose everything.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Apply what is certain, and propose the rest.")] = False,
+    model: Annotated[bool, typer.Option("--model", help="Also ask the model in your own settings.")] = False,
+    no_model: Annotated[bool, typer.Option("--no-model", help="Use only the rules.")] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Take what lasts of ended days' logs into curated memory.
+    """Consolidate the logs of ended days into curated memory.
 
-    Each entry is held against what stands: it is added, takes the place of a fact, or is left. What is not sure is proposed, and mdmem accept
-    takes it; without --apply (or dream = "apply" in your own settings) all is. mdmem revert dream/DATE takes a night back.
+    Each entry is compared with current memory: it is added, replaces a fact, or is skipped. Uncertain facts become proposals (mdmem accept);
+    without --apply (or dream = "apply" in your own settings), all do. To undo a night: mdmem revert dream/DATE.
     """
     applies = _chosen(apply, propose, "--apply", "--propose")
     asks_model = _chosen(model, no_model, "--model", "--no-model")
@@ -108,12 +106,12 @@ def _chosen(wanted: bool, unwanted: bool, yes: str, no: str) -> bool | None:
 
 def run(
     call: Call,
-    only_failures: Annotated[bool, typer.Option("--quiet", help="Print failures alone.")] = False,
+    only_failures: Annotated[bool, typer.Option("--quiet", help="Print only failures.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Do what is due: digest what is new in agents' sessions.
 
-    For timers (mdmem schedule) and containers. Every step is tried, and the exit status is 1 if one has failed. Of two at once one works.
+    For timers (mdmem schedule) and containers. Every step is tried, and the exit status is 1 if one fails. Only one run works at a time.
     Nothing is read until your own settings name a client, as in sessions = ["claude"].
     """
     result = open_memory(call).pipelines.run()
@@ -124,11 +122,11 @@ def run(
 def schedule(
     call: Call,
     system: Annotated[str | None, typer.Argument(metavar="systemd|cron", help="Which one. [default: systemd on Linux, else cron]")] = None,
-    install: Annotated[bool, typer.Option("--install", help="Place it.")] = False,
-    uninstall: Annotated[bool, typer.Option("--uninstall", help="Take it out again.")] = False,
+    install: Annotated[bool, typer.Option("--install", help="Install it.")] = False,
+    uninstall: Annotated[bool, typer.Option("--uninstall", help="Remove it.")] = False,
     as_json: Json = False,
 ) -> Answer:
-    """Print or place the timer that calls mdmem run.
+    """Print or install the timer that calls mdmem run.
 
     Every five minutes, by systemd (units of the user) or by cron (a line of the user's crontab). Nothing is changed without --install.
     """

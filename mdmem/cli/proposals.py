@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def propose(
     call: Call,
-    branch: Annotated[str, typer.Argument(metavar="BRANCH", help="A branch: of another work tree, of a forge.")],
+    branch: Annotated[str, typer.Argument(metavar="BRANCH", help="A branch, such as one from another work tree or a forge.")],
     message: Annotated[str | None, typer.Option("-m", metavar="WHY", help="Why; shown with the proposal.")] = None,
     actor: Actor = None,
     session: Session = None,
@@ -27,9 +27,9 @@ def propose(
     allow: Allow = None,
     as_json: Json = False,
 ) -> Answer:
-    """Make a proposal of what stands on a branch.
+    """Make a proposal from the changes on a branch.
 
-    The branch itself stays. Nothing of it counts as memory until you accept it, part by part.
+    The branch itself stays. None of its changes count as memory until you accept them, part by part.
     """
     request = ProposeBranch(branch=branch, reason=message, actor=actor, session=session, again=again, allow=frozenset(allow or ()))
     view = open_memory(call).proposals.propose_branch(request)
@@ -41,16 +41,16 @@ def proposals(
     proposal: Annotated[str | None, typer.Argument(metavar="ID", help="Show this one, with all of its parts.")] = None,
     as_json: Json = False,
 ) -> Answer:
-    """List what waits for you, or show one proposal.
+    """List open proposals, or show one.
 
-    Control characters, and such as show nothing, are shown by their numbers.
+    Control and invisible characters are shown by their numbers.
     """
     memory = open_memory(call)
     if proposal is not None:
         view = memory.proposals.show(proposal)
         return Answer(show.proposal_json(view), show.proposal_text(view, use_colour()))
     listed, now = memory.proposals.standing(), memory.workspace.now()
-    notes = () if listed.views else ("nothing waits",)
+    notes = () if listed.views else ("no open proposals",)
     return Answer(show.proposals_json(listed, now), show.proposals_text(listed, now), notes)
 
 
@@ -59,23 +59,23 @@ def accept(
     proposal: ProposalArgument,
     parts: Parts = None,
     edit: Annotated[
-        list[str] | None, typer.Option("--edit", metavar="PART", help="Open this part in $EDITOR first; then it is your own.")
+        list[str] | None, typer.Option("--edit", metavar="PART", help="Edit this part in $EDITOR first; it then counts as yours.")
     ] = None,
-    vouch: Annotated[bool, typer.Option("--vouch", help="You say it yourself: it counts as user-stated.")] = False,
-    anyway: Annotated[bool, typer.Option("--anyway", help="Take the named parts even if they are overtaken.")] = False,
+    vouch: Annotated[bool, typer.Option("--vouch", help="State it yourself: it counts as user-stated.")] = False,
+    anyway: Annotated[bool, typer.Option("--anyway", help="Accept the named parts even if they are overtaken.")] = False,
     **shared: Committing,
 ) -> Answer:
-    """Take parts of a proposal onto memory, a commit a part.
+    """Accept parts of a proposal into memory, one commit each.
 
-    Without PART all that are fresh. A part whose place was changed since is taken only by its name and with --anyway.
+    Without PART: all fresh parts. A part whose place has changed is accepted only by name and with --anyway.
     """
     memory = open_memory(call)
     edited = []
     for name in edit or ():
         part, text = memory.proposals.part_text(proposal, name, anyway)
-        changed = editor.edit_text(f"{text}\n", "--edit", "mdmem accept takes it as it is").strip()
+        changed = editor.edit_text(f"{text}\n", "--edit", "To accept it unchanged: mdmem accept PROPOSAL PART").strip()
         if not changed:
-            raise UsageProblem(f"{part} is empty: nothing is changed", "mdmem reject takes a part out.")
+            raise UsageProblem(f"{part} is empty: nothing was changed", "To reject a part: mdmem reject PROPOSAL PART")
         edited.append((part, changed))
     request = Accept(
         proposal=proposal,
@@ -95,9 +95,9 @@ def reject(
     parts: Parts = None,
     **shared: Committing,
 ) -> Answer:
-    """Reject parts of a proposal, or all that waits of it.
+    """Reject parts of a proposal, or all its open parts.
 
-    A rejected text is not proposed again, unless --again is given or you say it yourself.
+    A rejected text is not proposed again, unless you use --again or state it yourself.
     """
     decision = open_memory(call).proposals.reject(Reject(proposal, tuple(parts or ()), write_options(shared)))
     return Answer(show.rejected_json(decision), show.rejected_text(decision), show.decision_notes(decision))

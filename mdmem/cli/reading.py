@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 def show_(
     call: Call,
     first: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="A word that ends in .md; may be left out. [default: MEMORY.md]")
+        str | None, typer.Argument(metavar="FILE", help="A file name that ends in .md; optional. [default: MEMORY.md]")
     ] = None,
     second: Annotated[
         str | None,
         typer.Argument(
             metavar="SECTION",
-            help="A heading, or several joined by ' > '; else a fact (its text, key or id), a file, or a day (2026-11-21, yesterday).",
+            help=("A heading, or several joined by ' > '; or a fact (its text, key or id), a file, or a day (2026-11-21, yesterday)."),
         ),
     ] = None,
     nth: Nth = None,
@@ -37,7 +37,7 @@ def show_(
 ) -> Answer:
     """Read one section, a fact, a day, or a whole file.
 
-    Of a day: its log, and what else changed on it.
+    For a day: its log, and what else changed that day.
     """
     if second and is_markdown(second) and not (first and is_markdown(first)):
         first, second = second, first

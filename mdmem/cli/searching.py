@@ -22,11 +22,11 @@ def search(
     call: Call,
     query: Annotated[
         list[str] | None,
-        typer.Argument(metavar="QUERY", help="Words; any of them may match. Without words: the newest entries that pass."),
+        typer.Argument(metavar="QUERY", help="Words; any of them may match. Without words: the newest matching entries."),
     ] = None,
     limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of results.")] = 8,
     file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder.")] = None,
-    section: Annotated[str | None, typer.Option("--section", metavar="SECTION", help="Only this section and what is below it.")] = None,
+    section: Annotated[str | None, typer.Option("--section", metavar="SECTION", help="Only this section and its subsections.")] = None,
     kind: Kind = None,
     tags: Tags = None,
     actor: ByActor = None,
@@ -34,20 +34,20 @@ def search(
     since: Since = None,
     until: Until = None,
     min_confidence: Annotated[float | None, typer.Option("--min-confidence", metavar="N", help="Minimum confidence (0 to 1).")] = None,
-    recent_days: Annotated[int | None, typer.Option("--recent-days", metavar="N", help="Of the logs only the last N days.")] = None,
-    combined: Annotated[bool, typer.Option("--combined", help=f"The same as --recent-days {_COMBINED_DAYS}.")] = False,
-    history: Annotated[bool, typer.Option("--history", help="Include facts that were superseded, have expired or were removed.")] = False,
+    recent_days: Annotated[int | None, typer.Option("--recent-days", metavar="N", help="Only the last N days of the logs.")] = None,
+    combined: Annotated[bool, typer.Option("--combined", help=f"Same as --recent-days {_COMBINED_DAYS}.")] = False,
+    history: Annotated[bool, typer.Option("--history", help="Include facts that were superseded, expired or removed.")] = False,
     as_of: AsOf = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Explain the score of each hit.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Explain the score of each result.")] = False,
     sessions: Annotated[
-        bool, typer.Option("--sessions", help="Behind memory, as many messages of the sessions that your settings name.")
+        bool, typer.Option("--sessions", help="After memory, add up to as many messages from the sessions in your settings.")
     ] = False,
     proposed: Annotated[bool, typer.Option("--proposed", help="Search open proposals only.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Find what memory says about something."""
     if combined and recent_days is not None:
-        raise UsageProblem("--combined and --recent-days go against each other")
+        raise UsageProblem("--combined and --recent-days exclude each other")
     days = _COMBINED_DAYS if combined else recent_days
     request = Search(
         query=" ".join(query or ()),
@@ -70,7 +70,7 @@ def search(
     memory = open_memory(call)
     if proposed:
         if request != Search(query=request.query, limit=limit):
-            raise UsageProblem("--proposed goes with -n alone")
+            raise UsageProblem("--proposed goes only with -n")
         from mdmem.show import proposals  # noqa: PLC0415 - for --proposed alone
 
         matches = memory.proposals.search(request.query, limit)
@@ -93,7 +93,7 @@ def facts(
     since: Since = None,
     until: Until = None,
     limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of facts; 0 for all.")] = 100,
-    everything: Annotated[bool, typer.Option("--all", help="Include those that no longer hold.")] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Include facts that are no longer current.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """List the facts of memory with their ids, the newest first."""
@@ -125,7 +125,7 @@ def recall(
 ) -> Answer:
     """List the facts with one of these labels.
 
-    Those with most of them come first, then the newest.
+    Facts with most of the labels come first, then the newest.
     """
     listed = open_memory(call).recall(tuple(tags), limit)
     status = hits.answer_status(len(listed.facts), listed)
@@ -135,7 +135,7 @@ def recall(
 def tags(call: Call, as_json: Json = False) -> Answer:
     """List the labels (#tag) in use, to recall facts by.
 
-    The most used come first. Of each fact the first three labels count.
+    The most used come first. Only the first three labels of each fact count.
     """
     catalogue = open_memory(call).tags()
     count = len(catalogue.tags)

@@ -25,12 +25,12 @@ _SEARCH, _CONTEXT, _RUNS = "search", "context", "runs"
 def task_start(
     call: Call,
     name: TaskName,
-    goal: Annotated[str, typer.Argument(metavar="GOAL", help="The goal; '-' reads it.")],
+    goal: Annotated[str, typer.Argument(metavar="GOAL", help="The goal; '-' reads standard input.")],
     **shared: Writing,
 ) -> Answer:
     """Begin a task, or continue an existing one.
 
-    Its notes are in memory/tasks.md until it is done. Those of an existing task are shown, and nothing is changed.
+    Its notes are in memory/tasks.md until it is done. For an existing task, they are shown and nothing is changed.
     """
     memory = open_memory(call)
     result = memory.tasks.start(name, read_argument(goal), write_options(shared))
@@ -45,7 +45,7 @@ def task_start(
 def task_note(
     call: Call,
     name: TaskName,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The note; '-' reads it.")],
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The note; '-' reads standard input.")],
     **shared: Writing,
 ) -> Answer:
     """Add a note to a task, with its time."""
@@ -55,7 +55,7 @@ def task_note(
 def task_done(
     call: Call,
     name: TaskName,
-    outcome: Annotated[str, typer.Argument(metavar="OUTCOME", help="The outcome, for the day's log; '-' reads it.")],
+    outcome: Annotated[str, typer.Argument(metavar="OUTCOME", help="The outcome, for the day's log; '-' reads standard input.")],
     **shared: Writing,
 ) -> Answer:
     """End a task: log its outcome, remove its notes."""
@@ -79,16 +79,16 @@ def task_show(
 
 def review(
     call: Call,
-    apply: Annotated[bool, typer.Option("--apply", help="Do what is safe, one commit each.")] = False,
+    apply: Annotated[bool, typer.Option("--apply", help="Apply what is safe, one commit each.")] = False,
     actor: Actor = None,
     session: Session = None,
     reason: Reason = None,
     as_json: Json = False,
 ) -> Answer:
-    """List what could be tidied: expired, doubled, long untouched.
+    """List what could be tidied: expired, duplicate or stale facts.
 
-    Facts that expired or were superseded and still stand, duplicates, contradictions, sections untouched for long, files over their
-    budget: each with the command that does it, or that shows what to decide on.
+    Expired or superseded facts that are still in a file, duplicates, contradictions, sections not changed for months, files over their
+    budget: each with the command that fixes it, or that shows what to decide.
     """
     if not apply and (actor or session or reason):
         raise UsageProblem("--actor, --session and --reason go with --apply")
@@ -108,15 +108,15 @@ def stats(
             help="search or context: how their answers looked; runs: what digests read and wrote. [default: what was done, by command]",
         ),
     ] = None,
-    weeks: Annotated[int, typer.Option("--weeks", metavar="N", help="The last N weeks, the one under way included.")] = 12,
+    weeks: Annotated[int, typer.Option("--weeks", metavar="N", help="The last N weeks, including this one.")] = 12,
     as_json: Json = False,
 ) -> Answer:
     """Show what was done, as figures over weeks.
 
-    How often each command ran, how long it took (median, and what 95 of 100 stay below), how often it was refused or failed. Of searches:
-    the share without a hit, hits, the score of the first, how far the median score stays behind it (spread), the age of what was found
-    in days; and a sentence where the newest week is unlike those before it by more than chance. Of context: the share of prompts that got a
-    block, its tokens, how much of it had been given before, what the guard kept and dropped. Of runs: what was read and written, by week.
+    How often each command ran, how long it took (median and 95th percentile), and how often it was refused or failed. search: the share
+    without results, the number of results, the first score, how far the median score is below it (spread), the age of the results in
+    days, and a note if the newest week differs from the weeks before by more than chance. context: the share of prompts that got a
+    block, its tokens, how much had been given before, what the guard kept and dropped. runs: what was read and written, by week.
     """
     if subject is None:
         by_verb = open_memory(call).figures.of_verbs(ShowFigures(weeks))
@@ -124,17 +124,17 @@ def stats(
         return Answer(figures.figures_json(by_verb), figures.figures_text(by_verb, use_colour()), figures.notes(by_verb.damaged, nothing))
     if subject == _CONTEXT:
         blocks = open_memory(call).figures.of_contexts(ShowFigures(weeks))
-        nothing = "" if blocks.weeks else "no block in these weeks"
+        nothing = "" if blocks.weeks else "no blocks in these weeks"
         return Answer(figures.contexts_json(blocks), figures.contexts_text(blocks, use_colour()), figures.notes(blocks.damaged, nothing))
     if subject == _RUNS:
         of_runs = open_memory(call).pipelines.figures(ShowFigures(weeks))
         return Answer(
-            figures.runs_json(of_runs), figures.runs_text(of_runs, use_colour()), () if of_runs.weeks else ("no run in these weeks",)
+            figures.runs_json(of_runs), figures.runs_text(of_runs, use_colour()), () if of_runs.weeks else ("no runs in these weeks",)
         )
     if subject != _SEARCH:
-        raise UsageProblem(f"there are no figures of {subject!r}", _nearest(subject))
+        raise UsageProblem(f"no figures for {subject!r}", _nearest(subject))
     weekly = open_memory(call).figures.of_searches(ShowFigures(weeks))
-    nothing = "" if weekly.weeks else "no search in these weeks"
+    nothing = "" if weekly.weeks else "no searches in these weeks"
     return Answer(figures.searches_json(weekly), figures.searches_text(weekly, use_colour()), figures.notes(weekly.damaged, nothing))
 
 

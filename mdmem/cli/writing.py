@@ -49,20 +49,24 @@ def edit_section(
     call: Call,
     section: Annotated[str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")] = None,
     file: File = None,
-    preamble: Annotated[bool, typer.Option("--preamble", help="The text before the first heading, in place of a section.")] = False,
-    body: Annotated[str | None, typer.Option("--body", metavar="TEXT", help="Replace the section's own text. '-' reads it.")] = None,
+    preamble: Annotated[bool, typer.Option("--preamble", help="The text before the first heading, instead of a section.")] = False,
+    body: Annotated[
+        str | None, typer.Option("--body", metavar="TEXT", help="Replace the section's own text. '-' reads standard input.")
+    ] = None,
     append: Annotated[str | None, typer.Option("--append", metavar="TEXT", help="Add at the end of its own text.")] = None,
     prepend: Annotated[str | None, typer.Option("--prepend", metavar="TEXT", help="Add at the beginning of its own text.")] = None,
     replace_: Annotated[str | None, typer.Option("--replace", metavar="OLD", help="Replace words that occur once in it.")] = None,
-    replacement: Annotated[str | None, typer.Option("--with", metavar="NEW", help="What --replace puts there.")] = None,
-    rename: Annotated[str | None, typer.Option("--rename", metavar="TITLE", help="Give it another title.")] = None,
+    replacement: Annotated[str | None, typer.Option("--with", metavar="NEW", help="The replacement for --replace.")] = None,
+    rename: Annotated[str | None, typer.Option("--rename", metavar="TITLE", help="Rename it.")] = None,
     delete: Annotated[bool, typer.Option("--delete", help="Remove the section.")] = False,
     editor: Annotated[bool, typer.Option("--editor", help="Edit its own text in $EDITOR.")] = False,
     create: Annotated[bool, typer.Option("--create", help="Create the missing part of the path, and the file.")] = False,
-    after: Annotated[str | None, typer.Option("--after", metavar="SECTION", help="Where --create places it.")] = None,
+    after: Annotated[str | None, typer.Option("--after", metavar="SECTION", help="With --create: place it after this section.")] = None,
     nth: Nth = None,
-    expect: Annotated[str | None, typer.Option("--expect", metavar="ETAG", help="Refuse if it is no longer what was read.")] = None,
-    subtree: Annotated[bool, typer.Option("--subtree", help="With its subsections.")] = False,
+    expect: Annotated[
+        str | None, typer.Option("--expect", metavar="ETAG", help="Refuse if the section has changed since you read it.")
+    ] = None,
+    subtree: Annotated[bool, typer.Option("--subtree", help="Include its subsections.")] = False,
     supersedes: Supersedes = None,
     propose: Propose = False,
     to: To = None,
@@ -75,7 +79,7 @@ def edit_section(
     if editor and subtree:
         raise UsageProblem("--editor edits the section's own text; --subtree does not go with it")
     if editor and (create or after or body is not None):
-        raise UsageProblem("--editor edits a section that is there; --body, --create and --after do not go with it")
+        raise UsageProblem("--editor edits an existing section; --body, --create and --after do not go with it")
     change = EditSection.of(
         section,
         preamble=preamble,
@@ -110,13 +114,15 @@ def edit_section(
 
 def log(
     call: Call,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; '-' reads it.")],
-    fact: Annotated[bool, typer.Option("--fact", help="The same as --kind fact.")] = False,
+    text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; '-' reads standard input.")],
+    fact: Annotated[bool, typer.Option("--fact", help="Same as --kind fact.")] = False,
     kind: Kind = None,
     tags: Tags = None,
     time: Annotated[str | None, typer.Option("--time", metavar="HH:MM", help="When. [default: now]")] = None,
-    day: Annotated[str | None, typer.Option("--date", metavar="DAY", help="The day, in words too: yesterday. [default: today]")] = None,
-    again: Annotated[bool, typer.Option("--again", help="Write it even if the day has the same entry already.")] = False,
+    day: Annotated[
+        str | None, typer.Option("--date", metavar="DAY", help="The day: a date, or words such as yesterday. [default: today]")
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Write it even if the day already has the same entry.")] = False,
     supersedes: Supersedes = None,
     propose: Propose = False,
     to: To = None,
@@ -124,7 +130,7 @@ def log(
 ) -> Answer:
     """Append an entry to a day's log."""
     if fact and kind not in (None, "fact"):
-        raise UsageProblem("--fact and --kind go against each other")
+        raise UsageProblem("--fact and --kind exclude each other")
     change = Log(
         text=read_argument(text),
         kind="fact" if fact else kind,
@@ -142,17 +148,17 @@ def log(
 
 def remember(
     call: Call,
-    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The fact; '-' reads it.")] = None,
+    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The fact; '-' reads standard input.")] = None,
     entry: Annotated[str | None, typer.Option("--from", metavar="ENTRY", help="The entry of a daily log that it comes from.")] = None,
     file: File = None,
     section: SectionOption = None,
     create: Annotated[bool, typer.Option("--create", help="Create the section and the file if they are missing.")] = False,
-    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="What the fact is about; one fact a key.")] = None,
-    also: Annotated[bool, typer.Option("--also", help="The key has several values; this is one more.")] = False,
+    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="Subject of the fact; one current fact per key.")] = None,
+    also: Annotated[bool, typer.Option("--also", help="Add another value for the key; keep the others.")] = False,
     kind: Kind = None,
     tags: Tags = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="DAY", help="The last day on which it holds, in words too: next friday.")
+        str | None, typer.Option("--until", metavar="DAY", help="The last day on which it is true: a date, or words such as next friday.")
     ] = None,
     supersedes: Supersedes = None,
     propose: Propose = False,
@@ -162,7 +168,7 @@ def remember(
 ) -> Answer:
     """Put a fact into MEMORY.md.
 
-    If the key has a value already, its line is replaced and superseded. With --from, the entry of a daily log is put there, in the words of
+    If the key already has a value, its line is replaced and superseded. With --from, the entry of a daily log is put there, in the words of
     TEXT or its own.
     """
     if text is None and entry is None:
@@ -192,8 +198,8 @@ def forget(
     file: AnyFile = None,
     section: SectionOption = None,
     everywhere: Annotated[bool, typer.Option("--all", help="Remove every line with these words, from all files.")] = False,
-    purge: Annotated[bool, typer.Option("--purge", help="Remove it from all history too. It cannot be undone.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask.")] = False,
+    purge: Annotated[bool, typer.Option("--purge", help="Also remove it from all history. This cannot be undone.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask for confirmation.")] = False,
     supersedes: Supersedes = None,
     propose: Propose = False,
     to: To = None,
@@ -203,18 +209,18 @@ def forget(
     """Remove a fact from its file.
 
     History keeps it. Lines of daily logs that say it stay, but no longer count; --file removes only that copy. With --purge it is
-    removed from all history too, and cannot be restored.
+    also removed from all history, and cannot be restored.
     """
     if yes and not purge:
         raise UsageProblem("--yes goes with --purge")
     options = write_options(shared, supersedes)
     if purge:
         if file or section or supersedes or everywhere:
-            raise UsageProblem("--purge takes a text out of everything: it goes with no --file, --section, --all or --supersedes")
+            raise UsageProblem("--purge removes a text from everything: --file, --section, --all and --supersedes do not go with it")
         if propose or to or again:
             raise UsageProblem("--purge cannot be proposed")
         if options.source is not Source.INFERRED or options.confidence is not None:
-            raise UsageProblem("--purge states nothing: it goes with no --source or --confidence")
+            raise UsageProblem("--purge states nothing: --source and --confidence do not go with it")
         purged = Purge(fact=fact, reason=options.reason, actor=options.actor, session=options.session, allow=options.allow)
         return _purge(call, purged, yes, options.dry_run)
     change = Forget(fact=fact, file=file, section=section, everywhere=everywhere, options=options)
@@ -231,10 +237,10 @@ def _purge(call: Call, request: Purge, yes: bool, dry_run: bool) -> Answer:
         return Answer(maintenance.purge_plan_json(plan), maintenance.purge_plan_text(plan))
     if not yes:
         if call.as_json or not sys.stdin.isatty():
-            raise UsageProblem("--purge cannot be undone", "Look at it with --dry-run, then say --yes.")
+            raise UsageProblem("--purge cannot be undone", "Check it with --dry-run, then add --yes.")
         print(maintenance.purge_plan_text(memory.plan_purge(request)), file=sys.stderr)
         if not _agreed("Purge it for good?"):
-            return Answer({}, "nothing is changed")
+            return Answer({}, "nothing was changed")
     with nullcontext() if call.as_json or call.quiet else shown("forget", None):
         result = memory.purge(request)
     return Answer(maintenance.purged_json(result), maintenance.purged_text(result), result.notices)
@@ -258,7 +264,7 @@ def save(
 ) -> Answer:
     """Commit your own edits of memory files as yours.
 
-    New and deleted files are included. Where the actor is an agent, they are kept as its claim.
+    New and deleted files are included. If the actor is an agent, the edits count as the agent's claim.
     """
     commit, paths = open_memory(call).save(Save(message, frozenset(allow or ()), actor))
     return Answer(writes.saved_json(commit, paths), writes.saved_text(commit, paths))
@@ -266,18 +272,14 @@ def save(
 
 def revert(
     call: Call,
-    reference: Annotated[
-        str, typer.Argument(metavar="COMMIT|FACT|RUN", help="A commit, a fact whose last change is meant, or a run (digest/…).")
-    ],
-    skip: Annotated[bool, typer.Option("--skip", help="Of a run: leave what later edits hold fast, and undo the rest.")] = False,
-    take_out: Annotated[
-        bool, typer.Option("--take-out", help="Of a run: take its lines out of the logs, not only out of what counts.")
-    ] = False,
+    reference: Annotated[str, typer.Argument(metavar="COMMIT|FACT|RUN", help="A commit, a fact (its last change) or a run (digest/…).")],
+    skip: Annotated[bool, typer.Option("--skip", help="Runs only: keep what later edits changed, and undo the rest.")] = False,
+    take_out: Annotated[bool, typer.Option("--take-out", help="Runs only: also remove its lines from the logs.")] = False,
     **shared: Writing,
 ) -> Answer:
     """Undo one change, or those of a run; keep everything later.
 
-    Entries of a day's log stay there and count no more. Of a run all is undone, or nothing.
+    Log entries stay in the log but no longer count. A run is undone as a whole, or not at all.
     """
     change = Revert(reference=reference, skip=skip, take_out=take_out, options=write_options(shared))
     return write_answer(open_memory(call).apply(change))

@@ -21,7 +21,5 @@ def due_files(workspace: Workspace) -> list[TranscriptFile]:
     files = list(find_files(sources, environment))
     if not files:
         folders = ", ".join(searched_folders(sources, environment))
-        raise WorkspaceProblem(
-            "no-sessions", f"there are no transcripts in {folders}", "Name other clients, or globs, in the setting sessions."
-        )
+        raise WorkspaceProblem("no-sessions", f"no transcripts in {folders}", "Name other clients, or globs, in the setting sessions.")
     return files

@@ -86,7 +86,7 @@ def read_news(
     transcript = read_file(file.path, cursor.start if cursor else None, owners)
     if transcript is None:
         if file.size and request.sessions:
-            raise TranscriptProblem("unknown-format", "there is no record in it")
+            raise TranscriptProblem("unknown-format", "it contains no records")
         return None
     if cursor is not None and cursor.start is None and cursor.end is not None and has_line(file.path, cursor.end.line, cursor.end.hash):
         transcript = replace(transcript, after_line=cursor.end.line)

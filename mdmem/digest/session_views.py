@@ -37,15 +37,15 @@ def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
         raise UsageProblem(f"{field('client')} is {request.client[:80]!r}", f"The clients are {', '.join(CLIENTS)}.")
     settings, environment = workspace.settings, workspace.environment
     if not settings.sessions:
-        hints = ("nothing is read until your own settings name a client", settings_hint(environment))
+        hints = ("No transcript source configured.", settings_hint(environment))
         return SessionList((), folders=tuple(_folders(workspace)), notes=hints)
     listing = _Listing(workspace, request)
     sessions = list(listing.newest_first())
     notes = listing.notes
     if not listing.files:
-        notes = (*notes, f"there are no transcripts in {', '.join(searched_folders(settings.sessions, environment))}")
+        notes = (*notes, f"no transcripts in {', '.join(searched_folders(settings.sessions, environment))}")
     if request.client is not None and not sessions and request.client not in settings.sessions:
-        notes = (*notes, f"the setting sessions does not name {request.client}")
+        notes = (*notes, f"the setting sessions does not include {request.client}")
     shown = sorted(sessions[: request.limit], key=lambda session: session.ended or session.started or _LONG_AGO, reverse=True)
     return SessionList(tuple(shown), left_out=len(sessions) > request.limit, notes=notes)
 
@@ -154,7 +154,7 @@ def show_session(workspace: Workspace, request: ShowSessions, reference: str, sa
     if transcript is None:
         raise sources.not_found(reference)
     if name.first_line is not None and name.first_line > transcript.lines:
-        message = f"there is no line {name.first_line} in {path}"
+        message = f"no line {name.first_line} in {path}"
         raise TranscriptProblem("bad-line", message, f"It has {number_of(transcript.lines, 'line')}.", last=transcript.lines)
     purged = purged_texts(workspace, say)
     messages = [message for message in transcript.messages if not purged.hold(message)]

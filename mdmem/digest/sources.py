@@ -66,7 +66,7 @@ def parse_name(text: str) -> SessionName:
     first = int(lines[1]) if lines else None
     last = int(lines[2]) if lines and lines[2] else first
     if first is not None and last is not None and not 1 <= first <= last:
-        raise UsageProblem(f"{text[:80]} names no lines", "Lines count from 1, the first one comes first: SESSION#12-20.")
+        raise UsageProblem(f"{text[:80]} names no lines", "Lines count from 1, the lower number first: SESSION#12-20.")
     client, slash, session = name.partition("/")
     if slash and client in CLIENTS:
         return SessionName(client, session, first, last)
@@ -109,7 +109,7 @@ def _only(name: SessionName, transcripts: list[NamedTranscript]) -> NamedTranscr
 def ambiguous(name: SessionName, names: Sequence[str]) -> TranscriptProblem:
     """The failure that a name fits several sessions, or several files of one."""
     named = ", ".join((*names[:_MOST_NAMED], *(["…"] if len(names) > _MOST_NAMED else [])))
-    message = f"{name.session[:80]} fits several: {named}"
+    message = f"{name.session[:80]} matches several: {named}"
     return TranscriptProblem("ambiguous", message, "Name one of them, with more characters or by its file.", sessions=list(names))
 
 
@@ -169,4 +169,4 @@ def is_file(name: str) -> bool:
 
 def not_found(name: str) -> PathProblem:
     """The failure that there is no session of a name."""
-    return PathProblem("file-not-found", f"there is no transcript {name[:200]}", _TOO_SHORT_HINT)
+    return PathProblem("file-not-found", f"no transcript {name[:200]}", _TOO_SHORT_HINT)

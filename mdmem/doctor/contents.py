@@ -18,7 +18,7 @@ from mdmem.repo.ignored import ignored
 from mdmem.repo.patches import HUNK, new_lines
 from mdmem.repo.runner import MARKDOWN, run
 from mdmem.startup import late
-from mdmem.wording import verb
+from mdmem.wording import number_of, verb
 from mdmem.workspace import Workspace
 
 _COMMITS_AT_ONCE = 100
@@ -33,13 +33,13 @@ def check_files(inspection: Inspection) -> Iterator[Finding]:
     """Memory files that git or another system treats differently."""
     workspace, listed = inspection.workspace, inspection.workspace.memory_files()
     warnings = sum(_count_warnings(workspace, path, file) for path, file in listed.items())
-    yield Finding(check="files", level=Level.OK, message=f"memory files: {len(listed)}")
+    yield Finding(check="files", level=Level.OK, message=number_of(len(listed), "memory file"))
     if warnings:
-        yield Finding(check="files", level=Level.NOTE, message=f"warnings about what they hold: {warnings}", hint=verb("check"))
+        yield Finding(check="files", level=Level.NOTE, message=f"{number_of(warnings, 'warning')} about their content", hint=verb("check"))
     present = [workspace.root / name for name in layout.CURATED_NAMES if (workspace.root / name).exists()]
     if len(present) == 2 and not present[0].samefile(present[1]):
         yield Finding(
-            check="files", level=Level.WARNING, message="both MEMORY.md and memory.md are there; the first counts", hint="Join the two."
+            check="files", level=Level.WARNING, message="both MEMORY.md and memory.md exist; only the first is used", hint="Join the two."
         )
     yield from _check_untracked(inspection, [path for path in listed if not layout.is_outside(path)])
     for link in _links(workspace):
@@ -76,10 +76,10 @@ def _check_untracked(inspection: Inspection, paths: Sequence[FilePath]) -> Itera
     ignored_paths = ignored(inspection.workspace.root, new)
     for path in new:
         if path in ignored_paths:
-            hint = "Take the rule out; memory that git does not keep has no history."
+            hint = "Remove the rule; memory outside git has no history."
             yield Finding(check="files", level=Level.WARNING, message=f"{path} is ignored by .gitignore", hint=hint)
         else:
-            yield Finding(check="files", level=Level.NOTE, message=f"{path} is in no commit yet", hint=verb("save"))
+            yield Finding(check="files", level=Level.NOTE, message=f"{path} is not committed yet", hint=verb("save"))
 
 
 def _links(workspace: Workspace) -> Iterator[str]:
@@ -116,7 +116,7 @@ def _collisions(listed: Mapping[FilePath, ListedFile]) -> Iterator[Finding]:
     for paths in same.values():
         if len(paths) > 1:
             yield Finding(
-                check="files", level=Level.WARNING, message=f"{' and '.join(paths)} are one file on other systems", hint="Rename one."
+                check="files", level=Level.WARNING, message=f"{' and '.join(paths)} are the same file on other systems", hint="Rename one."
             )
 
 
@@ -133,7 +133,7 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
             continue
         for secret in secrets.find(data.decode("utf-8", "replace")):
             total += 1
-            hint = "Take it out and revoke it; where it is none, <!-- mdmem: allow secret --> on its line says so."
+            hint = "Remove it and revoke it. False alarm? Add <!-- mdmem: allow secret --> to its line."
             yield Finding(check="secrets", level=Level.ERROR, message=f"{secret.kind} in {path}:{secret.line}", hint=hint)
     if not total:
         yield Finding(check="secrets", level=Level.OK, message="none in the memory files")
@@ -155,13 +155,13 @@ def check_history(inspection: Inspection) -> Iterator[Finding]:
         message = f"looked at {searched} of {len(commits)} commits, newest first; there was no time for more"
         yield Finding(check="history", level=Level.NOTE, message=message)
     elif not locations:
-        yield Finding(check="history", level=Level.OK, message=f"no secret; commits: {len(commits)}")
+        yield Finding(check="history", level=Level.OK, message=f"no secrets in {number_of(len(commits), 'commit')}")
     for (kind, _), of_secret in list(locations.items())[:_MOST_NAMED]:
         more = f", the first of {len(of_secret)} places" if len(of_secret) > 1 else ""
-        hint = f"Revoke it; {verb('forget', 'purge')} takes it out of history."
+        hint = f"Revoke it. To remove it from history: {verb('forget', 'purge')}"
         yield Finding(check="history", level=Level.WARNING, message=f"{kind} in {of_secret[-1]}{more}", hint=hint)
     if len(locations) > _MOST_NAMED:
-        yield Finding(check="history", level=Level.WARNING, message=f"secrets that are not listed here: {len(locations) - _MOST_NAMED}")
+        yield Finding(check="history", level=Level.WARNING, message=f"{number_of(len(locations) - _MOST_NAMED, 'more secret')} not listed")
 
 
 def _commits(inspection: Inspection) -> list[CommitId]:

@@ -59,7 +59,7 @@ def check_agents(inspection: Inspection) -> Iterator[Finding]:
         if plugin.version == __version__:
             yield Finding(check="agents", level=Level.OK, message=f"{plugin.host} has the plugin")
         else:
-            message = f"{plugin.host} has the plugin of version {plugin.version or 'unknown'}; mdmem is {__version__}"
+            message = f"{plugin.host} has version {plugin.version or 'unknown'} of the plugin; mdmem is {__version__}"
             yield Finding(check="agents", level=Level.NOTE, message=message, hint=plugin.update)
     if not plugins:
         yield Finding(check="agents", level=Level.OK, message="no agent's host has the plugin")
@@ -100,8 +100,8 @@ def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
         hint = f'workspace = "{workspace.root}" in {own} names it, for every host that is not in a workspace.'
         yield Finding(check="agents", level=Level.WARNING, message="OpenClaw's server of the plugin finds no workspace", hint=hint)
     elif not is_marked(Path(named).expanduser()):
-        hint = f"{verb('init')} {named} makes one, or name another."
-        yield Finding(check="agents", level=Level.WARNING, message=f"OpenClaw is to use {named}, which is no workspace", hint=hint)
+        hint = f"To create one: {verb('init')} {named}. Or name another."
+        yield Finding(check="agents", level=Level.WARNING, message=f"OpenClaw is set to use {named}, which is not a workspace", hint=hint)
     else:
         yield Finding(check="agents", level=Level.OK, message=f"OpenClaw uses {named}")
 
@@ -123,8 +123,8 @@ def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
             yield Finding(check="agents", level=Level.WARNING, message=f"{name}: {problem.message}", hint=problem.hint)
             continue
         if is_old:
-            hint = f"{verb('init')} {field('agents')} {name} brings them up to date."
-            yield Finding(check="agents", level=Level.NOTE, message=f"the instructions in {name} are of another version", hint=hint)
+            hint = f"To update them: {verb('init')} {field('agents')} {name}"
+            yield Finding(check="agents", level=Level.NOTE, message=f"the instructions in {name} are from another version", hint=hint)
 
 
 # Where hosts keep what they have.

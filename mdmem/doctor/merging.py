@@ -24,7 +24,7 @@ def check_merge_driver(inspection: Inspection) -> Iterator[Finding]:
     if setup.elsewhere:
         named = ", ".join(f"{path} ({value})" for path, value in setup.elsewhere[:_MOST_NAMED])
         more = f" and {len(setup.elsewhere) - _MOST_NAMED} more" if len(setup.elsewhere) > _MOST_NAMED else ""
-        message = f"other attributes say how these are merged: {named}{more}"
+        message = f"other attributes control how these are merged: {named}{more}"
         yield Finding(check="merge-driver", level=Level.NOTE, message=message)
 
 
@@ -38,7 +38,7 @@ def _fixed(inspection: Inspection, setup: MergeSetup) -> Finding:
 
 def _problem(setup: MergeSetup) -> Finding:
     if setup.command is None and setup.named:
-        message = "attributes name the driver mdmem, which git's settings here do not define: git merges memory by lines, without a word"
+        message = "attributes name the driver mdmem, which git's settings here do not define: git silently merges memory by lines"
     elif setup.command is None:
         message = "git merges memory by lines: two branches that write on one day conflict"
     elif not setup.works:
@@ -47,5 +47,5 @@ def _problem(setup: MergeSetup) -> Finding:
         message = "no attributes name the merge driver for some memory files: git merges these by lines"
     broken = setup.command is not None and not setup.works
     return Finding(
-        check=_BROKEN if broken else _MISSING, level=Level.WARNING, message=message, hint=f"{verb('doctor', 'fix')} installs it."
+        check=_BROKEN if broken else _MISSING, level=Level.WARNING, message=message, hint=f"To install it: {verb('doctor', 'fix')}"
     )

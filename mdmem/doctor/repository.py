@@ -49,7 +49,7 @@ def check_settings(inspection: Inspection) -> Iterator[Finding]:
     yield Finding(check="settings", level=Level.OK, message=f"from {' and '.join(present)}" if present else "all at their defaults")
     for path in settings.extra_paths:
         if not (root / path).exists():
-            yield Finding(check="settings", level=Level.WARNING, message=f"extra_paths names {path}, which is not there")
+            yield Finding(check="settings", level=Level.WARNING, message=f"extra_paths names {path}, which does not exist")
     if inspection.workspace.environment.get("MDMEM_NOW"):
         now = config.now(settings, inspection.workspace.environment).isoformat(timespec="seconds")
         yield Finding(check="settings", level=Level.NOTE, message=f"MDMEM_NOW is set: {now} is the time that is written")
@@ -61,7 +61,7 @@ def check_identity(inspection: Inspection) -> Iterator[Finding]:
     yield Finding(
         check="identity",
         level=Level.OK,
-        message=f"commits are by {identity.name} <{identity.email}>, by the settings" if identity else "git knows who commits",
+        message=f"commits are by {identity.name} <{identity.email}>, by the settings" if identity else "git has a user name set",
     )
 
 
@@ -79,12 +79,12 @@ def check_repository(inspection: Inspection) -> Iterator[Finding]:
             check="repository", level=Level.OK, message=f"on {branch}" if branch else "HEAD is detached, which allow_detached allows"
         )
     if repository.head() is None:
-        yield Finding(check="repository", level=Level.NOTE, message="there is no commit yet")
+        yield Finding(check="repository", level=Level.NOTE, message="no commits yet")
     if repository.is_shallow():
         yield Finding(
             check="repository",
             level=Level.NOTE,
-            message="the clone is shallow: what memory used to say ends where it is cut off",
+            message="the clone is shallow: older history of memory is missing",
             hint="git fetch --unshallow",
         )
     if repository.head() is not None:
@@ -131,7 +131,7 @@ def check_locks(inspection: Inspection) -> Iterator[Finding]:
     for lock in git_locks:
         yield from _check_git_lock(inspection, lock, folders)
     if not git_locks:
-        yield Finding(check="locks", level=Level.OK, message="git holds no lock")
+        yield Finding(check="locks", level=Level.OK, message="no git lock is left")
     for lock in sorted(inspection.workspace.state.glob("*lock")):
         if files.is_locked(lock):
             holder = locks.holder(lock)
@@ -149,7 +149,7 @@ def _check_git_lock(inspection: Inspection, lock: Path, folders: tuple[Path, ...
         yield Finding(check="locks", level=Level.WARNING, message=f"git's {lock} is {age} old, and may be in use", hint=hint)
         return
     fixed = inspection.fix and _remove_lock(inspection, lock, folders)
-    hint = "" if fixed else f"{verb('doctor', 'fix')} removes it."
+    hint = "" if fixed else f"To remove it: {verb('doctor', 'fix')}"
     message = f"git's {lock} was left {age} ago by a process that is gone{'; it is removed' if fixed else ''}"
     yield Finding(check="locks", level=Level.WARNING, message=message, fixed=fixed, hint=hint)
 
@@ -178,7 +178,10 @@ def check_fsck(inspection: Inspection) -> Iterator[Finding]:
         if problem.code != "git-timeout":
             raise
         yield Finding(
-            check="fsck", level=Level.NOTE, message=f"not done within {_FSCK_SECONDS:g} seconds", hint="git fsck takes the time it needs."
+            check="fsck",
+            level=Level.NOTE,
+            message=f"not done within {_FSCK_SECONDS:g} seconds",
+            hint="To check without a time limit: git fsck",
         )
         return
     if result.status:
@@ -187,10 +190,10 @@ def check_fsck(inspection: Inspection) -> Iterator[Finding]:
             check="fsck",
             level=Level.ERROR,
             message=f"the repository is damaged: {errors}",
-            hint="git fsck says more; another clone may have what is missing.",
+            hint="For details: git fsck. Another clone may have what is missing.",
         )
     else:
-        yield Finding(check="fsck", level=Level.OK, message="no object that a commit needs is missing")
+        yield Finding(check="fsck", level=Level.OK, message="no missing objects")
 
 
 def check_hooks(inspection: Inspection) -> Iterator[Finding]:
@@ -211,7 +214,7 @@ def check_hooks(inspection: Inspection) -> Iterator[Finding]:
             check="hooks",
             level=Level.WARNING,
             message=not_installed,
-            hint=f"{verb('hooks install')}; a hook that is there is kept and runs first.",
+            hint=f"{verb('hooks install')}; an existing hook is kept and runs first.",
         )
 
 

@@ -19,7 +19,7 @@ from mdmem.search.query import Filter
 from mdmem.search.snapshot import EMPTY_SNAPSHOT, INDEX_NAME
 from mdmem.startup import late
 from mdmem.trail import BrokenTrail
-from mdmem.wording import verb
+from mdmem.wording import number_of, verb
 
 _EVENT_DAYS = 7
 _MANY_SEGMENTS = 20
@@ -34,7 +34,7 @@ def check_state(inspection: Inspection) -> Iterator[Finding]:
         files.write_durably(probe, b"mdmem doctor\n", 0o600)
         probe.unlink()
     except FileNotFoundError:
-        yield Finding(check="state", level=Level.NOTE, message=f"{state} is not there yet; the first command that needs it makes it")
+        yield Finding(check="state", level=Level.NOTE, message=f"{state} does not exist yet; the first command that needs it creates it")
     except OSError as problem:
         hint = "Nothing can be written until it is a folder that you may write to, with room on its disk."
         yield Finding(check="state", level=Level.ERROR, message=f"{state} cannot be written: {problem.strerror}", hint=hint)
@@ -53,12 +53,15 @@ def check_record(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(check="record", level=Level.NOTE, message=f"a write{f' of {record.path}' if record else ''} is under way")
     elif record is None:
         yield Finding(
-            check="record", level=Level.WARNING, message="the record of an interrupted write is not whole", hint="The next write drops it."
+            check="record",
+            level=Level.WARNING,
+            message="the record of an interrupted write is incomplete",
+            hint="The next write discards it.",
         )
     else:
         message = f"a write of {' and '.join(file.path for file in record.files)} was interrupted"
         yield Finding(
-            check="record", level=Level.WARNING, message=message, hint="The next write finishes it, or drops it where it had not begun."
+            check="record", level=Level.WARNING, message=message, hint="The next write finishes it, or discards it if it had not begun."
         )
 
 
@@ -72,8 +75,8 @@ def check_temporary(inspection: Inspection) -> Iterator[Finding]:
             yield Finding(check="temporary", level=Level.NOTE, message=f"{path}, left by an interrupted write, is removed", fixed=True)
         else:
             is_folder = (inspection.workspace.root / path).is_dir()
-            hint = f"{verb('doctor', 'fix')} removes it once it is a day old and no interrupted write needs it."
-            hint = "It was on its way out: move it back where it was, or delete it." if is_folder else hint
+            hint = f"{verb('doctor', 'fix')} removes it when it is a day old and no interrupted write needs it."
+            hint = "It was being removed: move it back, or delete it." if is_folder else hint
             yield Finding(
                 check="temporary", level=Level.NOTE, message=f"{path} was left by a write that was interrupted, or is under way", hint=hint
             )
@@ -120,20 +123,20 @@ def check_versions(inspection: Inspection) -> Iterator[Finding]:
                 fixed=True,
             )
         else:
-            hint = f"{verb('doctor', 'fix')} discards it; it is rebuilt from the commits."
+            hint = f"To discard it: {verb('doctor', 'fix')}. It is then rebuilt from the commits."
             yield Finding(check="versions", level=Level.WARNING, message=problem.message, hint=hint)
         return
     if count is None:
-        yield Finding(check="versions", level=Level.NOTE, message="there is no table of versions yet; the first search makes it")
+        yield Finding(check="versions", level=Level.NOTE, message="not built yet (the first search builds it)")
     else:
-        yield Finding(check="versions", level=Level.OK, message=f"the table of versions is whole; commits: {count}")
+        yield Finding(check="versions", level=Level.OK, message=f"the table of versions is complete ({number_of(count, 'commit')})")
 
 
 def check_index(inspection: Inspection) -> Iterator[Finding]:
     """An index that is broken, behind or slow, and files that it skipped."""
     folder = inspection.workspace.state / INDEX_NAME
     if not folder.exists():
-        yield Finding(check="index", level=Level.NOTE, message="there is none yet; the first search builds it")
+        yield Finding(check="index", level=Level.NOTE, message="not built yet (the first search builds it)")
         return
     index, is_current = inspection.open_index()
     problem = _index_problem(index, is_current, folder)
@@ -150,11 +153,13 @@ def check_index(inspection: Inspection) -> Iterator[Finding]:
     else:
         size = sum(file.stat().st_size for file in folder.rglob("*") if file.is_file())
         yield Finding(
-            check="index", level=Level.OK, message=f"entries: {index.count}, segments: {_segments(folder)}, size: {size / 1024:,.0f} KiB"
+            check="index",
+            level=Level.OK,
+            message=f"{number_of(index.count, 'entry', 'entries')}, {number_of(_segments(folder), 'segment')}, {size / 1024:,.0f} KiB",
         )
     for path, file in sorted(index.seen.files.items()):
         if file.skipped:
-            yield Finding(check="index", level=Level.WARNING, message=f"{path} is not found by any search: {file.skipped}")
+            yield Finding(check="index", level=Level.WARNING, message=f"{path} cannot be searched: {file.skipped}")
 
 
 _IS_UNUSABLE, _IS_BEHIND = "it is broken or of another version", "it is behind"
@@ -170,7 +175,7 @@ def _index_problem(index: SearchIndex, is_current: bool, folder: Path) -> str:
         return _IS_UNUSABLE
     if not is_current:
         return _IS_BEHIND
-    return f"it is in many pieces ({_segments(folder)} segments), which makes it slow" if _segments(folder) > _MANY_SEGMENTS else ""
+    return f"it has {number_of(_segments(folder), 'segment')}, which makes it slow" if _segments(folder) > _MANY_SEGMENTS else ""
 
 
 def _segments(folder: Path) -> int:

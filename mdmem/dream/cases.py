@@ -18,7 +18,7 @@ from mdmem.startup.records import replace
 
 RELATED = 0.6
 """The likeness from which on two statements may be about one thing (`likeness`). From 0.8 on, with the same names and numbers, they say the same."""
-SAID_ONCE, FORGETS_NOTHING = "nobody said it twice", "it asks to forget what does not stand"
+SAID_ONCE, FORGETS_NOTHING = "it was said only once", "it asks to forget something that is not in memory"
 """Why an entry is left, as far as the rules can tell."""
 _WORD = late.pattern(r"\w{3,}")
 _KEY_MARKS, _VALUE_ENDS = "*_", " .,;!"
@@ -97,7 +97,7 @@ class _Judge:
             if kept is not fact and fact.is_changeable and fact.section != kept.section:
                 goes = kept if fact.source.strength > kept.source.strength else fact
                 first[fact.path, fact.fact] = fact if goes is kept else kept
-                why = "it stands twice in this file"
+                why = "it is in this file twice"
                 removal = Suggestion(op=DreamOp.DELETE, candidate=None, why=why, old=goes, source=goes.source, is_sure=True)
                 self._settle(removal)
                 yield removal
@@ -122,7 +122,7 @@ class _Judge:
         if self._stands(candidate):
             return leave(candidate, STANDS)
         if self._is_taken_out(candidate):
-            return leave(candidate, "a person took it out")
+            return leave(candidate, "a person removed it")
         return None
 
     def _stands(self, candidate: DreamCandidate) -> bool:
@@ -150,9 +150,9 @@ class _Judge:
             if any(_value(candidate.text, attribute) == _value(fact.text, attribute) for fact in holders):
                 return leave(candidate, STANDS)
             return self._update_key(candidate, attribute, holders)
-        old, why = self._corrected(candidate), "it corrects what stands"
+        old, why = self._corrected(candidate), "it corrects a current fact"
         if old is None:
-            old, why = self._related(candidate.text), "it resembles what stands, and says something else"
+            old, why = self._related(candidate.text), "it is similar to a current fact, but says something else"
             if old is not None and not candidate.is_own and have_same_marks(candidate.text, old.value):
                 return leave(candidate, STANDS_REWORDED)
         if old is not None:
@@ -181,7 +181,7 @@ class _Judge:
 
     def _update(self, candidate: DreamCandidate, old: CuratedFact, why: str, *, is_sure: bool, attribute: str | None = None) -> Suggestion:
         if candidate.said <= old.said:
-            return leave(candidate, "it was said before what stands")
+            return leave(candidate, "it is older than the current fact")
         return Suggestion(
             op=DreamOp.UPDATE,
             candidate=candidate,

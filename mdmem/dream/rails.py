@@ -137,7 +137,7 @@ def _apart(change: Suggestion, candidate: DreamCandidate, old: CuratedFact) -> S
     """The suggestion to add what a change would put in the place of a fact, where that may stand beside it; else to leave the entry."""
     many = old.attribute is None or old.attribute in vocabulary().many_valued
     if change.op is DreamOp.UPDATE and (many or canonical_attribute(candidate.attribute) != old.attribute):
-        return replace(change, op=DreamOp.ADD, old=None, key=None, also=True, why="it resembles something else that is proposed")
+        return replace(change, op=DreamOp.ADD, old=None, key=None, also=True, why="it is similar to something else that is proposed")
     return leave(candidate, "it would change what is only proposed")
 
 

@@ -126,7 +126,7 @@ class NightWork:
                     raise _for_a_night(self._held)
                 self._keep(plan)
                 return
-        raise RepositoryProblem("busy", "memory is changed again and again by another program", "The next run does the rest.")
+        raise RepositoryProblem("busy", "another program keeps changing memory", "The next run does the rest.")
 
     # Judging.
 
@@ -221,7 +221,7 @@ class NightWork:
             if waiting.hold(suggestion):
                 self._leave(suggestion, WAITS)
             elif waiting.hold_better(suggestion):
-                self._leave(suggestion, "a better founded value is proposed")
+                self._leave(suggestion, "a better supported value is proposed")
             else:
                 todo.append(suggestion)
         surplus = standing.surplus_of(todo)

@@ -191,7 +191,7 @@ def _find_destination(document: Document, request: _Request, holders: Iterable[I
         listed = [{"section": join_path(section.path), "line": section.start + 1} for section in sections.values()]
         names = "; ".join(str(row["section"]) for row in listed)
         raise SectionProblem(
-            "section-ambiguous", f"several sections hold {request.key!r}: {names}", f"Name one with {field('section')}.", sections=listed
+            "section-ambiguous", f"several sections contain {request.key!r}: {names}", f"Name one with {field('section')}.", sections=listed
         )
     return _Destination(next(iter(sections.values())), "") if sections else _named_destination(document, change)
 
@@ -211,7 +211,7 @@ def _find_superseded(candidates: Sequence[Item], change: Remember) -> Item | Non
     named = change.options.supersedes
     matches = fact_names.items_matching(candidates, named) if named is not None else ()
     if len(matches) > 1:
-        raise FactProblem("fact-ambiguous", f"{named!r} stands {len(matches)} times in the section")
+        raise FactProblem("fact-ambiguous", f"{named!r} occurs {len(matches)} times in the section")
     return matches[0] if matches else None
 
 
@@ -336,7 +336,7 @@ def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, st
         first_below = len(above) + bool(replacement.strip())
         if same_outline(document, result) and raws[: len(above)] == above and raws[first_below:] == below:
             return text
-    raise SectionProblem("body-escapes-section", "the change would alter what stands around the line", "Put a blank line around the list.")
+    raise SectionProblem("body-escapes-section", "the change would alter the text around the line", "Put a blank line around the list.")
 
 
 def hand_on_block_id(edit: EditResult, old: Item, successor: FactId | None) -> EditResult:

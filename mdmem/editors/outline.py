@@ -50,7 +50,7 @@ def strip_blank_lines(text: str) -> str:
 def body_escapes(reason: str) -> SectionProblem:
     """The refusal of a text that would not stay in its section."""
     return SectionProblem(
-        "body-escapes-section", f"the text does not stay in its section: {reason}", "Close what is open; use deeper headings."
+        "body-escapes-section", f"the text does not stay in its section: {reason}", "Close open fences and comments; use deeper headings."
     )
 
 
@@ -77,7 +77,7 @@ def heading(level: int, title: str) -> str:
     """
     name = fold_space(clean_input(title, "title"))
     if not name or len(split_lines(title.strip())) > 1:
-        raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} cannot be a title: it takes one line that is not empty")
+        raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} cannot be a title: a title is one line that is not empty")
     if has_trailer(name):
         raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} cannot be a title: commits of mdmem use it as a trailer")
     escaped = _CLOSING_HASHES.sub(r"\1\\\2\3", name)
@@ -116,7 +116,7 @@ def _require_no_sibling(document: Document, section: Section, title: str) -> Non
     for other in document.sections:
         is_sibling = first <= other.start < end and len(other.path) == len(section.path) and other.index != section.index
         if is_sibling and plain_title(other.title).casefold() == name:
-            message = f"a section {join_path(other.path)!r} is there already (line {other.start + 1})"
+            message = f"a section {join_path(other.path)!r} already exists (line {other.start + 1})"
             hint = f"Choose another title, or add the text to that section and {field('delete')} this one."
             raise SectionProblem("section-exists", message, hint, section=join_path(other.path), line=other.start + 1)
 
@@ -147,7 +147,9 @@ def delete(document: Document, section: Section, subtree: bool) -> EditResult:
         SectionProblem: `has-subsections`, or `body-escapes-section` where another heading would change.
     """
     if section.tree_end > section.end and not subtree:
-        raise SectionProblem("has-subsections", f"{join_path(section.path)!r} has subsections", f"{field('subtree')} deletes them too.")
+        raise SectionProblem(
+            "has-subsections", f"{join_path(section.path)!r} has subsections", f"To delete them too, use {field('subtree')}."
+        )
     text = document.bom + document.slice(0, section.start) + document.slice(section.tree_end, len(document.lines))
     deleted = range(section.index, section.index + 1 + len(document.subsections(section)))
     if not _keeps_outline(document, text, _outline(s for s in document.sections if s.index not in deleted)):
@@ -206,7 +208,7 @@ def _level_and_line(document: Document, parent: Section | None, after: str | Non
         return min((s.level for s in document.sections if len(s.path) == 1), default=_DEFAULT_LEVEL), len(document.lines)
     sibling = find_section(document, after, nth)
     if parent and sibling.path[:-1] != parent.path:
-        raise SectionProblem("section-not-found", f"{after!r} does not stand directly below {join_path(parent.path)!r}")
+        raise SectionProblem("section-not-found", f"{after!r} is not directly below {join_path(parent.path)!r}")
     return sibling.level, sibling.tree_end
 
 
@@ -228,7 +230,7 @@ def insert_blocks(document: Document, *insertions: tuple[int, str]) -> str:
         number = document.open_line + 1
         message = f"the file ends inside an open fence or comment (line {number})"
         raise SectionProblem("open-block", message, "Close it first.", line=number)
-    raise body_escapes("it would change what stands around it")
+    raise body_escapes("it would change the text around it")
 
 
 def _with_blocks(document: Document, insertions: Iterable[tuple[int, str]]) -> str:

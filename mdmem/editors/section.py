@@ -65,14 +65,14 @@ def edit(document: Document, change: EditSection) -> EditResult:
     if change.section is None:
         return _edit_preamble(document, change)
     if not change.section.strip():
-        raise SectionProblem("section-not-found", "the section's name is empty", f"{verb('outline')} lists the sections.")
+        raise SectionProblem("section-not-found", "the section's name is empty", f"To list sections: {verb('outline')}")
     if change.create and not matching_sections(document, change.section) and change.expect is None:
         return create(document, change)
     section = find_section(document, change.section, change.nth)
     if change.after is not None and section.start < find_section(document, change.after).tree_end:
         raise UsageProblem(
-            f"{join_path(section.path)!r} is there already, and does not stand after {change.after!r}",
-            f"{field('after')} places a new section.",
+            f"{join_path(section.path)!r} already exists, and is not after {change.after!r}",
+            f"{field('after')} is only for new sections.",
         )
     _require_unchanged(document, section, change)
     match change.action:
@@ -147,8 +147,8 @@ def _set_body(document: Document, target: _EditRange, text: str, subtree: bool) 
             return document.text
         raise SectionProblem(
             "has-subsections",
-            f"{join_path(section.path)!r} has subsections and the body brings headings of its own",
-            f"{field('subtree')} replaces the subsections too.",
+            f"{join_path(section.path)!r} has subsections, and the new body has headings",
+            f"To replace the subsections too, use {field('subtree')}.",
         )
     return _compose(document, target, text)
 
@@ -205,7 +205,7 @@ def _first_safe(document: Document, target: _EditRange, text: str, candidates: l
     fragment = parse(text, fragment=True)
     shallow = [section for section in fragment.sections if not _is_below(target, section)]
     if shallow:
-        raise body_escapes(f"line {shallow[0].start + 1} of it is a heading at or above the section's own level")
+        raise body_escapes(f"its line {shallow[0].start + 1} is a heading at or above the section's own level")
     if fragment.open_line is not None:
         raise body_escapes("it ends inside an open fence, comment or HTML block")
     raise body_escapes("it would change what follows the section or what precedes it")
@@ -252,7 +252,7 @@ def _add(document: Document, target: _EditRange, text: str, at_end: bool) -> str
     if section is not None and section.tree_end > target.end and has_headings:
         raise SectionProblem(
             "has-subsections",
-            f"{join_path(section.path)!r} has subsections and the addition brings headings of its own",
+            f"{join_path(section.path)!r} has subsections, and the added text has headings",
             "Address the subsection.",
         )
     return _join(document, target, text, at_end)
@@ -319,9 +319,9 @@ def _replace_words(document: Document, target: _EditRange, change: EditSection) 
     quoted = repr(change.text[:_MAX_QUOTED_CHARS])
     owner = repr(join_path(target.path)) if target.path else "the text before the first heading"
     if not spans:
-        raise SectionProblem("text-not-found", f"{quoted} does not stand in {owner}", f"Its exact words: {verb('show')}.")
+        raise SectionProblem("text-not-found", f"{quoted} is not in {owner}", f"Its exact words: {verb('show')}.")
     if len(spans) > 1:
-        message = f"{quoted} stands {len(spans)} times in {owner}"
+        message = f"{quoted} occurs {len(spans)} times in {owner}"
         raise SectionProblem("text-ambiguous", message, "Give more of the text around it.", count=len(spans))
     start, end = spans[0]
     if own[start:end] == new:

@@ -30,7 +30,7 @@ def edit(document: Document | None, change: WholeFileEdit, is_log: bool) -> Edit
         clean_input(text)
     if isinstance(change, CreateFile):
         if document is not None:
-            raise PathProblem("file-exists", f"{change.path} is there already")
+            raise PathProblem("file-exists", f"{change.path} already exists")
         text = change.text
     elif document is None:
         raise missing(change.path)
@@ -47,12 +47,12 @@ def edit(document: Document | None, change: WholeFileEdit, is_log: bool) -> Edit
 
 def missing(path: str) -> PathProblem:
     """The failure for a file or a folder that is not there."""
-    return PathProblem("file-not-found", f"there is no {path}")
+    return PathProblem("file-not-found", f"{path} does not exist")
 
 
 def append_only(path: str) -> SectionProblem:
     """The failure for a change of a day's log that does not add to its end."""
-    return SectionProblem("append-only", f"{path} is a day's log, which only grows", "Text can be inserted at its end.")
+    return SectionProblem("append-only", f"{path} is a daily log: entries can only be added", "Text can be inserted at its end.")
 
 
 def first_line_of(text: str, words: str) -> int:
@@ -63,11 +63,11 @@ def first_line_of(text: str, words: str) -> int:
 def _replace(text: str, change: ReplaceText) -> str:
     starts = list(_starts(text, change.text))
     if not starts:
-        raise SectionProblem("text-not-found", f"{change.path} does not hold these words")
+        raise SectionProblem("text-not-found", f"{change.path} does not contain these words")
     if len(starts) > 1:
         lines = [text[:start].count("\n") + 1 for start in starts]
         numbers = ", ".join(map(str, lines))
-        raise SectionProblem("text-ambiguous", f"{change.path} holds these words more than once, in lines {numbers}", "", lines=lines)
+        raise SectionProblem("text-ambiguous", f"{change.path} contains these words more than once, in lines {numbers}", "", lines=lines)
     return text.replace(change.text, change.replacement)
 
 
@@ -87,12 +87,12 @@ def _insert(text: str, change: InsertText, is_log: bool) -> str:
     if not lines[-1]:
         lines.pop()
     if not 0 <= change.line <= len(lines):
-        raise SectionProblem("bad-line", f"{change.path} has no line {change.line}: it is from 0 to {len(lines)}", "", last=len(lines))
+        raise SectionProblem("bad-line", f"{change.path} has no line {change.line}; use 0 to {len(lines)}", "", last=len(lines))
     if is_log and change.line != len(lines):
         raise SectionProblem(
             "append-only",
-            f"{change.path} is a day's log, which only grows",
-            f"Insert behind line {len(lines)}, its last one.",
+            f"{change.path} is a daily log: entries can only be added",
+            f"Insert after line {len(lines)}, its last one.",
             last=len(lines),
         )
     lines.insert(change.line, change.text.rstrip("\n"))

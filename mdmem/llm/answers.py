@@ -89,7 +89,7 @@ def _complaint(text: str, list_name: str) -> str:
     """The words of the parser; or what the object lacks."""
     start = text.find("{")
     if start < 0:
-        return "there is no JSON object in it"
+        return "it contains no JSON object"
     try:
         _DECODER.raw_decode(text, start)
     except ValueError as problem:

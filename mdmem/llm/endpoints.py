@@ -71,16 +71,16 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
         PackageProblem: `missing-package`: a server is named, and the package for it is not installed.
     """
     if settings.model_command and settings.model_url:
-        raise _unset("your settings name a model_url and a model_command", "Take one of them out.")
+        raise _unset("your settings name a model_url and a model_command", "Remove one of them.")
     if settings.model_command:
         return ModelCommand(settings.model_command, settings.model_name or " ".join(settings.model_command), SECONDS)
     if not settings.model_url:
-        raise _unset("your settings name no model", "Set model_url and model_name, or model_command, in your own settings.")
+        raise _unset("your settings do not name a model", "Set model_url and model_name, or model_command, in your own settings.")
     parts = urlsplit(settings.model_url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
-        raise _unset("model_url is no address of a server", 'Write it as "http://127.0.0.1:11434/v1", and a key into a variable.')
+        raise _unset("model_url is not a server address", 'Write it as "http://127.0.0.1:11434/v1"; a key goes into a variable.')
     if not settings.model_name:
-        raise _unset("your settings name no model of the server", 'Set model_name, as in model_name = "qwen3:8b".')
+        raise _unset("your settings do not name the server's model", 'Set model_name, as in model_name = "qwen3:8b".')
     key = ""
     if settings.model_key_env:
         key = environment.get(settings.model_key_env, "").strip()

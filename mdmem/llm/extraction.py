@@ -95,7 +95,7 @@ def _is_held(text: str, quote: Any, lines: Sequence[RequestLine]) -> bool:
 def _require_held(text: str, quote: Any, lines: Sequence[RequestLine]) -> None:
     """Refuse a quote that is no part of a line, and a text that says more than the lines."""
     if not isinstance(quote, str) or not is_said(quote) or not any(_folded(quote) in _folded(line.text) for line in lines):
-        raise RefusedItemError("a quote that does not stand there")
+        raise RefusedItemError("a quote that is not there")
     if ungrounded := Ground(SaidLine(line.text, line.day) for line in lines).ungrounded(text):
         raise RefusedItemError(f"not in the lines: {ungrounded}")
 

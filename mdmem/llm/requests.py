@@ -31,7 +31,7 @@ class ModelRequest:
 
     def again(self, complaint: str) -> ModelRequest:
         """The same request, for an answer that could not be read."""
-        text = f"{self.text}\n\nYour last answer could not be read: {complaint}. Answer with one JSON object, and with nothing else."
+        text = f"{self.text}\n\nYour last answer could not be read: {complaint}. Answer only with one JSON object."
         return ModelRequest(self.task, text, self.list_name, self.schema)
 
 

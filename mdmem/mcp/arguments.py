@@ -67,7 +67,7 @@ def _require_type(name: str, value: Any, schema: Schema) -> None:
         case "string" if not isinstance(value, str):
             raise UsageProblem(f"{name} must be a text")
         case "string" if "enum" in schema and value not in schema["enum"]:
-            raise UsageProblem(f"{name} is {value[:40]!r}, which is none of its choices", f"It takes {', '.join(schema['enum'])}.")
+            raise UsageProblem(f"{name} is {value[:40]!r}, which is not one of its choices", f"It takes {', '.join(schema['enum'])}.")
         case "boolean" if not isinstance(value, bool):
             raise UsageProblem(f"{name} must be true or false")
         case "integer" if not isinstance(value, int) or isinstance(value, bool):

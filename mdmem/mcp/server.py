@@ -67,7 +67,7 @@ class Answers:
                 raise MCPError(types.INVALID_PARAMS, f"{name} is switched off: this server only reads")
             meant = arguments.nearest_name(name, self._offered)
             hint = f"did you mean {meant}?" if meant else f"the tools are {', '.join(self._offered)}"
-            raise MCPError(types.INVALID_PARAMS, f"there is no tool {name[:40]!r}; {hint}")
+            raise MCPError(types.INVALID_PARAMS, f"no tool {name[:40]!r}; {hint}")
         text, failed = await self._run(lambda opened: opened.call_tool(name, request.arguments or {}, _client(context)))
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
         if failed and json.loads(text)["error"] == "not-adopted":
@@ -111,7 +111,7 @@ class Answers:
         """
         name = request.name
         if name not in tools.PROMPTS:
-            raise MCPError(types.INVALID_PARAMS, f"there is no prompt {name[:40]!r}; the prompts are {', '.join(tools.PROMPTS)}")
+            raise MCPError(types.INVALID_PARAMS, f"no prompt {name[:40]!r}; the prompts are {', '.join(tools.PROMPTS)}")
         text = _required(await self._run(lambda opened: opened.prompt_text(name, _client(context))))
         message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
         return types.GetPromptResult(description=tools.PROMPTS[name], messages=[message])

@@ -81,7 +81,7 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     if folder.exists() and not folder.is_dir():
         raise PathProblem("bad-path", f"{folder} is not a folder")
     if ".git" in (part.lower() for part in folder.parts):
-        raise PathProblem("bad-path", f"{folder} lies in git's own folder")
+        raise PathProblem("bad-path", f"{folder} is in git's own folder")
     if not is_marked(folder) and (line := next(_unusable(folder), None)):
         raise PathProblem("bad-path", line)
     # Whatever can fail is tried before anything is written.
@@ -152,7 +152,7 @@ def _adoption(
     if existing is not None and is_marked(folder) and adoption.has_commits_of_others(existing, environment):
         raise WorkspaceProblem(
             "not-allowed",
-            f"{folder} contains the memory of others, and {actor} is an agent",
+            f"{folder} contains other people's memory, and {actor} is an agent",
             "A person has to adopt this memory at a terminal.",
         )
     return False, False
@@ -235,7 +235,7 @@ def _instructions(workspace: Workspace, request: Initialise) -> tuple[WriteResul
         return result, (*lines, *result.notes, *([] if result.changed else [f"unchanged: {result.path}"]))
     result = instructions.set_instructions(workspace, request.no_agents or "", True, lines.append)
     left = [] if result.changed else instructions.files_with_instructions(workspace)
-    hints = [f"{result.path} has no instructions of mdmem's; {path} has: {field('no_agents')} {path}" for path in left]
+    hints = [f"{result.path} has no instructions from mdmem; {path} has: {field('no_agents')} {path}" for path in left]
     return result, (*lines, *result.notes, *hints)
 
 
@@ -266,7 +266,7 @@ def _missing(root: Path, repository: Repository, settings: Settings) -> tuple[di
         return missing, ()
     before = (files.read(root / SETTINGS_NAME) or b"").decode()
     missing[FilePath(SETTINGS_NAME)] = f'author = "{_FALLBACK_AUTHOR}"\n{before}'
-    return missing, (f"git does not know who you are: commits are by {_FALLBACK_AUTHOR}, as {SETTINGS_NAME} now says",)
+    return missing, ((f"git has no user name set; commits will be made as {_FALLBACK_AUTHOR} (see `author` in {SETTINGS_NAME})"),)
 
 
 def _unusable(root: Path) -> Iterator[str]:
@@ -283,10 +283,10 @@ def _ignored(workspace: Workspace, missing: tuple[FilePath, ...]) -> tuple[str, 
     Raises:
         PathProblem: `ignored-path`: it would ignore files that are to be written.
     """
-    hint = "Take the rule out; memory that git does not keep has no history."
+    hint = "Remove the rule; memory outside git has no history."
     refused = ignored(workspace.root, missing)
     if refused:
-        raise PathProblem("ignored-path", f"{', '.join(sorted(refused))} would be ignored by .gitignore; nothing is written", hint)
+        raise PathProblem("ignored-path", f"{', '.join(sorted(refused))} would be ignored by .gitignore; nothing was written", hint)
     paths = sorted(ignored(workspace.root, [path for path in workspace.memory_files() if not layout.is_outside(path)]))
     if not paths:
         return ()

@@ -93,4 +93,4 @@ def leave(folder: Path, environment: Mapping[str, str]) -> bool:
 def _require_person(environment: Mapping[str, str]) -> None:
     people = config.own_list("people", environment)
     actor = actor_in_shell([environment.get("MDMEM_ACTOR")], people, environment)
-    require_person(actor, people, "adopts nothing")
+    require_person(actor, people, "adopt")

@@ -107,9 +107,11 @@ def require_host_workspace(
     project = expanded(environment).get(_PROJECT)
     raise WorkspaceProblem(
         "no-workspace",
-        f"there is no workspace in {project or Path.cwd()} or above",
-        f'{wording.verb("init")} {project or "DIR"} makes one; workspace = "DIR" in {config.user_settings_path(environment)} names '
-        "one that is elsewhere.",
+        f"no workspace in {project or Path.cwd()} or above",
+        (
+            f"To create one: {wording.verb('init')} {project or 'DIR'}. To use one elsewhere: workspace = "
+            f'"DIR" in {config.user_settings_path(environment)}'
+        ),
     )
 
 

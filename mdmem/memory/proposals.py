@@ -48,7 +48,7 @@ class Proposals:
         return done
 
     def propose_branch(self, request: ProposeBranch) -> ProposalView:
-        """Make a proposal of what stands on a branch.
+        """Make a proposal from the changes on a branch.
 
         Raises:
             MdmemError: there is no such branch, it changes nothing of memory, or the checks of a write refuse it.
@@ -85,7 +85,7 @@ class Proposals:
         """
         view = deciding.part_to_edit(self.workspace, named, part, anyway)
         if view.new is None:
-            raise ProposalProblem("part-not-found", f"{view.name} brings in no text that could be edited", "")
+            raise ProposalProblem("part-not-found", f"{view.name} has no text to edit", "")
         return view.name, view.new
 
     def search(self, query: str, limit: int) -> tuple[ProposedHit, ...]:

@@ -27,9 +27,9 @@ def share(workspace: Workspace) -> CommitId | None:
         before, data = files.read(full_path), merge_setup.shared_text(workspace).encode("utf-8", "surrogateescape")
         state = repository.state(path)
         if state.pending:
-            raise RepositoryProblem("pending-edits", f"{path} has edits that are in no commit", "Commit them first.")
+            raise RepositoryProblem("pending-edits", f"{path} has uncommitted edits", "Commit them first.")
         if state.ignored:
-            raise PathProblem("ignored-path", f"{path} is ignored by .gitignore", "Take the rule out.")
+            raise PathProblem("ignored-path", f"{path} is ignored by .gitignore", "Remove the rule.")
         if data == before:
             merge_setup.drop_own_lines(workspace)
             return None

@@ -92,7 +92,7 @@ def _view_root(memory: Memory, command: Command) -> str:
             raise
         view = FolderView(0, ())
     if isinstance(view, str):
-        raise PathProblem("bad-path", f"{FOLDER} is a file, and no folder")
+        raise PathProblem("bad-path", f"{FOLDER} is a file, not a folder")
     around = memory.look("")
     entries = () if isinstance(around, str) else around.entries
     own = [(entry.size, entry.path) for entry in entries if not entry.is_folder and is_own(entry.path)]

@@ -61,7 +61,7 @@ def _unknown(name: object) -> MdmemError:
     return (
         refusal("usage", f"Unknown command: {name}")
         if name is not None
-        else UsageProblem("command is missing", f"It is one of {', '.join(_ARGUMENTS)}.")
+        else UsageProblem("command is missing", f"Use one of {', '.join(_ARGUMENTS)}.")
     )
 
 

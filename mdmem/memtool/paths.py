@@ -32,7 +32,7 @@ def workspace_path(path: str, curated: str, names: Iterable[str]) -> str:
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise refusal("bad-path", f"Path must start with {ROOT}, got: {path}")
     if "\0" in path:
-        raise PathProblem("bad-path", f"{path!r} holds a NUL character")
+        raise PathProblem("bad-path", f"{path!r} contains a NUL character")
     parts: list[str] = []
     for part in path[len(ROOT) :].split("/"):
         plain = unquote(part)

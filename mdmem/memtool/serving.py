@@ -57,7 +57,7 @@ def _parse(line: bytes | None) -> object:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as problem:
-        raise UsageProblem("the line is no JSON", 'One object a line, as in {"command": "view", "path": "/memories"}') from problem
+        raise UsageProblem("the line is not JSON", 'One object a line, as in {"command": "view", "path": "/memories"}') from problem
 
 
 class _Opened:

@@ -40,4 +40,4 @@ def require_unreserved(actor: str) -> None:
     """
     if fold_actor(actor) in RESERVED_ACTORS:
         names = f"{', '.join(RESERVED_ACTORS[:-1])} and {RESERVED_ACTORS[-1]}"
-        raise WorkspaceProblem("reserved-actor", f"{actor!r} is an actor of mdmem's own", f"Give another name than {names}.")
+        raise WorkspaceProblem("reserved-actor", f"{actor!r} is reserved for mdmem", f"Use a name other than {names}.")

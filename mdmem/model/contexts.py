@@ -80,7 +80,7 @@ class BuildContext:
         require_range("window", self.window, 1, _MAX_WINDOW)
         require_range("most_characters", self.most_characters, _LEAST_CHARACTERS, _MAX_WINDOW)
         if self.budget is not None and self.window is not None:
-            raise UsageProblem(f"{field('budget')} and {field('window')} go against each other")
+            raise UsageProblem(f"{field('budget')} and {field('window')} exclude each other")
         if self.profile is not None and self.window is None:
             raise UsageProblem(f"{field('profile')} goes with {field('window')}")
         if self.purpose == Purpose.PROMPT and self.prompt is None:

@@ -40,9 +40,7 @@ class Digest:
         if self.keep not in (FACTS, LINES):
             raise UsageProblem(f"{field('keep')} is {self.keep[:80]!r}", f"It is {FACTS} or {LINES}.")
         if self.model and self.since is not None:
-            raise UsageProblem(
-                f"{field('model')} and {field('since')} exclude each other", "What was said before a day is still due later."
-            )
+            raise UsageProblem(f"{field('model')} and {field('since')} exclude each other", "Messages from before that day stay due.")
 
 
 @dataclass(frozen=True, slots=True)

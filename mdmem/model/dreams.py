@@ -11,9 +11,9 @@ from mdmem.startup.records import dataclass
 
 TOO_MANY_CHANGES = "too-many-changes"
 """The outcome of a night that would change more than the setting `dream_changes` allows, and proposes all of it."""
-STANDS, STANDS_REWORDED = "it stands already", "it stands in other words"
-WAITS, SAID_BESIDES = "it is proposed already", "another entry says the same"
-TOO_MANY_WAIT = "too many would wait"
+STANDS, STANDS_REWORDED = "it is already in memory", "it is already in memory in other words"
+WAITS, SAID_BESIDES = "it is already proposed", "another entry says the same"
+TOO_MANY_WAIT = "too many open proposals"
 DOUBLED = frozenset((STANDS, STANDS_REWORDED, WAITS, SAID_BESIDES))
 """Why an entry is left: its words are there."""
 MOST_STANDING_PARTS = 100

@@ -40,7 +40,7 @@ class Flush:
         if (self.transcript is None) is (self.tokens is None and self.cycle is None) or (self.tokens is None) is not (self.cycle is None):
             raise UsageProblem(f"give {field('transcript')}, or {field('tokens')} and {field('cycle')}")
         if not self.silent.isprintable() or not 0 < len(self.silent) <= _MOST_SILENT:
-            raise UsageProblem(f"{field('silent')} is {self.silent[:_MOST_SILENT]!r}, which is no word to answer with")
+            raise UsageProblem(f"{field('silent')} is {self.silent[:_MOST_SILENT]!r}, which is not a usable answer")
 
     @property
     def threshold(self) -> int:

@@ -124,7 +124,7 @@ class Propose:
 
 @dataclass(frozen=True, slots=True)
 class ProposeBranch:
-    """Make a proposal of what stands on a branch. `again`: though a person rejected some of it."""
+    """Make a proposal from the changes on a branch. `again`: though a person rejected some of it."""
 
     branch: str
     reason: str | None = None
@@ -156,7 +156,7 @@ class Accept:
     def __post_init__(self) -> None:
         """Refuse a source, which the parts have themselves, and overtaken parts that nobody named."""
         if self.anyway and not (self.parts or self.edited):
-            raise UsageProblem(f"{field_name('anyway')} needs the parts that it is about")
+            raise UsageProblem(f"{field_name('anyway')} needs named parts")
         if self.options.source is not Source.INFERRED or self.options.confidence is not None:
             raise UsageProblem(f"a part has a source of its own; {field_name('vouch')} makes it the user's")
 

@@ -31,7 +31,7 @@ class Initialise:
     def __post_init__(self) -> None:
         """Refuse to put the instructions in and to take them out at once."""
         if self.agents is not None and self.no_agents is not None:
-            raise UsageProblem(f"{field('agents')} and {field('no_agents')} do not go together")
+            raise UsageProblem(f"{field('agents')} and {field('no_agents')} exclude each other")
 
 
 @dataclass(frozen=True, slots=True)

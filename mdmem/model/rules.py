@@ -45,7 +45,7 @@ def require_no_trailer(name: str, text: str | None) -> None:
         UsageProblem: it has one.
     """
     if text and has_trailer(text):
-        raise UsageProblem(f"{field(name)} has a line that begins with {TRAILER_PREFIX}, which mdmem's own commits say of themselves")
+        raise UsageProblem(f"{field(name)} has a line that begins with {TRAILER_PREFIX}, which is reserved for mdmem's commits")
 
 
 def has_trailer(text: str) -> bool:
@@ -60,7 +60,7 @@ def require_choice(name: str, value: str | None, choices: Sequence[str]) -> None
         UsageProblem: it is none; the hint names them.
     """
     if value is not None and value not in choices:
-        raise UsageProblem(f"{field(name)} is {value!r}, which is none of its choices", f"It takes {', '.join(choices)}.")
+        raise UsageProblem(f"{field(name)} is {value!r}, which is not one of its choices", f"It takes {', '.join(choices)}.")
 
 
 def require_allowances(name: str, names: Iterable[str]) -> None:
@@ -70,7 +70,7 @@ def require_allowances(name: str, names: Iterable[str]) -> None:
         UsageProblem: the first of them.
     """
     for unknown in sorted(set(names).difference(ALLOWANCES)):
-        raise UsageProblem(f"{name} is {unknown!r}, which is nothing that can be allowed", f"It takes {', '.join(ALLOWANCES)}.")
+        raise UsageProblem(f"{name} is {unknown!r}, which cannot be allowed", f"It takes {', '.join(ALLOWANCES)}.")
 
 
 def parse_allowances(text: str) -> frozenset[str]:

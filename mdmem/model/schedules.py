@@ -23,9 +23,9 @@ class Schedule:
     def __post_init__(self) -> None:
         """Refuse another system, and to put in and to take out at once."""
         if self.system not in (SYSTEMD, CRON):
-            raise UsageProblem(f"there is no schedule of {self.system[:80]!r}", f"It is {SYSTEMD} or {CRON}.")
+            raise UsageProblem(f"no schedule for {self.system[:80]!r}", f"It is {SYSTEMD} or {CRON}.")
         if self.install and self.uninstall:
-            raise UsageProblem(f"{field('install')} and {field('uninstall')} do not go together")
+            raise UsageProblem(f"{field('install')} and {field('uninstall')} exclude each other")
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,7 +55,7 @@ class Search:
         require_range("recent_days", self.recent_days, 1, _MAX_DAYS)
         if self.history and self.as_of is not None:
             raise UsageProblem(
-                f"{field('history')} and {field('as_of')} go against each other", f"{field('as_of')} asks memory as it was then."
+                f"{field('history')} and {field('as_of')} exclude each other", f"{field('as_of')} searches memory as it was then."
             )
         if self.sessions and not self.has_words:
             raise UsageProblem(f"{field('sessions')} needs words", f'Use: {verb("search")} "your words" {field("sessions")}')
@@ -65,8 +65,8 @@ class Search:
             raise UsageProblem(f"search needs words, or one of {fields}", hint)
         if self.sessions and (name := next((name for name in _OF_ENTRIES if getattr(self, name)), None)):
             raise UsageProblem(
-                f"{field(name)} and {field('sessions')} go against each other",
-                "A message of a session has no section, kind or past: search memory and sessions one after the other.",
+                f"{field(name)} and {field('sessions')} exclude each other",
+                "Messages of sessions have no section, kind or past: search memory and sessions separately.",
             )
 
     @property

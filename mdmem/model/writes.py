@@ -294,7 +294,7 @@ class Revert:
         """Refuse what only a run can be undone with."""
         if (self.skip or self.take_out) and not self.may_be_run:
             raise UsageProblem(
-                f"{wording.field('skip' if self.skip else 'take_out')} goes with a run", "A run is named as its commits name it: digest/…"
+                f"{wording.field('skip' if self.skip else 'take_out')} is only for runs", "Use the run's name from its commits: digest/…"
             )
 
     @property
@@ -305,7 +305,7 @@ class Revert:
 
 @dataclass(frozen=True, slots=True)
 class Contradict:
-    """State that two facts contradict each other."""
+    """Mark two facts as contradicting each other."""
 
     first: str
     second: str

@@ -71,8 +71,8 @@ def require_few(standing: Collection[str]) -> None:
         ProposalProblem: `too-many-proposals`.
     """
     if len(standing) >= MOST_PROPOSALS:
-        hint = f"{verb('accept')} or {verb('reject')} some; {verb('proposals')} lists them."
-        raise ProposalProblem("too-many-proposals", f"{MOST_PROPOSALS} proposals wait already, which is the most", hint)
+        hint = f"{verb('accept')} or {verb('reject')} some; to list them: {verb('proposals')}"
+        raise ProposalProblem("too-many-proposals", f"there are already {MOST_PROPOSALS} open proposals, the maximum", hint)
 
 
 def _id(content: str, number: int = 0) -> str:
@@ -149,8 +149,8 @@ def find_proposal(repository: Repository, named: str) -> ProposalRef:
     closed = [name for name in branch_commits.list_refs(repository, CLOSED) if word and name.removeprefix(CLOSED).startswith(word)]
     if closed:
         name = closed[0].removeprefix(CLOSED)
-        raise ProposalProblem("proposal-not-found", f"{name} is decided and closed", f"git log {closed[0]} shows what it held.")
-    raise ProposalProblem("proposal-not-found", f"there is no proposal {named[:80]!r}", f"{verb('proposals')} lists what waits.")
+        raise ProposalProblem("proposal-not-found", f"{name} is decided and closed", f"To see its changes: git log {closed[0]}")
+    raise ProposalProblem("proposal-not-found", f"no proposal {named[:80]!r}", f"To list open proposals: {verb('proposals')}")
 
 
 def require_movable(repository: Repository, ref: ProposalRef) -> None:

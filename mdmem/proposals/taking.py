@@ -355,7 +355,7 @@ def _force_section(piece: SectionPiece, now: Document) -> str:
         return _with_own_text(now, 0 if has_front else now.front, now.preamble_end, text)
     section = next((section for section in now.sections if section.path in (piece.new, piece.old)), None)
     if section is None:
-        raise SectionProblem("section-not-found", f"the section {join_path(piece.section)!r} is gone", "Write it anew.")
+        raise SectionProblem("section-not-found", f"the section {join_path(piece.section)!r} is gone", "Write it again.")
     return _with_own_text(now, section.body, section.end, text)
 
 

@@ -61,12 +61,12 @@ def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> PastState:
         end = span.moment.isoformat() if span.moment else span.last.isoformat()
         return replace(_at_end_of(workspace, trail, words, span), words=end)
     if commit is None or not workspace.repository.is_ancestor(commit):
-        why = "is not in the history of HEAD" if commit else "is no date and no commit"
-        hint = workspace.shallow_hint() or f"{verb('history')} lists commits."
+        why = "is not in the history of HEAD" if commit else "is neither a date nor a commit"
+        hint = workspace.shallow_hint() or f"To list commits: {verb('history')}"
         raise HistoryProblem("commit-not-found", f"{words[:80]!r} {why}", hint)
     nearest = lines.nearest_commits(workspace.repository, trail, commit)
     if not nearest and workspace.history_boundary is not None:
-        raise HistoryProblem("commit-not-found", f"{words[:80]!r} is not here", workspace.shallow_hint())
+        raise HistoryProblem("commit-not-found", f"{words[:80]!r} is not in this clone", workspace.shallow_hint())
     moments = trail.moments(dates.end_of_today(workspace))
     day = max((workspace.local_time(moments.of(each.number)).date() for each in nearest), default=workspace.now().date())
     return PastState(known=_past_of(nearest), commits=(commit,), day=day, words=words, is_tree=True)
@@ -89,7 +89,7 @@ def _at_end_of(workspace: Workspace, trail: Trail, words: str, span: dates.DateS
     if not known:
         first = moments.first()
         since = f"memory begins on {workspace.local_time(first):%Y-%m-%d}" if first is not None else "nothing is committed yet"
-        raise HistoryProblem("before-history", f"{words} lies before the first commit: {since}", workspace.shallow_hint())
+        raise HistoryProblem("before-history", f"{words} is before the first commit: {since}", workspace.shallow_hint())
     heads = trail.heads_within(known) or tuple(filter(None, [trail.commit_numbered(known[0][0])]))
     return PastState(known=known, commits=tuple(each.commit for each in heads), day=day, words=words)
 

@@ -79,7 +79,7 @@ def _blame_fact(workspace: Workspace, trail: Trail, word: str, file: FilePath | 
                 lines = tuple(line for line in _blamed_lines(workspace, trail, path, [section]) if item.start < line.line <= item.end)
                 return Blame(path=path, section=section.section, lines=lines, notes=shallow_notes(workspace, trail))
     message = f"{word[:80]!r} is no longer current"
-    raise FactProblem("fact-not-found", message, f"What became of it: {verb('history')} {fact}")
+    raise FactProblem("fact-not-found", message, f"To see what happened: {verb('history')} {fact}")
 
 
 def _blame_file(workspace: Workspace, trail: Trail, word: str, file: FilePath | None) -> Blame | None:

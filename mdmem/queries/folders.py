@@ -43,7 +43,7 @@ def look(workspace: Workspace, path: str) -> FolderView | str:
         return _view(workspace.root)
     file = layout.parse_any_path(path)
     if files.identity(str(workspace.root / file)) is None:
-        raise PathProblem("file-not-found", f"there is no {file}")
+        raise PathProblem("file-not-found", f"{file} does not exist")
     full_path = files.path_on_disk(workspace.root, file, may_be_folder=True)
     if full_path.is_dir():
         return _view(full_path)

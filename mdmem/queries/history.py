@@ -129,8 +129,8 @@ def _history_by_id(
     if (uncommitted := _uncommitted_fact(workspace, trail, reference, path)) is not None:
         return uncommitted
     if id_prefix(reference):
-        message = f"there is no section and no fact {reference!r}{f' in {path}' if path else ''}"
-        raise FactProblem("fact-not-found", message, f"{verb('facts', 'everything')} lists the facts with their ids.") from problem
+        message = f"no section or fact {reference!r}{f' in {path}' if path else ''}"
+        raise FactProblem("fact-not-found", message, f"To list facts with their ids: {verb('facts', 'everything')}") from problem
     if not isinstance(problem, SectionProblem):
         raise problem
     raise suggestions.with_suggestions(
@@ -152,8 +152,8 @@ def _no_such_past(trail: Trail, word: str, path: FilePath | None, problem: Secti
     hint = lookup.similar_facts_hint(trail, word, lambda fact: f"{verb('history')} {fact}", path)
     if not hint:
         is_telling = path is not None or problem.details.get("near")
-        hint = problem.hint if is_telling else f"{verb('search')} QUERY finds words; {verb('outline')} lists sections."
-    message = f"there is no section, key or fact {word[:80]!r}{f' in {path}' if path else ''}"
+        hint = problem.hint if is_telling else f"To find words: {verb('search')} QUERY; to list sections: {verb('outline')}"
+    message = f"no section, key or fact {word[:80]!r}{f' in {path}' if path else ''}"
     return SectionProblem(problem.code, message, hint, **problem.details)
 
 
@@ -367,7 +367,7 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
         TextProblem: `empty-text`.
     """
     if not text.strip():
-        raise TextProblem("empty-text", "there is no text to look for")
+        raise TextProblem("empty-text", "the text to look for is empty")
     with trails.fresh_trail(workspace, say) as trail:
         time_of = commit_times(workspace, trail)
         views = tuple(_presence_view(time_of, trail, presence, text) for presence in section_texts.text_presences(trail, text))

@@ -144,20 +144,20 @@ def _not_found(workspace: Workspace, reference: str, command: Command) -> FactPr
     with trails.fresh_trail(workspace) as trail:
         fact = named_fact(trail, reference)
         if fact is None:
-            lists = f"{verb('facts')} lists them with their ids."
+            lists = f"To list facts with their ids: {verb('facts')}"
             hint = similar_facts_hint(trail, reference, command) or file_hint(workspace, reference) or lists
-            return FactProblem("fact-not-found", f"there is no fact {quoted}", hint)
+            return FactProblem("fact-not-found", f"no fact {quoted}", hint)
         current = [each.entry for each in trail.occurrences_of(fact) if _is_current(trail, each)]
     if current:
         named = "; ".join(f"{entry.path}: {join_path(entry.section)}" for entry in current[:_MOST_NAMED])
-        return FactProblem("fact-not-found", f"there is no fact {quoted} here", f"It is in {named}.")
-    return FactProblem("fact-not-found", f"{quoted} is no longer current", f"What became of it: {verb('history')} {fact}")
+        return FactProblem("fact-not-found", f"no fact {quoted} here", f"It is in {named}.")
+    return FactProblem("fact-not-found", f"{quoted} is no longer current", f"To see what happened: {verb('history')} {fact}")
 
 
 def file_hint(workspace: Workspace, word: str) -> str:
     """The command that shows what was done to a file, for a file in the place of a fact; empty where it is none."""
     path = suggestions.file_named(workspace, word)
-    return f"It is a file. What was changed in it: {verb('history')} {shlex.quote(path)}" if path else ""
+    return f"It is a file. To see its changes: {verb('history')} {shlex.quote(path)}" if path else ""
 
 
 def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:

@@ -42,13 +42,13 @@ def other_markdown_note(workspace: Workspace) -> str | None:
     more = len(paths) - _NAMED
     names = ", ".join([*paths[:_NAMED], *([f"{more:,} more"] if more > 0 else [])])
     glob = "**/*.md" if any("/" in path for path in paths) else "*.md"
-    files = "1 Markdown file is" if len(paths) == 1 else f"{len(paths):,} Markdown files are"
+    files = "1 other Markdown file is" if len(paths) == 1 else f"{len(paths):,} other Markdown files are"
     globs = ", ".join(f'"{each}"' for each in dict.fromkeys((*workspace.settings.paths, glob)))
     setting = "" if workspace.settings.daily else _daily_setting(paths)
-    return f"{files} not memory and not searched ({names}): paths = [{globs}] in mdmem.toml takes them in{setting}"
+    return f"{files} not searched ({names}). To include them: paths = [{globs}] in mdmem.toml{setting}"
 
 
 def _daily_setting(paths: Iterable[FilePath]) -> str:
     """The setting that has `log` write where most of some files are daily notes; empty where there are none."""
     folders = Counter(match[1] for path in paths if (match := _DAILY_NOTE.fullmatch(path)))
-    return "".join(f', daily = "{folder}%Y-%m-%d.md" has log write there' for folder, _ in folders.most_common(1))
+    return "".join(f'; to have log write there: daily = "{folder}%Y-%m-%d.md"' for folder, _ in folders.most_common(1))

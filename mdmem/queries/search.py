@@ -294,7 +294,7 @@ def empty_answer_notes(workspace: Workspace, file: str | None, section: str | No
     index = fresh_index(workspace, say).index
     filters = (("file", file, Filter(file=file, history=True)), ("section", section, Filter(section=section, history=True)))
     return tuple(
-        f"memory holds nothing in a {argument} {name!r}"
+        f"memory has nothing in a {argument} {name!r}"
         for argument, name, entry_filter in filters
         if name is not None and not index.holds(entry_filter)
     )

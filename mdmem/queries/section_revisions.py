@@ -52,8 +52,8 @@ def memory_file(workspace: Workspace, file: str | None) -> FilePath:
         return workspace.curated
     path = layout.parse_path(file)
     if not workspace.kind_of(path).is_memory and files.path_on_disk(workspace.root, path).exists():
-        hint = f"git log -p -- {path} and git blame {path} tell what git knows."
-        raise PathProblem("not-memory", f"{path} is not memory: no trail of it is kept", hint)
+        hint = f"Ask git: git log -p -- {path}; git blame {path}"
+        raise PathProblem("not-memory", f"{path} is not memory, and has no trail", hint)
     return path
 
 
@@ -168,4 +168,9 @@ def shallow_notes(workspace: Workspace, trail: Trail) -> tuple[str, ...]:
     first = trail.commit_numbered(1)
     if first is None or not workspace.repository.is_shallow():
         return ()
-    return (f"this clone is shallow: it sees back to {workspace.local_time(first.time):%Y-%m-%d}; git fetch --unshallow brings the rest",)
+    return (
+        (
+            f"this clone is shallow: its history begins on {workspace.local_time(first.time):%Y-%m-%d}. To "
+            "get the rest: git fetch --unshallow"
+        ),
+    )

@@ -131,7 +131,7 @@ def _show_fact(workspace: Workspace, word: str, path: FilePath | None, say: Say)
         places = [(each, None) for each in uncommitted if path in (None, each.path) and (fact is None or each.item.fact.id != fact)]
     if not places and fact is not None and path is None:
         message = f"{word[:_QUOTED]!r} is no longer current"
-        raise FactProblem("fact-not-found", message, f"What became of it: {verb('history')} {fact}")
+        raise FactProblem("fact-not-found", message, f"To see what happened: {verb('history')} {fact}")
     places.sort(key=lambda place: (place[0].path != workspace.curated, workspace.kind_of(place[0].path) is FileKind.DAILY))
     if not places:
         return None

@@ -41,7 +41,7 @@ def show_as_of(workspace: Workspace, request: Show, as_of: str, say: Say) -> Sec
         data = _file_of(workspace, path, past.commits)
         if data is None:
             message = f"there was no {path} as of {past.words}"
-            raise PathProblem("file-not-found", message, f"{verb('changes')} shows what changed, and where.")
+            raise PathProblem("file-not-found", message, f"To see what changed: {verb('changes')}")
         document = parse_bytes(data)
         return _view(trail, past, path, document, request)
 

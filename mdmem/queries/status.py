@@ -78,7 +78,7 @@ def _notes(workspace: Workspace) -> Iterator[str]:
         yield f"no merge driver is set here, so git merges memory by lines. To set it: {verb('doctor', 'fix')}"
     with trail_update.stored_trail(workspace) as trail:
         for each in copy_marks.here_again(workspace, trail):
-            yield f"forgotten, and here again: {each.entry.path}, {each.entry.fact} {' '.join(each.entry.text.split())[:_QUOTED]}"
+            yield (f"forgotten, but back: {each.entry.path}, {each.entry.fact} {' '.join(each.entry.text.split())[:_QUOTED]}")
         try:
             yield from _purge_notes(workspace, trail)
         except RepositoryProblem as problem:

@@ -99,7 +99,9 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
         if problem.code != "git-timeout":
             raise
         raise RepositoryProblem(
-            "hook-timeout", f"git commit (with its hooks) took longer than {order.hook_timeout:g} s", "hook_timeout sets how long."
+            "hook-timeout",
+            f"git commit (with its hooks) took longer than {order.hook_timeout:g} s",
+            "To allow more time: hook_timeout in mdmem.toml",
         ) from problem
     except BaseException:
         if commit_made_after(repository, before, order.paths, order.message) is None:
@@ -114,7 +116,7 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
         return Committed(commit, is_indexed=renew_index(repository, order.paths))
     _unstage(repository, added)
     _refuse_if_locked(result)
-    reason = result.error_text or "a hook refused without a word"
+    reason = result.error_text or "a hook refused without a message"
     raise RepositoryProblem(
         "commit-failed", f"git did not commit: {reason}", "Fix what git or the hook reported and try again. Nothing was written."
     )
@@ -232,10 +234,10 @@ def _intend_to_add(repository: Repository, paths: Sequence[FilePath], extra: Map
             _refuse_if_locked(result)
             ignored_paths = sorted(ignored(repository.folder, new))
             code = "ignored-path" if ignored_paths else "git-failed"
-            hint = "Take the rule out of .gitignore, or name another file." if ignored_paths else ""
+            hint = "Remove the rule from .gitignore, or name another file." if ignored_paths else ""
             refused_path = (ignored_paths or new)[0]
             raise RepositoryProblem(
-                code, f"git does not take {refused_path}: {result.error_text.splitlines()[0] if result.error_text else ''}", hint
+                code, f"git did not accept {refused_path}: {result.error_text.splitlines()[0] if result.error_text else ''}", hint
             )
     return new
 
@@ -249,7 +251,7 @@ def _change_index(repository: Repository, arguments: Sequence[str], text: bytes 
     result = _run_with_retries(repository, arguments, text, {}, READ_SECONDS)
     if result.status:
         _refuse_if_locked(result)
-        raise RepositoryProblem("git-failed", f"git {arguments[0]}: {result.error_text}", "git status says how the index stands.")
+        raise RepositoryProblem("git-failed", f"git {arguments[0]}: {result.error_text}", "To see the state of the index: git status")
 
 
 def clear_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> None:

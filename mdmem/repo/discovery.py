@@ -37,8 +37,10 @@ def discover(folder: Path) -> Repository:
                 "bare-repository", f"{folder} is in a repository without a work tree", "Clone it and work in the clone."
             )
         if _exists_above(folder.resolve(), ".git"):
-            raise RepositoryProblem("broken-repository", f"git cannot read the repository here: {result.error_text}", "git fsck says more.")
-        raise RepositoryProblem("not-a-repository", f"{folder} is not in a git repository", f"{verb('init')} makes one.")
+            raise RepositoryProblem(
+                "broken-repository", f"git cannot read the repository here: {result.error_text}", "For details: git fsck"
+            )
+        raise RepositoryProblem("not-a-repository", f"{folder} is not in a git repository", f"To create one: {verb('init')}")
     git_dir, common, prefix, root = result.output.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 3)
     return Repository(
         folder=folder,

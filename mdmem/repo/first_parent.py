@@ -59,7 +59,7 @@ def commits_reached(repository: Repository, head: CommitId, without: Iterable[Co
         output = repository.git("rev-list", "--topo-order", "--reverse", "--parents", "--stdin", text=revisions.encode())
     except RepositoryProblem as problem:
         raise RepositoryProblem(
-            "broken-repository", f"git cannot read the history: {problem.hint or problem.message}", "git fsck says more."
+            "broken-repository", f"git cannot read the history: {problem.hint or problem.message}", "For details: git fsck"
         ) from problem
     rows = (row.split() for row in output.decode().splitlines())
     return [(CommitId(name), tuple(map(CommitId, parents))) for name, *parents in rows]

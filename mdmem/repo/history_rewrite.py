@@ -93,14 +93,14 @@ def linked_worktrees(repository: Repository) -> list[LinkedWorktree]:
             continue
         root = Path(fields["worktree"])
         if "prunable" in fields or not root.is_dir():
-            raise _refusal("a linked worktree is not there", "git worktree prune forgets it.")
+            raise _refusal("a linked worktree is missing", "To forget it: git worktree prune")
         git_dir = Path(os.fsdecode(git(root, "rev-parse", "--absolute-git-dir")).removesuffix("\n"))
         if git_dir.samefile(repository.git_dir):  # for a submodule git lists the git folder, not the work tree
             continue
         if operation_under_way(str(git_dir)):
             raise _refusal("something is under way in a linked worktree", "Finish or abort it there (git status).")
         if git(root, "for-each-ref", "--count=1", *_OWN_REFS):
-            raise _refusal("a linked worktree has refs of its own", "git worktree remove takes it away.")
+            raise _refusal("a linked worktree has refs of its own", "To remove it: git worktree remove")
         name = "main-worktree/HEAD" if git_dir.samefile(repository.common_dir) else f"worktrees/{git_dir.name}/HEAD"
         worktrees.append(LinkedWorktree(root, name, fields["HEAD"] if "detached" in fields else None))
     return worktrees
@@ -117,7 +117,7 @@ def require_rewritable(repository: Repository) -> None:
         RepositoryProblem: `cannot-purge`: replace refs, grafts, a partial clone, a repository that keeps all objects.
     """
     if git(repository.root, "for-each-ref", "--count=1", "refs/replace"):
-        raise _refusal("the repository has replace refs", "git replace -d takes one away.")
+        raise _refusal("the repository has replace refs", "To remove one: git replace -d")
     if (repository.common_dir / "info" / "grafts").exists():
         raise _refusal("the repository has grafts (info/grafts)", "git replace --convert-graft-file, then git replace -d.")
     if repository.setting("extensions.partialClone") or any((repository.common_dir / "objects" / "pack").glob("*.promisor")):

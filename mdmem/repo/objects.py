@@ -23,7 +23,7 @@ def git(folder: Path, *arguments: str, text: bytes = b"", extra: Mapping[str, st
         raise RepositoryProblem(
             "git-failed",
             f"git {next(a for a in arguments if a[0] != '-' and '=' not in a)} failed",
-            "Run it again to complete what was begun; git fsck says more.",
+            "Run it again to complete it. For details: git fsck",
         )
     return result.output
 
@@ -79,7 +79,7 @@ class Objects:
 def _parse_descriptions(output: bytes) -> list[tuple[str, bytes, int]]:
     rows = [line.split(b" ") for line in output.splitlines()]
     if any(len(row) != 3 for row in rows):
-        raise RepositoryProblem("broken-repository", "the repository lacks objects that its history names", "git fsck says which.")
+        raise RepositoryProblem("broken-repository", "the repository lacks objects that its history names", "To see which: git fsck")
     return [(row[0].decode(), row[1], int(row[2])) for row in rows]
 
 

@@ -106,7 +106,7 @@ def run(
     except TimeUpError as problem:
         raise RepositoryProblem("git-timeout", f"git {arguments[0]} took longer than {seconds:g} s") from problem
     if status and not folder.is_dir():
-        raise PathProblem("bad-path", f"there is no folder {folder}")
+        raise PathProblem("bad-path", f"{folder} does not exist")
     return GitResult(status, output, errors.decode("utf-8", "replace").strip())
 
 

@@ -65,7 +65,7 @@ def path_below(root: str, folder: str) -> str:
 
 
 def _unreadable_branch() -> RepositoryProblem:
-    hint = "git fsck says more; git reflog has the last commit."
+    hint = "For details: git fsck. The last commit is in git reflog."
     return RepositoryProblem("broken-repository", "the branch that HEAD names cannot be read", hint)
 
 
@@ -304,7 +304,7 @@ class Repository:
         contents: dict[str, bytes] = {}
         for name, data in zip(ids, self.blobs(ids), strict=True):
             if data is None:
-                raise RepositoryProblem("broken-repository", f"the object {name} is missing from the repository", "git fsck says more.")
+                raise RepositoryProblem("broken-repository", f"the object {name} is missing from the repository", "For details: git fsck")
             contents[name] = data
         return contents
 

@@ -63,7 +63,7 @@ def _install_units(workspace: Workspace, result: ScheduleResult) -> ScheduleResu
     before = {file: files.read(Path(str(file.path))) for file in result.files}
     for file, text in before.items():
         if text is not None and not units.is_ours(text):
-            raise RepositoryProblem("cannot-schedule", f"{file.path} is there, and not mdmem's", "Move it away, or rename it.")
+            raise RepositoryProblem("cannot-schedule", f"{file.path} already exists, and is not mdmem's", "Move it away, or rename it.")
     due = [file for file in result.files if before[file] != file.text.encode()]
     for file in due:
         path = Path(str(file.path))

@@ -35,7 +35,7 @@ def call_engine(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> 
     try:
         return action(*args, **keywords)
     except engine_failures() as problem:
-        raise BrokenIndex(f"the index could not be read: {problem}", f"{verb('reindex', 'full')} builds it anew.") from problem
+        raise BrokenIndex(f"the index could not be read: {problem}", f"To rebuild it: {verb('reindex', 'full')}") from problem
 
 
 def call_writer(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
@@ -47,7 +47,7 @@ def call_writer(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> 
     try:
         return action(*args, **keywords)
     except engine_failures() as problem:
-        hint = f"Is the disk full, or another process writing it? If neither, {verb('reindex', 'full')} builds it anew."
+        hint = f"Is the disk full, or another process writing it? If not, rebuild it: {verb('reindex', 'full')}"
         raise StorageProblem(f"the index could not be written: {problem}", hint) from problem
 
 

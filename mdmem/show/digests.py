@@ -69,7 +69,7 @@ def _lines(result: DigestResult) -> Iterator[str]:
         yield from _model_lines(result.model)
     if result.outside and not result.messages:
         yield f'{_counted(result.outside, "session")} of other folders left out; session_scope = "all" in your own settings has all count'
-    yield from (one_line(f"left alone: {left.session}: {left.why}") for left in result.left)
+    yield from (one_line(f"skipped: {left.session}: {left.why}") for left in result.left)
 
 
 def _model_lines(figures: ModelFigures) -> Iterator[str]:
@@ -86,10 +86,10 @@ def _model_lines(figures: ModelFigures) -> Iterator[str]:
 
 
 def _exceptions(result: DigestResult) -> Iterator[tuple[int, str]]:
-    yield result.repeated, "there already"
+    yield result.repeated, "already logged"
     yield result.redacted, "with a secret"
     yield result.refused, "refused"
-    yield result.surplus, "too many for their day"
+    yield result.surplus, "over the limit for their day"
 
 
 def _counted(count: int, noun: str) -> str:

@@ -73,7 +73,7 @@ def dream_notes(result: DreamResult) -> tuple[str, ...]:
     """Lines for the user besides."""
     notes = [result.message] if result.message else []
     if surplus := sum(change.why == TOO_MANY_WAIT for change in result.changes):
-        notes.append(f"{number_of(surplus, 'entry', 'entries')} more would be proposed; at most {MOST_STANDING_PARTS} wait at once.")
+        notes.append(f"{number_of(surplus, 'entry', 'entries')} more not proposed; up to {MOST_STANDING_PARTS} can be open at once.")
     if any(change.proposal for change in result.changes):
-        notes.append(f"{verb('proposals')} shows what waits, and {verb('accept')} {result.run} takes it.")
+        notes.append(f"To review: {verb('proposals')}. To accept everything: {verb('accept')} {result.run}")
     return tuple(notes)

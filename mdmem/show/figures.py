@@ -185,7 +185,7 @@ def _sentence(week: str, drift: Sequence[Drift]) -> str:
 
 def _drift(drift: Drift) -> str:
     formatted = _share if drift.figure in _SHARES else lambda value: _number(value, 2)
-    return f"{_FIGURES[drift.figure]} is {formatted(drift.value)}, where the weeks before let expect {formatted(drift.low)} to {formatted(drift.high)}"
+    return f"{_FIGURES[drift.figure]} is {formatted(drift.value)}; expected from the weeks before: {formatted(drift.low)} to {formatted(drift.high)}"
 
 
 def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], colour: bool) -> list[str]:

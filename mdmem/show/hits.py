@@ -21,25 +21,25 @@ _EXCERPT = 1000
 _BOLD = "\x1b[1m"
 _WORD = late.pattern(r"\w+")
 _FIELD_NAMES = {
-    "text": "in its text",
-    "around": "in or near it",
-    "asked": "in a question before it",
-    "heading": "in its headings, file name or front matter",
-    "grams": "by its characters",
-    "grams_around": "by characters in or near it",
+    "text": "in the entry",
+    "around": "nearby",
+    "asked": "in a question before the entry",
+    "heading": "in the headings, file name or front matter",
+    "grams": "by characters",
+    "grams_around": "by characters nearby",
 }
 _FACTORS = {
-    "file": "stands in an agent's prompt already",
-    "contradicted": "contradicts what is better founded",
-    "speaker": "said by whom the query names",
-    "date": "of the date that the query names",
-    "asks": "ends in a question, and a question is no answer",
-    "time": "has words of time, as the query asks when",
-    "amount": "has an amount, as the query asks how many",
-    "age": "by its age, as the settings want it",
-    "day": "by what else was logged on its day",
+    "file": "already in an agent's prompt",
+    "contradicted": "contradicts a better supported fact",
+    "speaker": "said by the person in the query",
+    "date": "on the date in the query",
+    "asks": "ends in a question",
+    "time": "has words of time (the query asks when)",
+    "amount": "has an amount (the query asks how many)",
+    "age": "by age (see the settings)",
+    "day": "by other entries of the same day",
     "no day": "not from a daily log",
-    "beside": "beside better hits, and adds no word to theirs",
+    "beside": "beside better results, with no further word of the query",
 }
 """Factors of a score in words, by the names that `ranking` gives."""
 _MARKS = late.pattern(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
@@ -208,7 +208,7 @@ def _why_lines(hit: Hit) -> Iterator[str]:
         yield one_line(f"said in {cites_text(hit.cites)[1:-1]}")
     yield f"score {hit.score:.2f}"
     for query_word, parts in by_word.items():
-        where = "; ".join(_matched_field(part, own) for part in parts)
+        where = ", ".join(_matched_field(part, own) for part in parts)
         yield one_line(f'{fsum(part.score for part in parts):+.2f}  "{query_word}": {where}')
     yield from (one_line(f"x{factor.value:.2f}  {_factor(factor, hit)}") for factor in hit.explanation.factors)
 
@@ -217,12 +217,12 @@ def _matched_field(part: ScorePart, own: str) -> str:
     """The field that holds a query word, the term in it if it differs, and the share of the score. A term next to the hit is not shown."""
     word, term = part.query_word.casefold(), part.term.casefold()
     as_what = "" if term == word else f' as "{part.term}"' if term in own else " by a related word"
-    return f"{_FIELD_NAMES.get(part.field, part.field)}{as_what} {part.score:.2f}"
+    return f"{part.score:.2f} {_FIELD_NAMES.get(part.field, part.field)}{as_what}"
 
 
 def _factor(factor: Factor, hit: Hit) -> str:
     if factor.name == "confidence":
-        return "not committed yet, and so a person's" if hit.confidence is None else f"by its confidence, {hit.confidence:g}"
+        return "uncommitted, so written by a person" if hit.confidence is None else f"by confidence, {hit.confidence:g}"
     if factor.name == "day":
         return _FACTORS["day" if hit.day else "no day"]
     return _FACTORS.get(factor.name, factor.name)
@@ -281,7 +281,7 @@ def facts_text(listed: FactList) -> str:
 def facts_notes(listed: FactList) -> tuple[str, ...]:
     """Notes on a list of facts: how fresh it is, and how many are left out."""
     shown = len(listed.facts)
-    left_out = (f"{shown:,} of {listed.total:,} facts; {field('limit')} 0 gives all",) if 0 < shown < listed.total else ()
+    left_out = (f"{shown:,} of {listed.total:,} facts (all: {field('limit')} 0)",) if 0 < shown < listed.total else ()
     return (*_days_notes(listed), *answer_notes("facts", shown, listed), *left_out)
 
 

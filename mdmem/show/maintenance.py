@@ -115,7 +115,7 @@ def reviewed_text(review: ReviewResult) -> str:
     """The advice that was carried out, a line each that ends in its commit; the rest with its command below."""
     done = [one_line(f"done: {_where(advice)} {short_id(result.commit)}".rstrip()) for advice, result in review.done]
     waiting = waiting_line(review.waiting)
-    decide = [f"waiting for you: {waiting}\n    mdmem proposals"] if waiting else []
+    decide = [f"waiting for review: {waiting}\n    mdmem proposals"] if waiting else []
     unreadable = [f"proposal {unreadable_line(each)}" for each in review.waiting.unreadable]
     return "\n".join([*done, *map(_advice_text, review.advice), *decide, *unreadable])
 

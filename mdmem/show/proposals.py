@@ -24,7 +24,7 @@ from mdmem.model.proposals import (
 )
 from mdmem.model.writes import WriteResult
 from mdmem.show.formatting import short_id, unreadable_json, unreadable_line
-from mdmem.show.writes import write_json, write_text
+from mdmem.show.writes import place_text, write_json, write_text
 from mdmem.wording import number_of
 
 _INDENT = "    "
@@ -65,10 +65,9 @@ def proposed_json(done: ProposedWrite) -> dict[str, Any]:
 
 def proposed_text(done: ProposedWrite, fact: str | None = None) -> str:
     """The outcome of a verb that proposes, in one line that ends in the id of the proposal; the diff of a dry run."""
-    text = write_text(done.result, fact)
     if done.result.diff is not None or not done.result.changed:
-        return text
-    return f"Proposed as {done.proposal}: {text} (nothing changed yet)"
+        return write_text(done.result, fact)
+    return f"Proposed as {done.proposal}: {place_text(done.result, fact)} (nothing changed yet)"
 
 
 # Proposals.
@@ -137,7 +136,7 @@ def proposals_text(listed: ProposalList, now: datetime) -> str:
 def _summary_text(view: ProposalView, now: datetime) -> str:
     summary = _summary_json(view, now)
     if not summary["parts"]:
-        return f"{view.id} {_line(view.actor)}, {_age(summary['days'])}: nothing of it is open; mdmem accept {view.id} closes it"
+        return f"{view.id} {_line(view.actor)}, {_age(summary['days'])}: nothing is open; to close it: mdmem accept {view.id}"
     words = [
         number_of(summary["parts"], "part"),
         f"+{summary['added']} -{summary['removed']}",
@@ -174,7 +173,7 @@ def _part_lines(part: PartView, colour: bool) -> Iterator[str]:
     details = [f"{origin.source}, {origin.confidence:g}", *([f"because {_line(origin.reason)}"] if origin.reason else []), *origin.cites]
     yield f"{_INDENT}{_line('; '.join(details))}"
     if part.state.waits and part.duplicate_of:
-        yield f"{_INDENT}stands already, as {part.duplicate_of}"
+        yield f"{_INDENT}already in memory, as {part.duplicate_of}"
     if part.state.waits and part.contradicts:
         yield f"{_INDENT}would contradict {part.contradicts}"
     del colour
@@ -220,7 +219,7 @@ def accepted_text(decision: Decision) -> str:
 def decision_notes(decision: Decision) -> tuple[str, ...]:
     """Lines for standard error: what was left, and that the proposal is closed."""
     accept = f"mdmem accept {decision.proposal}"
-    left = [f"{part.name} is overtaken. To take it anyway: {accept} {shlex.quote(part.name)} --anyway" for part in decision.overtaken]
+    left = [f"{part.name} is overtaken. To accept it anyway: {accept} {shlex.quote(part.name)} --anyway" for part in decision.overtaken]
     closed = [f"{decision.proposal} is closed; nothing is left to decide"] if decision.closed else []
     return (*(note for _, result in decision.parts for note in result.notes), *left, *closed)
 

@@ -153,6 +153,12 @@ def _model_json(status: ModelStatus) -> dict[str, Any]:
     }
 
 
+def _index_state(status: WorkspaceStatus) -> str:
+    if not status.entries and not status.current:
+        return "not built yet (the next search builds it)"
+    return f"{number_of(status.entries, 'entry', 'entries')}, {'current' if status.current else 'behind (the next search updates it)'}"
+
+
 def status_text(status: WorkspaceStatus) -> str:
     """The status of a workspace, line by line."""
     kinds = ", ".join(f"{count} {kind}" for kind, count in status.files.items() if count) or "none"
@@ -163,7 +169,7 @@ def status_text(status: WorkspaceStatus) -> str:
         f"files      {kinds}",
         *(f"paths      {glob}: {number_of(count, 'file')}" for glob, count in status.paths.items()),
         *([f"not memory {number_of(status.other_markdown, 'other Markdown file')}"] if status.other_markdown else []),
-        f"index      {number_of(status.entries, 'entry', 'entries')}, {'current' if status.current else 'behind (the next search updates it)'}",
+        f"index      {_index_state(status)}",
         f"hooks      {', '.join(hooks)}",
         *(f"uncommitted  {path}" for path in some_of(status.uncommitted)),
         *(f"skipped    {path}: {reason}" for path, reason in status.skipped),
@@ -184,7 +190,9 @@ def _pipeline_rows(status: PipelineStatus) -> Iterator[str]:
         yield f"dreamt     to {status.dreamt:%Y-%m-%d}"
     if status.unread and status.oldest_time:
         count = number_of(status.unread, "session")
-        yield f"unread     {count} for more than 20 days, the oldest of {status.oldest_time:%Y-%m-%d} ({status.oldest_unread}); clients delete them"
+        yield (
+            f"unread     {count} for more than 20 days, oldest {status.oldest_time:%Y-%m-%d} ({status.oldest_unread}); clients delete them"
+        )
     for silent in status.silent:
         yield f"silent     {silent.step} has found nothing since {silent.since:%Y-%m-%d}, in {silent.size:,} bytes of new transcripts"
     if status.model is not None:
@@ -200,7 +208,7 @@ def _model_parts(status: ModelStatus) -> Iterator[str]:
     if status.waiting:
         yield f"{number_of(status.waiting, 'session')} waiting"
     if status.given_up:
-        yield f"{number_of(status.given_up, 'session')} left to the rules in part, since it did not answer"
+        yield f"{number_of(status.given_up, 'session')} partly left to the rules, because the model did not answer"
 
 
 def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
@@ -212,9 +220,9 @@ def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
     if status.pipelines is not None and (status.pipelines.unread or not status.pipelines.last_step):
         yield "mdmem run  (reads the sessions)"
     if status.waiting.proposals:
-        yield "mdmem proposals  (shows what waits for you)"
+        yield "mdmem proposals  (shows open proposals)"
     if status.skipped:
-        yield "mdmem check  (says what is wrong with files that are skipped)"
+        yield "mdmem check  (explains why files are skipped)"
     if "foreign" not in status.hooks.values() and set(status.hooks.values()) - {"installed"}:
         yield "mdmem hooks install  (checks what is committed)"
     if not status.entries:

@@ -41,4 +41,4 @@ def _lines(step: StepResult) -> Iterator[str]:
         entries, sessions = number_of(record.entries, "entry", "entries"), number_of(record.sessions, "session")
         trouble = f", {record.outcome}" if record.outcome in PASSING else ""
         yield f"{record.step}: {entries} of {sessions}, {number_of(record.messages, 'message')}{trouble} ({record.run})"
-    yield from (f"  left alone: {left.session}: {left.why}" for left in step.left)
+    yield from (f"  skipped: {left.session}: {left.why}" for left in step.left)

@@ -65,7 +65,7 @@ def sessions_text(listed: SessionList, colour: bool) -> str:
 def sessions_notes(listed: SessionList) -> tuple[str, ...]:
     """Notes on a list of sessions."""
     empty = () if listed.sessions or listed.folders else ("no sessions",)
-    more = (f"there are more; {field('limit')} gives them",) if listed.left_out else ()
+    more = (f"there are more; to see them, use {field('limit')}",) if listed.left_out else ()
     return (*listed.notes, *empty, *more)
 
 
@@ -102,7 +102,7 @@ def session_view_text(view: SessionView, colour: bool) -> str:
 def session_view_notes(view: SessionView) -> tuple[str, ...]:
     """Notes on a session."""
     if view.session.gone:
-        return ("the transcript is gone: clients delete theirs after some time",)
+        return ("the transcript is gone: clients delete old ones",)
     left_out = (number_of(count, f"{age} message") for age, count in (("older", view.older), ("newer", view.newer)) if count)
     words = " and ".join(left_out)
     return (f"{words} not shown",) if words else ()

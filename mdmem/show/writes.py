@@ -46,13 +46,19 @@ def write_text(result: WriteResult, fact: str | None = None) -> str:
     """The result of a write in one line that ends in an id, or the diff of a dry run."""
     if result.diff is not None:
         shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip("\n")  # a line end steers nothing, and belongs to the patch
-        return shown or ("no text changes: a commit would say so" if result.changed else "nothing to change")
+        return shown or ("no text changes, only a commit" if result.changed else "nothing to change")
+    done = "unchanged:" if not result.changed else "Forgotten:" if result.forgotten else _done(result)
+    return f"{done} {place_text(result, fact)}"
+
+
+def place_text(result: WriteResult, fact: str | None = None) -> str:
+    """Where a write went, in one line that ends in an id."""
+    if result.forgotten and result.changed:
+        return one_line(f"{', '.join(some_of(result.forgotten))} {fact or short_id(result.commit) or ''}".rstrip())
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
     where += f" (until {result.day})" if result.day and result.op is not Op.LOG else ""
-    if result.forgotten and result.changed:
-        return one_line(f"Forgotten: {', '.join(some_of(result.forgotten))} {fact or short_id(result.commit) or ''}".rstrip())
-    done = f"{_done(result)} {where}{_beside(result)}" if result.changed else f"unchanged: {where}"
-    return one_line(f"{done} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
+    where += _beside(result) if result.changed else ""
+    return one_line(f"{where} {fact or short_id(result.commit) or result.etag or ''}".rstrip())
 
 
 def write_notes(result: WriteResult) -> tuple[str, ...]:
@@ -84,7 +90,7 @@ def _beside(result: WriteResult) -> str:
 
 def _done(result: WriteResult) -> str:
     if result.op is Op.SUPERSEDE and result.supersedes:
-        return f"superseded {', '.join(pair.old for pair in result.supersedes)} by what stands in"
+        return f"superseded {', '.join(pair.old for pair in result.supersedes)} in"
     return _DONE[result.op] if result.op else "changed"
 
 
@@ -99,14 +105,14 @@ _DONE = {
     Op.REMEMBER: "remembered in",
     Op.FORGET: "forgotten from",
     Op.REVERT: "reverted in",
-    Op.SUPERSEDE: "superseded, as is said of",
+    Op.SUPERSEDE: "marked as superseded in",
     Op.RETRACT: "retracted in",
     Op.CONTRADICT: "marked as a contradiction in",
     Op.RESOLVE: "resolved in",
     Op.CONFIRM: "confirmed in",
     Op.SAVE: "saved in",
     Op.MEMORY_TOOL: "changed",
-    Op.DIGEST: "put into",
+    Op.DIGEST: "added to",
     Op.PROPOSE: "proposed for",
     Op.ACCEPT: "accepted in",
     Op.REJECT: "rejected for",

@@ -35,7 +35,7 @@ def shorten(store: Store, lineage: int, number: int, text: bytes) -> None:
     """Reduce the newest revision of a lineage to what differs from the next one, `number`, which has this text."""
     newest = store.rows("SELECT number, text FROM revisions WHERE lineage = ? AND next IS NULL", lineage)
     if len(newest) != 1:
-        raise broken_trail(f"there is no lineage {lineage}")
+        raise broken_trail(f"no lineage {lineage}")
     ((newest_number, before),) = newest
     head, tail = _shared_ends(before, text)
     middle = before[head : len(before) - tail]

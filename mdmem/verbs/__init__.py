@@ -146,7 +146,7 @@ def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
     if workspace.kind_of(path) is FileKind.DAILY and not verb_.appends(edit):
         raise SectionProblem(
             "append-only",
-            f"{path} is a day's log, which only grows",
+            f"{path} is a daily log: entries can only be added",
             f"Log a new entry; {field('supersedes')} ID says which one it replaces.",
         )
     return path
@@ -168,9 +168,9 @@ def require_writable(workspace: Workspace, path: FilePath) -> None:
         PathProblem: `read-only-path`, `bad-path`.
     """
     if layout.within(path, workspace.settings.extra_paths):
-        raise PathProblem("read-only-path", f"{path} lies under extra_paths, which are only read", "Open the workspace that it belongs to.")
+        raise PathProblem("read-only-path", f"{path} is under extra_paths, which are read-only", "Use the workspace that it belongs to.")
     if folder := _nested_repository(workspace, path):
-        raise PathProblem("bad-path", f"{path} lies in another repository, {folder}", f"Make a workspace of it: {verb('init')} {folder}")
+        raise PathProblem("bad-path", f"{path} is in another repository, {folder}", f"To make it a workspace: {verb('init')} {folder}")
 
 
 def _nested_repository(workspace: Workspace, path: FilePath) -> str | None:

@@ -42,7 +42,7 @@ def _edit_fact(change: PartTaking, piece: FactPiece, source: FileSource, now: Do
         raise overtaken(change, put.judgement.standing)
     new = _new_fact(change)
     if new is not None and not FileFacts(parse(put.text)).holders(new, None):
-        raise ProposalProblem("overtaken", f"{change.part.name} would read otherwise where it would stand", "Write it by hand.")
+        raise ProposalProblem("overtaken", f"{change.part.name} would have another meaning in its place", "Write it by hand.")
     supersedes = _supersedes(change, new, {item.fact.id for item in put.judgement.goes}, kind is FileKind.DAILY)
     return EditedText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section, supersedes=supersedes))
 
@@ -74,7 +74,7 @@ def overtaken(change: PartTaking, standing: str | None) -> ProposalProblem:
     """The refusal of a part whose place was changed since, with both texts."""
     view = change.part.view
     now = standing or "nothing"
-    message = f"{view.name} is overtaken: its place was changed since it was proposed"
+    message = f"{view.name} is overtaken: its place has changed since it was proposed"
     words = shlex.join((change.proposal, view.name))
     command = f"{verb('accept')} {words} {field('anyway')}"
     hint = f"Now there: {now}\nProposed: {view.new or 'nothing'}\nTo take it anyway: {command}"

@@ -37,10 +37,10 @@ def require_create(workspace: Workspace, edit: EditSection | Remember, path: Fil
         PathProblem: `file-not-found`, `bad-path`.
     """
     if not edit.create:
-        raise suggestions.missing_file(workspace, path, f"{field('create')} makes it.")
+        raise suggestions.missing_file(workspace, path, f"To create it, use {field('create')}.")
     curated = workspace.curated
     if path.casefold() == curated.casefold() and files.read(files.path_on_disk(workspace.root, curated)) is not None:
-        raise PathProblem("bad-path", f"{path} would be a second curated file: {curated} is there", f"Name {curated}.")
+        raise PathProblem("bad-path", f"{path} would be a second curated file: {curated} already exists", f"Name {curated}.")
 
 
 VERB = Verb(

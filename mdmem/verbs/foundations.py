@@ -46,7 +46,7 @@ def find_foundations(workspace: Workspace, path: FilePath, document: Document, i
             states, _ = entry_states.match_entries(trail, path, in_file)
     except MdmemError as problem:
         unknown = {item.start: Foundation(Source.USER_STATED) for item in items}
-        return Foundations(unknown, own, f"who said what stands cannot be told ({problem.message}): it counts as the user's own")
+        return Foundations(unknown, own, f"cannot tell who stated the current facts ({problem.message}): they count as the user's own")
     pending = own if workspace.contents else Foundation(Source.USER_STATED, claimed=workspace.is_agent(options.actor))
     origins = {entry.start_line - 1: state.occurrence.origin for entry, state in zip(in_file, states, strict=True) if state.occurrence}
     committed = {start: Foundation(origin.source, origin.claimed_by is not None) for start, origin in origins.items()}

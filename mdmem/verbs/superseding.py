@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from mdmem.model.whole_files import WholeFileEdit
 
 _MOST_COMMITS = 50
-_HINT = "Say it in the section that holds the one that is meant."
+_HINT = "Write it in the section of the fact you mean."
 
 
 def without_superseded(
@@ -52,7 +52,7 @@ def without_superseded(
     in_section = [each for each in candidates if document.path_at(each.start) == result.section]
     if result.text == document.text and not in_section and _is_done(workspace, path, result, name):
         if candidates or lookup.current_locations(workspace, lookup.locate_fact(workspace, name, tuple(FileKind))):
-            raise FactProblem("fact-not-found", f"{name[:80]!r} went out of this section already, and stands elsewhere too", _HINT)
+            raise FactProblem("fact-not-found", f"{name[:80]!r} was already removed from this section, and is also elsewhere", _HINT)
         return result, None
     edited = parse(result.text)
     if not candidates or len(items_matching(items(edited), name)) != len(candidates):
@@ -112,9 +112,9 @@ def fact_to_supersede(
     if workspace.kind_of(location.path) is FileKind.DAILY:
         return location.item.fact.id, None
     if layout.within(location.path, workspace.settings.extra_paths):
-        raise PathProblem("read-only-path", f"{location.path} lies under extra_paths, which are only read", "Change it where it belongs.")
+        raise PathProblem("read-only-path", f"{location.path} is under extra_paths, which are read-only", "Change it in its own workspace.")
     if isinstance(edit, Log | Forget):
-        message = f"{name[:80]!r} stands in {location.path}, which is edited in place: it goes out, and is not only marked"
+        message = f"{name[:80]!r} is in {location.path}, which is edited in place: it must be removed there, not only marked"
         raise FactProblem("supersede-in-place", message, _in_place_hint(workspace, edit, location), path=location.path)
     return location.item.fact.id, location
 
