@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from mdmem.errors import TranscriptProblem
-from mdmem.transcripts.clients import Scope
-from mdmem.transcripts.files import find_files, read_file, searched_folders
+from mdmem.transcripts.files import Scope, find_files, read_file, searched_folders
 
 CLIENTS = ("claude", "codex", "openclaw", "gemini")
 

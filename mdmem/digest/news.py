@@ -12,8 +12,7 @@ from mdmem.extract.sentences import REDACTED
 from mdmem.model.digests import LINES, Digest
 from mdmem.model.sessions import Message, SkippedLine, Transcript
 from mdmem.startup.records import dataclass, replace
-from mdmem.transcripts.clients import Scope
-from mdmem.transcripts.files import TranscriptFile, has_line, read_file
+from mdmem.transcripts.files import Scope, TranscriptFile, has_line, read_file
 from mdmem.workspace import Workspace
 
 

@@ -6,18 +6,18 @@ from collections.abc import Collection, Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from mdmem import client_tags
 from mdmem.facts import normalise, parse_text, split_key
 from mdmem.model import FactId
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.transcripts import tags
 
 if TYPE_CHECKING:
     from mdmem.editors import likeness
 else:
     likeness = late.module("mdmem.editors.likeness")
 
-_OWN_TAGS = frozenset({client_tags.MEMORY_TAG})
+_OWN_TAGS = frozenset({tags.MEMORY_TAG})
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +30,7 @@ class GuardedTexts:
 
 def strip_blocks(text: str) -> str:
     """A text without the blocks that a session was given. A block that is not closed goes on to the end of the text."""
-    return client_tags.strip_blocks(text, _OWN_TAGS) if client_tags.MEMORY_TAG in text.casefold() else text
+    return tags.strip_blocks(text, _OWN_TAGS) if tags.MEMORY_TAG in text.casefold() else text
 
 
 def text_id(text: str) -> FactId:

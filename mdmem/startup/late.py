@@ -176,7 +176,6 @@ MODULES = frozenset(
         "mdmem.proposals.branches",
         "mdmem.stats",
         "mdmem.trail",  # with SQLite
-        "mdmem.transcripts.reading",  # only where a transcript has grown
         "mdmem.trust",  # only where an actor, an origin or a workspace's settings count
     }
 )

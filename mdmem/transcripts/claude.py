@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from typing import Any
 
 from mdmem.model.sessions import Speaker
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
-from mdmem.transcripts.lines import Line
 from mdmem.transcripts.records import (
+    Client,
+    Line,
+    Place,
     RawMessage,
     Reading,
     SessionHeader,
@@ -21,8 +23,6 @@ from mdmem.transcripts.records import (
     text_of,
     time_of,
 )
-
-CLIENT = "claude"
 
 _OTHER_TYPES = frozenset(
     [
@@ -79,7 +79,7 @@ _TYPE = late.pattern(rb'"type"\s*:\s*"([a-z_-]+)"')
 _LINKS = late.pattern(rb'"(uuid|parentUuid)"\s*:\s*"([^"\\]{1,80})"')
 
 
-def recognises(record: dict[str, Any]) -> bool:
+def _recognises(record: dict[str, Any]) -> bool:
     """True for a record that only Claude Code writes."""
     kind = text_of(record.get("type"))
     if kind in ("user", "assistant", "system", "attachment", "progress"):
@@ -122,7 +122,12 @@ class _Chain:
         return branch - {parent}
 
 
-def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
+def _read(
+    lines: Iterable[Line],
+    header: SessionHeader,
+    window: bool,
+    owners: Collection[str],
+) -> Reading:
     """Read lines; `window`: they are not the first ones of their file.
 
     When the person rewinds a conversation, it goes on from an earlier line. The lines that followed that one stay in the file, but are taken
@@ -254,3 +259,22 @@ def _raw(
         id=text_of(record.get("uuid")),
         tells_origin=header.tells_origin,
     )
+
+
+_TAGS = """
+system-reminder system_reminder local-command-caveat local-command-stdout local-command-stderr
+command-name command-message command-args command-contents bash-input bash-stdout bash-stderr
+bash-exit-code user-prompt-submit-hook session-start-hook task-notification task-reminder
+teammate-message cross-session-message agent-message fork-boilerplate remote-review
+remote-review-progress ide_opened_file ide_selection ide_diagnostics new-diagnostics
+persisted-output interrupted-output tool_use_error user-memory-input session_metadata
+"""
+
+CLIENT = Client(
+    name="claude",
+    places=(Place("CLAUDE_CONFIG_DIR", "~/.claude", "projects/*/*.jsonl"),),
+    tags=frozenset(_TAGS.split()),
+    recognises=_recognises,
+    read=_read,
+    in_order_of_time=True,  # some messages come again after a compaction
+)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from mdmem.model.sessions import Speaker
 from mdmem.startup import late
-from mdmem.transcripts.lines import Line
 from mdmem.transcripts.records import (
+    Client,
+    Line,
+    Place,
     RawMessage,
     Reading,
     SessionHeader,
@@ -19,8 +21,6 @@ from mdmem.transcripts.records import (
     text_of,
     time_of,
 )
-
-CLIENT = "codex"
 
 _TYPES = frozenset(
     [
@@ -52,12 +52,17 @@ _OWN_TYPE_WITHIN = 200
 """The first bytes of a line, in which its own type stands: time, number and type come before the rest."""
 
 
-def recognises(record: dict[str, Any]) -> bool:
+def _recognises(record: dict[str, Any]) -> bool:
     """True for the record with which a session of Codex begins."""
     return record.get("type") == "session_meta" and isinstance(record.get("payload"), dict)
 
 
-def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
+def _read(
+    lines: Iterable[Line],
+    header: SessionHeader,
+    window: bool,
+    owners: Collection[str],
+) -> Reading:
     """Read lines; `window`: they are not the first ones of their file. Turns that the person rolled back do not count."""
     reading = Reading(header)
     for line, record in parsed_lines(lines, reading, lambda line: _is_no_message(line, header)):
@@ -167,3 +172,22 @@ def _roll_back(turns: Any, reading: Reading, window: bool) -> None:
     if len(prompts) < turns and window:
         reading.undecided = True
     del reading.messages[prompts[max(0, len(prompts) - turns)] if prompts else 0 :]
+
+
+_TAGS = """
+environment_context environments environments_instructions user_instructions instructions
+apps_instructions plugins_instructions skills_instructions collaboration_mode multi_agent_mode
+model_switch personality_spec realtime_conversation recommended_plugins skill
+subagent_notification turn_aborted user_shell_command codex_internal_context codex_delegation
+context_window context_window_guidance context_window_reminder current_time_reminder
+managed_developer_instructions model_instructions multi_agent_role rollout_budget startup_context
+user_action agent_message_board_notification
+"""
+
+CLIENT = Client(
+    name="codex",
+    places=(Place("CODEX_HOME", "~/.codex", "sessions/*/*/*/rollout-*.jsonl"),),
+    tags=frozenset(_TAGS.split()) | {"permissions instructions"},
+    recognises=_recognises,
+    read=_read,
+)

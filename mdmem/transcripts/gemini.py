@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from mdmem.model.sessions import Speaker
 from mdmem.startup import late
-from mdmem.transcripts.lines import Line
-from mdmem.transcripts.records import RawMessage, Reading, SessionHeader, objects_of, parsed_lines, text_of, time_of
-
-CLIENT = "gemini"
+from mdmem.transcripts.records import Client, Line, Place, RawMessage, Reading, SessionHeader, objects_of, parsed_lines, text_of, time_of
 
 _SPEAKERS = {"user": Speaker.USER, "gemini": Speaker.AGENT}
 _OTHER_TYPES = frozenset({"info", "error", "warning"})
@@ -24,12 +21,17 @@ _LOOP_NOTICE, _CONTINUE = "System: Potential loop detected.", "Please continue."
 """Texts that the client says in the person's name."""
 
 
-def recognises(record: dict[str, Any]) -> bool:
+def _recognises(record: dict[str, Any]) -> bool:
     """True for the record with which a session of the Gemini CLI begins."""
     return "type" not in record and text_of(record.get("sessionId")) is not None and text_of(record.get("projectHash")) is not None
 
 
-def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
+def _read(
+    lines: Iterable[Line],
+    header: SessionHeader,
+    window: bool,
+    owners: Collection[str],
+) -> Reading:
     """Read lines; `window`: they are not the first ones of their file.
 
     One id may come again, with more of the same message: the last counts. `$rewindTo` takes back everything from that message on; where it is
@@ -48,7 +50,7 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
             messages[key] = _message(line, record, header)
         elif "$set" in record:
             continue
-        elif recognises(record):
+        elif _recognises(record):
             header.set_first(session=record.get("sessionId"), started=record.get("startTime"))
             header.unattended = header.unattended or record.get("kind", _MAIN) != _MAIN
         elif kind not in _OTHER_TYPES:
@@ -94,3 +96,18 @@ def _text(content: Any) -> str:
     text = content if isinstance(content, str) else "\n".join(filter(None, texts))
     files = _FILES.search(text)
     return text[: files.start()] if files else text
+
+
+_TAGS = """
+session_context hook_context state_snapshot loaded_context extension_context global_context
+project_context user_project_memory untrusted_context activated_skill available_subagents
+"""
+
+CLIENT = Client(
+    name="gemini",
+    places=(Place("GEMINI_CLI_HOME", "~", ".gemini/tmp/*/chats/session-*.jsonl"),),
+    tags=frozenset(_TAGS.split()),
+    recognises=_recognises,
+    read=_read,
+    project_file=".project_root",
+)

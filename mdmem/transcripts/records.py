@@ -1,20 +1,59 @@
-"""Common parts of the readers of all clients: the result of reading a file, and the fields of a record."""
+"""Parts that the readers of all clients share: lines, the result of reading, fields of a record.
+
+A client is one `Client`, in a module of its own; the room's list of them is `mdmem.transcripts`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from mdmem.model.sessions import SkippedLine, Speaker
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
-from mdmem.transcripts import lines as line_rules
-from mdmem.transcripts.lines import Line
 
+_MOST_LINE_BYTES = 8 * 1024 * 1024
+_TOO_LONG, _NO_OBJECT = "over 8 MB", "no JSON object"
+"""Reasons why a line is skipped."""
 _LONG = 2048
 """Bytes from which on a line is worth a look before it is parsed."""
 _TYPE_NAME = late.pattern(r"[A-Za-z0-9_.$-]{1,40}")
+_YEARS = range(1970, 9000)
+"""At the ends of the calendar the next day, or the hour in the user's zone, may be none."""
+
+
+class Line(NamedTuple):
+    """One whole line without its end: its number in the file (from 1), where it begins in the file, and its bytes."""
+
+    number: int
+    offset: int
+    data: bytes
+
+
+def whole_lines(data: bytes, number: int = 1, offset: int = 0) -> Iterator[Line]:
+    """The whole lines of `data`, which begins at `offset` of the file with line `number`."""
+    start = 0
+    while (end := data.find(b"\n", start)) >= 0:
+        yield Line(number, offset + start, data[start:end])
+        start, number = end + 1, number + 1
+
+
+def last_line(data: bytes) -> Line | None:
+    """The last whole line of a file; None where there is none."""
+    end = data.rfind(b"\n")
+    start = data.rfind(b"\n", 0, max(end, 0)) + 1
+    return Line(data.count(b"\n"), start, data[start:end]) if end >= 0 else None
+
+
+def parse_object(data: bytes) -> dict[str, Any] | None:
+    """The JSON object of a line (None: it is none)."""
+    try:
+        values = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    return values if isinstance(values, dict) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +126,55 @@ class Reading:
         self.skip(line, f"unknown type {shown}")
 
 
+class Place(NamedTuple):
+    """Where a client keeps its sessions: the folder that a variable names, else `folder`."""
+
+    variable: str
+    folder: str
+    files: str
+    """A glob for the files in there."""
+
+
+Read = Callable[[Iterable[Line], SessionHeader, bool, Collection[str]], Reading]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client whose sessions are read: where they lie, how they are recognised and read.
+
+    - `tags`: in which it puts text of its own among a person's words.
+    - `recognises`: true for a record that only this client writes.
+    - `read`: lines and header to messages; further arguments: whether the lines are not the first
+      ones of their file, and the ids of the user in group chats.
+    - `in_order_of_time`: its files may have an answer before its question.
+    - `one_dot`: a second dot in the name of a file tells a copy or a trace.
+    - `project_file`: the file that names the project, in the folder above that of a session.
+    """
+
+    name: str
+    places: tuple[Place, ...]
+    tags: frozenset[str]
+    recognises: Callable[[dict[str, Any]], bool]
+    read: Read
+    in_order_of_time: bool = False
+    one_dot: bool = False
+    project_file: str | None = None
+
+
 def parsed_lines(
     lines: Iterable[Line], reading: Reading, is_no_message: Callable[[Line], bool] = lambda line: False
 ) -> Iterator[tuple[Line, dict[str, Any]]]:
     """The lines with their records. What cannot be parsed is noted as skipped; long lines that surely hold no message are passed over."""
     for line in lines:
         size = len(line.data)
-        if size > line_rules.MOST_LINE_BYTES:
-            reading.skip(line.number, line_rules.TOO_LONG)
+        if size > _MOST_LINE_BYTES:
+            reading.skip(line.number, _TOO_LONG)
         elif size <= _LONG or not _looks_whole(line.data) or not is_no_message(line):
-            record = line_rules.parse_object(line.data)
+            record = parse_object(line.data)
             if record is not None:
                 yield line, record
             elif line.data.strip():
-                reading.skip(line.number, line_rules.NO_OBJECT)
+                reading.skip(line.number, _NO_OBJECT)
 
 
 def _looks_whole(data: bytes) -> bool:
@@ -120,10 +194,6 @@ def object_of(value: Any) -> dict[str, Any]:
 def objects_of(value: Any) -> list[dict[str, Any]]:
     """The objects in a list."""
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-_YEARS = range(1970, 9000)
-"""At the ends of the calendar the next day, or the hour in the user's zone, may be none."""
 
 
 def time_of(value: Any) -> datetime | None:

@@ -1,7 +1,9 @@
-"""The tags in which clients and memory tools put text of their own among a person's words, in one table; and a text without what they enclose.
+"""Text without what a client put there: blocks in its tags, control characters; and no secrets.
 
-Such text must not come back as something that was said. So wherever it is unclear how far a block goes, more is taken out rather than less: a
-block that is not closed goes on to the end, and a second closing tag takes along what stands between it and the first.
+Clients and memory tools put text of their own among a person's words, in tags. Such text must not
+come back as something that was said. So wherever it is unclear how far a block goes, more is taken
+out rather than less: a block that is not closed goes on to the end, and a second closing tag takes
+along what stands between it and the first.
 """
 
 from __future__ import annotations
@@ -12,117 +14,31 @@ from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from re import Match, Pattern
 
+from mdmem.secrets import redact
 from mdmem.startup import late
+from mdmem.transcripts import CLIENTS
 
 MEMORY_TAG = "mdmem-context"
 """The tag of mdmem's own blocks."""
 
-TAGS = frozenset(
-    {
-        MEMORY_TAG,
-        # Claude Code
-        "system-reminder",
-        "system_reminder",
-        "local-command-caveat",
-        "local-command-stdout",
-        "local-command-stderr",
-        "command-name",
-        "command-message",
-        "command-args",
-        "command-contents",
-        "bash-input",
-        "bash-stdout",
-        "bash-stderr",
-        "bash-exit-code",
-        "user-prompt-submit-hook",
-        "session-start-hook",
-        "task-notification",
-        "task-reminder",
-        "teammate-message",
-        "cross-session-message",
-        "agent-message",
-        "fork-boilerplate",
-        "remote-review",
-        "remote-review-progress",
-        "ide_opened_file",
-        "ide_selection",
-        "ide_diagnostics",
-        "new-diagnostics",
-        "persisted-output",
-        "interrupted-output",
-        "tool_use_error",
-        "user-memory-input",
-        "session_metadata",
-        # Codex
-        "environment_context",
-        "environments",
-        "environments_instructions",
-        "user_instructions",
-        "instructions",
-        "permissions instructions",
-        "apps_instructions",
-        "plugins_instructions",
-        "skills_instructions",
-        "collaboration_mode",
-        "multi_agent_mode",
-        "model_switch",
-        "personality_spec",
-        "realtime_conversation",
-        "recommended_plugins",
-        "skill",
-        "subagent_notification",
-        "turn_aborted",
-        "user_shell_command",
-        "codex_internal_context",
-        "codex_delegation",
-        "context_window",
-        "context_window_guidance",
-        "context_window_reminder",
-        "current_time_reminder",
-        "managed_developer_instructions",
-        "model_instructions",
-        "multi_agent_role",
-        "rollout_budget",
-        "startup_context",
-        "user_action",
-        "agent_message_board_notification",
-        # Gemini CLI
-        "session_context",
-        "hook_context",
-        "state_snapshot",
-        "loaded_context",
-        "extension_context",
-        "global_context",
-        "project_context",
-        "user_project_memory",
-        "untrusted_context",
-        "activated_skill",
-        "available_subagents",
-        # pi and OpenClaw
-        "project_instructions",
-        "available_skills",
-        "active_memory_plugin",
-        "relevant-memories",
-        "relevant_memories",
-        "recalled-memories",
-        "recalled_memories",
-        # Memory tools
-        "memory-context",
-        "memory_context",
-        "memories",
-        "user_memories",
-        "claude-mem-context",
-        "supermemory-context",
-        "supermemory-containers",
-        "mem0-context",
-        "mem0_memories",
-        "hindsight_memories",
-        "honcho-context",
-        "honcho-memory",
-        "openviking-context",
-        "private",
-    }
-)
+TAGS = frozenset[str]().union(*(client.tags for client in CLIENTS)) | {
+    MEMORY_TAG,
+    # Memory tools
+    "memory-context",
+    "memory_context",
+    "memories",
+    "user_memories",
+    "claude-mem-context",
+    "supermemory-context",
+    "supermemory-containers",
+    "mem0-context",
+    "mem0_memories",
+    "hindsight_memories",
+    "honcho-context",
+    "honcho-memory",
+    "openviking-context",
+    "private",
+}
 """Names are compared without case."""
 
 _LESS, _MORE = r"(?:[<\uff1c\ufe64]|&(?:amp;)*(?:lt|#0*60|#x0*3c);)", r"(?:[>\uff1e\ufe65]|&(?:amp;)*(?:gt|#0*62|#x0*3e);)"
@@ -244,3 +160,38 @@ def _closes_itself(tag: Match[str]) -> bool:
 
 def _same_tag(tag: Match[str], other: Match[str]) -> bool:
     return tag["less"].lower() == other["less"].lower() and tag["name"].lower().split() == other["name"].lower().split()
+
+
+# Text of a transcript as it may be stored
+
+_TERMINAL_CODE = late.pattern(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\^_])")
+_LINE_END = late.pattern("\r\n?|[\x0b\x0c\x85\u2028\u2029]")
+_CONTROL = late.pattern(
+    "[\x00-\x08\x0e-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
+"""Characters that are not shown, or that change the direction of text. Line feeds and tabs stay."""
+_JOINER = late.pattern("[\u200c\u200d]")
+"""Characters that are not shown either, but that some scripts and emoji need."""
+_SURROGATE = late.pattern("[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """A text without client and memory tags' blocks, each secret as `[REDACTED:kind]`, without control characters.
+
+    Control characters go first: they could hide a tag or a secret from what looks for these. A comment that exempts a line from the search for
+    secrets counts for nothing here: whoever wrote it was not asked whether the text is to be stored. For the same reason more is taken for a password here.
+    """
+    plain = remove_control_characters(text)
+    joined = plain if plain.isascii() else _JOINER.sub("", plain)
+    without = redact(strip_blocks(joined), strict=True)
+    # Joiners stay where they hide nothing.
+    return (plain if without == joined else without).strip()
+
+
+def remove_control_characters(text: str) -> str:
+    """A text whose characters are all shown; every line ends at a line feed."""
+    if text.isprintable() or (text.isascii() and text.replace("\n", " ").replace("\t", " ").isprintable()):
+        return text
+    plain = _CONTROL.sub("", _LINE_END.sub("\n", _TERMINAL_CODE.sub("", text)))
+    return _SURROGATE.sub("\ufffd", plain)
