@@ -29,14 +29,13 @@ from mdmem.wording import typed
 if TYPE_CHECKING:
     from mdmem import packaged_files
     from mdmem.catchup import background
-    from mdmem.given import guard, summary
+    from mdmem.given import guard
     from mdmem.memory import contexts
 else:
     packaged_files = late.module("mdmem.packaged_files")
     background = late.module("mdmem.catchup.background")
     contexts = late.module("mdmem.memory.contexts")
     guard = late.module("mdmem.given.guard")
-    summary = late.module("mdmem.given.summary")
 
 _ACTOR = "agent-hook"
 """The actor of log entries where neither MDMEM_ACTOR nor the settings name one."""
@@ -217,7 +216,7 @@ def _end_session(memory: Memory, event: HookEvent) -> str:
 
 def _after_compaction(memory: Memory, event: HookEvent) -> str:
     """Log what the summary lists under `Memory:` and memory does not hold yet, as one change; blocks are taken out first."""
-    lines = summary.memory_lines(guard.strip_blocks(event.summary or ""))
+    lines = guard.memory_lines(guard.strip_blocks(event.summary or ""))
     kept = memory.drop_given(lines, event.session, is_summary=True).kept
     if kept:
         options = WriteOptions(source=Source.AUTO, actor=memory.workspace.actor or _ACTOR, session=event.session, reason=_REASON)

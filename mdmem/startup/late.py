@@ -117,7 +117,6 @@ MODULES = frozenset(
         "mdmem.given.guard",
         "mdmem.history.notes",
         "mdmem.history.purged",  # only where messages are read
-        "mdmem.given.summary",
         "mdmem.queries.blame",
         "mdmem.queries.likes",
         "mdmem.queries.restated",
