@@ -70,10 +70,9 @@ class Draft:
     - `first_line`, `last_line`: the lines of the transcript that it says again.
     - `rule`: by what it was kept: the name of a cue, `statement`, `weight`, `permissive`, or
       `model`.
-    - `key`: the attribute of the user that it is about.
-    - `sender`: the name of another person than the user who said it.
-    - `supersedes`: the one entry of the session that it corrects plainly.
-    - `contradicts`: the entries of which it corrects one, or which it corrects and is not plain.
+    - `key`: the attribute of the user that it is about. `sender`: another person who said it.
+    - `supersedes`: the one entry of the session that it corrects plainly; `contradicts`: those of
+      which it corrects one, or which it corrects and is not plain.
     - `is_plain`: all of it is surely the user's own words.
     """
 
@@ -94,7 +93,6 @@ class Draft:
 
 
 _Recent = list[tuple[Message, tuple[Draft, ...]]]
-"""The last messages, each with its entries."""
 _Question = tuple[Message, Sentence]
 
 
@@ -108,9 +106,8 @@ class DrawnEntries:
 
 @dataclass(frozen=True, slots=True)
 class DraftRules:
-    """The rules by which messages are judged.
+    """Rules for judging messages. `zone`: of the user, whose days count (None: the system's).
 
-    - `zone`: of the user, whose days count; None is the system's.
     - `keep_lines`: keep every statement that is no noise, as in sessions with tools.
     - `tools_line`: the line from which on the session is one with tools.
     """
@@ -130,11 +127,6 @@ class DraftRules:
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A sentence with its cue and key.
-
-    - `is_plain`: it is surely the user's own. `is_stated`: it also states how things are.
-    """
-
     sentence: Sentence
     cue: Cue | None
     key: str | None
@@ -153,7 +145,6 @@ class _Part:
     is_stated: bool = False
 
     def belongs(self, statement: _Statement) -> bool:
-        """True if a sentence says nothing of its own, or more of the same."""
         if self.sentences and self.is_plain is not statement.is_plain:
             return False
         if self.cue is None or statement.cue is None:
@@ -174,10 +165,9 @@ def draw(
     after_line: int = 0,
     known_lines: Collection[int] = (),
 ) -> DrawnEntries:
-    """Draw the entries of the messages behind a line.
+    """Draw the entries of the messages behind a line; those before it are context.
 
-    Those up to it, and at `known_lines`, are context. Messages that a host or a program wrote in
-    the user's place, and those without a time, give nothing.
+    So are those at `known_lines`. What a host wrote in the user's place gives nothing.
     """
     drafts: list[Draft] = []
     noise_count = 0
@@ -198,7 +188,6 @@ def draw(
 
 
 def _origin(message: Message, is_plain: bool = False) -> TextOrigin:
-    """The origin of words in a message; `is_plain`: they are a plain statement if the user's."""
     if message.speaker is Speaker.AGENT:
         return TextOrigin.AGENT
     if not message.typed:
@@ -228,10 +217,7 @@ def unsettled(
 
 
 def draw_permissively(messages: Sequence[Message], rules: DraftRules) -> tuple[Draft, ...]:
-    """The entries of a session that has ended and in which nothing else was found.
-
-    They are those of the person's messages that weigh most, and enough.
-    """
+    """The entries of what weighs most, in a session that has ended and gave none."""
     weighed = []
     for number, message in enumerate(messages):
         if message.time is None or not _is_persons_own(message):
@@ -264,16 +250,12 @@ def _is_persons_own(message: Message) -> bool:
 
 
 def _statements(message: Message) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
-    """The sentences of a message without what was pasted, and those of them that are no noise."""
     spoken = sentences(strip_pasted(message.text))
     return spoken, tuple(each for each in spoken if not is_noise(each))
 
 
 def _question_before(messages: Sequence[Message], number: int) -> _Question | None:
-    """The question that ends the message before, if that was the other one's.
-
-    A caption behind it counts for nothing.
-    """
+    """The question that ends the message before, a caption behind it left out."""
     if not number or messages[number - 1].speaker is messages[number].speaker:
         return None
     before = messages[number - 1]
@@ -286,7 +268,6 @@ def _question_before(messages: Sequence[Message], number: int) -> _Question | No
 
 
 def _of_agent(message: Message, rules: DraftRules) -> Iterator[Draft]:
-    """An agent's lesson or status."""
     if not has_part(message.text, _AGENT_HINTS):
         return
     spoken = sentences_with(strip_pasted(message.text), _AGENT_HINTS)
@@ -312,7 +293,6 @@ def _of_person(
     question: _Question | None,
     recent: _Recent,
 ) -> Iterator[Draft]:
-    """Statements that are always kept, of a person's message, or all of it if it weighs enough."""
     if is_command(message.text):
         return
     spoken, statements = _statements(message)
@@ -337,7 +317,6 @@ def _of_person(
 
 
 def _parts(message: Message, statements: Sequence[Sentence], tools: bool) -> list[_Part]:
-    """The statements of a message, apart where they differ in kind or attribute."""
     plain = plain_sentences(message.text) if message.sender is None else frozenset()
     parts = [_Part()]
     for sentence in statements:
@@ -349,7 +328,6 @@ def _parts(message: Message, statements: Sequence[Sentence], tools: bool) -> lis
 
 
 def _statement(sentence: Sentence, is_in_place: bool, tools: bool, is_users: bool) -> _Statement:
-    """A sentence as the rules see it; `is_in_place`: it can be plain by its place."""
     about = stated_attribute(sentence, tools)
     cue = find_cue(sentence, tools, about)
     is_plain = is_in_place and (cue.is_plain if cue else states_plainly(sentence, 0, begins=False))
@@ -363,14 +341,12 @@ def _statement(sentence: Sentence, is_in_place: bool, tools: bool, is_users: boo
 
 
 def _needs_question(part: _Part) -> bool:
-    """True if an answer says little without its question."""
     if _ANSWER.match(part.sentences[0].straight) is not None:
         return True
     return not part.is_stated and sum(len(each.content) for each in part.sentences) < _FEW_WORDS
 
 
 def _is_choice(question: _Question | None) -> bool:
-    """True if the answer to a question is a decision."""
     return question is not None and _CHOICE.search(question[1].straight) is not None
 
 
@@ -421,12 +397,10 @@ def _draft(
 
 
 def _of_sender(message: Message, text: str) -> str:
-    """The text of an entry, with the name of another person than the user before what they said."""
     return _cut(text if message.sender is None else f"{message.sender}: {text}")
 
 
 def _corrected(message: Message, part: _Part, recent: _Recent) -> tuple[Draft, ...]:
-    """The entries that a correction may mean, of the same person within the last ten messages."""
     who = (message.speaker, message.sender)
     of_person = (drafts for said, drafts in recent if (said.speaker, said.sender) == who)
     entries = [draft for drafts in of_person for draft in drafts]
@@ -436,13 +410,11 @@ def _corrected(message: Message, part: _Part, recent: _Recent) -> tuple[Draft, .
 
 
 def _cited_from(corrected: Draft, message: Message) -> int:
-    """The line from which on a correction cites: that of what it corrects, where it is near."""
     is_near = message.line - corrected.last_line <= _MOST_CITED
     return corrected.last_line if is_near else message.line
 
 
 def _with_quotation(quoted: str, text: str) -> str:
-    """A text behind the words that it needs to be understood."""
     words = quoted.replace('"', "'")
     if len(words) > _QUOTED_CHARACTERS:
         words = f"{words[:_QUOTED_CHARACTERS].rpartition(' ')[0]}…"

@@ -72,7 +72,6 @@ _NAMES_LANGUAGE = late.pattern(
 """A sentence that names the language of a translation, and hardly more."""
 
 _MOST_CHARACTERS = 4_000
-"""A longer message was hardly typed."""
 _MOST_OF_PARAGRAPH = 400
 _FEW_WORDS = 3
 _MOST_OF_COMMENT = 8
@@ -114,16 +113,13 @@ _SPEAKER = late.pattern(
 """A name before a line of a chat, unless it is a label of one's own."""
 _ADDRESS = late.pattern(r"https?://|www\.")
 _ACROSS_LINES = late.pattern(r"[\"“„«][^\"“”„«»]*\n[^\"“”„«»]*[\"”“»]")
-"""A quotation of several lines."""
 _QUOTED_TEXT = late.pattern(r"\"([^\"]*)\"?|(?<!\w)'([^']*)'(?!\w)|«([^»]*)»|„([^\"]*)\"")
 _BOUNDARY = late.pattern(
     r"[,;:]\s+|[，；、：。]\s*|\s+[–—-]+\s+|\s*\(|\s*—\s*|\.{3}\s*|[.!?]\s+|"
     rf"(?<=\s)(?i:{alternatives('CONJUNCTIONS')})\s+"
 )
-"""The end of a clause."""
 _LABEL_ENDS = (":", "：")
 _SIGNED = late.pattern(r"\n[ \t]*[-–—~*] ?[A-Z][\w'-]*(?: [A-Z][\w'.-]*)?\s*$")
-"""A name below a text."""
 _NAMED_ITEM = late.pattern(r"(?m)\([A-Z][\w'-]*\)\W*$")
 _TIME = late.pattern(r"\d[\d:.,/-]*\s*(?:[ap]m|h|uhr|%)?\W*$")
 _ANNOUNCING = late.pattern(r":(?=[\s\"'])|：")
@@ -132,11 +128,7 @@ _INSTANCE = late.pattern(r"(?i)\b(?:e\.g\.|for example|for instance|such as)")
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a message that is not empty.
-
-    - `shows_text`: it, or its paragraph, looks like another's text.
-    - `is_item`: of a list. `is_label`: the person's own words above a list or a text of theirs.
-    """
+    """A line of a message; `shows_text`: it, or its paragraph, looks like another's text."""
 
     sentences: tuple[Sentence, ...]
     shows_text: bool
@@ -145,20 +137,15 @@ class _Line:
 
     @property
     def asks(self) -> bool:
-        """True if it ends with a question."""
         return bool(self.sentences) and self.sentences[-1].is_question
 
     @property
     def is_own(self) -> bool:
-        """True if each of its sentences states something of the person's own, or greets."""
         return all(_is_own(each.straight) for each in self.sentences)
 
 
 def plain_sentences(text: str) -> frozenset[str]:
-    """The sentences of a message that can be plain by their place in it.
-
-    `states_plainly` judges each of them by itself.
-    """
+    """The sentences that can be plain by their place; see `states_plainly` for their words."""
     if len(text) > _MOST_CHARACTERS:
         return frozenset()
     fence = FENCE.search(text)
@@ -187,7 +174,6 @@ def _asks_for_text_work(sentence: Sentence) -> bool:
 
 
 def _in_place(lines: Iterable[_Line]) -> list[str]:
-    """The sentences before which nothing looks like another's text, or announces one."""
     plain: list[str] = []
     before: _Line | None = None
     spoken: int | None = None
@@ -207,14 +193,12 @@ def _in_place(lines: Iterable[_Line]) -> list[str]:
 
 
 def _language(sentence: Sentence) -> int | None:
-    """The number of the one language in which a sentence begins as a statement of one's own."""
     rest = without_openers(sentence.straight)
     found = [number for number, own in enumerate(_OWN_BY_LANGUAGE) if own.match(rest)]
     return found[0] if len(found) == 1 else None
 
 
 def _may_follow(line: _Line, before: _Line | None) -> bool:
-    """True if a line can be the person's own where the one before it was."""
     if before is None or before.is_label:
         return True
     if before.is_item:
@@ -223,7 +207,6 @@ def _may_follow(line: _Line, before: _Line | None) -> bool:
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    """The lines of a message that are not empty."""
     quoted = set(_lines_of_quotations(text))
     paragraphs: list[list[str]] = [[]]
     shown = [False]
@@ -247,14 +230,12 @@ def _lines(text: str) -> Iterator[_Line]:
 
 
 def _lines_of_quotations(text: str) -> Iterator[int]:
-    """The numbers of the lines that quotations of several lines touch."""
     for match in _ACROSS_LINES.finditer(text):
         first = text.count("\n", 0, match.start())
         yield from range(first, first + match[0].count("\n") + 1)
 
 
 def _is_of_text(line: str) -> bool:
-    """True if a line shows that it is another's."""
     if is_pasted_line(line) or _SIGN.search(line):
         return True
     speaker = _SPEAKER.match(line)
@@ -269,10 +250,7 @@ def _is_label(text: str) -> bool:
 
 
 def _is_clean(text: str) -> bool:
-    """True if a sentence or clause announces nobody else's text.
-
-    The person states something in it, asks for something, greets, or names a time.
-    """
+    """True if a sentence or clause of the person's own announces nobody else's text."""
     rest = without_openers(text)
     if _TAINTS.search(text) or _is_conditional(text):
         return False
@@ -286,7 +264,6 @@ def _is_clean(text: str) -> bool:
 
 
 def _is_conditional(text: str) -> bool:
-    """True if a text holds a condition, an example or a wish, or reports somebody's words."""
     return bool(_NOT_PLAIN.search(text) or REPORTED.pattern.search(text))
 
 
@@ -295,7 +272,6 @@ def _names_time(text: str) -> bool:
 
 
 def _is_own(text: str) -> bool:
-    """True if a sentence states something of the person's own, or only greets."""
     rest = without_openers(text)
     if text.rstrip().endswith(("?", "？", *_LABEL_ENDS)) or not _is_clean(text):
         return False
@@ -307,20 +283,18 @@ def _is_own(text: str) -> bool:
 
 
 def _is_of_letter(sentence: Sentence) -> bool:
-    """True if a sentence greets somebody by name, or ends a letter."""
     text = sentence.straight
     return _SIGN_OFF.match(text) is not None or _ADDRESSING.match(text) is not None
 
 
 def _comments(line: _Line) -> bool:
-    """True if a last line is short and says nothing of the person's own: on a text, it may be."""
+    """True if a last line is short and not surely the person's: a comment on a text."""
     if line.is_item or sum(len(each.words) for each in line.sentences) > _MOST_OF_COMMENT:
         return False
     return not all(map(_speaks_for_itself, line.sentences))
 
 
 def _speaks_for_itself(sentence: Sentence) -> bool:
-    """True if a sentence is the person's beyond doubt, or only thanks."""
     rest = without_openers(sentence.straight)
     if sentence.is_question or is_acknowledgement(sentence):
         return True
@@ -329,14 +303,12 @@ def _speaks_for_itself(sentence: Sentence) -> bool:
 
 
 def _is_signed(text: str) -> bool:
-    """True if a name stands below a text, or behind several lines of it."""
     signed = _SIGNED.search(text)
     above = text[: signed.start()].rstrip().rpartition("\n")[2] if signed else ""
     return (bool(above) and not is_list_item(above)) or len(_NAMED_ITEM.findall(text)) > 1
 
 
 def _is_foreign(sentence: Sentence) -> bool:
-    """True if a sentence is in a language that the rules do not know."""
     text = sentence.straight
     if not _FUNCTION_WORDS.isdisjoint(sentence.pieces) or _CHARACTERS.search(text):
         return False
@@ -347,10 +319,7 @@ def _is_foreign(sentence: Sentence) -> bool:
 
 
 def clause_starts(text: str) -> Iterator[int]:
-    """The starts of the clauses of a sentence, with and without words that can open a statement.
-
-    There are none in a sentence that is too long to be plain.
-    """
+    """The starts of the clauses of a sentence; none if it is too long to be plain."""
     if len(text) > _MOST_OF_PARAGRAPH:
         return
     for start in (0, *(match.end() for match in _BOUNDARY.finditer(text))):
@@ -361,14 +330,9 @@ def clause_starts(text: str) -> Iterator[int]:
 
 
 def states_plainly(sentence: Sentence, start: int, *, begins: bool = True) -> bool:
-    """True if a sentence states something as its speaker's own.
-
-    Args:
-        sentence: the sentence.
-        start: where the words begin by which it is known as a statement, in its text outside of
-            quotations.
-        begins: these words begin their clause; else others may stand before them there.
-    """
+    """True if a sentence states something as its speaker's own, in the words from `start` on."""
+    # `start` is in the text outside of quotations; unless these words begin their clause, others
+    # may stand before them there.
     text = sentence.outside_quotations
     if len(sentence.text) > _MOST_OF_PARAGRAPH:
         return False
@@ -393,12 +357,10 @@ def states_plainly(sentence: Sentence, start: int, *, begins: bool = True) -> bo
 
 
 def _announces(text: str, label: int, behind: int) -> bool:
-    """True if somebody's words may follow behind a colon."""
     return _SPEAKS_OF_SELF.search(text, behind) is not None and not _is_label(text[:label])
 
 
 def _leads_on(clause: str, end: str) -> bool:
-    """True if a statement of one's own can stand behind a clause that ends so."""
     if not end.startswith(_LABEL_ENDS):
         return _is_clean(clause)
     is_own = OWN.match(without_openers(clause)) is not None
@@ -406,10 +368,7 @@ def _leads_on(clause: str, end: str) -> bool:
 
 
 def _stands_apart(text: str, start: int, asks: int, asked: int) -> bool:
-    """True if a statement is no part of the text on which its sentence asks for work.
-
-    It comes before the request, or `by the way`.
-    """
+    """True if a statement precedes the request for work on a text, or follows `by the way`."""
     if start >= asks:
         between = text[asked:start]
         has_text = any(sign in between for sign in (*_LABEL_ENDS, QUOTED))
@@ -421,7 +380,6 @@ def _stands_apart(text: str, start: int, asks: int, asked: int) -> bool:
 
 
 def _quotes(sentence: Sentence) -> bool:
-    """True if a sentence begins with a quotation, or quotes more than a name."""
     if sentence.outside_quotations.startswith(QUOTED):
         return True
     matches = _QUOTED_TEXT.finditer(sentence.straight)

@@ -73,10 +73,7 @@ _TO_COME, _REPEATED = late.pattern(rf"(?i){en.TO_COME}"), late.pattern(rf"(?i){e
 
 
 def annotate(text: str, day: date) -> str:
-    """Write behind each relative date of a text that was said on `day` what it means.
-
-    A date that has its day already stays.
-    """
+    """Write behind each relative date of a text the day that it means, as said on `day`."""
     lowered = text.lower()
     if not any(hint in lowered for hint in _HINTS):
         may_hold_other = "in " in lowered or "day" in lowered
@@ -93,7 +90,6 @@ def annotate(text: str, day: date) -> str:
 
 
 def _is_span(match: Match[str], text: str) -> bool:
-    """True if a phrase means a stretch of time: `over the last year`."""
     return (
         match["unit"] is not None
         and (match["which"] or "").casefold() in ("last", "next")
@@ -140,7 +136,6 @@ def _of_weekday(match: Match[str], day: date) -> str | None:
 
 
 def _of_unit(which: str, unit: str, day: date) -> str | None:
-    """The meaning of `last week`, `next Friday`, `this March`."""
     step = {"next": 1, "this coming": 1, "coming": 1, "this": 0}.get(which, -1)
     if unit in ("week", "weekend", "week-end", "month", "year"):
         return _moved(unit, 0 if which.endswith("coming") else step, day)

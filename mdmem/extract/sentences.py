@@ -123,9 +123,8 @@ _WORD = late.pattern(r"[^\W_]+(?:'[^\W_]+)*")
 class Sentence:
     """A sentence, and what the rules look at again and again.
 
-    - `text`: verbatim, on one line; `straight`: with straight apostrophes and quotation marks.
-    - `words`: as written; `folded`: each in lower case, once; `pieces`: these, cut at their
-      apostrophes.
+    - `straight`: with straight apostrophes and quotation marks; `words`: as written.
+    - `folded`: each word in lower case, once; `pieces`: these, cut at their apostrophes.
     - `content`: the words that say something, folded, in their order.
     """
 
@@ -231,9 +230,7 @@ REDACTED = secrets.REDACTED
 _MIN_CONTENT_WORDS = 4
 """Under so many a message without a number, a name or a time says next to nothing."""
 _MOST_OF_REMARK = 4
-"""The content words of a remark are fewer than this."""
 _MOST_OF_NARRATION = 220
-"""The characters of a narration are fewer than this."""
 _COMMAND = late.pattern(r"\s*/[\w:-]+(?:\s|$)")
 _DIGIT = late.pattern("[0-9]")
 _CLOCK = late.pattern(r"\b\d{1,2}(?::\d\d| ?(?:am|pm))\b")
@@ -245,7 +242,6 @@ def is_command(text: str) -> bool:
 
 
 def _names(sentence: Sentence) -> list[str]:
-    """The words that look like names: with a capital, and not at the beginning."""
     words = (word for word in sentence.words[1:] if word[0].isupper() and not _is_time(word))
     return [word for word in words if word != "I" and not word.startswith("I'")]
 
@@ -276,13 +272,11 @@ def is_acknowledgement(sentence: Sentence) -> bool:
 
 
 def _is_about_you(sentence: Sentence) -> bool:
-    """True if a sentence speaks of the other one alone."""
     is_about_other = not SECOND_PERSON.isdisjoint(sentence.folded)
     return is_about_other and FIRST_PERSON.isdisjoint(sentence.folded)
 
 
 def _is_remark(sentence: Sentence) -> bool:
-    """True if a sentence only says how its speaker likes what the other one says or shows."""
     return (
         len(sentence.content) < _MOST_OF_REMARK
         and FIRST_PERSON.isdisjoint(sentence.folded)
@@ -305,7 +299,6 @@ def is_noise(sentence: Sentence) -> bool:
 
 
 def _says_more(sentence: Sentence) -> bool:
-    """True if a sentence about the other one has a number or a time, or is a rule: `always …`."""
     is_rule = OWN.match(without_openers(sentence.straight)) is not None
     return is_rule or _has_number(sentence) or _has_time(sentence)
 
@@ -335,7 +328,6 @@ _I, _HAPPENING, _WISH = 1.0, 1.2, 0.5
 _TIME, _NUMBER, _NAME, _RELATIVE, _NAMED = 1.4, 0.5, 0.7, 0.8, 0.4
 _ANSWER, _CAPTIONED, _REASONED = 0.6, 0.9, 0.2
 _LENGTH = 0.45
-"""The factor of ln(1 + content words)."""
 _GREETING_FIRST = _QUESTION_LAST = -0.3
 _ABOUT_YOU, _SLIGHT = -1.5, -2.5
 _MOST_NAMES = 2
@@ -343,13 +335,7 @@ _TITLE = late.pattern(r"[\"“][^\"”]{3,60}[\"”]")
 
 
 def weigh(spoken: Sequence[Sentence], statements: Sequence[Sentence], answers: bool) -> float:
-    """The weight of a message.
-
-    Args:
-        spoken: its sentences.
-        statements: those of them that are no noise.
-        answers: the message before was a question of the other one.
-    """
+    """The weight of a message; `statements`: its sentences but for noise; `answers`: a question."""
     if not statements:
         return ONLY_QUESTIONS
     text = " ".join(each.straight for each in statements)

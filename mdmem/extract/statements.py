@@ -57,7 +57,6 @@ _ATTRIBUTE_WORDS = frozenset(word for words, _, _ in _ROWS for word in words.spl
 """One of these is in every statement about an attribute."""
 _SINGLE_KEYS = frozenset(key for _, _, key in _ROWS if "{" not in key)
 _KEYS = _SINGLE_KEYS | words_of("RELATIVES") | words_of("BELONGINGS")
-"""The attributes that have one name; those of a favourite have as many as there are things."""
 _NOT_SO, _NOT_SO_BEFORE = pattern_of("NOT_SO"), pattern_of("NOT_SO_BEFORE")
 _LIKINGS = frozenset({"allergy", "diet"})
 _FAVOURITE = "favourite "
@@ -74,13 +73,7 @@ class StatedAttribute:
 
 
 def stated_attribute(sentence: Sentence, tools: bool = False) -> StatedAttribute | None:
-    """The attribute that a statement is about; None where it names none.
-
-    Args:
-        sentence: as it stands.
-        tools: the session is one with tools, in which one moves to another database rather than to
-            another city.
-    """
+    """The attribute that a statement is about; `tools`: of a session with tools."""
     if _ATTRIBUTE_WORDS.isdisjoint(sentence.pieces) or FIRST_PERSON.isdisjoint(sentence.folded):
         return None
     if sentence.is_question:
@@ -134,13 +127,7 @@ def find_cue(
     tools: bool,
     attribute: StatedAttribute | None = None,
 ) -> Cue | None:
-    """The cue of a person's sentence; None where there is none.
-
-    Args:
-        sentence: as it stands.
-        tools: the session is one with tools.
-        attribute: the attribute that it is about, where it is about one.
-    """
+    """The cue of a person's sentence; `attribute`: the one that it is about, if any."""
     text = sentence.outside_quotations
     if match := _MARK.match(text):
         name = match[1].casefold()
@@ -202,11 +189,7 @@ class Statement:
 
 
 def find_corrected(correction: Statement, statements: Sequence[Statement]) -> tuple[int, ...]:
-    """The indexes of the statements that a correction may mean, by the first rule that fits any.
-
-    They have its key, or another number next to the same word, or all but one of its content words
-    and the same subject.
-    """
+    """The indexes of the statements that a correction may mean, by the first rule that fits."""
     for is_meant in (_same_key, _same_but_number, _same_but_one_word):
         meant = tuple(at for at, each in enumerate(statements) if is_meant(correction, each))
         if meant:
@@ -219,10 +202,7 @@ def _same_key(correction: Statement, statement: Statement) -> bool:
 
 
 def _of_different_people(correction: Statement, statement: Statement) -> bool:
-    """True if one is about a relative that the other does not name.
-
-    Or the correction is about its speaker alone, and the statement about another.
-    """
+    """True if they are about different relatives, or one about its speaker alone."""
     corrected_kin = _KIN_PEOPLE.intersection(correction.sentence.folded)
     stated_kin = _KIN_PEOPLE.intersection(statement.sentence.folded)
     if corrected_kin and stated_kin:
@@ -245,7 +225,6 @@ def _same_but_one_word(correction: Statement, statement: Statement) -> bool:
 
 
 def _same_but_number(correction: Statement, statement: Statement) -> bool:
-    """True if both have a number before, or behind, the same word."""
     if _of_different_people(correction, statement):
         return False
     corrected = _words_beside_numbers(correction.sentence)

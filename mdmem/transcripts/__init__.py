@@ -1,4 +1,4 @@
-"""Transcripts of agents' sessions: found on disk, and read. Nothing else knows how clients write them.
+"""Transcripts of agents' sessions. Nothing else knows how clients write them.
 
 Each client is a module here, with one line in `CLIENTS`.
 """

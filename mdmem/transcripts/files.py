@@ -51,44 +51,35 @@ class TranscriptHead(NamedTuple):
 
 
 def find_files(sources: Iterable[str], environment: Mapping[str, str]) -> Iterator[TranscriptFile]:
-    """The files of clients (by name) and of globs, each file once, by its path without links.
-
-    Args:
-        sources: names of clients, or globs; `~` is the home folder, in which globs begin that are
-            not absolute.
-        environment: `HOME`, and the variables by which clients are told where to keep sessions.
-    """
+    """The files of clients and of globs, each once; globs begin in the home folder or at `/`."""
     seen: set[tuple[int, int]] = set()
     for pattern, one_dot in _patterns(sources, environment):
         for entry in _matches(pattern):
-            file = _stat(entry)
             if one_dot and entry.name.count(".") > 1:
                 continue
+            file = _stat(entry)
             if file and (file.device, file.inode) not in seen:
                 seen.add((file.device, file.inode))
                 yield file
 
 
 def stat_file(path: str | Path) -> TranscriptFile:
-    """A transcript by its path, as it is on disk.
-
-    Raises:
-        OSError: it is not there.
-    """
+    """A transcript by its path, as it is on disk (OSError: it is not there)."""
     status = os.stat(path)  # noqa: PTH116 - it may be a text
-    return TranscriptFile(os.path.realpath(path), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    return _file(os.path.realpath(path), status)
 
 
 def searched_folders(sources: Iterable[str], environment: Mapping[str, str]) -> list[str]:
-    """The folders in which the files of these sources would lie, for a message that there are none."""
+    """The folders in which the files of these sources would lie."""
     return [_fixed_part(pattern)[0] for pattern, _ in _patterns(sources, environment)]
 
 
-def read_file(path: str, start: ReadingStart | None = None, owners: Collection[str] = ()) -> Transcript | None:
-    """Read a transcript, from `start` on where that is enough (see `reading.read`).
-
-    Returns:
-        None: it holds no whole line yet.
+def read_file(
+    path: str,
+    start: ReadingStart | None = None,
+    owners: Collection[str] = (),
+) -> Transcript | None:
+    """Read a transcript, from `start` on where that is enough; None: no record yet.
 
     Raises:
         TranscriptProblem: `unknown-format`.
@@ -103,7 +94,7 @@ def read_file(path: str, start: ReadingStart | None = None, owners: Collection[s
         if transcript is None:
             data = file.read()
             transcript = reading.read(data, None, owners)
-            if transcript is not None and start is not None and not reading.was_rewritten(data, start):
+            if transcript and start and not reading.was_rewritten(data, start):
                 transcript = replace(transcript, after_line=start.read_line)
     if transcript is None or transcript.project is not None:
         return transcript
@@ -111,21 +102,14 @@ def read_file(path: str, start: ReadingStart | None = None, owners: Collection[s
 
 
 def has_line(path: str, number: int, line_hash: str) -> bool:
-    """True if the line with a number still has a hash (see `reading.line_hash`).
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """True if the line with a number still has a hash (OSError: it cannot be read)."""
     with Path(path).open("rb") as file:
         line = next(islice(whole_lines(file.read()), number - 1, None), None)
     return line is not None and reading.line_hash(line.data) == line_hash
 
 
 def read_head(path: str) -> TranscriptHead | None:
-    """Read the beginning of a transcript, as far as it takes to tell whose it is.
-
-    Returns:
-        None: it holds no whole line yet.
+    """Read as much of a transcript as tells whose it is; None: no record yet.
 
     Raises:
         TranscriptProblem: `unknown-format`.
@@ -145,11 +129,7 @@ def read_head(path: str) -> TranscriptHead | None:
 
 
 def require_sources(settings: Settings, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """The clients and globs that the setting `sessions` names.
-
-    Raises:
-        WorkspaceProblem: `no-sessions`: it names none.
-    """
+    """The setting `sessions`; a WorkspaceProblem (`no-sessions`) where it is empty."""
     if not settings.sessions:
         message = "no transcript source configured"
         raise WorkspaceProblem("no-sessions", message, settings_hint(environment))
@@ -159,11 +139,12 @@ def require_sources(settings: Settings, environment: Mapping[str, str]) -> tuple
 def settings_hint(environment: Mapping[str, str]) -> str:
     """The line to put into the user's own settings, and their file."""
     own_settings = config.user_settings_path(environment) or Path("config.toml")
-    return f'Put sessions = ["claude"] into {own_settings}; the clients are {", ".join(CLIENT_NAMES)}.'
+    clients = ", ".join(CLIENT_NAMES)
+    return f'Put sessions = ["claude"] into {own_settings}; the clients are {clients}.'
 
 
 class Scope:
-    """The sessions that count, by the folder that they work in: those of one work tree, or all."""
+    """The sessions of one work tree, by the folder that they work in, or all."""
 
     def __init__(self, scope: str, root: Path) -> None:
         self.is_all = scope == "all"
@@ -181,7 +162,6 @@ class Scope:
 
 
 def _lies_in(project: str, root: Path) -> bool:
-    """True if a folder, as a transcript names it, lies in another one."""
     try:
         return Path(project).is_absolute() and Path(project).resolve().is_relative_to(root)
     except (ValueError, OSError, RuntimeError):  # no path at all, or a circle of links
@@ -207,7 +187,6 @@ def _expanded(path: str, home: str) -> str:
 
 
 def _fixed_part(pattern: str) -> tuple[str, list[str]]:
-    """The folder up to the first part with a wildcard, and the parts from there on."""
     parts = pattern.split("/")
     magic = (number for number, part in enumerate(parts) if _MAGIC.search(part))
     fixed = next(magic, len(parts) - 1)
@@ -247,7 +226,11 @@ def _stat(entry: os.DirEntry[str]) -> TranscriptFile | None:
         return None
     if not S_ISREG(stat.st_mode):
         return None
-    return TranscriptFile(_real_path(entry), stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return _file(_real_path(entry), stat)
+
+
+def _file(path: str, stat: os.stat_result) -> TranscriptFile:
+    return TranscriptFile(path, stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
 def _real_path(entry: os.DirEntry[str]) -> str:
@@ -255,7 +238,6 @@ def _real_path(entry: os.DirEntry[str]) -> str:
 
 
 def _project_of(client: Client, path: Path) -> str | None:
-    """The project that a file beside the sessions names, where the client keeps one."""
     if client.project_file is None:
         return None
     try:

@@ -7,7 +7,18 @@ from typing import Any
 
 from mdmem.model.sessions import Speaker
 from mdmem.startup import late
-from mdmem.transcripts.records import Client, Line, Place, RawMessage, Reading, SessionHeader, objects_of, parsed_lines, text_of, time_of
+from mdmem.transcripts.records import (
+    Client,
+    Line,
+    Place,
+    RawMessage,
+    Reading,
+    SessionHeader,
+    objects_of,
+    parsed_lines,
+    text_of,
+    time_of,
+)
 
 _SPEAKERS = {"user": Speaker.USER, "gemini": Speaker.AGENT}
 _OTHER_TYPES = frozenset({"info", "error", "warning"})
@@ -18,12 +29,11 @@ _FILES = late.pattern(r"(?m)^--- Content from referenced files ---[ \t]*$")
 Such a file may hold any mark of the client's, so none ends it.
 """
 _LOOP_NOTICE, _CONTINUE = "System: Potential loop detected.", "Please continue."
-"""Texts that the client says in the person's name."""
 
 
 def _recognises(record: dict[str, Any]) -> bool:
-    """True for the record with which a session of the Gemini CLI begins."""
-    return "type" not in record and text_of(record.get("sessionId")) is not None and text_of(record.get("projectHash")) is not None
+    has_ids = text_of(record.get("sessionId")) and text_of(record.get("projectHash"))
+    return "type" not in record and has_ids is not None
 
 
 def _read(
@@ -32,10 +42,10 @@ def _read(
     window: bool,
     owners: Collection[str],
 ) -> Reading:
-    """Read lines; `window`: they are not the first ones of their file.
+    """Read lines. One id may come again, with more of the same message: the last counts.
 
-    One id may come again, with more of the same message: the last counts. `$rewindTo` takes back everything from that message on; where it is
-    not there, the client takes back all, which is right for a part of a file too. `$set` holds copies of messages for the model: not read.
+    `$rewindTo` takes back everything from that message on, or all if it is not there, which is
+    right for a part of a file too. `$set` holds copies of messages for the model: not read.
     """
     reading = Reading(header)
     messages: dict[str, RawMessage | None] = {}
@@ -76,7 +86,8 @@ def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMe
     if speaker is Speaker.USER and record.get("displayContent"):
         content = record["displayContent"]
     text = _text(content)
-    if not text.strip() or (speaker is Speaker.USER and (text.strip() == _CONTINUE or text.startswith(_LOOP_NOTICE))):
+    is_clients = text.strip() == _CONTINUE or text.startswith(_LOOP_NOTICE)
+    if not text.strip() or (speaker is Speaker.USER and is_clients):
         return None
     return RawMessage(
         line=line.number,
@@ -91,7 +102,6 @@ def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMe
 
 
 def _text(content: Any) -> str:
-    """The text of a message: itself, or that of its parts but for thoughts and the files that it names."""
     texts = (text_of(part.get("text")) for part in objects_of(content) if not part.get("thought"))
     text = content if isinstance(content, str) else "\n".join(filter(None, texts))
     files = _FILES.search(text)

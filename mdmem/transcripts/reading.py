@@ -1,4 +1,4 @@
-"""Read a transcript: bytes in, messages out. Pure; a client's format is recognised by its first records."""
+"""Read a transcript: bytes in, messages out. Pure; first records tell the client's format."""
 
 from __future__ import annotations
 
@@ -31,11 +31,7 @@ _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 
 def recognise(data: bytes) -> Client | None:
-    """The client that wrote the file which begins with `data` (None: no whole line yet that is a record).
-
-    Raises:
-        TranscriptProblem: `unknown-format`.
-    """
+    """The client by a file's first records (None: none yet; TranscriptProblem: unknown)."""
     first = islice(whole_lines(data), _MOST_FIRST_RECORDS)
     records = [record for line in first if (record := parse_object(line.data)) is not None]
     for record in records:
@@ -48,7 +44,11 @@ def recognise(data: bytes) -> Client | None:
     return None
 
 
-def read(data: bytes, start: ReadingStart | None = None, owners: Collection[str] = ()) -> Transcript | None:
+def read(
+    data: bytes,
+    start: ReadingStart | None = None,
+    owners: Collection[str] = (),
+) -> Transcript | None:
     """Read a transcript from its first byte, or the part of it that begins at `start`.
 
     Of a part, the messages up to `start.read_line` are context; those behind it are the ones that a
@@ -60,9 +60,8 @@ def read(data: bytes, start: ReadingStart | None = None, owners: Collection[str]
         owners: ids of the user in group chats.
 
     Returns:
-        None where there is no whole line yet that is a record; and where a part is not enough: the
-        file was rewritten, or the conversation went on anew from what stands before the part. The
-        file is then to be read from its first byte.
+        None where there is no record yet; and where a part is not enough, since the file was
+        rewritten or the conversation goes on from what stands before it.
 
     Raises:
         TranscriptProblem: `unknown-format`.
@@ -101,11 +100,7 @@ def read(data: bytes, start: ReadingStart | None = None, owners: Collection[str]
 
 
 def read_header(data: bytes) -> tuple[Client, SessionHeader] | None:
-    """The client and the header of the transcript that begins with `data`; None: no whole line yet that is a record.
-
-    Raises:
-        TranscriptProblem: `unknown-format`.
-    """
+    """The client and the header of a transcript, found as by `recognise`."""
     client = recognise(data)
     if client is None:
         return None
@@ -115,14 +110,12 @@ def read_header(data: bytes) -> tuple[Client, SessionHeader] | None:
 
 
 def was_rewritten(data: bytes, start: ReadingStart) -> bool:
-    """True if in this file, read from its first byte, the line that was read last is not there any more."""
+    """True if the line that was read last is no longer in this file."""
     line = next(islice(whole_lines(data), start.read_line - 1, None), None)
     return line is None or line_hash(line.data) != start.read_hash
 
 
 class _LineReader:
-    """Reads the lines of a part, and remembers the last of them."""
-
     def __init__(self, start: ReadingStart | None) -> None:
         self.start = start
         self.number, self.offset = (start.line - 1, start.offset) if start else (0, 0)
@@ -158,11 +151,9 @@ def _header(start: ReadingStart | None) -> SessionHeader:
 
 
 _CleanMessage = tuple[RawMessage, Message, datetime | None]
-"""A message with its text cleaned, and the time of the one before it."""
 
 
 def _clean_messages(raw_messages: list[RawMessage], time: datetime | None) -> list[_CleanMessage]:
-    """The messages that have a text when it is cleaned; `time`: of the one before all of them."""
     messages: list[_CleanMessage] = []
     for raw in raw_messages:
         time_before, time = time, raw.time or time

@@ -25,7 +25,7 @@ _YEARS = range(1970, 9000)
 
 
 class Line(NamedTuple):
-    """One whole line without its end: its number in the file (from 1), where it begins in the file, and its bytes."""
+    """A line without its end: its number in the file (from 1), its offset, its bytes."""
 
     number: int
     offset: int
@@ -58,7 +58,7 @@ def parse_object(data: bytes) -> dict[str, Any] | None:
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:
-    """A message as the file has it, and where its line begins. `time`: None where the record has none.
+    """A message as the file has it, and where its line begins.
 
     `unattended`, `tells_origin`: what the header said of these when the message was read.
     """
@@ -77,11 +77,11 @@ class RawMessage:
 
 @dataclass(slots=True)
 class SessionHeader:
-    """The facts about a session that its records tell besides its messages. Each but the last is set by the first record that tells it.
+    """The facts about a session that its records tell besides its messages.
 
     - `unattended`: nobody types in this session (a program or another agent began it).
     - `tells_origin`: a record said where its text comes from, so one that does not is not typed.
-    - `tools_line`: where the agent used a tool for the first time. `compacted_line`: where the context was compacted last.
+    - `tools_line`: of the first use of a tool; `compacted_line`: of the last compaction.
     """
 
     session: str | None = None
@@ -99,14 +99,14 @@ class SessionHeader:
         self.started = self.started or time_of(started)
 
     def note_tools(self, line: int) -> None:
-        """The agent uses a tool in this line."""
+        """Note a use of a tool."""
         if self.tools_line is None:
             self.tools_line = line
 
 
 @dataclass(slots=True)
 class Reading:
-    """The result of a reader: messages in the order in which they were said, and the lines that it could not read.
+    """Messages in the order in which they were said, and the lines that could not be read.
 
     `undecided`: what stands before the part that was read decides which of these messages count.
     """
@@ -162,9 +162,11 @@ class Client:
 
 
 def parsed_lines(
-    lines: Iterable[Line], reading: Reading, is_no_message: Callable[[Line], bool] = lambda line: False
+    lines: Iterable[Line],
+    reading: Reading,
+    is_no_message: Callable[[Line], bool],
 ) -> Iterator[tuple[Line, dict[str, Any]]]:
-    """The lines with their records. What cannot be parsed is noted as skipped; long lines that surely hold no message are passed over."""
+    """The lines with their records; long ones that surely hold no message are passed over."""
     for line in lines:
         size = len(line.data)
         if size > _MOST_LINE_BYTES:
@@ -197,7 +199,7 @@ def objects_of(value: Any) -> list[dict[str, Any]]:
 
 
 def time_of(value: Any) -> datetime | None:
-    """A time in UTC, of ISO 8601 or of milliseconds since 1970 (None: it is neither, or of a year in which nothing was said)."""
+    """A time in UTC, of ISO 8601 or of milliseconds since 1970 (None: neither)."""
     try:
         if isinstance(value, str):
             time = datetime.fromisoformat(value)
@@ -212,8 +214,9 @@ def time_of(value: Any) -> datetime | None:
 
 
 def joined_text(content: Any, types: tuple[str, ...] = ("text",)) -> str:
-    """The text of a message: itself, or that of its blocks of these types. Images and results of tools have none."""
+    """The text of a message: itself, or that of its blocks of these types."""
     if isinstance(content, str):
         return content
-    blocks = [block.get("text") for block in objects_of(content) if text_of(block.get("type")) in types]
-    return "\n".join(text for text in blocks if isinstance(text, str))
+    blocks = (block for block in objects_of(content) if text_of(block.get("type")) in types)
+    texts = (block.get("text") for block in blocks)
+    return "\n".join(text for text in texts if isinstance(text, str))
