@@ -19,7 +19,7 @@ from mdmem import packaged_files
 from mdmem.catchup import background
 from mdmem.errors import attempt
 from mdmem.events import EventRecorder
-from mdmem.given import guard, summary
+from mdmem.given import guard
 from mdmem.memory import Memory, contexts, hosts
 from mdmem.model import Source
 from mdmem.model.contexts import BuildContext, Purpose
@@ -206,7 +206,7 @@ def _end_session(memory: Memory, event: HookEvent) -> str:
 
 def _after_compaction(memory: Memory, event: HookEvent) -> str:
     """Log what the summary lists under `Memory:` and memory does not hold yet, as one change; blocks are taken out first."""
-    lines = summary.memory_lines(guard.strip_blocks(event.summary or ""))
+    lines = guard.memory_lines(guard.strip_blocks(event.summary or ""))
     kept = memory.drop_given(lines, event.session, is_summary=True).kept
     if kept:
         options = WriteOptions(source=Source.AUTO, actor=memory.workspace.actor or _ACTOR, session=event.session, reason=_REASON)

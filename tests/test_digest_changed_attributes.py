@@ -11,9 +11,9 @@ from conftest import World
 from made_sessions import Turn, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.extract.attributes import stated_attribute
 from mdmem.extract.drafts import DraftRules, draw
 from mdmem.extract.sentences import Sentence
+from mdmem.extract.statements import stated_attribute
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.memory import Memory

@@ -9,12 +9,24 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mdmem.extract.always_kept import find_cue
-from mdmem.extract.attributes import attribute_value, stated_attribute
 from mdmem.extract.drafts import MOST_CHARACTERS, Draft, DraftRules, draw, draw_permissively
 from mdmem.extract.relative_dates import annotate
-from mdmem.extract.sentences import Sentence, sentences, strip_pasted
-from mdmem.extract.vocabulary import WordedPattern, vocabulary
+from mdmem.extract.sentences import (
+    REPORTED,
+    Sentence,
+    WordedPattern,
+    sentences,
+    strip_pasted,
+)
+from mdmem.extract.statements import (
+    ATTRIBUTES,
+    CORRECTS,
+    KEPT_ANYWHERE,
+    TOOL_DECISION,
+    attribute_value,
+    find_cue,
+    stated_attribute,
+)
 from mdmem.facts import fact_id
 from mdmem.model import Source
 from mdmem.model.sessions import Message, Speaker
@@ -282,9 +294,8 @@ class TestAttributes:
 
 
 def worded_patterns() -> list[WordedPattern]:
-    words = vocabulary()
-    single = [words.reported, words.condition, words.tool_decision, words.correction]
-    return [*single, *(pattern for pattern, _ in words.cues), *(pattern for pattern, _ in words.attributes)]
+    single = [REPORTED, TOOL_DECISION, CORRECTS]
+    return [*single, *(pattern for pattern, _ in (*KEPT_ANYWHERE, *ATTRIBUTES))]
 
 
 @pytest.mark.parametrize("worded", worded_patterns(), ids=lambda worded: worded.pattern.pattern[:40])

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given as examples
 from hypothesis import strategies as st
 
-from mdmem.given import guard, transcript
+from mdmem.given import guard, sessions
 from mdmem.given.sessions import SessionRecord, read_record, update_record
 
 BLOCK = "<mdmem-context>\nLong-term memory, for reference.\n## Memory · MEMORY.md\n- :9 drink: tea\n</mdmem-context>"
@@ -133,6 +133,6 @@ class TestTranscript:
         ],
     )
     def test_how_far_it_is(self, lines: list[bytes], tokens: int, cycle: int):
-        progress = transcript.read_progress(lines)
+        progress = sessions.read_progress(lines)
         assert (progress.tokens, progress.cycle) == (tokens, cycle)
         assert progress.session == ("5a" if lines else None)

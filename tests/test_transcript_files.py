@@ -1,16 +1,28 @@
 """Transcripts on disk: which are found, and how they are read as they grow."""
 
+import ast
 import json
 import os
 from pathlib import Path
 
 import pytest
+from program_source import modules, nodes
 
 from mdmem.errors import TranscriptProblem
-from mdmem.transcripts.clients import Scope
-from mdmem.transcripts.files import find_files, read_file, searched_folders
+from mdmem.transcripts import CLIENT_NAMES
+from mdmem.transcripts.files import Scope, find_files, read_file, searched_folders
 
 CLIENTS = ("claude", "codex", "openclaw", "gemini")
+
+
+def test_a_client_is_a_module_with_its_line_in_the_list():
+    room = {path.stem: nodes(path) for path in modules() if path.parent.name == "transcripts"}
+    with_client = [name for name, found in room.items() if any(map(is_client, found))]
+    assert sorted(CLIENT_NAMES) == sorted(CLIENTS) == sorted(with_client)
+
+
+def is_client(node: ast.AST) -> bool:
+    return isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "CLIENT"
 
 
 def names(home: Path, *sources: str, **environment: str) -> list[str]:

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from mdmem.errors import TranscriptProblem
 from mdmem.model.sessions import Message, Speaker, Transcript
-from mdmem.transcripts.cleaning import clean
 from mdmem.transcripts.reading import CONTEXT_MESSAGES, line_hash, read, recognise
 from mdmem.transcripts.records import time_of
+from mdmem.transcripts.tags import clean
 
 KEY = "AKIA" + "ZQ3DN7MOLK2PXWTV"
 
@@ -523,8 +523,9 @@ class TestLines:
         assert raised.value.code == "unknown-format"
 
     def test_formats_are_known_by_their_first_records(self):
-        assert [recognise(encode([{"type": "mode", "sessionId": "s1"}])), recognise(encode([CODEX_META]))] == ["claude", "codex"]
-        assert [recognise(encode([PI_HEADER])), recognise(encode([GEMINI_HEADER]))] == ["openclaw", "gemini"]
+        first_records = [{"type": "mode", "sessionId": "s1"}, CODEX_META, PI_HEADER, GEMINI_HEADER]
+        clients = [recognise(encode([record])) for record in first_records]
+        assert [client and client.name for client in clients] == ["claude", "codex", "openclaw", "gemini"]
 
     def test_sessions_of_our_own(self):
         assert read_all([claude("user", "a", None, "mdmem-extract/1\nx", promptSource="sdk")]).own

@@ -18,8 +18,14 @@ from mdmem.model.sessions import Message, Transcript
 from mdmem.search.messages import MESSAGES_NAME, MessageIndex, TranscriptMessages
 from mdmem.search.seen_transcripts import SeenTranscript, Stamp, stamps_digest, start_values
 from mdmem.startup.records import dataclass
-from mdmem.transcripts.clients import Scope, require_sources
-from mdmem.transcripts.files import find_files, read_file, read_head, searched_folders
+from mdmem.transcripts.files import (
+    Scope,
+    find_files,
+    read_file,
+    read_head,
+    require_sources,
+    searched_folders,
+)
 from mdmem.wording import number_of
 from mdmem.workspace import Progress, Say, Workspace
 

@@ -10,8 +10,8 @@ from mdmem.digest.cursors import read_cursors
 from mdmem.digest.sources import FEWEST_CHARACTERS, may_be_of, read_heads
 from mdmem.model.history import Blame, FactHistory, SectionHistory
 from mdmem.startup.records import replace
+from mdmem.transcripts import CLIENT_NAMES
 from mdmem.transcripts.files import TranscriptFile, find_files
-from mdmem.transcripts.reading import CLIENTS
 from mdmem.workspace import Workspace
 
 Answer = TypeVar("Answer", bound=SectionHistory | FactHistory | Blame)
@@ -39,7 +39,7 @@ def _gone_sessions(workspace: Workspace, sessions: Iterable[str]) -> set[str]:
         by_client.setdefault(session.partition("/")[0], set()).add(session)
     gone: set[str] = set()
     for client, of_client in by_client.items():
-        files = find_files([client], workspace.environment) if client in CLIENTS else ()
+        files = find_files([client], workspace.environment) if client in CLIENT_NAMES else ()
         gone |= of_client - _named_sessions(of_client, files)
     if gone:
         sources = find_files(workspace.settings.sessions, workspace.environment)

@@ -15,8 +15,7 @@ from mdmem.queries import dates
 from mdmem.startup.records import replace
 from mdmem.steps.run_log import StepRecorder, new_name
 from mdmem.steps.turns import BELOW_RUN, in_turn
-from mdmem.transcripts.clients import require_sources
-from mdmem.transcripts.files import TranscriptFile, stat_file
+from mdmem.transcripts.files import TranscriptFile, require_sources, stat_file
 from mdmem.workspace import Progress, Say, Workspace
 
 _STEP = "digest"

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from mdmem.errors import WorkspaceProblem
-from mdmem.transcripts.clients import require_sources
-from mdmem.transcripts.files import TranscriptFile, find_files, searched_folders
+from mdmem.transcripts.files import TranscriptFile, find_files, require_sources, searched_folders
 from mdmem.workspace import Workspace
 
 

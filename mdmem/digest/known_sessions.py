@@ -16,9 +16,9 @@ from mdmem.model.session_lists import SessionSummary
 from mdmem.model.sessions import Transcript
 from mdmem.queries.cited_sessions import CitedSession, cited_sessions
 from mdmem.startup import late
+from mdmem.transcripts import CLIENT_NAMES
 from mdmem.transcripts.files import TranscriptFile, find_files, read_head, stat_file
-from mdmem.transcripts.lines import whole_lines
-from mdmem.transcripts.reading import CLIENTS
+from mdmem.transcripts.records import whole_lines
 from mdmem.workspace import Workspace
 
 _ID = late.pattern(r"[0-9a-f]{8}")
@@ -133,7 +133,7 @@ class KnownSessions:
         Raises:
             PathProblem: `file-not-found`: nothing knows such a session. TranscriptProblem: `ambiguous`.
         """
-        files = find_files((*self._workspace.settings.sessions, *CLIENTS), self._workspace.environment)
+        files = find_files((*self._workspace.settings.sessions, *CLIENT_NAMES), self._workspace.environment)
         fitting = [session for session in self.gone(files) if name.fits(session.client, session.session)]
         exact = [session for session in fitting if session.session == name.session]
         if len(exact or fitting) > 1:

@@ -8,12 +8,11 @@ from datetime import tzinfo
 from mdmem.digest.cursors import Cursor
 from mdmem.errors import TranscriptProblem
 from mdmem.extract.drafts import Draft, DraftRules, draw, draw_permissively
-from mdmem.extract.noise import REDACTED
+from mdmem.extract.sentences import REDACTED
 from mdmem.model.digests import LINES, Digest
 from mdmem.model.sessions import Message, SkippedLine, Transcript
 from mdmem.startup.records import dataclass, replace
-from mdmem.transcripts.clients import Scope
-from mdmem.transcripts.files import TranscriptFile, has_line, read_file
+from mdmem.transcripts.files import Scope, TranscriptFile, has_line, read_file
 from mdmem.workspace import Workspace
 
 

@@ -29,8 +29,8 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.steps.turns import LOCK_NAME
 from mdmem.transcripts.files import find_files, read_head, stat_file
-from mdmem.transcripts.lines import last_line, parse_object, whole_lines
 from mdmem.transcripts.reading import line_hash
+from mdmem.transcripts.records import last_line, parse_object, whole_lines
 from mdmem.workspace import Say, Workspace
 
 _ASCII_RUN = late.pattern(rb"[a-z0-9]+")

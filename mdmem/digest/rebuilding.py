@@ -8,8 +8,8 @@ from mdmem.digest.cursors import Cursor, ReadEnd, cursor_of
 from mdmem.queries import digested
 from mdmem.startup.records import replace
 from mdmem.transcripts.files import TranscriptFile, read_head
-from mdmem.transcripts.lines import whole_lines
 from mdmem.transcripts.reading import line_hash
+from mdmem.transcripts.records import whole_lines
 from mdmem.workspace import Workspace
 
 _Ends = dict[str, tuple[ReadEnd, ...]]

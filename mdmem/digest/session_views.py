@@ -16,9 +16,16 @@ from mdmem.errors import TranscriptProblem, UsageProblem
 from mdmem.model.session_lists import ClientFolder, SessionList, SessionSummary, SessionView, ShownMessage, ShowSessions
 from mdmem.model.sessions import Message
 from mdmem.queries import dates
-from mdmem.transcripts.clients import Scope, settings_hint
-from mdmem.transcripts.files import TranscriptFile, find_files, read_file, read_head, searched_folders
-from mdmem.transcripts.reading import CLIENTS
+from mdmem.transcripts import CLIENT_NAMES
+from mdmem.transcripts.files import (
+    Scope,
+    TranscriptFile,
+    find_files,
+    read_file,
+    read_head,
+    searched_folders,
+    settings_hint,
+)
 from mdmem.wording import field, number_of
 from mdmem.workspace import Say, Workspace
 
@@ -33,8 +40,8 @@ def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
     Raises:
         UsageProblem: there is no such client, or `since` is no day.
     """
-    if request.client is not None and request.client not in CLIENTS:
-        raise UsageProblem(f"{field('client')} is {request.client[:80]!r}", f"The clients are {', '.join(CLIENTS)}.")
+    if request.client is not None and request.client not in CLIENT_NAMES:
+        raise UsageProblem(f"{field('client')} is {request.client[:80]!r}", f"The clients are {', '.join(CLIENT_NAMES)}.")
     settings, environment = workspace.settings, workspace.environment
     if not settings.sessions:
         hints = ("No transcript source configured.", settings_hint(environment))
@@ -52,7 +59,7 @@ def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
 
 def _folders(workspace: Workspace) -> Iterator[ClientFolder]:
     """The folders of all clients in which there are transcripts, or could be."""
-    for client in CLIENTS:
+    for client in CLIENT_NAMES:
         paths = [file.path for file in find_files((client,), workspace.environment)]
         for folder in searched_folders((client,), workspace.environment):
             yield ClientFolder(client, folder, sum(path.startswith(f"{os.path.realpath(folder)}/") for path in paths))

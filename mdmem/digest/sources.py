@@ -9,8 +9,8 @@ from pathlib import Path
 from mdmem.errors import PathProblem, TranscriptProblem, UsageProblem
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.transcripts import CLIENT_NAMES
 from mdmem.transcripts.files import TranscriptHead, find_files, read_file, read_head
-from mdmem.transcripts.reading import CLIENTS
 from mdmem.workspace import Workspace
 
 FEWEST_CHARACTERS = 6
@@ -68,7 +68,7 @@ def parse_name(text: str) -> SessionName:
     if first is not None and last is not None and not 1 <= first <= last:
         raise UsageProblem(f"{text[:80]} names no lines", "Lines count from 1, the lower number first: SESSION#12-20.")
     client, slash, session = name.partition("/")
-    if slash and client in CLIENTS:
+    if slash and client in CLIENT_NAMES:
         return SessionName(client, session, first, last)
     return SessionName(None, name, first, last)
 
@@ -83,7 +83,7 @@ def find_transcript(workspace: Workspace, name: SessionName) -> NamedTranscript 
     """
     if not name.session:
         return None
-    files = [Path(file.path) for file in find_files((*workspace.settings.sessions, *CLIENTS), workspace.environment)]
+    files = [Path(file.path) for file in find_files((*workspace.settings.sessions, *CLIENT_NAMES), workspace.environment)]
     likely = [path for path in files if may_be_of(path, name.session)]
     for paths in (likely, [path for path in files if path not in set(likely)]):
         transcripts = [each for each in read_heads(paths) if name.fits(each.head.client, each.head.session)]

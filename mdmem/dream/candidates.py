@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from mdmem import config, trust
 from mdmem.editors.daily import is_minute_title
 from mdmem.editors.likeness import StatementIndex
-from mdmem.extract.attributes import attribute_named
+from mdmem.extract.statements import attribute_named
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Source

@@ -8,8 +8,7 @@ from mdmem.dream.candidates import DreamCandidate, LogEntries
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
 from mdmem.dream.suggestions import Suggestion, leave, one_for_each
 from mdmem.editors.likeness import CandidateIndex, StatementIndex, have_same_marks, likeness
-from mdmem.extract.attributes import attribute_value
-from mdmem.extract.vocabulary import vocabulary
+from mdmem.extract.statements import FORGET_REQUEST, MANY_VALUED, attribute_value
 from mdmem.facts import fact_id, normalise, parse_item
 from mdmem.model import FactId, FilePath, Source
 from mdmem.model.dreams import SAID_BESIDES, STANDS, STANDS_REWORDED, DreamOp
@@ -176,7 +175,7 @@ class _Judge:
 
     def _update_key(self, candidate: DreamCandidate, attribute: str, holders: Sequence[CuratedFact]) -> Suggestion:
         old = max(holders, key=lambda fact: (fact.said, fact.line))
-        is_sure = len(holders) == 1 and attribute not in vocabulary().many_valued and supersedes_safely(candidate, old)
+        is_sure = len(holders) == 1 and attribute not in MANY_VALUED and supersedes_safely(candidate, old)
         return self._update(candidate, old, f"another {attribute} was said later", is_sure=is_sure, attribute=attribute)
 
     def _update(self, candidate: DreamCandidate, old: CuratedFact, why: str, *, is_sure: bool, attribute: str | None = None) -> Suggestion:
@@ -233,7 +232,7 @@ class _Judge:
 
 def subject_to_forget(text: str) -> str | None:
     """The words behind a request to forget something; None where a text is none."""
-    match = vocabulary().request_to_forget.match(text)
+    match = FORGET_REQUEST.match(text)
     return match["subject"].rstrip(" .!") or None if match else None
 
 
@@ -243,7 +242,7 @@ def _older_values(candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, 
     about: dict[DreamCandidate, str] = {}
     for candidate in candidates:
         attribute = canonical_attribute(candidate.attribute)
-        if attribute is None or attribute in vocabulary().many_valued or not candidate.has_key:
+        if attribute is None or attribute in MANY_VALUED or not candidate.has_key:
             continue
         about[candidate] = attribute
         best = newest.get(attribute)

@@ -10,7 +10,7 @@ from mdmem.catchup import entry_states
 from mdmem.document import Document, parse_bytes
 from mdmem.entries import entries
 from mdmem.errors import PathProblem
-from mdmem.extract.vocabulary import vocabulary
+from mdmem.extract.statements import SAME_KEYS
 from mdmem.facts import ids_of, items, normalise, split_key
 from mdmem.history.notes import parse_message
 from mdmem.model import Fact, FactId, FileKind, FilePath, SectionPath, Source
@@ -81,7 +81,7 @@ class SaidTimes:
 def canonical_attribute(name: str | None) -> str | None:
     """The name of an attribute for one of its names, as a rule or a person writes it."""
     folded = normalise(name or "")
-    return vocabulary().same_keys.get(folded, folded) or None
+    return SAME_KEYS.get(folded, folded) or None
 
 
 def read_curated(workspace: Workspace, trail: Trail, times: SaidTimes) -> CuratedMemory:

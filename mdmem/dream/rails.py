@@ -9,7 +9,7 @@ from mdmem import trust
 from mdmem.dream.candidates import DreamCandidate
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
 from mdmem.dream.suggestions import Suggestion, leave, one_for_each
-from mdmem.extract.vocabulary import vocabulary
+from mdmem.extract.statements import MANY_VALUED
 from mdmem.model import FilePath, Source
 from mdmem.model.dreams import TOO_MANY_CHANGES, DreamOp
 from mdmem.startup.records import dataclass, replace
@@ -135,7 +135,7 @@ def _on_what_stands(proposed: Sequence[Suggestion], applied: Sequence[Suggestion
 
 def _apart(change: Suggestion, candidate: DreamCandidate, old: CuratedFact) -> Suggestion:
     """The suggestion to add what a change would put in the place of a fact, where that may stand beside it; else to leave the entry."""
-    many = old.attribute is None or old.attribute in vocabulary().many_valued
+    many = old.attribute is None or old.attribute in MANY_VALUED
     if change.op is DreamOp.UPDATE and (many or canonical_attribute(candidate.attribute) != old.attribute):
         return replace(change, op=DreamOp.ADD, old=None, key=None, also=True, why="it is similar to something else that is proposed")
     return leave(candidate, "it would change what is only proposed")

@@ -1,7 +1,9 @@
-"""Draw entries from the messages of a session: by the noise filter, then the statements that are always kept, then the weights.
+"""Draw entries from the messages of a session.
 
-What becomes of a message depends on it and on the twenty before it, never on what comes later. So a session that is read message by message
-gives the entries of one that is read at its end.
+First the noise goes, then the statements that are always kept become entries, then what weighs
+enough. What becomes of a message depends on it and on the twenty before it, never on what comes
+later. So a session that is read message by message gives the entries of one that is read at its
+end.
 """
 
 from __future__ import annotations
@@ -10,14 +12,36 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 
 from mdmem import trust
-from mdmem.extract import noise, weights
-from mdmem.extract.always_kept import CORRECTION, Cue, find_agent_cue, find_cue, is_stated
-from mdmem.extract.attributes import stated_attribute
-from mdmem.extract.corrections import Statement, find_corrected
 from mdmem.extract.plain import plain_sentences, states_plainly
 from mdmem.extract.relative_dates import annotate
-from mdmem.extract.sentences import Sentence, ends_as_question, has_part, sentences, sentences_with, strip_pasted
-from mdmem.extract.vocabulary import vocabulary
+from mdmem.extract.sentences import (
+    ENTRY,
+    PERMISSIVE,
+    REDACTED,
+    Sentence,
+    ends_as_question,
+    has_part,
+    is_command,
+    is_narration,
+    is_noise,
+    is_slight,
+    pattern_of,
+    rows_of,
+    sentences,
+    sentences_with,
+    strip_pasted,
+    weigh,
+)
+from mdmem.extract.statements import (
+    CORRECTION,
+    Cue,
+    Statement,
+    find_agent_cue,
+    find_corrected,
+    find_cue,
+    is_stated,
+    stated_attribute,
+)
 from mdmem.facts import fact_id
 from mdmem.model import FactId, Source
 from mdmem.model.sessions import Message, Speaker
@@ -33,6 +57,9 @@ _QUOTED_CHARACTERS = 140
 _PERMISSIVE_ENTRIES = 3
 _PERMISSIVE_CONFIDENCE = 0.3
 _FEW_WORDS = 4
+_MOST_CITED = 3
+_AGENT_HINTS = rows_of("AGENT_HINTS")
+_CHOICE, _ANSWER = pattern_of("CHOICES"), pattern_of("ANSWERS")
 _CAPTION = late.pattern(r"\s*\([^()]*\)\s*$")
 
 
@@ -41,11 +68,11 @@ class Draft:
     """An entry that was drawn from a message and is not written yet.
 
     - `first_line`, `last_line`: the lines of the transcript that it says again.
-    - `rule`: by what it was kept: the name of a cue, `statement`, `weight`, `permissive`, or `model`.
-    - `key`: the attribute of the user that it is about.
-    - `sender`: the name of another person than the user who said it.
-    - `supersedes`: the one entry of the session that it corrects plainly.
-    - `contradicts`: the entries of which it corrects one, or which it corrects and is not plain.
+    - `rule`: by what it was kept: the name of a cue, `statement`, `weight`, `permissive`, or
+      `model`.
+    - `key`: the attribute of the user that it is about. `sender`: another person who said it.
+    - `supersedes`: the one entry of the session that it corrects plainly; `contradicts`: those of
+      which it corrects one, or which it corrects and is not plain.
     - `is_plain`: all of it is surely the user's own words.
     """
 
@@ -65,6 +92,10 @@ class Draft:
     is_plain: bool = False
 
 
+_Recent = list[tuple[Message, tuple[Draft, ...]]]
+_Question = tuple[Message, Sentence]
+
+
 @dataclass(frozen=True, slots=True)
 class DrawnEntries:
     """The entries that were drawn from messages, and how many messages were noise."""
@@ -75,9 +106,8 @@ class DrawnEntries:
 
 @dataclass(frozen=True, slots=True)
 class DraftRules:
-    """The rules by which messages are judged.
+    """Rules for judging messages. `zone`: of the user, whose days count (None: the system's).
 
-    - `zone`: of the user, whose days count; None is the system's.
     - `keep_lines`: keep every statement that is no noise, as in sessions with tools.
     - `tools_line`: the line from which on the session is one with tools.
     """
@@ -97,11 +127,6 @@ class DraftRules:
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """A sentence with its cue and key.
-
-    - `is_plain`: it is surely the user's own. `is_stated`: it also states how things are.
-    """
-
     sentence: Sentence
     cue: Cue | None
     key: str | None
@@ -120,14 +145,13 @@ class _Part:
     is_stated: bool = False
 
     def belongs(self, statement: _Statement) -> bool:
-        """True if a sentence goes on with this part: it says nothing of its own, or more of the same."""
         if self.sentences and self.is_plain is not statement.is_plain:
             return False
-        cue, key = statement.cue, statement.key
-        return self.cue is None or cue is None or (cue.kind == self.cue.kind and (key is None or key == self.key))
+        if self.cue is None or statement.cue is None:
+            return True
+        return statement.cue.kind == self.cue.kind and statement.key in (None, self.key)
 
     def add(self, statement: _Statement) -> None:
-        """Take in a sentence."""
         self.sentences.append(statement.sentence)
         self.cue = self.cue or statement.cue
         self.key = self.key or statement.key
@@ -135,19 +159,27 @@ class _Part:
         self.is_stated = self.is_stated or statement.is_stated
 
 
-def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0, known_lines: Collection[int] = ()) -> DrawnEntries:
-    """Draw the entries of the messages behind a line; those up to it, and at `known_lines`, are context.
+def draw(
+    messages: Sequence[Message],
+    rules: DraftRules,
+    after_line: int = 0,
+    known_lines: Collection[int] = (),
+) -> DrawnEntries:
+    """Draw the entries of the messages behind a line; those before it are context.
 
-    Messages that a host or a program wrote in the user's place, and those without a time, give nothing.
+    So are those at `known_lines`. What a host wrote in the user's place gives nothing.
     """
     drafts: list[Draft] = []
     noise_count = 0
-    recent: list[tuple[Message, tuple[Draft, ...]]] = []
+    recent: _Recent = []
     for number, message in enumerate(messages):
         if message.time is None or trust.trust(_origin(message)).most is None:
             continue
-        question = _question_before(messages, number) if message.speaker is Speaker.USER else None
-        own = tuple(_of_agent(message, rules) if message.speaker is Speaker.AGENT else _of_person(message, rules, question, recent))
+        if message.speaker is Speaker.AGENT:
+            own = tuple(_of_agent(message, rules))
+        else:
+            question = _question_before(messages, number)
+            own = tuple(_of_person(message, rules, question, recent))
         recent = [*recent, (message, own)][-_CORRECTED_WITHIN:]
         if message.line > after_line and message.line not in known_lines:
             drafts.extend(own)
@@ -156,7 +188,6 @@ def draw(messages: Sequence[Message], rules: DraftRules, after_line: int = 0, kn
 
 
 def _origin(message: Message, is_plain: bool = False) -> TextOrigin:
-    """The origin of words in a message; `is_plain`: they are a plain statement if the user's."""
     if message.speaker is Speaker.AGENT:
         return TextOrigin.AGENT
     if not message.typed:
@@ -166,29 +197,34 @@ def _origin(message: Message, is_plain: bool = False) -> TextOrigin:
     return TextOrigin.PLAIN_STATEMENT if is_plain else TextOrigin.MESSAGE
 
 
-def unsettled(messages: Sequence[Message], drafts: Sequence[Draft]) -> Iterator[tuple[Message, str]]:
-    """The messages from which no entry was drawn, with what is no noise in them; `drafts` are the entries that were."""
+def unsettled(
+    messages: Sequence[Message],
+    drafts: Sequence[Draft],
+) -> Iterator[tuple[Message, str]]:
+    """The messages from which none of `drafts` was drawn, with what is no noise in them."""
     settled = {draft.last_line for draft in drafts}
     for message in messages:
-        is_of_person = message.speaker is Speaker.USER
-        if message.time is None or message.line in settled or (is_of_person and (not message.typed or noise.is_command(message.text))):
+        is_agents = message.speaker is Speaker.AGENT
+        if message.line in settled or message.time is None:
+            continue
+        if not is_agents and not _is_persons_own(message):
             continue
         _, statements = _statements(message)
-        if not is_of_person:
-            statements = tuple(each for each in statements if not noise.is_narration(each))
-        if statements and not noise.is_slight(statements):
+        if is_agents:
+            statements = tuple(each for each in statements if not is_narration(each))
+        if statements and not is_slight(statements):
             yield message, _joined(statements)
 
 
 def draw_permissively(messages: Sequence[Message], rules: DraftRules) -> tuple[Draft, ...]:
-    """The entries of a session that has ended and in which nothing else was found: those of the person's messages that weigh most, and enough."""
+    """The entries of what weighs most, in a session that has ended and gave none."""
     weighed = []
     for number, message in enumerate(messages):
-        if message.time is None or message.speaker is not Speaker.USER or not message.typed or noise.is_command(message.text):
+        if message.time is None or not _is_persons_own(message):
             continue
         spoken, statements = _statements(message)
-        weight = weights.weigh(spoken, statements, _question_before(messages, number) is not None) if statements else weights.ONLY_QUESTIONS
-        if weights.PERMISSIVE <= weight < weights.ENTRY:
+        weight = weigh(spoken, statements, _question_before(messages, number) is not None)
+        if PERMISSIVE <= weight < ENTRY:
             weighed.append((weight, -number, message, statements))
     chosen = sorted(weighed, reverse=True)[:_PERMISSIVE_ENTRIES]
     return tuple(
@@ -208,14 +244,18 @@ def draw_permissively(messages: Sequence[Message], rules: DraftRules) -> tuple[D
     )
 
 
+def _is_persons_own(message: Message) -> bool:
+    is_typed = message.speaker is Speaker.USER and message.typed
+    return is_typed and not is_command(message.text)
+
+
 def _statements(message: Message) -> tuple[tuple[Sentence, ...], tuple[Sentence, ...]]:
-    """The sentences of a message without what was pasted, and those of them that are no noise."""
     spoken = sentences(strip_pasted(message.text))
-    return spoken, tuple(each for each in spoken if not noise.is_noise(each))
+    return spoken, tuple(each for each in spoken if not is_noise(each))
 
 
-def _question_before(messages: Sequence[Message], number: int) -> tuple[Message, Sentence] | None:
-    """The question that ends the message before, if that was the other one's. A caption behind it counts for nothing."""
+def _question_before(messages: Sequence[Message], number: int) -> _Question | None:
+    """The question that ends the message before, a caption behind it left out."""
     if not number or messages[number - 1].speaker is messages[number].speaker:
         return None
     before = messages[number - 1]
@@ -223,16 +263,16 @@ def _question_before(messages: Sequence[Message], number: int) -> tuple[Message,
     if not ends_as_question(line):
         return None
     last = sentences(line)[-1:]
-    return (before, last[0]) if last and last[0].is_question and noise.REDACTED not in last[0].text else None
+    is_asked = bool(last) and last[0].is_question and REDACTED not in last[0].text
+    return (before, last[0]) if is_asked else None
 
 
 def _of_agent(message: Message, rules: DraftRules) -> Iterator[Draft]:
-    """An agent's lesson or status."""
-    hints = vocabulary().agent_hints
-    if not has_part(message.text, hints):
+    if not has_part(message.text, _AGENT_HINTS):
         return
-    spoken = sentences_with(strip_pasted(message.text), hints)
-    cued = [(each, cue) for each in spoken if (cue := find_agent_cue(each)) and not noise.is_noise(each) and not noise.is_narration(each)]
+    spoken = sentences_with(strip_pasted(message.text), _AGENT_HINTS)
+    telling = (each for each in spoken if not is_noise(each) and not is_narration(each))
+    cued = [(each, cue) for each in telling if (cue := find_agent_cue(each))]
     if not cued:
         return
     yield Draft(
@@ -248,10 +288,12 @@ def _of_agent(message: Message, rules: DraftRules) -> Iterator[Draft]:
 
 
 def _of_person(
-    message: Message, rules: DraftRules, question: tuple[Message, Sentence] | None, recent: Sequence[tuple[Message, tuple[Draft, ...]]]
+    message: Message,
+    rules: DraftRules,
+    question: _Question | None,
+    recent: _Recent,
 ) -> Iterator[Draft]:
-    """The entries of a person's message: each statement that is always kept, or the whole message where it weighs enough."""
-    if noise.is_command(message.text):
+    if is_command(message.text):
         return
     spoken, statements = _statements(message)
     if not statements:
@@ -259,23 +301,22 @@ def _of_person(
     parts = _parts(message, statements, rules.has_tools(message.line))
     if any(part.cue for part in parts):
         rule = None
-    elif noise.is_slight(statements) and not (rules.has_tools(message.line) and _is_choice(question)):
+    elif is_slight(statements) and not (rules.has_tools(message.line) and _is_choice(question)):
         return
     elif rules.keeps_statements(message.line):
         rule = "statement"
-    elif weights.weigh(spoken, statements, question is not None) >= weights.ENTRY:
+    elif weigh(spoken, statements, question is not None) >= ENTRY:
         rule = "weight"
     else:
         return
     answered = question if question is not None and _needs_question(parts[0]) else None
     for part in parts:
-        if part.cue is None and len(parts) > 1 and noise.is_slight(part.sentences):
+        if part.cue is None and len(parts) > 1 and is_slight(part.sentences):
             continue
         yield _draft(message, part, rules, answered if part is parts[0] else None, recent, rule)
 
 
 def _parts(message: Message, statements: Sequence[Sentence], tools: bool) -> list[_Part]:
-    """The statements of a message, apart where they are of several kinds or about several attributes."""
     plain = plain_sentences(message.text) if message.sender is None else frozenset()
     parts = [_Part()]
     for sentence in statements:
@@ -287,14 +328,6 @@ def _parts(message: Message, statements: Sequence[Sentence], tools: bool) -> lis
 
 
 def _statement(sentence: Sentence, is_in_place: bool, tools: bool, is_users: bool) -> _Statement:
-    """A sentence as the rules see it.
-
-    Args:
-        sentence: the sentence.
-        is_in_place: it can be plain by its place in the message.
-        tools: the session is one with tools.
-        is_users: the user sent the message.
-    """
     about = stated_attribute(sentence, tools)
     cue = find_cue(sentence, tools, about)
     is_plain = is_in_place and (cue.is_plain if cue else states_plainly(sentence, 0, begins=False))
@@ -308,23 +341,21 @@ def _statement(sentence: Sentence, is_in_place: bool, tools: bool, is_users: boo
 
 
 def _needs_question(part: _Part) -> bool:
-    """True if an answer says little without its question."""
-    if vocabulary().answer.match(part.sentences[0].straight) is not None:
+    if _ANSWER.match(part.sentences[0].straight) is not None:
         return True
     return not part.is_stated and sum(len(each.content) for each in part.sentences) < _FEW_WORDS
 
 
-def _is_choice(question: tuple[Message, Sentence] | None) -> bool:
-    """True if the answer to a question is a decision."""
-    return question is not None and vocabulary().choice.search(question[1].straight) is not None
+def _is_choice(question: _Question | None) -> bool:
+    return question is not None and _CHOICE.search(question[1].straight) is not None
 
 
 def _draft(
     message: Message,
     part: _Part,
     rules: DraftRules,
-    question: tuple[Message, Sentence] | None,
-    recent: Sequence[tuple[Message, tuple[Draft, ...]]],
+    question: _Question | None,
+    recent: _Recent,
     rule: str | None,
 ) -> Draft:
     text = _dated(_joined(part.sentences), message, rules)
@@ -366,31 +397,28 @@ def _draft(
 
 
 def _of_sender(message: Message, text: str) -> str:
-    """The text of an entry, with the name of another person than the user before what they said."""
     return _cut(text if message.sender is None else f"{message.sender}: {text}")
 
 
-def _corrected(message: Message, part: _Part, recent: Sequence[tuple[Message, tuple[Draft, ...]]]) -> tuple[Draft, ...]:
-    """The entries that a correction may mean, of the same person within the last ten messages."""
-    entries = [draft for each, drafts in recent if each.speaker is message.speaker and each.sender == message.sender for draft in drafts]
+def _corrected(message: Message, part: _Part, recent: _Recent) -> tuple[Draft, ...]:
+    who = (message.speaker, message.sender)
+    of_person = (drafts for said, drafts in recent if (said.speaker, said.sender) == who)
+    entries = [draft for drafts in of_person for draft in drafts]
     statements = [Statement(Sentence.of(each.text), each.key) for each in entries]
     indexes = find_corrected(Statement(Sentence.of(_joined(part.sentences)), part.key), statements)
     return tuple(entries[index] for index in indexes)
 
 
-_MOST_CITED = 3
-
-
 def _cited_from(corrected: Draft, message: Message) -> int:
-    """The line from which on a correction cites: that of what it corrects, where it is near."""
-    return corrected.last_line if message.line - corrected.last_line <= _MOST_CITED else message.line
+    is_near = message.line - corrected.last_line <= _MOST_CITED
+    return corrected.last_line if is_near else message.line
 
 
 def _with_quotation(quoted: str, text: str) -> str:
-    """A text behind the words that it needs to be understood."""
     words = quoted.replace('"', "'")
-    short = words if len(words) <= _QUOTED_CHARACTERS else f"{words[:_QUOTED_CHARACTERS].rpartition(' ')[0]}…"
-    return f'"{short}": {text}'
+    if len(words) > _QUOTED_CHARACTERS:
+        words = f"{words[:_QUOTED_CHARACTERS].rpartition(' ')[0]}…"
+    return f'"{words}": {text}'
 
 
 def _joined(statements: Iterable[Sentence]) -> str:
@@ -408,7 +436,6 @@ def _time(message: Message) -> datetime:
 
 
 def _cut(text: str) -> str:
-    """A text of at most `MOST_CHARACTERS`, ended at a word."""
     if len(text) <= MOST_CHARACTERS:
         return text
     start = text[: MOST_CHARACTERS - 1]

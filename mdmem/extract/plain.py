@@ -13,19 +13,65 @@ from collections.abc import Iterable, Iterator
 
 from mdmem.extract.sentences import (
     FENCE,
+    LANGUAGES,
+    OPENERS,
+    OWN,
     QUOTED,
+    REPORTED,
+    TIME_WORDS,
     Sentence,
+    alternatives,
+    any_pattern,
+    is_acknowledgement,
     is_list_item,
     is_pasted_line,
+    pattern_of,
     sentences,
     strip_pasted,
+    without_openers,
+    words_of,
 )
-from mdmem.extract.vocabulary import plain_words, vocabulary
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
+_OWN_BY_LANGUAGE = tuple(any_pattern(each.OWN) for each in LANGUAGES)
+_REQUESTS = pattern_of("REQUESTS")
+_TEXT_WORK = pattern_of("TEXT_WORK")
+_NOT_PLAIN = pattern_of("NOT_PLAIN")
+_TAINTS = pattern_of("TAINTS")
+_LEADS_IN = pattern_of("LEADS_IN")
+_ASKS = pattern_of("ASKS")
+_BY_THE_WAY = pattern_of("ASIDES")
+_SPEAKS_OF_SELF = pattern_of("PRONOUNS")
+_THAT = pattern_of("THAT")
+STATES, STATES_ANYWHERE = pattern_of("STATES"), pattern_of("STATES_ANYWHERE")
+_POSSESSION = pattern_of("POSSESSIONS")
+_CHARACTERS = pattern_of("CHARACTERS")
+_FUNCTION_WORDS = words_of("FUNCTION_WORDS")
+_GREETINGS = late.pattern(rf"(?i)\W*(?:{alternatives('GREETINGS')})")
+_LABELS = alternatives("LABELS")
+_LABEL = late.pattern(rf"(?i)\W*(?:{_LABELS})\W*$")
+_INLINE_LABEL = late.pattern(rf"(?i)\W*(?:{_LABELS}|{alternatives('INLINE_LABELS')})\W*$")
+_SIGN_OFF = late.pattern(rf"(?i)^\W*(?:{alternatives('SIGN_OFFS')})\b[^.\n]{{0,40}}$")
+_PERSON = r"(?-i:[A-Z])[\w'-]+"
+_ADDRESSING = late.pattern(
+    rf"(?i)^\W*(?:{'|'.join(each.ADDRESSING[0] for each in LANGUAGES)}) "
+    rf"(?!(?:{alternatives('AGENTS')})\b)"
+    rf"(?:{'|'.join(each.ADDRESSING[1] for each in LANGUAGES)}|{_PERSON}(?: {_PERSON})?)"
+    r"\s*(?:[,!.:;]|$)"
+)
+"""A greeting to somebody by name, as in a letter."""
+_INTO = r"(?:in|to|into|auf|ins|en)"
+_POLITE = r"(?:please|pls|plz|bitte|svp|stp|por favor|version|translation)"
+_LANGUAGE_NAMES = alternatives("LANGUAGES")
+_NAMES_LANGUAGE = late.pattern(
+    rf"(?i)^\W*(?:{_INTO} )?(?:{_LANGUAGE_NAMES})(?:\W*$|,| for\b| {_POLITE}\b)|"
+    rf"^(?!.*\b(?:{alternatives('SPEAKING')})).* {_INTO} (?:{_LANGUAGE_NAMES})"
+    rf"(?: {_POLITE})?\W*$"
+)
+"""A sentence that names the language of a translation, and hardly more."""
+
 _MOST_CHARACTERS = 4_000
-"""A longer message was hardly typed."""
 _MOST_OF_PARAGRAPH = 400
 _FEW_WORDS = 3
 _MOST_OF_COMMENT = 8
@@ -35,17 +81,14 @@ _NAME = r"[A-Z][\w.'-]{0,30}(?:[ ][A-Z0-9][\w.'-]{0,30})?"
 _CLOCK = r"\[?\d{1,2}:\d\d(?::\d\d)?(?:[ ]?[AaPp][Mm])?\]?"
 _SIGN = late.pattern(
     rf"""(?mx)
-    ^[ \t]*(?i:from|to|cc|subject|date|sent|reply-to|author|von|betreff|de|objet|asunto)
-      [ ]?:[ \t]+\S  # the headers of a mail
+    ^[ \t]*(?i:{alternatives("MAIL_HEADERS")})[ ]?:[ \t]+\S  # the headers of a mail
     |^\S{{1,20}}[ ]\([^)\n]{{1,20}}\)[ ]\S  # bob (slack)
     |^<[^>\n]{{1,30}}>[ ]  # <bob> in a chat
     |^\W*{_CLOCK}[ \t]+\S+[ \t]*[:>]  # the time before such a line
     |^\W*\d{{1,4}}[./-]\d{{1,2}}[./-]\d{{2,4}}\b,?[ ].{{0,12}}\d{{1,2}}:\d\d
     |^\W*[\w.-]+(?:[ ][\w.-]+)?[ \t]+{_CLOCK}[ \t]*$  # name and time above it
-    |^.{{0,80}}\b(?i:wrote|schrieb|a[ ]écrit|escribió)[ ]?:[ \t]*$
-    |^[ \t]*(?i:dear|liebe[rs]?|sehr[ ]geehrte\w*|cher|chère|estimad[oa]|querid[oa])
-      [ ][^\n]{{1,60}},
-      # a letter
+    |^.{{0,80}}\b(?i:{alternatives("WROTE")})[ ]?:[ \t]*$
+    |^[ \t]*(?i:{alternatives("SALUTATIONS")})[ ][^\n]{{1,60}},  # a letter
     |^\#{{1,6}}[ ]|^[ \t]*(?:-{{3,}}|={{3,}}|\*{{3,}}|_{{3,}})  # a heading, a rule
     |^(?:[ ]{{4,}}|\t)[ \t]*(?![-*+\u2022][ ]|\d+[.)][ ])\S  # code
     |^\+[ ]  # a difference
@@ -53,7 +96,7 @@ _SIGN = late.pattern(
     |^[ \t]*(?://|/\*|--[ ]|;;)  # a comment
     |^[^,;\s\d]{{1,40}}[,;]\S[^\n]*  # values between separators
     |^[ \t]*[^\s;]+;[ ][^;\n]+;
-    |\((?i:from|via|by|source|quote|aus|von|extrait|de)\b[^)\n]*\)|[ ][—–][ ]?@?[A-Z]\w+\W*$
+    |\((?i:{alternatives("SOURCES")})\b[^)\n]*\)|[ ][—–][ ]?@?[A-Z]\w+\W*$
       # where it is from
     |_{{3,}}|\{{\w+\}}|\[[A-Z][A-Z _]+\]|\[(?:\.{{3}}|…)\]  # a gap
     |[ ]-[ ]@?[A-Z][a-z]+\W*$|^\W*([*_]{{1,2}})(?=\w)[^\n]+\1\s*$  # who said it, emphasis
@@ -70,26 +113,13 @@ _SPEAKER = late.pattern(
 """A name before a line of a chat, unless it is a label of one's own."""
 _ADDRESS = late.pattern(r"https?://|www\.")
 _ACROSS_LINES = late.pattern(r"[\"“„«][^\"“”„«»]*\n[^\"“”„«»]*[\"”“»]")
-"""A quotation of several lines."""
 _QUOTED_TEXT = late.pattern(r"\"([^\"]*)\"?|(?<!\w)'([^']*)'(?!\w)|«([^»]*)»|„([^\"]*)\"")
 _BOUNDARY = late.pattern(
     r"[,;:]\s+|[，；、：。]\s*|\s+[–—-]+\s+|\s*\(|\s*—\s*|\.{3}\s*|[.!?]\s+|"
-    r"(?<=\s)(?i:and|but|so|because|since|und|aber|denn|et|mais|y|pero)\s+"
+    rf"(?<=\s)(?i:{alternatives('CONJUNCTIONS')})\s+"
 )
-"""The end of a clause."""
 _LABEL_ENDS = (":", "：")
-_BY_THE_WAY = late.pattern(r"(?i)\b(?:by the way|btw|fyi|also|übrigens|au fait|por cierto)\W*$|顺便说一下\W*$")
-_FIRST_PERSON = late.pattern(r"(?i)\b(?:i|i'm|i've|we|we're|we've|ich|wir|je|j'\w+|nous|yo)\b|我")
-_THAT = late.pattern(r"(?i)\b(?:that|dass|que)\b|\bqu'")
-_POSSESSION = late.pattern(
-    r"(?i)(?:my|our)\b(?!.*\b(?:is|are|has|have|was|were|runs?|ends?|starts?)\b)|"
-    r"(?:mein\w*|unser\w*)\b(?!.*\b(?:ist|sind|hat|haben|heißt|heißen|wohnt|arbeitet)\b)|"
-    r"(?:mon|ma|mes|notre|nos)\b(?!.*\b(?:est|sont|a|ont|s'appelle|habite|travaille)\b)|"
-    r"(?:mis?|nuestr\w+)\b(?!.*\b(?:es|son|está|tiene|vive|trabaja|se llama)\b)"
-)
-"""Something of the speaker's, with nothing stated about it."""
 _SIGNED = late.pattern(r"\n[ \t]*[-–—~*] ?[A-Z][\w'-]*(?: [A-Z][\w'.-]*)?\s*$")
-"""A name below a text."""
 _NAMED_ITEM = late.pattern(r"(?m)\([A-Z][\w'-]*\)\W*$")
 _TIME = late.pattern(r"\d[\d:.,/-]*\s*(?:[ap]m|h|uhr|%)?\W*$")
 _ANNOUNCING = late.pattern(r":(?=[\s\"'])|：")
@@ -98,11 +128,7 @@ _INSTANCE = late.pattern(r"(?i)\b(?:e\.g\.|for example|for instance|such as)")
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """A line of a message that is not empty.
-
-    - `shows_text`: it, or its paragraph, looks like another's text.
-    - `is_item`: of a list. `is_label`: the person's own words above a list or a text of theirs.
-    """
+    """A line of a message; `shows_text`: it, or its paragraph, looks like another's text."""
 
     sentences: tuple[Sentence, ...]
     shows_text: bool
@@ -111,20 +137,15 @@ class _Line:
 
     @property
     def asks(self) -> bool:
-        """True if it ends with a question."""
         return bool(self.sentences) and self.sentences[-1].is_question
 
     @property
     def is_own(self) -> bool:
-        """True if each of its sentences states something of the person's own, or greets."""
         return all(_is_own(each.straight) for each in self.sentences)
 
 
 def plain_sentences(text: str) -> frozenset[str]:
-    """The sentences of a message that can be plain by their place in it.
-
-    `states_plainly` judges each of them by itself.
-    """
+    """The sentences that can be plain by their place; see `states_plainly` for their words."""
     if len(text) > _MOST_CHARACTERS:
         return frozenset()
     fence = FENCE.search(text)
@@ -146,14 +167,13 @@ def plain_sentences(text: str) -> frozenset[str]:
 
 def _asks_for_text_work(sentence: Sentence) -> bool:
     """True if a sentence asks for work on a text, as any question may that asks about something."""
-    words, text = plain_words(), sentence.straight
-    if words.text_work.search(text) or words.names_language.search(text):
+    text = sentence.straight
+    if _TEXT_WORK.search(text) or _NAMES_LANGUAGE.search(text):
         return True
-    return (sentence.is_question or words.asks.match(text) is not None) and not _is_clean(text)
+    return (sentence.is_question or _ASKS.match(text) is not None) and not _is_clean(text)
 
 
 def _in_place(lines: Iterable[_Line]) -> list[str]:
-    """The sentences before which nothing looks like another's text, or announces one."""
     plain: list[str] = []
     before: _Line | None = None
     spoken: int | None = None
@@ -173,14 +193,12 @@ def _in_place(lines: Iterable[_Line]) -> list[str]:
 
 
 def _language(sentence: Sentence) -> int | None:
-    """The number of the one language in which a sentence begins as a statement of one's own."""
-    rest = _rest(sentence.straight)
-    found = [number for number, own in enumerate(plain_words().own_by_language) if own.match(rest)]
+    rest = without_openers(sentence.straight)
+    found = [number for number, own in enumerate(_OWN_BY_LANGUAGE) if own.match(rest)]
     return found[0] if len(found) == 1 else None
 
 
 def _may_follow(line: _Line, before: _Line | None) -> bool:
-    """True if a line can be the person's own where the one before it was."""
     if before is None or before.is_label:
         return True
     if before.is_item:
@@ -189,7 +207,6 @@ def _may_follow(line: _Line, before: _Line | None) -> bool:
 
 
 def _lines(text: str) -> Iterator[_Line]:
-    """The lines of a message that are not empty."""
     quoted = set(_lines_of_quotations(text))
     paragraphs: list[list[str]] = [[]]
     shown = [False]
@@ -208,19 +225,17 @@ def _lines(text: str) -> Iterator[_Line]:
                 sentences=() if is_pasted_line(line) else sentences(line),
                 shows_text=shows_text or is_long or addresses > 1,
                 is_item=is_list_item(line),
-                is_label=plain_words().label.match(line.strip()) is not None,
+                is_label=_LABEL.match(line.strip()) is not None,
             )
 
 
 def _lines_of_quotations(text: str) -> Iterator[int]:
-    """The numbers of the lines that quotations of several lines touch."""
     for match in _ACROSS_LINES.finditer(text):
         first = text.count("\n", 0, match.start())
         yield from range(first, first + match[0].count("\n") + 1)
 
 
 def _is_of_text(line: str) -> bool:
-    """True if a line shows that it is another's."""
     if is_pasted_line(line) or _SIGN.search(line):
         return True
     speaker = _SPEAKER.match(line)
@@ -228,134 +243,111 @@ def _is_of_text(line: str) -> bool:
 
 
 def _is_label(text: str) -> bool:
-    labels, texts = plain_words().inline_label, (text.strip(), _rest(text).strip())
-    if plain_words().text_work.search(text):
+    texts = (text.strip(), without_openers(text).strip())
+    if _TEXT_WORK.search(text):
         return False
-    return any(each and labels.match(each) for each in texts)
-
-
-def _rest(text: str) -> str:
-    """A text without the words that can stand before a statement."""
-    match = plain_words().openers.match(text)
-    return text[match.end() :] if match else text
+    return any(each and _INLINE_LABEL.match(each) for each in texts)
 
 
 def _is_clean(text: str) -> bool:
-    """True if a sentence or clause announces nobody else's text.
-
-    The person states something in it, asks for something, greets, or names a time.
-    """
-    words, rest = plain_words(), _rest(text)
-    if words.taints.search(text) or _is_conditional(text):
+    """True if a sentence or clause of the person's own announces nobody else's text."""
+    rest = without_openers(text)
+    if _TAINTS.search(text) or _is_conditional(text):
         return False
-    if not rest.strip() or words.greetings.match(text):
+    if not rest.strip() or _GREETINGS.match(text):
         return True
-    if words.own.match(rest):
+    if OWN.match(rest):
         return _POSSESSION.match(rest) is None
-    if words.requests.match(rest):
+    if _REQUESTS.match(rest):
         return True
     return len(rest.split()) <= _FEW_WORDS and (_TIME.match(rest) is not None or _names_time(rest))
 
 
 def _is_conditional(text: str) -> bool:
-    """True if a text holds a condition, an example or a wish, or reports somebody's words."""
-    return bool(plain_words().not_plain.search(text) or vocabulary().reported.pattern.search(text))
+    return bool(_NOT_PLAIN.search(text) or REPORTED.pattern.search(text))
 
 
 def _names_time(text: str) -> bool:
-    return not vocabulary().time_words.isdisjoint(text.casefold().rstrip(".,!").split())
+    return not TIME_WORDS.isdisjoint(text.casefold().rstrip(".,!").split())
 
 
 def _is_own(text: str) -> bool:
-    """True if a sentence states something of the person's own, or only greets."""
-    words, rest = plain_words(), _rest(text)
+    rest = without_openers(text)
     if text.rstrip().endswith(("?", "？", *_LABEL_ENDS)) or not _is_clean(text):
         return False
     if not rest.strip():
-        return Sentence.of(text).folded <= vocabulary().acknowledgements
-    if words.greetings.match(text):
+        return is_acknowledgement(Sentence.of(text))
+    if _GREETINGS.match(text):
         return True
-    return words.own.match(rest) is not None and words.leads_in.match(rest) is None
+    return OWN.match(rest) is not None and _LEADS_IN.match(rest) is None
 
 
 def _is_of_letter(sentence: Sentence) -> bool:
-    """True if a sentence greets somebody by name, or ends a letter."""
-    words, text = plain_words(), sentence.straight
-    return words.sign_off.match(text) is not None or words.addressing.match(text) is not None
+    text = sentence.straight
+    return _SIGN_OFF.match(text) is not None or _ADDRESSING.match(text) is not None
 
 
 def _comments(line: _Line) -> bool:
-    """True if a last line is short and says nothing of the person's own: on a text, it may be."""
+    """True if a last line is short and not surely the person's: a comment on a text."""
     if line.is_item or sum(len(each.words) for each in line.sentences) > _MOST_OF_COMMENT:
         return False
     return not all(map(_speaks_for_itself, line.sentences))
 
 
 def _speaks_for_itself(sentence: Sentence) -> bool:
-    """True if a sentence is the person's beyond doubt, or only thanks."""
-    words, rest = plain_words(), _rest(sentence.straight)
-    if sentence.is_question or sentence.folded <= vocabulary().acknowledgements:
+    rest = without_openers(sentence.straight)
+    if sentence.is_question or is_acknowledgement(sentence):
         return True
-    is_begun = any(each.match(rest) for each in (words.own, words.requests, words.states))
+    is_begun = any(each.match(rest) for each in (OWN, _REQUESTS, STATES))
     return is_begun or _is_clean(sentence.straight)
 
 
 def _is_signed(text: str) -> bool:
-    """True if a name stands below a text, or behind several lines of it."""
     signed = _SIGNED.search(text)
     above = text[: signed.start()].rstrip().rpartition("\n")[2] if signed else ""
     return (bool(above) and not is_list_item(above)) or len(_NAMED_ITEM.findall(text)) > 1
 
 
 def _is_foreign(sentence: Sentence) -> bool:
-    """True if a sentence is in a language that the rules do not know."""
-    words, text = plain_words(), sentence.straight
-    if not words.function_words.isdisjoint(sentence.pieces) or words.characters.search(text):
+    text = sentence.straight
+    if not _FUNCTION_WORDS.isdisjoint(sentence.pieces) or _CHARACTERS.search(text):
         return False
-    if sentence.folded <= vocabulary().acknowledgements:
+    if is_acknowledgement(sentence):
         return False
-    is_statement = any(words.states.match(each) for each in (text, _rest(text)))
+    is_statement = any(STATES.match(each) for each in (text, without_openers(text)))
     return not (is_statement or _is_clean(text) or _is_label(text))
 
 
 def clause_starts(text: str) -> Iterator[int]:
-    """The starts of the clauses of a sentence, with and without words that can open a statement.
-
-    There are none in a sentence that is too long to be plain.
-    """
+    """The starts of the clauses of a sentence; none if it is too long to be plain."""
     if len(text) > _MOST_OF_PARAGRAPH:
         return
     for start in (0, *(match.end() for match in _BOUNDARY.finditer(text))):
         yield start
-        opener = plain_words().openers.match(text, start)
+        opener = OPENERS.match(text, start)
         if opener and opener.end() > start:
             yield opener.end()
 
 
 def states_plainly(sentence: Sentence, start: int, *, begins: bool = True) -> bool:
-    """True if a sentence states something as its speaker's own.
-
-    Args:
-        sentence: the sentence.
-        start: where the words begin by which it is known as a statement, in its text outside of
-            quotations.
-        begins: these words begin their clause; else others may stand before them there.
-    """
+    """True if a sentence states something as its speaker's own, in the words from `start` on."""
+    # `start` is in the text outside of quotations; unless these words begin their clause, others
+    # may stand before them there.
     text = sentence.outside_quotations
     if len(sentence.text) > _MOST_OF_PARAGRAPH:
         return False
     if sentence.is_question or _is_conditional(text) or _quotes(sentence):
         return False
-    if plain_words().names_language.search(text):
+    if _NAMES_LANGUAGE.search(text):
         return False
-    if ask := plain_words().text_work.search(text):
+    if ask := _TEXT_WORK.search(text):
         return _stands_apart(text, start, ask.start(), ask.end())
     colons = _ANNOUNCING.finditer(text, start)
     if any(_announces(text, each.start(), each.end()) for each in colons):
         return False
     ends = [match for match in _BOUNDARY.finditer(text) if match.end() <= start]
     clause = text[ends[-1].end() if ends else 0 : start]
-    if begins and not plain_words().openers.fullmatch(clause):
+    if begins and not OPENERS.fullmatch(clause):
         return False
     if not begins and _THAT.search(clause):
         return False
@@ -365,35 +357,29 @@ def states_plainly(sentence: Sentence, start: int, *, begins: bool = True) -> bo
 
 
 def _announces(text: str, label: int, behind: int) -> bool:
-    """True if somebody's words may follow behind a colon."""
-    return _FIRST_PERSON.search(text, behind) is not None and not _is_label(text[:label])
+    return _SPEAKS_OF_SELF.search(text, behind) is not None and not _is_label(text[:label])
 
 
 def _leads_on(clause: str, end: str) -> bool:
-    """True if a statement of one's own can stand behind a clause that ends so."""
     if not end.startswith(_LABEL_ENDS):
         return _is_clean(clause)
-    is_own = plain_words().own.match(_rest(clause)) is not None
+    is_own = OWN.match(without_openers(clause)) is not None
     return _is_label(clause) or (is_own and _is_clean(clause))
 
 
 def _stands_apart(text: str, start: int, asks: int, asked: int) -> bool:
-    """True if a statement is no part of the text on which its sentence asks for work.
-
-    It comes before the request, or `by the way`.
-    """
+    """True if a statement precedes the request for work on a text, or follows `by the way`."""
     if start >= asks:
         between = text[asked:start]
         has_text = any(sign in between for sign in (*_LABEL_ENDS, QUOTED))
         return _BY_THE_WAY.search(between) is not None and not has_text
     behind = text[asked:]
-    if _FIRST_PERSON.search(behind) or any(sign in behind for sign in _LABEL_ENDS):
+    if _SPEAKS_OF_SELF.search(behind) or any(sign in behind for sign in _LABEL_ENDS):
         return False
-    return plain_words().openers.fullmatch(text[:start]) is not None
+    return OPENERS.fullmatch(text[:start]) is not None
 
 
 def _quotes(sentence: Sentence) -> bool:
-    """True if a sentence begins with a quotation, or quotes more than a name."""
     if sentence.outside_quotations.startswith(QUOTED):
         return True
     matches = _QUOTED_TEXT.finditer(sentence.straight)
@@ -406,8 +392,3 @@ def is_announced(text: str, start: int) -> bool:
     before = text[:start]
     labels = [before[: match.start()] for match in _ANNOUNCING.finditer(before)]
     return _INSTANCE.search(before) is not None or not all(_leads_on(each, ":") for each in labels)
-
-
-def is_rule(text: str) -> bool:
-    """True if a sentence about the other one alone begins as a rule does: `always …`."""
-    return plain_words().own.match(_rest(text)) is not None

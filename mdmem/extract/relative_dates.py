@@ -1,9 +1,11 @@
-"""Write behind a relative date the day that it means: `yesterday (2026-11-18)`, `last week (2026-11-09 to 2026-11-15)`, `last year (2025)`.
+"""Write behind a relative date the day that it means: `yesterday (2026-11-18)`.
 
-The day of the message is where all of them count from. Vague ones (`recently`, `the other day`) stay as they are, and so do spans of time
-(`over the last year`), which mean no day. A week runs from Monday to Sunday; `last Friday` is the nearest one before the day of the message,
-`next Monday` the nearest one behind it. `on Friday` is one or the other, by its clause; where that tells neither what happened nor what is to
-come, it stays.
+So too `last week (2026-11-09 to 2026-11-15)`, `last year (2025)`. All of them count from the day of
+the message. Vague ones (`recently`, `the other day`) stay as they are, and so do spans of time
+(`over the last year`), which mean no day. A week runs from Monday to Sunday; `last Friday` is the
+nearest one before the day of the message, `next Monday` the nearest one behind it. `on Friday` is
+one or the other, by its clause; where that tells neither what happened nor what is to come, it
+stays. English alone.
 """
 
 from __future__ import annotations
@@ -12,54 +14,71 @@ from datetime import date, timedelta
 from re import Match
 
 from mdmem.startup import late
+from mdmem.words import en
 
-_WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+_WEEKDAYS, _MONTHS = en.WEEKDAYS.split(), en.MONTHS.split()
+_DAYS_AWAY = {"yesterday": -1, "last night": -1, "tomorrow": 1}
 _SEASONS = {"spring": 5, "summer": 8, "autumn": 11, "fall": 11}
 """The last month of each, north of the equator. Winter lies in two years."""
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen twenty"
 _NUMBERS = (
-    {name: number for number, name in enumerate(_ONES.split())}
+    {name: number for number, name in enumerate(en.NUMERALS.split())}
     | {"thirty": 30, "forty": 40, "fifty": 50}
     | dict.fromkeys(("a", "an"), 1)
     | dict.fromkeys(("a couple of", "couple of", "a pair of"), 2)
 )
 _OF_DAY = r"(?:['’]s)?+(?:\ (?:night|morning|afternoon|evening))?+"
-_COUNT = rf"(?P<count>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True)).replace(' ', '[ ]')})"
+_COUNTS = "|".join(sorted(_NUMBERS, key=len, reverse=True)).replace(" ", "[ ]")
+_COUNT = rf"(?P<count>\d{{1,3}}|{_COUNTS})"
 _DAY = "|".join((*_WEEKDAYS, *(name[:3] for name in _WEEKDAYS), "tues", "thur", "thurs"))
 _PHRASE = late.pattern(
     rf"""(?ix)(?<![\w-])(?:
-    (?P<before>the\ (?:day\ before\ yesterday|night\ before\ last))|(?P<after>the\ day\ after\ tomorrow)|
-    (?P<day>yesterday|tomorrow|last\ night|tonight|today|this\ (?:morning|afternoon|evening)){_OF_DAY}|
+    (?P<before>the\ (?:day\ before\ yesterday|night\ before\ last))|
+    (?P<after>the\ day\ after\ tomorrow)|
+    (?P<day>yesterday|tomorrow|last\ night|tonight|today|
+      this\ (?:morning|afternoon|evening)){_OF_DAY}|
     the\ (?P<second>week-?end|week|month|year)\ (?P<side>before\ last|after\ next)|
-    (?P<which>last|next|this|this\ past|(?:this\ )?coming|the\ previous)\ (?P<unit>week-?end|week|month|year|{"|".join((*_SEASONS, *_MONTHS))}|(?:{_DAY})){_OF_DAY}|
-    {_COUNT}\ (?P<units>day|night|evening|week-?end|week|fortnight|month|year|decade)s?\ (?:ago|back|earlier)|
-    in\ {_COUNT.replace("count", "ahead")}\ (?P<ahead_units>day|week|fortnight|month|year)s?(?:['’]s?\ time)?+|
-    {_COUNT.replace("count", "from_now")}\ (?P<from_now_units>day|week|fortnight|month|year)s?\ from\ (?:now|today)|
+    (?P<which>last|next|this|this\ past|(?:this\ )?coming|the\ previous)[ ]
+      (?P<unit>week-?end|week|month|year|{"|".join((*_SEASONS, *_MONTHS))}|(?:{_DAY})){_OF_DAY}|
+    {_COUNT}\ (?P<units>day|night|evening|week-?end|week|fortnight|month|year|decade)s?[ ]
+      (?:ago|back|earlier)|
+    in\ {_COUNT.replace("count", "ahead")}[ ]
+      (?P<ahead_units>day|week|fortnight|month|year)s?(?:['’]s?\ time)?+|
+    {_COUNT.replace("count", "from_now")}[ ]
+      (?P<from_now_units>day|week|fortnight|month|year)s?\ from\ (?:now|today)|
     on\ (?P<weekday>{"|".join(_WEEKDAYS)})(?!['’s]){_OF_DAY}
     )(?![\w-])(?!\ \(\d{{4}})"""
 )
-_HINTS = ("yesterday", "tomorrow", "night", "today", "last", "next", "this", "previous", "coming", "ago", "back", "earlier", "from now")
+_HINTS = (
+    "yesterday",
+    "tomorrow",
+    "night",
+    "today",
+    "last",
+    "next",
+    "this",
+    "previous",
+    "coming",
+    "ago",
+    "back",
+    "earlier",
+    "from now",
+)
 _OTHER_HINT = late.pattern(r"(?i)\bin (?:\d|a|[tfsone])|on \w{3,6}day")
-_SPAN = late.pattern(r"(?i)(?:\b(?:over|during|for|in|within|of|throughout|across)\s+the|\bthe\s+whole)\s+$")
+_SPAN = late.pattern(
+    r"(?i)(?:\b(?:over|during|for|in|within|of|throughout|across)\s+the|\bthe\s+whole)\s+$",
+)
 _CLAUSE_END = late.pattern(r"[.!?;\n]\s|[.!?;\n]$")
-_PAST = late.pattern(
-    r"(?i)\b(?:was|were|had|did|went|got|won|met|saw|bought|made|took|gave|came|left|lost|found|began|ran|wrote|read|ate|drank|spoke|told|said|held|sent|spent|"
-    r"broke|fell|flew|drove|sold|built|taught|brought|caught|heard|paid|chose|threw|\w{2,}ed)\b"
-)
-_FUTURE = late.pattern(
-    r"(?i)\b(?:will|going to|gonna|is|are|am|have to|has to|need to|needs to|must|should|can|could|may|might|let's|let us|plan|plans|planning|want|hope|"
-    r"due|deadline|by|until|before|remind|please|tomorrow|next|upcoming)\b|'(?:ll|re|m|s)\b"
-)
-_TO_COME = late.pattern(r"(?i)\b(?:will|must|shall|should|going to|have to|has to|needs? to|due|deadline)\b|'ll\b")
-_REPEATED = late.pattern(r"(?i)\b(?:every|each|always|usually|never|often|sometimes|if|whenever|when)\b")
+_PAST, _FUTURE = late.pattern(rf"(?i){en.PAST}"), late.pattern(rf"(?i){en.FUTURE}")
+_TO_COME, _REPEATED = late.pattern(rf"(?i){en.TO_COME}"), late.pattern(rf"(?i){en.REPEATED}")
 
 
 def annotate(text: str, day: date) -> str:
-    """Write the day that is meant behind each relative date of a text that was said on a day. What has its day already stays."""
+    """Write behind each relative date of a text the day that it means, as said on `day`."""
     lowered = text.lower()
-    if not any(hint in lowered for hint in _HINTS) and (("in " not in lowered and "day" not in lowered) or not _OTHER_HINT.search(text)):
-        return text
+    if not any(hint in lowered for hint in _HINTS):
+        may_hold_other = "in " in lowered or "day" in lowered
+        if not may_hold_other or not _OTHER_HINT.search(text):
+            return text
 
     def write(match: Match[str]) -> str:
         meant = _meaning(match, day)
@@ -71,7 +90,6 @@ def annotate(text: str, day: date) -> str:
 
 
 def _is_span(match: Match[str], text: str) -> bool:
-    """True if a phrase means a stretch of time: `over the last year`."""
     return (
         match["unit"] is not None
         and (match["which"] or "").casefold() in ("last", "next")
@@ -85,9 +103,13 @@ def _meaning(match: Match[str], day: date) -> str | None:
     if match["after"]:
         return _days(day + timedelta(days=2))
     if match["day"]:
-        return _days(day + timedelta(days={"yesterday": -1, "last night": -1, "tomorrow": 1}.get(match["day"].casefold(), 0)))
+        return _days(day + timedelta(days=_DAYS_AWAY.get(match["day"].casefold(), 0)))
     if match["second"]:
-        return _moved(match["second"].casefold(), -2 if match["side"].casefold().startswith("before") else 2, day)
+        return _moved(
+            match["second"].casefold(),
+            -2 if match["side"].casefold().startswith("before") else 2,
+            day,
+        )
     if match["unit"]:
         return _of_unit(match["which"].casefold(), match["unit"].casefold(), day)
     if match["count"]:
@@ -100,7 +122,7 @@ def _meaning(match: Match[str], day: date) -> str | None:
 
 
 def _of_weekday(match: Match[str], day: date) -> str | None:
-    """The meaning of `on Friday`: the last one where its clause tells what happened, the next one where it tells what is to come."""
+    """The meaning of `on Friday`: the last one, or the next one, by its clause."""
     text = match.string
     start = max((end.end() for end in _CLAUSE_END.finditer(text, 0, match.start())), default=0)
     end = _CLAUSE_END.search(text, match.end())
@@ -114,7 +136,6 @@ def _of_weekday(match: Match[str], day: date) -> str | None:
 
 
 def _of_unit(which: str, unit: str, day: date) -> str | None:
-    """The meaning of `last week`, `next Friday`, `this March`."""
     step = {"next": 1, "this coming": 1, "coming": 1, "this": 0}.get(which, -1)
     if unit in ("week", "weekend", "week-end", "month", "year"):
         return _moved(unit, 0 if which.endswith("coming") else step, day)
@@ -149,7 +170,7 @@ def _season(name: str, step: int, day: date) -> str:
 
 
 def _moved(unit: str, count: int, day: date) -> str | None:
-    """The day, week, weekend, month or year so many of them away; None where that is out of the calendar."""
+    """The day, week, month or year so many of them away; None if that is out of the calendar."""
     try:
         if unit == "fortnight":
             unit, count = "week", count * 2

@@ -1,23 +1,113 @@
-"""A message in its sentences, with what was pasted into it left out."""
+"""The sentences of a message, what was pasted into it left out, and how much they say.
+
+The words come from all languages at once, whatever the setting `language` is: a text that is pasted
+into a message can be in any of them. `words.en` says what each table is for.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Self
+from collections.abc import Collection, Iterator, Sequence
+from math import log
+from re import Match, Pattern
+from typing import Any, Self
 
-from mdmem.extract.vocabulary import plain_words, vocabulary
+from mdmem import secrets
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.words import de, en, es, fr, zh
+
+LANGUAGES = (en, de, fr, es, zh)
+
+
+@dataclass(frozen=True, slots=True)
+class WordedPattern:
+    """A pattern, and words one of which is in every text that it matches."""
+
+    words: frozenset[str]
+    pattern: Pattern[str]
+
+    @classmethod
+    def of(cls, words: str, patterns: tuple[str, ...]) -> Self:
+        """A pattern of several."""
+        return cls(frozenset(words.split()), any_pattern(patterns))
+
+    def search(self, text: str, words: frozenset[str]) -> Match[str] | None:
+        """Search a text with these words (see `Sentence.pieces`)."""
+        return None if self.words.isdisjoint(words) else self.pattern.search(text)
+
+
+def any_pattern(patterns: tuple[str, ...]) -> Pattern[str]:
+    """One pattern of several, whatever the case."""
+    return late.pattern("(?i)" + "|".join(f"(?:{pattern})" for pattern in patterns))
+
+
+def rows_of(name: str) -> tuple[Any, ...]:
+    """The rows of the tables of this name of all languages: patterns, or what stands with them."""
+    return tuple(row for each in LANGUAGES for row in getattr(each, name))
+
+
+def alternatives(name: str) -> str:
+    """The patterns of this name of all languages as alternatives; a table may be one string."""
+    tables = filter(None, (getattr(each, name) for each in LANGUAGES))
+    return "|".join(each if isinstance(each, str) else "|".join(each) for each in tables)
+
+
+def pattern_of(name: str) -> Pattern[str]:
+    """One pattern of those of this name of all languages."""
+    return any_pattern(rows_of(name))
+
+
+def words_of(name: str) -> frozenset[str]:
+    """The words of this name of all languages."""
+    return frozenset(word for each in LANGUAGES for word in getattr(each, name).split())
+
+
+def worded_of(name: str) -> WordedPattern:
+    """The patterns and words of this name of all languages."""
+    tables = [getattr(each, name) for each in LANGUAGES]
+    patterns = tuple(pattern for _, patterns in tables for pattern in patterns)
+    return WordedPattern.of(" ".join(words for words, _ in tables), patterns)
+
+
+ACKNOWLEDGEMENTS = words_of("ACKNOWLEDGEMENTS")
+STOP_WORDS = words_of("STOP_WORDS")
+FIRST_PERSON, SECOND_PERSON = words_of("FIRST_PERSON"), words_of("SECOND_PERSON")
+TIME_WORDS = words_of("TIME_WORDS")
+NUMBERS = words_of("NUMBERS")
+KIN = words_of("KIN")
+REPORTED = worded_of("REPORTED")
+OWN = pattern_of("OWN")
+_HAPPENINGS, _WISHES = words_of("HAPPENINGS"), words_of("WISHES")
+_REQUIREMENTS = words_of("REQUIREMENTS")
+_REMARK, _REFUSAL = pattern_of("REMARKS"), pattern_of("REFUSALS")
+_NARRATION, _GREETING = pattern_of("NARRATION"), pattern_of("GREETING")
+_NAMING, _REASON, _CAPTION = pattern_of("NAMING"), pattern_of("REASONS"), pattern_of("CAPTION")
+OPENERS = late.pattern(rf"(?i)\W*(?:(?:{alternatives('OPENERS')})\W*)*")
+_REMEMBERING = late.pattern(
+    r"(?i)\W*(?:(?:please|pls|and|also|hey|hi|ok)\W+)*"
+    rf"(?:{alternatives('REMEMBERING')})"
+)
 
 FENCE = late.pattern(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
 _PASTED_LINE = late.pattern(
-    r"(?x)^\s*(?:(?:[-*+]\s+)*>|[$%\#]\s|\.\.\.\s|at\s[\w$.<>]+\(|File\s\".*\",\sline\s\d|Traceback\s\(|[{}\[\]][\s,]*$|\"[\w-]+\":\s|"
-    r"(?:diff\s--git|index\s[0-9a-f]{7}|@@\s|\+\+\+\s|---\s\S|[+-](?:\s{2,}|[\w(\"'{/]))|\d{4}-\d\d-\d\d[T\s]\d\d:\d\d:\d\d|"
-    r"(?:INFO|DEBUG|WARN(?:ING)?|ERROR|FATAL)\b|\|.*\|\s*$|<[/!?a-zA-Z][^>]*>|(?:import|from|def|class|function|const|let|var|return|public|private)\s.*[:;{)]\s*$)"
+    r"""(?x)^\s*(?:
+    (?:[-*+]\s+)*>|[$%\#]\s|\.\.\.\s|at\s[\w$.<>]+\(|File\s\".*\",\sline\s\d|Traceback\s\(
+    |[{}\[\]][\s,]*$|\"[\w-]+\":\s
+    |(?:diff\s--git|index\s[0-9a-f]{7}|@@\s|\+\+\+\s|---\s\S|[+-](?:\s{2,}|[\w(\"'{/]))
+    |\d{4}-\d\d-\d\d[T\s]\d\d:\d\d:\d\d|(?:INFO|DEBUG|WARN(?:ING)?|ERROR|FATAL)\b
+    |\|.*\|\s*$|<[/!?a-zA-Z][^>]*>
+    |(?:import|from|def|class|function|const|let|var|return|public|private)\s.*[:;{)]\s*$
+    )"""
 )
 _MARK_LINE = late.pattern(r"^\s*(?:[-*+\u2022]|\d+[.)])\s+")
-_END = late.pattern(r"(?<=[.!?…。！？])[\"'”’)\]]*(?:\s+|(?=[\U0001F300-\U0001FAFF])|(?<=[。！？]))")  # full stops of Chinese and Japanese
-_ABBREVIATION = late.pattern(r"(?i)(?:^|[\s(])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|approx|no|jr|sr|inc|ltd|[a-z])\.$")
+_END = late.pattern(
+    r"(?<=[.!?…。！？])[\"'”’)\]]*"
+    r"(?:\s+|(?=[\U0001F300-\U0001FAFF])|(?<=[。！？]))"  # full stops of Chinese and Japanese
+)
+_ABBREVIATION = late.pattern(
+    r"(?i)(?:^|[\s(])"
+    r"(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|approx|no|jr|sr|inc|ltd|[a-z])\.$"
+)
 _QUOTATION = late.pattern(
     r"\"[^\"]*(?:\"|\Z)|(?<!\w)'[^']*'(?!\w)|`[^`]*`|«[^»]*»|„[^\"]*\"|"
     r"「[^」]*」|『[^』]*』",
@@ -25,8 +115,6 @@ _QUOTATION = late.pattern(
 _QUOTES = late.pattern("[\"'`«„「『]")
 QUOTED = '""'
 """It stands where a quotation was left out."""
-
-
 _STRAIGHT = {ord("\u2019"): "'", ord("\u2018"): "'", ord("\u201c"): '"', ord("\u201d"): '"'}
 _WORD = late.pattern(r"[^\W_]+(?:'[^\W_]+)*")
 
@@ -35,8 +123,8 @@ _WORD = late.pattern(r"[^\W_]+(?:'[^\W_]+)*")
 class Sentence:
     """A sentence, and what the rules look at again and again.
 
-    - `text`: verbatim, on one line; `straight`: with straight apostrophes and quotation marks.
-    - `words`: as written; `folded`: each in lower case, once; `pieces`: these, cut at their apostrophes.
+    - `straight`: with straight apostrophes and quotation marks; `words`: as written.
+    - `folded`: each word in lower case, once; `pieces`: these, cut at their apostrophes.
     - `content`: the words that say something, folded, in their order.
     """
 
@@ -53,22 +141,30 @@ class Sentence:
         plain = text if text.isascii() else text.translate(_STRAIGHT)
         words = tuple(_WORD.findall(plain))
         folded = " ".join(words).casefold().split(" ") if words else []
-        folded_words = frozenset(folded)
-        pieces = frozenset(piece for word in folded_words for piece in word.split("'")) if "'" in plain else folded_words
-        stop_words = vocabulary().stop_words
-        content = tuple([word for word in folded if word not in stop_words and (len(word) > 1 or word.isdigit())])
-        return cls(text=text, straight=plain, words=words, folded=folded_words, pieces=pieces, content=content)
+        pieces = folded_words = frozenset(folded)
+        if "'" in plain:
+            pieces = frozenset(piece for word in folded_words for piece in word.split("'"))
+        telling = [word for word in folded if word not in STOP_WORDS]
+        content = tuple([word for word in telling if len(word) > 1 or word.isdigit()])
+        return cls(
+            text=text,
+            straight=plain,
+            words=words,
+            folded=folded_words,
+            pieces=pieces,
+            content=content,
+        )
 
     @property
     def outside_quotations(self) -> str:
         """The straight text with `QUOTED` in place of each quotation."""
-        return _QUOTATION.sub(QUOTED, self.straight) if _QUOTES.search(self.straight) else self.straight
+        has_quotes = _QUOTES.search(self.straight) is not None
+        return _QUOTATION.sub(QUOTED, self.straight) if has_quotes else self.straight
 
     @property
     def is_question(self) -> bool:
         """True if its last mark is a question mark, and it does not ask to remember a fact."""
-        is_asked = ends_as_question(self.text)
-        return is_asked and plain_words().remembering.match(self.straight) is None
+        return ends_as_question(self.text) and _REMEMBERING.match(self.straight) is None
 
 
 def ends_as_question(text: str) -> bool:
@@ -98,12 +194,12 @@ def sentences(text: str) -> tuple[Sentence, ...]:
 
 
 def sentences_with(text: str, parts: Collection[str]) -> tuple[Sentence, ...]:
-    """The sentences of a text in which, in lower case, one of these parts stands."""
-    return tuple(Sentence.of(sentence) for sentence in _sentences(text) if has_part(sentence, parts))
+    """The sentences of a text that hold, in lower case, one of these parts."""
+    return tuple(Sentence.of(each) for each in _sentences(text) if has_part(each, parts))
 
 
 def has_part(text: str, parts: Collection[str]) -> bool:
-    """True if one of these parts stands in a text in lower case."""
+    """True if a text holds, in lower case, one of these parts."""
     lowered = text.lower()
     return any(part in lowered for part in parts)
 
@@ -120,3 +216,148 @@ def _sentences(text: str) -> Iterator[str]:
             start = match.end()
         if rest[start:].strip():
             yield " ".join(rest[start:].split())
+
+
+def without_openers(text: str) -> str:
+    """A text without the words that can stand before a statement."""
+    match = OPENERS.match(text)
+    return text[match.end() :] if match else text
+
+
+# Noise: what says nothing worth keeping, whoever says it.
+
+REDACTED = secrets.REDACTED
+_MIN_CONTENT_WORDS = 4
+"""Under so many a message without a number, a name or a time says next to nothing."""
+_MOST_OF_REMARK = 4
+_MOST_OF_NARRATION = 220
+_COMMAND = late.pattern(r"\s*/[\w:-]+(?:\s|$)")
+_DIGIT = late.pattern("[0-9]")
+_CLOCK = late.pattern(r"\b\d{1,2}(?::\d\d| ?(?:am|pm))\b")
+
+
+def is_command(text: str) -> bool:
+    """True if a message is a command to its client: `/model`."""
+    return _COMMAND.match(text) is not None
+
+
+def _names(sentence: Sentence) -> list[str]:
+    words = (word for word in sentence.words[1:] if word[0].isupper() and not _is_time(word))
+    return [word for word in words if word != "I" and not word.startswith("I'")]
+
+
+def _is_time(word: str) -> bool:
+    return word.casefold().removesuffix("'s") in TIME_WORDS
+
+
+def _has_number(sentence: Sentence) -> bool:
+    return not NUMBERS.isdisjoint(sentence.folded) or _has_digit(sentence.text)
+
+
+def _has_digit(text: str) -> bool:
+    return _DIGIT.search(text) is not None if text.isascii() else any(map(str.isdigit, text))
+
+
+def _has_time(sentence: Sentence) -> bool:
+    return (
+        not TIME_WORDS.isdisjoint(sentence.folded)
+        or any(word.endswith("'s") and word[:-2] in TIME_WORDS for word in sentence.folded)
+        or _CLOCK.search(sentence.text) is not None
+    )
+
+
+def is_acknowledgement(sentence: Sentence) -> bool:
+    """True if a sentence holds no word but those of an acknowledgement, or no word at all."""
+    return sentence.folded <= ACKNOWLEDGEMENTS
+
+
+def _is_about_you(sentence: Sentence) -> bool:
+    is_about_other = not SECOND_PERSON.isdisjoint(sentence.folded)
+    return is_about_other and FIRST_PERSON.isdisjoint(sentence.folded)
+
+
+def _is_remark(sentence: Sentence) -> bool:
+    return (
+        len(sentence.content) < _MOST_OF_REMARK
+        and FIRST_PERSON.isdisjoint(sentence.folded)
+        and _REQUIREMENTS.isdisjoint(sentence.folded)
+        and _REMARK.match(sentence.straight) is not None
+        and not (_has_number(sentence) or _has_time(sentence) or _names(sentence))
+    )
+
+
+def is_noise(sentence: Sentence) -> bool:
+    """True if a sentence is not kept, whatever else stands in its message."""
+    return (
+        sentence.is_question
+        or REDACTED in sentence.text
+        or is_acknowledgement(sentence)
+        or _is_remark(sentence)
+        or _REFUSAL.match(sentence.straight) is not None
+        or (_is_about_you(sentence) and not _says_more(sentence))
+    )
+
+
+def _says_more(sentence: Sentence) -> bool:
+    is_rule = OWN.match(without_openers(sentence.straight)) is not None
+    return is_rule or _has_number(sentence) or _has_time(sentence)
+
+
+def is_slight(statements: Sequence[Sentence]) -> bool:
+    """True if a message says next to nothing: few content words, no number, name or time."""
+    if len({word for each in statements for word in each.content}) >= _MIN_CONTENT_WORDS:
+        return False
+    return not any(_has_number(each) or _has_time(each) or _names(each) for each in statements)
+
+
+def is_narration(sentence: Sentence) -> bool:
+    """True if an agent only says what it does next."""
+    is_short = len(sentence.text) < _MOST_OF_NARRATION
+    return is_short and _NARRATION.match(sentence.straight) is not None
+
+
+# Weights: how likely does somebody ask later for what a message says that no rule keeps? They were
+# fitted on conversations in which the lines that answer later questions are known.
+
+ENTRY = 2.0
+"""The weight from which on a message is an entry."""
+PERMISSIVE = 1.0
+"""The weight from which on it is one where a session has nothing else."""
+ONLY_QUESTIONS = -4.0
+_I, _HAPPENING, _WISH = 1.0, 1.2, 0.5
+_TIME, _NUMBER, _NAME, _RELATIVE, _NAMED = 1.4, 0.5, 0.7, 0.8, 0.4
+_ANSWER, _CAPTIONED, _REASONED = 0.6, 0.9, 0.2
+_LENGTH = 0.45
+_GREETING_FIRST = _QUESTION_LAST = -0.3
+_ABOUT_YOU, _SLIGHT = -1.5, -2.5
+_MOST_NAMES = 2
+_TITLE = late.pattern(r"[\"“][^\"”]{3,60}[\"”]")
+
+
+def weigh(spoken: Sequence[Sentence], statements: Sequence[Sentence], answers: bool) -> float:
+    """The weight of a message; `statements`: its sentences but for noise; `answers`: a question."""
+    if not statements:
+        return ONLY_QUESTIONS
+    text = " ".join(each.straight for each in statements)
+    words = frozenset[str]().union(*(each.folded for each in statements))
+    content = {word for each in statements for word in each.content}
+    features = (
+        (_I, not FIRST_PERSON.isdisjoint(words)),
+        (_HAPPENING, not _HAPPENINGS.isdisjoint(words)),
+        (_WISH, not _WISHES.isdisjoint(words)),
+        (_TIME, any(map(_has_time, statements))),
+        (_NUMBER, any(map(_has_number, statements))),
+        (_RELATIVE, not KIN.isdisjoint(words)),
+        (_NAMED, _NAMING.search(text) is not None),
+        (_ANSWER, answers),
+        (_CAPTIONED, _CAPTION.search(text) is not None),
+        (_REASONED, _REASON.search(text) is not None),
+        (_GREETING_FIRST, _GREETING.match(spoken[0].straight) is not None),
+        (_QUESTION_LAST, spoken[-1].is_question),
+        (_ABOUT_YOU, all(map(_is_about_you, statements))),
+        (_SLIGHT, len(content) < _MIN_CONTENT_WORDS),
+    )
+    names = {name for each in statements for name in _names(each)}
+    named = min(len(names) + len(_TITLE.findall(text)), _MOST_NAMES)
+    weight = sum(weight for weight, holds in features if holds)
+    return weight + _NAME * named + _LENGTH * log(1 + len(content))

@@ -1,17 +1,24 @@
-"""The guard: drop texts that only repeat what a session was given, or what memory holds. Pure."""
+"""The guard: texts that come back from a session, without what it was given. Pure.
+
+It takes blocks out of them, drops those that only repeat what a session was given or what memory
+holds, and finds the lines that the summary of a compaction asks to keep: the list under its line
+`Memory:`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
-from mdmem import client_tags
+from mdmem import secrets
 from mdmem.editors import likeness
 from mdmem.facts import normalise, parse_text, split_key
 from mdmem.model import FactId
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.transcripts import tags
 
-_OWN_TAGS = frozenset({client_tags.MEMORY_TAG})
+_OWN_TAGS = frozenset({tags.MEMORY_TAG})
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +30,9 @@ class GuardedTexts:
 
 
 def strip_blocks(text: str) -> str:
-    """A text without the blocks that a session was given. A block that is not closed goes on to the end of the text."""
-    return client_tags.strip_blocks(text, _OWN_TAGS) if client_tags.MEMORY_TAG in text.casefold() else text
+    """A text without the blocks that a session was given; one not closed goes on to the end."""
+    has_tag = tags.MEMORY_TAG in text.casefold()
+    return tags.strip_blocks(text, _OWN_TAGS) if has_tag else text
 
 
 def text_id(text: str) -> FactId:
@@ -36,24 +44,23 @@ _parsed = lru_cache(maxsize=1024)(parse_text)
 
 
 def restates(text: str, entry: str) -> bool:
-    """True if a text says what an entry says, in nearly the same words: with the same numbers, names and negation, and the value of its key."""
+    """True if a text says what an entry says, in nearly the same words."""
     claim, current = _parsed(text), _parsed(entry)
     if claim.id == current.id:
         return True
     if claim.key is not None and current.key is not None:
         if normalise(claim.key) != normalise(current.key):
             return False
-        return normalise(split_key(claim.text, claim.key)[1]) == normalise(split_key(current.text, current.key)[1])
+        value = split_key(claim.text, claim.key)[1]
+        return normalise(value) == normalise(split_key(current.text, current.key)[1])
     return likeness.resemble(claim.text, current.text)
 
 
-def drop_given(texts: Iterable[tuple[str, Iterable[str]]], given_ids: Collection[str]) -> GuardedTexts:
-    """The texts that are neither given nor current.
-
-    Args:
-        texts: each with the entries of memory that are nearest to it.
-        given_ids: the ids of the entries that a session was given.
-    """
+def drop_given(
+    texts: Iterable[tuple[str, Iterable[str]]],
+    given_ids: Collection[str],
+) -> GuardedTexts:
+    """The texts that are neither given nor current; each comes with the entries nearest to it."""
     kept: list[str] = []
     dropped = 0
     for text, entries in texts:
@@ -62,3 +69,55 @@ def drop_given(texts: Iterable[tuple[str, Iterable[str]]], given_ids: Collection
         else:
             kept.append(text)
     return GuardedTexts(tuple(kept), dropped)
+
+
+# The summary of a compaction
+
+MOST_LINES, MOST_CHARACTERS = 20, 300
+"""The most lines of a summary that are kept, and the most characters of each."""
+_HEADING = late.pattern(
+    r"(?im)^[ \t]*(?:#{1,6}[ \t]+)?(?:\d+[.)][ \t]+)?[*_`]{0,3}Memory(?::[*_`]{0,3}|[*_`]{0,3}:)"
+    r"[ \t]*(?:none\b.*|nothing\b.*)?$"
+)
+_ITEM = late.pattern(r"[ \t]*(?:[-*+\u2022]|\d+[.)])[ \t]+(.*)")
+_NOTHING = late.pattern(
+    r"(?i)\W*(?:\[\w+\]\s*)?"
+    r"(?:text|none|nothing|n/a|nothing (?:new|to (?:keep|add)))\W*"
+)
+
+
+def memory_lines(summary: str) -> tuple[str, ...]:
+    """The items of the last list under a line `Memory:`, but those that hold a secret."""
+    # Secrets are looked for in the whole text, since one may go over several lines.
+    redacted = secrets.redact(summary, strict=True)
+    headings = list(_HEADING.finditer(redacted))
+    if not headings:
+        return ()
+    listed = redacted[headings[-1].end() :]
+    items = (item for item in _items(listed) if secrets.REDACTED not in item)
+    lines = (_cut(" ".join(item.split())) for item in items)
+    telling = (line for line in lines if line and not _NOTHING.fullmatch(line))
+    return tuple(dict.fromkeys(telling))[:MOST_LINES]
+
+
+def _items(text: str) -> Iterator[str]:
+    item: str | None = None
+    for line in text.split("\n"):
+        match = _ITEM.fullmatch(line.rstrip())
+        if match:
+            if item is not None:
+                yield item
+            item = match[1]
+        elif line.strip() and item is not None and line[0] in " \t":
+            item = f"{item} {line}"
+        elif line.strip():
+            break
+    if item is not None:
+        yield item
+
+
+def _cut(text: str) -> str:
+    if len(text) <= MOST_CHARACTERS:
+        return text
+    start = text[: MOST_CHARACTERS - 1]
+    return f"{start.rpartition(' ')[0] or start}…"

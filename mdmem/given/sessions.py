@@ -1,8 +1,9 @@
-"""The records of sessions: what each was given of memory, and when it was flushed. A cache: losing it costs one repetition.
+"""Sessions: the record of what each was given of memory, and how far its transcript has come.
 
-Each session has a file in the state folder, named by a hash of its id; records older than 30 days are dropped. A compaction begins a new
-cycle: the session has forgotten what it was given. The ids of the cycle before are kept until its summary has been seen, since the summary
-still speaks of them.
+Records are a cache: losing one costs one repetition. Each session has a file in the state folder,
+named by a hash of its id; records older than 30 days are dropped. A compaction begins a new cycle:
+the session has forgotten what it was given. The ids of the cycle before are kept until its summary
+has been seen, since the summary still speaks of them.
 """
 
 from __future__ import annotations
@@ -32,12 +33,11 @@ _MOST_IDS = 5000
 class SessionRecord:
     """The record of a session: what it was given, and how far it is.
 
-    - `given`: ids of the entries that it was given since its last compaction; `before`: those of the cycle before, until its summary is seen;
-      `earlier`: all others.
+    - `given`: ids of the entries given since its last compaction; `before`: those of the cycle
+      before, until its summary is seen; `earlier`: all others.
     - `block`: the hash of the last block for the start of a session.
-    - `cycle`: how many compactions it has had. `flushed`: the cycle in which it was last flushed.
-    - `tokens`: of its window, when it was last measured.
-    - `head`: the commit at which its last compaction began.
+    - `cycle`: the number of its compactions; `flushed`: the cycle of its last flush.
+    - `tokens`: of its window; `head`: the commit at which its last compaction began.
     """
 
     session: str
@@ -65,11 +65,13 @@ class SessionRecord:
 
     def in_next_cycle(self) -> SessionRecord:
         """After a compaction."""
-        return replace(self.after_summary(), cycle=self.cycle + 1, given=(), before=self.given, block=None)
+        seen = self.after_summary()
+        return replace(seen, cycle=self.cycle + 1, given=(), before=self.given, block=None)
 
     def after_summary(self) -> SessionRecord:
         """After the summary of a compaction has been seen."""
-        return replace(self, before=(), earlier=tuple(dict.fromkeys((*self.earlier, *self.before)))[-_MOST_IDS:])
+        earlier = tuple(dict.fromkeys((*self.earlier, *self.before)))
+        return replace(self, before=(), earlier=earlier[-_MOST_IDS:])
 
     def flushed_in(self, cycle: int, tokens: int) -> SessionRecord:
         """After the session was asked, in this cycle, to put down what it knows."""
@@ -77,7 +79,7 @@ class SessionRecord:
 
 
 def block_hash(text: str) -> str:
-    """The hash by which a block is recognised."""
+    """The hash by which a block is recognised, or a session is named."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -89,12 +91,12 @@ def read_record(state: Path, session: str) -> SessionRecord:
         return SessionRecord(session=session)
 
 
-def update_record(state: Path, session: str, change: Callable[[SessionRecord], SessionRecord]) -> SessionRecord:
-    """Change the record of a session, alone among all processes, and return what it is now.
-
-    Raises:
-        OSError: it cannot be written. RepositoryProblem: `busy`.
-    """
+def update_record(
+    state: Path,
+    session: str,
+    change: Callable[[SessionRecord], SessionRecord],
+) -> SessionRecord:
+    """Change the record of a session, alone among all processes (OSError; `busy`)."""
     folder = state / GIVEN_NAME
     folder.mkdir(parents=True, exist_ok=True)
     with files.lock(state / _LOCK_NAME, _LOCK_SECONDS):
@@ -107,8 +109,7 @@ def update_record(state: Path, session: str, change: Callable[[SessionRecord], S
 
 
 def _path(state: Path, session: str) -> Path:
-    digest = hashlib.sha256(session.encode("utf-8", "surrogatepass")).hexdigest()
-    return state / GIVEN_NAME / f"{digest[:_ID_DIGITS]}.json"
+    return state / GIVEN_NAME / f"{block_hash(session)[:_ID_DIGITS]}.json"
 
 
 def _parse(session: str, values: Any) -> SessionRecord:
@@ -130,9 +131,65 @@ def _text(value: Any) -> str | None:
 
 
 def _drop_old(folder: Path) -> None:
-    """Drop the records that nobody has written to for long."""
     oldest = time.time() - _KEPT_SECONDS
     for entry in list(os.scandir(folder)):
         with suppress(OSError):
             if entry.stat(follow_symlinks=False).st_mtime < oldest:
                 Path(entry.path).unlink()
+
+
+# The progress of a session, from its transcript
+
+_USAGE = (
+    "input_tokens",
+    "cache_read_input_tokens",
+    "cache_creation_input_tokens",
+    "output_tokens",
+)
+_BOUNDARY = b"compact_boundary"
+_USAGE_MARK = b'"usage"'
+
+
+@dataclass(frozen=True, slots=True)
+class TranscriptProgress:
+    """The session (None: none is named), the tokens in its window, the count of compactions."""
+
+    session: str | None
+    tokens: int
+    cycle: int
+
+
+def read_progress(lines: Iterable[bytes]) -> TranscriptProgress:
+    """The progress after the last answer; lines that are no JSON (half written) are skipped."""
+    session: str | None = None
+    tokens = cycle = 0
+    for line in lines:
+        if session is not None and _BOUNDARY not in line and _USAGE_MARK not in line:
+            continue
+        values = _object(line)
+        session = session or _text_of(values.get("sessionId"))
+        if values.get("type") == "system" and values.get("subtype") == "compact_boundary":
+            cycle, tokens = cycle + 1, 0
+        elif values.get("type") == "assistant" and values.get("isSidechain") is not True:
+            tokens = _used(values) or tokens
+    return TranscriptProgress(session, tokens, cycle)
+
+
+def _object(line: bytes) -> dict[str, Any]:
+    try:
+        values = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return values if isinstance(values, dict) else {}
+
+
+def _used(values: dict[str, Any]) -> int:
+    message = values.get("message")
+    usage = message.get("usage") if isinstance(message, dict) else None
+    if not isinstance(usage, dict):
+        return 0
+    return sum(count for name in _USAGE if isinstance(count := usage.get(name), int) and count > 0)
+
+
+def _text_of(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from mdmem.extract.attributes import attribute_named
+from mdmem.extract.statements import attribute_named
 from mdmem.llm.grounding import Ground, SaidLine
 from mdmem.llm.instructions import KINDS
 from mdmem.llm.requests import RequestLine

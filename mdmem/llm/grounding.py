@@ -13,12 +13,15 @@ from datetime import date
 from functools import cached_property
 from typing import NamedTuple
 
+from mdmem.extract import sentences
 from mdmem.extract.relative_dates import annotate
-from mdmem.extract.vocabulary import vocabulary
 from mdmem.llm.plain_words import is_plain
 from mdmem.search.terms import STOP_WORDS, folded, stem
 from mdmem.startup import late
 
+_COMMON_WORDS = (
+    sentences.STOP_WORDS | sentences.TIME_WORDS | sentences.KIN | sentences.FIRST_PERSON | sentences.SECOND_PERSON | sentences.NUMBERS
+)
 _MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _MONTH = "|".join(sorted((*_MONTHS, *(name[:3] for name in _MONTHS), "sept"), key=len, reverse=True))
@@ -148,7 +151,7 @@ class Ground:
                     yield word
         for match in _PLACE_OF_NAME.finditer(text):
             lowered = match["word"].casefold()
-            if lowered not in STOP_WORDS and lowered not in _plain_words() and not is_plain(lowered) and not self._holds_word(lowered):
+            if lowered not in STOP_WORDS and lowered not in _COMMON_WORDS and not is_plain(lowered) and not self._holds_word(lowered):
                 yield match["word"]
 
     def _other_words(self, text: str) -> Iterator[str]:
@@ -229,8 +232,3 @@ def _holds_unspaced(folded_text: str, word: str) -> bool:
     """True if each pair of characters of a word, in a script without capitals, stands in a text."""
     pairs = [word[at : at + 2] for at in range(len(word) - 1)] or [word]
     return all(pair in folded_text for pair in pairs)
-
-
-def _plain_words() -> frozenset[str]:
-    words = vocabulary()
-    return words.stop_words | words.time_words | words.kin | words.first_person | words.second_person | words.numbers

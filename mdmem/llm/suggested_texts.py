@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from mdmem import secrets
-from mdmem.client_tags import strip_blocks
 from mdmem.llm.instructions import CONSOLIDATE, EXTRACT, MOST_CHARACTERS, OPENING, PLACEHOLDERS
 from mdmem.startup import late
+from mdmem.transcripts.tags import strip_blocks
 
 _TAG = late.pattern(r"<[/!?]?[A-Za-z][^<>]*>|&(?:amp;)*(?:lt|#0*60|#x0*3c);|\{\{|\}\}|\[REDACTED:")
 _WORD = late.pattern(r"\w")

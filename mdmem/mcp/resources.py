@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import timedelta
 from urllib.parse import unquote
 
-from mdmem import client_tags
 from mdmem.errors import PathProblem
 from mdmem.given import guard
 from mdmem.mcp import texts
@@ -18,6 +17,7 @@ from mdmem.model.contexts import BuildContext
 from mdmem.model.reads import Show
 from mdmem.model.searches import Hit, ListFacts
 from mdmem.show import maintenance
+from mdmem.transcripts import tags
 
 _DAYS = 3
 _MOST_ENTRIES = 60
@@ -55,7 +55,7 @@ def _flush(memory: Memory) -> str:
 def _heartbeat(memory: Memory) -> str:
     logged = [texts.hit_line(hit) for hit in _not_curated(memory)]
     advice = maintenance.reviewed_text(memory.review()).split("\n")
-    to_tidy = [client_tags.escape_tags(texts.clean(line)) for line in advice if line]
+    to_tidy = [tags.escape_tags(texts.clean(line)) for line in advice if line]
     quoted = {
         _LOGGED: texts.bounded(logged or [_NOTHING], "memory_search"),
         _TO_TIDY: texts.bounded(to_tidy or [_NOTHING], "mdmem review"),

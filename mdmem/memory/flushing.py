@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mdmem import packaged_files
 from mdmem.errors import PathProblem, RepositoryProblem
-from mdmem.given import sessions, transcript
+from mdmem.given import sessions
 from mdmem.given.sessions import SessionRecord
 from mdmem.model.flushes import SILENT, Flush, FlushPrompts, FlushResult
 from mdmem.startup.records import replace
@@ -58,7 +58,7 @@ def _measure(request: Flush, default_session: str | None) -> tuple[str, int, int
         return request.session or default_session or "", request.tokens or 0, request.cycle or 0
     try:
         with Path(request.transcript).open("rb") as lines:
-            progress = transcript.read_progress(lines)
+            progress = sessions.read_progress(lines)
     except OSError as problem:
         raise PathProblem("file-not-found", f"{request.transcript[:200]!r} cannot be read: {problem.strerror}") from problem
     return request.session or progress.session or default_session or "", progress.tokens, progress.cycle

@@ -1,1 +1,12 @@
-"""Transcripts of agents' sessions: found on disk, and read. Nothing else knows how a client writes its sessions."""
+"""Transcripts of agents' sessions. Nothing else knows how clients write them.
+
+Each client is a module here, with one line in `CLIENTS`.
+"""
+
+from __future__ import annotations
+
+from mdmem.transcripts import claude, codex, gemini, openclaw
+
+CLIENTS = (claude.CLIENT, codex.CLIENT, openclaw.CLIENT, gemini.CLIENT)
+"""In the order in which a file is tried."""
+CLIENT_NAMES = tuple(client.name for client in CLIENTS)

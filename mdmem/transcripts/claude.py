@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from mdmem.model.sessions import Speaker
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
-from mdmem.transcripts.lines import Line
 from mdmem.transcripts.records import (
+    Client,
+    Line,
+    Place,
     RawMessage,
     Reading,
     SessionHeader,
@@ -21,8 +24,6 @@ from mdmem.transcripts.records import (
     text_of,
     time_of,
 )
-
-CLIENT = "claude"
 
 _OTHER_TYPES = frozenset(
     [
@@ -65,13 +66,12 @@ _OTHER_TYPES = frozenset(
         "worktree-state",
     ]
 )
-"""Records without a message."""
 _WRITTEN_BY_CLIENT = (
     "[Request interrupted by user",
     "This session is being continued from a previous conversation",
     "Caveat: The messages below",
 )
-"""Beginnings of texts that the client writes in the person's name; older versions do not mark them otherwise."""
+"""Beginnings of texts in the person's name that older versions do not mark otherwise."""
 _SYNTHETIC = "<synthetic>"
 _COMPACTED = "compact_boundary"
 
@@ -79,17 +79,17 @@ _TYPE = late.pattern(rb'"type"\s*:\s*"([a-z_-]+)"')
 _LINKS = late.pattern(rb'"(uuid|parentUuid)"\s*:\s*"([^"\\]{1,80})"')
 
 
-def recognises(record: dict[str, Any]) -> bool:
-    """True for a record that only Claude Code writes."""
+def _recognises(record: dict[str, Any]) -> bool:
     kind = text_of(record.get("type"))
     if kind in ("user", "assistant", "system", "attachment", "progress"):
         return "parentUuid" in record and "sessionId" in record
-    return kind in _OTHER_TYPES and any(name in record for name in ("sessionId", "leafUuid", "messageId"))
+    ids = ("sessionId", "leafUuid", "messageId")
+    return kind in _OTHER_TYPES and any(name in record for name in ids)
 
 
 @dataclass(slots=True)
 class _Chain:
-    """The order in which lines answer each other: ids of lines in the order of the file, the parent of each, and which are prompts."""
+    """The order in which lines answer each other."""
 
     window: bool
     order: list[str] = field(default_factory=list)
@@ -104,10 +104,7 @@ class _Chain:
             self.parents[uuid] = parent
 
     def taken_back(self, parent: str | None) -> set[str] | None:
-        """The lines that a prompt takes back by answering `parent`, to which the conversation was rewound.
-
-        None if `parent` lies before the part that is read.
-        """
+        """The lines that a prompt takes back by answering `parent`; None: that is not here."""
         if parent is None or not self.order or parent == self.order[-1]:
             return set()
         position = self.positions.get(parent)
@@ -122,16 +119,22 @@ class _Chain:
         return branch - {parent}
 
 
-def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
-    """Read lines; `window`: they are not the first ones of their file.
+def _read(
+    lines: Iterable[Line],
+    header: SessionHeader,
+    window: bool,
+    owners: Collection[str],
+) -> Reading:
+    """Read lines. When the person rewinds a conversation, it goes on from an earlier line.
 
-    When the person rewinds a conversation, it goes on from an earlier line. The lines that followed that one stay in the file, but are taken
-    back. A line may be in the file several times (a compaction keeps it): the last one counts.
+    The lines that followed that one stay in the file, but are taken back. A line may be in the file
+    several times (a compaction keeps it): the last one counts.
     """
     reading = Reading(header)
     chain = _Chain(window=window)
     messages: dict[str, RawMessage] = {}
-    for line, record in parsed_lines(lines, reading, lambda line: _is_no_message(line, chain, header)):
+    skips = partial(_is_no_message, chain=chain, header=header)
+    for line, record in parsed_lines(lines, reading, skips):
         kind = text_of(record.get("type"))
         if kind not in ("user", "assistant", "attachment"):
             if kind not in _OTHER_TYPES:
@@ -141,13 +144,13 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
             header.set_first(session=record.get("sessionId"), project=record.get("cwd"))
             chain.add(text_of(record.get("uuid")), text_of(record.get("parentUuid")))
             continue
-        header.set_first(session=record.get("sessionId"), project=record.get("cwd"), started=record.get("timestamp"))
+        header.set_first(record.get("sessionId"), record.get("cwd"), record.get("timestamp"))
         uuid, parent = text_of(record.get("uuid")), text_of(record.get("parentUuid"))
         if _is_from_user(record):
             taken_back = chain.taken_back(parent)
             reading.undecided = reading.undecided or (taken_back is None and bool(messages))
             if taken_back:
-                messages = {key: message for key, message in messages.items() if key not in taken_back}
+                messages = {key: each for key, each in messages.items() if key not in taken_back}
         chain.add(uuid, parent)
         message = _message(line, record, header)
         if message is not None:
@@ -161,7 +164,7 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
 
 
 def _is_no_message(line: Line, chain: _Chain, header: SessionHeader) -> bool:
-    """True for a long line with results or uses of tools alone, or what the client keeps for itself. Its place in the chain is noted."""
+    """True for a long line without a message; its place in the chain is noted."""
     types = _TYPE.findall(line.data)
     if b"queued_command" in types or not _holds_no_text(types):
         return False
@@ -175,7 +178,6 @@ def _is_no_message(line: Line, chain: _Chain, header: SessionHeader) -> bool:
 
 
 def _holds_no_text(types: list[bytes]) -> bool:
-    """True if a line with these types, its own and those of what is in it, is no message with a text."""
     if not types or b"system" in types:
         return False
     if types[0] in (b"progress", b"file-history-snapshot", b"api-request-blob"):
@@ -186,15 +188,16 @@ def _holds_no_text(types: list[bytes]) -> bool:
 
 
 def _is_from_user(record: dict[str, Any]) -> bool:
-    return record.get("type") == "user" and record.get("isSidechain") is not True and not _has_block(record, "tool_result")
+    is_users = record.get("type") == "user" and record.get("isSidechain") is not True
+    return is_users and not _has_block(record, "tool_result")
 
 
 def _has_block(record: dict[str, Any], kind: str) -> bool:
-    return any(block.get("type") == kind for block in objects_of(object_of(record.get("message")).get("content")))
+    blocks = objects_of(object_of(record.get("message")).get("content"))
+    return any(block.get("type") == kind for block in blocks)
 
 
 def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMessage | None:
-    """The message of a record (None: it holds none that counts)."""
     if any(record.get(name) is True for name in ("isMeta", "isCompactSummary", "isSidechain")):
         return None
     if record.get("type") == "attachment":
@@ -214,18 +217,18 @@ def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMe
     text = joined_text(content.get("content"))
     if text.startswith(_WRITTEN_BY_CLIENT):
         return None
-    return _raw(line, record, header, Speaker.USER, _is_typed(record.get("origin"), record.get("promptSource"), header), text)
+    typed = _is_typed(record.get("origin"), record.get("promptSource"), header)
+    return _raw(line, record, header, Speaker.USER, typed, text)
 
 
 def _is_typed(origin: Any, source: Any, header: SessionHeader) -> bool:
-    """True for words that a person typed. Older versions say nothing of where a text comes from."""
+    """Older versions say nothing of where a text comes from."""
     if origin is None and source is None:
         return not header.tells_origin
     return object_of(origin).get("kind") == "human" and source == "typed"
 
 
 def _queued_message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMessage | None:
-    """A message that was typed while the agent was at work; the client keeps it as an attachment."""
     attachment = object_of(record.get("attachment"))
     if (
         attachment.get("type") != "queued_command"
@@ -236,11 +239,18 @@ def _queued_message(line: Line, record: dict[str, Any], header: SessionHeader) -
     origin = attachment.get("origin")
     typed = object_of(origin).get("kind") == "human" or (origin is None and not header.tells_origin)
     time = time_of(attachment.get("timestamp"))
-    return _raw(line, record, header, Speaker.USER, typed, joined_text(attachment.get("prompt")), time)
+    text = joined_text(attachment.get("prompt"))
+    return _raw(line, record, header, Speaker.USER, typed, text, time)
 
 
 def _raw(
-    line: Line, record: dict[str, Any], header: SessionHeader, speaker: Speaker, typed: bool, text: str, time: datetime | None = None
+    line: Line,
+    record: dict[str, Any],
+    header: SessionHeader,
+    speaker: Speaker,
+    typed: bool,
+    text: str,
+    time: datetime | None = None,
 ) -> RawMessage | None:
     if not text.strip():
         return None
@@ -254,3 +264,22 @@ def _raw(
         id=text_of(record.get("uuid")),
         tells_origin=header.tells_origin,
     )
+
+
+_TAGS = """
+system-reminder system_reminder local-command-caveat local-command-stdout local-command-stderr
+command-name command-message command-args command-contents bash-input bash-stdout bash-stderr
+bash-exit-code user-prompt-submit-hook session-start-hook task-notification task-reminder
+teammate-message cross-session-message agent-message fork-boilerplate remote-review
+remote-review-progress ide_opened_file ide_selection ide_diagnostics new-diagnostics
+persisted-output interrupted-output tool_use_error user-memory-input session_metadata
+"""
+
+CLIENT = Client(
+    name="claude",
+    places=(Place("CLAUDE_CONFIG_DIR", "~/.claude", "projects/*/*.jsonl"),),
+    tags=frozenset(_TAGS.split()),
+    recognises=_recognises,
+    read=_read,
+    in_order_of_time=True,  # some messages come again after a compaction
+)

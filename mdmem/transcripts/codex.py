@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from mdmem.model.sessions import Speaker
 from mdmem.startup import late
-from mdmem.transcripts.lines import Line
 from mdmem.transcripts.records import (
+    Client,
+    Line,
+    Place,
     RawMessage,
     Reading,
     SessionHeader,
@@ -19,8 +21,6 @@ from mdmem.transcripts.records import (
     text_of,
     time_of,
 )
-
-CLIENT = "codex"
 
 _TYPES = frozenset(
     [
@@ -35,30 +35,43 @@ _TYPES = frozenset(
     ]
 )
 _TOOL_CALLS = frozenset(
-    ["function_call", "custom_tool_call", "local_shell_call", "tool_search_call", "web_search_call", "image_generation_call"]
+    [
+        "function_call",
+        "custom_tool_call",
+        "local_shell_call",
+        "tool_search_call",
+        "web_search_call",
+        "image_generation_call",
+    ]
 )
 _ROLES = {"user": Speaker.USER, "assistant": Speaker.AGENT}
 _UNATTENDED = frozenset({"exec", "mcp"})
 _TEXTS = ("input_text", "output_text", "text")
 _ROLLED_BACK, _TURN_BEGINS = "thread_rolled_back", "task_started"
 _BY_PERSON = "user"
-"""The origin of a thread, or the trigger of a turn, in which a person types. Older versions only note who began the session."""
+"""The origin of a thread, or trigger of a turn, in which a person types."""
 
 _LEADING_TAG = late.pattern(r"\s*(?:<[a-z][a-z0-9_ -]*>|# AGENTS\.md instructions for )")
-"""The beginning of texts that the client itself puts in the person's name, in versions that do not note where a text comes from."""
+"""The beginning of texts in the person's name that older versions do not mark otherwise."""
 _NO_DIGIT = late.pattern(r"[^0-9]")
-_OWN_TYPE = late.pattern(rb'"type"\s*:\s*"(response_item|event_msg|turn_context|world_state|token_usage_record)"')
+_OWN_TYPE = late.pattern(
+    rb'"type"\s*:\s*"(response_item|event_msg|turn_context|world_state|token_usage_record)"',
+)
 _OWN_TYPE_WITHIN = 200
-"""The first bytes of a line, in which its own type stands: time, number and type come before the rest."""
+"""Its own type stands in the first bytes of a line, with time and number."""
 
 
-def recognises(record: dict[str, Any]) -> bool:
-    """True for the record with which a session of Codex begins."""
+def _recognises(record: dict[str, Any]) -> bool:
     return record.get("type") == "session_meta" and isinstance(record.get("payload"), dict)
 
 
-def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
-    """Read lines; `window`: they are not the first ones of their file. Turns that the person rolled back do not count."""
+def _read(
+    lines: Iterable[Line],
+    header: SessionHeader,
+    window: bool,
+    owners: Collection[str],
+) -> Reading:
+    """Read lines. Turns that the person rolled back do not count."""
     reading = Reading(header)
     for line, record in parsed_lines(lines, reading, lambda line: _is_no_message(line, header)):
         payload = object_of(record.get("payload"))
@@ -78,7 +91,7 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
 
 
 def _is_no_message(line: Line, header: SessionHeader) -> bool:
-    """True for a long line that is no message, by the types in it: results of tools, reasoning, events."""
+    """True for a long line that is no message, by the types in it."""
     own_type = _OWN_TYPE.search(line.data, 0, _OWN_TYPE_WITHIN)
     if own_type is None or (own_type[1] == b"response_item" and b'"message"' in line.data):
         return False
@@ -88,30 +101,39 @@ def _is_no_message(line: Line, header: SessionHeader) -> bool:
 
 
 def _read_header(payload: dict[str, Any], record: dict[str, Any], header: SessionHeader) -> None:
-    """Take over what the first record of a session tells. A fork has that of the session it comes from too, behind its own."""
+    """A fork has the header of the session it comes from too, behind its own."""
     if header.session is None:
         source = payload.get("source")
-        header.unattended = (
-            isinstance(source, dict) or text_of(source) in _UNATTENDED or payload.get("thread_source", _BY_PERSON) != _BY_PERSON
-        )
-    header.set_first(session=_session(payload), project=payload.get("cwd"), started=payload.get("timestamp") or record.get("timestamp"))
+        is_unattended = isinstance(source, dict) or text_of(source) in _UNATTENDED
+        by_person = payload.get("thread_source", _BY_PERSON) == _BY_PERSON
+        header.unattended = is_unattended or not by_person
+    started = payload.get("timestamp") or record.get("timestamp")
+    header.set_first(_session(payload), payload.get("cwd"), started)
 
 
 def _session(payload: dict[str, Any]) -> str | None:
-    """The id of a session. Going back to an earlier turn begins another file under the same id, which has the time of its beginning added."""
+    """Going back to an earlier turn begins another file under the same id: its time is added."""
     session, began = text_of(payload.get("id")), text_of(payload.get("timestamp"))
     if session and began and object_of(payload.get("history_base")).get("thread_id") == session:
         return f"{session}_{_NO_DIGIT.sub('', began)}"
     return session
 
 
-def _read_item(line: Line, record: dict[str, Any], payload: dict[str, Any], reading: Reading) -> None:
+def _read_item(
+    line: Line,
+    record: dict[str, Any],
+    payload: dict[str, Any],
+    reading: Reading,
+) -> None:
     if text_of(payload.get("type")) in _TOOL_CALLS:
         reading.header.note_tools(line.number)
-    speaker = _ROLES.get(text_of(payload.get("role")) or "") if payload.get("type") == "message" else None
-    if speaker is None:
+    speaker = _ROLES.get(text_of(payload.get("role")) or "")
+    if speaker is None or payload.get("type") != "message":
         return
-    text, typed = _persons_text(payload) if speaker is Speaker.USER else (joined_text(payload.get("content"), _TEXTS), False)
+    if speaker is Speaker.USER:
+        text, typed = _persons_text(payload)
+    else:
+        text, typed = joined_text(payload.get("content"), _TEXTS), False
     if text.strip():
         reading.messages.append(
             RawMessage(
@@ -128,13 +150,15 @@ def _read_item(line: Line, record: dict[str, Any], payload: dict[str, Any], read
 
 
 def _persons_text(payload: dict[str, Any]) -> tuple[str, bool]:
-    """The text of a message in the person's name, and whether it is theirs: what the program itself put there is left out."""
+    """The text of a message in the person's name, and whether it is theirs."""
     blocks = objects_of(payload.get("content"))
-    details = object_of(payload.get("internal_chat_message_metadata_passthrough") or payload.get("metadata"))
+    passed = payload.get("internal_chat_message_metadata_passthrough")
+    details = object_of(passed or payload.get("metadata"))
     origins = details.get("content_item_metadata")
     if isinstance(origins, list):
         kinds = [object_of(object_of(item).get("provenance")).get("type") for item in origins]
-        return joined_text([block for block, kind in zip(blocks, kinds, strict=False) if kind == "user"], _TEXTS), True
+        pairs = zip(blocks, kinds, strict=False)
+        return joined_text([block for block, kind in pairs if kind == "user"], _TEXTS), True
     if "content_item_kinds" in details:
         return "", False
     texts = [joined_text([block], _TEXTS) for block in blocks]
@@ -144,12 +168,14 @@ def _persons_text(payload: dict[str, Any]) -> tuple[str, bool]:
 def _read_event(payload: dict[str, Any], reading: Reading, window: bool) -> None:
     if payload.get("type") == _ROLLED_BACK:
         _roll_back(payload.get("num_turns"), reading, window)
-    elif payload.get("type") == _TURN_BEGINS and (trigger := object_of(payload.get("turn_attribution")).get("turn_trigger")) is not None:
-        reading.header.unattended = trigger != _BY_PERSON
+    elif payload.get("type") == _TURN_BEGINS:
+        trigger = object_of(payload.get("turn_attribution")).get("turn_trigger")
+        if trigger is not None:
+            reading.header.unattended = trigger != _BY_PERSON
 
 
 def _drop_summary(summary: Any, messages: list[RawMessage]) -> None:
-    """Drop the agent's answer to the request for a summary, which stands before the compaction like any other answer."""
+    """Drop the answer to the request for a summary, which precedes the compaction."""
     if (
         messages
         and messages[-1].speaker is Speaker.AGENT
@@ -160,10 +186,29 @@ def _drop_summary(summary: Any, messages: list[RawMessage]) -> None:
 
 
 def _roll_back(turns: Any, reading: Reading, window: bool) -> None:
-    """Take back the last turns; each begins with what the person said."""
     if not isinstance(turns, int) or isinstance(turns, bool) or turns < 1:
         return
-    prompts = [position for position, message in enumerate(reading.messages) if message.speaker is Speaker.USER]
+    speakers = [message.speaker for message in reading.messages]
+    prompts = [at for at, speaker in enumerate(speakers) if speaker is Speaker.USER]
     if len(prompts) < turns and window:
         reading.undecided = True
     del reading.messages[prompts[max(0, len(prompts) - turns)] if prompts else 0 :]
+
+
+_TAGS = """
+environment_context environments environments_instructions user_instructions instructions
+apps_instructions plugins_instructions skills_instructions collaboration_mode multi_agent_mode
+model_switch personality_spec realtime_conversation recommended_plugins skill
+subagent_notification turn_aborted user_shell_command codex_internal_context codex_delegation
+context_window context_window_guidance context_window_reminder current_time_reminder
+managed_developer_instructions model_instructions multi_agent_role rollout_budget startup_context
+user_action agent_message_board_notification
+"""
+
+CLIENT = Client(
+    name="codex",
+    places=(Place("CODEX_HOME", "~/.codex", "sessions/*/*/*/rollout-*.jsonl"),),
+    tags=frozenset(_TAGS.split()) | {"permissions instructions"},
+    recognises=_recognises,
+    read=_read,
+)

@@ -1,41 +1,31 @@
-"""Transcripts on disk: find those of a client, and read one, or what is new in it. The one module of the room that touches the world."""
+"""Transcripts on disk: which of them may be read, finding them, and reading one or its news.
+
+The one module of the room that touches the world.
+"""
 
 from __future__ import annotations
 
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
 from fnmatch import translate
 from itertools import islice
 from pathlib import Path
 from stat import S_ISREG
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from mdmem import config
+from mdmem.config import Settings
+from mdmem.errors import WorkspaceProblem
 from mdmem.model.sessions import ReadingStart, Transcript
 from mdmem.startup import late
 from mdmem.startup.records import replace
-from mdmem.transcripts import reading
-from mdmem.transcripts.lines import whole_lines
-
-if TYPE_CHECKING:
-    from datetime import datetime
+from mdmem.transcripts import CLIENT_NAMES, CLIENTS, reading
+from mdmem.transcripts.records import Client, whole_lines
 
 _MAGIC = late.pattern(r"[*?\[]")
-_GEMINI = "gemini"
-_LOCATIONS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
-    "claude": (("CLAUDE_CONFIG_DIR", "~/.claude", "projects/*/*.jsonl"),),
-    "codex": (("CODEX_HOME", "~/.codex", "sessions/*/*/*/rollout-*.jsonl"),),
-    # A second dot is in the names of copies and traces that are kept beside a session.
-    "openclaw": (
-        ("OPENCLAW_STATE_DIR", "~/.openclaw", "agents/*/sessions/[!.]*.jsonl"),
-        ("PI_CODING_AGENT_DIR", "~/.pi/agent", "sessions/*/[!.]*.jsonl"),
-    ),
-    _GEMINI: (("GEMINI_CLI_HOME", "~", ".gemini/tmp/*/chats/session-*.jsonl"),),
-}
-"""By client: the variable that names its folder, that folder without it, and the files in there."""
-_ONE_DOT = frozenset({"openclaw"})
-_PROJECT_FILE = ".project_root"
-"""The file beside the sessions of the Gemini CLI that names their project."""
+_CLIENTS = {client.name: client for client in CLIENTS}
 _MOST_PATH_BYTES = 4096
 _HEAD_BYTES = 64 * 1024
 """The part of a file that is read first where only its header is needed."""
@@ -61,41 +51,35 @@ class TranscriptHead(NamedTuple):
 
 
 def find_files(sources: Iterable[str], environment: Mapping[str, str]) -> Iterator[TranscriptFile]:
-    """The files of clients (by name) and of globs, each file once, by its path without links.
-
-    Args:
-        sources: names of clients, or globs; `~` is the home folder, in which globs begin that are not absolute.
-        environment: `HOME`, and the variables by which clients are told where to keep their sessions.
-    """
+    """The files of clients and of globs, each once; globs begin in the home folder or at `/`."""
     seen: set[tuple[int, int]] = set()
     for pattern, one_dot in _patterns(sources, environment):
         for entry in _matches(pattern):
+            if one_dot and entry.name.count(".") > 1:
+                continue
             file = _stat(entry)
-            if file and (file.device, file.inode) not in seen and not (one_dot and entry.name.count(".") > 1):
+            if file and (file.device, file.inode) not in seen:
                 seen.add((file.device, file.inode))
                 yield file
 
 
 def stat_file(path: str | Path) -> TranscriptFile:
-    """A transcript by its path, as it is on disk.
-
-    Raises:
-        OSError: it is not there.
-    """
+    """A transcript by its path, as it is on disk (OSError: it is not there)."""
     status = os.stat(path)  # noqa: PTH116 - it may be a text
-    return TranscriptFile(os.path.realpath(path), status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns)
+    return _file(os.path.realpath(path), status)
 
 
 def searched_folders(sources: Iterable[str], environment: Mapping[str, str]) -> list[str]:
-    """The folders in which the files of these sources would lie, for a message that there are none."""
+    """The folders in which the files of these sources would lie."""
     return [_fixed_part(pattern)[0] for pattern, _ in _patterns(sources, environment)]
 
 
-def read_file(path: str, start: ReadingStart | None = None, owners: Collection[str] = ()) -> Transcript | None:
-    """Read a transcript, from `start` on where that is enough (see `reading.read`).
-
-    Returns:
-        None: it holds no whole line yet.
+def read_file(
+    path: str,
+    start: ReadingStart | None = None,
+    owners: Collection[str] = (),
+) -> Transcript | None:
+    """Read a transcript, from `start` on where that is enough; None: no record yet.
 
     Raises:
         TranscriptProblem: `unknown-format`.
@@ -110,29 +94,22 @@ def read_file(path: str, start: ReadingStart | None = None, owners: Collection[s
         if transcript is None:
             data = file.read()
             transcript = reading.read(data, None, owners)
-            if transcript is not None and start is not None and not reading.was_rewritten(data, start):
+            if transcript and start and not reading.was_rewritten(data, start):
                 transcript = replace(transcript, after_line=start.read_line)
-    if transcript is not None and transcript.client == _GEMINI and transcript.project is None:
-        return replace(transcript, project=_gemini_project(Path(path)))
-    return transcript
+    if transcript is None or transcript.project is not None:
+        return transcript
+    return replace(transcript, project=_project_of(_CLIENTS[transcript.client], Path(path)))
 
 
 def has_line(path: str, number: int, line_hash: str) -> bool:
-    """True if the line with a number still has a hash (see `reading.line_hash`).
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """True if the line with a number still has a hash (OSError: it cannot be read)."""
     with Path(path).open("rb") as file:
         line = next(islice(whole_lines(file.read()), number - 1, None), None)
     return line is not None and reading.line_hash(line.data) == line_hash
 
 
 def read_head(path: str) -> TranscriptHead | None:
-    """Read the beginning of a transcript, as far as it takes to tell whose it is.
-
-    Returns:
-        None: it holds no whole line yet.
+    """Read as much of a transcript as tells whose it is; None: no record yet.
 
     Raises:
         TranscriptProblem: `unknown-format`.
@@ -140,24 +117,67 @@ def read_head(path: str) -> TranscriptHead | None:
     """
     with Path(path).open("rb") as file:
         data = file.read(_HEAD_BYTES)
-        client_and_header = reading.read_header(data) if b"\n" in data else None
-        if (client_and_header is None or None in (client_and_header[1].session, client_and_header[1].project)) and (rest := file.read()):
-            client_and_header = reading.read_header(data + rest)
-    if client_and_header is None:
+        found = reading.read_header(data) if b"\n" in data else None
+        is_whole = found is not None and None not in (found[1].session, found[1].project)
+        if not is_whole and (rest := file.read()):
+            found = reading.read_header(data + rest)
+    if found is None:
         return None
-    client, header = client_and_header
-    project = header.project or (_gemini_project(Path(path)) if client == _GEMINI else None)
-    return TranscriptHead(client, header.session or "", project, header.started)
+    client, header = found
+    project = header.project or _project_of(client, Path(path))
+    return TranscriptHead(client.name, header.session or "", project, header.started)
+
+
+def require_sources(settings: Settings, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """The setting `sessions`; a WorkspaceProblem (`no-sessions`) where it is empty."""
+    if not settings.sessions:
+        message = "no transcript source configured"
+        raise WorkspaceProblem("no-sessions", message, settings_hint(environment))
+    return settings.sessions
+
+
+def settings_hint(environment: Mapping[str, str]) -> str:
+    """The line to put into the user's own settings, and their file."""
+    own_settings = config.user_settings_path(environment) or Path("config.toml")
+    clients = ", ".join(CLIENT_NAMES)
+    return f'Put sessions = ["claude"] into {own_settings}; the clients are {clients}.'
+
+
+class Scope:
+    """The sessions of one work tree, by the folder that they work in, or all."""
+
+    def __init__(self, scope: str, root: Path) -> None:
+        self.is_all = scope == "all"
+        """True if all sessions count."""
+        self._root = root
+        self._answers: dict[str, bool] = {}
+
+    def includes(self, project: str | None) -> bool:
+        """True if the sessions of a project count."""
+        if self.is_all or project is None:
+            return self.is_all
+        if project not in self._answers:
+            self._answers[project] = _lies_in(project, self._root)
+        return self._answers[project]
+
+
+def _lies_in(project: str, root: Path) -> bool:
+    try:
+        return Path(project).is_absolute() and Path(project).resolve().is_relative_to(root)
+    except (ValueError, OSError, RuntimeError):  # no path at all, or a circle of links
+        return False
 
 
 def _patterns(sources: Iterable[str], environment: Mapping[str, str]) -> Iterator[tuple[str, bool]]:
     home = environment.get("HOME") or str(Path.home())
     for source in sources:
-        if source in _LOCATIONS:
-            for variable, folder, files in _LOCATIONS[source]:
-                yield str(Path(_expanded(environment.get(variable) or folder, home)) / files), source in _ONE_DOT
-        else:
+        client = _CLIENTS.get(source)
+        if client is None:
             yield _expanded(source, home), False
+            continue
+        for place in client.places:
+            folder = _expanded(environment.get(place.variable) or place.folder, home)
+            yield str(Path(folder) / place.files), client.one_dot
 
 
 def _expanded(path: str, home: str) -> str:
@@ -167,15 +187,16 @@ def _expanded(path: str, home: str) -> str:
 
 
 def _fixed_part(pattern: str) -> tuple[str, list[str]]:
-    """The folder up to the first part with a wildcard, and the parts from there on."""
     parts = pattern.split("/")
-    fixed = next((number for number, part in enumerate(parts) if _MAGIC.search(part)), len(parts) - 1)
+    magic = (number for number, part in enumerate(parts) if _MAGIC.search(part))
+    fixed = next(magic, len(parts) - 1)
     return "/".join(parts[:fixed]) or "/", parts[fixed:]
 
 
 def _matches(pattern: str) -> Iterator[os.DirEntry[str]]:
     folder, parts = _fixed_part(pattern)
-    return _matches_in(os.path.realpath(folder), [re.compile(translate(part)) if part != "**" else None for part in parts])
+    patterns = [re.compile(translate(part)) if part != "**" else None for part in parts]
+    return _matches_in(os.path.realpath(folder), patterns)
 
 
 def _matches_in(folder: str, parts: list[re.Pattern[str] | None]) -> Iterator[os.DirEntry[str]]:
@@ -205,16 +226,22 @@ def _stat(entry: os.DirEntry[str]) -> TranscriptFile | None:
         return None
     if not S_ISREG(stat.st_mode):
         return None
-    return TranscriptFile(_real_path(entry), stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
+    return _file(_real_path(entry), stat)
+
+
+def _file(path: str, stat: os.stat_result) -> TranscriptFile:
+    return TranscriptFile(path, stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns)
 
 
 def _real_path(entry: os.DirEntry[str]) -> str:
     return os.path.realpath(entry.path) if entry.is_symlink() else entry.path
 
 
-def _gemini_project(path: Path) -> str | None:
+def _project_of(client: Client, path: Path) -> str | None:
+    if client.project_file is None:
+        return None
     try:
-        with (path.parent.parent / _PROJECT_FILE).open("rb") as file:
+        with (path.parent.parent / client.project_file).open("rb") as file:
             project = file.read(_MOST_PATH_BYTES).decode("utf-8").strip()
     except (OSError, ValueError):
         return None

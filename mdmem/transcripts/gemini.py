@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from mdmem.model.sessions import Speaker
 from mdmem.startup import late
-from mdmem.transcripts.lines import Line
-from mdmem.transcripts.records import RawMessage, Reading, SessionHeader, objects_of, parsed_lines, text_of, time_of
-
-CLIENT = "gemini"
+from mdmem.transcripts.records import (
+    Client,
+    Line,
+    Place,
+    RawMessage,
+    Reading,
+    SessionHeader,
+    objects_of,
+    parsed_lines,
+    text_of,
+    time_of,
+)
 
 _SPEAKERS = {"user": Speaker.USER, "gemini": Speaker.AGENT}
 _OTHER_TYPES = frozenset({"info", "error", "warning"})
@@ -21,19 +29,23 @@ _FILES = late.pattern(r"(?m)^--- Content from referenced files ---[ \t]*$")
 Such a file may hold any mark of the client's, so none ends it.
 """
 _LOOP_NOTICE, _CONTINUE = "System: Potential loop detected.", "Please continue."
-"""Texts that the client says in the person's name."""
 
 
-def recognises(record: dict[str, Any]) -> bool:
-    """True for the record with which a session of the Gemini CLI begins."""
-    return "type" not in record and text_of(record.get("sessionId")) is not None and text_of(record.get("projectHash")) is not None
+def _recognises(record: dict[str, Any]) -> bool:
+    has_ids = text_of(record.get("sessionId")) and text_of(record.get("projectHash"))
+    return "type" not in record and has_ids is not None
 
 
-def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
-    """Read lines; `window`: they are not the first ones of their file.
+def _read(
+    lines: Iterable[Line],
+    header: SessionHeader,
+    window: bool,
+    owners: Collection[str],
+) -> Reading:
+    """Read lines. One id may come again, with more of the same message: the last counts.
 
-    One id may come again, with more of the same message: the last counts. `$rewindTo` takes back everything from that message on; where it is
-    not there, the client takes back all, which is right for a part of a file too. `$set` holds copies of messages for the model: not read.
+    `$rewindTo` takes back everything from that message on, or all if it is not there, which is
+    right for a part of a file too. `$set` holds copies of messages for the model: not read.
     """
     reading = Reading(header)
     messages: dict[str, RawMessage | None] = {}
@@ -48,7 +60,7 @@ def read(lines: Iterable[Line], header: SessionHeader, window: bool) -> Reading:
             messages[key] = _message(line, record, header)
         elif "$set" in record:
             continue
-        elif recognises(record):
+        elif _recognises(record):
             header.set_first(session=record.get("sessionId"), started=record.get("startTime"))
             header.unattended = header.unattended or record.get("kind", _MAIN) != _MAIN
         elif kind not in _OTHER_TYPES:
@@ -74,7 +86,8 @@ def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMe
     if speaker is Speaker.USER and record.get("displayContent"):
         content = record["displayContent"]
     text = _text(content)
-    if not text.strip() or (speaker is Speaker.USER and (text.strip() == _CONTINUE or text.startswith(_LOOP_NOTICE))):
+    is_clients = text.strip() == _CONTINUE or text.startswith(_LOOP_NOTICE)
+    if not text.strip() or (speaker is Speaker.USER and is_clients):
         return None
     return RawMessage(
         line=line.number,
@@ -89,8 +102,22 @@ def _message(line: Line, record: dict[str, Any], header: SessionHeader) -> RawMe
 
 
 def _text(content: Any) -> str:
-    """The text of a message: itself, or that of its parts but for thoughts and the files that it names."""
     texts = (text_of(part.get("text")) for part in objects_of(content) if not part.get("thought"))
     text = content if isinstance(content, str) else "\n".join(filter(None, texts))
     files = _FILES.search(text)
     return text[: files.start()] if files else text
+
+
+_TAGS = """
+session_context hook_context state_snapshot loaded_context extension_context global_context
+project_context user_project_memory untrusted_context activated_skill available_subagents
+"""
+
+CLIENT = Client(
+    name="gemini",
+    places=(Place("GEMINI_CLI_HOME", "~", ".gemini/tmp/*/chats/session-*.jsonl"),),
+    tags=frozenset(_TAGS.split()),
+    recognises=_recognises,
+    read=_read,
+    project_file=".project_root",
+)

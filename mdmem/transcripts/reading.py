@@ -1,4 +1,4 @@
-"""Read a transcript: bytes in, messages out. Pure; a client's format is recognised by its first records."""
+"""Read a transcript: bytes in, messages out. Pure; first records tell the client's format."""
 
 from __future__ import annotations
 
@@ -9,49 +9,50 @@ from itertools import islice
 
 from mdmem.errors import TranscriptProblem
 from mdmem.model.sessions import Message, ReadingStart, Speaker, Transcript
-from mdmem.transcripts import claude, codex, gemini, openclaw
-from mdmem.transcripts.cleaning import clean
-from mdmem.transcripts.lines import Line, parse_object, whole_lines
-from mdmem.transcripts.records import RawMessage, Reading, SessionHeader
+from mdmem.transcripts import CLIENTS
+from mdmem.transcripts.records import (
+    Client,
+    Line,
+    RawMessage,
+    SessionHeader,
+    parse_object,
+    whole_lines,
+)
+from mdmem.transcripts.tags import clean
 
-CLIENTS = (claude.CLIENT, codex.CLIENT, openclaw.CLIENT, gemini.CLIENT)
 CONTEXT_MESSAGES = 20
-"""The messages before the new ones that are read with a later part of a transcript, so that answers keep their questions."""
+"""Those before the new ones that are read with a part, so that answers keep their questions."""
 OWN_REQUEST = "mdmem-extract/"
 """The beginning of the first text of a session that mdmem itself began."""
-
-_RECOGNISING = (
-    (claude.CLIENT, claude.recognises),
-    (codex.CLIENT, codex.recognises),
-    (openclaw.CLIENT, openclaw.recognises),
-    (gemini.CLIENT, gemini.recognises),
-)
-_READERS = {claude.CLIENT: claude.read, codex.CLIENT: codex.read, gemini.CLIENT: gemini.read}
+_CLIENTS = {client.name: client for client in CLIENTS}
 _MOST_FIRST_RECORDS = 20
 _HASH_DIGITS = 12
 _BEFORE_ALL = datetime.min.replace(tzinfo=UTC)
 
 
-def recognise(data: bytes) -> str | None:
-    """The client that wrote the file which begins with `data` (None: no whole line yet that is a record).
-
-    Raises:
-        TranscriptProblem: `unknown-format`.
-    """
-    records = [record for line in islice(whole_lines(data), _MOST_FIRST_RECORDS) if (record := parse_object(line.data)) is not None]
+def recognise(data: bytes) -> Client | None:
+    """The client by a file's first records (None: none yet; TranscriptProblem: unknown)."""
+    first = islice(whole_lines(data), _MOST_FIRST_RECORDS)
+    records = [record for line in first if (record := parse_object(line.data)) is not None]
     for record in records:
-        for client, recognises in _RECOGNISING:
-            if recognises(record):
+        for client in CLIENTS:
+            if client.recognises(record):
                 return client
     if records or data.count(b"\n", 0) >= _MOST_FIRST_RECORDS:
-        raise TranscriptProblem("unknown-format", "no client is known that writes transcripts in this format")
+        message = "no client is known that writes transcripts in this format"
+        raise TranscriptProblem("unknown-format", message)
     return None
 
 
-def read(data: bytes, start: ReadingStart | None = None, owners: Collection[str] = ()) -> Transcript | None:
+def read(
+    data: bytes,
+    start: ReadingStart | None = None,
+    owners: Collection[str] = (),
+) -> Transcript | None:
     """Read a transcript from its first byte, or the part of it that begins at `start`.
 
-    Of a part, the messages up to `start.read_line` are context; those behind it are the ones that a reading of the whole file gives.
+    Of a part, the messages up to `start.read_line` are context; those behind it are the ones that a
+    reading of the whole file gives.
 
     Args:
         data: the bytes of the file from there on.
@@ -59,26 +60,28 @@ def read(data: bytes, start: ReadingStart | None = None, owners: Collection[str]
         owners: ids of the user in group chats.
 
     Returns:
-        None where there is no whole line yet that is a record; and where a part is not enough: the file was rewritten, or the conversation went
-        on anew from what stands before the part. The file is then to be read from its first byte.
+        None where there is no record yet; and where a part is not enough, since the file was
+        rewritten or the conversation goes on from what stands before it.
 
     Raises:
         TranscriptProblem: `unknown-format`.
     """
-    client = start.client if start else recognise(data)
+    client = _CLIENTS[start.client] if start else recognise(data)
     if client is None:
         return None
     reader = _LineReader(start)
     header = _header(start)
-    reading = _read_client(client, reader.lines(data), header, start is not None, owners)
+    reading = client.read(reader.lines(data), header, start is not None, owners)
     if reading.undecided or reader.rewritten:
         return None
     messages = _clean_messages(reading.messages, start.time if start else None)
+    after_line = start.read_line if start else 0
     own = start.own if start else None
     if own is None:
-        own = next((message.text.startswith(OWN_REQUEST) for _, message, _ in messages if message.speaker is Speaker.USER), None)
+        of_user = (message for _, message, _ in messages if message.speaker is Speaker.USER)
+        own = next((message.text.startswith(OWN_REQUEST) for message in of_user), None)
     return Transcript(
-        client=client,
+        client=client.name,
         session=header.session or "",
         project=header.project,
         started=header.started,
@@ -89,36 +92,30 @@ def read(data: bytes, start: ReadingStart | None = None, owners: Collection[str]
         tools_line=header.tools_line,
         compacted_line=header.compacted_line,
         own=own is True,
-        skipped=tuple(skipped for skipped in reading.skipped if start is None or skipped.line > start.read_line),
-        after_line=start.read_line if start else 0,
+        skipped=tuple(skipped for skipped in reading.skipped if skipped.line > after_line),
+        after_line=after_line,
         from_line=start.line if start else 1,
-        next_start=_next_start(client, header, own, reader, messages, start),
+        next_start=_next_start(client.name, header, own, reader, messages, start),
     )
 
 
-def read_header(data: bytes) -> tuple[str, SessionHeader] | None:
-    """The client and the header of the transcript that begins with `data`; None: no whole line yet that is a record.
-
-    Raises:
-        TranscriptProblem: `unknown-format`.
-    """
+def read_header(data: bytes) -> tuple[Client, SessionHeader] | None:
+    """The client and the header of a transcript, found as by `recognise`."""
     client = recognise(data)
     if client is None:
         return None
     header = SessionHeader()
-    _read_client(client, whole_lines(data), header, False, ())
+    client.read(whole_lines(data), header, False, ())
     return client, header
 
 
 def was_rewritten(data: bytes, start: ReadingStart) -> bool:
-    """True if in this file, read from its first byte, the line that was read last is not there any more."""
+    """True if the line that was read last is no longer in this file."""
     line = next(islice(whole_lines(data), start.read_line - 1, None), None)
     return line is None or line_hash(line.data) != start.read_hash
 
 
 class _LineReader:
-    """Reads the lines of a part, and remembers the last of them."""
-
     def __init__(self, start: ReadingStart | None) -> None:
         self.start = start
         self.number, self.offset = (start.line - 1, start.offset) if start else (0, 0)
@@ -135,7 +132,8 @@ class _LineReader:
                 self.rewritten = line_hash(line.data) != self.start.read_hash
             yield line
         if line is not None:
-            self.number, self.offset, self.end = line.number, line.offset, line.offset + len(line.data) + 1
+            self.number, self.offset = line.number, line.offset
+            self.end = line.offset + len(line.data) + 1
             self.hash = line_hash(line.data)
 
 
@@ -152,15 +150,11 @@ def _header(start: ReadingStart | None) -> SessionHeader:
     )
 
 
-def _read_client(client: str, lines: Iterator[Line], header: SessionHeader, window: bool, owners: Collection[str]) -> Reading:
-    if client == openclaw.CLIENT:
-        return openclaw.read(lines, header, window, owners)
-    return _READERS[client](lines, header, window)
+_CleanMessage = tuple[RawMessage, Message, datetime | None]
 
 
-def _clean_messages(raw_messages: list[RawMessage], time: datetime | None) -> list[tuple[RawMessage, Message, datetime | None]]:
-    """The messages that have a text when it is cleaned, each with the time of the one before it. `time`: of the one before all of them."""
-    messages: list[tuple[RawMessage, Message, datetime | None]] = []
+def _clean_messages(raw_messages: list[RawMessage], time: datetime | None) -> list[_CleanMessage]:
+    messages: list[_CleanMessage] = []
     for raw in raw_messages:
         time_before, time = time, raw.time or time
         text = clean(raw.text)
@@ -171,7 +165,7 @@ def _clean_messages(raw_messages: list[RawMessage], time: datetime | None) -> li
                 speaker=raw.speaker,
                 typed=raw.typed,
                 text=text,
-                mark=mark_of(time, raw.speaker, raw.text),
+                mark=_mark_of(time, raw.speaker, raw.text),
                 id=raw.id,
                 sender=(clean(raw.sender).replace("\n", " ") or "?") if raw.sender else None,
             )
@@ -179,9 +173,8 @@ def _clean_messages(raw_messages: list[RawMessage], time: datetime | None) -> li
     return messages
 
 
-def _in_order(client: str, messages: list[Message]) -> tuple[Message, ...]:
-    """The messages as they were said: Claude Code may write an answer before its question, and writes some again after a compaction."""
-    if client == claude.CLIENT:
+def _in_order(client: Client, messages: list[Message]) -> tuple[Message, ...]:
+    if client.in_order_of_time:
         messages.sort(key=lambda message: message.time or _BEFORE_ALL)
     return tuple(messages)
 
@@ -191,7 +184,7 @@ def _next_start(
     header: SessionHeader,
     own: bool | None,
     reader: _LineReader,
-    messages: list[tuple[RawMessage, Message, datetime | None]],
+    messages: list[_CleanMessage],
     start: ReadingStart | None,
 ) -> ReadingStart | None:
     if reader.hash is None:
@@ -224,7 +217,7 @@ def line_hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()[:_HASH_DIGITS]
 
 
-def mark_of(time: datetime | None, speaker: Speaker, text: str) -> str:
-    """The mark of a message: the first 12 hex digits of the SHA-256 of its time, its speaker and its text before it was cleaned."""
-    iso_time = time.isoformat() if time else ""
-    return hashlib.sha256(f"{iso_time}\0{speaker.value}\0{text}".encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_DIGITS]
+def _mark_of(time: datetime | None, speaker: Speaker, text: str) -> str:
+    """The first 12 hex digits of the SHA-256 of a message: time, speaker, text before cleaning."""
+    marked = f"{time.isoformat() if time else ''}\0{speaker.value}\0{text}"
+    return line_hash(marked.encode("utf-8", "surrogatepass"))

@@ -1,25 +1,64 @@
-"""Common parts of the readers of all clients: the result of reading a file, and the fields of a record."""
+"""Parts that the readers of all clients share: lines, the result of reading, fields of a record.
+
+A client is one `Client`, in a module of its own; the room's list of them is `mdmem.transcripts`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+import json
+from collections.abc import Callable, Collection, Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from mdmem.model.sessions import SkippedLine, Speaker
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
-from mdmem.transcripts import lines as line_rules
-from mdmem.transcripts.lines import Line
 
+_MOST_LINE_BYTES = 8 * 1024 * 1024
+_TOO_LONG, _NO_OBJECT = "over 8 MB", "no JSON object"
+"""Reasons why a line is skipped."""
 _LONG = 2048
 """Bytes from which on a line is worth a look before it is parsed."""
 _TYPE_NAME = late.pattern(r"[A-Za-z0-9_.$-]{1,40}")
+_YEARS = range(1970, 9000)
+"""At the ends of the calendar the next day, or the hour in the user's zone, may be none."""
+
+
+class Line(NamedTuple):
+    """A line without its end: its number in the file (from 1), its offset, its bytes."""
+
+    number: int
+    offset: int
+    data: bytes
+
+
+def whole_lines(data: bytes, number: int = 1, offset: int = 0) -> Iterator[Line]:
+    """The whole lines of `data`, which begins at `offset` of the file with line `number`."""
+    start = 0
+    while (end := data.find(b"\n", start)) >= 0:
+        yield Line(number, offset + start, data[start:end])
+        start, number = end + 1, number + 1
+
+
+def last_line(data: bytes) -> Line | None:
+    """The last whole line of a file; None where there is none."""
+    end = data.rfind(b"\n")
+    start = data.rfind(b"\n", 0, max(end, 0)) + 1
+    return Line(data.count(b"\n"), start, data[start:end]) if end >= 0 else None
+
+
+def parse_object(data: bytes) -> dict[str, Any] | None:
+    """The JSON object of a line (None: it is none)."""
+    try:
+        values = json.loads(data.decode("utf-8"))
+    except (ValueError, RecursionError):
+        return None
+    return values if isinstance(values, dict) else None
 
 
 @dataclass(frozen=True, slots=True)
 class RawMessage:
-    """A message as the file has it, and where its line begins. `time`: None where the record has none.
+    """A message as the file has it, and where its line begins.
 
     `unattended`, `tells_origin`: what the header said of these when the message was read.
     """
@@ -38,11 +77,11 @@ class RawMessage:
 
 @dataclass(slots=True)
 class SessionHeader:
-    """The facts about a session that its records tell besides its messages. Each but the last is set by the first record that tells it.
+    """The facts about a session that its records tell besides its messages.
 
     - `unattended`: nobody types in this session (a program or another agent began it).
     - `tells_origin`: a record said where its text comes from, so one that does not is not typed.
-    - `tools_line`: where the agent used a tool for the first time. `compacted_line`: where the context was compacted last.
+    - `tools_line`: of the first use of a tool; `compacted_line`: of the last compaction.
     """
 
     session: str | None = None
@@ -60,14 +99,14 @@ class SessionHeader:
         self.started = self.started or time_of(started)
 
     def note_tools(self, line: int) -> None:
-        """The agent uses a tool in this line."""
+        """Note a use of a tool."""
         if self.tools_line is None:
             self.tools_line = line
 
 
 @dataclass(slots=True)
 class Reading:
-    """The result of a reader: messages in the order in which they were said, and the lines that it could not read.
+    """Messages in the order in which they were said, and the lines that could not be read.
 
     `undecided`: what stands before the part that was read decides which of these messages count.
     """
@@ -87,20 +126,57 @@ class Reading:
         self.skip(line, f"unknown type {shown}")
 
 
+class Place(NamedTuple):
+    """Where a client keeps its sessions: the folder that a variable names, else `folder`."""
+
+    variable: str
+    folder: str
+    files: str
+    """A glob for the files in there."""
+
+
+Read = Callable[[Iterable[Line], SessionHeader, bool, Collection[str]], Reading]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client whose sessions are read: where they lie, how they are recognised and read.
+
+    - `tags`: in which it puts text of its own among a person's words.
+    - `recognises`: true for a record that only this client writes.
+    - `read`: lines and header to messages; further arguments: whether the lines are not the first
+      ones of their file, and the ids of the user in group chats.
+    - `in_order_of_time`: its files may have an answer before its question.
+    - `one_dot`: a second dot in the name of a file tells a copy or a trace.
+    - `project_file`: the file that names the project, in the folder above that of a session.
+    """
+
+    name: str
+    places: tuple[Place, ...]
+    tags: frozenset[str]
+    recognises: Callable[[dict[str, Any]], bool]
+    read: Read
+    in_order_of_time: bool = False
+    one_dot: bool = False
+    project_file: str | None = None
+
+
 def parsed_lines(
-    lines: Iterable[Line], reading: Reading, is_no_message: Callable[[Line], bool] = lambda line: False
+    lines: Iterable[Line],
+    reading: Reading,
+    is_no_message: Callable[[Line], bool],
 ) -> Iterator[tuple[Line, dict[str, Any]]]:
-    """The lines with their records. What cannot be parsed is noted as skipped; long lines that surely hold no message are passed over."""
+    """The lines with their records; long ones that surely hold no message are passed over."""
     for line in lines:
         size = len(line.data)
-        if size > line_rules.MOST_LINE_BYTES:
-            reading.skip(line.number, line_rules.TOO_LONG)
+        if size > _MOST_LINE_BYTES:
+            reading.skip(line.number, _TOO_LONG)
         elif size <= _LONG or not _looks_whole(line.data) or not is_no_message(line):
-            record = line_rules.parse_object(line.data)
+            record = parse_object(line.data)
             if record is not None:
                 yield line, record
             elif line.data.strip():
-                reading.skip(line.number, line_rules.NO_OBJECT)
+                reading.skip(line.number, _NO_OBJECT)
 
 
 def _looks_whole(data: bytes) -> bool:
@@ -122,12 +198,8 @@ def objects_of(value: Any) -> list[dict[str, Any]]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-_YEARS = range(1970, 9000)
-"""At the ends of the calendar the next day, or the hour in the user's zone, may be none."""
-
-
 def time_of(value: Any) -> datetime | None:
-    """A time in UTC, of ISO 8601 or of milliseconds since 1970 (None: it is neither, or of a year in which nothing was said)."""
+    """A time in UTC, of ISO 8601 or of milliseconds since 1970 (None: neither)."""
     try:
         if isinstance(value, str):
             time = datetime.fromisoformat(value)
@@ -142,8 +214,9 @@ def time_of(value: Any) -> datetime | None:
 
 
 def joined_text(content: Any, types: tuple[str, ...] = ("text",)) -> str:
-    """The text of a message: itself, or that of its blocks of these types. Images and results of tools have none."""
+    """The text of a message: itself, or that of its blocks of these types."""
     if isinstance(content, str):
         return content
-    blocks = [block.get("text") for block in objects_of(content) if text_of(block.get("type")) in types]
-    return "\n".join(text for text in blocks if isinstance(text, str))
+    blocks = (block for block in objects_of(content) if text_of(block.get("type")) in types)
+    texts = (block.get("text") for block in blocks)
+    return "\n".join(text for text in texts if isinstance(text, str))

@@ -1,16 +1,9 @@
-"""Words of plain statements in Chinese. `english` describes each list."""
+"""Words of Chinese. `en` says what each table is for."""
 
 from __future__ import annotations
 
-OPENERS = (r"(?:好的?|嗯|对|不对|不是|其实|顺便说一下|对了|你好|谢谢|另外|还有|请|麻烦)",)
-OWN = (r"(?:我|咱们?|记住|记得|请记住|请记得|别忘了|以后|今后|从现在起|从现在开始|从今以后|叫我)",)
-REQUESTS = (r"帮我(?:订|找|查|约)",)
-GREETINGS = (r"(?:你好|谢谢|早上好|好的)",)
-REMEMBERING = (r"(?:你?(?:能|可以))?(?:帮我)?记住[，,]?我",)
-LABELS = (r"(?:偏好|规则|决定|事实|重要|我的偏好|请?(?:记住|记得|别忘了))",)
+FUNCTION_WORDS = ""
 LANGUAGES = r"[英法德日韩俄中汉](?:语|文)|西班牙语|意大利语"
-SPEAKING = r"说|回答|写"
-ADDRESSING = ("(?:你好|大家好|各位)", "(?:大家|各位)")
 TEXT_WORK = (
     r"翻译|译成|润色|校对|改写|缩写|总结|概括|摘要|续写|接着写|修改|语法|错别字|转写|仿写|扩写|分类|提取|复述|朗读",
     r"(?:怎么|如何|该怎么|帮我)(?:回复?|回答|说|写)|回复(?:他|她|这|一下)|写一(?:篇|封|个|首|段)|讲(?:个|一个)故事",
@@ -18,12 +11,17 @@ TEXT_WORK = (
     r"(?:什么意思|说了什么|对吗|通顺吗|自然吗|解释一下|分析一下|看看这)|转发|小说|主角|假设|扮演|假装|你是一个",
     r"你(?:住在|在)?(?:哪里|哪儿)|你叫什么|你(?:是)?做什么",
 )
+OPENERS = (r"(?:好的?|嗯|对|不对|不是|其实|顺便说一下|对了|你好|谢谢|另外|还有|请|麻烦)",)
+OWN = (r"(?:我|咱们?|记住|记得|请记住|请记得|别忘了|以后|今后|从现在起|从现在开始|从今以后|叫我)",)
+REQUESTS = (r"帮我(?:订|找|查|约)",)
+GREETINGS = (r"(?:你好|谢谢|早上好|好的)",)
+REMEMBERING = (r"(?:你?(?:能|可以))?(?:帮我)?记住[，,]?我",)
+LABELS = (r"(?:偏好|规则|决定|事实|重要|我的偏好|请?(?:记住|记得|别忘了))",)
 NOT_PLAIN = (
     r"如果|要是|假如|假设|比如|例如|譬如|也许|可能|希望|但愿|据说",
     r"(?<!别)(?:说|写道|表示|称)[：:，]?",
     r"吗[？?。]?$|呢[？?]$",
 )
-LEADS_IN = (r"我(?:想|要|需要|收到|看到|写)",)
 TAINTS = (
     r"[这那他她它]",
     r"下面",
@@ -35,10 +33,11 @@ TAINTS = (
     r"段",
     r"句",
 )
+LEADS_IN = (r"我(?:想|要|需要|收到|看到|写)",)
+SPEAKING = r"说|回答|写"
+ADDRESSING = ("(?:你好|大家好|各位)", "(?:大家|各位)")
 SIGN_OFFS = (r"(?:此致|敬礼|祝好)",)
-FUNCTION_WORDS = ""
-CHARACTERS = r"[\u4e00-\u9fff]"
-CUES = (
+KEPT_CLAUSES = (
     (r"请?(?:记住|记得|别忘了)", "fact"),
     (r"以后|今后|从现在起|从现在开始|从今以后", "decision"),
     (r"(?:我们?|咱们?)(?:已经|最后|刚刚?)?(?:决定|选择了?|商定|定了)", "decision"),
@@ -54,4 +53,24 @@ CUES = (
     (r"我们?(?:公司|团队|项目|这边)?(?:都|一直|现在|只)?用", "fact"),
     (r"(?:我|我们)的?[^，。是]{1,8}(?:是|叫|在|改成)", "fact"),
 )
-"""Statements that are always kept, with their kinds. Each begins a clause."""
+CONJUNCTIONS = ""
+PRONOUNS = ("我",)
+ASIDES = (r"顺便说一下\W*$",)
+THAT = ()
+POSSESSIONS = ()
+MAIL_HEADERS = ""
+WROTE = ""
+SALUTATIONS = ""
+SOURCES = ""
+CHARACTERS = (r"[\u4e00-\u9fff]",)
+
+# Rules that are for English alone so far
+
+ACKNOWLEDGEMENTS = STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
+TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
+MANY_VALUED = WEEKDAYS = MONTHS = NUMERALS = PAST = FUTURE = TO_COME = REPEATED = ""
+GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
+KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
+FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
+TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
+KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}

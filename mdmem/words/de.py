@@ -1,9 +1,40 @@
-"""Words of plain statements in German. `english` describes each list."""
+"""Words of German. `en` says what each table is for."""
 
 from __future__ import annotations
 
 _I = r"(?:ich|wir)"
-
+FUNCTION_WORDS = """
+der die das und ist nicht den dem ein eine im zu auf mit für sind war wird bei nur noch auch wir
+ich
+"""
+LANGUAGES = (
+    r"deutsch|englisch|französisch|spanisch|italienisch|polnisch|russisch|türkisch|"
+    r"latein|niederländisch|japanisch|chinesisch|portugiesisch|schwedisch"
+)
+TEXT_WORK = (
+    r"\b(?:über|ueber)setz\w*",
+    r"\b(?:korrigier|korrektur|lektorier|formulier|umformulier|redigier|transkribier|"
+    r"paraphrasier|klassifizier|anonymisier|kürz|verbesser)\w*",
+    r"\bfass\w*\b[^.!?]*\bzusammen\b|\bzusammen(?:zu)?fass\w*",
+    r"\b(?:antworte|antworten|beantworte|schreib\w*|verfass\w*|"
+    r"entwirf)\b[^.!?]{0,40}\b(?:antwort|mail|e-?mail|brief|nachricht|text|darauf|drauf|"
+    r"geschichte|gedicht|lied)\b",
+    r"\b(?:antworte|antworten|beantworte)\b[^.!?]{0,20}"
+    r"\b(?:auf(?! (?:deutsch|englisch)\b)|ihm|ihr|ihnen|das|darauf)\b",
+    r"\bwas (?:soll|kann|könnte|würdest|hältst|meinst|denkst|sagst)\b|\bwie (?:soll|würdest|"
+    r"klingt|findest)\b|\bklingt das\b",
+    r"\b(?:ist|passt|stimmt) (?:das|dieser?|dieses|der text|die mail)\b[^.!?]*\?",
+    r"\b(?:erklär|analysier|prüf|bewert|beurteil|lies|zitier|extrahier|sortier|formatier|"
+    r"überarbeit|ergänz|teste?)\w*\b[^.!?]{0,40}"
+    r"\b(?:das|dies\w*|den|folgende\w*|text|satz|sätze|witz|mail|brief|zeile\w*|artikel|liste|"
+    r"es)\b",
+    r"\b(?:weitergeleitet|weiterleitung)\b",
+    r"\b(?:stell dir vor|tu so|du bist (?:ein|eine|der|die)|spiel\w* (?:einen?|die|den))\b",
+    r"\bim stil (?:von|eines|einer)\b",
+    r"\b(?:wo|was|wie|woher|wann|seit wann) (?:wohnst|heißt|kommst|isst|arbeitest|machst|magst|"
+    r"trinkst|lebst|bist) du\b",
+    r"^\W*(?:kürzer|länger|höflicher|freundlicher|netter|förmlicher|lockerer)(?: bitte)?\W*$",
+)
 OPENERS = (
     r"(?:ok(?:ay)?|ja|nein|doch|und|aber|also|so|ach|übrigens|nur zur info|zur info)\b",
     r"(?:hallo|hi|danke|bitte|tatsächlich|eigentlich|genau|gut|sorry|moment|stimmt)\b",
@@ -30,63 +61,31 @@ LABELS = (
     r"(?:(?:meine|unsere|einige|ein paar) (?:regeln|vorlieben))",
     r"(?:bitte )?(?:merk(?:e)? dir|denk(?:e)? daran|vergiss nicht)(?: bitte)?(?: folgendes)?",
 )
-LANGUAGES = (
-    r"deutsch|englisch|französisch|spanisch|italienisch|polnisch|russisch|türkisch|"
-    r"latein|niederländisch|japanisch|chinesisch|portugiesisch|schwedisch"
-)
-SPEAKING = r"antwort|schreib|sprech|sprich|immer"
-ADDRESSING = (
-    "(?:hallo|hi|guten (?:morgen|tag|abend)|moin|servus|liebe[rs]?)",
-    "(?:zusammen|alle|leute|team|mama|papa)",
-)
-TEXT_WORK = (
-    r"\b(?:über|ueber)setz\w*",
-    r"\b(?:korrigier|korrektur|lektorier|formulier|umformulier|redigier|transkribier|"
-    r"paraphrasier|klassifizier|anonymisier|kürz|verbesser)\w*",
-    r"\bfass\w*\b[^.!?]*\bzusammen\b|\bzusammen(?:zu)?fass\w*",
-    r"\b(?:antworte|antworten|beantworte|schreib\w*|verfass\w*|"
-    r"entwirf)\b[^.!?]{0,40}\b(?:antwort|mail|e-?mail|brief|nachricht|text|darauf|drauf|"
-    r"geschichte|gedicht|lied)\b",
-    r"\b(?:antworte|antworten|beantworte)\b[^.!?]{0,20}"
-    r"\b(?:auf(?! (?:deutsch|englisch)\b)|ihm|ihr|ihnen|das|darauf)\b",
-    r"\bwas (?:soll|kann|könnte|würdest|hältst|meinst|denkst|sagst)\b|\bwie (?:soll|würdest|"
-    r"klingt|findest)\b|\bklingt das\b",
-    r"\b(?:ist|passt|stimmt) (?:das|dieser?|dieses|der text|die mail)\b[^.!?]*\?",
-    r"\b(?:erklär|analysier|prüf|bewert|beurteil|lies|zitier|extrahier|sortier|formatier|"
-    r"überarbeit|ergänz|teste?)\w*\b[^.!?]{0,40}"
-    r"\b(?:das|dies\w*|den|folgende\w*|text|satz|sätze|witz|mail|brief|zeile\w*|artikel|liste|"
-    r"es)\b",
-    r"\b(?:weitergeleitet|weiterleitung)\b",
-    r"\b(?:stell dir vor|tu so|du bist (?:ein|eine|der|die)|spiel\w* (?:einen?|die|den))\b",
-    r"\bim stil (?:von|eines|einer)\b",
-    r"\b(?:wo|was|wie|woher|wann|seit wann) (?:wohnst|heißt|kommst|isst|arbeitest|machst|magst|"
-    r"trinkst|lebst|bist) du\b",
-    r"^\W*(?:kürzer|länger|höflicher|freundlicher|netter|förmlicher|lockerer)(?: bitte)?\W*$",
-)
 NOT_PLAIN = (
     r"\b(?:wenn|falls|ob|angenommen|zum beispiel|z\.\s?b\.|beispielsweise|würde|würden|könnte|"
     r"hätte|sollte|vielleicht)\b",
     r"\b(?:sagt|sagte|sagen|schreibt|schrieb|meint|meinte|laut|steht|behauptet)\b",
     r"\b(?:wünsch|hoff)\w*\b",
 )
-LEADS_IN = (
-    r"(?:ich|wir) (?:hab\w*|brauch\w*|will|wollen|möchte\w*)\b",
-    r"(?:ich|wir) (?:bekam|fand|las|schreib\w*|suche\w*)\b",
-)
 TAINTS = (
     r"\b(?:das|dies\w*|folgend\w*|hier|unten|mails?|e-?mails?|brief\w*|texte?s?)\b",
     r"\b(?:nachricht\w*|artikel\w*|sätze?|satz|gedicht\w*|er|sie|ihm|ihr\w*|sein\w*|"
     r"(?<!gibt )es)\b",
 )
+LEADS_IN = (
+    r"(?:ich|wir) (?:hab\w*|brauch\w*|will|wollen|möchte\w*)\b",
+    r"(?:ich|wir) (?:bekam|fand|las|schreib\w*|suche\w*)\b",
+)
+SPEAKING = r"antwort|schreib|sprech|sprich|immer"
+ADDRESSING = (
+    "(?:hallo|hi|guten (?:morgen|tag|abend)|moin|servus|liebe[rs]?)",
+    "(?:zusammen|alle|leute|team|mama|papa)",
+)
 SIGN_OFFS = (
     r"(?:mit )?(?:freundlichen|vielen|besten|lieben|herzlichen) grüßen",
     r"(?:(?:viele|liebe|beste|herzliche|schöne) grüße|gruß|lg|mfg)",
 )
-FUNCTION_WORDS = """
-der die das und ist nicht den dem ein eine im zu auf mit für sind war wird bei nur noch
-auch wir ich
-"""
-CUES = (
+KEPT_CLAUSES = (
     (
         r"(?:bitte )?(?:merk(?:e)?|merkt) (?:dir|euch)(?: bitte)?\b|"
         r"(?:kannst|könntest) du (?:dir|euch) (?:bitte )?merken\b|denk(?:e)? (?:bitte "
@@ -125,4 +124,27 @@ CUES = (
     (r"ich bin (?:(?:eine?|von beruf) )?(?-i:[A-ZÄÖÜ])\w+", "fact"),
     (r"ich bin\b(?= (?:\w+ )?(?:ab|bis|seit|vom|jahrgang|in)\b)", "fact"),
 )
-"""Statements that are always kept, with their kinds. Each begins a clause."""
+CONJUNCTIONS = "und|aber|denn"
+PRONOUNS = (r"\b(?:ich|wir)\b",)
+ASIDES = (r"\bübrigens\W*$",)
+THAT = (r"\bdass\b",)
+POSSESSIONS = (
+    r"(?:mein\w*|unser\w*)\b"
+    r"(?!.*\b(?:ist|sind|hat|haben|heißt|heißen|wohnt|arbeitet)\b)",
+)
+MAIL_HEADERS = "von|betreff"
+WROTE = "schrieb"
+SALUTATIONS = r"liebe[rs]?|sehr[ ]geehrte\w*"
+SOURCES = "aus|von"
+CHARACTERS = ()
+
+# Rules that are for English alone so far
+
+ACKNOWLEDGEMENTS = STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
+TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
+MANY_VALUED = WEEKDAYS = MONTHS = NUMERALS = PAST = FUTURE = TO_COME = REPEATED = ""
+GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
+KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
+FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
+TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
+KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}

@@ -1,7 +1,32 @@
-"""Words of plain statements in French. `english` describes each list."""
+"""Words of French. `en` says what each table is for."""
 
 from __future__ import annotations
 
+FUNCTION_WORDS = """
+le la les des et est pas une dans pour avec sur du au aux sont je il elle nous on ne qui
+"""
+LANGUAGES = (
+    r"français|anglais|allemand|espagnol|italien|portugais|néerlandais|russe|chinois|"
+    r"japonais|arabe"
+)
+TEXT_WORK = (
+    r"\b(?:tradui|corrige|relis|relire|résum|reformul|réécri|raccourci|paraphras|améliore|"
+    r"transcri|anonymis|classe[rz]?\b)\w*",
+    r"\brépond\w*\b[^.!?]{0,30}\b(?:à|lui|leur|ça|cela|ce|cette)\b|\bcomment (?:répondre|dire|"
+    r"dit-on)\b",
+    r"\b(?:que|quoi|qu'est-ce que?)\b[^.!?]{0,25}\b(?:répondre|dire|écrire|penses|réponds|veut "
+    r"dire)\b",
+    r"\b(?:écris|rédige|compose|continue|raconte|invente)\b[^.!?]{0,40}\b(?:mail|e-?mail|"
+    r"lettre|message|réponse|texte|histoire|poème|chanson|récit|suite)\b",
+    r"\b(?:explique|analyse|vérifie|lis|extrais|trie|formate|compte|"
+    r"teste)\b[^.!?]{0,30}\b(?:ça|cela|ce|cet|cette|ces|le texte|la phrase|le mail|les|"
+    r"suivant\w*)\b",
+    r"\b(?:est-ce que|c'est|est-ce)\b[^.!?]{0,25}\b(?:correct|juste|naturel|bien|drôle|clair)\b",
+    r"\b(?:compte[- ]rendu|message transféré|transféré)\b",
+    r"\b(?:imagine|fais comme si|tu es un|joue le rôle|dans le style)\b",
+    r"\b(?:où|que|comment|d'où) (?:habites|fais|viens|manges|t'appelles|travailles|vis)-tu\b",
+    r"\bquel\w* est (?:ton|ta|votre)\b",
+)
 OPENERS = (
     r"(?:ok|oui|non|et|mais|donc|alors|bon|ah|au fait|pour info|bonjour|salut|merci)\b",
     r"(?:s'il te plaît|stp|en fait|finalement|désolée?|pardon|aussi|actuellement)\b",
@@ -24,49 +49,24 @@ LABELS = (
     r"(?:(?:mes|nos|quelques) (?:préférences|règles)|à retenir)",
     r"(?:souviens-toi|rappelle-toi|retiens|note|n'oublie pas)(?: bien)?(?: de ceci)?",
 )
-LANGUAGES = (
-    r"français|anglais|allemand|espagnol|italien|portugais|néerlandais|russe|chinois|"
-    r"japonais|arabe"
-)
-SPEAKING = r"répond|écri|parl|toujours"
-ADDRESSING = ("(?:bonjour|salut|bonsoir|chère?s?)", "(?:tous|toutes|tout le monde|maman|papa)")
-TEXT_WORK = (
-    r"\b(?:tradui|corrige|relis|relire|résum|reformul|réécri|raccourci|paraphras|améliore|"
-    r"transcri|anonymis|classe[rz]?\b)\w*",
-    r"\brépond\w*\b[^.!?]{0,30}\b(?:à|lui|leur|ça|cela|ce|cette)\b|\bcomment (?:répondre|dire|"
-    r"dit-on)\b",
-    r"\b(?:que|quoi|qu'est-ce que?)\b[^.!?]{0,25}\b(?:répondre|dire|écrire|penses|réponds|veut "
-    r"dire)\b",
-    r"\b(?:écris|rédige|compose|continue|raconte|invente)\b[^.!?]{0,40}\b(?:mail|e-?mail|"
-    r"lettre|message|réponse|texte|histoire|poème|chanson|récit|suite)\b",
-    r"\b(?:explique|analyse|vérifie|lis|extrais|trie|formate|compte|"
-    r"teste)\b[^.!?]{0,30}\b(?:ça|cela|ce|cet|cette|ces|le texte|la phrase|le mail|les|"
-    r"suivant\w*)\b",
-    r"\b(?:est-ce que|c'est|est-ce)\b[^.!?]{0,25}\b(?:correct|juste|naturel|bien|drôle|clair)\b",
-    r"\b(?:compte[- ]rendu|message transféré|transféré)\b",
-    r"\b(?:imagine|fais comme si|tu es un|joue le rôle|dans le style)\b",
-    r"\b(?:où|que|comment|d'où) (?:habites|fais|viens|manges|t'appelles|travailles|vis)-tu\b",
-    r"\bquel\w* est (?:ton|ta|votre)\b",
-)
 NOT_PLAIN = (
     r"\b(?:si|s'il (?!te|vous)|au cas où|supposons|par exemple|p\. ?ex|peut-être|pourrait|"
     r"serait|voudrait)\b",
     r"\b(?:dit|disait|écrit|écrivait|selon|d'après|affirme)\b(?! (?:oui|non))",
     r"\b(?:souhait|espèr)\w*\b",
 )
-LEADS_IN = (r"(?:j'ai|je (?:veux|voudrais|cherche|dois)|nous avons|on a (?:reçu|trouvé))\b",)
 TAINTS = (
     r"\b(?:ça|ceci|cela|ces?|cet|cette|voici|voilà|suivant\w*|ci-\w+|mails?|e-?mails?)\b",
     r"\b(?:lettres?|messages?|textes?|articles?|phrases?|ils?|elles?|lui|leur|son)\b",
 )
+LEADS_IN = (r"(?:j'ai|je (?:veux|voudrais|cherche|dois)|nous avons|on a (?:reçu|trouvé))\b",)
+SPEAKING = r"répond|écri|parl|toujours"
+ADDRESSING = ("(?:bonjour|salut|bonsoir|chère?s?)", "(?:tous|toutes|tout le monde|maman|papa)")
 SIGN_OFFS = (
     r"(?:cordialement|bien à (?:vous|toi)|amicalement|bises|salutations(?: \w+)?)",
     r"à bientôt",
 )
-FUNCTION_WORDS = """
-le la les des et est pas une dans pour avec sur du au aux sont je il elle nous on ne qui
-"""
-CUES = (
+KEPT_CLAUSES = (
     (r"(?:souviens-toi|rappelle-toi|retiens|note bien|note|n'oublie pas) (?:que|qu'|de|:)", "fact"),
     (r"(?:peux-tu|tu peux) (?:retenir|te souvenir|noter) qu", "fact"),
     (r"(?:désormais|dorénavant|à partir de maintenant|à l'avenir)\b", "decision"),
@@ -97,4 +97,27 @@ CUES = (
     ),
     (r"(?:le|la|les|l') ?[\w' ]{1,40} (?:est|sont) à rendre\b|la date limite\b", "fact"),
 )
-"""Statements that are always kept, with their kinds. Each begins a clause."""
+CONJUNCTIONS = "et|mais"
+PRONOUNS = (r"\b(?:je|j'\w+|nous)\b",)
+ASIDES = (r"\bau fait\W*$",)
+THAT = (r"\bque\b", r"\bqu'")
+POSSESSIONS = (
+    r"(?:mon|ma|mes|notre|nos)\b"
+    r"(?!.*\b(?:est|sont|a|ont|s'appelle|habite|travaille)\b)",
+)
+MAIL_HEADERS = "de|objet"
+WROTE = "a[ ]écrit"
+SALUTATIONS = "cher|chère"
+SOURCES = "extrait|de"
+CHARACTERS = ()
+
+# Rules that are for English alone so far
+
+ACKNOWLEDGEMENTS = STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
+TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
+MANY_VALUED = WEEKDAYS = MONTHS = NUMERALS = PAST = FUTURE = TO_COME = REPEATED = ""
+GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
+KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
+FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
+TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
+KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}

@@ -1,0 +1,853 @@
+"""Words of English, and what each table of a language is for.
+
+Patterns are regular expressions for text with straight apostrophes, whatever the case. Those that
+begin with `^` are tried at the beginning of a sentence, its greeting left out. General tables, not
+drawn from any conversation.
+"""
+
+from __future__ import annotations
+
+_PERSON = r"(?:i|we)"
+_HAVE = r"(?:'ve| have|'d| had)?"
+_ADVERB = (
+    r"(?: (?:also|just|really|finally|actually|now|definitely|usually|all|both|recently|already|"
+    r"still))*"
+)
+
+# Words, in lower case
+
+# Of these alone an acknowledgement consists.
+ACKNOWLEDGEMENTS = """
+ok okay k kk yes yep yeah yup sure no nope nah thanks thank thx ty cheers great perfect nice cool
+awesome amazing wow woah whoa lgtm done right correct exactly fine good alright agreed indeed
+absolutely definitely totally please hi hello hey bye goodbye morning night haha lol oh ah aw aww
+noted understood got it you u so much a lot ton bunch very well too sounds looks seems that that's
+thats it's is was very all for your the to of this congrats congratulations proud glad happy hear
+wonderful fantastic incredible impressive inspiring lovely beautiful gorgeous stunning delicious
+yummy tasty cute adorable sweet fun exciting interesting luck appreciate kind words support
+encouragement means mean be can how what such and i'm i me my they they're their them these those
+look really just super keep up work going rock rocks best soon talk later see take care always
+here anytime course
+"""
+# They say nothing by themselves.
+STOP_WORDS = """
+a about after again all also am an and any are as at be because been before being but by can could
+did do does doing don't down even for from get gets getting go going got had has have having he
+her here hers him his how i i'd i'll i'm i've if in into is it it's its just let like lot lots
+make makes me more most much my no not now of off oh on one only or other our out over own really
+right s she should so some such t than that that's the their them then there these they they're
+thing things this those though through to too up us very was we we're we've well were what when
+where which while who why will with would yeah yes you you're you've your
+"""
+# A sentence without any of them is in a language that the rules do not know.
+FUNCTION_WORDS = """
+the and is are was were of to for with that this it my our we you your not from at by be have has
+will would can must should but or if when there they he she his her its i'm i've don't i
+"""
+FIRST_PERSON = "i i'm i've me my mine myself we we're we've our ours ourselves"
+SECOND_PERSON = "you you're you've you'd you'll your yours yourself u ur"
+HAPPENINGS = """
+was were had went gone been bought got joined finished started began met saw visited moved left
+lost won found made took gave received adopted signed enrolled graduated applied passed failed
+married engaged divorced died born sold built painted wrote written read watched played ran hiked
+traveled travelled flew drove camped cooked baked planted cleaned fixed repaired opened launched
+quit retired hired fired promoted tried learned learnt taught spoke gave attended organized
+organised hosted celebrated performed competed volunteered donated helped booked ordered ate drank
+picked dropped broke hurt injured recovered completed created designed developed published
+released shared showed discovered decided completed saved invested earned happened changed turned
+became grew spent took caught chose threw held kept came accepted invited called told
+"""
+WISHES = """
+want wanna plan planning plans hope hoping dream dreaming goal like likes love loves enjoy enjoys
+prefer wish considering gonna excited interested passionate favorite favourite fan enjoyed loved
+liked adore hate
+"""
+TIME_WORDS = """
+today tonight yesterday tomorrow ago monday tuesday wednesday thursday friday saturday sunday
+january february march april june july august september october november december week weeks
+weekend month months year years summer winter spring autumn fall morning afternoon evening night
+recently lately since already daily weekly monthly yearly christmas thanksgiving easter birthday
+anniversary decade decades
+"""
+NUMBERS = """
+two three four five six seven eight nine ten eleven twelve thirteen fifteen twenty thirty forty
+fifty hundred thousand million dozen first second third
+"""
+RELATIVES = """
+wife husband spouse partner fiance fiancee girlfriend boyfriend mother father mom mum dad sister
+brother son daughter grandmother grandfather grandma grandpa granny aunt uncle cousin niece nephew
+twin stepmother stepfather roommate flatmate boss manager dog cat puppy kitten
+"""
+_KIN = "|".join(RELATIVES.split())
+PEOPLE = f"""{RELATIVES}parents siblings kids children friends friend neighbour neighbor colleague
+coworker teacher client customer
+"""
+KIN = f"""{RELATIVES}home house apartment flat family kids kid child children baby parents parent
+siblings friends friend job office school college university degree
+"""
+BELONGINGS = """
+bike boat editor laptop doctor dentist therapist landlord landlady accountant lawyer gym bank
+hometown team
+"""
+# No remark holds them.
+REQUIREMENTS = "must never only always not don't no should shouldn't need needs has have"
+# They belong to a correction, not to what it states.
+CORRECTING = """
+actually sorry meant mean make changed mind minds longer anymore correction scratch mistake
+instead looked wrong checked wait oops
+"""
+# The attributes of which one may have several: another value replaces none.
+MANY_VALUED = """
+sister brother son daughter twin aunt uncle cousin niece nephew grandmother grandfather dog cat
+puppy kitten roommate allergy
+"""
+
+# Dates
+
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday"
+MONTHS = """
+january february march april may june july august september october november december
+"""
+# From zero on.
+NUMERALS = """
+zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+sixteen seventeen eighteen nineteen twenty
+"""
+# A clause with it tells what happened; what is to come, perhaps; what is surely to come; what
+# comes again and again.
+PAST = (
+    r"\b(?:was|were|had|did|went|got|won|met|saw|bought|made|took|gave|came|left|lost|found|"
+    r"began|ran|wrote|read|ate|drank|spoke|told|said|held|sent|spent|broke|fell|flew|drove|sold|"
+    r"built|taught|brought|caught|heard|paid|chose|threw|\w{2,}ed)\b"
+)
+FUTURE = (
+    r"\b(?:will|going to|gonna|is|are|am|have to|has to|need to|needs to|must|should|can|could|"
+    r"may|might|let's|let us|plan|plans|planning|want|hope|due|deadline|by|until|before|remind|"
+    r"please|tomorrow|next|upcoming)\b|'(?:ll|re|m|s)\b"
+)
+TO_COME = r"\b(?:will|must|shall|should|going to|have to|has to|needs? to|due|deadline)\b|'ll\b"
+REPEATED = r"\b(?:every|each|always|usually|never|often|sometimes|if|whenever|when)\b"
+
+# How much a message says
+
+# The beginning of a message.
+GREETING = (
+    r"(?:hey|hi|hello|yo|hiya|good (?:morning|evening|afternoon)|greetings|what's up|wow|"
+    r"thanks|thank you|great to hear|nice to)\b",
+)
+# An agent says what it does next.
+NARRATION = (
+    r"^(?:ok(?:ay)?[,.!]? |alright[,.!]? |great[,.!]? |now,? |first,? |next,? |then,? |"
+    r"good[,.!]? |perfect[,.!]? |so,? )*"
+    r"(?:let me|let's (?:see|look|check|take a look|start|try|run)|i'll|i will|i'm going to|i "
+    r"am going to|i'm now|i need to|i should|now i|"
+    r"looking at|checking|running|reading|searching|here's (?:the|a|what)|here is (?:the|a|"
+    r"what))\b",
+)
+REFUSALS = (
+    r"^(?:i'?m sorry|sorry|i apologi[sz]e|unfortunately)[,.]? (?:but )?i (?:can't|cannot|can "
+    r"not|am unable|'m unable|won't)\b",
+    r"^i (?:can't|cannot|am not able to|'m not able to) (?:help|assist|do that|comply)\b",
+    r"^as an ai\b",
+)
+# Beginnings of a remark on what the other one says or shows.
+REMARKS = (
+    r"^(?:wow|oh|aw+|yeah|yes|ah|ooh|haha|man|hey)?[,!.]? ?(?:that|this|it|they|those|these|"
+    r"what an?|sounds|looks|glad|congrats|good luck|can't wait|"
+    r"i bet|i can imagine|no wonder|nice|great)(?:'s|'re|'d| )",
+)
+NAMING = (
+    r"\b(?:named|called|name is|name's|known as)\b|\bis (?:a|an|my|the|in|on|at)\b|\b(?:he|"
+    r"she|it|this|that)'s (?:a|an|my|the)\b",
+)
+REASONS = (
+    r"\b(?:because|learn(?:ed|t)|reali[sz]ed)\b",
+    r"\b(?:since then|that's why|which is why|in order to)\b",
+)
+CAPTION = (r"\((?:photo|image|picture|attached)s?: .+\)",)
+# Questions whose answer is a decision.
+CHOICES = (
+    r"\b(?:should|shall) (?:i|we)\b",
+    r"\b(?:do|would) you (?:want|prefer|like)\b",
+    r"\bwant me to\b",
+    r"\b(?:may|can|could) i\b",
+    r"^which\b",
+)
+# Beginnings of an answer that needs its question.
+ANSWERS = (
+    r"^(?:yes|yep|yeah|yup|no|nope|nah|sure|both|neither|either|the (?:first|second|last|"
+    r"latter|former|other)(?: one)?|that one|this one|none)\b",
+)
+
+# Statements that are always kept
+
+# Words before some patterns: one of them, in lower case and without what an apostrophe cuts off,
+# is in every text that one of the patterns matches. It saves most searches.
+
+# The first that matches decides the kind.
+KEPT_ANYWHERE = (
+    (
+        "remember note mind forget future next record now today on",
+        (
+            r"^(?:please )?(?:use|answer|reply|respond|write|call|speak|keep|format|run|put|"
+            r"name|log|skip|"
+            r"avoid|stop|start)\b[^.!?:\"]*\bfrom now on\b",
+            r"\b(?:please |pls )?remember (?:that|this|to|:|my|our|i|we)",
+            r"\b(?:please )?(?:note|keep in mind|bear in mind|make a note|take note)(?: that|"
+            r":| of)",
+            r"\b(?:don't|do not|never) forget\b",
+            r"\bfor (?:the future|future reference|next time|the record)\b",
+            r"\bfrom (?:now|today|tomorrow|this point|here) on\b|\bas of (?:now|today)\b",
+        ),
+        "fact",
+    ),
+    (
+        """
+        decided agreed chosen chose settled opted picked made going go switched let
+        decision never always
+        """,
+        (
+            rf"\b{_PERSON}{_HAVE}{_ADVERB} (?:decided|agreed|chosen|chose|settled on|opted|"
+            rf"picked|made up (?:my|our) minds?)\b",
+            rf"\b{_PERSON}(?:'re|'m| are| am){_ADVERB} going with\b",
+            rf"(?:\b{_PERSON}(?:'ll| will)?{_ADVERB} )?"
+            r"\b(?:going|go) with\b(?= (?:the|a|an|(?-i:[A-Z0-9])))",
+            rf"\b{_PERSON}{_HAVE}{_ADVERB} switched (?:over )?(?:to|from)\b",
+            r"\bsettled on\b",
+            r"^(?:(?:ok|okay|so|and|right),? )*decided\b",
+            r"\blet(?:'s| us) (?:use|go with|stick with|keep|switch to|drop|move to)\b",
+            r"\bthe decision is\b",
+            r"^(?:please )?(?:never|always) (?:use|answer|reply|respond|write|give|ask|show|format|"
+            r"explain|call|address)\b",
+        ),
+        "decision",
+    ),
+    (
+        "eat drink smoke fly drive prefer rather always never stand bear hate dislike like "
+        "love allergic intolerant vegan vegetarian call favourite favorite fave go preferred",
+        (
+            rf"\b{_PERSON}(?:{_ADVERB} (?:prefer|would rather|like (?:my|our))|'d rather)\b",
+            rf"\b{_PERSON} (?:always|never)\b(?! (?:really )?(?:asked|knew|thought|seen|saw|"
+            rf"been|had|heard|tried|tired|imagined|expected|realized|realised))",
+            rf"\b{_PERSON}{_ADVERB} (?:can't stand|cannot stand|hate|dislike|can't bear|don't "
+            rf"like|do not like|love it when)\b",
+            rf"\b{_PERSON}{_ADVERB} (?:don't|do not|can't|cannot) (?:eat|drink|smoke|fly|drive)\b",
+            r"\bi(?:'m| am)(?: \w+)? (?:allergic to|intolerant to|vegan|vegetarian)\b",
+            r"\b(?:please )?call me (?-i:[A-Z])",
+            r"\bmy (?:all-time )?(?:favou?rite|fave|go-to|preferred)\b(?: \w+){0,4} (?:is|are|"
+            r"was|has (?:always )?been)\b",
+        ),
+        "preference",
+    ),
+    (
+        "my work works live joined moved started born",
+        (
+            rf"\bmy (?:full |last |first |middle )?(?:name|job|home|address|birthday|phone(?: "
+            rf"number)?|email|role|title|{_KIN})(?:'s)? "
+            r"(?:is|are|was|has|works|lives|name is|=)\b",
+            rf"\b{_PERSON}{_ADVERB} (?:work|works)(?: \w+)? (?:at|for|as)\b",
+            rf"\b{_PERSON}{_ADVERB} live (?:in|at|near|on|with)\b",
+            r"\bi was born (?:in|on)\b",
+            r"\b(?:i|we)(?:'ve)? (?:just |recently )?(?:joined|moved to|started at|started "
+            r"working (?:at|for))\b",
+        ),
+        "fact",
+    ),
+)
+# As KEPT_ANYWHERE, but each begins a clause. English has none.
+KEPT_CLAUSES = ()
+# They make a decision of a statement in a session with tools.
+TOOL_DECISIONS = (
+    "must never only instead same longer always no use",
+    (
+        r"\bwe use\b",
+        r"\b(?:must|never|only|instead|same as|no longer|always)\b",
+        r"\bno [\w-]+(?: [\w-]+)?!",
+    ),
+)
+CORRECTIONS = (
+    "actually longer not isn don doesn aren meant mean changed correction scratch mistake make",
+    (
+        r"^(?:no[,.]? |sorry[,.]? |wait[,.]? |oh[,.]? |hm+[,.]? )*actually\b",
+        r"\bactually,? (?:make|it's|it is|that's|that is|it was|the)\b",
+        r"\bno longer\b|\b(?:not|isn't|don't|doesn't|aren't)\b[^.;]{0,40} any ?more\b",
+        r"\b(?:it's |is |it is |was |use )?not (?!only\b|just\b)[\w'-]+(?: [\w'-]+){0,3},? "
+        r"but (?!also\b|i\b|it\b|we\b)",
+        r"\bi meant\b|\bi mean(?:t)? to say\b",
+        r"\bchanged (?:my|our) minds?\b",
+        r"\b(?:correction|scratch that|my mistake)\b",
+        r"\bmake (?:that|it) (?:a |an |the )?\w+",
+    ),
+)
+# With them a statement is somebody else's.
+REPORTED = (
+    "says said wrote writes reads states stated told tells asks asked claims according "
+    "quote print prints output outputs returned types typed replied",
+    (
+        r"(?<!everyone )(?<!everybody )(?<!nobody )(?<!people )\b(?:says|said|wrote|writes|reads|"
+        r"states|stated|told (?:me|you|us)|tells|asks|asked|"
+        r"claims|according to|quote|prints?|outputs?|returned|types|typed|replied)\b",
+    ),
+)
+# Of an agent, like STATUSES.
+LESSONS = (
+    r"\broot cause\b",
+    r"\bcaused by\b",
+    r"\b(?:was |is |are |were )?fixed by\b",
+    r"\b(?:it )?turn(?:s|ed) out\b",
+)
+STATUSES = (
+    r"\b(?:is|are|was|were|been|got|has|have|now) (?:now |already |just )?(?:merged|released|"
+    r"deployed|restarted|published|shipped|live|rolled back)\b",
+    r"^(?:i |i've |we |we've )?(?:merged|released|deployed|restarted|published|shipped)\b",
+    r"\btests? (?:now |all )?pass(?:es|ed)?\b|\ball (?:\d+ )?tests? (?:are |is )?(?:green|"
+    r"pass(?:ed|ing)?)\b",
+)
+# One of these is in each text with a lesson or a status.
+AGENT_HINTS = (
+    "root cause",
+    "caused by",
+    "fixed by",
+    "turn",
+    "merged",
+    "released",
+    "deployed",
+    "restarted",
+    "published",
+    "shipped",
+    "live",
+    "rolled",
+    "test",
+)
+
+# The attribute that a statement is about
+
+_NAME = r"(?-i:[A-Z])[\w&-]*+(?:\.\w[\w&-]*+)*+(?!'s?\b)"
+_I_HAVE = rf"\b{_PERSON}{_HAVE}{_ADVERB}"
+_I_AM = rf"\b{_PERSON}(?:'m| am|'re| are|'ve been| have been){_ADVERB}"
+_MY = r"\b(?:my|our) (?:(?:new|current|present|all-time) )?"
+_NOW = r"(?: (?:now|these days|at the moment|right now))?"
+_IS = (
+    rf"{_NOW}(?:'s| is| are|'re| has (?:changed to|become)| have become| changed to| "
+    rf"became)(?:{_NOW}| (?:actually|still|currently|in fact))"
+)
+_IS_OR_COLON = (
+    rf"(?:{_IS} (?:not [^,.;]{{1,30}} but )?|"
+    rf"{_NOW} (?:isn't|aren't) [^,.;]{{1,30}} but |: )"
+)
+_ARTICLE = r"(?:called |named |a |an |the )?"
+_CAPITAL = r"(?-i:[A-Z])"
+_NOT_A_HOME = (
+    r"(?!fear\b|hope\b|denial\b|peace\b|harmony\b|a world\b|the (?:past|present|moment|future|"
+    r"now)\b|(?:\w+ )?times\b)"
+)
+_ADJECTIVE = (
+    r"(?!\w+(?:ish|ese)\b|(?:german|french|dutch|greek|czech|swiss|thai|russian|italian|"
+    r"american|canadian|mexican|indian|brazilian|norwegian|"
+    r"ukrainian|australian|african|asian|european|christian|catholic|buddhist|muslim|jewish|"
+    r"hindu|ok)\b)"
+)
+_PROFESSIONS = (
+    "teacher|nurse|gardener|doctor|engineer|designer|developer|programmer|writer|editor|"
+    "journalist|lawyer|cook|chef|baker|carpenter|electrician|"
+    "plumber|driver|pilot|farmer|painter|photographer|musician|actor|translator|librarian|"
+    "scientist|researcher|professor|student|manager|consultant|"
+    "accountant|architect|analyst|nanny|therapist|vet|veterinarian|dentist|pharmacist|"
+    "freelancer|salesman|barista|waiter|waitress|firefighter|"
+    "paramedic|midwife|mechanic|technician"
+)
+_BELONGINGS = "|".join(BELONGINGS.split())
+_FAVOURITE = (
+    r"[a-z]+(?: (?!now\b|these\b|at\b|right\b|is\b|are\b|has\b|have\b|became\b|changed\b|"
+    r"isn't\b)[a-z]+)?"
+)
+# Words as above, the pattern, and the attribute. `moved`: in a session with tools hardly a home.
+ATTRIBUTES = (
+    ("work", rf"\b{_PERSON}{_ADVERB} work (?:at|for) (?P<value>{_NAME})", "employer"),
+    (
+        "worked",
+        rf"\b{_PERSON}(?:'ve| have){_ADVERB} worked (?:at|for) (?P<value>{_NAME})",
+        "employer",
+    ),
+    (
+        "employed working",
+        rf"{_I_AM} (?:employed (?:at|by)|working (?:at|for)) (?P<value>{_NAME})",
+        "employer",
+    ),
+    (
+        "joined join started start hired signed",
+        rf"{_I_HAVE} (?:(?:left|quit) [^.;]{{1,40}}? (?:and|to) )?(?:join(?:ed)?|start(?:ed)? "
+        rf"(?:working )?(?:at|for)|(?:got |been |was )?hired (?:at|by)|"
+        rf"signed (?:on )?with) (?P<value>{_NAME})(?! (?:for|on|in) (?:a|an|the|lunch|dinner|"
+        rf"breakfast|drinks|coffee|tea|fun)\b)",
+        "employer",
+    ),
+    (
+        "jobs job",
+        rf"\b(?:(?:changed|switched) jobs|new job)\b[^.]*\b(?:i'm|i am) (?:now )?"
+        rf"(?:at|with) (?P<value>{_NAME})",
+        "employer",
+    ),
+    ("hired employs", rf"(?P<value>\b{_NAME}) (?:has )?(?:hired|employs) me\b", "employer"),
+    (
+        "employer company",
+        rf"{_MY}(?:employer|company){_IS_OR_COLON}{_ARTICLE}(?P<value>.+)",
+        "employer",
+    ),
+    ("job position", rf"{_MY}(?:job|position){_IS} (?:at|with) (?P<value>{_NAME})", "employer"),
+    ("live", rf"\b{_PERSON}{_ADVERB} live (?:in|at) {_NOT_A_HOME}(?P<value>.+)", "home"),
+    (
+        "living based settled",
+        rf"{_I_AM} (?:living|based|settled) in {_NOT_A_HOME}(?P<value>.+)",
+        "home",
+    ),
+    (
+        "moved relocated",
+        rf"(?P<moved>{_I_HAVE} (?:moved|relocated)) to (?P<value>{_NAME})(?! for (?!good\b|"
+        rf"work\b|love\b|now\b|my\b)[a-z])",
+        "home",
+    ),
+    (
+        "home address flat apartment house place",
+        rf"{_MY}(?:home|address|flat|apartment|house|place){_IS_OR_COLON}(?P<value>(?:\d|"
+        rf"{_CAPITAL}|on |in |at ).+)",
+        "home",
+    ),
+    ("name", rf"\bmy (?:full )?name{_IS} (?P<value>{_CAPITAL}.+)", "name"),
+    ("call go", rf"\b(?:call me|i go by) (?P<value>{_CAPITAL}.+)", "name"),
+    (
+        "job role title profession occupation",
+        rf"{_MY}(?:job|role|title|profession|occupation){_IS_OR_COLON}(?P<value>.+)",
+        "job",
+    ),
+    ("work", rf"\b{_PERSON}{_ADVERB} work as (?P<value>.+)", "job"),
+    (
+        _PROFESSIONS.replace("|", " "),
+        rf"\b(?:i'm|i am|i became|i've become)(?: now)? an? (?P<value>(?:[a-z]+ "
+        rf")?(?:{_PROFESSIONS}))\b",
+        "job",
+    ),
+    ("birthday", rf"\bmy birthday{_IS} (?P<value>.*\d.*)", "birthday"),
+    ("born", r"\bi was born on (?P<value>.*\d.*)", "birthday"),
+    (
+        "phone mobile cell number",
+        rf"{_MY}(?:(?:phone|mobile|cell)(?: number)?|"
+        rf"number){_IS_OR_COLON}(?P<value>\D{{0,20}}\d[\d -]{{4}}.*)",
+        "phone",
+    ),
+    ("number", r"\bi have a new (?:phone |mobile )?number: (?P<value>.*\d.*)", "phone"),
+    ("email e mail", rf"{_MY}(?:e-?mail|mail)(?: address)?{_IS_OR_COLON}(?P<value>.*@.*)", "email"),
+    (
+        RELATIVES,
+        rf"{_MY}(?P<key>{_KIN})(?:{_IS} (?:called|named) |'s name{_IS} )(?P<value>{_CAPITAL}\w*)",
+        "{key}",
+    ),
+    (
+        RELATIVES,
+        rf"{_MY}(?P<key>{_KIN}){_IS_OR_COLON}{_ADJECTIVE}(?P<value>{_CAPITAL}\w*)(?: "
+        rf"now)?\s*[.!,]?$",
+        "{key}",
+    ),
+    (
+        RELATIVES + BELONGINGS,
+        rf"(?P<value>\b{_NAME}){_IS} {_MY}(?P<key>{_KIN}|{_BELONGINGS})(?: now)?\s*[.!,]?$",
+        "{key}",
+    ),
+    (
+        BELONGINGS,
+        rf"{_MY}(?P<key>{_BELONGINGS}){_IS_OR_COLON}{_ARTICLE}(?P<value>{_CAPITAL}.*)",
+        "{key}",
+    ),
+    (
+        "favourite favorite fave",
+        rf"{_MY}(?:favou?rite|fave) (?P<key>{_FAVOURITE}){_IS_OR_COLON}(?P<value>.+)",
+        "favourite {key}",
+    ),
+    (
+        "favourite favorite fave",
+        rf"(?P<value>\b{_CAPITAL}[\w' -]+?){_IS} {_MY}(?:favou?rite|fave) "
+        rf"(?P<key>{_FAVOURITE})(?= now\b|\s*[.!,]|\s*$)",
+        "favourite {key}",
+    ),
+    ("car van", rf"{_MY}(?:car|van){_IS_OR_COLON}{_ARTICLE}(?P<value>{_CAPITAL}.*)", "car"),
+    (
+        "drive driving",
+        rf"(?:\b{_PERSON}{_ADVERB} drive|{_I_AM} driving) an? (?:\w+ )?(?P<value>{_CAPITAL}[\w-]*)",
+        "car",
+    ),
+    (
+        "school university college",
+        rf"{_MY}(?:school|university|college){_IS_OR_COLON}(?P<value>{_CAPITAL}.*)",
+        "school",
+    ),
+    (
+        "study studying",
+        rf"(?:\b{_PERSON}{_ADVERB} study|{_I_AM} studying) at (?P<value>(?:the )?{_CAPITAL}.*)",
+        "school",
+    ),
+    (
+        "university college school",
+        rf"(?:{_I_HAVE} (?:transferred|changed|switched)|\bi{_ADVERB} go) to (?P<value>(?:the "
+        rf")?{_CAPITAL}.*\b(?:university|college|school)\b.*)",
+        "school",
+    ),
+    ("allergic", rf"{_I_AM}(?: \w+)? allergic to (?P<value>.+)", "allergy"),
+    (
+        "vegan vegetarian pescatarian",
+        rf"(?:{_I_AM}|{_I_HAVE} (?:gone|went|turned|became|become))(?: not [^,.;]{{1,30}} but|"
+        rf" no longer [^,.;]{{1,30}} but)?(?: an?| strictly| fully)? "
+        r"(?P<value>vegan|vegetarian|pescatarian)\b",
+        "diet",
+    ),
+)
+# Other keys under which an attribute may stand in curated memory.
+KEY_SYNONYMS = {
+    "employer": ("company", "works at", "work", "workplace"),
+    "home": ("city", "lives in", "residence", "address", "location"),
+    "name": ("called", "full name"),
+    "job": ("role", "title", "profession", "occupation", "position"),
+    "phone": ("phone number", "mobile"),
+    "email": ("e-mail", "mail", "email address"),
+    "allergy": ("allergies", "allergic to"),
+    "mother": ("mom", "mum"),
+    "father": ("dad",),
+    "boss": ("manager",),
+    "roommate": ("flatmate",),
+    "grandmother": ("grandma", "granny"),
+    "grandfather": ("grandpa",),
+}
+# Words that no statement of what is so now holds.
+NOT_SO = (
+    r"\b(?:if|unless|suppose|supposing|assuming|imagine|hypothetically|what if|in case|"
+    r"pretend|as though|would|wouldn't|could|might|"
+    r"maybe|perhaps|probably|someday|one day|ago|formerly|previously|back then|until|"
+    r"character|dream(?:ed|t)?)\b",
+)
+# Words behind which nothing is stated as being so now.
+NOT_SO_BEFORE = (
+    r"\b(?:not|never|nearly|almost|wish|wishes|hope|hoping|used to|once|before|(?-i:may)|"
+    r"should|will|'ll|want|wanted|plan|planning|going to|"
+    r"if only|no longer|haven't|hasn't|hadn't|don't|didn't|isn't|wasn't)\b",
+)
+# The whole of a request to take something out of memory.
+FORGET_REQUESTS = (
+    r"^(?:(?:please|ok|okay|hey|now|can you|could you|you can)[, ]+)*forget(?: the fact)?"
+    r"(?: that| about)?[: ]+(?P<subject>\S.*)$",
+)
+
+# Plain statements (see `extract.plain`)
+
+_GRAMMAR = (
+    r"adjectives?|adverbs?|verbs?|nouns?|pronouns?|prepositions?|tenses?|clauses?|synonyms?|"
+    r"antonyms?|narrators?|authors?|sentiments?|fallacy|fallacies|plots?"
+)
+_TEXT = (
+    r"(?:texts?|sentences?|paragraphs?|phrases?|wording|lines? (?:below|above)|e-?mails?|"
+    r"mails?|letters?|messages?|reply|replies|articles?|pages?|posts?|"
+    r"tweets?|comments?|threads?|chats?|conversations?|transcripts?|minutes of|meeting notes|"
+    r"notes? (?:of|from)|stor(?:y|ies)|novels?|chapters?|scenes?|"
+    r"poems?|haikus?|limericks?|sonnets?|raps?|tales?|fables?|riddles?|anecdotes?|eulog(?:y|"
+    r"ies)|sketch(?:es)?|memes?|songs?|lyrics|verses?|jokes?|scripts? for|dialogues?|"
+    r"monologues?|essays?|homework|reviews?|ads?|adverts?|slogans?|captions?|headlines?|"
+    r"blurbs?|abstracts?|cv|resumes?|résumés?|bios?|profiles?|prompts?|quotes?|quotations?|"
+    r"speech(?:es)?|toasts?|statements?|tickets?|logs?|readme|"
+    r"docs|documentation|changelog|release notes|commit message|contributing|fixtures?|"
+    r"examples?|samples?|test (?:data|cases?)|seed data|strings?|csv|"
+    r"tables? (?:of|from|with)|columns?|rows?|snippets?|excerpts?|passages?|translations?|blog|"
+    r"wiki|faq|survey|questionnaire|feedback|interview|podcast|horoscope|"
+    rf"{_GRAMMAR}|"
+    r"announcement|newsletter|flyer|invitation|press release|farewell|greeting card|flash "
+    r"?cards?|vows)"
+)
+# Names of languages: one that is a sentence by itself asks for a translation.
+LANGUAGES = (
+    "english|french|german|spanish|italian|portuguese|dutch|polish|russian|chinese|mandarin|"
+    "japanese|korean|turkish|arabic|greek|swedish|danish|norwegian|finnish|czech|hungarian|"
+    "romanian|ukrainian|latin|hebrew|hindi|thai|vietnamese|croatian|serbian|persian|swahili"
+)
+# Behind `this` or `that` they mean no text.
+_AT_HAND = (
+    r"morning|afternoon|evening|week|month|year|summer|winter|spring|autumn|fall|time|project|repo|"
+    r"repository|codebase|machine|team|looks?|works?|worked|helped|helps|sounds?|"
+    r"was (?:great|helpful|quick)|is (?:great|fine|good)"
+)
+_THIS = (
+    rf"(?:this|that|it|these|those|them|him|her|what follows|the (?:following|above|below|"
+    rf"next)|everything (?:below|above)|"
+    rf"(?:[\w'’-]+ ){{0,3}}{_TEXT})\b"
+)
+_ASK = (
+    r"(?:^|[.!?,;:]\s+|\b(?:please|pls|plz|then|now|and|kindly|quickly|just|also|you to|me to|"
+    r"help me|"
+    r"(?:can|could|would|will) (?:you|we|someone)(?: (?:please|maybe|just|quickly|help me))?)\s+)"
+)
+_TO_MEMORY = (
+    r"(?:save|add|store|put|write|commit) (?:(?:this|that) )?(?:down )?(?:to|in|into) "
+    r"(?:your )?(?:long-term )?memory"
+)
+# Requests for work on a text: its words are hardly the user's own.
+TEXT_WORK = (
+    rf"{_ASK}(?:translate|proof-?read|paraphrase|rephrase|reword|re-?write|summari[sz]e|sum up|"
+    rf"shorten|condense|polish|transcribe|anonymi[sz]e|redact|"
+    r"spell-?check|copy-?edit|role-?play|pretend|impersonate|parody|recite|classify|"
+    r"categori[sz]e|annotate|critique|ghost-?write|localize)\b",
+    r"\b(?:tl;? ?dr|eli5|role-?play|in the style of|in (?:his|her|their|[A-Z][\w-]+'s) (?:name|"
+    r"voice|words)|(?:sub-?agent|system) prompt)\b",
+    rf"{_ASK}(?:reply|respond|answer|react|get back|write(?: back)?)(?: (?:to|for))? {_THIS}",
+    rf"{_ASK}(?!{_TO_MEMORY}\b)"
+    r"(?:fix|correct|edit|review|explain|check|test|sort|count|format|convert|improve|"
+    rf"analy[sz]e|interpret|evaluate|compare|read|repeat|quote|cite|parse|"
+    r"tokeni[sz]e|extract|pull|tag|grade|rate|score|rank|judge|assess|continue|finish|complete|"
+    r"expand|simplify|use|put|add|insert|paste|append|include|"
+    r"turn|give|look at|have a look|file|store|save|extend|adapt|clean up|tidy|say|sing|"
+    r"perform|act|tell|copy|reformat|render|decode|guess|"
+    rf"find|spot|list|highlight|mark|pick|choose|vary|change|set)(?: [\w'-]+){{0,4}}? "
+    rf"{_THIS}(?! (?:repo|project|machine|computer|week|month|year|evening|morning|time|folder|"
+    rf"branch|file)\b)",
+    rf"{_ASK}make (?:this|that|it|these|the \w+) (?:\w+er|more|less|sound|rhyme|into|an?|funny|"
+    rf"polite|formal|nice)\b|{_ASK}make [^.!?]{{0,30}} (?:of|from) {_THIS}",
+    rf"{_ASK}(?:write|draft|compose|create|generate|prepare|design|come up with|think of|"
+    rf"invent|make|give|tell|continue|produce|suggest)\b[^.!?\n]{{0,40}}?\b{_TEXT}\b",
+    rf"{_ASK}(?:write|add|make|create|generate) (?:[\w'-]+ ){{0,3}}(?:tests?|cases?|"
+    rf"checks?)(?: case)?(?: (?:where|in which|with|that|when|given|which|to)|:)",
+    r"\b(?:fix|correct|check|mind) (?:the |my |any |his |her |their )?(?:typos?|grammar|"
+    r"spelling|punctuation|style|wording|tone|mistakes?|errors? in)\b|\bgrammar\b|\bspelling\b",
+    r"\b(?:what|how|which|where|when)\b[^.!?]*\b(?:should|shall|can|could|do|would|might|must) "
+    r"(?:i|we|you)\b[^.!?]*\b(?:answer|reply|respond|tell|say|write|react)\b",
+    r"\b(?:should|shall|can|could|may|do|must) (?:i|we) (?:answer|reply|respond|tell|write)\b|"
+    r"\b(?:way|how) to (?:answer|reply|respond|say|put)\b",
+    r"\bwhat(?:'s| is| are| do| does| did| would)\b[^.!?]*\b(?:think|mean|meant|make of|say|"
+    r"want|after|point|opinion|gist|message|wrong with)\b",
+    r"\b(?:any|your) (?:thoughts|opinion|opinions|feedback|comments|idea what|idea who)\b|"
+    r"\bany idea\b",
+    rf"\b(?:is|are|was|does|do|would|will|did) (?:this|that|it|these|those|they|the tone|the "
+    rf"(?:[\w-]+ )?{_TEXT}|my (?:[\w-]+ )?{_TEXT})\b[^.!]*\?",
+    r"\b(?:sound|sounds|read|reads) (?:ok|okay|right|natural|good|well|fine|weird|odd|like)\b|"
+    r"\b(?:how|does) (?:does )?(?:this|that|it) (?:sound|read|look)\b",
+    r"\bwho (?:said|says|wrote|might have|is (?:he|she|this|that))\b|\bexplain (?:the |his |"
+    r"her )?joke\b",
+    r"\b(?:act|behave|speak|talk|respond|answer) (?:as|like) (?:an? |the |if )|\b(?:you are|"
+    r"you're) (?:an? |now |the |[A-Z])|\blet's play\b|\bplay the (?:role|part)\b",
+    r"\b(?:forwarded message|begin forwarded|original message|fwd?:)",
+    r"\bnext (?:chapter|scene|line|verse)\b|\bin my (?:novel|story|book|script|play|poem|song|"
+    r"game|film|movie)\b",
+    r"\b(?:variations?|versions|translations?|synonyms) (?:of|for|on)\b|\b(?:to|into) "
+    r"(?:passive|active|reported|past|present|formal|simple|plain) (?:voice|speech|tense|"
+    r"english|language)\b",
+    rf"\b(?:here(?:'s| is| are| comes?)|there(?:'s| is)|found|got|received|see|saw|below(?: "
+    rf"is)?|attached)\b[^.!?\n]{{0,30}}?\b{_TEXT}\b",
+    r"\b(?:hero|heroine|villain|protagonist|narrator|character|pirate|wizard)\b",
+    r"^\W*(?:shorter|longer|nicer|softer|simpler|(?:more|less) \w+)(?: (?:please|pls))?\W*$",
+    r"\b(?:too|more|less) (?:in)?(?:formal|long|short|harsh|blunt|polite|rude|stiff|direct|pushy|"
+    r"casual|friendly|aggressive|wordy|vague|cheesy|dramatic|boring)\b|"
+    r"\b(?:ok|okay|good|fine|right) like (?:this|that)\b",
+    r"^[ ]*(?:\^|\u2191|<-|->|\u2192|=>)",
+    r"^\W*(?:wrote|writes|said|says|sent|signed|source|via|credit)\b[^.!?\n]{1,40}$|"
+    r"^\W*(?:by|from) (?:my|our|a|an)\b[^.!?\n]{1,30}$",
+    r"\bwhich (?:one|of)\b|[ ](?:vs\.?|versus|or:)(?= (?:i|we)\b)|[/|](?= ?(?:i|we)\b(?!/))",
+    r"\b(?:what(?:'s| is| are)|who(?:'s| is)) your\b|\btell (?:me|us) about yourself\b|"
+    r"\b(?:what|where|when|which|how)(?: \w+)? (?:do|did|are|were|have) you (?:do|live|lived|"
+    r"work|worked|come|from|based|eat|drink|like|prefer|study|born|start|been)\b",
+)
+# They may stand before a statement in its clause, with signs between them.
+OPENERS = (
+    r"(?:ok(?:ay)?|so|and|but|also|well|yes|yeah|yep|no|nope|nah|hi|hey|hello|thanks)\b",
+    r"(?:thank you|please|pls|by the way|btw|fyi|actually|oh|hm+|right|now|then)\b",
+    r"(?:just so you know|(?:for|just for) the record)\b",
+    r"for (?:the future|future reference|next time|your information|context|reference)\b",
+    r"for what it's worth\b",
+    r"(?:sorry|wait|one (?:more |other )?thing(?: for [\w ]{1,30})?|heads[ -]up)\b",
+    r"(?:in general|generally|in future|going forward|as (?:i|we) (?:said|mentioned))\b",
+    r"(?:currently|at the moment|these days|good news|(?:a )?quick (?:update|note))\b",
+    r"(?:(?:an? )?update|news|today|tomorrow|yesterday)\b",
+    r"(?:good (?:morning|evening|afternoon|day)|great|cool|nice|perfect|decided)\b",
+    r"(?:important)\b",
+    r"(?:(?:last|this|next|since last) (?:week|month|year|summer|winter|spring|autumn|fall))\b",
+    r"(?:because|since|as|that said|honestly|personally|basically|in case you wonder)\b",
+    r"(?:correction|reminder|remember|note|finally|luckily|unfortunately|usually)\b",
+    r"(?:normally|mostly|there|everyone|all|done)\b",
+    r"(?:can|could|will|would) you(?= (?:(?:please|pls) )?(?:remember|note|keep in mind) that\b|"
+    r" (?:(?:please|pls) )?$)",
+    r"i(?:'d like| would like| want| need) you to(?= (?:remember|note|keep in mind)\b| ?$)",
+    rf"just\b|{_TO_MEMORY}(?: that)?",
+)
+# Beginnings of a clause of the user's own.
+OWN = (
+    r"(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|my|our|mine|me|us|let's|let us)\b",
+    r"(?:(?:please )?remember|note that|keep in mind|bear in mind|don't|do not|never)\b",
+    r"(?:always|from now on|call me|going with)\b",
+)
+# Beginnings of a request to an agent.
+REQUESTS = (
+    r"(?:(?:can|could|would|will) you|what|where|when|how|which|why|is there|are there)\b",
+    r"(?:do you|fix|rename|run|re-?run|install|update|upgrade|bump|remove|delete|move)\b",
+    r"(?:create|build|deploy|find|search|look|book|order|buy|plan|show|open|start|stop)\b",
+    r"(?:restart|check|use|configure|change|switch|implement|refactor|merge|push|commit)\b",
+    r"(?:revert|clean|schedule|remind|suggest|recommend|get|go|keep|set|wire|migrate)\b",
+    r"(?:enable|disable|add|calculate|compute|call|cancel|renew)\b",
+    r"(?:write|generate|explain)\b[^.!?:]{0,40}\b(?:scripts?|functions?|tests?|class(?:es)?|"
+    r"modules?|query|queries|endpoints?|migrations?|parsers?|pipelines?|components?|configs?)\b",
+)
+# Beginnings of a sentence that only greets or thanks.
+GREETINGS = (
+    r"(?:hi|hey|hello|thanks|thank you|good (?:morning|evening|afternoon|day))\b",
+    r"(?:(?:a )?quick (?:update|note)|great|perfect|nice|cool)\b",
+)
+# Beginnings of a question that asks to remember what it states.
+REMEMBERING = (
+    r"(?:can|could|will|would) you (?:please |pls )?(?:remember|note|keep in mind) that "
+    r"(?:i|i'm|i've|we|we're|we've|my|our|the)\b",
+)
+_OURS = (
+    r"(?:(?:my|our|the|a|an|some|few|couple of|two|three|four|five|several|more|new|other|general|"
+    r"basic|personal|coding|code|style|git|naming|team|project|important|quick|small|hard|main|"
+    r"here are|these are|final|standing|dietary|food|travel|writing|formatting|testing) )*"
+)
+_FOR_US = (
+    r"(?: (?:for|about|in|on|of) (?:(?:this|these|my|our|all|me|us|you)(?: \w+){0,2}|"
+    r"the (?:(?:next|whole) )?(?:repo|repository|project|codebase|code|team|assistant|agent|api|"
+    r"app|backend|frontend|future|build|tests?|week|month|year))"
+    r"| to (?:remember|keep in mind|follow|know|note)(?: \w+){0,2}"
+    r"| (?:that )?(?:i|we) \w+(?: \w+){0,2})?"
+)
+# A person puts them above a list or a text of their own.
+LABELS = (
+    r"(?:decisions?|preferences?|lessons?|facts?|remember|reminders?|don't forget)",
+    r"(?:do not forget|for the (?:future|record))",
+    r"(?:please )?(?:remember|note)(?: this| the following)?(?: for (?:later|next time|me))?",
+    rf"(?:please )?{_TO_MEMORY}",
+    rf"{_OURS}(?:rules?|things?|conventions?|requirements?|constraints?|decisions?|preferences?|"
+    rf"reminders?|goals|habits|priorities|plans|facts?){_FOR_US}",
+    r"notes? to self",
+)
+_WRITTEN = (
+    r"wrote|writes|says|said|file|page|mail|text|letter|article|log|chat|message|slack|issue|"
+    r"comment|thread|wiki|doc|readme|notes?|book|novel|story|author|website|web|site|form|group|"
+    r"channel|slides?|deck|presentation|signature|application|listing|caption|leaflet|brochure|"
+    r"poster|postcard|slack|teams|twitter|linkedin|instagram|customers?|clients?|users?|guests?"
+)
+# Labels of one's own within a line. Above a text they may announce another's.
+INLINE_LABELS = (
+    r"(?:notes?|todos?|important|fyi|btw|p\.?s|update|correction|edit|yes|no)",
+    r"(?:ok(?:ay)?|also|(?:ok(?:ay)? |so )?decided|heads[ -]up)",
+    r"(?:one (?:more )?thing(?: [\w ]{1,30})?|good news|quick (?:update|note|one|thing))",
+    r"(?:for|re|regarding|about|concerning) (?!(?-i:[A-Z][a-z]))(?!your\b)"
+    rf"(?![^:\n]*\b(?:{_WRITTEN})\b)[^:\n]{{1,60}}",
+    r"(?:no, )?that(?:'s| is| was) (?:wrong|not right|not correct|not true|incorrect)",
+    rf"in (?:the|this|our|my) (?![^:\n]*(?:{_WRITTEN}|\w\.\w))[^:\n,]{{1,30}}",
+)
+# Conditions, examples and wishes: no statement of what holds.
+NOT_PLAIN = (
+    r"\b(?:if|unless|whether|suppose|supposing|assuming|in case (?!you wonder)|imagine|"
+    r"(?:would|could) you(?! (?:please |pls )?(?:remember|note|keep in mind) that\b)|"
+    r"hypothetically|what if|pretend)\b",
+    r"\b(?:e\.g\.|for example|for instance|such as|let's say)",
+    r"\b(?:wish|hope)\b[^.!?]*\b(?:you|he|she|they|him|her|them|everyone|[A-Z]\w+)\b",
+    r"\b(?:he|she|they) (?:says?|thinks?|feels?|prefers?|wants?|claims?)\b",
+)
+# They make another's text of what follows their sentence.
+TAINTS = (
+    rf"\b{_TEXT}\b",
+    r"\b(?:the following|following|below|above|here(?:'s| is| are| comes?)?|found|received)\b",
+    r"\b(?:forwarded|pasted|copied|quoting|attached)\b",
+    rf"\b(?:this|that|these|it|they|he|she|his|her|him|them|their)\b(?! (?:{_AT_HAND})\b)",
+)
+_WE_HAVE = r"(?:i|we)(?:'m|'ve|'d|'re)?(?: (?:am|have|had|would|just|also|really|still|only|are))*"
+_PEOPLE = "|".join(PEOPLE.split())
+# Beginnings of a sentence of one's own behind which another's text may follow.
+LEADS_IN = (
+    rf"{_WE_HAVE}\b (?:need|want|like|have|got|received|found|read|saw|see|hear|heard|think)\b",
+    rf"{_WE_HAVE}\b (?:wrote|write|writing|drafted|draft|made|came|tried|stuck|not sure|unsure)\b",
+    rf"{_WE_HAVE}\b (?:wonder|wondering|copied|pasted|looking for|working on|collected)\b",
+    rf"{_WE_HAVE}\b (?:overheard|noticed|translated|recorded)\b",
+    rf"{_WE_HAVE}\b (?:work on|(?:study|teach|learn|learning|studying|teaching) (?:{LANGUAGES})\b)",
+    rf"(?:my|our) (?:\w+ )?(?:{_PEOPLE})s?\b",
+)
+# A sentence that ends with the name of a language is about what one speaks.
+SPEAKING = (
+    r"answer|reply|respond|write|wrote|written|speak|talk|read|docs?|comments?|messages?|always|"
+    r"never|prefer|everything|from now"
+)
+# Whom one greets in a message of one's own.
+AGENTS = (
+    r"i",
+    r"claude|chat(?:gpt)?|gpt|gemini|codex|copilot|openclaw",
+    r"assistant|agent|there|again",
+)
+# A greeting, and whom one greets besides a name.
+ADDRESSING = (
+    r"(?:hi|hey|hello|dear|good (?:morning|evening|afternoon|day))",
+    r"(?:all|everyone|everybody|team|folks|guys|mum|mom|dad)",
+)
+SIGN_OFFS = (
+    r"(?:(?:best|kind|warm|kindest|warmest)(?: (?:regards|wishes))?|regards|cheers)",
+    r"(?:sincerely|yours(?: (?:truly|sincerely|faithfully))?|with love|love|xoxo)",
+    r"(?:all the best|greetings(?: from [\w ]+)?|thanks,? and best|respectfully)",
+    r"sent from my [\w ]+",
+)
+# Beginnings of a question that may lack its mark.
+ASKS = (
+    r"(?:who|what|which|whose|how)\b",
+    r"(?:is|are|was|were|does|did|can|could|should|has|have) "
+    r"(?:it|he|she|they|this|that|these|those|his|her|their|the)\b",
+)
+# Beginnings of a clause that states how things are; they do not keep a sentence by themselves.
+STATES = (
+    rf"{_PERSON}(?:'m|'re| am| are) (?!not sure|sure|afraid|sorry|happy|glad|curious|stuck|"
+    rf"confused|excited|tired|done|back|here|ready|wondering|trying|"
+    r"(?!working|living|studying|teaching|learning|training|staying|renting|getting married|"
+    r"switching|migrating|moving)\w+ing\b)\w",
+    rf"{_PERSON}{_ADVERB}(?: only| mostly| often| normally| rarely)? (?:have to|own|run|drive|"
+    rf"take|teach|study|speak|play|keep|like|love|enjoy|eat|drink|wear|sleep|"
+    r"train|commute|manage|lead|maintain|share|rent|pay|use|meet|deploy|host|ship|release|"
+    r"support|follow|store|pin|target|serve|publish|start|end|come from|"
+    r"grew up|was born|(?:don't|do not|can't|cannot) (?:eat|drink|smoke|use|drive|work|speak|"
+    r"support|deploy|like|do|fly|take))\b",
+    rf"{_PERSON} have (?!(?:an?|some|the|one|this|that|no) (?:\w+ )?(?:bug|question|problem|"
+    rf"error|issue|idea|file|function|look|feeling|doubt)\b)",
+    rf"{_PERSON}(?:'ve| have) been\b",
+    r"(?:my|our) (?:[\w'-]+ ){1,4}?(?:is|are|has|have|runs?|starts?|ends?|expires?|turns?|"
+    r"lives?|works?|gets?|listens?|uses?|needs?|leaves?|opens?|closes?|arrives?|meets?|runs "
+    r"out)\b",
+    rf"(?:{_PERSON}|my (?:{_KIN}) and i){_HAVE}{_ADVERB} (?:adopted|signed|enrolled|joined|moved|"
+    r"hired|migrated|renamed)\b",
+    r"we(?:'ll| will| won't) (?!see\b|check\b|try\b|look\b|think\b|be back\b|have a look\b)\w",
+    r"we(?:'re| are) going to\b",
+    rf"{_PERSON} got (?:married|engaged|promoted)\b|{_PERSON}(?: have|'ve)? (?:dropped|retired)\b",
+    rf"{_PERSON}{_HAVE} (?:changed|left|quit|switched)\b",
+    rf"{_PERSON} (?:usually|rarely|seldom|often|mostly)\b",
+    r"(?:don't|do not) (?!worry\b|know\b|think\b|mind\b)\w",
+    r"always\b|never\b|no (?!idea\b|problem\b|worries\b)\w+",
+)
+# The same, wherever it stands in a clause.
+STATES_ANYWHERE = (
+    r"\b(?:is|are) due\b|\bdeadline\b|\b(?:code |feature )?freeze is\b",
+    r"\b(?:is|are|starts?|ends?|runs out|expires?|moves?) (?:on |until |by )?(?:the "
+    r")?(?:\d{1,2}(?:st|nd|rd|th)?\b|(?:mon|tues|wednes|thurs|fri|satur|sun)day\b|\d{4}-\d\d)",
+    r"\b(?:production|staging|ci|database|server|branch|port|host|api|service|environment|"
+    r"cluster|backup|backups|wiki)\b[^.!?]*\b"
+    r"(?:is|are|runs?|listens?|lives?|uses?|stays?)\b",
+    r"\btakes over\b",
+)
+# They begin another clause.
+CONJUNCTIONS = "and|but|so|because|since"
+# Of the first person.
+PRONOUNS = (r"\b(?:i|i'm|i've|we|we're|we've)\b",)
+# Behind them something else begins.
+ASIDES = (r"\b(?:by the way|btw|fyi|also)\W*$",)
+# Before what somebody says or thinks.
+THAT = (r"\bthat\b",)
+# Something of the speaker's, with nothing stated about it.
+POSSESSIONS = (r"(?:my|our)\b(?!.*\b(?:is|are|has|have|was|were|runs?|ends?|starts?)\b)",)
+
+# Signs of another's text. A space is `[ ]` here.
+
+MAIL_HEADERS = "from|to|cc|subject|date|sent|reply-to|author"
+# Before a quotation: `Ada wrote:`.
+WROTE = "wrote"
+# At the beginning of a letter.
+SALUTATIONS = "dear"
+# In parentheses, before where a text is from.
+SOURCES = "from|via|by|source|quote"
+# Of a script without spaces.
+CHARACTERS = ()

@@ -1,0 +1,95 @@
+"""Words of Spanish. `en` says what each table is for."""
+
+from __future__ import annotations
+
+FUNCTION_WORDS = """
+el los las es una por del está pero muy más lo se al yo está son en la que
+"""
+LANGUAGES = r"español|inglés|francés|alemán|italiano|portugués|ruso|chino|japonés"
+TEXT_WORK = (
+    r"\b(?:tradu[cz]|corrig|corrij|resum|reescrib|reformul|parafrase|acort|transcrib|anonimiz|"
+    r"clasific|revis)\w*",
+    r"\b(?:mejora|edita|pule|explica|analiza|lee|extrae|ordena|formatea|cuenta|"
+    r"prueba)\b[^.!?]{0,30}\b(?:esto|este|esta|estas|estos|el|la|las|los|texto|frase|"
+    r"siguiente\w*)\b",
+    r"\b(?:respond|contest)\w*\b[^.!?]{0,30}\b(?:a|le|les|esto|este)\b|\bqué (?:le "
+    r")?(?:respondo|digo|contesto|escribo|opinas|te parece|piensas|significa)\b",
+    r"\b(?:escrib|redact|continúa|inventa|cuenta)\w*\b[^.!?]{0,40}\b(?:correo|carta|mensaje|"
+    r"respuesta|texto|historia|cuento|poema|canción)\b",
+    r"\b(?:suena|está) (?:bien|natural|correcto|claro)\b[^.!]*\?",
+    r"\breenviado\b|\b(?:imagina|finge|haz como si|eres un|eres una|al estilo)\b",
+    r"\b(?:dónde|qué|cómo|de dónde) (?:vives|haces|eres|comes|trabajas|te llamas)\b",
+)
+OPENERS = (
+    r"(?:ok|vale|sí|no|y|pero|así que|bueno|ah|por cierto|hola|gracias|por favor)\b",
+    r"(?:en realidad|de hecho|perdón|también|además|ahora|actualmente)\b",
+)
+OWN = (
+    r"(?:yo|nosotros|nosotras|mi|mis|nuestr[oa]s?|me|nos|vivo|trabajo|prefiero|soy)\b",
+    r"(?:tengo|estoy|hemos|he|vivimos|usamos|recuerda|acuérdate|apunta|anota|no olvides)\b",
+    r"(?:a partir de ahora|de ahora en adelante|en adelante|llámame|siempre|nunca)\b",
+    r"(?:vamos a usar)\b",
+)
+REQUESTS = (r"(?:búscame|resérvame|encuéntrame)\b",)
+GREETINGS = (r"(?:hola|gracias|buen[oa]s (?:días|tardes|noches)|perfecto)\b",)
+REMEMBERING = (r"¿?(?:puedes|podrías) (?:recordar|anotar|apuntar) que\b",)
+LABELS = (
+    r"(?:preferencias|reglas|decisi(?:ón|ones)|hechos?|importante)",
+    r"(?:mis|nuestras|algunas) (?:preferencias|reglas)",
+    r"(?:recuerda|acuérdate|apunta|anota|ten en cuenta|no olvides)(?: esto)?",
+)
+NOT_PLAIN = (
+    r"\b(?:si|ojalá|en caso de|supongamos|por ejemplo|p\. ?ej|quizás?|tal vez|sería|podría|"
+    r"querría)\b",
+    r"\b(?:dice|dijo|decía|escribe|escribió|según|afirma)\b",
+    r"\b(?:deseo|espero) que\b",
+)
+TAINTS = (
+    r"\b(?:est[oae]s?|es[oe]s?|aquí|siguiente\w*|abajo|correos?|cartas?|mensajes?|textos?)\b",
+    r"\b(?:artículos?|frases?|él|ella|ellos|su|le)\b",
+)
+LEADS_IN = (r"(?:he|quiero|necesito|busco|tengo que|hemos recibido)\b",)
+SPEAKING = r"respond|habl|escrib|siempre"
+ADDRESSING = (
+    "(?:hola|buen[oa]s (?:días|tardes|noches)|querid[oa])",
+    "(?:todos|todas|equipo|mamá|papá)",
+)
+SIGN_OFFS = (r"(?:saludos(?: \w+)?|atentamente|un abrazo|cordialmente|besos)",)
+KEPT_CLAUSES = (
+    (r"(?:recuerda|acuérdate de|apunta|anota|ten en cuenta|no olvides) (?:que|de)?\b", "fact"),
+    (r"(?:a partir de ahora|de ahora en adelante|en adelante)\b", "decision"),
+    (r"(?:hemos|he) (?:decidido|elegido|acordado|optado)\b|decidimos\b|vamos a usar\b", "decision"),
+    (
+        r"(?:yo )?(?:no )?(?:prefiero|preferimos|me gusta\w*|odio|detesto|como|bebo|soporto|"
+        r"soy (?:alérgic\w+|vegan\w+|vegetarian\w+))\b",
+        "preference",
+    ),
+    (r"mi \w+ (?:favorit\w+|preferid\w+) (?:es|son)\b", "preference"),
+    (
+        r"(?:yo )?(?:vivo|trabajo|me llamo|nací|me mudé|me he mudado|estudio|enseño)\b",
+        "fact",
+    ),
+    (r"(?:yo )?acabo de (?:mudarme|empezar|entrar)\b", "fact"),
+    (r"(?:mi|mis|nuestr[oa]s?) \w+(?: \w+)? (?:es|son|se llama|vive|trabaja|tiene|está)\b", "fact"),
+)
+CONJUNCTIONS = "y|pero"
+PRONOUNS = (r"\byo\b",)
+ASIDES = (r"\bpor cierto\W*$",)
+THAT = (r"\bque\b",)
+POSSESSIONS = (r"(?:mis?|nuestr\w+)\b(?!.*\b(?:es|son|está|tiene|vive|trabaja|se llama)\b)",)
+MAIL_HEADERS = "asunto"
+WROTE = "escribió"
+SALUTATIONS = r"estimad[oa]|querid[oa]"
+SOURCES = ""
+CHARACTERS = ()
+
+# Rules that are for English alone so far
+
+ACKNOWLEDGEMENTS = STOP_WORDS = FIRST_PERSON = SECOND_PERSON = HAPPENINGS = WISHES = ""
+TIME_WORDS = NUMBERS = RELATIVES = PEOPLE = KIN = BELONGINGS = REQUIREMENTS = CORRECTING = ""
+MANY_VALUED = WEEKDAYS = MONTHS = NUMERALS = PAST = FUTURE = TO_COME = REPEATED = ""
+GREETING = NARRATION = REFUSALS = REMARKS = NAMING = REASONS = CAPTION = CHOICES = ANSWERS = ()
+KEPT_ANYWHERE = LESSONS = STATUSES = AGENT_HINTS = ATTRIBUTES = NOT_SO = NOT_SO_BEFORE = ()
+FORGET_REQUESTS = INLINE_LABELS = AGENTS = ASKS = STATES = STATES_ANYWHERE = ()
+TOOL_DECISIONS = CORRECTIONS = REPORTED = ("", ())
+KEY_SYNONYMS: dict[str, tuple[str, ...]] = {}
