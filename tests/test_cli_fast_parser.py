@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import pytest
 import tantivy
 import typer
-from conftest import World
-from hypothesis import given, settings
+from conftest import World, examples
+from hypothesis import given
 from hypothesis import strategies as st
 from test_docs import script
 from typer.main import get_command
@@ -164,7 +164,7 @@ def nearly_plain(draw: st.DrawFn) -> list[str]:
     return words
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(nearly_plain())
 def test_no_words_mean_one_thing_here_and_another_there(words: list[str]):
     same(words)

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from conftest import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.document import parse
@@ -598,7 +599,7 @@ LINES = st.lists(
 STEPS = st.lists(st.dictionaries(st.sampled_from(PATHS), st.none() | LINES, min_size=1), min_size=1, max_size=4)
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(STEPS)
 def test_incremental_equals_fresh(steps: list[dict[str, list[str] | None]]) -> None:
     index = SearchIndex.in_memory()
