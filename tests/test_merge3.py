@@ -291,7 +291,7 @@ def test_what_many_sections_and_facts_cost_grows_with_their_number(shape: Callab
         return count
 
     calls(10)
-    assert calls(1500) < 20 * calls(150), "ten times as many: far from a hundred times the work"
+    assert calls(600) < 20 * calls(60), "ten times as many: far from a hundred times the work"
 
 
 # All texts.
