@@ -24,6 +24,7 @@ from mdmem.cli.parameters import ADDED, COMMON, OPTIONAL_VALUES, texts_last
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
 
+pytestmark = pytest.mark.usefixtures("commands_built_once")
 generate_table = script("generate_table")
 PARAMETERS = {name: [CommandParameter(*row) for row in (*rows, *ADDED)] for name, rows in TABLE.items()}
 BEFORE = [CommandParameter(*row) for row in COMMON]

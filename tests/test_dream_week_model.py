@@ -99,6 +99,8 @@ SCRIPTS: dict[str, tuple[Script, str]] = {
     "down": (scripted(status=500, headers=QUICKLY), "model-down"),
     "no JSON": (scripted(form="I would rather not."), "bad-answer"),
 }
+ELSEWHERE = ("fenced", "slow", "hanging", "no JSON")
+"""Answers that the suite has in `test_dream_model` and `test_llm_limits`; a week with each is for the slow tests."""
 
 
 @pytest.fixture
@@ -134,7 +136,7 @@ def outcomes(week: Week) -> list[str]:
     return [step["outcome"] for step in week.steps if step["step"] == "dream"]
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in ELSEWHERE else ()) for name in SCRIPTS])
 def test_a_model(tmp_path: Path, empty_repository: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer, name: str):
     server.script, outcome = SCRIPTS[name]
     monkeypatch.setattr("mdmem.llm.endpoints.SECONDS", 0.05 if name == "hanging" else 5.0)

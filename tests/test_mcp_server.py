@@ -99,8 +99,7 @@ def test_lines_that_are_no_messages_are_answered_and_so_are_calls_when_the_input
 LISTS = ["tools/list", "prompts/list", "resources/list"]
 
 
-@pytest.mark.parametrize("options", [(), ("--read-only",)])
-@pytest.mark.parametrize("version", VERSIONS)
+@pytest.mark.parametrize(("version", "options"), [*((version, ()) for version in VERSIONS), (VERSIONS[-1], ("--read-only",))])
 def test_what_is_answered_before_the_sdk_is_loaded_is_what_it_would_answer(at: Desk, version: str, options: tuple[str, ...]):
     usual = (line("initialize", 1, **INITIALIZE | {"protocolVersion": version}), HELLO[1], *(line(each, each) for each in LISTS))
     assert served(at, usual, *options) == {
