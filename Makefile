@@ -8,18 +8,32 @@ VENV := .venvs/$(or $(shell $(PYTHON) -c 'import sys; print("%d.%d" % sys.versio
 endif
 ROUNDS ?= 10
 STAMP := $(VENV)/.installed
+# With compiled tests kept: to compile them anew each time takes seconds.
+PYTEST := PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest
 # One more than the cores of a small machine: tests wait for processes and for the disk.
 WORKERS := -n 3
 
-.PHONY: demo test test-all test-clients test-plain suite lint explore mutants docs bench clean
+.PHONY: demo check near test test-all test-slow test-clients test-plain suite lint explore mutants docs bench clean
 
 demo: $(STAMP)
 	@PATH="$(CURDIR)/$(VENV)/bin:$$PATH" sh docs/demo.sh
 
+# All that can be said in seconds: the tests that start no git, with a tenth of the examples.
+check: lint
+	$(PYTEST) $(WORKERS) -q -m "not git and not slow and not clients" --hypothesis-profile=check
+
+# The tests next to what differs from `main`, for a minute.
+near: $(STAMP)
+	@files=$$($(VENV)/bin/python tests/near.py) && test -z "$$files" || $(PYTEST) $(WORKERS) -q --maxschedchunk=4 --at-most=60 $$files
+
 test: lint suite
 
 suite: $(STAMP)
-	PYTHONDONTWRITEBYTECODE= $(VENV)/bin/python -m pytest $(WORKERS)  # to compile the tests anew each time takes seconds
+	$(PYTEST) $(WORKERS)
+
+# What is too long for the suite: loads, faults, and long forms of tests in it.
+test-slow: $(STAMP)
+	nice $(PYTEST) $(WORKERS) -m slow
 
 test-all: lint
 	@pythons=$$(.ci/pythons) && echo "$$pythons" && for python in $$pythons; do $(MAKE) suite PYTHON="$$python" || failed=1; done; \

@@ -13,6 +13,7 @@ import tempfile
 import termios
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ import pytest
 from conftest import World, sealed_world
 from workspaces import TOKEN as TOKEN
 
-from mdmem.cli import main
+from mdmem.cli import app, main
 
 NOW = "2026-03-05T09:30:00+00:00"
 LOG = "memory/2026-03-05.md"
@@ -141,6 +142,14 @@ class Done:
 
 
 @pytest.fixture(scope="session")
+def commands_built_once() -> Iterator[None]:
+    """Have Typer build its commands once, not for each call: that takes longer than most calls."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(app, "get_command", cache(app.get_command))
+        yield
+
+
+@pytest.fixture(scope="session")
 def first_commit(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> Path:
     """A repository with the first commit of a shell, made once."""
     folder = Path(shutil.copytree(empty_repository, tmp_path_factory.mktemp("first") / "repository"))
@@ -156,7 +165,12 @@ def first_commit(tmp_path_factory: pytest.TempPathFactory, empty_repository: Pat
 
 @pytest.fixture
 def shell(
-    world: World, repository: Path, first_commit: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    world: World,
+    repository: Path,
+    first_commit: Path,
+    commands_built_once: None,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> Iterator[Shell]:
     monkeypatch.setenv("MDMEM_NOW", NOW)
     monkeypatch.chdir(repository)

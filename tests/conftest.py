@@ -1,6 +1,7 @@
 """A sealed world for git: a home of its own, fixed dates, nothing inherited."""
 
 import gc
+import math
 import os
 import shutil
 import signal
@@ -27,12 +28,20 @@ EMAIL = "ada@example.org"
 TIME_LIMIT = 60
 _ROOM = 2 * 1024**3
 """The free bytes in memory from which on temporary files go there; a run has a tenth of it at a time."""
+_WORLDS = {"world", "empty_repository"}
+_COLLECTED = pytest.StashKey[float]()
 _INHERITED = ("PATH", "PYTHONPATH", "SYSTEMROOT", "TMPDIR", "MDMEM_RECORDS")
 
 # Property tests have the same examples in every run, and none fails because the machine is slow. `make explore` takes others.
 settings.register_profile("suite", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("check", settings.get_profile("suite"), max_examples=10)
 settings.register_profile("explore", settings.get_profile("suite"), derandomize=False)
 settings.load_profile("suite")
+
+
+def examples(most: int) -> settings:
+    """Let a property test have so many examples; in `make check`, a tenth of them."""
+    return settings(max_examples=most // 10 or 1 if settings.get_current_profile_name() == "check" else most)
 
 
 def _use_memory_for_temporary_files() -> None:
@@ -51,10 +60,32 @@ def _use_memory_for_temporary_files() -> None:
 _use_memory_for_temporary_files()
 
 
-def pytest_collection_finish() -> None:
+gc.disable()  # until all tests are collected
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--at-most", type=float, default=math.inf, metavar="SECONDS", help="skip the tests that are left after that time")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests that have a world, which are those that start git."""
+    for item in items:
+        if not _WORLDS.isdisjoint(getattr(item, "fixturenames", ())):
+            item.add_marker("git")
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
     """Leave out of all garbage collections what stays to the end: thousands of tests."""
-    gc.collect()
+    session.stash[_COLLECTED] = time.monotonic()
     gc.freeze()
+    gc.enable()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if time.monotonic() - item.session.stash[_COLLECTED] > item.config.getoption("at_most"):
+        pytest.skip("left out, for the time of --at-most is over")
 
 
 @dataclass(frozen=True)
@@ -100,6 +131,13 @@ def _heard() -> None:
     """Have this process and its children react to Ctrl-C and a hang-up, even if a shell in the background or nohup had them ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
+@pytest.fixture(autouse=True)
+def _git_in_a_world_alone(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have git fail in a test that is not marked as one that starts it."""
+    if request.node.get_closest_marker("git") is None:
+        monkeypatch.setenv("GIT_CONFIG_COUNT", "a test that starts git needs the fixture world")
 
 
 @pytest.fixture(autouse=True)

@@ -9,12 +9,13 @@ from pathlib import Path
 import mdmem
 
 PACKAGE = Path(mdmem.__file__).parent
+PATHS = sorted(PACKAGE.rglob("*.py"))
 
 
 @cache
 def modules() -> dict[Path, ast.Module]:
     """The modules of the program by their paths."""
-    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
+    return {path: ast.parse(path.read_text(encoding="utf-8")) for path in PATHS}
 
 
 @cache

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import pytest
-from conftest import EMAIL, NAME, World, keep_from_background, sealed_world
+from conftest import World, keep_from_background, sealed_world
 from made_sessions import write_session
 from week_script import EVENTS, MEMORY, MINUTE, OWNER, PROFILE, SESSIONS, START, Call, HandEdit, Reject, Run, Session, Zone
 
@@ -61,14 +61,14 @@ class Week:
     steps: list[Mapping[str, Any]] = field(default_factory=list)
 
     @classmethod
-    def begin(cls, folder: Path, patch: pytest.MonkeyPatch, *settings: str, memory: str = MEMORY, start: datetime = START) -> Self:
-        """A workspace in a sealed world of its own, with what the person wrote before the week."""
+    def begin(
+        cls, folder: Path, empty: Path, patch: pytest.MonkeyPatch, *settings: str, memory: str = MEMORY, start: datetime = START
+    ) -> Self:
+        """A workspace in a sealed world of its own, with what the person wrote before the week; its repository is a copy of an empty one."""
         keep_from_background(patch)
         world = sealed_world(folder, patch)
         week = cls(world, folder / "repository", patch, settings)
-        week.root.mkdir()
-        for words in (["init", "-q", "-b", "main"], ["config", "user.name", NAME], ["config", "user.email", EMAIL]):
-            week.git(*words)
+        shutil.copytree(empty, week.root)
         week.root.joinpath("MEMORY.md").write_text(memory)
         week.root.joinpath("USER.md").write_text(PROFILE)
         week.git("add", "-A")

@@ -1,8 +1,9 @@
 """Addresses and the sections that they name."""
 
 import pytest
+from conftest import examples
 from generated_markdown import documents
-from hypothesis import given, settings
+from hypothesis import given
 
 from mdmem.addresses import address_of, find_section, matching_sections, similar_paths
 from mdmem.document import parse
@@ -60,7 +61,7 @@ def test_addresses(text: str, address: str, expected: list[str]) -> None:
 
 
 @given(documents)
-@settings(max_examples=100)
+@examples(100)
 def test_every_whole_path_finds_its_section(text: str) -> None:
     document = parse(text)
     for section in document.sections:

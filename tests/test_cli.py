@@ -64,7 +64,7 @@ class TestOthers:
 
 
 # One workspace serves for all examples, since none of the commands changes it.
-@settings(max_examples=10, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.text(st.characters(codec=None), max_size=30))
 @example("\0")
 @example("\ud800")

@@ -9,8 +9,8 @@ from typing import Annotated, Any
 import pytest
 import tantivy
 import typer
-from conftest import World
-from hypothesis import given, settings
+from conftest import World, examples
+from hypothesis import given
 from hypothesis import strategies as st
 from test_docs import script
 from typer.main import get_command
@@ -24,6 +24,7 @@ from mdmem.cli.parameters import ADDED, COMMON, OPTIONAL_VALUES, texts_last
 from mdmem.errors import UsageProblem
 from mdmem.model import Source
 
+pytestmark = pytest.mark.usefixtures("commands_built_once")
 generate_table = script("generate_table")
 PARAMETERS = {name: [CommandParameter(*row) for row in (*rows, *ADDED)] for name, rows in TABLE.items()}
 BEFORE = [CommandParameter(*row) for row in COMMON]
@@ -164,7 +165,7 @@ def nearly_plain(draw: st.DrawFn) -> list[str]:
     return words
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(nearly_plain())
 def test_no_words_mean_one_thing_here_and_another_there(words: list[str]):
     same(words)

@@ -159,6 +159,7 @@ class TestHelp:
         named = [name for names in command_help.HEADINGS.values() for name in names]
         assert sorted(named) == sorted({name.split()[0] for name in COMMANDS})
 
+    @pytest.mark.usefixtures("commands_built_once")
     def test_every_example_is_a_call(self):
         assert set(command_help.EXAMPLES) == set(COMMANDS)
         for name, example in command_help.EXAMPLES.items():

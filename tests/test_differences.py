@@ -1,8 +1,9 @@
 import itertools
 
 import pytest
+from conftest import examples
 from generated_markdown import documents
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.document import split_lines
@@ -26,7 +27,7 @@ def test_common_ends_are_the_longest(start: str, end: str, left: list[str], righ
 
 
 @given(st.lists(st.sampled_from("abc\n"), max_size=12).map("".join), st.lists(st.sampled_from("abc\n"), max_size=12).map("".join))
-@settings(max_examples=200)
+@examples(200)
 def test_changed_lines_are_between_the_common_ends(before: str, after: str) -> None:
     removed, added = changed_lines(before, after)
     old, new = split_lines(before), split_lines(after)
@@ -68,7 +69,7 @@ def test_differences_by_words(before: str, after: str, pieces: list[tuple[str, s
 
 
 @given(documents, documents)
-@settings(max_examples=200)
+@examples(200)
 def test_a_difference_contains_both_texts(before: str, after: str) -> None:
     pieces = word_difference(before, after)
     assert "".join(text for kind, text in pieces if kind is not DiffKind.IN) == before

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import World
-from program_source import modules, nodes
+from program_source import PATHS, nodes
 from typer.main import get_command
 
 from mdmem.cli.app import app
@@ -81,7 +81,7 @@ def reported() -> set[str]:
 def _written() -> set[tuple[str, str]]:
     """Every code in the source with what it is for: a class of failures, `Problem`, or `error` (a problem that refuses)."""
     codes: set[tuple[str, str]] = set()
-    for path in modules():
+    for path in PATHS:
         for node in nodes(path):
             if isinstance(node, ast.Call):
                 codes |= _of_call(node)

@@ -60,9 +60,9 @@ KINDS = ("fact", "decision", "preference", "lesson")
 
 
 @pytest.fixture
-def week(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Week]:
+def week(tmp_path: Path, empty_repository: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Week]:
     """A workspace that dreams, and whose curated memory a person wrote."""
-    week = Week.begin(tmp_path, monkeypatch, 'dream = "apply"', "dream_changes = 200", memory=MEMORY, start=FIRST - DAY)
+    week = Week.begin(tmp_path, empty_repository, monkeypatch, 'dream = "apply"', "dream_changes = 200", memory=MEMORY, start=FIRST - DAY)
     week.set_zone("UTC")
     week.sessions = (Session("claude", "5a1e9999-0000-4000-8000-000000000000", FIRST, (("user", "ok"),)),)
     return week

@@ -19,9 +19,9 @@ KEPT = 0.9
 
 
 @pytest.fixture(scope="module")
-def week(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Week]:
+def week(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> Iterator[Week]:
     with pytest.MonkeyPatch.context() as patch:
-        week = Week.begin(tmp_path_factory.mktemp("week"), patch, 'dream = "apply"')
+        week = Week.begin(tmp_path_factory.mktemp("week"), empty_repository, patch, 'dream = "apply"')
         live(week)
         yield week
 
@@ -163,8 +163,8 @@ def test_a_night_is_dreamt_once(week: Week, tmp_path: Path):
     assert week.git("rev-parse", "HEAD", root=root) == head
 
 
-def test_a_night_that_only_proposes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    week = Week.begin(tmp_path, monkeypatch)  # the default
+def test_a_night_that_only_proposes(tmp_path: Path, empty_repository: Path, monkeypatch: pytest.MonkeyPatch):
+    week = Week.begin(tmp_path, empty_repository, monkeypatch)  # the default
     names = ("first", "second")
     live(week, stop=lambda event: event.night == names[-1])
     before = Counter(facts_of(week.files()["MEMORY.md"]))

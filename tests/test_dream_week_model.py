@@ -99,6 +99,8 @@ SCRIPTS: dict[str, tuple[Script, str]] = {
     "down": (scripted(status=500, headers=QUICKLY), "model-down"),
     "no JSON": (scripted(form="I would rather not."), "bad-answer"),
 }
+ELSEWHERE = ("fenced", "slow", "hanging", "no JSON")
+"""Answers that the suite has in `test_dream_model` and `test_llm_limits`; a week with each is for the slow tests."""
 
 
 @pytest.fixture
@@ -107,11 +109,11 @@ def server() -> Iterator[ScriptedServer]:
         yield made
 
 
-def lived(folder: Path, patch: pytest.MonkeyPatch, server: ScriptedServer, *settings: str, last: str = NAMES[0]) -> Week:
+def lived(folder: Path, empty: Path, patch: pytest.MonkeyPatch, server: ScriptedServer, *settings: str, last: str = NAMES[0]) -> Week:
     """The week up to a night, with a model."""
     patch.setattr("mdmem.llm.tries.FIRST_PAUSE", 0.01)
     week = Week.begin(
-        folder, patch, 'dream = "apply"', f'model_url = "{server.url}"', f'model_name = "{MODEL}"', 'digest = "model"', *settings
+        folder, empty, patch, 'dream = "apply"', f'model_url = "{server.url}"', f'model_name = "{MODEL}"', 'digest = "model"', *settings
     )
     live(week, stop=lambda event: event.night == last)
     return week
@@ -134,11 +136,11 @@ def outcomes(week: Week) -> list[str]:
     return [step["outcome"] for step in week.steps if step["step"] == "dream"]
 
 
-@pytest.mark.parametrize("name", SCRIPTS)
-def test_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer, name: str):
+@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in ELSEWHERE else ()) for name in SCRIPTS])
+def test_a_model(tmp_path: Path, empty_repository: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer, name: str):
     server.script, outcome = SCRIPTS[name]
     monkeypatch.setattr("mdmem.llm.endpoints.SECONDS", 0.05 if name == "hanging" else 5.0)
-    week = lived(tmp_path, monkeypatch, server, last=NAMES[name in ("right", "lying")])
+    week = lived(tmp_path, empty_repository, monkeypatch, server, last=NAMES[name in ("right", "lying")])
     assert any(data["task"] == "consolidate" for data in server.data)
     assert_as_the_gold_list_says(week)
     assert outcome in outcomes(week)
@@ -146,16 +148,20 @@ def test_a_model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: Script
     assert [word for word in ("Zebra Corp", "48213", "TEXT-OF", "zebra@", "2031-07-04", "deadbeef") if word in everything] == []
 
 
-def test_a_model_over_its_budget_is_not_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer):
-    week = lived(tmp_path, monkeypatch, server, "model_tokens_day = 1")
+def test_a_model_over_its_budget_is_not_asked(
+    tmp_path: Path, empty_repository: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer
+):
+    week = lived(tmp_path, empty_repository, monkeypatch, server, "model_tokens_day = 1")
     assert server.bodies == []
     assert "model-budget" in outcomes(week)
     assert_as_the_gold_list_says(week)
 
 
-def test_a_model_that_is_contrary_takes_nothing_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer):
+def test_a_model_that_is_contrary_takes_nothing_away(
+    tmp_path: Path, empty_repository: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer
+):
     server.script = scripted(contrary)
-    week = lived(tmp_path, monkeypatch, server, last=NAMES[-1])
+    week = lived(tmp_path, empty_repository, monkeypatch, server, last=NAMES[-1])
     gold = [change for name in NAMES for change in changes(NIGHTS[name].applied)]
     before = facts_of(week.nights[NAMES[0]].files_before["MEMORY.md"])
     after = facts_of(week.files()["MEMORY.md"])
@@ -167,9 +173,11 @@ def test_a_model_that_is_contrary_takes_nothing_away(tmp_path: Path, monkeypatch
 
 @pytest.mark.slow
 @pytest.mark.parametrize("says", [right, lies])
-def test_the_whole_week(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer, says: Callable[[Json], list[Json]]):
+def test_the_whole_week(
+    tmp_path: Path, empty_repository: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer, says: Callable[[Json], list[Json]]
+):
     server.script = scripted(says)
-    week = lived(tmp_path, monkeypatch, server, last="sixth")
+    week = lived(tmp_path, empty_repository, monkeypatch, server, last="sixth")
     assert Counter(text for text in facts_of(week.files()["MEMORY.md"]) if text not in FREE) == Counter(lines(END))
     proposed = {text for text in week.proposed() if not text.endswith(FREE)}
     assert proposed == {change_text(each.old, each.new) for each in changes(NIGHTS["sixth"].proposed)}

@@ -1,8 +1,9 @@
 from datetime import date
 
 import pytest
+from conftest import examples
 from generated_markdown import closed_documents, documents
-from hypothesis import assume, example, given, settings
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from mdmem.document import parse
@@ -81,7 +82,7 @@ ENTRIES = st.lists(
 @given(documents, ENTRIES, st.sampled_from(["09:00", "10:00"]))
 @example("## 09:00\nx\r\n", "tea", "09:00")
 @example("## 09:00\n- x\r", "tea", "09:00")
-@settings(max_examples=400)
+@examples(400)
 def test_a_log_only_grows(text: str, entry: str, minute: str) -> None:
     document = parse(text)
     assume(entry.strip() and document.open_line is None)
@@ -102,7 +103,7 @@ def test_a_log_only_grows(text: str, entry: str, minute: str) -> None:
 
 
 @given(closed_documents, ENTRIES)
-@settings(max_examples=150)
+@examples(150)
 def test_entries_that_stand_are_not_changed(text: str, entry: str) -> None:
     document = parse(text)
     assume(entry.strip())
@@ -156,7 +157,7 @@ class TestInsert:
         closed_documents | logs,
         st.dictionaries(st.sampled_from(MINUTES), st.lists(st.sampled_from(["- y", "- z"]), min_size=1, max_size=3), min_size=1),
     )
-    @settings(max_examples=300)
+    @examples(300)
     def test_many_at_once_stand_where_they_would_stand_alone(self, text: str, entries: dict[str, list[str]]):
         document = parse(text)
         try:

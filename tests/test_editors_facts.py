@@ -2,8 +2,9 @@ from dataclasses import replace
 from datetime import date
 
 import pytest
+from conftest import examples
 from generated_markdown import closed_documents
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mdmem.document import parse
@@ -196,7 +197,7 @@ VALUES = ("vim", "# z", "```", "日本語", "a: b", "#hash", "z <!-- q", "- l", 
 
 
 @given(closed_documents, st.sampled_from(KEYS), st.lists(st.sampled_from(VALUES), min_size=1, max_size=3))
-@settings(max_examples=150)
+@examples(150)
 def test_a_key_keeps_its_last_value_only(text: str, key: str, values: list[str]) -> None:
     count = len(items(parse(text)))
     neighbours = [item.raw.rstrip("\r\n") for item in items(parse(text))]
@@ -218,7 +219,7 @@ def test_a_key_keeps_its_last_value_only(text: str, key: str, values: list[str])
     st.sampled_from([None, "fact"]),
     st.lists(st.sampled_from([None, "2026-06-01", "2026-07-01"]), min_size=1, max_size=3),
 )
-@settings(max_examples=150)
+@examples(150)
 def test_a_remembered_fact_has_the_id_of_its_line(text: str, kind: str | None, dates: list[str | None]) -> None:
     memory, ids = "## Own\n", set()
     for until in dates:
@@ -261,7 +262,7 @@ def test_forget(before: str, name: str, after: str | None) -> None:
 
 
 @given(closed_documents, st.data())
-@settings(max_examples=200)
+@examples(200)
 def test_forgetting_removes_one_fact_only(text: str, data: st.DataObject) -> None:
     document = parse(text)
     candidates = items(document)

@@ -1,8 +1,9 @@
 """Headings renamed, sections deleted and created: every other heading stays as it is."""
 
 import pytest
+from conftest import examples
 from generated_markdown import bodies, documents, sections_of
-from hypothesis import assume, given, reject, settings
+from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
 from mdmem.addresses import find_section, matching_sections
@@ -125,7 +126,7 @@ def test_creations_that_are_refused(section: str, options: dict[str, str], code:
 
 
 @given(sections_of(documents), st.booleans())
-@settings(max_examples=150)
+@examples(150)
 def test_deleting_leaves_the_rest(where: tuple[Document, Section], subtree: bool) -> None:
     document, section = where
     try:
@@ -139,7 +140,7 @@ def test_deleting_leaves_the_rest(where: tuple[Document, Section], subtree: bool
 
 
 @given(sections_of(documents), st.one_of(st.text(min_size=1, max_size=12), st.sampled_from(["C #", "# x", "a\\", "*b*", "1. x"])))
-@settings(max_examples=200)
+@examples(200)
 def test_renaming_changes_the_heading_alone(where: tuple[Document, Section], title: str) -> None:
     document, section = where
     try:
@@ -155,7 +156,7 @@ def test_renaming_changes_the_heading_alone(where: tuple[Document, Section], tit
 
 
 @given(documents, st.sampled_from(["New", "A > New", "B", "Work > x > y"]), bodies)
-@settings(max_examples=150)
+@examples(150)
 def test_creating_only_adds(text: str, address: str, body: str) -> None:
     document = parse(text)
     assume(not matching_sections(document, address))
@@ -179,7 +180,7 @@ def test_a_heading_is_no_trailer() -> None:
 
 
 @given(st.text(min_size=1, max_size=20))
-@settings(max_examples=200)
+@examples(200)
 def test_a_heading_reads_back(title: str) -> None:
     try:
         line = heading(3, title)

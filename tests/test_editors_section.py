@@ -1,9 +1,10 @@
 from dataclasses import replace
 
 import pytest
+from conftest import examples
 from generated_markdown import bodies, closed_documents, documents, headings, sections_of, texts
 from generated_markdown import closed_blocks as blocks
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mdmem.addresses import matching_sections
@@ -278,7 +279,7 @@ def only_blank_lines(text: str) -> bool:
 
 
 @given(sections_of(documents), st.sampled_from([BODY, *ADDITIONS]), texts(blocks, headings(3), most=4), st.booleans())
-@settings(max_examples=400)
+@examples(400)
 def test_nothing_outside_the_section_changes(where: tuple[Document, Section], action: Action, text: str, subtree: bool) -> None:
     document, section = where
     edited = attempt(document, section, action, text, subtree)
@@ -302,7 +303,7 @@ def test_nothing_outside_the_section_changes(where: tuple[Document, Section], ac
 
 
 @given(sections_of(documents), st.sampled_from([BODY, *ADDITIONS]), texts(blocks, headings(3), most=4), st.booleans())
-@settings(max_examples=300)
+@examples(300)
 def test_twice_is_once(where: tuple[Document, Section], action: Action, text: str, subtree: bool) -> None:
     document, section = where
     edited = attempt(document, section, action, text, subtree)
@@ -315,7 +316,7 @@ def test_twice_is_once(where: tuple[Document, Section], action: Action, text: st
 
 
 @given(sections_of(closed_documents), bodies)
-@settings(max_examples=200)
+@examples(200)
 def test_a_closed_body_fits_into_any_section(where: tuple[Document, Section], text: str) -> None:
     document, section = where
     assume([s for s in document.sections if s.path == section.path] == [section])

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from conftest import examples
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -300,7 +301,7 @@ def worded_patterns() -> list[WordedPattern]:
 
 @pytest.mark.parametrize("worded", worded_patterns(), ids=lambda worded: worded.pattern.pattern[:40])
 @given(st.data())
-@settings(max_examples=10)
+@examples(10)
 def test_what_a_pattern_matches_holds_one_of_its_words(worded: WordedPattern, data: st.DataObject):
     text = data.draw(st.from_regex(re.compile(worded.pattern.pattern.replace("*+", "*").replace("?+", "?"))))
     match = worded.pattern.search(text)

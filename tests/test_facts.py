@@ -3,7 +3,8 @@ from datetime import date
 from typing import Any
 
 import pytest
-from hypothesis import assume, given, settings
+from conftest import examples
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mdmem.document import parse
@@ -462,7 +463,7 @@ def test_a_fence_takes_no_labels_into_its_last_line() -> None:
 
 
 @given(plain, kinds, st.lists(names, max_size=3, unique=True), st.one_of(st.none(), st.dates(min_value=date(1000, 1, 1))))
-@settings(max_examples=150)
+@examples(150)
 def test_a_written_item_reads_back(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
     fact = parse_item(write_item(text, None, kind, tags, until))
     suffix = f" (until {until.isoformat()})" if until else ""
@@ -471,7 +472,7 @@ def test_a_written_item_reads_back(text: str, kind: str | None, tags: list[str],
 
 
 @given(st.sampled_from(["- ", "- ", "* ", "+ ", "-", "1. ", "-  "]), statements, st.sampled_from(["", "\n", "\r\n"]))
-@settings(max_examples=400)
+@examples(400)
 def test_the_fast_path_reads_as_the_slow_one(marker: str, text: str, end: str) -> None:
     assert parse_item(marker + text + end) == parse_text(item_text(marker + text + end))
 
@@ -501,7 +502,7 @@ def test_plain_words(item: str, text: str | None) -> None:
 
 
 @given(statements, kinds, st.lists(names, max_size=2), st.one_of(st.none(), st.just(DAY)))
-@settings(max_examples=400)
+@examples(400)
 def test_any_text_stays_one_item(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
     assume(text.strip())
     item = write_item(text, None, kind, tags, until)
@@ -546,7 +547,7 @@ EXPIRING = st.tuples(
 
 
 @given(EXPIRING, kinds, st.one_of(st.none(), st.just(DAY)), st.dates(min_value=date(1000, 1, 1)))
-@settings(max_examples=400)
+@examples(400)
 def test_no_expiry_changes_an_id(text: str, kind: str | None, until: date | None, later: date) -> None:
     assume(text.strip())
     fact = parse_item(write_item(text, None, kind))
@@ -558,7 +559,7 @@ def test_no_expiry_changes_an_id(text: str, kind: str | None, until: date | None
 
 
 @given(keys, statements)
-@settings(max_examples=300)
+@examples(300)
 def test_a_key_is_held(key: str, text: str) -> None:
     assume(text.strip())
     item = write_item(text, key)
@@ -571,7 +572,7 @@ def test_a_key_is_held(key: str, text: str) -> None:
 
 
 @given(statements, kinds, st.lists(names, max_size=2, unique=True), st.one_of(st.none(), st.just(DAY)))
-@settings(max_examples=200)
+@examples(200)
 def test_amending_keeps_the_words(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
     assume(text.strip())
     item = write_item(text, None, "lesson", ["old"]) + " <!-- c --> ^keep\n"

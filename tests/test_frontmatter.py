@@ -3,7 +3,8 @@ import sys
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from conftest import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.document import parse
@@ -87,7 +88,7 @@ def test_the_parser_is_loaded_only_where_there_is_front_matter() -> None:
 
 
 @given(st.text("ab:-[]{}#&*!|>'\"%@`, \n\t?12.", max_size=60))
-@settings(max_examples=200)
+@examples(200)
 def test_any_front_matter_has_values_with_names(front: str) -> None:
     labels(parse(f"---\ntitle: x\n{front}\n---\n# A\n"))
     assert all(isinstance(name, str) for name in values(parse(f"---\n{front}\n---\n# A\n")))

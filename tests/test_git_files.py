@@ -310,7 +310,7 @@ def begin_again(at: Desk) -> None:
 
 
 class TestState:
-    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(steps=st.lists(st.sampled_from(sorted(STEPS)), max_size=6))
     def test_what_is_settled_is_so_for_git(self, at: Desk, steps: list[str]):
         begin_again(at)
@@ -419,7 +419,7 @@ STAGING: dict[str, Callable[[Desk], object]] = STEPS | {
 
 
 class TestStaged:
-    @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(steps=st.lists(st.sampled_from(sorted(STAGING)), max_size=8))
     def test_as_git_finds_it(self, at: Desk, steps: list[str]):
         begin_again(at)

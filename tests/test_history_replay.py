@@ -3,8 +3,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from conftest import examples
 from generated_markdown import closed_documents
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from replays import FACTS, LOG, MEMORY, TOPIC, ReplayedMemory, commit_id, fact, memory, message
 
@@ -486,7 +487,7 @@ def _replay_change(
 
 
 @given(commits, st.lists(messages, min_size=8, max_size=8))
-@settings(max_examples=150)
+@examples(150)
 def test_the_live_trail_matches_the_files_at_every_commit(changes, commit_messages) -> None:
     with ReplayedMemory() as replayed:
         for change, commit_message in zip(changes, commit_messages, strict=False):
@@ -495,7 +496,7 @@ def test_the_live_trail_matches_the_files_at_every_commit(changes, commit_messag
 
 
 @given(commits, st.lists(messages, min_size=8, max_size=8), st.data())
-@settings(max_examples=60)
+@examples(60)
 def test_cutting_back_and_replaying_again_gives_the_same_trail(changes, commit_messages, data) -> None:
     with ReplayedMemory() as at_once, ReplayedMemory() as again:
         after = []
@@ -532,7 +533,7 @@ def _logged(replayed: ReplayedMemory, values: list[str], index: int) -> None:
         lambda values: all(value != following for value, following in itertools.pairwise(values))
     )
 )
-@settings(max_examples=25)
+@examples(25)
 def test_after_updates_of_one_key_only_the_newest_is_live_and_unmarked(
     replay_update: Callable[[ReplayedMemory, list[str], int], None], values: list[str]
 ) -> None:

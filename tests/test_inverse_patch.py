@@ -2,7 +2,8 @@
 
 import pytest
 from call_counts import count_calls
-from hypothesis import given, settings
+from conftest import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.document import Document, parse
@@ -121,7 +122,7 @@ def in_order(sections: list[list[str]], order: list[int]) -> str:
     return "# T\n\n" + "".join(f"## {'ABCD'[n]}\n\n{lines[n]}\n" for n in order)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(old=SECTIONS, data=st.data())
 def test_in_sections_in_any_order(old: list[list[str]], data: st.DataObject) -> None:
     changed = data.draw(st.sets(st.integers(0, len(old) - 1), max_size=2))

@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from scripted_models import MODEL, Reply, command, facts, in_turn, serving
@@ -15,9 +16,11 @@ from mdmem.llm.command import CommandModel
 from mdmem.llm.endpoints import ModelAnswer, ModelCommand, ModelServer
 from mdmem.llm.failures import DOWN, REFUSED, ModelFailure
 from mdmem.llm.requests import ModelRequest
-from mdmem.llm.server import ServerModel
 from mdmem.llm.tries import answer_in_time
 from mdmem.repo.process import TooMuchOutputError, converse
+
+if TYPE_CHECKING:
+    from mdmem.llm.server import ServerModel
 
 REQUEST = ModelRequest("extract", '{"task": 1}'.ljust(1_000), "facts", "{}")
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
@@ -57,9 +60,15 @@ def sending(head: bytes, piece: bytes, pause: float) -> Iterator[str]:
                 thread.join()
 
 
+def server_model(url: str, seconds: float) -> "ServerModel":
+    from mdmem.llm.server import ServerModel  # its SDK takes half a second to load
+
+    return ServerModel(ModelServer(url, MODEL, "", seconds), time.sleep)
+
+
 def failure_of(url: str, seconds: float) -> tuple[ModelFailure, float]:
     """The failure of a request to a server, and the seconds that it took."""
-    model = ServerModel(ModelServer(url, MODEL, "", seconds), time.sleep)
+    model = server_model(url, seconds)
     started = time.monotonic()
     try:
         with pytest.raises(ModelFailure) as failure:
@@ -98,7 +107,7 @@ def test_a_compressed_answer_is_none():
 
 def test_the_next_request_has_its_own_limits():
     with serving(in_turn(Reply(facts(), seconds=5), Reply(facts()))) as server:
-        model = ServerModel(ModelServer(server.url, MODEL, "", 0.5), time.sleep)
+        model = server_model(server.url, 0.5)
         with pytest.raises(ModelFailure, match="took longer"):
             model.answer(REQUEST, 100)
         assert model.answer(REQUEST, 100).text == facts()
@@ -126,7 +135,7 @@ def test_a_wait_that_leads_past_the_end_is_not_begun():
 )
 def test_tokens_are_counted_here_where_the_server_cannot_be_believed(usage: tuple[int, int] | None, counted: tuple[int | None, int | None]):
     with serving(in_turn(Reply(facts(), usage=usage))) as server:
-        model = ServerModel(ModelServer(server.url, MODEL, "", 5), time.sleep)
+        model = server_model(server.url, 5)
         answer = model.answer(REQUEST, 100)
         model.close()
     assert (answer.tokens_in, answer.tokens_out) == counted

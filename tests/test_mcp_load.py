@@ -13,8 +13,6 @@ from pathlib import Path
 import anyio
 import pytest
 from conftest import World
-from mcp import Client
-from mcp.client.stdio import stdio_client
 from servers import PROGRAM, processes_below, resident_bytes
 from test_mcp_server import parameters
 from workspaces import Desk, desk
@@ -80,6 +78,9 @@ class Person:
 
 @pytest.mark.parametrize("calls", [200, pytest.param(10_000, marks=pytest.mark.slow)])
 def test_many_calls_at_once_while_a_person_edits(at: Desk, calls: int):
+    from mcp import Client  # the SDK takes half a second to load
+    from mcp.client.stdio import stdio_client
+
     person, sizes, seconds = Person(at), list[int](), list[float]()
 
     async def session() -> tuple[Held, Held]:

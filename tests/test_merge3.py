@@ -7,8 +7,9 @@ from collections.abc import Callable
 
 import pytest
 from call_counts import count_calls
+from conftest import examples
 from edited_markdown import edited_texts
-from hypothesis import given, settings
+from hypothesis import given
 
 from mdmem.editors.merge3.merging import merge3
 from mdmem.editors.merge3.notes import Contradiction, MergeNotes
@@ -290,7 +291,7 @@ def test_what_many_sections_and_facts_cost_grows_with_their_number(shape: Callab
         return count
 
     calls(10)
-    assert calls(1500) < 20 * calls(150), "ten times as many: far from a hundred times the work"
+    assert calls(600) < 20 * calls(60), "ten times as many: far from a hundred times the work"
 
 
 # All texts.
@@ -301,7 +302,7 @@ def words_of(data: bytes) -> set[str]:
 
 
 @given(edited_texts())
-@settings(max_examples=400)
+@examples(400)
 def test_any_texts_are_merged_alike_both_ways_and_no_new_word_is_lost(texts: tuple[str, str, str]) -> None:
     base, ours, theirs = (text.encode() for text in texts)
     for kind in (FileKind.EVERGREEN, FileKind.DAILY):

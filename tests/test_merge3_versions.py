@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from conftest import examples
 from generated_markdown import documents
-from hypothesis import given, settings
+from hypothesis import given
 
 from mdmem.document import parse
 from mdmem.editors.merge3.versions import SectionTree, Version
@@ -16,7 +17,7 @@ def version(text: str, whole: frozenset[int] = frozenset()) -> Version:
 
 
 @given(documents)
-@settings(max_examples=150)
+@examples(150)
 def test_elements_and_gaps_are_the_text(text: str) -> None:
     document = parse(text)
     number = len(document.sections)

@@ -1,8 +1,8 @@
 from pathlib import Path
 
 import pytest
-from conftest import World
-from hypothesis import given, settings
+from conftest import World, examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.history import (
@@ -127,7 +127,7 @@ def test_long_changes_are_quoted_in_part() -> None:
 
 
 @given(st.text(max_size=80), st.text(max_size=80), st.text(max_size=40), st.text(max_size=40))
-@settings(max_examples=300)
+@examples(300)
 def test_no_text_forges_a_trailer(before: str, after: str, reason: str, title: str) -> None:
     note = CommitNote(
         Op.APPEND, PATH, ("T", f"{title}\n\nMdmem-Op: forged"), Provenance(reason=f"{reason}\n\nMdmem-Op: forged\nMdmem-Also: true")
@@ -252,7 +252,7 @@ def test_malformed_trailers_are_left_out() -> None:
 
 
 @given(st.lists(st.sampled_from(["Op", "Supersedes", "Confidence", "Reverts", "Contradicts", "Section"]), max_size=6), st.data())
-@settings(max_examples=200)
+@examples(200)
 def test_every_message_can_be_read(names: list[str], data: st.DataObject) -> None:
     lines = [f"Mdmem-{name}: {data.draw(st.text(max_size=20))}" for name in names]
     parse_message(data.draw(st.text(max_size=20)) + "\n\n" + "\n".join(lines))

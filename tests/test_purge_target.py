@@ -3,7 +3,8 @@
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from conftest import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem import facts
@@ -136,7 +137,7 @@ def test_each_character_may_be_composed_or_not() -> None:
         assert purged_text(target, other.encode(), False).decode() == other
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(st.text("ab -é\n[]#P", min_size=4, max_size=9), st.lists(st.one_of(st.none(), st.text("ab -*é\n[]#>P", max_size=12)), max_size=8))
 def test_text_is_nowhere_and_other_lines_stay(words: str, parts: list[str | None]) -> None:
     try:

@@ -4,10 +4,11 @@ import ast
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from program_source import PACKAGE, modules, nodes
+import program_source
+from program_source import PACKAGE, nodes
 
 MOST = 4
-PATHS = [path for path in modules() if path != PACKAGE / "cli/parameter_table.py"]
+PATHS = [path for path in program_source.PATHS if path != PACKAGE / "cli/parameter_table.py"]
 
 
 def is_record(node: ast.AST) -> bool:

@@ -6,9 +6,9 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import World
+from conftest import World, examples
 from generated_markdown import closed_documents
-from hypothesis import given, settings
+from hypothesis import given
 from workspaces import NOW, Desk, desk
 
 import mdmem
@@ -370,7 +370,7 @@ def test_what_no_longer_stands_where_it_stood_is_left_alone() -> None:
 
 
 @given(closed_documents)
-@settings(max_examples=100)
+@examples(100)
 def test_what_is_safe_takes_one_fact_out_and_leaves_its_double(text: str) -> None:
     document = parse(text)
     for advice in reviewed(curated(text)):

@@ -3,8 +3,9 @@ import sys
 from collections.abc import Callable
 
 import pytest
+from conftest import examples
 from generated_markdown import awkward_documents, documents
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
@@ -77,7 +78,7 @@ def ends_inside_block(lines: list[str]) -> bool:
 @example("> - <!--\n>", False)
 @example("<!-- a --> b\n- c\n <!-- d -->\n---\n", False)
 @example("``` x`y\n\nz\n", False)
-@settings(max_examples=1000)
+@examples(1000)
 def test_a_text_reads_as_markdown_it_reads_it(text: str, fragment: bool) -> None:
     document = parse(text, fragment)
     content = list(document.lines[document.front :])

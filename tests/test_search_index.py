@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from conftest import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.document import parse
@@ -575,11 +576,11 @@ def test_a_reader_is_not_disturbed_by_an_update(tmp_path: Path) -> None:
     assert search(reader, "tea")[0] == "drinks green tea"
 
 
-def test_a_hundred_small_updates_leave_a_small_index(tmp_path: Path) -> None:
+def test_many_small_updates_leave_a_small_index(tmp_path: Path) -> None:
     index = SearchIndex.open(tmp_path / "many")
     files = {f"memory/t{n}.md": file(f"memory/t{n}.md", "".join(f"- item {n} {k}\n" for k in range(40))) for n in range(10)}
     index.update(files.values(), (), seen_of(*files.values()))
-    for turn in range(100):
+    for turn in range(50):
         path = f"memory/t{turn % 10}.md"
         files[path] = file(path, "".join(f"- item {turn} {k}\n" for k in range(40)))
         index.update([files[path]], (), seen_of(*files.values()))
@@ -597,7 +598,7 @@ LINES = st.lists(
 STEPS = st.lists(st.dictionaries(st.sampled_from(PATHS), st.none() | LINES, min_size=1), min_size=1, max_size=4)
 
 
-@settings(max_examples=12)
+@examples(12)
 @given(STEPS)
 def test_incremental_equals_fresh(steps: list[dict[str, list[str] | None]]) -> None:
     index = SearchIndex.in_memory()

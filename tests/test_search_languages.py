@@ -4,8 +4,8 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from conftest import World
-from hypothesis import given, settings
+from conftest import World, examples
+from hypothesis import given
 from hypothesis import strategies as st
 from workspaces import desk as make_desk
 
@@ -85,7 +85,7 @@ def test_english_stays_found_as_it_was_typed_where_there_are_no_stop_words(langu
 
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES.values())))
-@settings(max_examples=20)
+@examples(20)
 @given(text=st.text(st.characters(codec="utf-8"), max_size=60))
 def test_every_word_is_found_as_it_was_typed(language: str, text: str) -> None:
     """A query for a word finds it whichever language its text was taken for."""

@@ -14,7 +14,7 @@ from mdmem.memory import Memory
 from mdmem.model.searches import Hit, Search
 from mdmem.search import ranking
 
-ROUNDS, QUERIES = 12, 5
+QUERIES = 5
 DAYS = [f"memory/2026-02-{day:02}.md" for day in range(1, 21)]
 
 
@@ -51,10 +51,11 @@ def answers(at: Desk, chance: random.Random) -> Iterator[tuple[Hit, ...]]:
             yield Memory(at.workspace).search(Search(query, history=history, explain=number % 2 == 0)).hits
 
 
-def test_answers_and_scores_are_those_of_a_fresh_build(at: Desk) -> None:
+@pytest.mark.parametrize("rounds", [4, pytest.param(12, marks=pytest.mark.slow)])
+def test_answers_and_scores_are_those_of_a_fresh_build(at: Desk, rounds: int) -> None:
     chance = random.Random(7)
     was_grown = False
-    for number in range(ROUNDS):
+    for number in range(rounds):
         edit(at, chance)
         was_grown |= not index.index_as_is(at.workspace)[0].seen.is_fresh
         grown = list(answers(at, random.Random(number)))

@@ -1,5 +1,6 @@
 import pytest
-from hypothesis import given, settings
+from conftest import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.search import terms as terms_module
@@ -71,7 +72,7 @@ def test_a_long_query_is_cut() -> None:
     assert len(query_terms("".join(map(chr, range(0x4E00, 0x6E00)))).grams) == MAX_TERMS
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.text(st.characters(codec=None), max_size=60))
 def test_every_query_is_taken_and_nothing_repeats(query: str) -> None:
     terms = query_terms(query)
@@ -110,7 +111,7 @@ def test_words_of_one_family_or_of_like_meaning() -> None:
 PIECES = st.sampled_from(["Dogs", "ran", "3", "_", "-", " ", "\n", "\x1c", "\x7f", "'", "X" * 49, "y" * 50, "z" * 98])
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(st.lists(PIECES | st.characters(codec="ascii"), max_size=30).map("".join))
 def test_plain_text_has_the_words_that_it_has_beside_other_letters(text: str) -> None:
     assert [*folded(text), "strasse"] == folded(f"{text} Straße")
@@ -123,7 +124,7 @@ def test_more_words_than_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     assert terms(text) == once == "run dog bark at sleep cat and run dog"
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(st.text(st.characters(codec="utf-8"), max_size=40))
 def test_a_stem_is_one_term(word: str) -> None:
     assert all(len(terms(part).split()) == 1 for part in folded(word))

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from conftest import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.facts import fact_id
@@ -334,7 +335,7 @@ def at(rows: list[IndexRow], number: int) -> list[IndexRow]:
     ]
 
 
-@settings(max_examples=60)
+@examples(60)
 @given(ROWS, st.integers(0, 11))
 def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number: int) -> None:
     index = index_of(*rows)
@@ -358,7 +359,7 @@ def test_what_is_found_is_what_a_plain_filter_gives(rows: list[IndexRow], number
             assert index.newest(Filter(valid_on=TODAY, **wanted), TODAY, limit) == (found[:limit], total)
 
 
-@settings(max_examples=20)
+@examples(20)
 @given(ROWS, ROWS)
 def test_an_index_brought_up_to_date_equals_a_fresh_one(before: list[IndexRow], after: list[IndexRow]) -> None:
     index = index_of(*before)

@@ -6,7 +6,8 @@ import time
 from random import Random
 
 import pytest
-from hypothesis import example, given, settings
+from conftest import examples
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mdmem.secrets import ALLOW_COMMENT, RULES, SHORTEST_TOKEN, Rule, _entropy, find, redact
@@ -200,7 +201,7 @@ def test_other_kinds(kind: str, text: str):
 
 
 @pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.is_named and rule.kind != "private-key"], ids=lambda rule: rule.kind)
-@settings(max_examples=8)
+@examples(8)
 @given(st.data())
 def test_no_token_is_short_or_has_a_space_in_it(rule: Rule, data: st.DataObject):
     token = data.draw(st.from_regex(rule.pattern.replace("++", "+").replace("}+", "}"), fullmatch=True))

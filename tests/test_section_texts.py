@@ -1,6 +1,7 @@
 import itertools
 
-from hypothesis import given, settings
+from conftest import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from replays import MEMORY, TOPIC, ReplayedMemory, memory
 
@@ -43,7 +44,7 @@ def test_a_merge_has_the_lines_of_both_sides() -> None:
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), max_size=8), min_size=1, max_size=6))
-@settings(max_examples=200)
+@examples(200)
 def test_every_text_since_its_commit_contains_a_line(texts: list[list[str]]) -> None:
     blame = blame_lines([revision(number, "\n".join(["#", *lines, "."])) for number, lines in enumerate(texts, 1)], order)
     assert [line.text for line in blame] == ["#", *texts[-1], "."]
@@ -69,7 +70,7 @@ def test_a_presence_lasts_under_other_names_and_next_to_other_texts(replayed: Re
 
 
 @given(st.lists(st.lists(st.sampled_from(["tea", "milk", "bread"]), max_size=3), min_size=1, max_size=8))
-@settings(max_examples=60)
+@examples(60)
 def test_presences_cover_the_commits_that_have_the_text(contents: list[list[str]]) -> None:
     with ReplayedMemory() as replayed:
         for items in contents:

@@ -16,7 +16,8 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from hypothesis import given, settings
+from conftest import examples
+from hypothesis import given
 from hypothesis import strategies as st
 from made_trail import CALLS, FACTS, ODD, PATHS, append_steps, entry, mark, occurrence, revision, trail_commit
 from trail_model import Model, random_step
@@ -205,7 +206,7 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     return (folder / TRAIL_NAME).read_bytes()
 
 
-@settings(max_examples=50)
+@examples(50)
 @given(data=st.data())
 def test_damage_makes_a_broken_trail_at_worst(sound: bytes, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("damaged")

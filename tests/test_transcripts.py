@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from conftest import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.errors import TranscriptProblem
@@ -464,7 +465,7 @@ ANYTHING = st.recursive(
 
 
 @pytest.mark.parametrize("header", [{"type": "mode", "sessionId": "s1"}, CODEX_META, PI_HEADER, GEMINI_HEADER])
-@settings(max_examples=40)
+@examples(40)
 @given(records=st.lists(st.dictionaries(st.sampled_from(WORDS), ANYTHING, max_size=8), max_size=5))
 def test_any_record_is_read_or_named(header: dict[str, Any], records: list[Any]):
     transcript = read_all([header, *records])

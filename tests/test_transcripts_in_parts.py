@@ -4,7 +4,8 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from conftest import examples
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.model.sessions import Transcript
@@ -110,7 +111,7 @@ def without_messages(transcript: Transcript) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("client", MAKERS)
-@settings(max_examples=60)
+@examples(60)
 @given(steps=st.lists(STEP, min_size=1, max_size=70), cuts=st.lists(st.integers(1, 71), min_size=1, max_size=4), torn=st.integers(0, 30))
 def test_parts_give_what_the_whole_gives(client: str, steps: Steps, cuts: list[int], torn: int):
     lines = [json.dumps(record).encode() + b"\n" for record in MAKERS[client](steps)]
@@ -132,7 +133,7 @@ def test_parts_give_what_the_whole_gives(client: str, steps: Steps, cuts: list[i
 
 
 @pytest.mark.parametrize("client", MAKERS)
-@settings(max_examples=30)
+@examples(30)
 @given(steps=st.lists(FORWARD, min_size=30, max_size=90), cut=st.integers(1, 90))
 def test_a_part_begins_some_messages_before_what_is_new(client: str, steps: Steps, cut: int):
     lines = [json.dumps(record).encode() + b"\n" for record in MAKERS[client](steps)]

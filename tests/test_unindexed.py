@@ -132,7 +132,7 @@ def with_random_edits(text: str, chance: random.Random) -> str:
     return "".join(lines)
 
 
-@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(seed=st.integers(0, 2**32))
 def test_any_edit_gives_the_hits_of_an_update(at: Desk, seed: int) -> None:
     chance = random.Random(seed)

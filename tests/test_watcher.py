@@ -171,7 +171,7 @@ def _closed_files() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("save", SAVES)
-@pytest.mark.parametrize("name", ["memory/topic.md", "memory/deep/er/topic.md", "~/notes/note.md"])
+@pytest.mark.parametrize("name", ["memory/topic.md", pytest.param("memory/deep/er/topic.md", marks=pytest.mark.slow), "~/notes/note.md"])
 def test_a_save_is_found_by_the_next_call(at: Desk, memory: Memory, name: str, save: Callable[[Path], None]) -> None:
     path = at.world.home / name[2:] if name.startswith("~") else at.root / name
     before = texts(memory)

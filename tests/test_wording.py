@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from program_source import PACKAGE, modules, nodes
+from program_source import PACKAGE, PATHS, nodes
 
 from mdmem.cli.commands import COMMANDS
 from mdmem.cli.flags import command_line, flag, in_flags
@@ -16,7 +16,7 @@ from mdmem.wording import field, plain, verb
 
 _DOORS = ("cli", "mcp", "show")
 _SCRIPTS = ("extras.py", "hookfiles.py", "schedule/units.py")
-CORE = [path for path in modules() if path.relative_to(PACKAGE).parts[0] not in _DOORS and str(path.relative_to(PACKAGE)) not in _SCRIPTS]
+CORE = [path for path in PATHS if path.relative_to(PACKAGE).parts[0] not in _DOORS and str(path.relative_to(PACKAGE)) not in _SCRIPTS]
 """All but the doors, what they show, and what is written for other programs: the hooks, which are shell scripts, units of systemd, and
 the command of an installer."""
 FLAG = re.compile(r"(?:^|[\s(])--?[a-z][a-z-]*")

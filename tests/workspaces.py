@@ -1,7 +1,10 @@
 """A workspace in a sealed world: actions in it, and snapshots of everything in it."""
 
+import hashlib
 import os
+import struct
 import tempfile
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -135,15 +138,48 @@ def append(text: str = MARK, section: str | None = "Work", file: str | None = No
     return EditSection(section, Action.APPEND, text, file=file, options=WriteOptions(**options))
 
 
+_COMMITTED: dict[str, Mapping[str, bytes | str]] = {}
+"""The files that `desk` added to a repository, by all that it was made from: git makes the same of the same, so that it is asked once."""
+
+
 def desk(world: World, repository: Path, folder: str = "", seed: str = SEED) -> Desk:
     """A workspace in `folder` of the repository, committed."""
     root = repository / folder
     root.mkdir(parents=True, exist_ok=True)
     at = Desk(world, root)
+    dates = {name: value for name, value in world.environment.items() if name.endswith("_DATE")}
+    before = _files(repository, set())
+    made_from = repr((folder, seed, dates, _files(world.home, set()), before))
+    if made_from in _COMMITTED:
+        _put_committed(repository, _COMMITTED[made_from])
+        return at
     at.write("MEMORY.md", seed)
     at.git("add", "-A")
     at.git("commit", "-q", "-m", "seed")
+    if ".git/HEAD" in before:
+        _COMMITTED[made_from] = {name: data for name, data in _files(repository, set()).items() if before.get(name) != data}
     return at
+
+
+def _put_committed(repository: Path, files: Mapping[str, bytes | str]) -> None:
+    """Put what was committed into a repository, older than its index, which holds what the system says of each file."""
+    then = time.time_ns() - 10**9
+    for name, data in files.items():
+        path = repository / name
+        if isinstance(data, str):
+            path.mkdir(exist_ok=True)
+        else:
+            path.write_bytes(data)
+            os.utime(path, ns=(then, then))
+    index = bytearray((repository / ".git" / "index").read_bytes()[:-20])
+    entry = 12
+    for _ in range(int.from_bytes(index[8:12], "big")):
+        name_end = index.index(0, entry + 62)
+        info = (repository / index[entry + 62 : name_end].decode()).lstat()
+        times = (part for time_ns in (info.st_ctime_ns, info.st_mtime_ns) for part in divmod(time_ns, 10**9))
+        struct.pack_into(">6L", index, entry, *times, info.st_dev % 2**32, info.st_ino % 2**32)
+        entry += (name_end - entry + 8) // 8 * 8
+    (repository / ".git" / "index").write_bytes(bytes(index) + hashlib.sha1(index).digest())
 
 
 def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:

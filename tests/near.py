@@ -1,0 +1,67 @@
+"""Print the test files that reach, by imports, what differs from `main`, nearest first. `make near` runs them (see `--at-most` in conftest.py)."""
+
+import ast
+import subprocess
+import sys
+from collections.abc import Iterator, Set
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+TESTS = Path("tests")
+
+
+def name(path: Path) -> str:
+    """The name that a file is imported by: those of `tests` stand alone."""
+    parts = path.with_suffix("").parts
+    return ".".join(parts[path.is_relative_to(TESTS) :]).removesuffix(".__init__")
+
+
+def touched() -> Iterator[Path]:
+    """What differs from where the branch left `main`, in the work tree and in the index too."""
+    base = _git("merge-base", "HEAD", "main", check=False) or _git("merge-base", "HEAD", "origin/main", check=False) or ["HEAD"]
+    for path in (*_git("diff", "--name-only", *base), *_git("ls-files", "--others", "--exclude-standard")):
+        yield Path(path)
+
+
+def _git(*words: str, check: bool = True) -> list[str]:
+    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=check).stdout.splitlines()
+
+
+def imported(tree: ast.AST, names: Set[str]) -> Iterator[str]:
+    """The modules among `names` that a module imports, at the top or late; a name in a text counts, as for `import_module`."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(aliases):
+                found = [alias.name for alias in aliases]
+            case ast.ImportFrom(module=str(module), names=aliases):
+                found = [each if (each := f"{module}.{alias.name}") in names else module for alias in aliases]
+            case ast.Constant(str(text)) if "." in text:
+                found = [text]
+            case _:
+                continue
+        yield from names & set(found)
+
+
+def steps_to(changed: Set[str], imports: dict[str, set[str]]) -> dict[str, int]:
+    """How many imports lead from each module to the nearest one that was changed."""
+    steps = dict.fromkeys(changed & imports.keys(), 0)
+    last = set(steps)
+    while last:
+        last = {module for module, others in imports.items() if module not in steps and others & last}
+        steps |= dict.fromkeys(last, max(steps.values()) + 1)
+    return steps
+
+
+def main() -> None:
+    paths = [path.relative_to(ROOT) for folder in ("mdmem", TESTS) for path in (ROOT / folder).rglob("*.py")]
+    modules = {name(path): path for path in paths}
+    imports = {each: set(imported(ast.parse((ROOT / path).read_text(encoding="utf-8")), modules.keys())) for each, path in modules.items()}
+    steps = steps_to({name(path) for path in touched()}, imports)
+    tests = [module for module in steps if modules[module].is_relative_to(TESTS) and modules[module].name.startswith("test_")]
+    for test in sorted(tests, key=lambda test: (steps[test], len(imports[test]), test)):
+        print(modules[test])
+    print(f"{len(tests)} files of tests lead to what was touched", file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
