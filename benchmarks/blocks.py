@@ -10,11 +10,12 @@ from pathlib import Path
 
 from conversations import Question, ask, index_conversations, read_questions
 
-from mdmem.layout import kind_of
-from mdmem.model.contexts import ContextPart
+from mdmem.folder.layout import kind_of
+from mdmem.model.prompts import ContextPart
 from mdmem.model.searches import Hit
-from mdmem.queries.context import budget, parts
-from mdmem.queries.context.text import FRAME_TOKENS
+from mdmem.queries.context import parts
+from mdmem.queries.context import parts as budget
+from mdmem.queries.context.parts import FRAME_TOKENS
 
 BUDGETS = (375, 500, 1000, 2000)
 FLOORS = (0.3, 0.4, 0.45, 0.5)

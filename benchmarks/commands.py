@@ -20,7 +20,7 @@ from statistics import median
 
 from made_memory import make
 
-from mdmem.trust import HOST_MARKS
+from mdmem.folder.trust import HOST_MARKS
 
 MDMEM = [str(Path(sys.executable).with_name("mdmem"))]
 WORDS = "dinner budget"

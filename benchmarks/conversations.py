@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
 
-from mdmem.document import parse
-from mdmem.entries import entries
-from mdmem.layout import kind_of
+from mdmem.folder.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.model.searches import Hit
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
+from mdmem.text.document import parse
+from mdmem.text.entries import entries
 
 TODAY = date(2026, 6, 1)
 

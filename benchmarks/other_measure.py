@@ -20,13 +20,13 @@ from pathlib import Path
 
 from conversations import build_index, read_files
 
-from mdmem.document import parse
-from mdmem.entries import entries
 from mdmem.model import FilePath
 from mdmem.search.entry_words import heading_words, own_words
 from mdmem.search.indexer import SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.terms import ENGLISH, grams, query_terms
+from mdmem.text.document import parse
+from mdmem.text.entries import entries
 
 K1, B = 1.2, 0.75
 FIRST, DEPTH = 10, 30

@@ -23,15 +23,15 @@ from statistics import median
 from made_memory import NAMES, Language, make
 
 from mdmem.catchup import index
-from mdmem.document import parse
-from mdmem.entries import entries
-from mdmem.layout import kind_of
+from mdmem.folder.layout import kind_of
 from mdmem.model import CommitId, FilePath, Source
 from mdmem.model.trail import Origin
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.schema import Lifetime
 from mdmem.search.snapshot import INDEX_NAME, Snapshot
+from mdmem.text.document import parse
+from mdmem.text.entries import entries
 from mdmem.workspace import open_at
 
 TODAY = date(2026, 3, 1)

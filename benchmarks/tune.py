@@ -19,14 +19,14 @@ from datetime import date
 from pathlib import Path
 from types import ModuleType
 
-from mdmem.document import parse
-from mdmem.entries import entries
-from mdmem.layout import kind_of
+from mdmem.folder.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.search import english, entry_words, ranking, schema, terms
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
+from mdmem.text.document import parse
+from mdmem.text.entries import entries
 
 METRICS = ("R@5", "R@10", "MRR@10", "R@1000t", "day-R@5")
 CATEGORIES = ("single-hop", "multi-hop", "temporal", "open-domain")

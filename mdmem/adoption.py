@@ -14,9 +14,9 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mdmem import config, files, layout
 from mdmem.errors import StorageProblem, WorkspaceProblem
-from mdmem.repo import Repository, authors
+from mdmem.folder import files, layout, settings
+from mdmem.repo import Repository, discovery
 from mdmem.startup.records import dataclass
 from mdmem.wording import verb
 
@@ -85,7 +85,7 @@ def is_named(folder: Path, environment: Mapping[str, str]) -> bool:
         WorkspaceProblem: `bad-settings`.
     """
     real_path = os.path.realpath(folder)
-    globs = map(_without_links, config.adopted_folders(environment))
+    globs = map(_without_links, settings.adopted_folders(environment))
     return any(layout.folder_matches(real_path, glob) for glob in globs)
 
 
@@ -140,7 +140,7 @@ def require_adopted(repository: Repository, environment: Mapping[str, str]) -> N
 
 def last_author(repository: Repository) -> str:
     """The author of a memory's last change; empty if there is none."""
-    return authors.last_author(repository, _MEMORY)
+    return discovery.last_author(repository, _MEMORY)
 
 
 def last_change(repository: Repository) -> str:
@@ -154,7 +154,7 @@ def has_commits_of_others(repository: Repository, environment: Mapping[str, str]
 
     Also true if git cannot read them.
     """
-    changed_by = authors.change_addresses(repository, _MEMORY)
+    changed_by = discovery.change_addresses(repository, _MEMORY)
     own = _user_addresses(repository, environment)
     here = repository.setting("user.email") or ""
     return changed_by is None or not changed_by <= own | {here.strip().casefold()}
@@ -162,7 +162,7 @@ def has_commits_of_others(repository: Repository, environment: Mapping[str, str]
 
 def has_mdmem_commits(repository: Repository) -> bool:
     """True if mdmem made commits in a workspace, or git cannot tell."""
-    return authors.mdmem_addresses(repository) != frozenset()
+    return discovery.mdmem_addresses(repository) != frozenset()
 
 
 def is_of_user(repository: Repository, environment: Mapping[str, str]) -> bool:
@@ -170,13 +170,13 @@ def is_of_user(repository: Repository, environment: Mapping[str, str]) -> bool:
 
     An address can be forged: this may suggest an adoption and never is one.
     """
-    made_by = authors.mdmem_addresses(repository)
+    made_by = discovery.mdmem_addresses(repository)
     return bool(made_by and made_by <= _user_addresses(repository, environment))
 
 
 def _user_addresses(repository: Repository, environment: Mapping[str, str]) -> frozenset[str]:
-    named = map(str.casefold, config.own_list("me", environment))
-    return authors.global_addresses(repository).union(named)
+    named = map(str.casefold, settings.own_list("me", environment))
+    return discovery.global_addresses(repository).union(named)
 
 
 def init_command(folder: Path) -> str:
@@ -186,10 +186,10 @@ def init_command(folder: Path) -> str:
 
 def is_first_today(environment: Mapping[str, str]) -> bool:
     """True for the first call on a day, as far as the user's state folder can be written."""
-    folder = config.user_state_folder(environment)
+    folder = settings.user_state_folder(environment)
     if folder is None:
         return True
-    today = config.now(config.Settings(), environment).date().isoformat().encode()
+    today = settings.now(settings.Settings(), environment).date().isoformat().encode()
     path = folder / _REMINDED_NAME
     if files.read(path) == today:
         return False
@@ -280,7 +280,7 @@ def _write(path: Path, data: bytes, before: bytes | None) -> None:
 
 def _list_path(environment: Mapping[str, str]) -> Path | None:
     """The file of the list, links resolved; None if there is no home."""
-    folder = config.user_state_folder(environment)
+    folder = settings.user_state_folder(environment)
     return Path(os.path.realpath(folder / LIST_NAME)) if folder else None
 
 

@@ -15,14 +15,14 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from mdmem import packaged_files
 from mdmem.catchup import background
 from mdmem.errors import attempt
 from mdmem.events import EventRecorder
+from mdmem.folder import installed
 from mdmem.given import guard
 from mdmem.memory import Memory, contexts, hosts
 from mdmem.model import Source
-from mdmem.model.contexts import BuildContext, Purpose
+from mdmem.model.prompts import BuildContext, Purpose
 from mdmem.model.writes import Log, WriteOptions
 from mdmem.startup.records import dataclass
 from mdmem.wording import typed
@@ -196,7 +196,7 @@ def _additional_context(event: HookEvent, text: str) -> str:
 def _before_compaction(memory: Memory, event: HookEvent) -> str:
     if event.session:
         contexts.note_compaction(memory.workspace, event.session)
-    return packaged_files.template("compact.md").strip()
+    return installed.template("compact.md").strip()
 
 
 def _end_session(memory: Memory, event: HookEvent) -> str:

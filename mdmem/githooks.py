@@ -13,13 +13,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import NoReturn
 
-from mdmem import check, trust
-from mdmem.catchup import debounce
+from mdmem.catchup import background
 from mdmem.errors import UsageProblem, printable, report
-from mdmem.hookfiles import HOOKS, MERGING
+from mdmem.folder import trust
+from mdmem.folder.hook_files import HOOKS, MERGING
 from mdmem.model import Problem
 from mdmem.model.rules import parse_allowances
 from mdmem.startup.launch import launch
+from mdmem.text import check
 from mdmem.wording import typed
 
 _INDEX = "mdmem.catchup.index"
@@ -54,14 +55,14 @@ def _run(words: tuple[str, ...]) -> int:
         case ("prepare-commit-msg", message, *_):
             # The pre-commit framework calls it for each commit.
             if any(Path(message).with_name(name).exists() for name in MERGING):
-                import_module("mdmem.memory.merge_trailers").add_merge_trailers(Path.cwd(), message, os.environ)
+                import_module("mdmem.memory.commit_hooks").add_merge_trailers(Path.cwd(), message, os.environ)
             if os.environ.get("MDMEM_ACTOR") or trust.host_of(os.environ):
-                import_module("mdmem.memory.claims").add_claim(Path.cwd(), message, os.environ)
+                import_module("mdmem.memory.commit_hooks").add_claim(Path.cwd(), message, os.environ)
         case (hook, *_) if hook in HOOKS:
             _detach()
             os.nice(_NICENESS)
             git_dir = os.environ.get("GIT_DIR") or ".git"
-            if debounce.wait_unless_waited(git_dir, f"{git_dir}/mdmem/waiting"):
+            if background.wait_unless_waited(git_dir, f"{git_dir}/mdmem/waiting"):
                 import_module(_INDEX).catch_up_worktree(Path.cwd(), os.environ)
         case _:
             raise UsageProblem(f"mdmem.githooks takes {', '.join(HOOKS)} or catch-up FOLDER")
@@ -92,7 +93,7 @@ def _pre_commit() -> int:
 def _check_staged() -> int:
     started = time.monotonic()
     allow = parse_allowances(os.environ.get("MDMEM_ALLOW", ""))
-    guards = import_module("mdmem.memory.guards")
+    guards = import_module("mdmem.memory.commit_hooks")
     problems = guards.staged_problems(Path.cwd(), os.environ)
     refused = check.refusals(problems, allow)
     for problem in problems:

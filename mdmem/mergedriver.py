@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from mdmem import files, layout
 from mdmem.editors.merge3 import merging
 from mdmem.errors import MdmemError, TextProblem, outcome_of, printable
+from mdmem.folder import files, layout
 from mdmem.model import FileKind
 from mdmem.repo.runner import run
 from mdmem.startup.records import dataclass

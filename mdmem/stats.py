@@ -13,7 +13,7 @@ from statistics import fmean, median, stdev
 from typing import TypeVar
 
 from mdmem.events import Event, Outcome
-from mdmem.model.runs import StepRecord
+from mdmem.model.pipelines import StepRecord
 from mdmem.model.searches import Quality
 from mdmem.startup.records import dataclass
 

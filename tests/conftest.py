@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from mdmem.trust import HOST_MARKS
+from mdmem.folder.trust import HOST_MARKS
 
 pytest_plugins = ["commandline", "dated_memory", "replays"]
 """Modules with further fixtures. Named here, since the first one imports this module."""

@@ -5,11 +5,11 @@ from typing import Any
 
 from mdmem.dream.candidates import DreamCandidate
 from mdmem.dream.curated import CuratedFact, CuratedMemory, FileExtent
-from mdmem.dream.suggestions import Suggestion, leave
-from mdmem.facts import fact_id
+from mdmem.dream.policy import Suggestion, leave
 from mdmem.model import FilePath, Source
-from mdmem.model.dreams import DreamOp
+from mdmem.model.pipelines import DreamOp
 from mdmem.startup.records import replace
+from mdmem.text.facts import fact_id
 
 DAY = date(2026, 3, 4)
 SAID = datetime(2026, 3, 4, 9, 30, tzinfo=UTC)

@@ -15,7 +15,7 @@ from mdmem.changes import apply
 from mdmem.changes.commit_notes import complete_options
 from mdmem.memory import Memory
 from mdmem.model import Source
-from mdmem.model.dreams import Dream, DreamChange, DreamOp, DreamResult
+from mdmem.model.pipelines import Dream, DreamChange, DreamOp, DreamResult
 from mdmem.model.proposals import PartView
 from mdmem.model.writes import DayEntry, DigestDay, Log, WriteOptions
 from mdmem.startup.records import replace

@@ -13,9 +13,11 @@ from conftest import World
 from workspaces import Desk
 from workspaces import desk as make_desk
 
-from mdmem import doctor, hookfiles, merge_setup
+from mdmem import doctor
 from mdmem.catchup import index
 from mdmem.doctor import Finding, Level
+from mdmem.folder import hook_files
+from mdmem.merge import setup
 
 AN_HOUR, TWO_DAYS = 3600, 2 * 86_400
 
@@ -27,8 +29,8 @@ needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="on
 def desk(world: World, repository: Path) -> Desk:
     """A workspace in which there is nothing to find. Its hooks step aside, as for a commit of mdmem's own."""
     desk = make_desk(World(world.home, {**world.environment, "MDMEM_COMMIT": "1"}), repository)
-    hookfiles.install(desk.workspace.repository.hooks_dir, sys.executable)
-    merge_setup.install(desk.workspace, sys.executable)
+    hook_files.install(desk.workspace.repository.hooks_dir, sys.executable)
+    setup.install(desk.workspace, sys.executable)
     rebuild(desk, False)
     return desk
 

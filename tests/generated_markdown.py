@@ -2,7 +2,7 @@
 
 from hypothesis import strategies as st
 
-from mdmem.document import Document, Section, parse
+from mdmem.text.document import Document, Section, parse
 
 WORDS = (
     "tea",

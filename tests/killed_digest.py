@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 from killed_write import is_step
 
 from mdmem.memory import Memory
-from mdmem.model.digests import Digest
+from mdmem.model.pipelines import Digest
 from mdmem.workspace import open_at
 
 _MOST_STEPS = 45

@@ -14,7 +14,7 @@ from typing import Any
 from killed_write import is_step
 
 from mdmem.memory import Memory
-from mdmem.model.dreams import Dream
+from mdmem.model.pipelines import Dream
 from mdmem.workspace import open_at
 
 

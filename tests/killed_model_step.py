@@ -11,7 +11,7 @@ from typing import Any
 
 from killed_write import is_step
 
-from mdmem.llm import kept_answers
+from mdmem.llm import asking
 from mdmem.memory import Memory
 from mdmem.workspace import open_at
 
@@ -22,13 +22,13 @@ def _main(folder: Path, steps: int) -> None:
 
     def count(event: str, arguments: Sequence[Any]) -> None:
         nonlocal done, has_answer
-        has_answer = has_answer or (event == "os.mkdir" and str(arguments[0]).endswith(kept_answers.FOLDER_NAME)) or folder_is_there
+        has_answer = has_answer or (event == "os.mkdir" and str(arguments[0]).endswith(asking.FOLDER_NAME)) or folder_is_there
         if has_answer and is_step(event, arguments):
             done += 1
             if done > steps:
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    folder_is_there = (open_at(folder, os.environ).state / kept_answers.FOLDER_NAME).exists()
+    folder_is_there = (open_at(folder, os.environ).state / asking.FOLDER_NAME).exists()
     sys.addaudithook(count)
     with closing(Memory(open_at(folder, os.environ))) as memory:
         assert not memory.pipelines.run().failed

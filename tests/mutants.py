@@ -34,7 +34,7 @@ from mutations import Mutant, mutants
 
 ROOMS = {
     "files": Room(
-        ("mdmem/files.py", "mdmem/listing.py", "mdmem/lock_queue.py", "mdmem/write_ahead.py"),
+        ("mdmem/folder/files.py", "mdmem/folder/listing.py", "mdmem/folder/write_ahead.py"),
         (
             *("test_files*", "test_listing", "test_write_ahead", "test_durability", "test_recover", "test_templates"),
             *("test_apply_overtaken", "test_unindexed", "test_two_files", "test_own_notes", "test_adopting"),
@@ -73,11 +73,11 @@ ROOMS = {
         ),
     ),
     "document": Room(
-        ("mdmem/document.py", "mdmem/addresses.py"),
+        ("mdmem/text/document.py", "mdmem/text/addresses.py"),
         ("test_document", "test_addresses", "test_scan", "test_editors_*", "test_show", "test_facts", "test_instructions"),
     ),
     "facts": Room(
-        ("mdmem/facts.py", "mdmem/fact_names.py", "mdmem/editors/item_labels.py", "mdmem/editors/key_values.py"),
+        ("mdmem/text/facts.py", "mdmem/text/fact_names.py", "mdmem/editors/items.py"),
         (
             *("test_facts", "test_editors_facts", "test_editors_key_values", "test_entries", "test_chains", "test_contradictions"),
             *("test_weaker_sources", "test_superseding", "test_repeats"),

@@ -10,7 +10,7 @@ from typing import Any
 from workspaces import Desk
 
 from mdmem.memory import Memory
-from mdmem.model.digests import Digest, DigestResult
+from mdmem.model.pipelines import Digest, DigestResult
 
 START = datetime(2026, 3, 4, 9, 0, tzinfo=UTC)
 Transcript = Callable[..., Path]

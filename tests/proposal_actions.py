@@ -9,7 +9,7 @@ import pytest
 from workspaces import Desk
 
 from mdmem.changes import deciding, proposing
-from mdmem.changes.transaction import WriteSteps
+from mdmem.changes.recover import WriteSteps
 from mdmem.errors import MdmemError
 from mdmem.model.proposals import Accept, Decision, PartView, Propose, ProposedWrite, Reject
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions

@@ -6,14 +6,14 @@ from typing import Self
 
 import pytest
 
-from mdmem.document import parse
-from mdmem.editors import frontmatter
-from mdmem.facts import parse_text
 from mdmem.history import CommitNote, compose_message
 from mdmem.history.file_changes import FileChange, Page
 from mdmem.history.replay import build_step
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Supersession
 from mdmem.model.trail import Entry, Mark, Occurrence, Revision, TrailCommit
+from mdmem.text import frontmatter
+from mdmem.text.document import parse
+from mdmem.text.facts import parse_text
 from mdmem.trail import Step, Trail, with_past
 
 MEMORY = FilePath("MEMORY.md")

@@ -7,16 +7,15 @@ from typing import Any
 import pytest
 from proposal_actions import problem
 
-from mdmem.document import parse
-from mdmem.facts import fact_id
 from mdmem.history import CommitNote
 from mdmem.model import FactId, FileKind, FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.proposals import PartOp, PartOrigin, PartState, PartView
 from mdmem.model.writes import WriteOptions
 from mdmem.proposals import pieces
-from mdmem.proposals.file_facts import FileFacts
 from mdmem.proposals.parts import Part
-from mdmem.proposals.pieces import FactPiece, FileSource, SectionPiece
+from mdmem.proposals.pieces import FactPiece, FileFacts, FileSource, SectionPiece
+from mdmem.text.document import parse
+from mdmem.text.facts import fact_id
 from mdmem.verbs import AcceptEdit, PartTaking
 from mdmem.verbs.accept import VERB, edit, overtaken
 from mdmem.wording import field, verb

@@ -5,9 +5,9 @@ from conftest import examples
 from generated_markdown import documents
 from hypothesis import given
 
-from mdmem.addresses import address_of, find_section, matching_sections, similar_paths
-from mdmem.document import parse
 from mdmem.errors import SectionProblem
+from mdmem.text.addresses import address_of, find_section, matching_sections, similar_paths
+from mdmem.text.document import parse
 from mdmem.wording import field
 
 TREE = "# Memory\n\n## Work\n\n### Notes\n\n## Home\n\n### Notes\n\n# Work\n\n## a > b\n\n# a\n\n## b\n\n## **Bold** `code` [link](u)\n"

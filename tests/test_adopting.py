@@ -10,9 +10,9 @@ from commandline import TOKEN
 from conftest import NAME, World
 from workspaces import NOW, SEED, Desk, append, desk
 
-from mdmem import hookfiles, packaged_files
 from mdmem.errors import MdmemError, PathProblem
-from mdmem.memory import adopting, guards, initialise
+from mdmem.folder import hook_files, installed
+from mdmem.memory import adopting, commit_hooks, initialise
 from mdmem.memory.adopting import InitResult
 from mdmem.model.reads import Initialise
 from mdmem.workspace import find_workspace, open_at
@@ -57,11 +57,11 @@ class TestAnew:
         assert done.workspace == at.root
         assert done.made_repository
         assert sorted(done.written) == sorted(TEMPLATES)
-        assert done.hooks == hookfiles.HOOKS
+        assert done.hooks == hook_files.HOOKS
         assert done.notes == ()
         assert at.git("log", "--format=%H %s %an") == f"{done.commit} mdmem: init {NAME}\n"
         assert at.git("status", "--porcelain") == ""
-        assert all(at.read(name) == packaged_files.template(name) for name in TEMPLATES)
+        assert all(at.read(name) == installed.template(name) for name in TEMPLATES)
         assert "Mdmem-Op: init" in at.git("log", "-1", "--format=%B")
 
     def test_the_folder_that_the_environment_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -330,12 +330,12 @@ class TestHooks:
     def test_managed_elsewhere_the_lines_are_told_apart(self, at: Desk):
         at.git("config", "core.hooksPath", "elsewhere")
         with pytest.raises(MdmemError) as refused:
-            guards.require_hooks_free(at.workspace)
-        assert refused.value.details["lines"] == hookfiles.lines_to_add(sys.executable)
+            commit_hooks.require_hooks_free(at.workspace)
+        assert refused.value.details["lines"] == hook_files.lines_to_add(sys.executable)
 
     def test_not_wanted(self, at: Desk):
         init(at.root)
-        assert hookfiles.hook_states(at.root / ".git" / "hooks")["pre-commit"] == "missing"
+        assert hook_files.hook_states(at.root / ".git" / "hooks")["pre-commit"] == "missing"
 
     def test_a_person_who_is_known_writes_no_settings(self, at: Desk):
         init(at.root)

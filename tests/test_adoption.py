@@ -13,13 +13,13 @@ from conftest import World
 from workspaces import NOW, code_of
 
 from mdmem import adoption, agenthooks, repo
-from mdmem.config import user_state_folder
 from mdmem.errors import MdmemError, StorageProblem
+from mdmem.folder.settings import user_state_folder
 from mdmem.mcp.door import Door
 from mdmem.memory import Memory, adopt_found, find_unadopted, initialise, leave
 from mdmem.memory.adopting import InitResult
 from mdmem.memtool import Backend
-from mdmem.model.digests import Digest
+from mdmem.model.pipelines import Digest
 from mdmem.model.reads import Initialise
 from mdmem.model.searches import Search
 

@@ -14,9 +14,10 @@ from commandline import shell as shell
 from conftest import World
 from workspaces import STATE
 
-from mdmem import agenthooks, events, files, packaged_files
+from mdmem import agenthooks, events
+from mdmem.folder import files, installed
 from mdmem.given.sessions import read_record
-from mdmem.model.contexts import BLOCK_CLOSING, BLOCK_OPENING
+from mdmem.model.prompts import BLOCK_CLOSING, BLOCK_OPENING
 
 PROGRAM = str(Path(sys.executable).with_name("mdmem"))
 QUESTION = "when was the heating mended?"
@@ -133,7 +134,7 @@ class TestPrompt:
 class TestCompaction:
     def test_before_it_the_host_is_asked_for_a_list(self, hook: Hook, shell: Shell):
         text = hook("PreCompact", trigger="manual", custom_instructions="")
-        assert text == packaged_files.template("compact.md")
+        assert text == installed.template("compact.md")
         assert read_record(shell.folder / STATE, "s1").head == shell.git("rev-parse", "HEAD").strip()
 
     def test_what_the_summary_lists_is_one_change(self, hook: Hook, shell: Shell):
@@ -318,7 +319,7 @@ class TestProcess:
     def test_whatever_stands_behind_it(self, world: World, shell: Shell, words: tuple[str, ...]):
         event = json.dumps({"hook_event_name": "PreCompact", "cwd": str(shell.folder)})
         done = world.run(shell.folder, [PROGRAM, "agent-hook", *words], stdin=event, environment={"MDMEM_NOW": NOW})
-        assert done.stdout == packaged_files.template("compact.md")
+        assert done.stdout == installed.template("compact.md")
         assert done.stderr == ""
 
     @pytest.mark.parametrize("sink", ["> /dev/full", ">&-", "| true"])

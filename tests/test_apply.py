@@ -15,8 +15,8 @@ import pytest
 from conftest import NAME, World
 from workspaces import HAND, MARK, NOW, Desk, append, desk, gits, leave_pending_edit, refused
 
-from mdmem import files, hookfiles
 from mdmem.errors import MdmemError
+from mdmem.folder import files, hook_files
 from mdmem.memory import Memory
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.repo import commits, runner, worktree
@@ -52,21 +52,21 @@ class TestHooks:
 
     @pytest.mark.parametrize("where", ["repository", "home"])
     def test_one_in_a_folder_of_the_persons_runs(self, at: Desk, where: str, tmp_path: Path):
-        hookfiles.install(at.root / ".git" / "hooks", "python3")
+        hook_files.install(at.root / ".git" / "hooks", "python3")
         at.git("config", "--local" if where == "repository" else "--global", "core.hooksPath", tmp_path / "mine")
         at.hook("pre-commit", "touch it.ran")
         at.apply(append())
         assert (at.root / "it.ran").exists()
 
     def test_one_beside_our_own_runs(self, at: Desk):
-        hookfiles.install(at.root / ".git" / "hooks", "python3")
+        hook_files.install(at.root / ".git" / "hooks", "python3")
         at.hook("commit-msg", "touch it.ran")
         at.apply(append())
         assert (at.root / "it.ran").exists()
 
     def test_our_own_alone_are_not_started(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         """git is told to look for hooks in a folder that has none."""
-        hookfiles.install(at.root / ".git" / "hooks", "python3")
+        hook_files.install(at.root / ".git" / "hooks", "python3")
         started: list[list[str]] = []
         converse = runner.converse
 

@@ -15,9 +15,9 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from workspaces import NOW, Desk, append, desk, where_modes_count
 
-from mdmem import files
 from mdmem.catchup import background, index
 from mdmem.errors import MdmemError
+from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.searches import Hit, Search

@@ -8,14 +8,14 @@ import pytest
 from conftest import World
 from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk, refused
 
-from mdmem import files
 from mdmem.changes import EVENT_VERBS
 from mdmem.cli.commands import COMMANDS
-from mdmem.document import parse
 from mdmem.errors import MdmemError, UsageProblem
-from mdmem.facts import fact_id
+from mdmem.folder import files
 from mdmem.model import FilePath, Source
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Revert, WriteOptions
+from mdmem.text.document import parse
+from mdmem.text.facts import fact_id
 from mdmem.verbs import FileEdit, edit_text, require_writable, verb_of
 
 

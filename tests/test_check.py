@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.check import check, check_file, find_errors, refusals
-from mdmem.config import Settings
 from mdmem.errors import UsageProblem
+from mdmem.folder.settings import Settings
 from mdmem.model import FileKind, FilePath, Problem
 from mdmem.model.rules import parse_allowances
+from mdmem.text.check import check, check_file, find_errors, refusals
 
 SETTINGS = Settings()
 MEMORY = FilePath("MEMORY.md")

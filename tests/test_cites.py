@@ -14,8 +14,8 @@ from mdmem.catchup.trails import fresh_trail
 from mdmem.changes import apply
 from mdmem.memory import Memory
 from mdmem.model import FactId, Source
-from mdmem.model.digests import Digest
 from mdmem.model.history import FactHistory, SectionHistory, ShowBlame, ShowHistory
+from mdmem.model.pipelines import Digest
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import DayEntry, DigestDay, Log, Remember, Revert, WriteOptions
 from mdmem.show import history as show_history

@@ -8,7 +8,7 @@ from conftest import World
 from workspaces import Desk
 from workspaces import desk as make_desk
 
-from mdmem import hookfiles, trust
+from mdmem.folder import hook_files, trust
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.searches import ListFacts
@@ -20,7 +20,7 @@ CLAIM = "Mdmem-Claimed-By: agent/x"
 @pytest.fixture
 def at(world: World, repository: Path) -> Desk:
     at = make_desk(world, repository)
-    hookfiles.install(at.workspace.repository.hooks_dir, sys.executable)
+    hook_files.install(at.workspace.repository.hooks_dir, sys.executable)
     return at
 
 
@@ -127,8 +127,8 @@ def test_a_merge_that_an_agent_resolves(at: Desk) -> None:
 
 
 def test_a_line_added_by_hand_does_the_same(at: Desk) -> None:
-    hookfiles.uninstall(at.workspace.repository.hooks_dir)
-    at.hook("prepare-commit-msg", f"set -e\n{hookfiles.lines_to_add(sys.executable)['prepare-commit-msg']}")
+    hook_files.uninstall(at.workspace.repository.hooks_dir)
+    at.hook("prepare-commit-msg", f"set -e\n{hook_files.lines_to_add(sys.executable)['prepare-commit-msg']}")
     add(at, "- zebras")
     assert commit(at, "-m", "x") == []
     add(at, "- lions")

@@ -8,7 +8,7 @@ from commandline import Shell, mdmem, on_terminal
 from commandline import shell as shell
 from conftest import World
 
-from mdmem.trust import HOST_MARKS
+from mdmem.folder.trust import HOST_MARKS
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ from commandline import LOG, MEMORY, TOKEN, Shell, commits, elsewhere
 from test_docs import raised
 from workspaces import STATE
 
-from mdmem.facts import fact_id
+from mdmem.text.facts import fact_id
 
 ETAG = re.compile(r"[0-9a-f]{12}")
 

@@ -11,7 +11,7 @@ import pytest
 from commandline import FACT, HIT, MEMORY, NOW, WRITE, Done, Shell, commits, mdmem, on_terminal
 from conftest import EMAIL, NAME
 
-from mdmem.facts import fact_id
+from mdmem.text.facts import fact_id
 
 STRIPE, LINEAR, FIGMA = (fact_id(f"employer: works at {name}") for name in ("Stripe", "Linear", "Figma"))
 JENKINS, ACTIONS = fact_id("we deploy with Jenkins"), fact_id("deploys go through GitHub Actions")

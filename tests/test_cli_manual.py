@@ -3,9 +3,9 @@
 import pytest
 from commandline import Shell
 
-from mdmem import packaged_files
 from mdmem.cli import manual
 from mdmem.cli.commands import COMMANDS, GROUPS
+from mdmem.folder import installed
 
 
 def plain(text: str) -> list[str]:
@@ -21,7 +21,7 @@ class TestHelp:
 
     @pytest.mark.parametrize("topic", manual.TOPICS)
     def test_of_a_page(self, shell: Shell, topic: str):
-        text = packaged_files.text("docs", manual.page_path(topic))
+        text = installed.text("docs", manual.page_path(topic))
         assert shell.run("help", topic).out == text
         assert shell.run("help", f"{topic}.md", "--json").answer == {"topic": topic, "text": text}
 

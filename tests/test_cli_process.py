@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from commandline import NOW, Shell, mdmem, on_terminal
 
-HEAVY = {"mdmem.doctor", "mdmem.changes.purge_history", "mdmem.repo.history_rewrite"}
+HEAVY = {"mdmem.doctor", "mdmem.changes.purge", "mdmem.repo.history_rewrite"}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import re
 
 from commandline import FACT, FILES, HIT, LOG, Shell
 
-from mdmem import files
+from mdmem.folder import files
 
 SHOWN = ["path", "section", "level", "text", "etag", "tree_etag", "start_line", "end_line", "commit", "uncommitted", "subsections"]
 

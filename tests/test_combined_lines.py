@@ -9,9 +9,9 @@ from conftest import World
 from workspaces import NOW, Desk
 from workspaces import desk as make_desk
 
-from mdmem import merge_setup
 from mdmem.editors.merge3.merging import merge3
 from mdmem.memory import Memory
+from mdmem.merge import setup
 from mdmem.model import Source
 from mdmem.model.history import ShowBlame
 from mdmem.model.searches import ListFacts
@@ -26,7 +26,7 @@ MADE = "- desk: by the door #office"
 def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
     at = make_desk(world, repository, seed=SEED)
-    merge_setup.install(at.workspace, sys.executable)
+    setup.install(at.workspace, sys.executable)
     return at
 
 

@@ -12,10 +12,10 @@ from mdmem import history
 from mdmem.changes.apply import change_note
 from mdmem.changes.commit_notes import commit_note, complete_options, saved_message, with_pipeline, with_provenance
 from mdmem.changes.plan import Plan
-from mdmem.document import parse
 from mdmem.editors import EditResult
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.writes import Forget, PipelineNote, WriteOptions
+from mdmem.text.document import parse
 from mdmem.verbs import RevertEdit
 
 NOTE = history.CommitNote(

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from conftest import World
 
-from mdmem import trust
-from mdmem.config import Settings, load, now, user_settings_path, zone
 from mdmem.errors import UsageProblem, WorkspaceProblem
+from mdmem.folder import trust
+from mdmem.folder.settings import Settings, load, now, user_settings_path, zone
 
 
 @pytest.fixture

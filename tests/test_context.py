@@ -11,10 +11,11 @@ from commandline import TOKEN, Shell
 from commandline import shell as shell
 from workspaces import STATE
 
-from mdmem import events, files
+from mdmem import events
+from mdmem.folder import files
 from mdmem.given.sessions import read_record, update_record
 from mdmem.memory import Memory
-from mdmem.model.contexts import BuildContext, ContextPart, count_tokens
+from mdmem.model.prompts import BuildContext, ContextPart, count_tokens
 from mdmem.queries.context.gather import is_typed
 
 MEMORY = """\

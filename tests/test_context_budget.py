@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.model import FactId
-from mdmem.model.contexts import ContextPart, Purpose, count_tokens
-from mdmem.queries.context.budget import SHARES, Candidate, Offer, allot, fill
-from mdmem.queries.context.text import FRAME_TOKENS, write_block
+from mdmem.model.prompts import ContextPart, Purpose, count_tokens
+from mdmem.queries.context.parts import FRAME_TOKENS, SHARES, Candidate, Offer, allot, fill, write_block
 
 
 def entry(number: int, text: str, path: str = "MEMORY.md", worth: float = 0.0, identity: str = "", author: str | None = None) -> Candidate:

@@ -7,10 +7,10 @@ import pytest
 from conftest import World
 from workspaces import NOW, SEED, TOKEN, Desk, desk, refused
 
-from mdmem.document import parse, preamble_etag, section_etag
-from mdmem.facts import fact_id
 from mdmem.model import Op
 from mdmem.model.writes import Contradict, Resolve, WriteOptions
+from mdmem.text.document import parse, preamble_etag, section_etag
+from mdmem.text.facts import fact_id
 
 WORK, HOME = fact_id("works at Stripe"), fact_id("lives in Oslo")
 CONTRADICT, RESOLVE = Contradict("works at Stripe", HOME), Resolve(HOME, "works at Stripe")

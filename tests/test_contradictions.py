@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.contradictions import Claim, find_conflicts, weaker_claim
-from mdmem.facts import parse_text
 from mdmem.model import CommitId, FactId, FilePath, Source
 from mdmem.model.trail import Mark, MarkKind
+from mdmem.text.contradictions import Claim, find_conflicts, weaker_claim
+from mdmem.text.facts import parse_text
 
 TODAY = date(2026, 3, 5)
 MEMORY = FilePath("MEMORY.md")

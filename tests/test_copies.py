@@ -12,11 +12,11 @@ from conftest import World
 from dated_memory import DatedMemory
 
 from mdmem.errors import HistoryProblem, MdmemError
-from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model import CommitId
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Revert, Save, WriteOptions
+from mdmem.text.facts import fact_id
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 STEPS = 8

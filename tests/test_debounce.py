@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.catchup import debounce
+from mdmem.catchup import background
 
 START = 1_000_000.0
 
@@ -44,18 +44,18 @@ def folder(tmp_path: Path) -> Path:
 
 def clock(monkeypatch: pytest.MonkeyPatch, folder: Path, busy: float) -> Clock:
     made = Clock(folder, START + busy)
-    monkeypatch.setattr(debounce, "time", made)
+    monkeypatch.setattr(background, "time", made)
     return made
 
 
 def waited(folder: Path) -> bool:
-    return debounce.wait_unless_waited(str(folder), str(folder / "state" / "mark"))
+    return background.wait_unless_waited(str(folder), str(folder / "state" / "mark"))
 
 
 @pytest.mark.parametrize(("busy", "seconds"), [(-1.0, 0.0), (0.0, 0.5), (1.0, 1.5), (60.0, 3.0)])
 def test_until_it_is_quiet_but_not_for_long(monkeypatch: pytest.MonkeyPatch, folder: Path, busy: float, seconds: float):
     time = clock(monkeypatch, folder, busy)
-    debounce.wait_until_quiet(folder)
+    background.wait_until_quiet(folder)
     assert time.now - START == pytest.approx(seconds, abs=0.11)
 
 

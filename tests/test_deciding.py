@@ -28,11 +28,11 @@ from workspaces import TOKEN, Desk, desk
 from mdmem import history
 from mdmem.changes import deciding, proposing
 from mdmem.errors import ProposalProblem
-from mdmem.facts import fact_id
 from mdmem.model import FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.proposals import Accept, Decision, PartState, Propose, ProposeBranch, Reject
 from mdmem.model.writes import Action, EditSection, PipelineNote, Remember, WriteOptions
 from mdmem.proposals import branches, reading
+from mdmem.text.facts import fact_id
 
 CELLO, BICYCLE = "plays the cello", "rides a bicycle"
 NIGHTS = ("dream/2026-03-05", "dream/2026-03-06")

@@ -6,8 +6,8 @@ from generated_markdown import documents
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.document import split_lines
 from mdmem.history.differences import DiffKind, changed_lines, common_ends, line_difference, word_difference
+from mdmem.text.document import split_lines
 
 
 @given(

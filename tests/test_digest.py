@@ -19,9 +19,9 @@ from mdmem.digest import news
 from mdmem.errors import PathProblem, RepositoryProblem, WorkspaceProblem
 from mdmem.history.messages import parse_trailers
 from mdmem.memory import Memory
-from mdmem.model.digests import LINES, Digest
+from mdmem.model.pipelines import LINES, Digest
 from mdmem.model.writes import Forget, Remember, WriteOptions
-from mdmem.show.digests import digest_text
+from mdmem.show.pipelines import digest_text
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from conftest import World
 from pi_sessions import digest, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.document import parse
-from mdmem.facts import items
+from mdmem.text.document import parse
+from mdmem.text.facts import items
 
 SAID = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.", "We decided to sell the boat.")
 KEPT = [text for text in SAID if not text.startswith("agent: ")]

@@ -18,7 +18,7 @@ from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.memory import Memory
 from mdmem.model import FactId, Status
-from mdmem.model.digests import Digest, DigestResult
+from mdmem.model.pipelines import Digest, DigestResult
 from mdmem.model.searches import ListFacts
 from mdmem.transcripts.reading import read
 

@@ -10,10 +10,10 @@ from conftest import World
 from pi_sessions import Transcript, digest, texts, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.document import parse
-from mdmem.facts import items
 from mdmem.memory import Memory
 from mdmem.model.searches import ListFacts
+from mdmem.text.document import parse
+from mdmem.text.facts import items
 
 LOG = "memory/2026-03-04.md"
 SAID = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.", "We decided to sell the boat.")

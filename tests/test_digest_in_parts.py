@@ -17,7 +17,7 @@ from workspaces import NOW, Desk, desk
 from mdmem.digest.cursors import Cursor, cursor_of
 from mdmem.digest.news import read_news
 from mdmem.extract.drafts import Draft
-from mdmem.model.digests import FACTS, LINES, Digest
+from mdmem.model.pipelines import FACTS, LINES, Digest
 from mdmem.transcripts.files import stat_file
 
 TOOL = "tool"

@@ -15,7 +15,7 @@ from workspaces import NOW, Desk, desk
 from mdmem.extract.drafts import DraftRules, draw
 from mdmem.memory import Memory
 from mdmem.model import Source
-from mdmem.model.digests import FACTS, LINES, Digest, DigestResult
+from mdmem.model.pipelines import FACTS, LINES, Digest, DigestResult
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Log, WriteOptions
 from mdmem.transcripts.reading import read

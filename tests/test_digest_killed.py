@@ -11,8 +11,8 @@ from conftest import World
 from pi_sessions import START, digest, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.document import parse
-from mdmem.facts import items
+from mdmem.text.document import parse
+from mdmem.text.facts import items
 
 SESSIONS, MESSAGES = 8, 60
 KILLS_AT_ONCE = 10

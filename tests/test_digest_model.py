@@ -16,14 +16,13 @@ from pi_sessions import START, stamp, write_session
 from scripted_models import MODEL, Reply, Script, ScriptedServer, command, fact, facts, in_turn, quoting, serving
 from workspaces import NOW, TOKEN, Desk, desk
 
-from mdmem.digest import model_due
-from mdmem.llm import request_log
+from mdmem.digest import cursors
+from mdmem.llm import asking
 from mdmem.memory import Memory
-from mdmem.model.digests import Digest, DigestResult
+from mdmem.model.pipelines import Digest, DigestResult, RunResult
 from mdmem.model.reads import ShowFigures
-from mdmem.model.runs import RunResult
 from mdmem.model.writes import Log, Purge
-from mdmem.show.digests import digest_json, digest_text
+from mdmem.show.pipelines import digest_json, digest_text
 from mdmem.steps.run_log import RUNS_NAME
 
 ONE = fact([3], "The pipes behind wall 2 drip slowly", "drip slowly")
@@ -227,8 +226,8 @@ class TestFlags:
         assert (result.model.requests, result.model.tokens) == (1, 0)
         assert result.model.size > 1000
         assert not server.bodies
-        assert not (at.workspace.state / model_due.DUE_NAME).exists()
-        assert not (at.workspace.state / request_log.LOG_NAME).exists()
+        assert not (at.workspace.state / cursors.DUE_NAME).exists()
+        assert not (at.workspace.state / asking.LOG_NAME).exists()
 
     @pytest.mark.parametrize(
         ("lines", "code"),
@@ -306,7 +305,7 @@ class TestAnswers:
 
     @pytest.mark.parametrize("reply", [Reply(status=500), Reply(status=429, headers={"Retry-After": "0.01"}), Reply(raw=b"<html>")])
     def test_a_server_that_is_down(self, at: Desk, folder: Path, server: ScriptedServer, reply: Reply, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("mdmem.llm.tries.FIRST_PAUSE", 0.01)
+        monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
         server.script = in_turn(*([reply] * 4), Reply(facts(ONE)))
         aged(write_session(folder, *TALK))
         aged(write_session(folder, *TALK[1:], session="6b2f0000", start=START + timedelta(days=1)))
@@ -317,7 +316,7 @@ class TestAnswers:
         assert run(at).steps[0].record.by_model == 20
 
     def test_a_hang_ends(self, at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("mdmem.llm.tries.FIRST_PAUSE", 0.01)
+        monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
         monkeypatch.setattr("mdmem.llm.endpoints.SECONDS", 0.5)
         server.script = in_turn(Reply(facts(ONE), seconds=5))
         aged(write_session(folder, *TALK))
@@ -328,7 +327,7 @@ class TestAnswers:
         assert last_line(at)["outcome"] == "model-down"
 
     def test_nobody_listens(self, at: Desk, folder: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("mdmem.llm.tries.FIRST_PAUSE", 0.01)
+        monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
         settings(at, folder, 'model_url = "http://127.0.0.1:9/v1"', f'model_name = "{MODEL}"')
         aged(write_session(folder, *TALK))
         assert not run(at).failed
@@ -380,7 +379,7 @@ def test_no_more_tokens_than_a_day_allows(at: Desk, folder: Path, server: Script
 
 def tokens_by_day(at: Desk) -> dict[str, int]:
     days: dict[str, int] = {}
-    for line in (at.workspace.state / request_log.LOG_NAME).read_text().splitlines():
+    for line in (at.workspace.state / asking.LOG_NAME).read_text().splitlines():
         record = json.loads(line)
         day = record["time"][:10]
         days[day] = days.get(day, 0) + record["tokens_in"] + record["tokens_out"]
@@ -395,7 +394,7 @@ def test_a_purge_reaches_what_is_kept_of_answers(at: Desk, folder: Path, server:
     with closing(Memory(at.workspace)) as memory:
         memory.purge(Purge(SMALL.format(5)))
     assert not (state / "model").exists()
-    assert (state / request_log.LOG_NAME).exists()
+    assert (state / asking.LOG_NAME).exists()
 
 
 def meanwhile(at: Desk, do: Callable[[Memory], object]) -> Script:
@@ -431,7 +430,7 @@ def test_a_purge_while_the_model_is_waited_for(at: Desk, folder: Path, server: S
 
 class TestWhatIsTold:
     def test_status_and_stats(self, at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("mdmem.llm.tries.FIRST_PAUSE", 0.01)
+        monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
         server.script = in_turn(Reply(facts(ONE, OTHER | {"lines": [99]}), usage=(700, 30)), Reply(status=500))
         aged(write_session(folder, *TALK))
         run(at)
@@ -452,7 +451,7 @@ class TestWhatIsTold:
         aged(write_session(folder, *TALK))
         run(at)
         line = last_line(at)
-        records = [json.loads(each) for each in (at.workspace.state / request_log.LOG_NAME).read_text().splitlines()]
+        records = [json.loads(each) for each in (at.workspace.state / asking.LOG_NAME).read_text().splitlines()]
         assert line["tokens"] == sum(each["tokens_in"] + each["tokens_out"] for each in records) == 730
         assert (line["by_rule"], line["by_model"], line["entries"], line["refused"]) == (1, 2, len(entries(at)), 1)
         assert {each["run"] for each in records} == {line["run"]}

@@ -12,10 +12,9 @@ from conftest import World
 from pi_sessions import START, Transcript, digest, texts, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem import files
+from mdmem.folder import files
 from mdmem.memory import Memory
-from mdmem.model.purges import PurgePlan, PurgeResult
-from mdmem.model.writes import Purge
+from mdmem.model.writes import Purge, PurgePlan, PurgeResult
 
 PRIVATE, OTHER = "We decided to sell the boat to Zoë.", "I prefer calls before noon."
 

@@ -9,7 +9,8 @@ from conftest import World
 from pi_sessions import START, Transcript, digest, texts, write_session
 from workspaces import NOW, Desk, desk
 
-from mdmem.digest import cursors, marks
+from mdmem.digest import cursors
+from mdmem.digest import cursors as marks
 
 SAID = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.", "We decided to sell the boat.")
 KEPT = [text for text in SAID if not text.startswith("agent: ")]

@@ -10,11 +10,12 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem import agenthooks, files
-from mdmem.digest import starting
+from mdmem import agenthooks
+from mdmem.digest import digesting
 from mdmem.errors import RepositoryProblem
+from mdmem.folder import files
 from mdmem.memory import Memory
-from mdmem.model.digests import Digest
+from mdmem.model.pipelines import Digest
 
 Start = Callable[..., list[Sequence[str]]]
 
@@ -53,7 +54,7 @@ def start(at: Desk, transcript: Path, monkeypatch: pytest.MonkeyPatch) -> Start:
         commands.append(command)
         return 0
 
-    monkeypatch.setattr(starting.os, "posix_spawn", record)
+    monkeypatch.setattr(digesting.os, "posix_spawn", record)
 
     def report(name: str, path: Path | None = transcript) -> list[Sequence[str]]:
         values = {"hook_event_name": name, "session_id": "s1", "cwd": str(at.root), "prompt": "hello", "transcript_path": str(path)}

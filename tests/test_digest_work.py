@@ -14,7 +14,7 @@ from workspaces import NOW, Desk, desk
 from mdmem.digest import cursors, news
 from mdmem.digest.cursors import Cursor, Cursors, ReadEnd
 from mdmem.memory import Memory
-from mdmem.model.runs import StepRecord
+from mdmem.model.pipelines import StepRecord
 from mdmem.model.sessions import ReadingStart
 
 TALK = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.")

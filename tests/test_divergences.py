@@ -7,9 +7,9 @@ from dated_memory import DatedMemory
 from dated_memory import dated as dated
 from dated_memory import dated_desk as dated_desk
 
-from mdmem import merge_setup
-from mdmem.facts import parse_item
+from mdmem.merge import setup
 from mdmem.model.writes import Log, Remember, Resolve, Revert, WriteOptions
+from mdmem.text.facts import parse_item
 
 TIN, SLATE, STRAW, COPPER = (f"the shed needs a new roof of {what}" for what in ("tin", "slate", "straw", "copper"))
 NOW = "2026-06-01"
@@ -48,7 +48,7 @@ def at_once(dated: DatedMemory, *commands: str) -> None:
 @pytest.fixture
 def at(dated: DatedMemory) -> DatedMemory:
     """Two branches with one fact, and git merging with mdmem."""
-    merge_setup.install(dated.at.workspace, sys.executable)
+    setup.install(dated.at.workspace, sys.executable)
     by_hand(dated, "01-01", TIN, "bees live behind the shed")
     dated.at.git("branch", "side")
     return dated

@@ -12,9 +12,10 @@ from examination import desk as desk
 from examination import holder as holder
 from workspaces import Desk
 
-from mdmem import doctor, events, hookfiles
+from mdmem import doctor, events
 from mdmem.catchup import index
 from mdmem.doctor import Finding, Level, exit_status
+from mdmem.folder import hook_files
 
 SOUND = {
     *("git", "settings", "identity", "repository", "locks", "fsck", "hooks", "merge-driver", "state", "record", "temporary"),
@@ -198,7 +199,7 @@ def test_hooks_that_are_missing_or_outdated(desk: Desk):
 
 
 def test_a_hook_that_is_there_is_kept(desk: Desk):
-    hookfiles.uninstall(desk.workspace.repository.hooks_dir)
+    hook_files.uninstall(desk.workspace.repository.hooks_dir)
     theirs = desk.hook("pre-commit", "exit 0").read_text()
     assert "pre-commit is foreign" in only_finding(desk, "hooks").message
     assert only_finding(desk, "hooks", fix=True).fixed
@@ -207,7 +208,7 @@ def test_a_hook_that_is_there_is_kept(desk: Desk):
 
 @pytest.mark.parametrize("how", ["core.hooksPath", "a manager"])
 def test_hooks_that_another_manages_are_left_alone(how: str, desk: Desk, tmp_path: Path):
-    hookfiles.uninstall(desk.workspace.repository.hooks_dir)
+    hook_files.uninstall(desk.workspace.repository.hooks_dir)
     if how == "core.hooksPath":
         desk.git("config", "core.hooksPath", str(tmp_path / "elsewhere"))
     else:

@@ -17,9 +17,10 @@ from examination import holder as holder
 from workspaces import TOKEN, Desk, append
 from workspaces import desk as make_desk
 
-from mdmem import doctor, events, files, trail, write_ahead
+from mdmem import doctor, events, trail
 from mdmem.doctor import Level, exit_status
 from mdmem.events import Event, Outcome
+from mdmem.folder import files, write_ahead
 from mdmem.model import FilePath
 from mdmem.wording import verb
 
@@ -193,7 +194,7 @@ def test_a_broken_index(spoil, desk: Desk):
 
 
 def test_an_index_that_is_behind(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("mdmem.files.RACY_NS", 0)  # else a file that was just written is read once more
+    monkeypatch.setattr("mdmem.folder.files.RACY_NS", 0)  # else a file that was just written is read once more
     desk.write("MEMORY.md", "# Memory\n\n- one\n- two\n- three\n")
     assert (only_finding(desk, "index").level, only_finding(desk, "index").fixed) == (Level.NOTE, False)
     assert "3 entries" in only_finding(desk, "index", fix=True).message

@@ -9,7 +9,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from mdmem.document import (
+from mdmem.errors import PathProblem, TextProblem
+from mdmem.folder.layout import MAX_FILE_BYTES
+from mdmem.text.document import (
     UNSPACED,
     BlockKind,
     Document,
@@ -28,8 +30,6 @@ from mdmem.document import (
     tree_etag,
     with_line_end,
 )
-from mdmem.errors import PathProblem, TextProblem
-from mdmem.layout import MAX_FILE_BYTES
 
 
 def outline(text: str) -> list[tuple[int, str]]:

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from mdmem.model import CommitId, FileKind, FilePath, SectionPath, Source
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import labels, schema
-from mdmem.search.document_texts import document_text, lifetime_text
-from mdmem.search.schema import IndexRow, Lifetime
+from mdmem.search.schema import IndexRow, Lifetime, document_text, lifetime_text
 
 ORIGIN = Origin(
     commit=CommitId("a" * 40),

@@ -10,17 +10,17 @@ from conftest import World
 from dreams import DAY, Said, curated, digested, dream, fates, in_the_morning, logged, only, settings, waiting
 from workspaces import Desk, desk
 
-from mdmem import trust
 from mdmem.errors import MdmemError
+from mdmem.folder import trust
+from mdmem.folder.trust import TextOrigin
 from mdmem.memory import Memory
 from mdmem.model import Source
-from mdmem.model.dreams import DreamOp
+from mdmem.model.pipelines import DreamOp
 from mdmem.model.proposals import Accept, Reject
 from mdmem.model.writes import Forget, Remember, Revert, WriteOptions
 from mdmem.show.reads import status_text
 from mdmem.steps import run_log
 from mdmem.trail import Trail
-from mdmem.trust import TextOrigin
 
 SEED = "# Memory\n\n## Facts\n\n- employer: Stripe\n- plays the cello in a quartet on Tuesdays\n"
 STATED, INFERRED, AUTO = Source.USER_STATED, Source.INFERRED, Source.AUTO
@@ -424,7 +424,7 @@ class TestProposals:
         assert fates(dream(at)) == {"I prefer tea over coffee": (ADD, False), "employer: Stripe": (DELETE, False)}
 
     def test_at_most_so_many_parts_stand(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("mdmem.dream.standing.MOST_STANDING_PARTS", 2)
+        monkeypatch.setattr("mdmem.dream.writing.MOST_STANDING_PARTS", 2)
         digested(at, *(Said(f"the party is on {day}", sender="Berta", line=number) for number, day in enumerate(("May 1", "June 2"), 1)))
         dream(at)
         in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")

@@ -7,7 +7,7 @@ from conftest import World
 from dreams import Said, digested, dream, fates, in_the_morning, settings
 from workspaces import Desk, desk
 
-from mdmem.model.dreams import DreamOp
+from mdmem.model.pipelines import DreamOp
 
 SEED = "# Memory\n\n## Facts\n\n- home: Oslo\n- sister: Anna\n- keeps an old Volvo in the yard\n"
 ADD, UPDATE, DELETE, NONE = DreamOp

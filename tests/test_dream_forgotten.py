@@ -9,7 +9,7 @@ from dreams import DAY, Said, curated, digested, dream, fates, in_the_morning, l
 from workspaces import Desk, desk
 
 from mdmem.model import Source
-from mdmem.model.dreams import DreamOp
+from mdmem.model.pipelines import DreamOp
 from mdmem.model.writes import Forget
 
 FORGOTTEN = "keeps an old Volvo in the yard"

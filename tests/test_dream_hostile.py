@@ -16,16 +16,16 @@ from dreams import Said, digested, dream, in_the_morning, settings
 from scripted_models import MODEL, Reply, serving
 from workspaces import Desk, desk
 
-from mdmem.dream import cases, model_changes, rails
+from mdmem.dream import cases, model_step, policy
 from mdmem.dream.candidates import DreamCandidate, LogEntries
 from mdmem.dream.curated import CuratedFact, CuratedMemory
-from mdmem.dream.rails import Decided, Limits
-from mdmem.facts import fact_id
-from mdmem.llm.consolidation import check_changes
+from mdmem.dream.policy import Decided, Limits
+from mdmem.llm.checks import check_changes
 from mdmem.memory import Memory
 from mdmem.model import Source
-from mdmem.model.dreams import DreamOp
+from mdmem.model.pipelines import DreamOp
 from mdmem.model.writes import Revert
+from mdmem.text.facts import fact_id
 
 FIRST = date(2026, 3, 4)
 INVENTED = ("Initech", "48213", "zebra@example.org", "2031-07-04", "TEXT-OF-THE-FACT", "<system-reminder>", "evil.example")
@@ -125,13 +125,13 @@ class TestRules:
     def night(self, dice: random.Random, candidates: Sequence[DreamCandidate], memory: CuratedMemory, log: LogEntries) -> Decided:
         by_rules = cases.judge(candidates, memory, log, lambda _: False)
         changes: dict[Any, Any] = {}
-        for request in model_changes.open_requests(FIRST, by_rules, memory, frozenset()):
+        for request in model_step.open_requests(FIRST, by_rules, memory, frozenset()):
             facts = [{"id": each.id, "text": each.text} for each in request.data.facts]
             shown = [{"id": each.id, "text": each.text} for each in request.data.memory]
             checked = check_changes(hostile_items(dice, {"facts": facts, "memory": shown}), request.data)
             changes |= {each.fact: each for each in checked.changes}
-        merged = model_changes.merge(by_rules, changes, memory, lambda _: False)
-        return rails.decide(merged.suggestions, memory, Limits(applies=True, most=MOST, done=0, budget_lines=500, budget_bytes=50_000))
+        merged = model_step.merge(by_rules, changes, memory, lambda _: False)
+        return policy.decide(merged.suggestions, memory, Limits(applies=True, most=MOST, done=0, budget_lines=500, budget_bytes=50_000))
 
     def after(self, memory: CuratedMemory, decided: Decided) -> list[CuratedFact]:
         """The facts that stand after a night."""

@@ -97,7 +97,7 @@ def test_two_machines_dream_one_night(at: Desk, tmp_path: Path, monkeypatch: pyt
     other = copy(at, tmp_path / "other")
     dream(at)
     monkeypatch.setattr("mdmem.steps.run_log.host_name", lambda: "0123abcd")
-    monkeypatch.setattr("mdmem.dream.standing.host_name", lambda: "0123abcd")
+    monkeypatch.setattr("mdmem.dream.writing.host_name", lambda: "0123abcd")
     monkeypatch.setenv("MDMEM_NOW", "2026-03-07T08:00:00+00:00")
     dream(other)
     expected = curated(at)

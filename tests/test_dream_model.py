@@ -17,21 +17,21 @@ from scripted_models import MODEL, Reply, ScriptedServer, in_turn, serving
 from workspaces import NOW, TOKEN, Desk, desk
 
 from mdmem.cli import main
-from mdmem.dream import model_changes
+from mdmem.dream import model_step
 from mdmem.dream.candidates import Night
 from mdmem.dream.cases import FORGETS_NOTHING, SAID_ONCE
 from mdmem.dream.curated import CuratedMemory
 from mdmem.dream.model_step import NightModel
-from mdmem.dream.suggestions import Suggestion, leave
+from mdmem.dream.policy import Suggestion, leave
 from mdmem.errors import WorkspaceProblem
-from mdmem.llm import kept_answers, request_log
-from mdmem.llm.consolidation import check_changes
-from mdmem.llm.request_log import RequestRecord
+from mdmem.llm import asking
+from mdmem.llm.asking import RequestRecord
+from mdmem.llm.checks import check_changes
 from mdmem.llm.requests import consolidate_request
 from mdmem.model import FactId, Source
-from mdmem.model.dreams import DreamOp
+from mdmem.model.pipelines import DreamOp
 from mdmem.model.writes import Purge, Remember
-from mdmem.show.dreams import dream_json, dream_text
+from mdmem.show.pipelines import dream_json, dream_text
 from mdmem.startup.records import replace
 
 STAMPS = entry("I collect old stamps of Austria.")
@@ -47,12 +47,12 @@ ALL = memory_of(TUBA, OLD_PUMP, WORK, OF_USER)
 
 def merged(
     rules: Sequence[Suggestion], *items: dict[str, Any], memory: CuratedMemory = ALL, taken_out: str = ""
-) -> model_changes.MergedSuggestions:
+) -> model_step.MergedSuggestions:
     changes: dict[FactId, Any] = {}
-    for request in model_changes.open_requests(DAY, rules, memory, frozenset()):
+    for request in model_step.open_requests(DAY, rules, memory, frozenset()):
         checked = check_changes([item for item in items if item["fact"] in request.facts], request.data)
         changes |= {each.fact: each for each in checked.changes}
-    return model_changes.merge(rules, changes, memory, lambda candidate: candidate.text == taken_out)
+    return model_step.merge(rules, changes, memory, lambda candidate: candidate.text == taken_out)
 
 
 class TestWhatIsAsked:
@@ -69,7 +69,7 @@ class TestWhatIsAsked:
             adds(entry(f"The key is {TOKEN} and more.")),
             replace(leave(STAMPS, "it stands twice"), candidate=None, op=DreamOp.DELETE, old=TUBA),
         ]
-        (request,) = model_changes.open_requests(DAY, rules, ALL, frozenset())
+        (request,) = model_step.open_requests(DAY, rules, ALL, frozenset())
         assert [each.text for each in request.data.facts] == [
             *(STAMPS.text, PUMP.text, FORGET.text),
             *("Forget what I said of trains.", LOOP.text),
@@ -80,7 +80,7 @@ class TestWhatIsAsked:
 
     def test_what_is_about_the_same_attribute_is_shown(self):
         rule = updates(entry("Linear hired me.", attribute="company"), WORK)
-        (request,) = model_changes.open_requests(DAY, [rule], ALL, frozenset())
+        (request,) = model_step.open_requests(DAY, [rule], ALL, frozenset())
         (shown,) = request.data.memory
         assert (shown.id, shown.key, shown.text, shown.section) == (WORK.fact, "employer", "Stripe", "Memory > Work")
 
@@ -88,11 +88,11 @@ class TestWhatIsAsked:
         entries = [entry(f"Number {number} of the {'very ' * 60}long list of pumps.") for number in range(70)]
         rules = [adds(each) for each in entries]
         memory = memory_of(*(stands(f"Pump {number} of the list {'is dry ' * 50}.") for number in range(200)))
-        requests = model_changes.open_requests(DAY, rules, memory, frozenset())
+        requests = model_step.open_requests(DAY, rules, memory, frozenset())
         assert [fact.id for request in requests for fact in request.data.facts] == [each.fact for each in entries]
         assert all(len(consolidate_request(request.data).text.encode()) < 24_000 for request in requests)
         assert all(len(request.facts) <= 25 for request in requests)
-        assert model_changes.open_requests(DAY, rules, memory, requests[0].facts) == requests[1:]
+        assert model_step.open_requests(DAY, rules, memory, requests[0].facts) == requests[1:]
 
 
 class TestWhatBecomesOfIt:
@@ -248,7 +248,7 @@ class TestTheAsking:
         rules = [leave(STAMPS, "it is already in memory"), RULES[1], leave(LOOP, SAID_ONCE)]
         assert [each.op for each in model.merged(rules, stood, lambda _: False)] == [DreamOp.NONE, DreamOp.ADD, DreamOp.NONE]
         assert len(server.bodies) == 1
-        (record,) = request_log.read_records(at.workspace.state)
+        (record,) = asking.read_records(at.workspace.state)
         assert (record.run, record.task) == ("dream/2026-03-04", "consolidate")
 
     def test_after_an_interruption_nothing_is_paid_for_again(self, at: Desk, server: ScriptedServer):
@@ -289,7 +289,7 @@ class TestTheAsking:
             record = RequestRecord(
                 time=now - age, run="r", task="extract", request="x", size=1, tokens_in=0, tokens_out=0, ms=1.0, outcome="model-down"
             )
-            request_log.append_record(at.workspace.state, record)
+            asking.append_record(at.workspace.state, record)
             asked(at, [leave(entry(f"The pump {age} leaks.", Source.INFERRED), SAID_ONCE)])
             assert len(server.bodies) == count
         model, _ = asked(at)
@@ -305,7 +305,7 @@ class TestTheAsking:
         server.script = script
         _, suggestions = asked(at)
         assert suggestions == RULES
-        assert not list((at.workspace.state / kept_answers.FOLDER_NAME).glob("*"))
+        assert not list((at.workspace.state / asking.FOLDER_NAME).glob("*"))
 
 
 @pytest.fixture
@@ -350,7 +350,7 @@ class TestTheNight:
             BY_NOBODY.text: (DreamOp.NONE, False),
         }
         assert (result.refused, result.outcome) == (1, "")
-        assert result.tokens == sum(each.tokens for each in request_log.read_records(morning.workspace.state)) > 0
+        assert result.tokens == sum(each.tokens for each in asking.read_records(morning.workspace.state)) > 0
         (part,) = waiting(morning)
         assert (part.origin.source, part.origin.reason) == (Source.INFERRED, "a model suggests it: the cellar was wet")
         assert "Initech" not in morning.git("log", "--all", "-p", "--format=%B")

@@ -13,9 +13,9 @@ from mdmem.cli.flags import in_flags
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
 from mdmem.model import Source
-from mdmem.model.dreams import TOO_MANY_WAIT, DreamOp
+from mdmem.model.pipelines import TOO_MANY_WAIT, DreamOp
 from mdmem.model.proposals import Accept
-from mdmem.show.dreams import dream_json, dream_notes
+from mdmem.show.pipelines import dream_json, dream_notes
 
 ADD, UPDATE, DELETE, NONE = DreamOp
 
@@ -101,7 +101,7 @@ class TestWhatIsOnlyProposed:
         assert curated(at) == [f"- [fact] {first}"]
 
     def test_no_more_than_may_wait(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr("mdmem.dream.standing.MOST_STANDING_PARTS", 2)
+        monkeypatch.setattr("mdmem.dream.writing.MOST_STANDING_PARTS", 2)
         texts = ("the shed is painted green", "I prefer tea over coffee", "my boat lies in Bergen")
         before = DAY - timedelta(days=1)
         for number, day in enumerate((before, DAY)):

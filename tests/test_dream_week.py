@@ -10,9 +10,9 @@ import pytest
 from simulated_week import Night, Week, change_text, entries_of, facts_of, live, plain
 from week_gold import END, FORBIDDEN, FORBIDDEN_IN_MEMORY, FREE, NIGHTS, Change, changes, entries, lines
 
-from mdmem.facts import parse_item
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
+from mdmem.text.facts import parse_item
 
 KEPT = 0.9
 """The least share of the entries of the gold list."""

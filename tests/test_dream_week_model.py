@@ -111,7 +111,7 @@ def server() -> Iterator[ScriptedServer]:
 
 def lived(folder: Path, empty: Path, patch: pytest.MonkeyPatch, server: ScriptedServer, *settings: str, last: str = NAMES[0]) -> Week:
     """The week up to a night, with a model."""
-    patch.setattr("mdmem.llm.tries.FIRST_PAUSE", 0.01)
+    patch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
     week = Week.begin(
         folder, empty, patch, 'dream = "apply"', f'model_url = "{server.url}"', f'model_name = "{MODEL}"', 'digest = "model"', *settings
     )

@@ -16,8 +16,22 @@ from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk
 from mdmem.memory import Memory, initialise
 from mdmem.model.proposals import Accept, Propose, Reject
 from mdmem.model.reads import Initialise
-from mdmem.model.whole_files import CreateFile, MovePath
-from mdmem.model.writes import Action, Change, Contradict, EditSection, Forget, Log, Purge, Remember, Resolve, Revert, Save, WriteOptions
+from mdmem.model.writes import (
+    Action,
+    Change,
+    Contradict,
+    CreateFile,
+    EditSection,
+    Forget,
+    Log,
+    MovePath,
+    Purge,
+    Remember,
+    Resolve,
+    Revert,
+    Save,
+    WriteOptions,
+)
 
 RECORD = ".git/mdmem/root/write-ahead.json"
 OPTIONS = WriteOptions(actor="agent/main")

@@ -6,11 +6,11 @@ from generated_markdown import closed_documents, documents
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from mdmem.document import parse
 from mdmem.editors.daily import insert, log, new_log
 from mdmem.errors import SectionProblem
-from mdmem.facts import items, parse_item, write_item
 from mdmem.model import Op
+from mdmem.text.document import parse
+from mdmem.text.facts import items, parse_item, write_item
 
 
 @pytest.mark.parametrize(

@@ -2,14 +2,14 @@ from datetime import date
 
 import pytest
 
-from mdmem.document import parse
 from mdmem.editors import EditResult
 from mdmem.editors.facts import needs_foundations, remember, similar_items
-from mdmem.editors.key_values import Foundation, Foundations
+from mdmem.editors.items import Foundation, Foundations
 from mdmem.errors import FactProblem
-from mdmem.facts import fact_id, items
 from mdmem.model import Source
 from mdmem.model.writes import Remember, WriteOptions
+from mdmem.text.document import parse
+from mdmem.text.facts import fact_id, items
 
 TODAY = date(2026, 3, 5)
 SOURCES = {

@@ -6,13 +6,13 @@ from generated_markdown import bodies, documents, sections_of
 from hypothesis import assume, given, reject
 from hypothesis import strategies as st
 
-from mdmem.addresses import find_section, matching_sections
-from mdmem.document import Document, Section, parse
 from mdmem.editors.outline import create, delete, heading, rename
 from mdmem.editors.section import edit
 from mdmem.errors import MdmemError, SectionProblem, TextProblem
 from mdmem.model import Op
 from mdmem.model.writes import Action, EditSection
+from mdmem.text.addresses import find_section, matching_sections
+from mdmem.text.document import Document, Section, parse
 
 
 def creation(section: str, text: str, after: str | None = None, expect: str | None = None) -> EditSection:

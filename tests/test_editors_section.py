@@ -7,12 +7,12 @@ from generated_markdown import closed_blocks as blocks
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mdmem.addresses import matching_sections
-from mdmem.document import Document, Section, is_blank, parse, section_etag, tree_etag, with_line_end
 from mdmem.editors import EditResult
 from mdmem.editors.section import edit
 from mdmem.errors import MdmemError, SectionProblem, TextProblem, UsageProblem
 from mdmem.model.writes import Action, EditSection
+from mdmem.text.addresses import matching_sections
+from mdmem.text.document import Document, Section, is_blank, parse, section_etag, tree_etag, with_line_end
 
 BODY, APPEND, PREPEND, REPLACE, RENAME, DELETE = Action
 ADDITIONS = (APPEND, PREPEND)

@@ -9,10 +9,10 @@ from conftest import World
 from workspaces import Desk, code_of, desk
 
 from mdmem.changes.plan import plan_edit
-from mdmem.facts import fact_id
 from mdmem.model import CommitId, FilePath, Source
 from mdmem.model.writes import Action, DigestDay, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.repo import branch_commits
+from mdmem.text.facts import fact_id
 from mdmem.verbs import FileEdit, InstructionsEdit, RevertEdit, target_path
 
 LOG = FilePath("memory/2026-03-04.md")

@@ -5,11 +5,11 @@ from generated_markdown import documents
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.document import parse
-from mdmem.entries import entries, shown_text
-from mdmem.facts import fact_id
 from mdmem.model import FilePath
 from mdmem.model.trail import Entry
+from mdmem.text.document import parse
+from mdmem.text.entries import entries, shown_text
+from mdmem.text.facts import fact_id
 
 MEMORY = FilePath("MEMORY.md")
 

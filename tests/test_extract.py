@@ -28,9 +28,9 @@ from mdmem.extract.statements import (
     find_cue,
     stated_attribute,
 )
-from mdmem.facts import fact_id
 from mdmem.model import Source
 from mdmem.model.sessions import Message, Speaker
+from mdmem.text.facts import fact_id
 
 START = datetime(2026, 3, 4, 21, 0, tzinfo=UTC)
 WITH_TOOLS = DraftRules(zone=UTC, tools_line=0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mdmem import extras
+from mdmem.folder import installed
 
 
 class Installed:
@@ -20,8 +20,8 @@ class Installed:
 
 
 def test_in_a_clone():
-    clone = Path(extras.__file__).parents[1]
-    assert shlex.split(extras.install_command("mcp"))[-1] == f"{clone}[mcp]"
+    clone = Path(installed.__file__).parents[1]
+    assert shlex.split(installed.install_command("mcp"))[-1] == f"{clone}[mcp]"
 
 
 @pytest.mark.parametrize(
@@ -33,12 +33,12 @@ def test_in_a_clone():
     ],
 )
 def test_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: str | None, source: str):
-    monkeypatch.setattr(extras, "__file__", str(tmp_path / "mdmem" / "extras.py"))
-    monkeypatch.setattr(extras, "distribution", lambda name: Installed(origin))
-    assert shlex.split(extras.install_command("model"))[-1] == f"{source}[model]"
+    monkeypatch.setattr(installed, "__file__", str(tmp_path / "mdmem" / "extras.py"))
+    monkeypatch.setattr(installed, "distribution", lambda name: Installed(origin))
+    assert shlex.split(installed.install_command("model"))[-1] == f"{source}[model]"
 
 
 def test_without_pip(monkeypatch: pytest.MonkeyPatch):
-    assert shlex.split(extras.install_command("mcp"))[:3] == [sys.executable, "-m", "pip"]
-    monkeypatch.setattr(extras, "find_spec", lambda name: None)
-    assert shlex.split(extras.install_command("mcp"))[:5] == ["uv", "pip", "install", "--python", sys.executable]
+    assert shlex.split(installed.install_command("mcp"))[:3] == [sys.executable, "-m", "pip"]
+    monkeypatch.setattr(installed, "find_spec", lambda name: None)
+    assert shlex.split(installed.install_command("mcp"))[:5] == ["uv", "pip", "install", "--python", sys.executable]

@@ -7,10 +7,10 @@ from workspaces import append, code_of
 from mdmem.errors import UsageProblem
 from mdmem.memory import Memory
 from mdmem.model import Source
-from mdmem.model.fact_changes import DayView, FactChange, ShowChanges
+from mdmem.model.history import DayView, FactChange, ShowChanges
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
-from mdmem.show.fact_changes import changes_text, day_text
+from mdmem.show.history import changes_text, day_text
 
 OLD, NEW = "works at Figma", "works at Notion"
 

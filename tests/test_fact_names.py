@@ -2,10 +2,10 @@
 
 import pytest
 
-from mdmem.document import parse
 from mdmem.errors import FactProblem
-from mdmem.fact_names import items_matching, names_any, similar_ids
-from mdmem.facts import fact_id, items
+from mdmem.text.document import parse
+from mdmem.text.fact_names import items_matching, names_any, similar_ids
+from mdmem.text.facts import fact_id, items
 
 MEMORY = """\
 - likes walnuts.

@@ -7,11 +7,11 @@ from conftest import examples
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mdmem.document import parse
-from mdmem.editors.item_labels import rewrite_item
+from mdmem.editors.items import rewrite_item
 from mdmem.errors import FactProblem, TextProblem
-from mdmem.fact_names import id_prefix, items_matching, names_any
-from mdmem.facts import (
+from mdmem.text.document import parse
+from mdmem.text.fact_names import id_prefix, items_matching, names_any
+from mdmem.text.facts import (
     fact_id,
     find_held_key,
     find_same_item,

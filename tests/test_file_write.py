@@ -9,20 +9,21 @@ import pytest
 from conftest import World
 from workspaces import NOW, SEED, Desk, code_of, desk, refused
 
-from mdmem import files, write_ahead
 from mdmem.changes import file_write
 from mdmem.changes.apply import change_note
 from mdmem.changes.file_write import Retry, WrittenChange
 from mdmem.changes.plan import Plan, plan_edit
-from mdmem.changes.transaction import Transaction
-from mdmem.document import parse
+from mdmem.changes.recover import Transaction
 from mdmem.editors import EditResult
 from mdmem.errors import RepositoryProblem
+from mdmem.folder import files, write_ahead
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import Action, EditSection, Remember, WriteOptions
-from mdmem.repo import commits, mixed_commits
-from mdmem.repo.index_bits import ASSUME_UNCHANGED, SKIP_WORKTREE
+from mdmem.repo import commits
+from mdmem.repo import commits as mixed_commits
+from mdmem.repo.git_files import ASSUME_UNCHANGED, SKIP_WORKTREE
 from mdmem.repo.runner import GitResult
+from mdmem.text.document import parse
 from mdmem.verbs import FileEdit, target_path
 from mdmem.workspace import Workspace
 

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from system_calls import descriptors, failing
 from workspaces import where_modes_count
 
-from mdmem import files, listing
 from mdmem.errors import PathProblem, RepositoryProblem
-from mdmem.layout import MAX_FILE_BYTES
+from mdmem.folder import files, listing
+from mdmem.folder.layout import MAX_FILE_BYTES
 from mdmem.model import FilePath
 
 TEMPORARY = ".mdmem-0.tmp"

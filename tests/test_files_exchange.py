@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from system_calls import failed_call
 
-from mdmem import files
+from mdmem.folder import files
 
 TEMPORARY = ".mdmem-0.tmp"
 

@@ -12,8 +12,9 @@ import pytest
 from conftest import World
 from system_calls import descriptors, failing
 
-from mdmem import files, lock_queue
 from mdmem.errors import RepositoryProblem, StorageProblem
+from mdmem.folder import files
+from mdmem.folder import files as lock_queue
 
 
 class TestLock:

@@ -10,7 +10,7 @@ from session_files import named
 from workspaces import STATE, where_modes_count
 
 from mdmem.memory import Memory
-from mdmem.model.flushes import Flush
+from mdmem.model.prompts import Flush
 
 FAR = ("--window", "200000", "--tokens", "176000", "--cycle", "0")
 

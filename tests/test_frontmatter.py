@@ -7,8 +7,8 @@ from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.document import parse
-from mdmem.editors.frontmatter import labels, tags, values
+from mdmem.text.document import parse
+from mdmem.text.frontmatter import labels, tags, values
 
 
 @pytest.mark.parametrize(

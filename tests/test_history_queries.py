@@ -7,11 +7,11 @@ from dated_memory import DAYS, DatedMemory, change_employers
 from workspaces import append, code_of, gits
 
 from mdmem.errors import MdmemError
-from mdmem.facts import fact_id
 from mdmem.model import Op, Source, Status
 from mdmem.model.history import FactHistory, OtherReading, SectionHistory, ShowBlame, ShowHistory
 from mdmem.model.reads import Show
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Revert, WriteOptions
+from mdmem.text.facts import fact_id
 from mdmem.wording import verb
 
 

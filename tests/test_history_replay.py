@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replays import FACTS, LOG, MEMORY, TOPIC, ReplayedMemory, commit_id, fact, memory, message
 
-from mdmem.entries import entries
 from mdmem.history import file_changes
 from mdmem.model import CommitId, FilePath, Op, Source
 from mdmem.model.trail import Entry, Fate, MarkKind, Origin, StatedRevert
+from mdmem.text.entries import entries
 
 OLD, NEW = "employer: Stripe", "employer: Linear"
 DAY = "# 2026-03-05\n\n## 09:00\n\n- {}\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mdmem.errors import RepositoryProblem
-from mdmem.hookfiles import HOOKS, hook_states, install, lines_to_add, uninstall
+from mdmem.folder.hook_files import HOOKS, hook_states, install, lines_to_add, uninstall
 
 PYTHON = sys.executable
 THEIRS = "#!/bin/sh\necho theirs\n"

@@ -13,7 +13,7 @@ from workspaces import Desk
 
 from mdmem import events, githooks
 from mdmem.catchup import index
-from mdmem.hookfiles import HOOKS, install, lines_to_add
+from mdmem.folder.hook_files import HOOKS, install, lines_to_add
 
 WAIT = 20
 LATER = 1 << 32
@@ -374,7 +374,7 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         done = world.run(workspace, ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, *arguments, "pre-commit"], check=False)
         assert (done.returncode, done.stderr.count("unresolved conflict markers")) == (status, 0 if closed == "2>&-" else 2)
 
-    @pytest.mark.parametrize("missing", ["check", "catchup/debounce", "repo/staged_changes"])
+    @pytest.mark.parametrize("missing", ["text/check", "catchup/background", "repo/staged_changes"])
     def test_half_of_mdmem_is_none(self, world: World, workspace: Path, tmp_path: Path, missing: str):
         half = tmp_path / "half"
         shutil.copytree(Path(githooks.__file__).parent, half / "mdmem")

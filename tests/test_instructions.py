@@ -12,17 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workspaces import Desk, code_of, desk
 
-from mdmem import files, packaged_files
 from mdmem.changes.instructions import files_with_instructions, set_instructions
-from mdmem.document import BOM, parse, split_lines
 from mdmem.editors.instructions import find_instructions, put_in, take_out
-from mdmem.entries import INSTRUCTIONS_BEGIN, INSTRUCTIONS_END, entries
 from mdmem.errors import MdmemError, SectionProblem
+from mdmem.folder import files, installed
 from mdmem.mcp.tools import TOOLS
 from mdmem.memory import initialise
 from mdmem.model import FilePath
 from mdmem.model.reads import Initialise
 from mdmem.repo import commits
+from mdmem.text.document import BOM, parse, split_lines
+from mdmem.text.entries import INSTRUCTIONS_BEGIN, INSTRUCTIONS_END, entries
 
 TEXT = "Memory is here.\n- search first"
 BLOCK = f"{INSTRUCTIONS_BEGIN}\n{TEXT}\n{INSTRUCTIONS_END}"
@@ -114,15 +114,15 @@ class TestText:
 
 class TestTemplate:
     def test_it_has_ten_lines(self):
-        assert len(packaged_files.template("agents.md").splitlines()) == 10
+        assert len(installed.template("agents.md").splitlines()) == 10
 
     def test_every_tool_in_it_is_one(self):
-        named = set(re.findall(r"`(memory_\w+)", packaged_files.template("agents.md"))) - {"memory_"}
+        named = set(re.findall(r"`(memory_\w+)", installed.template("agents.md"))) - {"memory_"}
         assert named <= set(TOOLS)
         assert len(named) == 4
 
     def test_every_command_in_it_is_one(self, shell: Shell):
-        commands = re.findall(r"`mdmem ([a-z]+(?: (?:start|note|done))?)", packaged_files.template("agents.md"))
+        commands = re.findall(r"`mdmem ([a-z]+(?: (?:start|note|done))?)", installed.template("agents.md"))
         assert len(commands) == 7
         for command in commands:
             assert shell.run(*command.split(), "--help").status == 0
@@ -131,7 +131,7 @@ class TestTemplate:
 class TestFile:
     def test_a_file_that_was_made_for_it_goes_with_it(self, at: Desk):
         assert put(at) == []
-        assert at.read("AGENTS.md") == f"{INSTRUCTIONS_BEGIN}\n{packaged_files.template('agents.md')}{INSTRUCTIONS_END}\n"
+        assert at.read("AGENTS.md") == f"{INSTRUCTIONS_BEGIN}\n{installed.template('agents.md')}{INSTRUCTIONS_END}\n"
         assert at.git("status", "--porcelain") == ""
         assert take(at) == "AGENTS.md"
         assert not (at.root / "AGENTS.md").exists()

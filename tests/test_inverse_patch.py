@@ -6,10 +6,10 @@ from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.document import Document, parse
 from mdmem.editors.merge3 import inverse_patch
 from mdmem.errors import SectionProblem
-from mdmem.facts import fact_id
+from mdmem.text.document import Document, parse
+from mdmem.text.facts import fact_id
 
 TITLE = "# Memory\n\n## Work\n\n"
 

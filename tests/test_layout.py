@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.errors import PathProblem
-from mdmem.layout import (
+from mdmem.folder.layout import (
     day_of,
     is_markdown,
     is_named_by_day,

@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.document import parse
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.editors.likeness import CandidateIndex, StatementIndex, candidate_pairs, likeness, resemble, word_overlap
-from mdmem.facts import items
+from mdmem.text.document import parse
+from mdmem.text.facts import items
 
 REPLACED = [
     ("works at Stripe", "works at Linear"),

@@ -17,7 +17,7 @@ from mdmem.memory import Memory
 from mdmem.model.searches import Search
 from mdmem.model.writes import Forget, LikeFact, Log, Remember, WriteOptions
 from mdmem.queries import likes
-from mdmem.repo.process import converse
+from mdmem.repo.runner import converse
 from mdmem.show.writes import like_hint
 from mdmem.wording import plain
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mdmem import listing
+from mdmem.folder import listing
 
 
 class TestMarkdownFiles:

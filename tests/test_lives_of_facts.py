@@ -13,9 +13,9 @@ from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from mdmem.catchup import trails
-from mdmem.facts import parse_text
 from mdmem.history.chains import joined_by_moves
 from mdmem.model.trail import Fate
+from mdmem.text.facts import parse_text
 from mdmem.trail import Trail
 from mdmem.workspace import open_at
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.llm.answers import UnreadableAnswerError, read_answer
+from mdmem.llm.checks import UnreadableAnswerError, read_answer
 
 ITEM = {"lines": [3], "text": 'a {brace} and a "quote" and a ```'}
 WHOLE = json.dumps({"facts": [ITEM, ITEM]})

@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 from scripted_models import MODEL, Reply, ScriptedServer, command, facts, in_turn, serving
 
-from mdmem.llm import kept_answers, request_log
+from mdmem.llm import asking
 from mdmem.llm.asking import AskedRun, Asker
-from mdmem.llm.command import CommandModel
-from mdmem.llm.endpoints import ModelCommand, ModelServer
-from mdmem.llm.failures import ModelFailure
+from mdmem.llm.endpoints import CommandModel, ModelCommand, ModelFailure, ModelServer
 from mdmem.llm.requests import ExtractData, ModelRequest, RequestLine, extract_request
 
 NOW = datetime(2026, 11, 19, 23, 59, tzinfo=UTC)
@@ -27,7 +25,7 @@ ASKERS: list[Asker] = []
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr("mdmem.llm.tries.FIRST_PAUSE", 0.01)
+    monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
     yield
     while ASKERS:
         ASKERS.pop().close()
@@ -52,7 +50,7 @@ def asker(
 
 
 def records(state: Path) -> list[dict[str, Any]]:
-    path = state / request_log.LOG_NAME
+    path = state / asking.LOG_NAME
     return [json.loads(line) for line in path.read_text().splitlines()] if path.exists() else []
 
 
@@ -75,7 +73,7 @@ def test_one_request_one_answer(tmp_path: Path, server: ScriptedServer):
     assert record.keys() == {"time", "run", "task", "request", "bytes", "tokens_in", "tokens_out", "ms", "outcome"}
     assert (record["tokens_in"], record["tokens_out"], record["outcome"]) == (120, 7, "answered")
     assert record["bytes"] == len(request().text.encode())
-    assert "cellar" not in (tmp_path / request_log.LOG_NAME).read_text()
+    assert "cellar" not in (tmp_path / asking.LOG_NAME).read_text()
 
 
 def test_what_was_answered_is_not_paid_for_again(tmp_path: Path, server: ScriptedServer):
@@ -91,7 +89,7 @@ def test_what_was_answered_is_not_paid_for_again(tmp_path: Path, server: Scripte
 
 def test_an_answer_is_kept_for_30_days(tmp_path: Path, server: ScriptedServer):
     asker(tmp_path, server).ask(request())
-    (path,) = (tmp_path / kept_answers.FOLDER_NAME).iterdir()
+    (path,) = (tmp_path / asking.FOLDER_NAME).iterdir()
     os.utime(path, (time.time() - 31 * 24 * 3600,) * 2)
     asker(tmp_path, server).ask(request())
     assert len(server.bodies) == 2

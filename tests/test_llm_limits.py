@@ -12,12 +12,9 @@ import pytest
 from scripted_models import MODEL, Reply, command, facts, in_turn, serving
 
 from mdmem.llm import endpoints
-from mdmem.llm.command import CommandModel
-from mdmem.llm.endpoints import ModelAnswer, ModelCommand, ModelServer
-from mdmem.llm.failures import DOWN, REFUSED, ModelFailure
+from mdmem.llm.endpoints import DOWN, REFUSED, CommandModel, ModelAnswer, ModelCommand, ModelFailure, ModelServer, answer_in_time
 from mdmem.llm.requests import ModelRequest
-from mdmem.llm.tries import answer_in_time
-from mdmem.repo.process import TooMuchOutputError, converse
+from mdmem.repo.runner import TooMuchOutputError, converse
 
 if TYPE_CHECKING:
     from mdmem.llm.server import ServerModel

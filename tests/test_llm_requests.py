@@ -11,9 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workspaces import TOKEN
 
-from mdmem.llm.instructions import DATA_ENDS, DATA_FOLLOWS
-from mdmem.llm.packing import MOST_BYTES, last_whole_line, pack
-from mdmem.llm.requests import ConsolidateData, DayFact, ExtractData, MemoryEntry, RequestLine, consolidate_request, extract_request
+from mdmem.llm.requests import (
+    DATA_ENDS,
+    DATA_FOLLOWS,
+    MOST_BYTES,
+    ConsolidateData,
+    DayFact,
+    ExtractData,
+    MemoryEntry,
+    RequestLine,
+    consolidate_request,
+    extract_request,
+    last_whole_line,
+    pack,
+)
 from mdmem.model import FactId, Source
 
 DAY = date(2026, 11, 19)

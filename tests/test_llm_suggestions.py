@@ -8,10 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from workspaces import TOKEN
 
-from mdmem.llm.consolidation import check_changes
-from mdmem.llm.extraction import check_facts
-from mdmem.llm.instructions import EXTRACT, PLACEHOLDERS
-from mdmem.llm.requests import ConsolidateData, DayFact, MemoryEntry, RequestLine
+from mdmem.llm.checks import check_changes, check_facts
+from mdmem.llm.requests import EXTRACT, PLACEHOLDERS, ConsolidateData, DayFact, MemoryEntry, RequestLine
 from mdmem.model import FactId, Source
 
 DAY = date(2026, 11, 19)

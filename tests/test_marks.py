@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mdmem.digest import marks
-from mdmem.digest.marks import read_marks, write_marks
+from mdmem.digest import cursors
+from mdmem.digest.cursors import read_marks, write_marks
 
 
 def mark(number: int) -> str:
@@ -15,7 +15,7 @@ def mark(number: int) -> str:
 
 @pytest.mark.parametrize("many", [2_000, 10])
 def test_what_is_kept_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, many: int):
-    monkeypatch.setattr(marks, "_MANY", many)
+    monkeypatch.setattr(cursors, "_MANY", many)
     for part in range(3):
         kept = read_marks(tmp_path)
         for number in range(part * 100, part * 100 + 100):
@@ -52,5 +52,5 @@ def test_old_ones_are_dropped(tmp_path: Path):
     "damage", ["", "{", "[]", '{"version":1}', '{"version":1,"sessions":[],"day":0,"marks":{"ab":3}}', '{"version":9}']
 )
 def test_damaged_ones_are_none(tmp_path: Path, damage: str):
-    (tmp_path / marks.MARKS_NAME).write_text(damage)
+    (tmp_path / cursors.MARKS_NAME).write_text(damage)
     assert dict(read_marks(tmp_path)) == {}

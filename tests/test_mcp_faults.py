@@ -15,7 +15,7 @@ from conftest import TIME_LIMIT, World
 from servers import PROGRAM, Server, call, line, processes_below, server
 from workspaces import NOW, STATE, Desk, desk
 
-from mdmem import files
+from mdmem.folder import files
 
 WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("memory_remember", {"text": "coffee", "key": "drink"}),

@@ -15,8 +15,8 @@ from conftest import TIME_LIMIT, World
 from servers import HELLO, INITIALIZE, PROGRAM, call, line, served, server
 from workspaces import NOW, Desk, desk
 
-from mdmem import extras
 from mdmem.cli import main
+from mdmem.folder import installed
 from mdmem.mcp import serving
 from mdmem.mcp.greeting import ENVELOPE_VERSION, VERSIONS
 from mdmem.mcp.tools import INSTRUCTIONS, TOOLS
@@ -189,4 +189,4 @@ def test_it_ends_when_nobody_reads_its_answers(at: Desk):
 def test_without_the_extra_a_line_says_what_to_type(world: World, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(serving, "_PACKAGES", ("mdmem_has_no_such_package",))
     assert main(["mcp"]) == 1
-    assert capsys.readouterr().err == f"mdmem: the server needs the MCP SDK: {extras.install_command('mcp')}\n"
+    assert capsys.readouterr().err == f"mdmem: the server needs the MCP SDK: {installed.install_command('mcp')}\n"

@@ -14,8 +14,8 @@ from conftest import World
 from record_memory_tool import COMMANDS, DATA, create, delete, insert, laid_out, lay_out, put, rename, view, without_folder_sizes
 from workspaces import NOW, STATE, Desk, desk, where_modes_count
 
-from mdmem import files, write_ahead
 from mdmem.changes import moves
+from mdmem.folder import files, write_ahead
 from mdmem.memory import Memory
 from mdmem.memtool import Backend
 from mdmem.memtool.backend import ToolAnswer
@@ -411,7 +411,7 @@ class TestRecovery:
         def kill(*_: object, **__: object) -> None:
             raise Killed
 
-        patched.setattr("mdmem.changes.transaction.WriteSteps.undo", lambda *_: None)
+        patched.setattr("mdmem.changes.recover.WriteSteps.undo", lambda *_: None)
         patched.setattr(moves.commits, "commit_made_after", lambda *_: None)
         drop = write_ahead.drop_record
         match moment:

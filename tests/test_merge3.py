@@ -11,10 +11,9 @@ from conftest import examples
 from edited_markdown import edited_texts
 from hypothesis import given
 
-from mdmem.editors.merge3.merging import merge3
-from mdmem.editors.merge3.notes import Contradiction, MergeNotes
-from mdmem.facts import fact_id
+from mdmem.editors.merge3.merging import Contradiction, MergeNotes, merge3
 from mdmem.model import FileKind
+from mdmem.text.facts import fact_id
 
 HEAD = "# Memory\n\n## Work\n\n"
 TAIL = "\n## Home\n\n- cat: Mia\n"

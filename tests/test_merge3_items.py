@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.editors.merge3.items import ItemText, merge_items
+from mdmem.editors.merge3.values import ItemText, merge_items
 
 ITEMS = (
     "- pay the rent",

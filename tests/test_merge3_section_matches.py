@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from mdmem.document import parse
 from mdmem.editors.merge3.section_matches import match_all_sections
 from mdmem.editors.merge3.versions import SectionTree
+from mdmem.text.document import parse
 
 BASE = "# M\n## Work\n- a\n- b\n## Home\n- cat\n- dog\n### Pets\n- fish\n## Empty\n"
 

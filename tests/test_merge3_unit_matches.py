@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mdmem.document import parse
 from mdmem.editors.merge3.section_matches import match_all_sections
 from mdmem.editors.merge3.unit_matches import match_units
 from mdmem.editors.merge3.versions import SectionTree, Version
+from mdmem.text.document import parse
 
 
 def texts_of_triples(base: str, ours: str, theirs: str) -> list[tuple[str | None, str | None, str | None]]:

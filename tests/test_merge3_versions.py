@@ -6,8 +6,8 @@ from conftest import examples
 from generated_markdown import documents
 from hypothesis import given
 
-from mdmem.document import parse
 from mdmem.editors.merge3.versions import SectionTree, Version
+from mdmem.text.document import parse
 
 TEXT = "intro\n\n# Memory\n- a\n- b #t\n\n## Work `x`\n\npara\nof two\n***\n```\n# no heading\n```\n### Deep\n# Last\n"
 

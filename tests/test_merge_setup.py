@@ -13,16 +13,15 @@ from hypothesis import strategies as st
 from workspaces import Desk
 from workspaces import desk as make_desk
 
-from mdmem import merge_setup
 from mdmem.doctor import Level
 from mdmem.errors import RepositoryProblem
 from mdmem.events import EventRecorder
 from mdmem.memory.adopting import InitResult, initialise
 from mdmem.memory.hooks import Hooks
-from mdmem.merge_setup import with_lines
+from mdmem.merge import setup
+from mdmem.merge.setup import with_lines
 from mdmem.model import FilePath
 from mdmem.model.reads import Initialise
-from mdmem.repo import merge_settings
 
 examined = examined_desk
 NAMED = " merge=mdmem diff=markdown\n"
@@ -41,7 +40,7 @@ def init(folder: Path, shared: bool = False) -> InitResult:
 
 
 def attributes(at: Desk) -> str:
-    path = merge_settings.attributes_file(at.workspace.repository)
+    path = setup.attributes_file(at.workspace.repository)
     return path.read_text() if path.exists() else ""
 
 
@@ -52,7 +51,7 @@ def merged_by(at: Desk, *paths: str) -> dict[str, str]:
 
 
 def state(at: Desk) -> str:
-    return merge_setup.inspect(at.workspace).state
+    return setup.inspect(at.workspace).state
 
 
 class TestInit:
@@ -82,7 +81,7 @@ class TestInit:
 
     def test_lines_of_others_stay_where_they_are(self, at: Desk):
         theirs = "*.png binary\n# MEMORY.md merge=mdmem diff=markdown\n*.md merge=union"
-        path = merge_settings.attributes_file(at.workspace.repository)
+        path = setup.attributes_file(at.workspace.repository)
         path.parent.mkdir(exist_ok=True)
         path.write_text(theirs)
         init(at.root)
@@ -119,10 +118,10 @@ class TestInit:
         init(first.root)
         assert init(second.root).merging == ("attributes",)
         assert state(first) == state(second) == "installed"
-        merge_setup.uninstall(first.workspace)
+        setup.uninstall(first.workspace)
         assert merged_by(first, "MEMORY.md", "../two/MEMORY.md") == {"MEMORY.md": "unspecified", "../two/MEMORY.md": "mdmem"}
         assert state(second) == "installed"
-        merge_setup.uninstall(second.workspace)
+        setup.uninstall(second.workspace)
         assert "mdmem" not in (repository / ".git/config").read_text()
 
     def test_a_linked_work_tree_has_what_the_main_one_has(self, at: Desk, tmp_path: Path):
@@ -148,7 +147,7 @@ class TestInit:
         assert "mdmem" not in (tmp_path / "other/.git/config").read_text()
 
     def test_attributes_that_cannot_be_written_are_said(self, at: Desk, tmp_path: Path):
-        path = merge_settings.attributes_file(at.workspace.repository)
+        path = setup.attributes_file(at.workspace.repository)
         path.parent.mkdir(exist_ok=True)
         path.symlink_to(tmp_path / "elsewhere")
         assert "git merges memory by lines" in init(at.root).notes[0]
@@ -158,7 +157,7 @@ class TestInit:
 class TestDriver:
     def test_its_command_line(self):
         """A shell reads it, after git has put names in place of what begins with a percent sign."""
-        assert merge_settings.command_line("/a 50%/python") == "'/a 50%%/python' -P -m mdmem merge-driver %O %A %B %P"
+        assert setup.command_line("/a 50%/python") == "'/a 50%%/python' -P -m mdmem merge-driver %O %A %B %P"
 
     @pytest.mark.parametrize(
         ("command", "is_running"),
@@ -168,29 +167,29 @@ class TestDriver:
         ],
     )
     def test_a_trial(self, command: str, is_running: bool):
-        assert merge_settings.runs(command) == is_running
+        assert setup.runs(command) == is_running
 
     def test_a_trial_that_takes_too_long(self, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(merge_settings, "_TRIAL_SECONDS", 0.0)
-        assert not merge_settings.runs("while :; do echo; done")
+        monkeypatch.setattr(setup, "_TRIAL_SECONDS", 0.0)
+        assert not setup.runs("while :; do echo; done")
 
     def test_a_trial_without_a_shell(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(RepositoryProblem) as problem:
-            merge_settings.runs("true")
+            setup.runs("true")
         assert problem.value.code == "git-failed"
 
     def test_attributes_of_no_file_and_of_several(self, at: Desk):
         at.write(".gitattributes", "b*.md merge=union\n")
         repository, paths = at.workspace.repository, [FilePath(name) for name in ("a.md", "b.md", "b\udcff.md")]
-        assert merge_settings.merge_attributes(repository, []) == {}
-        assert merge_settings.merge_attributes(repository, paths) == dict(zip(paths, ("unspecified", "union", "union"), strict=True))
+        assert setup.merge_attributes(repository, []) == {}
+        assert setup.merge_attributes(repository, paths) == dict(zip(paths, ("unspecified", "union", "union"), strict=True))
 
     def test_it_goes_once(self, at: Desk):
         repository = at.workspace.repository
-        merge_settings.set_driver(repository, "true")
-        assert merge_settings.remove_driver(repository)
-        assert not merge_settings.remove_driver(repository)
+        setup.set_driver(repository, "true")
+        assert setup.remove_driver(repository)
+        assert not setup.remove_driver(repository)
 
 
 class TestShared:
@@ -254,7 +253,7 @@ class TestShared:
 
 class TestDoctor:
     def test_where_nothing_is_set_up(self, examined: Desk):
-        merge_setup.uninstall(examined.workspace)
+        setup.uninstall(examined.workspace)
         finding = only_finding(examined, "merge-driver")
         assert (finding.check, finding.level, finding.fixed) == ("merge-driver-missing", Level.WARNING, False)
         assert only_finding(examined, "merge-driver", fix=True).fixed
@@ -297,13 +296,13 @@ class TestDoctor:
         assert state(examined) == "installed"
 
     def test_attributes_that_others_give_are_named(self, examined: Desk):
-        path = merge_settings.attributes_file(examined.workspace.repository)
+        path = setup.attributes_file(examined.workspace.repository)
         path.write_text(path.read_text() + "MEMORY.md merge=union\n")
         finding = only_finding(examined, "merge-driver")
         assert (finding.level, "MEMORY.md (union)" in finding.message) == (Level.NOTE, True)
 
     def test_attributes_of_ones_own_are_enough(self, examined: Desk):
-        path = merge_settings.attributes_file(examined.workspace.repository)
+        path = setup.attributes_file(examined.workspace.repository)
         path.write_text("*.md merge=mdmem\n")
         assert findings_of(examined, "merge-driver", fix=True) == []
         assert path.read_text() == "*.md merge=mdmem\n"
@@ -313,7 +312,7 @@ class TestDoctor:
         python.parent.mkdir()
         python.write_text(f'#!/bin/sh\nexec {sys.executable} "$@"\n')
         python.chmod(0o755)
-        merge_settings.set_driver(examined.workspace.repository, merge_settings.command_line(str(python)))
+        setup.set_driver(examined.workspace.repository, setup.command_line(str(python)))
         assert state(examined) == "installed"
 
 
@@ -327,14 +326,14 @@ class TestUninstall:
         assert "mdmem" not in (at.root / ".git/config").read_text()
 
     def test_lines_of_others_stay(self, at: Desk):
-        path = merge_settings.attributes_file(at.workspace.repository)
+        path = setup.attributes_file(at.workspace.repository)
         path.parent.mkdir(exist_ok=True)
         path.write_text("*.png binary\n")
         init(at.root)
         path.write_text(path.read_text() + "*.jpg binary\n")
-        assert merge_setup.uninstall(at.workspace)
+        assert setup.uninstall(at.workspace)
         assert path.read_text() == "*.png binary\n*.jpg binary\n"
-        assert not merge_setup.uninstall(at.workspace)
+        assert not setup.uninstall(at.workspace)
 
 
 def _events(at: Desk, verb: str) -> EventRecorder:

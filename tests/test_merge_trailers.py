@@ -9,13 +9,14 @@ from conftest import World
 from workspaces import Desk
 from workspaces import desk as make_desk
 
-from mdmem import hookfiles, merge_setup
 from mdmem.editors.merge3.merging import merge3
-from mdmem.facts import parse_item
-from mdmem.memory import Memory, merge_trailers
-from mdmem.merges import base_text, files_of_both
+from mdmem.folder import hook_files
+from mdmem.memory import Memory, commit_hooks
+from mdmem.merge import setup
+from mdmem.merge.again import base_text, files_of_both
 from mdmem.model import CommitId, FilePath
 from mdmem.repo.first_parent import merge_bases
+from mdmem.text.facts import parse_item
 
 BASE = "# Memory\n\n## Work\n\n- likes the green tea of Uji\n- employer: Stripe\n- sits by the window\n"
 OURS = BASE.replace("green tea of Uji", "green tea of Kyoto")
@@ -34,8 +35,8 @@ PAIR = " ".join(fact for _, fact in sorted({"- likes the green tea of Kyoto": KY
 def at(world: World, repository: Path) -> Desk:
     """A workspace whose git merges with mdmem."""
     at = make_desk(world, repository, seed=BASE)
-    hookfiles.install(at.workspace.repository.hooks_dir, sys.executable)
-    merge_setup.install(at.workspace, sys.executable)
+    hook_files.install(at.workspace.repository.hooks_dir, sys.executable)
+    setup.install(at.workspace, sys.executable)
     return at
 
 
@@ -142,9 +143,9 @@ def test_a_merge_that_waits_for_its_commit(at: Desk, message: list[str]):
 
 
 def test_a_line_added_by_hand_does_the_same_and_starts_nothing_for_other_commits(at: Desk):
-    hookfiles.uninstall(at.workspace.repository.hooks_dir)
+    hook_files.uninstall(at.workspace.repository.hooks_dir)
     python = at.root / "calls" / "python"
-    at.hook("prepare-commit-msg", f"set -e\n{hookfiles.lines_to_add(str(python))['prepare-commit-msg']}")
+    at.hook("prepare-commit-msg", f"set -e\n{hook_files.lines_to_add(str(python))['prepare-commit-msg']}")
     at.write("calls/python", f'#!/bin/sh\necho "$@" >>"$0.log"\nexec "{sys.executable}" "$@"\n').chmod(0o755)
     branch(at, OURS, THEIRS)
     assert not python.with_name("python.log").exists()
@@ -160,8 +161,8 @@ def test_a_line_added_by_hand_does_the_same_and_starts_nothing_for_other_commits
     ids=["squash", "rebase", "pick"],
 )
 def test_a_line_added_by_hand_does_the_same_for_all_that_git_merges(at: Desk, commands: list[str]):
-    hookfiles.uninstall(at.workspace.repository.hooks_dir)
-    at.hook("prepare-commit-msg", f"set -e\n{hookfiles.lines_to_add(sys.executable)['prepare-commit-msg']}")
+    hook_files.uninstall(at.workspace.repository.hooks_dir)
+    at.hook("prepare-commit-msg", f"set -e\n{hook_files.lines_to_add(sys.executable)['prepare-commit-msg']}")
     branch(at, OURS, THEIRS)
     for command in commands:
         at.git(*command.split())
@@ -211,8 +212,8 @@ def test_a_pull_says_what_a_merge_says(at: Desk, tmp_path: Path):
 
 def test_below_the_root_and_after_a_rename(world: World, repository: Path):
     at = make_desk(world, repository, "sub", seed="# Memory\n")
-    hookfiles.install(at.workspace.repository.hooks_dir, sys.executable)
-    merge_setup.install(at.workspace, sys.executable)
+    hook_files.install(at.workspace.repository.hooks_dir, sys.executable)
+    setup.install(at.workspace, sys.executable)
     at.write("memory/tea.md", BASE)
     at.commit("tea")
     at.git("switch", "-qc", "side")
@@ -269,9 +270,9 @@ def test_histories_without_a_common_past(at: Desk):
 
 
 def test_a_hook_of_ones_own_runs_first_and_its_words_stay(at: Desk):
-    hookfiles.uninstall(at.workspace.repository.hooks_dir)
+    hook_files.uninstall(at.workspace.repository.hooks_dir)
     at.hook("prepare-commit-msg", 'printf "Merge, said by a hook\\n\\nReviewed-by: Ada\\n" > "$1"')
-    hookfiles.install(at.workspace.repository.hooks_dir, sys.executable)
+    hook_files.install(at.workspace.repository.hooks_dir, sys.executable)
     branch(at, OURS, THEIRS)
     at.git("merge", "-q", "--no-edit", "side")
     assert at.subjects()[0] == "Merge, said by a hook"
@@ -291,5 +292,5 @@ def test_twice_is_harmless(at: Desk):
     at.git("merge", "-q", "--no-commit", "side")
     message = at.write("message", "Merge\n\n# a comment of git\n")
     for _ in range(2):
-        assert merge_trailers.add_merge_trailers(at.root, "message", os.environ) == (f"Mdmem-Contradicts: {PAIR}",)
+        assert commit_hooks.add_merge_trailers(at.root, "message", os.environ) == (f"Mdmem-Contradicts: {PAIR}",)
     assert message.read_text() == f"Merge\n\nMdmem-Contradicts: {PAIR}\n\n# a comment of git\n"

@@ -10,9 +10,9 @@ from dated_memory import dated as dated
 from dated_memory import dated_desk as dated_desk
 from workspaces import code_of
 
-from mdmem import merge_setup
 from mdmem.catchup.trails import fresh_trail
 from mdmem.errors import MdmemError
+from mdmem.merge import setup
 from mdmem.model import Source, Status
 from mdmem.model.history import FactHistory, FactLink, SectionHistory, ShowHistory
 from mdmem.model.proposals import Propose
@@ -46,7 +46,7 @@ def merge(dated: DatedMemory, branch: str, *options: str) -> str:
 
 @pytest.fixture
 def at(dated: DatedMemory) -> DatedMemory:
-    merge_setup.install(dated.at.workspace, sys.executable)
+    setup.install(dated.at.workspace, sys.executable)
     remember(dated, "01-01", "tea is green", actor="agent/seed")
     dated.at.git("branch", "side")
     return dated

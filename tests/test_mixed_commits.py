@@ -11,7 +11,8 @@ from workspaces import Desk, desk
 from mdmem import repo
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Identity, commits, mixed_commits
+from mdmem.repo import Identity, commits
+from mdmem.repo import commits as mixed_commits
 from mdmem.repo.runner import GitResult
 
 MESSAGE = "MEMORY.md: append Work\n\n# no comment \udcff\n\nMdmem-Op: append\n\n"

@@ -9,12 +9,12 @@ import pytest
 from conftest import World
 from workspaces import Desk, code_of, desk
 
-from mdmem import files
-from mdmem.changes import moved_paths
+from mdmem.changes import recover
 from mdmem.errors import PathProblem
+from mdmem.folder import files
+from mdmem.folder.write_ahead import MoveRecord
 from mdmem.model import FilePath
 from mdmem.repo import Identity
-from mdmem.write_ahead import MoveRecord
 
 OLD, NEW, ASIDE = FilePath("memory/a"), FilePath("memory/b"), FilePath("memory/.mdmem-0.tmp")
 FINISHED = "finished an interrupted write of memory/a"
@@ -32,9 +32,9 @@ def put(path: Path, text: str | None) -> None:
 class TestContents:
     def test_of_a_folder_and_of_a_file(self, tmp_path: Path):
         put(tmp_path / OLD, "one\n")
-        assert moved_paths.read_contents(tmp_path, OLD) == {"c/two.md": b"two\n", "one.md": b"one\n"}
-        assert list(moved_paths.read_contents(tmp_path, OLD)) == ["c/two.md", "one.md"]
-        assert moved_paths.read_contents(tmp_path, FilePath(f"{OLD}/one.md")) == {"": b"one\n"}
+        assert recover.read_contents(tmp_path, OLD) == {"c/two.md": b"two\n", "one.md": b"one\n"}
+        assert list(recover.read_contents(tmp_path, OLD)) == ["c/two.md", "one.md"]
+        assert recover.read_contents(tmp_path, FilePath(f"{OLD}/one.md")) == {"": b"one\n"}
 
     @pytest.mark.parametrize("name", [".git", "c/.git", "link", "pipe"])
     def test_of_what_is_no_file_of_this_repository(self, tmp_path: Path, name: str):
@@ -42,9 +42,9 @@ class TestContents:
         inner = tmp_path / OLD / name
         {"link": lambda: inner.symlink_to("one.md"), "pipe": lambda: os.mkfifo(inner)}.get(name, inner.mkdir)()
         with pytest.raises(PathProblem, match=f"{OLD}/{name} is neither") as failure:
-            moved_paths.read_contents(tmp_path, OLD)
+            recover.read_contents(tmp_path, OLD)
         assert failure.value.code == "bad-path"
-        assert moved_paths.holds(tmp_path, OLD, {}) is False
+        assert recover.holds(tmp_path, OLD, {}) is False
 
     def test_of_what_cannot_be_listed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         def unreadable(path: object) -> NoReturn:
@@ -52,10 +52,10 @@ class TestContents:
 
         put(tmp_path / OLD, "one\n")
         monkeypatch.setattr(os, "scandir", unreadable)
-        assert code_of(lambda: moved_paths.read_contents(tmp_path, OLD)) == "unsupported-file"
+        assert code_of(lambda: recover.read_contents(tmp_path, OLD)) == "unsupported-file"
 
     def test_what_is_not_there_holds_nothing(self, tmp_path: Path):
-        assert moved_paths.holds(tmp_path, OLD, {}) is False
+        assert recover.holds(tmp_path, OLD, {}) is False
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_a_move_that_was_left(
             left = ("saved\n", None)
     put(at.root / OLD, old)
     head = at.head()
-    assert moved_paths.settle(at.workspace, record(at, target), Identity("Ada", "ada@example.org")) == said
+    assert recover.settle(at.workspace, record(at, target), Identity("Ada", "ada@example.org")) == said
     assert (first_file(at, OLD), first_file(at, target)) == left
     assert (at.root / OLD / "c/two.md").exists() is (left[0] is not None)
     assert (at.head() != head) is (said == FINISHED and not is_committed)
@@ -149,7 +149,7 @@ def test_a_move_that_was_left(
 def test_one_that_a_hook_refuses_stays_to_be_settled(at: Desk):
     (at.root / OLD).rename(at.root / NEW)
     at.hook("pre-commit", "exit 1")
-    assert code_of(lambda: moved_paths.settle(at.workspace, record(at, NEW), None)) == "commit-failed"
+    assert code_of(lambda: recover.settle(at.workspace, record(at, NEW), None)) == "commit-failed"
 
 
 def test_one_of_a_file_that_was_not_deleted_yet_is(at: Desk):
@@ -157,7 +157,7 @@ def test_one_of_a_file_that_was_not_deleted_yet_is(at: Desk):
     at.write(ASIDE, "one\n")
     at.write(path, "saved\n")
     move = MoveRecord(path=path, target=ASIDE, is_removal=True, digests={"": files.digest(b"one\n")}, message="m", date="@0 +0000")
-    assert moved_paths.settle(at.workspace, move, None) is None
+    assert recover.settle(at.workspace, move, None) is None
     assert (at.read(path), (at.root / ASIDE).exists()) == ("saved\n", False)
 
 
@@ -167,5 +167,5 @@ def test_of_a_file_that_neither_name_has_the_one_of_head_comes_back(at: Desk):
     at.commit("index")
     clear(at)
     move = MoveRecord(path=path, target=NEW, is_removal=False, digests={"": files.digest(b"index\n")}, message="m", date="@0 +0000")
-    assert moved_paths.settle(at.workspace, move, None) is None
+    assert recover.settle(at.workspace, move, None) is None
     assert at.read(path) == "index\n"

@@ -9,12 +9,11 @@ import pytest
 from conftest import EMAIL, NAME, World
 from workspaces import HAND, NOW, SEED, TOKEN, Desk, append, code_of, desk
 
-from mdmem import files, write_ahead
-from mdmem.changes import moved_paths, moves
+from mdmem.changes import moves, recover
 from mdmem.errors import StorageProblem
+from mdmem.folder import files, write_ahead
 from mdmem.model import FilePath, Op, Source
-from mdmem.model.whole_files import MovePath
-from mdmem.model.writes import Action, EditSection, WriteOptions, WriteResult
+from mdmem.model.writes import Action, EditSection, MovePath, WriteOptions, WriteResult
 from mdmem.repo import commits
 
 HOUSE, HOUSE_TEXT = "memory/house.md", "# House\n\n- the key is under the mat\n"
@@ -259,7 +258,7 @@ def test_a_disk_that_does_not_take_it_back(at: Desk, monkeypatch: pytest.MonkeyP
 
 def test_a_removal_that_is_interrupted_after_its_commit_is_finished_later(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        failing(patch, moved_paths, "discard", KeyboardInterrupt())
+        failing(patch, recover, "discard", KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
             move(at, MovePath(HOUSE, None))
     assert at.subjects()[0] == f"{HOUSE}: memory-tool"

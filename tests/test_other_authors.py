@@ -9,7 +9,7 @@ from workspaces import Desk, desk
 
 from mdmem.errors import WorkspaceProblem
 from mdmem.memory import Memory
-from mdmem.model.contexts import BuildContext
+from mdmem.model.prompts import BuildContext
 from mdmem.model.searches import ListFacts, Search
 
 

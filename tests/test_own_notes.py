@@ -9,7 +9,6 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem.check import refusals
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory, initialise, staged_problems
 from mdmem.model import FileKind
@@ -17,6 +16,7 @@ from mdmem.model.history import ShowHistory
 from mdmem.model.reads import Initialise
 from mdmem.model.searches import Hit, Search
 from mdmem.model.writes import EditSection, Log, Remember, Save
+from mdmem.text.check import refusals
 
 LONG = "# Long\n\n" + "".join(f"- line {number}\n" for number in range(60))
 

@@ -13,7 +13,7 @@ import pytest
 from conftest import World
 
 import mdmem
-from mdmem.hookfiles import HOOKS
+from mdmem.folder.hook_files import HOOKS
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

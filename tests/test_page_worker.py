@@ -18,9 +18,10 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, append, desk
 
-from mdmem import listing
-from mdmem.catchup import changed_files, index, page_worker, pages, prepared_pages, trail_update, trails
+from mdmem.catchup import changed_files, index, page_worker, pages, trail_update, trails
+from mdmem.catchup import page_worker as prepared_pages
 from mdmem.catchup.page_worker import FileAnswer, PageWorker
+from mdmem.folder import listing
 from mdmem.model import FilePath
 from mdmem.model.writes import Forget, Log
 from mdmem.repo.worktree import Repository
@@ -129,7 +130,7 @@ def prepared_paths(at: Desk) -> set[FilePath]:
     """The files that can be prepared as HEAD has them, and completed by the trail."""
     blobs = prepared_pages.committed_blobs(at.workspace, at.workspace.repository.head())
     with trails.fresh_trail(at.workspace) as trail:
-        answers = [prepared_pages.prepare(at.workspace, path, blobs.get(path), "english") for path in paths_of(at)]
+        answers = [prepared_pages.prepare_page(at.workspace, path, blobs.get(path), "english") for path in paths_of(at)]
         return {page.path for _, page in filter(None, answers) if prepared_pages.complete(at.workspace, trail, page)}
 
 
@@ -160,7 +161,7 @@ def test_prepared_entries_have_the_commits_that_brought_them_in(at: Desk):
     )
     at.commit()
     blob = prepared_pages.committed_blobs(at.workspace, at.workspace.repository.head())["memory/later.md"]
-    prepared = prepared_pages.prepare(at.workspace, FilePath("memory/later.md"), blob, "english")
+    prepared = prepared_pages.prepare_page(at.workspace, FilePath("memory/later.md"), blob, "english")
     with trails.fresh_trail(at.workspace) as trail:
         assert prepared
         completed = prepared_pages.complete(at.workspace, trail, prepared[1])
@@ -296,7 +297,7 @@ def test_where_all_is_prepared_the_first_process_asks_git_about_no_file(at: Desk
     at.commit()
     for path in paths_of(at):
         os.utime(at.root / path, (1_700_000_000, 1_700_000_000))
-    monkeypatch.setattr("mdmem.files.RACY_NS", 0)
+    monkeypatch.setattr("mdmem.folder.files.RACY_NS", 0)
     monkeypatch.setattr(changed_files, "_MUCH_BYTES", 0)
     asked: list[object] = []
     pending = Repository.pending

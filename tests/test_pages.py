@@ -6,12 +6,12 @@ import pytest
 from conftest import World
 from workspaces import Desk, desk
 
-from mdmem import document
 from mdmem.catchup import index, pages
 from mdmem.model.searches import Hit
 from mdmem.model.writes import Forget, Log, Remember
-from mdmem.scan import Parser, ScanResult, scan
 from mdmem.search.query import Filter
+from mdmem.text import document
+from mdmem.text.scan import Parser, ScanResult, scan
 
 NEVER = 10**9
 

@@ -11,7 +11,7 @@ from workspaces import HAND, MARK, NOW, SEED, Desk, append, code_of, desk, leave
 
 from mdmem.changes import pending
 from mdmem.errors import RefusedChange
-from mdmem.hookfiles import install
+from mdmem.folder.hook_files import install
 from mdmem.model.writes import Log
 from mdmem.repo import commits
 from mdmem.wording import plain

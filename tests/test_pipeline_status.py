@@ -12,7 +12,7 @@ import pytest
 from commandline import Shell
 from pi_sessions import write_session
 
-from mdmem.model.runs import StepRecord
+from mdmem.model.pipelines import StepRecord
 from mdmem.stats import run_figures
 from mdmem.steps import run_log
 

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
-from mdmem import trust
 from mdmem.extract.drafts import Draft, DraftRules, draw
 from mdmem.extract.plain import plain_sentences
+from mdmem.folder import trust
+from mdmem.folder.trust import TextOrigin
 from mdmem.model import Source
 from mdmem.model.sessions import Message, Speaker
-from mdmem.trust import TextOrigin
 
 MESSAGES = [json.loads(line) for line in (Path(__file__).parent / "data" / "plain_statements.jsonl").read_text("utf-8").splitlines()]
 PASTES = [each for each in MESSAGES if "never" in each]

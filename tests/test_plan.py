@@ -9,12 +9,11 @@ from conftest import World
 from workspaces import NOW, Desk, code_of, desk
 
 from mdmem.changes.plan import Plan, plan_edit
-from mdmem.document import parse
 from mdmem.editors import EditResult
-from mdmem.facts import fact_id
 from mdmem.model import CommitId, FactId, FilePath, Op, Source, Supersession
-from mdmem.model.whole_files import CreateFile
-from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.model.writes import Action, CreateFile, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.text.document import parse
+from mdmem.text.facts import fact_id
 from mdmem.verbs import FileEdit, InstructionsEdit, RevertEdit
 
 SEED = "# Memory\n\n## Work\n\n- k: 1\n- tea\n"

@@ -8,14 +8,14 @@ from conftest import World
 from workspaces import Desk, desk
 
 from mdmem import history
-from mdmem.facts import fact_id
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FilePath, Op, Provenance, Source
 from mdmem.model.proposals import PartOrigin, PartState
-from mdmem.proposals import decisions, origins
-from mdmem.proposals.branch_changes import ProposedBranch
-from mdmem.proposals.branches import ProposalRef
+from mdmem.proposals import origins
+from mdmem.proposals import origins as decisions
+from mdmem.proposals.branches import ProposalRef, ProposedBranch
 from mdmem.repo import branch_commits
+from mdmem.text.facts import fact_id
 
 PATH, SECTION = FilePath("MEMORY.md"), ("Memory", "Facts")
 TEA, CAT = fact_id("likes tea"), fact_id("has a cat")

@@ -6,12 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.document import parse
 from mdmem.model import FileKind
 from mdmem.proposals import pieces, taking
-from mdmem.proposals.file_facts import EMPTY, FileFacts
-from mdmem.proposals.pieces import FactPiece, FileSource, SectionPiece
+from mdmem.proposals.pieces import EMPTY, FactPiece, FileFacts, FileSource, SectionPiece
 from mdmem.proposals.taking import Freshness
+from mdmem.text.document import parse
 
 BASE = "# M\n\n## A\n\n- one\n- two\n- three\n\n## B\n\nSome words.\n\n- k: v\n"
 

@@ -9,16 +9,17 @@ from conftest import World
 from proposal_actions import BOT, SEED, fact, parts, problem, propose, proposed, reject, trailers
 from workspaces import TOKEN, Desk, desk
 
-from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model.proposals import PartOp, PartState
 from mdmem.model.reads import Waiting
 from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember
-from mdmem.proposals import branch_changes, branches
+from mdmem.proposals import branches
+from mdmem.proposals import branches as branch_changes
 from mdmem.repo import branch_commits, worktree
 from mdmem.repo.branch_commits import list_refs
 from mdmem.show.formatting import waiting_line
+from mdmem.text.facts import fact_id
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from workspaces import Desk, desk
 from mdmem.catchup import trails
 from mdmem.changes import deciding, proposing
 from mdmem.errors import UsageProblem
-from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model import Source
 from mdmem.model.proposals import Accept, PartState, ProposeBranch, Reject
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.proposals import branches
+from mdmem.text.facts import fact_id
 
 
 @pytest.fixture

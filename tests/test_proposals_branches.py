@@ -10,13 +10,13 @@ from workspaces import Desk, desk
 
 from mdmem import history
 from mdmem.changes import proposing
-from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model import FilePath, Op, Provenance, Source, Supersession
 from mdmem.model.proposals import PartOp, PartOrigin, PartState, ProposeBranch
 from mdmem.model.writes import Action, EditSection, Forget, Log
 from mdmem.proposals import branches
 from mdmem.repo import branch_commits
+from mdmem.text.facts import fact_id
 
 
 @pytest.fixture

@@ -11,15 +11,16 @@ from workspaces import TOKEN, Desk, desk
 
 from mdmem.changes import deciding, proposing
 from mdmem.errors import RepositoryProblem
-from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model.proposals import MOST_PARTS, PartState, ProposalList, ProposalView, ProposeBranch, Reject
 from mdmem.model.writes import Forget, Purge, Remember
-from mdmem.proposals import branch_changes, branches, decisions, reading
-from mdmem.queries import taken_out
+from mdmem.proposals import branches, origins, reading
+from mdmem.proposals import branches as branch_changes
+from mdmem.queries import logged
 from mdmem.show.maintenance import reviewed_text
 from mdmem.show.proposals import proposal_text, proposals_json, proposals_text, visible
 from mdmem.show.reads import status_text
+from mdmem.text.facts import fact_id
 
 SEED = "# Memory\n\n## Facts\n\n- home: Oslo\n- likes tea\n"
 
@@ -281,7 +282,7 @@ def test_a_decision_that_is_killed_is_finished_by_the_next(at: Desk, monkeypatch
     deciding.reject(at.workspace, Reject(proposal, (name,)), silent)
     tip = branches.find_proposal(at.workspace.repository, proposal).tip
     assert "bicycle" not in at.git("show", f"{tip}:MEMORY.md")
-    assert len(decisions.rejected_parts(at.workspace.repository, at.workspace.repository.head())) == 1
+    assert len(origins.rejected_parts(at.workspace.repository, at.workspace.repository.head())) == 1
 
 
 def test_a_proposal_from_a_part_of_a_repository(world: World, repository: Path) -> None:
@@ -298,7 +299,7 @@ def test_a_proposal_from_a_part_of_a_repository(world: World, repository: Path) 
 def test_what_was_rejected_counts_as_taken_out(at: Desk) -> None:
     reject(at, propose(at, fact("plays the cello")))
     reject(at, propose(at, Forget("likes tea")))
-    facts, now = taken_out.facts_taken_out(at.workspace, silent), at.workspace.now()
+    facts, now = logged.facts_taken_out(at.workspace, silent), at.workspace.now()
     assert facts.holds("plays the cello", fact_id("plays the cello"), now - timedelta(days=365))
     assert not facts.holds("plays the cello", fact_id("plays the cello"), now + timedelta(days=365))
     assert not facts.holds("likes tea", fact_id("likes tea"), now - timedelta(days=365))

@@ -12,11 +12,11 @@ from proposal_actions import BOT, SEED, accept, closed, fact, parts, propose, re
 from workspaces import NOW, Desk, desk
 
 from mdmem.changes import proposing
-from mdmem.facts import fact_id
 from mdmem.memory import Memory
 from mdmem.model.proposals import Accept, PartState, Propose, Reject
 from mdmem.model.writes import Remember, WriteOptions
 from mdmem.proposals import branches
+from mdmem.text.facts import fact_id
 
 CELLO, BICYCLE = "plays the cello", "rides a bicycle"
 MOST_STEPS = 60

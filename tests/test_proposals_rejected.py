@@ -8,11 +8,11 @@ from conftest import World
 from proposal_actions import BOT, SEED, accept, closed, fact, parts, problem, propose, proposed, reject, trailers
 from workspaces import Desk, desk
 
-from mdmem.facts import fact_id
 from mdmem.model import Source
 from mdmem.model.proposals import PartState
 from mdmem.model.writes import Forget, Remember, WriteOptions
 from mdmem.proposals import branches
+from mdmem.text.facts import fact_id
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from commandline import Shell, mdmem, on_terminal
 
-from mdmem.facts import fact_id
+from mdmem.text.facts import fact_id
 
 FACTS = [
     ("employer", "Linear"),

@@ -11,12 +11,12 @@ from workspaces import TOKEN, Desk, desk
 
 from mdmem import history
 from mdmem.changes import proposing
-from mdmem.facts import fact_id
 from mdmem.model import FilePath, Op, Provenance, Source
 from mdmem.model.proposals import PartState, Propose, ProposeBranch
 from mdmem.model.writes import Forget, Log, PipelineNote, Remember, WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.proposals.reading import Proposal
+from mdmem.text.facts import fact_id
 
 CELLO, BICYCLE, CAT = "plays the cello", "rides a bicycle", "has a cat"
 

@@ -7,10 +7,12 @@ import pytest
 from conftest import World
 from workspaces import Desk
 
-from mdmem import history, hookfiles, merge_setup
+from mdmem import history
 from mdmem.changes import pending
+from mdmem.folder import hook_files
 from mdmem.history.notes import parse_notes
 from mdmem.memory import Memory
+from mdmem.merge import setup
 from mdmem.model import FilePath, Provenance, Source
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Log, Remember, WriteOptions
@@ -38,7 +40,7 @@ def at(theirs: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     clone = Desk(theirs.world, tmp_path / "clone")
     clone.git("config", "user.name", "Ada Example")
     clone.git("config", "user.email", "ada@example.org")
-    merge_setup.install(clone.workspace, sys.executable)
+    setup.install(clone.workspace, sys.executable)
     return clone
 
 
@@ -258,7 +260,7 @@ def test_a_write_that_fails_leaves_the_save_as_it_was(pulled: Desk) -> None:
 
 
 def test_entries_that_a_save_takes_out_of_a_days_log_are_named(at: Desk) -> None:
-    hookfiles.install(at.workspace.repository.hooks_dir, sys.executable)
+    hook_files.install(at.workspace.repository.hooks_dir, sys.executable)
     at.write(LOG, DAY.replace("- first entry\n", "- typed\n"))
     said = notes(at, Log("a note"))
     assert said[1] == "committed the pending edits of memory/2026-03-05.md first, as yours"

@@ -8,11 +8,11 @@ from workspaces import NOW, Desk, append, code_of, desk
 
 from mdmem import events
 from mdmem.errors import FactProblem, RefusedChange, RepositoryProblem
-from mdmem.facts import fact_id
 from mdmem.history.purged import purged_trailer
 from mdmem.memory import Memory
 from mdmem.model.history import ShowHistory
 from mdmem.model.writes import Purge
+from mdmem.text.facts import fact_id
 from mdmem.trail import TRAIL_NAME
 from mdmem.wording import plain
 

@@ -7,10 +7,10 @@ from vault import FACT, WORDS, Vault
 from vault import vault as vault
 from workspaces import STATE, code_of
 
-from mdmem import files, write_ahead
-from mdmem.changes import purge_files
+from mdmem.changes import purge
 from mdmem.changes.purge_target import PURGED_MARK, purge_target
-from mdmem.layout import MAX_FILE_BYTES
+from mdmem.folder import files, write_ahead
+from mdmem.folder.layout import MAX_FILE_BYTES
 
 TARGET = purge_target(WORDS, FACT)
 
@@ -29,17 +29,17 @@ def test_what_cannot_be_read_hides_no_other_file(tmp_path: Path, monkeypatch: py
 
     monkeypatch.setattr(Path, "read_bytes", read_bytes)
     names = ["link.md", "gone.md", "file/below.md", "private.md", "last.md"]
-    holding = list(purge_files.files_holding(tmp_path, names, TARGET))
+    holding = list(purge.files_holding(tmp_path, names, TARGET))
     assert holding == [(tmp_path / "private.md", None), (tmp_path / "last.md", f"- {WORDS}\n".encode())]
 
 
 @pytest.mark.parametrize("more", [0, 1])
 def test_the_largest_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more: int) -> None:
     data = f"- {WORDS}\n".encode()
-    monkeypatch.setattr(purge_files, "MAX_FILE_BYTES", len(data) - more)
+    monkeypatch.setattr(purge, "MAX_FILE_BYTES", len(data) - more)
     assert len(data) < MAX_FILE_BYTES
     (tmp_path / "a.md").write_bytes(data)
-    assert list(purge_files.files_holding(tmp_path, ["a.md"], TARGET)) == [(tmp_path / "a.md", None if more else data)]
+    assert list(purge.files_holding(tmp_path, ["a.md"], TARGET)) == [(tmp_path / "a.md", None if more else data)]
 
 
 def test_a_file_that_is_saved_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -52,11 +52,11 @@ def test_a_file_that_is_saved_again_and_again(tmp_path: Path, monkeypatch: pytes
         return replace(*arguments)
 
     monkeypatch.setattr(files, "replace", overtaken)
-    purge_files.purge_file(path, TARGET)
+    purge.purge_file(path, TARGET)
     assert path.read_text() == f"{PURGED_MARK} for ever"
     path.write_text(WORDS)
     monkeypatch.setattr(files, "replace", lambda *_: False)
-    assert code_of(lambda: purge_files.purge_file(path, TARGET)) == "busy"
+    assert code_of(lambda: purge.purge_file(path, TARGET)) == "busy"
 
 
 def test_an_unfinished_write_of_another_workspace(vault: Vault) -> None:
@@ -69,10 +69,10 @@ def test_an_unfinished_write_of_another_workspace(vault: Vault) -> None:
         quoted = '"' + message.replace("\ud800", "\\ud800") + '"'
         (state.with_name("yet.another") / write_ahead.RECORD_NAME).write_text(text % quoted)
         if code is None:
-            purge_files.require_no_record(vault.repository, state, TARGET)
+            purge.require_no_record(vault.repository, state, TARGET)
         else:
             assert write_ahead.load_record(state.with_name("yet.another")) == record
-            assert code_of(lambda: purge_files.require_no_record(vault.repository, state, TARGET)) == code
+            assert code_of(lambda: purge.require_no_record(vault.repository, state, TARGET)) == code
 
 
 def test_what_stays_of_the_state(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,10 +81,10 @@ def test_what_stays_of_the_state(vault: Vault, monkeypatch: pytest.MonkeyPatch) 
     gone = {"held.json": WORDS, "y.tmp": WORDS, "cache.json": "", "index/x": "", "events.1.jsonl": WORDS}
     for name, text in (kept | gone).items():
         vault.write(str(state / name), text)
-    purge_files.empty_state(vault.repository, TARGET, {"read.json", "held.json"})
+    purge.empty_state(vault.repository, TARGET, {"read.json", "held.json"})
     names = {path.name for path in state.iterdir() if path.name not in (files.MESSAGES_LOCK, files.INDEX_LOCK, files.TRAIL_LOCK)}
     assert names == set(kept)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "iterdir", lambda folder: [folder / "removed meanwhile"])
-        purge_files.empty_state(vault.repository, TARGET, ())
+        purge.empty_state(vault.repository, TARGET, ())
     assert (state / "workspace").exists()

@@ -9,7 +9,7 @@ import pytest
 from vault import FACT, OTHER, WHEN, WORDS, Vault
 from vault import vault as vault
 
-from mdmem.changes import purge_history
+from mdmem.changes import purge
 from mdmem.changes.purge_target import purge_rules, purge_target
 from mdmem.errors import RepositoryProblem
 from mdmem.repo import history_rewrite, objects, ref_rewrite
@@ -38,7 +38,7 @@ def prepared(vault: Vault) -> tuple[history_rewrite.RewrittenHistory, dict[str, 
     rules = purge_rules(purge_target(WORDS, FACT))
     store = objects.Objects(repository.folder, keep=True)
     rewrite = history_rewrite.rewrite_history(repository, rules, store, ())
-    moved = ref_rewrite.add_purge_note(repository, rewrite, store, f"note\n\n{purge_history._TRAILER}\n", WHEN, None)
+    moved = ref_rewrite.add_purge_note(repository, rewrite, store, f"note\n\n{purge._TRAILER}\n", WHEN, None)
     store.flush()
     return rewrite, moved
 

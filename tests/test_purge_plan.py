@@ -6,11 +6,11 @@ import pytest
 from vault import FACT, OTHER, WHEN, WORDS, Vault, no_transcripts
 from vault import vault as vault
 
-from mdmem.changes import purge_history
-from mdmem.changes.purge_history import HeldTranscripts, PurgeNote
+from mdmem.changes import purge
+from mdmem.changes.purge import HeldTranscripts, PurgeNote
 from mdmem.changes.purge_target import PURGED_MARK, PurgeTarget, purge_target
 from mdmem.errors import FactProblem
-from mdmem.model.purges import PurgePlan
+from mdmem.model.writes import PurgePlan
 from mdmem.repo import objects
 
 ALWAYS = (
@@ -31,7 +31,7 @@ def test_a_plan_as_a_whole(vault: Vault) -> None:
 
 
 def test_transcripts_are_told_and_noted(vault: Vault) -> None:
-    plan = purge_history.plan_rewrite(vault.scope(), WORDS, FACT, of_transcripts)
+    plan = purge.plan_rewrite(vault.scope(), WORDS, FACT, of_transcripts)
     assert plan.notices == (
         *ALWAYS,
         "Not removed from the transcript a.jsonl, which belongs to its client; the transcript now counts as read.",
@@ -42,7 +42,7 @@ def test_transcripts_are_told_and_noted(vault: Vault) -> None:
 
 def test_the_note(vault: Vault) -> None:
     note = PurgeNote(WHEN, actor="agent/a", session="s \ud800", reason=f"about\n {WORDS}")
-    assert purge_history._note_message(note, purge_target(WORDS, FACT), HELD).split("\n") == [
+    assert purge._note_message(note, purge_target(WORDS, FACT), HELD).split("\n") == [
         *("Purged a text from history", "", "Mdmem-Op: purge", "Mdmem-Actor: agent/a", "Mdmem-Session: s ?"),
         *(f"Mdmem-Reason: about {PURGED_MARK}", "Mdmem-Read: a.jsonl 12", "Mdmem-Read: b.jsonl 7", "Mdmem-Purged: 4 1234abcd", ""),
     ]
@@ -76,7 +76,7 @@ def test_what_lies_beyond_the_repository(vault: Vault) -> None:
 
 @pytest.mark.parametrize("many", [0, 1])
 def test_many_files_are_asked_about(vault: Vault, monkeypatch: pytest.MonkeyPatch, many: int) -> None:
-    monkeypatch.setattr(purge_history, "_MANY_FILES", many)
+    monkeypatch.setattr(purge, "_MANY_FILES", many)
     asked = ("It is in 1 file of the work tree: are these the right words?",)
     assert vault.plan().notices == ((*asked, *ALWAYS) if many == 0 else ALWAYS)
 
@@ -87,7 +87,7 @@ def test_what_can_be_taken_out_nowhere(vault: Vault, tmp_path: Path) -> None:
 
     def message(*memory: Path) -> str:
         with pytest.raises(FactProblem) as refused:
-            purge_history.plan_rewrite(vault.scope(*memory), "somewhere else", None, no_transcripts)
+            purge.plan_rewrite(vault.scope(*memory), "somewhere else", None, no_transcripts)
         assert refused.value.code == "fact-not-found"
         return refused.value.message
 

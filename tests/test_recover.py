@@ -15,10 +15,10 @@ from conftest import World
 from killed_write import killed_at_every_step
 from workspaces import MARK, NOW, SEED, Desk, append, apply, code_of, desk
 
-from mdmem import files, write_ahead
 from mdmem.changes import pending, recover
 from mdmem.changes.instructions import set_instructions
 from mdmem.errors import MdmemError
+from mdmem.folder import files, write_ahead
 from mdmem.model import FilePath
 from mdmem.model.writes import Change, Contradict, Log, Revert
 from mdmem.repo import commits

@@ -7,9 +7,9 @@ import pytest
 from conftest import World
 from vault import FACT, OTHER, WHEN, WORDS, Vault
 
-from mdmem import files
 from mdmem.changes.purge_target import PURGED_MARK, purge_rules, purge_target
 from mdmem.errors import RepositoryProblem
+from mdmem.folder import files
 from mdmem.repo import history_rewrite, ref_rewrite
 from mdmem.repo.history_rewrite import KEPT_STASH, RewrittenHistory
 from mdmem.repo.objects import Objects

@@ -7,9 +7,9 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, code_of, desk, refused
 
-from mdmem.document import parse, section_etag
 from mdmem.memory import Memory
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.text.document import parse, section_etag
 
 SEED = "above\n\n# Memory\n\n## Work\n\n- works at Stripe\n- shell: zsh\n\n## Home\n\n- lives in Oslo\n\n### Room\n\n- dark\n"
 ETAG = section_etag(parse(SEED), parse(SEED).sections[1])

@@ -22,8 +22,9 @@ from workspaces import SEED, Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Repository, commits, first_parent, ignored, index_bits, process, runner
-from mdmem.repo.patches import FilePatch, parse_patches
+from mdmem.repo import Repository, commits, first_parent, git_files, ignored, runner
+from mdmem.repo import runner as process
+from mdmem.repo.first_parent import FilePatch, parse_patches
 from mdmem.startup.launch import INTERRUPTIONS
 
 A, B = "a" * 40, "b" * 40
@@ -595,19 +596,19 @@ def test_files_that_git_does_not_look_at(world: World, repository: Path, folder:
     for path in ("a.md", "b.md", "memory/\u00fc [x].md", "memory/x.md"):
         at.write(path, "x\n")
     at.commit("more")
-    assert index_bits.read_bits(at.root) == {}
+    assert git_files.read_bits(at.root) == {}
     at.git("update-index", "--assume-unchanged", "a.md", "memory/\u00fc [x].md")
     at.git("update-index", "--skip-worktree", "b.md", "memory/\u00fc [x].md")
     expected = {"a.md": ("assume-unchanged",), "b.md": ("skip-worktree",), "memory/\u00fc [x].md": ("assume-unchanged", "skip-worktree")}
-    assert index_bits.read_bits(at.root) == expected
+    assert git_files.read_bits(at.root) == expected
     for path in ("a.md", "b.md", "memory/\u00fc [x].md", "memory/x.md", "none.md"):
-        bits = index_bits.read_bits(at.root, [FilePath(path)])
+        bits = git_files.read_bits(at.root, [FilePath(path)])
         assert bits == {each: names for each, names in expected.items() if each == path}
         commits.clear_bits(opened(at), FilePath(path), bits.get(FilePath(path), ()))
-    assert index_bits.read_bits(at.root) == {}
+    assert git_files.read_bits(at.root) == {}
     for name, names in expected.items():
         commits.set_bits(opened(at), FilePath(name), names)
-    assert index_bits.read_bits(at.root) == expected
+    assert git_files.read_bits(at.root) == expected
 
 
 @pytest.mark.parametrize(

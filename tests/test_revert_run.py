@@ -11,14 +11,14 @@ from pi_sessions import digest as digest_files
 from pi_sessions import texts, write_session
 from workspaces import NOW, Desk, code_of, desk
 
-from mdmem import files, write_ahead
 from mdmem.changes import apply as applied
 from mdmem.errors import MdmemError
-from mdmem.facts import fact_id
+from mdmem.folder import files, write_ahead
 from mdmem.memory import Memory
 from mdmem.model import FactId, FilePath, Source
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import DayEntry, DigestDay, Log, Revert, WriteOptions, WriteResult
+from mdmem.text.facts import fact_id
 
 RUN, OTHER = "digest/20260304T090000Z-0a1b2c3d", "digest/20260304T100000Z-0a1b2c3d"
 FIRST, SECOND = date(2026, 3, 3), date(2026, 3, 4)

@@ -12,16 +12,15 @@ from hypothesis import given
 from workspaces import NOW, Desk, desk
 
 import mdmem
-from mdmem.changes.advice import UNTOUCHED_DAYS, Budget, CuratedFile, FactState, find_advice
-from mdmem.changes.removal import find_removal
-from mdmem.document import parse
+from mdmem.changes.advice import UNTOUCHED_DAYS, Budget, CuratedFile, FactState, find_advice, find_removal
 from mdmem.editors.section import edit
-from mdmem.entries import entries
-from mdmem.facts import items, parse_text
 from mdmem.model import FactId, FilePath, SectionPath, Source, Status
-from mdmem.model.reviews import Advice, AdviceKind
+from mdmem.model.proposals import Advice, AdviceKind
 from mdmem.model.searches import ConflictView, Hit
 from mdmem.model.writes import Action, EditSection, Forget
+from mdmem.text.document import parse
+from mdmem.text.entries import entries
+from mdmem.text.facts import items, parse_text
 
 TODAY = date(2026, 3, 5)
 MEMORY = FilePath("MEMORY.md")

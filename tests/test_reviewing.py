@@ -8,9 +8,9 @@ from conftest import World
 from workspaces import NOW, SEED, Desk, append, apply, desk
 
 from mdmem.changes import review
-from mdmem.facts import fact_id
-from mdmem.model.reviews import Advice, AdviceKind, ReviewResult
+from mdmem.model.proposals import Advice, AdviceKind, ReviewResult
 from mdmem.model.writes import Action, Change, EditSection, WriteOptions, WriteResult
+from mdmem.text.facts import fact_id
 
 NEAR = "# M\n\n- Prefers dark mode in the editor\n- Prefers the dark mode in editors\n"
 

@@ -12,8 +12,8 @@ from commandline import Shell, mdmem
 from conftest import World
 from pi_sessions import write_session
 
-from mdmem import files
 from mdmem.errors import RepositoryProblem
+from mdmem.folder import files
 from mdmem.steps import run_log
 from mdmem.steps.turns import in_turn
 

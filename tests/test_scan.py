@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from mdmem import document as documents_module
-from mdmem.document import Document, parse, split_lines
 from mdmem.editors import section
 from mdmem.model.writes import Action, EditSection
-from mdmem.scan import ScanResult, scan
+from mdmem.text import document as documents_module
+from mdmem.text.document import Document, parse, split_lines
+from mdmem.text.scan import ScanResult, scan
 
 KINDS = {"paragraph_open": "paragraph", "fence": "code", "code_block": "code", "blockquote_open": "quote", "html_block": "html"}
 Reading = tuple[list[tuple[int, int, int, str]], list[tuple[str, int, int]]]

@@ -13,7 +13,7 @@ from commandline import Shell
 from conftest import World
 
 from mdmem.errors import RepositoryProblem
-from mdmem.schedule import crontab, units
+from mdmem.schedule import texts
 
 PROGRAM = (sys.executable, "-P", "-m", "mdmem")
 ODD_PATHS = [
@@ -43,19 +43,19 @@ class TestUnits:
         ],
     )
     def test_a_path_in_a_name(self, path: str, name: str):
-        assert units.escape_path(path) == name
+        assert texts.escape_path(path) == name
 
     @pytest.mark.skipif(shutil.which("systemd-escape") is None, reason="there is no systemd-escape here")
     @pytest.mark.parametrize("path", ODD_PATHS)
     def test_names_are_those_of_systemd(self, path: str):
         done = subprocess.run(["systemd-escape", "--path", "--", path.encode("utf-8", "surrogateescape")], capture_output=True, check=True)
-        assert units.escape_path(path).encode() == done.stdout.strip()
+        assert texts.escape_path(path).encode() == done.stdout.strip()
 
     def test_a_path_that_is_too_long_for_a_name(self):
         with pytest.raises(RepositoryProblem) as problem:
-            units.timer_of("/home/" + "日" * 30)
+            texts.timer_of("/home/" + "日" * 30)
         assert problem.value.code == "cannot-schedule"
-        assert len(units.timer_of("/home/" + "日" * 15)) < 255
+        assert len(texts.timer_of("/home/" + "日" * 15)) < 255
 
     @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze here")
     @pytest.mark.parametrize("name", ["bin", "my bin", "100%", "it's", '"quoted"', "日記", "a\\b", "$HOME"])
@@ -63,9 +63,9 @@ class TestUnits:
         python = tmp_path / name / "python"
         python.parent.mkdir()
         python.symlink_to(sys.executable)
-        (tmp_path / units.SERVICE_NAME).write_text(units.service((str(python), *PROGRAM[1:])))
-        (tmp_path / units.TIMER_NAME).write_text(units.timer())
-        paths = [str(tmp_path / unit) for unit in (units.SERVICE_NAME, units.TIMER_NAME)]
+        (tmp_path / texts.SERVICE_NAME).write_text(texts.service((str(python), *PROGRAM[1:])))
+        (tmp_path / texts.TIMER_NAME).write_text(texts.timer())
+        paths = [str(tmp_path / unit) for unit in (texts.SERVICE_NAME, texts.TIMER_NAME)]
         environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
         done = subprocess.run(["systemd-analyze", "--user", "verify", *paths], env=environment, capture_output=True, text=True, check=False)
         assert (done.returncode, done.stderr) == (0, "")
@@ -75,7 +75,7 @@ class TestCrontab:
     @pytest.mark.parametrize("doubled", [True, False], ids=["\\\\ is one", "\\\\ is two"])
     @pytest.mark.parametrize("path", ODD_PATHS)
     def test_cron_and_its_shell_give_the_words_back(self, path: str, doubled: bool):
-        line = crontab.line(("printf", "%s|"), path)
+        line = texts.line(("printf", "%s|"), path)
         times, command = line[: len("*/5 * * * *")], line[len("*/5 * * * * ") :]
         assert times == "*/5 * * * *"
         read = re.sub(r"\\([%\\])" if doubled else r"\\(%)", r"\1", command)  # as crond reads it: Vixie's, and its successors
@@ -84,21 +84,21 @@ class TestCrontab:
 
     def test_a_line_end_in_a_path(self):
         with pytest.raises(RepositoryProblem) as problem:
-            crontab.line(PROGRAM, "/home/a\nb")
+            texts.line(PROGRAM, "/home/a\nb")
         assert problem.value.code == "cannot-schedule"
 
     @pytest.mark.parametrize("others", [b"", b"# mine\n\n\t0 5 * * *  x \xff \r\nMAILTO=ada\n", b"# no end"])
     def test_the_lines_of_others_stay_as_they_are(self, others: bytes):
-        first, second = crontab.line(PROGRAM, "/home/ada/a"), crontab.line(PROGRAM, "/home/ada/a b")
-        both = crontab.with_line(crontab.with_line(others, "/home/ada/a", first), "/home/ada/a b", second)
+        first, second = texts.line(PROGRAM, "/home/ada/a"), texts.line(PROGRAM, "/home/ada/a b")
+        both = texts.with_line(texts.with_line(others, "/home/ada/a", first), "/home/ada/a b", second)
         assert both.startswith(others)
-        assert crontab.with_line(both, "/home/ada/a", first) == both
-        assert crontab.without_line(both, "/home/ada/a").endswith(second.encode() + b"\n")
-        assert crontab.without_line(crontab.without_line(both, "/home/ada/a"), "/home/ada/a b") in (others, others + b"\n")
+        assert texts.with_line(both, "/home/ada/a", first) == both
+        assert texts.without_line(both, "/home/ada/a").endswith(second.encode() + b"\n")
+        assert texts.without_line(texts.without_line(both, "/home/ada/a"), "/home/ada/a b") in (others, others + b"\n")
 
     def test_a_line_is_renewed_where_it_stands(self):
-        old, new = crontab.line(("/old/python",), "/home/ada"), crontab.line(("/new/python",), "/home/ada")
-        assert crontab.with_line(f"{old}\n# mine\n{old}\n".encode(), "/home/ada", new) == f"{new}\n# mine\n".encode()
+        old, new = texts.line(("/old/python",), "/home/ada"), texts.line(("/new/python",), "/home/ada")
+        assert texts.with_line(f"{old}\n# mine\n{old}\n".encode(), "/home/ada", new) == f"{new}\n# mine\n".encode()
 
 
 def program(world: World, name: str, text: str) -> None:
@@ -139,7 +139,7 @@ class TestSystemd:
         done = shell.run("schedule", "systemd")
         folder = shell.world.home / ".config" / "systemd" / "user"
         assert done.out == (
-            f"# {folder}/mdmem-run@.service\n{units.service(PROGRAM)}\n# {folder}/mdmem-run@.timer\n{units.timer()}".rstrip() + "\n"
+            f"# {folder}/mdmem-run@.service\n{texts.service(PROGRAM)}\n# {folder}/mdmem-run@.timer\n{texts.timer()}".rstrip() + "\n"
         )
         assert "mdmem schedule --install" in done.err
         assert "loginctl enable-linger" in done.err
@@ -147,13 +147,13 @@ class TestSystemd:
         assert not system.exists()
 
     def test_the_words_that_matter(self):
-        service, timer = units.service(("/opt/my python", "-m", "mdmem")).splitlines(), units.timer().splitlines()
+        service, timer = texts.service(("/opt/my python", "-m", "mdmem")).splitlines(), texts.timer().splitlines()
         assert {"Type=oneshot", "Nice=10", "TimeoutStartSec=15min"} < set(service)
         assert 'ExecStart=":/opt/my python" -m mdmem -C %f run --quiet' in service
         assert {"OnCalendar=*:0/5", "Persistent=true", "RandomizedDelaySec=30", "WantedBy=timers.target"} < set(timer)
 
     def test_in_and_out(self, shell: Shell, system: Path):
-        name = units.timer_of(str(shell.folder))
+        name = texts.timer_of(str(shell.folder))
         first = shell.run("schedule", "systemd", "--install", "--json").answer
         assert (first["timer"], first["changed"], first["active"], first["next"]) == (name, True, True, [])
         files = placed(shell)
@@ -182,7 +182,7 @@ class TestSystemd:
             shell.patch.setenv("PATH", f"{shell.world.home}/bin")
         answer = shell.run("schedule", "systemd", "--install", "--json").answer
         assert (answer["changed"], answer["active"], placed(shell)) == (True, False, ["mdmem-run@.service", "mdmem-run@.timer"])
-        assert answer["next"] == [f"systemctl --user enable --now {shlex.quote(units.timer_of(str(shell.folder)))}"]
+        assert answer["next"] == [f"systemctl --user enable --now {shlex.quote(texts.timer_of(str(shell.folder)))}"]
         assert shell.run("schedule", "systemd", "--uninstall").status == 0
         assert placed(shell) == []
 
@@ -199,7 +199,7 @@ class TestCron:
     def test_in_and_out(self, shell: Shell, system: Path):
         mine, table = b"# mine\n0 5 * * * x\n", shell.world.home / "crontab"
         table.write_bytes(mine)
-        line = crontab.line(PROGRAM, str(shell.folder))
+        line = texts.line(PROGRAM, str(shell.folder))
         assert shell.run("schedule", "cron").out == f"{line}\n"
         assert table.read_bytes() == mine
         for changed in (True, False):

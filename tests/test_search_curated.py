@@ -7,14 +7,14 @@ from datetime import date
 
 import pytest
 
-from mdmem.document import parse
-from mdmem.entries import entries
-from mdmem.layout import kind_of
+from mdmem.folder.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.search.terms import query_terms
+from mdmem.text.document import parse
+from mdmem.text.entries import entries
 
 TODAY = date(2025, 6, 1)
 

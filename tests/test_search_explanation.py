@@ -10,8 +10,7 @@ from mdmem.model import CommitId, FileKind, FilePath, Source
 from mdmem.model.searches import Explanation, Factor, ScorePart
 from mdmem.model.trail import Entry, Origin
 from mdmem.search import ranking
-from mdmem.search.explanation import explain_in_words
-from mdmem.search.results import static_factors
+from mdmem.search.results import explain_in_words, static_factors
 from mdmem.search.schema import IndexRow, Lifetime
 from mdmem.search.terms import stem
 

@@ -11,10 +11,8 @@ from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.document import parse
-from mdmem.entries import entries
 from mdmem.errors import StorageProblem
-from mdmem.layout import kind_of
+from mdmem.folder.layout import kind_of
 from mdmem.model import CommitId, FilePath, Source, Status
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Origin
@@ -23,6 +21,8 @@ from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.schema import Lifetime
 from mdmem.search.snapshot import EMPTY_SNAPSHOT, INDEX_VERSION, NEVER_INDEXED, FileStamp, Snapshot, SnapshotFile
+from mdmem.text.document import parse
+from mdmem.text.entries import entries
 
 TODAY = date(2025, 6, 1)
 NOON = int(datetime(2025, 5, 10, 12, tzinfo=UTC).timestamp())

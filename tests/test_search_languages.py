@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from workspaces import desk as make_desk
 
 from mdmem.catchup.index import fresh_index
-from mdmem.config import LANGUAGES
-from mdmem.document import parse
-from mdmem.entries import entries
-from mdmem.layout import kind_of
+from mdmem.folder.layout import kind_of
+from mdmem.folder.settings import LANGUAGES
 from mdmem.model import FilePath
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.search.terms import folded, query_terms, split_scripts, stem, text_language
+from mdmem.text.document import parse
+from mdmem.text.entries import entries
 
 TODAY = date(2025, 6, 1)
 WITHOUT_STOP_WORDS = {"romanian", "turkish"}

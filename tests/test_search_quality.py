@@ -7,7 +7,7 @@ import pytest
 
 from mdmem.model import Status
 from mdmem.model.searches import Hit, Quality
-from mdmem.search.quality import answer_quality
+from mdmem.search.gate import answer_quality
 
 TODAY = date(2026, 3, 5)
 

@@ -5,9 +5,7 @@ from datetime import date
 
 import pytest
 
-from mdmem.document import parse
-from mdmem.entries import entries
-from mdmem.layout import kind_of
+from mdmem.folder.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.search import query, ranking, schema
 from mdmem.search.indexer import FileEntries, SearchIndex
@@ -16,6 +14,8 @@ from mdmem.search.results import Match
 from mdmem.search.schema import IndexRow, Lifetime
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
 from mdmem.search.terms import related, stem
+from mdmem.text.document import parse
+from mdmem.text.entries import entries
 
 TODAY = date(2025, 6, 1)
 

@@ -1,14 +1,14 @@
 from datetime import date
 
-from mdmem.document import parse
-from mdmem.entries import entries
-from mdmem.layout import kind_of
+from mdmem.folder.layout import kind_of
 from mdmem.model import FilePath
 from mdmem.model.searches import Hit, TagCount
 from mdmem.search.indexer import FileEntries, SearchIndex
+from mdmem.search.labels import count_tags, most_tagged
 from mdmem.search.query import Filter
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
-from mdmem.search.tags import count_tags, most_tagged
+from mdmem.text.document import parse
+from mdmem.text.entries import entries
 
 
 def facts(**files: str) -> tuple[Hit, ...]:

@@ -8,10 +8,10 @@ from conftest import World
 from workspaces import Desk, desk
 
 from mdmem.errors import UsageProblem
-from mdmem.facts import parse_item
 from mdmem.memory import Memory
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Log, Remember, WriteOptions
+from mdmem.text.facts import parse_item
 
 DIGEST = """memory/2026-03-04.md: digest
 

@@ -13,7 +13,7 @@ from workspaces import MARK, NOW, SEED, TOKEN, Desk, append, desk
 
 from mdmem import events
 from mdmem.errors import MdmemError
-from mdmem.hookfiles import install
+from mdmem.folder.hook_files import install
 from mdmem.memory import Memory, staged_problems
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Save, WriteOptions
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from replays import MEMORY, TOPIC, ReplayedMemory, memory
 
-from mdmem.history.section_texts import TextPresence, blame_lines, text_presences
+from mdmem.history.differences import TextPresence, blame_lines, text_presences
 from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Revision
 

@@ -9,7 +9,7 @@ from conftest import World
 from session_files import SESSION, claude, codex, gemini, pi
 from workspaces import Desk, desk
 
-from mdmem.digest.sources import SessionName, named_transcript, parse_name
+from mdmem.digest.known_sessions import SessionName, named_transcript, parse_name
 from mdmem.errors import MdmemError
 
 CLIENTS = {"claude": claude, "codex": codex, "openclaw": pi, "gemini": gemini}

@@ -19,15 +19,15 @@ from conftest import World
 from session_files import SESSION, START, claude, codex, gemini, named, pi
 from workspaces import NOW, TOKEN, Desk, desk, where_modes_count
 
-from mdmem import __version__, files
+from mdmem import __version__
 from mdmem.catchup import session_messages
 from mdmem.errors import StorageProblem, UsageProblem, WorkspaceProblem
-from mdmem.files import MESSAGES_LOCK
+from mdmem.folder import files
+from mdmem.folder.files import MESSAGES_LOCK
 from mdmem.memory import Memory
 from mdmem.model.searches import MessageHit, Search, SearchResult
 from mdmem.model.writes import Purge, Remember
-from mdmem.search.messages import MESSAGES_NAME
-from mdmem.search.seen_transcripts import SEEN_NAME
+from mdmem.search.messages import MESSAGES_NAME, SEEN_NAME
 from mdmem.transcripts import files as transcript_files
 
 OTHER = "6b2f0000-1111-4222-8333-444455556666"

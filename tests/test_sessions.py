@@ -15,13 +15,14 @@ from conftest import World
 from session_files import SESSION, START, claude, codex, named, pi
 from workspaces import NOW, TOKEN, Desk, desk
 
-from mdmem.digest import cursors, marks, session_views
+from mdmem.digest import cursors, session_views
+from mdmem.digest import cursors as marks
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
-from mdmem.model.digests import Digest
-from mdmem.model.session_lists import SessionList, SessionView, ShowSessions
+from mdmem.model.pipelines import Digest
+from mdmem.model.sessions import SessionList, SessionView, ShowSessions
 from mdmem.model.writes import Purge, Remember
-from mdmem.show import sessions as show
+from mdmem.show import reads as show
 
 OTHER = "6b2f0000-1111-4222-8333-444455556666"
 ALL = ('sessions = ["claude", "codex", "openclaw", "gemini"]', 'session_scope = "all"')

@@ -13,12 +13,10 @@ from hypothesis import strategies as st
 from mdmem.doctor import Finding, Level
 from mdmem.errors import printable
 from mdmem.model import CommitId, FactId, FilePath, Op, Problem, Source, Status, Supersession
-from mdmem.model.digests import DigestedEntry, DigestResult, LeftSession
-from mdmem.model.dreams import DreamChange, DreamOp, DreamResult
 from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
-from mdmem.model.purges import PurgePlan, PurgeResult
+from mdmem.model.pipelines import DigestedEntry, DigestResult, DreamChange, DreamOp, DreamResult, LeftSession
+from mdmem.model.proposals import Advice, AdviceKind, ReviewResult
 from mdmem.model.reads import Outline, OutlineRow, SectionView, WorkspaceStatus
-from mdmem.model.reviews import Advice, AdviceKind, ReviewResult
 from mdmem.model.searches import (
     ConflictList,
     ConflictView,
@@ -31,11 +29,11 @@ from mdmem.model.searches import (
     TagCatalogue,
     TagCount,
 )
-from mdmem.model.writes import WriteResult
-from mdmem.render import plain
+from mdmem.model.writes import PurgePlan, PurgeResult, WriteResult
 from mdmem.search import ranking
-from mdmem.secrets import Secret
-from mdmem.show import digests, dreams, history, hits, maintenance, reads, writes
+from mdmem.show import history, hits, maintenance, pipelines, reads, writes
+from mdmem.text.render import plain
+from mdmem.text.secrets import Secret
 from mdmem.wording import field
 
 COMMIT = CommitId("0123456789abcdef0123456789abcdef01234567")
@@ -584,7 +582,7 @@ def test_nothing_of_a_session_steers_the_terminal_of_a_digest():
         commits=(),
         left=(LeftSession("/p/\u202e\nx.jsonl", "unknown-format"),),
     )
-    lines = digests.digest_text(result).split("\n")
+    lines = pipelines.digest_text(result).split("\n")
     assert len(lines) == 4
     assert "".join(lines).isprintable()
 
@@ -605,7 +603,7 @@ def test_a_night_counts_the_reasons_for_which_entries_are_left():
         )
 
     changes = (left("it was said only once"), left("it stands"), left("it was said only once"))
-    assert dreams.dream_text(DreamResult("dream/2026-03-04", (date(2026, 3, 4),), changes)).splitlines() == [
+    assert pipelines.dream_text(DreamResult("dream/2026-03-04", (date(2026, 3, 4),), changes)).splitlines() == [
         "dream/2026-03-04: 0 applied, 0 proposed, 3 skipped",
         "  2 skipped: it was said only once",
         "  1 skipped: it stands",

@@ -8,7 +8,6 @@ from conftest import World
 from workspaces import Desk, desk
 
 from mdmem.catchup.trails import fresh_trail
-from mdmem.facts import parse_text
 from mdmem.history import CommitNote, compose_message
 from mdmem.memory import Memory
 from mdmem.model import FilePath, Op, Provenance, Source
@@ -16,6 +15,7 @@ from mdmem.model.history import FactHistory, SectionHistory, ShowBlame, ShowHist
 from mdmem.model.searches import ListFacts
 from mdmem.model.trail import Fate, MarkKind, Origin
 from mdmem.model.writes import Contradict, Forget, Log, Remember, Revert, WriteOptions
+from mdmem.text.facts import parse_text
 
 MEMORY = FilePath("MEMORY.md")
 LOG = FilePath("memory/2026-03-05.md")

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mdmem import stats
 from mdmem.events import Event, Outcome
 from mdmem.model.searches import Quality
-from mdmem.show import figures
+from mdmem.show import maintenance
 from mdmem.stats import Drift, Figures, SearchFigures, VerbFigures, Week
 
 TODAY = date(2026, 3, 5)  # a Thursday, in 2026-W10
@@ -205,14 +205,14 @@ WATCHED = [
 
 def test_the_tour_shows_what_is_shown():
     listed = tuple(Week(**{"week": f"2026-W{number:02}", **row}) for number, row in enumerate(WATCHED, 4))
-    shown = figures.searches_text(SearchFigures(listed, stats.drift(listed), 0), colour=False)
+    shown = maintenance.searches_text(SearchFigures(listed, stats.drift(listed), 0), colour=False)
     tour = (Path(__file__).parents[1] / "docs/tour.md").read_text(encoding="utf-8")
     assert " ".join(shown.split()) in " ".join(tour.split())
 
 
 class TestShown:
     def test_searches(self):
-        assert figures.searches_text(FOUND, colour=False).splitlines() == [
+        assert maintenance.searches_text(FOUND, colour=False).splitlines() == [
             "week      searches  no hit    ms  hits  first  spread  age  # with a hit, . without; 20 are 40",
             "2026-W08        40      0%  12.3   8.0   7.50    0.42   30  ####################",
             "2026-W09         0       -     -     -      -       -    -",
@@ -222,7 +222,7 @@ class TestShown:
         ]
 
     def test_searches_for_a_program(self):
-        value = figures.searches_json(FOUND)
+        value = maintenance.searches_json(FOUND)
         assert value["weeks"][0] == {
             **{"week": "2026-W08", "searches": 40, "without_hit": 0.0, "median_ms": 12.34, "median_hits": 8, "median_first": 7.5},
             **{"median_spread": 0.421, "median_age_days": 30.5, "behind": 0},
@@ -232,7 +232,7 @@ class TestShown:
         assert value["damaged"] == 1
 
     def test_every_figure_that_can_drift_has_its_words(self):
-        assert set(figures._FIGURES) == {*stats._WATCHED, *stats._WATCHED_CONTEXT}
+        assert set(maintenance._FIGURES) == {*stats._WATCHED, *stats._WATCHED_CONTEXT}
 
     def test_verbs(self):
         counted = Figures(
@@ -243,22 +243,22 @@ class TestShown:
             ),
             0,
         )
-        assert figures.figures_text(counted, colour=False).splitlines() == [
+        assert maintenance.figures_text(counted, colour=False).splitlines() == [
             "verb    count  median ms  p95 ms  refused  failed  bugs  by week",
             "search   1200         12   1,234        2       -     -  #.:",
             "lo\ufffdg        3         40      41        -       1     2  =#.",
             "2026-W08 to 2026-W10; a character a week, from . for none to # for the most",
         ]
-        assert figures.figures_json(counted)["verbs"][0] == {
+        assert maintenance.figures_json(counted)["verbs"][0] == {
             **{"verb": "search", "count": 1200, "median_ms": 12.3, "p95_ms": 1234.5, "refused": 2, "failed": 0, "bugs": 0},
             "weeks": [600, 0, 6],
         }
 
     def test_nothing(self):
-        assert figures.figures_text(Figures((), (), 0), colour=True) == ""
-        assert figures.searches_text(SearchFigures((), (), 0), colour=True) == ""
-        assert figures.notes(0) == ()
-        assert figures.notes(2, "nothing") == ("nothing", "lines of the events that could not be read: 2")
+        assert maintenance.figures_text(Figures((), (), 0), colour=True) == ""
+        assert maintenance.searches_text(SearchFigures((), (), 0), colour=True) == ""
+        assert maintenance.notes(0) == ()
+        assert maintenance.notes(2, "nothing") == ("nothing", "lines of the events that could not be read: 2")
 
     @given(st.lists(st.tuples(st.integers(0, 500), st.floats(0, 1)), min_size=1, max_size=12))
     def test_bars_are_ascii_of_one_width_and_hide_nothing(self, rows: list[tuple[int, float]]):
@@ -268,7 +268,7 @@ class TestShown:
         ]
         most = max(week.searches for week in listed)
         for week in listed:
-            bar = figures._bar(week, most)
+            bar = maintenance._bar(week, most)
             assert bar.isascii()
             assert len(bar) <= 20
             assert bool(bar) is bool(week.searches)

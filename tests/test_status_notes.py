@@ -8,8 +8,8 @@ from conftest import World
 from test_two_clones import Pair, memory, pair
 from workspaces import desk
 
+from mdmem.merge import setup
 from mdmem.model.writes import Purge, Remember
-from mdmem.repo import merge_settings
 
 __all__ = ["pair"]
 WORDS = "the alarm code is 4711 at home"
@@ -29,7 +29,7 @@ def purged(pair: Pair) -> None:
 
 def test_a_clone_without_the_driver(pair: Pair) -> None:
     assert notes(pair) == ()
-    merge_settings.remove_driver(memory(pair.ada).workspace.repository)
+    setup.remove_driver(memory(pair.ada).workspace.repository)
     (note,) = notes(pair)
     assert note.startswith("no merge driver is set here")
     pair.ada.git("remote", "remove", "origin")

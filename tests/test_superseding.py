@@ -9,8 +9,8 @@ from conftest import World
 from workspaces import NOW, Desk, desk, refused
 
 from mdmem.errors import FactProblem
-from mdmem.facts import fact_id
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, WriteOptions
+from mdmem.text.facts import fact_id
 from mdmem.wording import field, verb
 
 SEED = "# Memory\n\n## Facts\n\n- shell: zsh\n- tea\n\n## Other\n\n- tea\n\n- editor: vi\n  - with tabs\n\ntext\n"

@@ -1,7 +1,6 @@
 """The words around an entry: its own against those of its neighbours, by the number of entries in one place."""
 
-from mdmem.search.entry_words import OwnWords, words_of_text
-from mdmem.search.surroundings import LONGEST_PLACE, Surroundings
+from mdmem.search.entry_words import LONGEST_PLACE, OwnWords, Surroundings, words_of_text
 
 LONG = "word " * 400
 

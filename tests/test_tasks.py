@@ -10,14 +10,14 @@ from conftest import World
 from workspaces import NOW, Desk, desk
 
 from mdmem.changes import task_notes
-from mdmem.document import Document, parse, tree_etag
 from mdmem.errors import MdmemError
-from mdmem.facts import parse_text
-from mdmem.layout import TASKS_PATH
+from mdmem.folder.layout import TASKS_PATH
 from mdmem.memory import Memory
 from mdmem.model import Op
 from mdmem.model.reads import Show
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, WriteOptions
+from mdmem.text.document import Document, parse, tree_etag
+from mdmem.text.facts import parse_text
 from mdmem.wording import plain
 
 AT = datetime.fromisoformat(NOW)

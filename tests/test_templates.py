@@ -4,9 +4,9 @@ from importlib.resources import files
 
 import pytest
 
-from mdmem import packaged_files
-from mdmem.document import BlockKind, parse, section_etag
-from mdmem.facts import items
+from mdmem.folder import installed
+from mdmem.text.document import BlockKind, parse, section_etag
+from mdmem.text.facts import items
 
 TITLES = {"MEMORY.md": "Memory", "USER.md": "User", "SOUL.md": "Soul", "IDENTITY.md": "Identity", "daily.md": "{day}"}
 
@@ -20,7 +20,7 @@ def template(name: str) -> str:
 
 @pytest.mark.parametrize("name", [*TITLES, *PROMPTS, *OTHERS])
 def test_each_is_found(name: str):
-    assert packaged_files.template(name) == template(name)
+    assert installed.template(name) == template(name)
 
 
 def test_these_are_all():

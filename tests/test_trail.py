@@ -10,13 +10,13 @@ from workspaces import code_of
 
 from mdmem.catchup import index
 from mdmem.errors import MdmemError
-from mdmem.facts import fact_id
 from mdmem.history import CommitNote, compose_message
 from mdmem.model import FilePath, Op, Provenance, Source, Status, Supersession
 from mdmem.model.history import FactHistory, ShowHistory
-from mdmem.model.reviews import AdviceKind
+from mdmem.model.proposals import AdviceKind
 from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions
+from mdmem.text.facts import fact_id
 
 
 class TestOneKey:

@@ -15,16 +15,17 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from workspaces import Desk, append, desk
 
-from mdmem import files, lock_queue
 from mdmem.catchup import replay, trails
-from mdmem.document import parse
 from mdmem.errors import MdmemError
+from mdmem.folder import files
+from mdmem.folder import files as lock_queue
 from mdmem.history.sections import section_parts
 from mdmem.memory import Memory
 from mdmem.model import CommitId, Status
 from mdmem.model.history import ShowHistory
 from mdmem.model.searches import ListFacts, Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Revert, WriteOptions
+from mdmem.text.document import parse
 from mdmem.trail import TRAIL_NAME, Trail
 
 

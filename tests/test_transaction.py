@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from mdmem.changes.transaction import Transaction
+from mdmem.changes.recover import Transaction
 
 
 @pytest.fixture

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from mdmem import trust
-from mdmem.config import Settings
+from mdmem.folder import trust
+from mdmem.folder.settings import Settings
+from mdmem.folder.trust import TextOrigin
 from mdmem.model import Source
-from mdmem.trust import TextOrigin
 
 
 def test_the_table_has_a_row_for_each_origin() -> None:

@@ -14,13 +14,13 @@ from conftest import World
 from pi_sessions import digest, write_session
 from workspaces import Desk
 
-from mdmem.document import parse
-from mdmem.facts import items
 from mdmem.memory import Memory
 from mdmem.memory.adopting import initialise
 from mdmem.model.reads import Initialise
 from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember
+from mdmem.text.document import parse
+from mdmem.text.facts import items
 
 SEED = "# Memory\n\n## Preferences\n\n- editor: Helix\n- shell: fish\n- drinks green tea\n\n## Work\n\n- employer: Stripe\n- city: Oslo\n"
 WEEK = tuple(f"2026-03-{day:02}" for day in range(6, 13))

@@ -11,7 +11,7 @@ from conftest import World
 from killed_write import killed_at_every_step
 from workspaces import HAND, NOW, SEED, Desk, append, apply, code_of, desk, refused
 
-from mdmem import files, write_ahead
+from mdmem.folder import files, write_ahead
 from mdmem.memory import Memory
 from mdmem.model import FilePath
 from mdmem.model.history import ShowHistory

@@ -13,8 +13,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from workspaces import NOW, Desk, desk
 
-from mdmem import files
 from mdmem.catchup import background, index
+from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model.searches import Hit, Search
 from mdmem.model.writes import Contradict, Log, WriteOptions

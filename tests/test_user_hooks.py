@@ -2,7 +2,7 @@
 
 import pytest
 
-from mdmem.changes.user_hooks import contains_change, looks_like_work_of_hook, reworded_problem, without_change
+from mdmem.changes.write_outcome import contains_change, looks_like_work_of_hook, reworded_problem, without_change
 from mdmem.model import FilePath
 
 BEFORE = b"# Memory\n\n- lives in Oslo\n"

@@ -12,8 +12,8 @@ import pytest
 from conftest import World
 from workspaces import NOW, Desk, desk
 
-from mdmem import listing
 from mdmem.catchup import watcher
+from mdmem.folder import listing
 from mdmem.memory import Memory
 from mdmem.model.searches import Search
 from mdmem.model.writes import Log

@@ -8,11 +8,11 @@ from conftest import World
 from workspaces import Desk, desk
 
 from mdmem.catchup import trails
-from mdmem.document import parse
-from mdmem.editors.key_values import Foundation
-from mdmem.facts import fact_id, items
+from mdmem.editors.items import Foundation
 from mdmem.model import Op, Source
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Revert, WriteOptions, WriteResult
+from mdmem.text.document import parse
+from mdmem.text.facts import fact_id, items
 from mdmem.verbs import foundations
 
 SEED = "# Memory\n\n## Facts\n\n- tea\n- by: hand\n"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from mdmem import files, write_ahead
+from mdmem.folder import files, write_ahead
 from mdmem.model import FilePath
 
 

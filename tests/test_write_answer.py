@@ -7,12 +7,12 @@ import pytest
 from conftest import World
 from workspaces import Desk, append, desk
 
+from mdmem.changes.apply import plan_diff, write_result
 from mdmem.changes.plan import Plan
-from mdmem.changes.write_answer import plan_diff, write_result
-from mdmem.document import Document, parse, preamble_etag, section_etag
 from mdmem.editors import EditResult
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Supersession
 from mdmem.model.writes import Action, EditSection, WriteResult
+from mdmem.text.document import Document, parse, preamble_etag, section_etag
 
 SEED = "above\n\n# A\n\n- a\n\n# B\n\n- b\n\n# A\n\n- c\n"
 

@@ -9,8 +9,7 @@ import made_trail
 from made_trail import FACTS, ODD, PATHS, commit_id, origin, stated_revert
 
 from mdmem.model import CommitId, FactId, FilePath, Source
-from mdmem.model.ranges import of_numbers
-from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, Revision, TrailCommit
+from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, Revision, TrailCommit, of_numbers
 from mdmem.trail import Ending, Step, Trail
 
 SECTIONS = [(), ("Memory",), ("Memory", "Work"), ("Memory", f"# > {ODD}")]

@@ -9,12 +9,13 @@ import pytest
 from conftest import World
 from workspaces import STATE
 
-from mdmem import facts, repo
-from mdmem.changes import purge_history
-from mdmem.changes.purge_history import HeldTranscripts, PurgeNote, PurgeScope
+from mdmem import repo
+from mdmem.changes import purge
+from mdmem.changes.purge import HeldTranscripts, PurgeNote, PurgeScope
 from mdmem.changes.purge_target import PurgeTarget
-from mdmem.model.purges import PurgePlan, PurgeResult
+from mdmem.model.writes import PurgePlan, PurgeResult
 from mdmem.repo import Repository
+from mdmem.text import facts
 
 WORDS = "secret plan of Zoë"
 FACT = facts.fact_id(WORDS)
@@ -57,13 +58,13 @@ class Vault:
         return repo.discover(self.root)
 
     def plan(self) -> PurgePlan:
-        return purge_history.plan_rewrite(self.scope(), WORDS, FACT, no_transcripts)
+        return purge.plan_rewrite(self.scope(), WORDS, FACT, no_transcripts)
 
     def scope(self, *memory: Path) -> PurgeScope:
         return PurgeScope(self.repository, self.repository.root / STATE, memory)
 
     def purge(self, reason: str = "") -> PurgeResult:
-        return purge_history.purge_everywhere(self.scope(), WORDS, FACT, PurgeNote(WHEN, reason=reason), no_transcripts)
+        return purge.purge_everywhere(self.scope(), WORDS, FACT, PurgeNote(WHEN, reason=reason), no_transcripts)
 
     def everything(self) -> bytes:
         """Every object, and every file of git's folder that is no object."""

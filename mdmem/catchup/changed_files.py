@@ -10,9 +10,9 @@ from datetime import date
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from mdmem import listing
 from mdmem.catchup import pages
-from mdmem.layout import log_day
+from mdmem.folder import listing
+from mdmem.folder.layout import log_day
 from mdmem.model import FilePath
 from mdmem.search.indexer import FileEntries, FileFields, FileTexts, SearchIndex
 from mdmem.search.snapshot import Snapshot, SnapshotFile, is_long, stamp_bytes

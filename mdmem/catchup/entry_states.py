@@ -6,10 +6,10 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from mdmem.document import with_line_end
 from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Entry, Mark, Occurrence
 from mdmem.startup.records import dataclass
+from mdmem.text.document import with_line_end
 
 if TYPE_CHECKING:
     from mdmem.trail import Trail

@@ -10,11 +10,13 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import files, lock_queue
-from mdmem.catchup import background, boundary, debounce, trails, unindexed
+from mdmem.catchup import background, lines, trails, unindexed
+from mdmem.catchup import background as debounce
 from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
-from mdmem.files import INDEX_LOCK, QUEUE_LOCK
+from mdmem.folder import files
+from mdmem.folder import files as lock_queue
+from mdmem.folder.files import INDEX_LOCK, QUEUE_LOCK
 from mdmem.model import CommitId
 from mdmem.model.searches import BuildProgress
 from mdmem.repo import commits, git_files
@@ -270,7 +272,7 @@ def rebuild_index(workspace: Workspace, full: bool, say: Say, progress: Progress
     with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
         if full:
             trails.discard_trail(workspace)
-            boundary.forget_boundary(workspace)
+            lines.forget_boundary(workspace)
         return _bring_up(workspace, full, progress)
 
 
@@ -329,7 +331,7 @@ def _update(
 
     If this is not the `stored` index, the trail keeps what that one has still to remove.
     """
-    from mdmem.catchup import changed_files, page_worker  # noqa: PLC0415 - what reads files and history, only where something changed
+    from mdmem.catchup import changed_files, page_worker  # noqa: PLC0415 - only where something changed: they read all
 
     with ExitStack() as processes:
         is_new = stored and index.seen == EMPTY_SNAPSHOT

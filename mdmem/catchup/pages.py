@@ -7,13 +7,10 @@ import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 
-from mdmem import contradictions, files, layout
 from mdmem.catchup.entry_states import EntryState, marks_by_occurrence, match_entries
-from mdmem.document import parse_bytes
-from mdmem.editors import frontmatter
-from mdmem.entries import entries
 from mdmem.errors import PathProblem
-from mdmem.listing import ListedFile
+from mdmem.folder import files, layout
+from mdmem.folder.listing import ListedFile
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Source, Status
 from mdmem.model.trail import Claim, Conflict, Entry, Fate, Mark, MarkKind, Occurrence
 from mdmem.repo import first_parent
@@ -22,6 +19,9 @@ from mdmem.search.indexer import FileEntries
 from mdmem.search.schema import IndexRow, Lifetime, live_since
 from mdmem.search.snapshot import FileStamp, SnapshotFile
 from mdmem.startup.records import replace
+from mdmem.text import contradictions, frontmatter
+from mdmem.text.document import parse_bytes
+from mdmem.text.entries import entries
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace
 

@@ -2,22 +2,258 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from functools import partial
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime, time, timedelta
+from functools import cache, partial
 from itertools import islice
+from typing import TYPE_CHECKING
 
-from mdmem.catchup import merge_replay
-from mdmem.catchup.commit_pages import CommitPages, is_log
-from mdmem.catchup.copy_marks import derive, facts_to_derive
 from mdmem.catchup.lines import Lines, ReadCommit
-from mdmem.history.file_changes import EarlierTrail, FileChange
+from mdmem.editors.daily import is_minute_title
+from mdmem.errors import PathProblem
+from mdmem.history.copies import CopyFates
+from mdmem.history.file_changes import EarlierTrail, FileChange, Page
+from mdmem.history.merge_step import Combination, MergeFile, MergeParent, build_merge_step
 from mdmem.history.replay import build_step, confirmed_facts
-from mdmem.model import CommitId, FilePath
-from mdmem.model.trail import TrailCommit
+from mdmem.merge import again
+from mdmem.model import CommitId, FactId, FileKind, FilePath
+from mdmem.model.trail import Occurrence, TrailCommit, complement, intersection, union
 from mdmem.repo import first_parent
-from mdmem.repo.first_parent import Parents
-from mdmem.trail import Step, Trail, past_of
+from mdmem.repo.first_parent import ChangedFile, Parents
+from mdmem.text import frontmatter
+from mdmem.text.document import lines_without_ends, parse_bytes
+from mdmem.text.facts import fact_id
+from mdmem.trail import Step, Trail, past_of, side_of
 from mdmem.workspace import Progress, Workspace
+
+if TYPE_CHECKING:
+    from mdmem.trail import Trail
+
+
+_PAGES_KEPT = 200
+
+
+def is_log(workspace: Workspace, path: FilePath) -> bool:
+    """True for a day's log."""
+    return workspace.kind_of(path) is FileKind.DAILY
+
+
+class CommitPages:
+    """The memory files of commits, each version parsed once while it is kept.
+
+    `adopted`: paths outside of memory, each with the commit that renames its file into memory; up to that commit it counts as memory.
+    """
+
+    def __init__(self, workspace: Workspace, adopted: Mapping[FilePath, CommitId]) -> None:
+        self._workspace = workspace
+        self.adopted = dict(adopted)
+        self._pages: OrderedDict[tuple[str, FilePath], Page | None] = OrderedDict()
+        self._contents: dict[str, bytes] = {}
+        self._memory_paths: dict[FilePath, bool] = {}
+
+    def fetch(self, changes: Sequence[ChangedFile]) -> int:
+        """Read all blobs that some changes need at once, and return how many bytes they have."""
+        versions = {(change.before, change.before_path) for change in changes} | {(change.after, change.path) for change in changes}
+        blobs = sorted({blob for blob, path in versions if blob and self.is_memory(path) and (blob, path) not in self._pages})
+        self._contents = self._workspace.repository.contents(blobs)
+        return sum(map(len, self._contents.values()))
+
+    def change(self, changed: ChangedFile) -> FileChange | None:
+        """A change of a memory file with both pages; None if it is of another file."""
+        before = self.page(changed.before, changed.before_path)
+        after = self.page(changed.after, changed.path)
+        if before is None and after is None:
+            return None
+        if after is None:
+            return FileChange(changed.before_path, changed.before_path, before, None)
+        return FileChange(changed.path, changed.before_path if before else changed.path, before, after)
+
+    def at_commit(self, commit: CommitId, path: FilePath) -> Page | None:
+        """A memory file as a commit has it; None where it has none, or none that can be indexed."""
+        data = self._workspace.repository.read(commit, [path])[path]
+        return None if data is None else self._parse(data, path)
+
+    def is_memory(self, path: FilePath) -> bool:
+        """True if a path is one of memory, or adopted."""
+        if path not in self._memory_paths:
+            self._memory_paths[path] = self._workspace.kind_of(path).is_memory
+        return self._memory_paths[path] or path in self.adopted
+
+    def page(self, blob: str | None, path: FilePath) -> Page | None:
+        """A version of a file, parsed; None where there is none, or none that can be indexed."""
+        if blob is None or not self.is_memory(path):
+            return None
+        if (blob, path) not in self._pages:
+            data = self._contents[blob] if blob in self._contents else self._workspace.repository.contents([blob])[blob]
+            self._pages[blob, path] = self._parse(data, path)
+            if len(self._pages) > _PAGES_KEPT:
+                self._pages.popitem(last=False)
+        self._pages.move_to_end((blob, path))
+        return self._pages[blob, path]
+
+    def _parse(self, data: bytes, path: FilePath) -> Page | None:
+        try:
+            document = parse_bytes(data)
+        except PathProblem:
+            return None
+        return Page(document, path, frontmatter.tags(document), self._workspace.daily)
+
+
+def facts_to_derive(trail: Trail, after: int) -> set[FactId]:
+    """The facts whose copies may have another fate by what commits after a number did."""
+    facts, texts = trail.facts_with_copies(after)
+    return facts | {fact_id(text.partition(": ")[2]) for text in texts}
+
+
+def derive(workspace: Workspace, trail: Trail, facts: set[FactId]) -> None:
+    """Derive the marks of copies of some facts anew."""
+    if not facts:
+        return
+    times = _SaidTimes(workspace, trail)
+    fates = CopyFates(trail, partial(is_log, workspace), times.of)
+    times.expect(line[0] for fact in facts for line in fates.log_lines(fact))
+    for fact in sorted(facts):
+        trail.set_copy_marks(fact, fates.marks(fact))
+
+
+def here_again(workspace: Workspace, trail: Trail) -> Iterator[Occurrence]:
+    """The curated lines that a merge brought back though their fact was forgotten."""
+    fates = CopyFates(trail, partial(is_log, workspace), _SaidTimes(workspace, trail).of)
+    return (each for fact in trail.facts_here_again() for each in fates.here_again(fact))
+
+
+class _SaidTimes:
+    """The times at which lines of logs were said, never later than their commits.
+
+    The day and minute of a line are read in the time zone of its commit.
+    """
+
+    def __init__(self, workspace: Workspace, trail: Trail) -> None:
+        self._workspace = workspace
+        self._trail = trail
+        self._offsets: dict[CommitId, timedelta] = {}
+
+    def expect(self, occurrences: Iterable[Occurrence]) -> None:
+        """Read at once what git tells of the commits of some lines."""
+        commits = {each.origin.commit for each in occurrences if _minute(each) is not None}
+        self._offsets = first_parent.author_offsets(self._workspace.repository, commits)
+
+    def of(self, occurrence: Occurrence) -> int:
+        """When a line was said, in seconds since 1970."""
+        committed, _ = self._trail.order(occurrence.begun)
+        minute, offset = _minute(occurrence), self._offsets.get(occurrence.origin.commit)
+        if minute is None or offset is None:
+            return committed
+        return min(committed, int((minute - offset).timestamp()))
+
+
+def _minute(occurrence: Occurrence) -> datetime | None:
+    """The day and minute of a line's place; None where it has none."""
+    entry = occurrence.entry
+    if entry.day is None or not entry.section or not is_minute_title(entry.section[-1]):
+        return None
+    return datetime.combine(entry.day, time.fromisoformat(entry.section[-1]), UTC)
+
+
+def merge_step(
+    workspace: Workspace,
+    trail: Trail,
+    lines: Lines,
+    read: ReadCommit,
+    past: EarlierTrail,
+    pages: CommitPages,
+    brought_by: Callable[[CommitId], Collection[CommitId]],
+) -> Step:
+    """Work out what a merge did besides what its sides did."""
+    commit = read.commit
+    sides = [lines.commit(number) for number in commit.parents]
+    parents = [MergeParent(side, side_of(trail, commit, side)) for side in sides]
+    own = list(_own_numbers(commit, sides))
+    touched = [trail.touched_by(numbers) for numbers in own]
+    files = list(_merge_files(workspace, read, touched, pages))
+    return build_merge_step(
+        commit,
+        files,
+        parents,
+        past,
+        lines.order,
+        partial(is_log, workspace),
+        brought_by,
+        lambda paths: _combinations(workspace, read, paths),
+        trail.replaced_by_several(own),
+    )
+
+
+def _own_numbers(merge: TrailCommit, sides: Sequence[TrailCommit]) -> Iterator[tuple[tuple[int, int], ...]]:
+    """The commits that each side has and not all of them have."""
+    past = [complement(union(side.missing, ((side.number + 1, merge.number),)), merge.number) for side in sides]
+    shared = past[0]
+    for each in past[1:]:
+        shared = intersection(shared, each)
+    for each in past:
+        yield intersection(each, complement(shared, merge.number))
+
+
+def _merge_files(
+    workspace: Workspace, read: ReadCommit, touched: Sequence[Collection[FilePath]], pages: CommitPages
+) -> Iterator[MergeFile]:
+    """The files that several sides touched, and those that the merge changed itself."""
+    changes = [
+        {change.path if change.after else change.before_path: change for change in read.changes[side]} for side in read.commit.parents
+    ]
+    renamed = {change.before_path for of_side in changes for change in of_side.values() if change.after and change.before} - {
+        path for of_side in changes for path, change in of_side.items() if change.after
+    }
+    for path in dict.fromkeys((*(path for of_side in changes for path in of_side), *_met(touched))):
+        of_sides = [of_side.get(path) for of_side in changes]
+        if (path in renamed and not any(of_sides)) or not pages.is_memory(path):
+            continue
+        has_own = all(of_sides)
+        dropped = any(change and {change.path, change.before_path} & set(paths) for change, paths in zip(of_sides, touched, strict=True))
+        if has_own or dropped or sum(path in paths for paths in touched) > 1:
+            yield _merge_file(path, of_sides, pages)
+
+
+def _met(touched: Sequence[Collection[FilePath]]) -> Iterator[FilePath]:
+    """The files that several sides touched."""
+    for at, paths in enumerate(touched):
+        for path in sorted(paths):
+            if any(path in others for others in touched[at + 1 :]):
+                yield path
+
+
+def _merge_file(path: FilePath, changes: Sequence[ChangedFile | None], pages: CommitPages) -> MergeFile:
+    same_as = next((side for side, change in enumerate(changes) if change is None), None)
+
+    @cache
+    def page_before(side: int) -> Page | None:
+        change = changes[side]
+        return pages.page(change.before, change.before_path) if change else None
+
+    after = next((change.after for change in changes if change and change.after), None)
+    return MergeFile(
+        path=path,
+        before=tuple(change.before_path if change and change.before else path for change in changes),
+        same_as=same_as,
+        page=pages.page(after, path) if same_as is None else None,
+        page_before=page_before,
+    )
+
+
+def _combinations(workspace: Workspace, read: ReadCommit, paths: Collection[FilePath]) -> Iterator[Combination]:
+    """The first line of each text that a merge of two commits makes of two others, and the first lines of these."""
+    if len(read.git_parents) != 2:
+        return
+    for file in again.files_of_both(workspace.repository, *read.git_parents, paths):
+        result = again.merge_texts(file.base, file.ours, file.theirs, workspace.kind_of(file.path))
+        for text, first, second in result.combinations:
+            yield file.path, _first_line(text), (_first_line(first), _first_line(second))
+
+
+def _first_line(text: str) -> str:
+    return lines_without_ends(text)[0].strip()
+
 
 _FEWEST_COMMITS, _MOST_COMMITS = 50, 500
 """The bounds of a batch, which is replayed in one transaction. The less its commits change, the larger the next one is."""
@@ -149,7 +385,7 @@ def _step(workspace: Workspace, trail: Trail, lines: Lines, read: ReadCommit, pa
     past = past_of(trail, commit)
     brought_by = partial(first_parent.commits_brought_by, workspace.repository)
     if commit.is_merge:
-        return merge_replay.merge_step(workspace, trail, lines, read, past, pages, brought_by)
+        return merge_step(workspace, trail, lines, read, past, pages, brought_by)
     (changed_files,) = read.changes.values() if read.changes else ((),)
     changes = [change for change in map(pages.change, changed_files) if change is not None]
     changes += _confirmed_files(past, commit, pages, {change.path for change in changes})

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mdmem import files
 from mdmem.catchup import trails
 from mdmem.errors import RepositoryProblem, StorageProblem, TranscriptProblem
-from mdmem.files import MESSAGES_LOCK
+from mdmem.folder import files
+from mdmem.folder.files import MESSAGES_LOCK
 from mdmem.history import purged
 from mdmem.model.sessions import Message, Transcript
-from mdmem.search.messages import MESSAGES_NAME, MessageIndex, TranscriptMessages
-from mdmem.search.seen_transcripts import SeenTranscript, Stamp, stamps_digest, start_values
+from mdmem.search.messages import MESSAGES_NAME, MessageIndex, SeenTranscript, Stamp, TranscriptMessages, stamps_digest, start_values
 from mdmem.startup.records import dataclass
 from mdmem.transcripts.files import (
     Scope,

@@ -6,9 +6,9 @@ import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from mdmem import files
-from mdmem.catchup import boundary, replay
+from mdmem.catchup import lines, replay
 from mdmem.errors import RepositoryProblem, StorageProblem
+from mdmem.folder import files
 from mdmem.model import CommitId
 from mdmem.trail import BrokenTrail, Trail, discard
 from mdmem.workspace import Progress, Say, Workspace
@@ -72,15 +72,15 @@ def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progres
     Where the clone lacks the past, the trail begins with this commit.
     """
     if workspace.history_boundary is None:
-        boundary.forget_boundary(workspace)  # a fetch may have brought what was missing
+        lines.forget_boundary(workspace)  # a fetch may have brought what was missing
     try:
         return _updated(workspace, stored_trail(workspace), head, progress)
     except BrokenTrail:
         return _updated(workspace, Trail.create(workspace.state, settings_digest(workspace)), head, progress)
     except RepositoryProblem:
-        if head is None or workspace.history_boundary == head or not boundary.is_partial(workspace):
+        if head is None or workspace.history_boundary == head or not lines.is_partial(workspace):
             raise
-        boundary.set_boundary(workspace, head)
+        lines.set_boundary(workspace, head)
         return _updated(workspace, stored_trail(workspace), head, progress)
 
 
@@ -89,7 +89,7 @@ def _updated_in_memory(workspace: Workspace, head: CommitId | None, progress: Pr
     try:
         return _updated(workspace, Trail.in_memory(), head, progress)
     except RepositoryProblem:
-        if head is None or not boundary.is_partial(workspace):
+        if head is None or not lines.is_partial(workspace):
             raise
         return _updated(workspace, Trail.in_memory(), head, progress, head)
 

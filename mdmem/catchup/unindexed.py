@@ -10,17 +10,17 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from collections.abc import Collection, Hashable, Sequence
 
-from mdmem import contradictions, files, layout
 from mdmem.catchup.entry_states import entry_identity
-from mdmem.document import parse_bytes
-from mdmem.editors import frontmatter
-from mdmem.entries import entries
 from mdmem.errors import PathProblem
+from mdmem.folder import files, layout
 from mdmem.model import FileKind, FilePath, Source
 from mdmem.model.trail import Claim, Entry
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.schema import IndexRow, Lifetime
 from mdmem.startup.records import replace
+from mdmem.text import contradictions, frontmatter
+from mdmem.text.document import parse_bytes
+from mdmem.text.entries import entries
 from mdmem.workspace import Workspace
 
 _MOST_FILES, _MOST_BYTES = 8, 100_000

@@ -18,7 +18,7 @@ from contextlib import suppress
 from pathlib import Path
 from types import ModuleType
 
-from mdmem import files, layout
+from mdmem.folder import files, layout
 from mdmem.search.snapshot import stamp_text
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mdmem import history, repo, trust
+from mdmem import history, repo
+from mdmem.folder import trust
 from mdmem.model import CommitId, FactId, Provenance
 from mdmem.model.writes import PipelineNote, WriteOptions
 from mdmem.repo import commits

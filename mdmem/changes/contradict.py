@@ -8,15 +8,15 @@ from collections.abc import Callable
 from mdmem import history
 from mdmem.catchup import trails
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
+from mdmem.changes.plan import refuse_errors, secrets_in_options
 from mdmem.changes.recover import lock_workspace, recover
-from mdmem.changes.refusals import refuse_errors, secrets_in_options
-from mdmem.document import preamble_etag, section_etag
 from mdmem.errors import FactProblem
 from mdmem.model import FactId, FileKind, Op, Provenance
 from mdmem.model.trail import MarkKind
 from mdmem.model.writes import Contradict, Resolve, WriteResult
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass
+from mdmem.text.document import preamble_etag, section_etag
 from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
 

@@ -7,15 +7,13 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
-from mdmem import files, history
-from mdmem.addresses import join_path
+from mdmem import history
 from mdmem.changes.apply import apply_edit, preview
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
-from mdmem.changes.recover import lock_workspace, recover
-from mdmem.changes.refusals import refuse_errors, secrets_in_options
-from mdmem.changes.transaction import Transaction
-from mdmem.document import Document, parse, parse_bytes
+from mdmem.changes.plan import refuse_errors, secrets_in_options
+from mdmem.changes.recover import Transaction, lock_workspace, recover
 from mdmem.errors import MdmemError, ProposalProblem
+from mdmem.folder import files
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, Source
 from mdmem.model.proposals import Accept, Decision, PartName, PartOp, PartState, PartView, Reject
 from mdmem.model.writes import WriteOptions, WriteResult, is_night
@@ -26,6 +24,8 @@ from mdmem.proposals.reading import Proposal
 from mdmem.repo import branch_commits, commits
 from mdmem.repo.branch_commits import NewCommit
 from mdmem.startup.records import replace
+from mdmem.text.addresses import join_path
+from mdmem.text.document import Document, parse, parse_bytes
 from mdmem.verbs import AcceptEdit, PartTaking
 from mdmem.verbs.accept import edit as take_part
 from mdmem.verbs.accept import overtaken

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mdmem.addresses import join_path
-from mdmem.document import Document
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.writes import Forget, WriteResult
 from mdmem.queries import lookup
 from mdmem.queries.lookup import FactLocation
 from mdmem.startup.records import replace
+from mdmem.text.addresses import join_path
+from mdmem.text.document import Document
 from mdmem.workspace import Workspace
 
 _MOST_FACTS, _MOST_NAMED = 20, 3

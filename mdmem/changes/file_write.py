@@ -7,15 +7,18 @@ from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from mdmem import files, history, hookfiles, repo, write_ahead
-from mdmem.changes import pulled_lines, user_hooks
+from mdmem import history, repo
+from mdmem.changes import pending as pulled_lines
+from mdmem.changes import write_outcome
 from mdmem.changes.pending import PendingCommit, commit_pending_edits
 from mdmem.changes.plan import Plan
-from mdmem.changes.transaction import WriteSteps
+from mdmem.changes.recover import WriteSteps
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
 from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProblem
+from mdmem.folder import files, hook_files, write_ahead
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import PathState, Repository, commits, index_bits, mixed_commits
+from mdmem.repo import PathState, Repository, commits, git_files
+from mdmem.repo import commits as mixed_commits
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace, read_committed
 
@@ -94,7 +97,7 @@ def _refuse_unwritable(plan: Plan, state: PathState) -> None:
     if state.ignored:
         hint = "Remove the rule; memory outside git has no history."
         raise PathProblem("ignored-path", f"{plan.path} is ignored by .gitignore", hint)
-    if state.bits and plan.before is None and index_bits.SKIP_WORKTREE in state.bits:
+    if state.bits and plan.before is None and git_files.SKIP_WORKTREE in state.bits:
         hint = "Have git check it out: git sparse-checkout add, or git update-index --no-skip-worktree and git restore."
         raise PathProblem("bad-path", f"{plan.path} is in the repository, but not checked out", hint)
 
@@ -159,7 +162,7 @@ def _without_bits(repository: Repository, path: FilePath, bits: tuple[str, ...],
 def _is_hookless(repository: Repository) -> bool:
     """True if no hook takes part in a commit of ours; False also where only git could tell."""
     folder = repository.known_hooks_dir
-    return folder is not None and hookfiles.has_only_our_hooks(folder)
+    return folder is not None and hook_files.has_only_our_hooks(folder)
 
 
 class _Target:
@@ -202,7 +205,7 @@ class _Target:
             is_committed=is_committed,
             committed=data if is_committed else None,
             on_disk=None if is_committed else data,
-            has_user_hooks=differs and not hookfiles.has_only_our_hooks(self._workspace.repository.hooks_dir),
+            has_user_hooks=differs and not hook_files.has_only_our_hooks(self._workspace.repository.hooks_dir),
         )
 
     def committed(self, commit: CommitId) -> bytes | None:
@@ -231,7 +234,7 @@ class _Target:
         data = self.on_disk()
         if data is None or data == plan.before:
             return True
-        theirs = user_hooks.without_change(data, plan.before, plan.after)
+        theirs = write_outcome.without_change(data, plan.before, plan.after)
         if theirs is None:
             return False
         if plan.before is None and not theirs.strip():
@@ -336,7 +339,7 @@ class _Write:
             committed = target.committed(commit)
             outcome = judge_write(target.evidence(committed, is_committed=True))
             if outcome is WriteOutcome.REWORDED:
-                raise user_hooks.reworded_problem(target.plan.path, committed, target.plan.after)
+                raise write_outcome.reworded_problem(target.plan.path, committed, target.plan.after)
             overtaken += [target] if outcome is WriteOutcome.OVERTAKEN else []
             mixed += [target] if outcome is WriteOutcome.MIXED else []
         if overtaken:

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mdmem import files, history, layout, repo
+from mdmem import history, repo
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options, with_provenance
 from mdmem.changes.recover import lock_workspace, recover
-from mdmem.document import Document, parse_bytes
 from mdmem.editors import instructions
-from mdmem.entries import INSTRUCTIONS_BEGIN
 from mdmem.errors import PathProblem, RepositoryProblem
+from mdmem.folder import files, layout
 from mdmem.model import CommitId, FileKind, FilePath, Op, Provenance
 from mdmem.model.writes import WriteOptions, WriteResult
 from mdmem.repo import commits
 from mdmem.repo.runner import literal_pathspecs
 from mdmem.startup.records import replace
+from mdmem.text.document import Document, parse_bytes
+from mdmem.text.entries import INSTRUCTIONS_BEGIN
 from mdmem.verbs import InstructionsEdit
 from mdmem.workspace import Say, Workspace
 

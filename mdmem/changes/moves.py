@@ -6,26 +6,27 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from mdmem import check, files, history, layout, repo, write_ahead
-from mdmem.changes import moved_paths
+from mdmem import history, repo
+from mdmem.changes import recover as moved_paths
+from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options, with_provenance
 from mdmem.changes.pending import PendingCommit, commit_pending_edits
-from mdmem.changes.recover import lock_workspace, recover
-from mdmem.changes.refusals import refuse_errors, secrets_in_options
-from mdmem.changes.transaction import Transaction, WriteSteps
-from mdmem.document import parse_bytes
-from mdmem.editors.whole_file import append_only, missing
+from mdmem.changes.plan import refuse_errors, secrets_in_options
+from mdmem.changes.recover import Transaction, WriteSteps, lock_workspace, recover
+from mdmem.editors.whole_file import append_only, first_line_of, missing
 from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
-from mdmem.facts import items
+from mdmem.folder import files, layout, write_ahead
+from mdmem.folder.write_ahead import MoveRecord
 from mdmem.model import SETTINGS_NAME, CommitId, FileKind, FilePath, Op, Provenance
-from mdmem.model.whole_files import MovePath
-from mdmem.model.writes import WriteOptions, WriteResult
-from mdmem.repo import commits, index_bits
+from mdmem.model.writes import CreateFile, MovePath, ReplaceText, WholeFileEdit, WriteOptions, WriteResult
+from mdmem.repo import commits, git_files
 from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
+from mdmem.text import check
+from mdmem.text.document import parse_bytes
+from mdmem.text.facts import items
 from mdmem.verbs import foundations, require_writable
 from mdmem.workspace import Say, Workspace
-from mdmem.write_ahead import MoveRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +171,7 @@ class _Move:
     def _commit_pending(self, order: commits.CommitOrder) -> None:
         """Commit what persons have not committed of the files that are moved, each file's by a commit of its own."""
         workspace, repository = self._workspace, self._workspace.repository
-        for path, bits in index_bits.read_bits(repository.folder, order.paths).items():
+        for path, bits in git_files.read_bits(repository.folder, order.paths).items():
             self._steps.add(partial(_restore_bits, workspace, path, bits))
             commits.clear_bits(repository, path, bits)
         self._parent = repository.head()
@@ -232,3 +233,48 @@ def _message(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> str
         return message
     subject, _, rest = message.partition("\n\n")
     return f"{subject}\n\nMoved from {history.quoted_line(plan.path)}.\n\n{rest}"
+
+
+_LINES_AROUND = 2
+
+
+def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> WriteResult:
+    """Carry out a change of a whole file.
+
+    Raises:
+        MdmemError: it was refused or failed; files, git index and HEAD are as they were.
+    """
+    if isinstance(change, MovePath):
+        return move(workspace, change, say)
+    path = layout.parse_any_path(change.path)
+    layout.require_no_host_file(path)
+    if isinstance(change, CreateFile):
+        layout.require_no_mark(path)
+    _require_kind(workspace, path, change)
+    (result,) = apply_all(workspace, [change], change.options, say)
+    return replace(result, excerpt=_excerpt(workspace, path, change, result)) if isinstance(change, ReplaceText) else result
+
+
+def _require_kind(workspace: Workspace, path: FilePath, change: WholeFileEdit) -> None:
+    """Refuse a folder, and to edit what is not there.
+
+    Raises:
+        PathProblem: `file-exists`, `is-folder`, `file-not-found`.
+    """
+    full_path = workspace.root / path
+    is_new = isinstance(change, CreateFile)
+    if not is_new and files.identity(str(full_path)) is None:
+        raise missing(path)
+    if full_path.is_dir() and not full_path.is_symlink():
+        raise PathProblem("file-exists" if is_new else "is-folder", f"{path} is a folder")
+
+
+def _excerpt(workspace: Workspace, path: FilePath, change: ReplaceText, result: WriteResult) -> tuple[tuple[int, str], ...]:
+    """The lines around the words that were replaced, as they were committed, each with its number."""
+    after = before = files.read(workspace.root / path)
+    if result.commit is not None:
+        repository = workspace.repository
+        before, after = repository.blobs([f"{commit}:{repository.prefix}{path}" for commit in (f"{result.commit}^", result.commit)])
+    line = first_line_of((before or b"").decode("utf-8", "replace"), change.text)
+    lines = (after or b"").decode("utf-8", "replace").split("\n")
+    return tuple(enumerate(lines, 1))[max(0, line - _LINES_AROUND) : line + _LINES_AROUND + 1]

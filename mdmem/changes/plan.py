@@ -2,29 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mdmem import check, files
 from mdmem.changes import fact_places
-from mdmem.changes.refusals import refuse_errors, refuse_recalled, secrets_in_options
-from mdmem.document import Document, decode, parse, parse_bytes
 from mdmem.editors import EditResult
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import FactDifference, fact_difference
-from mdmem.errors import RepositoryProblem
-from mdmem.facts import Item
-from mdmem.layout import guarded_kind, is_markdown
-from mdmem.model import FactId, FileKind, FilePath, Op, Supersession
+from mdmem.errors import RefusedChange, RepositoryProblem, TextProblem
+from mdmem.folder import files
+from mdmem.folder.layout import guarded_kind, is_markdown
+from mdmem.model import FactId, FileKind, FilePath, Op, Problem, Supersession
 from mdmem.model.writes import DigestDay, Forget, WriteOptions
 from mdmem.queries import lookup
 from mdmem.startup.records import dataclass, replace
+from mdmem.text import check, secrets
+from mdmem.text.document import Document, decode, parse, parse_bytes
+from mdmem.text.facts import Item
 from mdmem.verbs import AcceptEdit, EditedText, FileEdit, InstructionsEdit, RevertEdit, edit_text, foundations, superseding, verb_of
+from mdmem.wording import field
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.editors.key_values import Foundations
+    from mdmem.editors.items import Foundations
+
+
+_BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
+
+
+def secrets_in_options(options: WriteOptions) -> Iterator[Problem]:
+    """Find secrets in what goes into the commit message besides the change."""
+    for name, text in (("reason", options.reason), ("session", options.session), ("actor", options.actor)):
+        yield from secrets_in_text(name, text or "")
+
+
+def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
+    """Find secrets in a text that goes into a commit message; `name` is the field that holds it."""
+    for secret in secrets.find(text):
+        message = f"possible secret ({secret.kind})"
+        hint = f"Remove it. False alarm? {field('allow')} secret"
+        yield Problem(path=field(name), line=secret.line, code="secret-found", level="error", message=message, hint=hint, kind=secret.kind)
+
+
+def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
+    """Refuse the first error that is not allowed.
+
+    Raises:
+        RefusedChange: with the code of `check`, the line, and the kind of a secret.
+    """
+    refused = check.refusals(problems, allow)
+    if refused:
+        first = refused[0]
+        details = {"kind": first.kind} if first.kind else {}
+        raise RefusedChange(first.code, f"{first.path}:{first.line}: {first.message}", first.hint, line=first.line, **details)
+
+
+def refuse_recalled(texts: Iterable[str], before: bytes | None) -> None:
+    """Refuse texts with the mark of a block: what was given of memory is not stored again. A file that has such marks may keep them.
+
+    Raises:
+        TextProblem: `recalled-text`.
+    """
+    marks = sum(map(_count_marks, texts))
+    if marks and marks > _count_marks((before or b"").decode("utf-8", "replace")):
+        raise TextProblem(
+            "recalled-text", "the text contains a block that came from memory (<mdmem-context>)", "Store only what is new, in new words."
+        )
+
+
+def _count_marks(text: str) -> int:
+    folded = text.casefold()
+    return sum(folded.count(mark) for mark in _BLOCK_MARKS)
+
 
 _QUOTED, _MOST_NAMED = 60, 3
 

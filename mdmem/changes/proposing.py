@@ -4,27 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mdmem import check, history, repo
+from mdmem import history, repo
 from mdmem.catchup import trails
-from mdmem.changes.apply import change_note
+from mdmem.changes.apply import change_note, plan_diff, write_result
 from mdmem.changes.commit_notes import complete_options, with_provenance
-from mdmem.changes.plan import Plan, plan_edit
+from mdmem.changes.plan import Plan, plan_edit, refuse_errors, refuse_recalled, secrets_in_options
 from mdmem.changes.recover import lock_workspace, recover
-from mdmem.changes.refusals import refuse_errors, refuse_recalled, secrets_in_options
-from mdmem.changes.write_answer import plan_diff, write_result
 from mdmem.editors import likeness
 from mdmem.errors import ProposalProblem, RepositoryProblem
-from mdmem.facts import items
 from mdmem.model import CommitId, FactId, Op, Provenance, Source
 from mdmem.model.proposals import MOST_PARTS, PartName, PartState, Propose, ProposeBranch, ProposedWrite
 from mdmem.model.writes import WriteOptions
-from mdmem.proposals import branches, decisions, reading
+from mdmem.proposals import branches, origins, reading
 from mdmem.proposals.branches import ProposalRef
-from mdmem.proposals.decisions import DecidedPart
+from mdmem.proposals.origins import DecidedPart
 from mdmem.proposals.reading import Proposal
 from mdmem.repo import branch_commits
 from mdmem.repo.branch_commits import StoredFile
 from mdmem.startup.records import replace
+from mdmem.text import check
+from mdmem.text.facts import items
 from mdmem.trail import Trail
 from mdmem.verbs import FileEdit, target_path, verb_of
 from mdmem.wording import field, number_of, verb
@@ -58,7 +57,7 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
                 _refuse_rejected(workspace, plan)
             if options.dry_run:
                 return ProposedWrite(write_result(plan, None, diff=plan_diff(plan)), ref.id if ref else None)
-            decided = decisions.decisions(repository, repository.head())
+            decided = origins.decisions(repository, repository.head())
             message = _message(workspace, ref.id if ref else request.own, plan, edit, decided)
             if ref is not None:
                 branches.require_movable(repository, ref)
@@ -162,7 +161,7 @@ def _refuse_rejected(workspace: Workspace, plan: Plan) -> None:
 
 
 def _refuse_parts(workspace: Workspace, texts: dict[FactId, str], gone: frozenset[FactId]) -> None:
-    rejected = decisions.rejected_parts(workspace.repository, workspace.repository.head())
+    rejected = origins.rejected_parts(workspace.repository, workspace.repository.head())
     if not rejected:
         return
     with trails.fresh_trail(workspace) as trail:
@@ -177,7 +176,7 @@ def _refuse_parts(workspace: Workspace, texts: dict[FactId, str], gone: frozense
 def _same(part: DecidedPart, texts: dict[FactId, str], gone: frozenset[FactId]) -> FactId | None:
     if part.is_removal:
         return next((fact for fact in gone if fact == part.name), None)
-    return next((fact for fact, text in texts.items() if decisions.says_the_same(part, fact, text)), None)
+    return next((fact for fact, text in texts.items() if origins.says_the_same(part, fact, text)), None)
 
 
 def is_said_anew(trail: Trail, part: DecidedPart, text: str | None) -> bool:
@@ -211,7 +210,7 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
         tip = repository.commit_named(f"refs/heads/{request.branch}") or repository.commit_named(request.branch)
         if tip is None:
             raise ProposalProblem("proposal-not-found", f"no branch {request.branch[:80]!r}", "To list branches: git branch -a")
-        decided = {proposal for proposal, _ in decisions.decisions(repository, repository.head())}
+        decided = {proposal for proposal, _ in origins.decisions(repository, repository.head())}
         name = branches.new_id(repository, f"{request.branch}\0{options.actor}\0{request.reason}", decided)
         draft = ProposalRef(id=name, actor=branches.safe_actor(options.actor), name=branches.branch_name(options.actor, name), tip=tip)
         (proposal,) = reading.read_proposals(workspace, [draft])

@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from mdmem import facts
-from mdmem.document import clean_input, parse_bytes
 from mdmem.errors import PathProblem, TextProblem
 from mdmem.model import FactId
 from mdmem.repo.history_rewrite import RewriteRules
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text import facts
+from mdmem.text.document import clean_input, parse_bytes
 
 PURGED_MARK = "[PURGED]"
 _LEAST = 4

@@ -9,15 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from mdmem import files, layout
-from mdmem.addresses import join_path, matching_sections
 from mdmem.catchup import trails
 from mdmem.changes import task_notes
-from mdmem.document import Document, decode, parse, parse_bytes, plain_title, preamble_etag, section_etag, tree_etag
 from mdmem.editors import EditResult
 from mdmem.errors import MdmemError
-from mdmem.fact_names import items_matching, names_any
-from mdmem.facts import holds_key, items, parse_item, write_item
+from mdmem.folder import files, layout
 from mdmem.history import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath
@@ -28,6 +24,10 @@ from mdmem.queries import lookup
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import CommitChanges
 from mdmem.startup.records import dataclass
+from mdmem.text.addresses import join_path, matching_sections
+from mdmem.text.document import Document, decode, parse, parse_bytes, plain_title, preamble_etag, section_etag, tree_etag
+from mdmem.text.fact_names import items_matching, names_any
+from mdmem.text.facts import holds_key, items, parse_item, write_item
 from mdmem.verbs import FileEdit, edit_text
 from mdmem.workspace import Workspace
 

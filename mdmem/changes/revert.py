@@ -7,25 +7,111 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from mdmem import history
-from mdmem.changes import revert_run
 from mdmem.changes.apply import apply_edit, preview
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
-from mdmem.changes.plan import plan_edit
-from mdmem.changes.recover import lock_workspace, recover
-from mdmem.changes.refusals import refuse_errors, secrets_in_options
-from mdmem.changes.revert_plan import RevertPlan, is_commit_or_fact, plan_revert
-from mdmem.changes.transaction import Transaction
-from mdmem.errors import FactProblem
+from mdmem.changes.plan import plan_edit, refuse_errors, secrets_in_options
+from mdmem.changes.recover import Transaction, lock_workspace, recover
+from mdmem.changes.revert_plan import HeldChange, RevertPlan, is_commit_or_fact, plan_revert, plan_reverts
+from mdmem.errors import FactProblem, SectionProblem
+from mdmem.folder import files
+from mdmem.history.notes import parse_message, parse_notes
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import Revert, WriteOptions, WriteResult
 from mdmem.repo import commits
-from mdmem.startup.records import replace
+from mdmem.startup.records import dataclass, replace
+from mdmem.text.document import parse, parse_bytes
 from mdmem.verbs import target_path
-from mdmem.wording import number_of
+from mdmem.verbs.revert import undone
+from mdmem.wording import field, number_of
 from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
-    from mdmem.changes.revert_run import RunCommits
+    pass
+
+
+_MOST_NAMED, _QUOTED = 8, 80
+
+
+@dataclass(frozen=True, slots=True)
+class RunPlan:
+    """The plans by which commits of a run are taken back, the newest first. `held` is what later edits hold fast."""
+
+    plans: tuple[RevertPlan, ...]
+    held: tuple[HeldChange, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunCommits:
+    """The commits of a run that led to HEAD, the newest first; merged ones too. In the `squashed` ones, other work was squashed with the run's."""
+
+    ids: tuple[CommitId, ...]
+    squashed: tuple[CommitId, ...]
+
+
+def run_commits(workspace: Workspace, run: str) -> RunCommits:
+    """Find the commits of a run."""
+    repository = workspace.repository
+    if repository.head() is None:
+        return RunCommits((), ())
+    command = ("log", "-z", "--topo-order", "--format=%H%n%B", "--fixed-strings")
+    output = repository.git(*command, f"--grep=Mdmem-Run: {run}", "HEAD").decode("utf-8", "replace")
+    messages = {CommitId(commit): message for commit, _, message in (entry.partition("\n") for entry in output.split("\0"))}
+    ids = [commit for commit, message in messages.items() if parse_message(message).run == run]
+    stating = [commit for commit, message in messages.items() if any(each.note.run == run for each in parse_notes(message))]
+    return RunCommits(tuple(ids), tuple(commit for commit in stating if commit not in ids))
+
+
+def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPlan:
+    """Plan how the commits of a run are taken back; nothing is written.
+
+    Raises:
+        HistoryProblem: `cannot-revert`.
+        SectionProblem: `revert-conflict`: later edits hold some of it fast, and these are not to be skipped.
+    """
+    texts: dict[FilePath, str] = {}
+    plans: list[RevertPlan] = []
+    held = [HeldChange(commit=each, path=None, what="other work was squashed with it", details={}) for each in commits.squashed]
+    for plan in plan_reverts(workspace, commits.ids, change):
+        held += plan.held
+        edits = []
+        for edit in plan.edits:
+            if edit.path not in texts:
+                data = files.read(files.path_on_disk(workspace.root, edit.path))
+                texts[edit.path] = parse_bytes(data or b"").text
+            try:
+                text = undone(edit, parse(texts[edit.path])).text
+            except SectionProblem as problem:
+                held.append(HeldChange(commit=edit.reverts, path=edit.path, what=_first_line(problem), details=problem.details))
+                continue
+            edits += [edit] if text != texts[edit.path] else []
+            texts[edit.path] = text
+        plan = replace(plan, edits=tuple(edits))
+        plans += [plan] if plan.does_something else []
+    if held and not change.skip:
+        raise _held_fast(change.reference, held)
+    return RunPlan(tuple(plans), tuple(held))
+
+
+def _first_line(problem: SectionProblem) -> str:
+    """The first line that a change made and that is no more as it made it; where it made none, the problem's own words."""
+    made = str(problem.details.get("made", problem.message))
+    return made.strip().partition("\n")[0] or problem.message
+
+
+def _held_fast(run: str, held: Sequence[HeldChange]) -> SectionProblem:
+    """The refusal that names all that later edits hold fast."""
+    named = "\n".join(held_lines(held))
+    details = [{"commit": each.commit, "path": each.path, **each.details} for each in held]
+    hint = f"{named}\nTo keep these and undo the rest, use {field('skip')}."
+    return SectionProblem(
+        "revert-conflict", f"later edits changed what {run} did: {number_of(len(held), 'change')}", hint, conflicts=details
+    )
+
+
+def held_lines(held: Sequence[HeldChange]) -> list[str]:
+    """A line for each of the first changes that later edits hold fast."""
+    lines = [f"{each.path or each.commit[:10]}: {' '.join(each.what.split())[:_QUOTED]}" for each in held]
+    return lines if len(lines) <= _MOST_NAMED else [*lines[: _MOST_NAMED - 1], f"{len(lines) - _MOST_NAMED + 1} more"]
 
 
 def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
@@ -37,7 +123,7 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
     options = complete_options(workspace, change.options)
     change = replace(change, options=options)
     if change.may_be_run:
-        run = revert_run.run_commits(workspace, change.reference)
+        run = run_commits(workspace, change.reference)
         if run.ids or run.squashed:
             return _apply_run(workspace, change, run, say)
     plan = plan_revert(workspace, change)
@@ -97,13 +183,13 @@ def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) 
     if not change.options.dry_run:
         with lock_workspace(workspace, say):
             recover(workspace, say)  # a revert that was killed may have put a file in place: what is left is told by the commits
-    plan = revert_run.plan_run(workspace, run, change)
+    plan = plan_run(workspace, run, change)
     results = _carry_out(workspace, plan.plans, change.options, say)
     whole = RevertPlan(path=FilePath(results[-1].path) if results else workspace.curated, edits=(), note=None)
     notices = [] if results else [f"nothing from {change.reference} is left to undo"]
     if results:
         notices.append(f"{change.reference}: {number_of(len(plan.plans), 'commit')} of {len(run.ids)} undone")
-    notices += [f"kept: {line}" for line in revert_run.held_lines(plan.held)]
+    notices += [f"kept: {line}" for line in held_lines(plan.held)]
     combined = _combine(whole, results, change.options.dry_run)
     return replace(combined, notes=tuple(dict.fromkeys((*(note for result in results for note in result.notes), *notices))))
 

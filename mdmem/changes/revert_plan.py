@@ -7,10 +7,8 @@ from typing import Any
 
 from mdmem import history
 from mdmem.catchup import trails
-from mdmem.document import decode, parse
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, HistoryProblem
-from mdmem.fact_names import require_one_sort
 from mdmem.history.notes import parse_message
 from mdmem.history.reverts import taken_back
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Provenance
@@ -20,6 +18,8 @@ from mdmem.queries import lookup
 from mdmem.repo import first_parent
 from mdmem.repo.first_parent import ChangedFile, CommitChanges
 from mdmem.startup.records import dataclass
+from mdmem.text.document import decode, parse
+from mdmem.text.fact_names import require_one_sort
 from mdmem.trail import Trail
 from mdmem.verbs import RevertEdit
 from mdmem.wording import number_of, verb

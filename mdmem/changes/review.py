@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import date
 
-from mdmem import files, layout
-from mdmem.catchup import copy_marks, trails
+from mdmem.catchup import replay, trails
 from mdmem.catchup.entry_states import match_entries
 from mdmem.changes.advice import Budget, CuratedFile, FactState, find_advice
-from mdmem.document import Document, parse_bytes
-from mdmem.entries import entries
 from mdmem.errors import PathProblem
+from mdmem.folder import files, layout
 from mdmem.model import FactId, FileKind, FilePath, SectionPath, Status
-from mdmem.model.reviews import Advice, ReviewResult
+from mdmem.model.proposals import Advice, ReviewResult
 from mdmem.model.trail import Entry, Mark
 from mdmem.model.writes import Change, WriteOptions, WriteResult
-from mdmem.proposals import branch_changes
+from mdmem.proposals import branches
 from mdmem.queries import search
 from mdmem.startup.records import replace
+from mdmem.text.document import Document, parse_bytes
+from mdmem.text.entries import entries
 from mdmem.trail import Trail
 from mdmem.workspace import Say, Workspace
 
@@ -27,7 +27,7 @@ _KINDS = (FileKind.EVERGREEN, FileKind.PROFILE)
 
 def review(workspace: Workspace, say: Say) -> ReviewResult:
     """Advise on what could be tidied in the curated files; nothing is changed."""
-    return ReviewResult(gather_advice(workspace, say), waiting=branch_changes.waiting(workspace))
+    return ReviewResult(gather_advice(workspace, say), waiting=branches.waiting(workspace))
 
 
 def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
@@ -37,7 +37,7 @@ def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
     budget = Budget(workspace.settings.budget_lines, workspace.settings.budget_bytes)
     with trails.fresh_trail(workspace, say) as trail:
         curated = list(_curated_files(workspace, trail))
-        again = {each.number for each in copy_marks.here_again(workspace, trail)}
+        again = {each.number for each in replay.here_again(workspace, trail)}
         facts = [fact for file in curated for fact in _fact_states(trail, file, again, today)]
         return find_advice(curated, facts, conflicts, budget, today)
 
@@ -55,7 +55,7 @@ def apply_safe_advice(workspace: Workspace, options: WriteOptions, apply: Callab
             break  # advice that stays after it was carried out would come back for ever
         done.append((chosen, apply(replace(chosen.change, options=options))))
         remaining = gather_advice(workspace, say)
-    return ReviewResult(remaining, tuple(done), branch_changes.waiting(workspace))
+    return ReviewResult(remaining, tuple(done), branches.waiting(workspace))
 
 
 # The files.

@@ -16,16 +16,16 @@ from __future__ import annotations
 
 from datetime import date, datetime
 
-from mdmem.addresses import MATCH_RULES, address_of, join_path, similar_paths
-from mdmem.document import Document, Section, clean_input, fold_space, plain_title, tree_etag
 from mdmem.editors.outline import heading
 from mdmem.errors import SectionProblem, TextProblem
-from mdmem.facts import item_text, section_items, write_item
-from mdmem.layout import NEW_TASKS, TASKS_PATH
+from mdmem.folder.layout import NEW_TASKS, TASKS_PATH
 from mdmem.model import PATH_SEPARATOR
 from mdmem.model.reads import Show
 from mdmem.model.writes import Action, EditSection, Log, WriteOptions
 from mdmem.startup import late
+from mdmem.text.addresses import MATCH_RULES, address_of, join_path, similar_paths
+from mdmem.text.document import Document, Section, clean_input, fold_space, plain_title, tree_etag
+from mdmem.text.facts import item_text, section_items, write_item
 from mdmem.wording import verb
 
 _KIND = "task"

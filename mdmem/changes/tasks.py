@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from mdmem import files, layout
 from mdmem.catchup import trails
 from mdmem.changes import repeats, task_notes
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options
-from mdmem.document import Document, parse_bytes
 from mdmem.errors import SectionProblem
-from mdmem.facts import find_same_item, parse_item, write_item
+from mdmem.folder import files, layout
 from mdmem.model import Op
 from mdmem.model.reads import SectionView
 from mdmem.model.writes import Change, Log, WriteOptions, WriteResult
 from mdmem.queries.show import show_section
 from mdmem.startup.records import replace
+from mdmem.text.document import Document, parse_bytes
+from mdmem.text.facts import find_same_item, parse_item, write_item
 from mdmem.workspace import Say, Workspace
 
 Apply = Callable[[Change], WriteResult]

@@ -9,13 +9,13 @@ from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from mdmem import secrets
 from mdmem.cli import fast_parser, terminal
 from mdmem.cli.commands import command
 from mdmem.cli.flags import in_flags
 from mdmem.cli.parameter_table import TABLE
 from mdmem.cli.progress import fitted, say, shown
 from mdmem.errors import json_line, report
+from mdmem.text import secrets
 
 if TYPE_CHECKING:
     from io import TextIOWrapper

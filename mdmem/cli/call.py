@@ -10,7 +10,7 @@ from typing import Any
 
 from mdmem.cli.progress import count, say
 from mdmem.errors import TextProblem
-from mdmem.layout import MAX_FILE_BYTES
+from mdmem.folder.layout import MAX_FILE_BYTES
 from mdmem.memory import Memory
 from mdmem.startup.records import dataclass
 

@@ -48,7 +48,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "mcp": ("contexts", "mcp"),
     "memory-tool": ("contexts", "memory_tool"),
     "agent-hook": ("contexts", "agent_hook"),
-    "plugin": ("bundle", "plugin"),
+    "plugin": ("maintenance", "plugin"),
     "review": ("tasks", "review"),
     "save": ("writing", "save"),
     "check": ("maintenance", "check_"),

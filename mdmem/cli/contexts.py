@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
 from mdmem.errors import UsageProblem
-from mdmem.model.contexts import BuildContext
-from mdmem.model.flushes import Flush
+from mdmem.model.prompts import BuildContext, Flush
 from mdmem.show import contexts
 
 if TYPE_CHECKING:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
-from mdmem.model.fact_changes import ShowChanges
-from mdmem.show import fact_changes
+from mdmem.model.history import ShowChanges
+from mdmem.show import history
 
 if TYPE_CHECKING:
     import typer
@@ -28,5 +28,5 @@ def changes(
     By day, newest first, each with its commit, who made it and why.
     """
     result = open_memory(call).changes(ShowChanges(since=since, until=until, actor=actor, file=file, limit=limit))
-    text = fact_changes.changes_text(result.changes, use_colour())
-    return Answer(fact_changes.changes_json(result), text, fact_changes.changes_notes(result))
+    text = history.changes_text(result.changes, use_colour())
+    return Answer(history.changes_json(result), text, history.changes_notes(result))

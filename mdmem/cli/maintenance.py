@@ -3,27 +3,101 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem import check, memory, secrets
-from mdmem.cli import adoptions
+from mdmem import memory
 from mdmem.cli.call import Answer, Call, open_memory, read_argument
 from mdmem.cli.flags import in_flags
+from mdmem.cli.progress import count, shown
 from mdmem.errors import UsageProblem
-from mdmem.layout import CURATED_NAMES
-from mdmem.model.reads import Initialise
+from mdmem.folder import installed
+from mdmem.folder.layout import CURATED_NAMES
+from mdmem.model.reads import FoundWorkspace, Initialise
 from mdmem.model.rules import parse_allowances
 from mdmem.show import maintenance, reads
 from mdmem.show.formatting import VerbatimText, one_line, short_id
 from mdmem.startup.records import replace
+from mdmem.text import check, secrets
 from mdmem.wording import number_of
 
 if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import Json
+
+
+def leave_adopted(folder: str | None) -> Answer:
+    """Adopt a workspace no longer."""
+    root = Path(folder or os.environ.get("MDMEM_WORKSPACE") or ".").resolve()
+    was_listed = memory.leave(root, os.environ)
+    text = f"Left {root}: agents are no longer given it" if was_listed else f"{root} was not adopted"
+    return Answer({"workspace": str(root), "left": was_listed}, text)
+
+
+def find(call: Call, yes: bool) -> Answer:
+    """List the user's workspaces that are not adopted, and adopt those that they choose."""
+    is_silent = call.as_json or call.quiet
+    with nullcontext() if is_silent else shown("init"):
+        found = memory.find_unadopted(os.environ, None if is_silent else count)
+    own = [workspace for workspace in found if workspace.own]
+    chosen: Sequence[FoundWorkspace] = own if yes else ()
+    if own and not yes and not call.as_json and sys.stdin.isatty():
+        chosen = _choose(own)
+    if chosen or yes:
+        memory.adopt_found(chosen, os.environ)
+    adopted = {workspace.path for workspace in chosen}
+    notes = [] if found else ["No other workspace was found below your home."]
+    if own and not chosen:
+        notes.append("To adopt those with your own changes: mdmem init --found --yes")
+    return Answer(
+        maintenance.found_json(found, adopted),
+        maintenance.found_text(found, adopted),
+        notes,
+    )
+
+
+def _choose(workspaces: Sequence[FoundWorkspace]) -> Sequence[FoundWorkspace]:
+    """Ask the user which ones; the end of input interrupts the command."""
+    for number, workspace in enumerate(workspaces, 1):
+        print(f"{number}. {maintenance.found_line(workspace)}", file=sys.stderr)
+    print("Adopt which? [numbers, all, none]: ", end="", file=sys.stderr, flush=True)
+    answer = sys.stdin.readline()
+    if not answer:
+        raise KeyboardInterrupt
+    words = answer.replace(",", " ").casefold().split()
+    if words in ([], ["none"]):
+        return ()
+    if words == ["all"]:
+        return workspaces
+    numbered = {str(number): workspace for number, workspace in enumerate(workspaces, 1)}
+    if unknown := [word for word in words if word not in numbered]:
+        raise UsageProblem(f"No number {unknown[0]} in the list.")
+    return [numbered[word] for word in dict.fromkeys(words)]
+
+
+def plugin(call: Call, as_json: Json = False) -> Answer:
+    """Print the folder of the plugin for agents' hosts.
+
+    It contains hooks, the server and a skill. Claude Code uses it as a marketplace: claude plugin marketplace add "$(mdmem plugin)", then
+    claude plugin install mdmem@mdmem. So does Codex, whose second line is codex plugin add mdmem@mdmem. The hooks need nothing but mdmem,
+    the server its extra (mdmem help install).
+    """
+    folder = str(installed.path("templates", "plugin"))
+    return Answer({"plugin": folder}, folder, tuple(_missing_for_plugin()))
+
+
+def _missing_for_plugin() -> Iterator[str]:
+    """A line for the user for each thing that the plugin would not find."""
+    if shutil.which("mdmem") is None:
+        yield f"mdmem is not on the PATH, where a host looks for it: it is in {Path(sys.executable).parent}"
+    if find_spec("mcp") is None:
+        yield f"the server's extra is not installed, so there will be no tools: {installed.install_command('mcp')}"
 
 
 def init(
@@ -60,9 +134,9 @@ def init(
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):
         raise UsageProblem("--leave and --found go with no other option, and --yes only with --found")
     if found:
-        return adoptions.find(call, yes)
+        return find(call, yes)
     if leave:
-        return adoptions.leave(folder or call.workspace)
+        return leave_adopted(folder or call.workspace)
     request = Initialise(folder=folder or call.workspace, hooks=not no_hooks, agents=agents, no_agents=no_agents, shared=shared)
     result = memory.initialise(request, os.environ)
     answer = {

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
-from mdmem import packaged_files
 from mdmem.cli import guesses
 from mdmem.cli.call import Answer, Call
 from mdmem.cli.commands import COMMANDS, GROUPS
 from mdmem.errors import UsageProblem
+from mdmem.folder import installed
 from mdmem.startup import late
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def help_(
         meant = guesses.meant_command(name, COMMANDS)
         hint = f"The pages are: {', '.join(TOPICS)}."
         raise UsageProblem("no page or command has this name", f"The command may be {meant}. {hint}" if meant else hint)
-    text = packaged_files.text("docs", page_path(page))
+    text = installed.text("docs", page_path(page))
     return Answer({"topic": page, "text": text}, "\n".join(_plain(text)) if sys.stdout.isatty() else text.rstrip("\n"))
 
 

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.cli.flags import in_flags
 from mdmem.errors import UsageProblem
-from mdmem.model.digests import FACTS, Digest
-from mdmem.model.dreams import Dream
-from mdmem.model.runs import PASSING
-from mdmem.model.schedules import Schedule
-from mdmem.model.session_lists import ShowSessions
-from mdmem.show import digests, dreams, runs, schedules
-from mdmem.show import sessions as show
+from mdmem.model.pipelines import FACTS, PASSING, Digest, Dream, Schedule
+from mdmem.model.sessions import ShowSessions
+from mdmem.show import pipelines
+from mdmem.show import reads as show
 from mdmem.startup.records import replace
 
 if TYPE_CHECKING:
@@ -69,7 +66,7 @@ def digest(
     asks_model = _chosen(model, no_model, "--model", "--no-model")
     request = Digest(sessions=tuple(sessions or ()), since=since, keep=keep, dry_run=dry_run, model=asks_model)
     result = open_memory(call).pipelines.digest(request)
-    return Answer(digests.digest_json(result), digests.digest_text(result), status=1 if result.failed else 0)
+    return Answer(pipelines.digest_json(result), pipelines.digest_text(result), status=1 if result.failed else 0)
 
 
 def dream(
@@ -93,8 +90,8 @@ def dream(
     applies = _chosen(apply, propose, "--apply", "--propose")
     asks_model = _chosen(model, no_model, "--model", "--no-model")
     result = open_memory(call).pipelines.dream(Dream(days=tuple(days or ()), apply=applies, model=asks_model, dry_run=dry_run))
-    notes = tuple(map(in_flags, dreams.dream_notes(result)))
-    return Answer(dreams.dream_json(result), dreams.dream_text(result), notes, status=0 if result.outcome in ("", *PASSING) else 1)
+    notes = tuple(map(in_flags, pipelines.dream_notes(result)))
+    return Answer(pipelines.dream_json(result), pipelines.dream_text(result), notes, status=0 if result.outcome in ("", *PASSING) else 1)
 
 
 def _chosen(wanted: bool, unwanted: bool, yes: str, no: str) -> bool | None:
@@ -116,7 +113,7 @@ def run(
     """
     result = open_memory(call).pipelines.run()
     result = replace(result, steps=tuple(replace(step, message=in_flags(step.message), hint=in_flags(step.hint)) for step in result.steps))
-    return Answer(runs.run_json(result), runs.run_text(result, only_failures), status=1 if result.failed else 0)
+    return Answer(pipelines.run_json(result), pipelines.run_text(result, only_failures), status=1 if result.failed else 0)
 
 
 def schedule(
@@ -134,4 +131,4 @@ def schedule(
     request = asked if system is None else replace(asked, system=system)
     result = open_memory(call).pipelines.schedule(request)
     result = replace(result, next=tuple(map(in_flags, result.next)))
-    return Answer(schedules.schedule_json(result), schedules.schedule_text(request, result), schedules.schedule_notes(result))
+    return Answer(pipelines.schedule_json(result), pipelines.schedule_text(request, result), pipelines.schedule_notes(result))

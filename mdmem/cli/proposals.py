@@ -8,13 +8,30 @@ from mdmem.cli import editor
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.cli.write_options import write_options
 from mdmem.errors import UsageProblem
-from mdmem.model.proposals import Accept, ProposeBranch, Reject
+from mdmem.memory import Memory
+from mdmem.model.proposals import Accept, Propose, ProposeBranch, Reject
+from mdmem.model.writes import EditSection, Forget, Log, Remember
 from mdmem.show import proposals as show
+from mdmem.show.proposals import proposed_json, proposed_text
 
 if TYPE_CHECKING:
     import typer
 
     from mdmem.cli.options import Actor, Again, Allow, Committing, Json, Parts, ProposalArgument, Session
+
+
+def propose_write(memory: Memory, change: EditSection | Log | Remember | Forget, is_asked: bool, to: str | None, again: bool) -> Answer:
+    """Propose a change.
+
+    Raises:
+        UsageProblem: the options of a proposal stand there without --propose.
+    """
+    if not is_asked:
+        raise UsageProblem("--to and --again go with --propose" if to else "--again goes with --propose")
+    done = memory.proposals.propose(Propose(edit=change, to=to, again=again))
+    result = done.result
+    fact = next(reversed(result.removed if isinstance(change, Forget) else result.added), None)
+    return Answer(proposed_json(done), proposed_text(done, fact), result.notes)
 
 
 def propose(

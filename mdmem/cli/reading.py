@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.errors import UsageProblem
-from mdmem.layout import is_markdown
+from mdmem.folder.layout import is_markdown
 from mdmem.model.reads import SectionView, Show
-from mdmem.show import fact_changes, reads
+from mdmem.show import history, reads
 from mdmem.show.formatting import VerbatimText
 
 if TYPE_CHECKING:
@@ -49,8 +49,8 @@ def show_(
     memory = open_memory(call)
     view = memory.show_named(request) if as_of is None else memory.show_as_of(request, as_of)
     if not isinstance(view, SectionView):
-        text = fact_changes.day_text(view, sys.stdout.isatty(), use_colour())
-        return Answer(fact_changes.day_json(view), VerbatimText(text), fact_changes.day_notes(view))
+        text = history.day_text(view, sys.stdout.isatty(), use_colour())
+        return Answer(history.day_json(view), VerbatimText(text), history.day_notes(view))
     text = reads.section_text(view, sys.stdout.isatty())
     return Answer(reads.section_json(view), VerbatimText(text), reads.section_notes(view))
 

@@ -11,7 +11,8 @@ from mdmem.cli.write_options import write_answer, write_options
 from mdmem.errors import UsageProblem
 from mdmem.model.reads import ShowFigures
 from mdmem.model.writes import WriteOptions
-from mdmem.show import figures, maintenance, reads, writes
+from mdmem.show import maintenance, reads, writes
+from mdmem.show import maintenance as figures
 
 if TYPE_CHECKING:
     import typer

@@ -40,9 +40,9 @@ if TYPE_CHECKING:
 
 
 def _propose(memory: Memory, change: EditSection | Log | Remember | Forget, is_asked: bool, to: str | None, again: bool) -> Answer:
-    from mdmem.cli.proposed_writes import propose  # noqa: PLC0415 - what shows proposals takes longer to load than an entry to write
+    from mdmem.cli.proposals import propose_write  # noqa: PLC0415 - what shows proposals takes longer to load than an entry to write
 
-    return propose(memory, change, is_asked, to, again)
+    return propose_write(memory, change, is_asked, to, again)
 
 
 def edit_section(

@@ -8,13 +8,183 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from mdmem import files
+from mdmem.folder import files
 from mdmem.model.sessions import ReadingStart, SkippedLines
 from mdmem.startup.records import dataclass
 from mdmem.transcripts.files import TranscriptFile
 
+MARKS_NAME = "marks.json"
+_VERSION = 1
+_DAYS = 60
+"""A mark is kept for so many days."""
+_PREFIX, _REST, _SESSION, _DAY = 2, 10, 5, 4
+"""The digits of a mark by which it is filed, its other digits, and in hexadecimal the number of its session and the day."""
+_WIDTH = _REST + _SESSION + _DAY
+_MANY = 2_000
+"""Look-ups after which a table is worth its making."""
+
+
+class Marks(MutableMapping[str, tuple[str, int]]):
+    """The session in which each message was read, by the message's mark, and the day, counted from 1970."""
+
+    def __init__(self, sessions: list[str], filed: dict[str, str], day: int) -> None:
+        self._sessions = sessions
+        self._filed = filed
+        self._day = day
+        """The day on which old marks were dropped."""
+        self._table: dict[str, tuple[str, int]] = {}
+        """The new marks; all, once many were looked up."""
+        self._new: list[str] = []
+        self._lookups = 0
+
+    def __getitem__(self, mark: str) -> tuple[str, int]:
+        if mark in self._table or self._lookups > _MANY:
+            return self._table[mark]
+        self._lookups += 1
+        if self._lookups > _MANY:
+            self._table = dict(self._all_filed()) | self._table
+            return self._table[mark]
+        filed, rest = self._filed.get(mark[:_PREFIX], ""), mark[_PREFIX:]
+        at = filed.find(rest)
+        while at % _WIDTH and at >= 0:
+            at = filed.find(rest, at + 1)
+        if at < 0:
+            raise KeyError(mark)
+        return self._parse(filed[at : at + _WIDTH])
+
+    def __setitem__(self, mark: str, value: tuple[str, int]) -> None:
+        self._table[mark] = value
+        self._new.append(mark)
+
+    def __delitem__(self, mark: str) -> None:
+        raise TypeError("a mark goes by its age alone")
+
+    def __iter__(self) -> Iterator[str]:
+        yield from dict.fromkeys((*(mark for mark, _ in self._all_filed()), *self._new))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+    def values_on(self, today: int) -> dict[str, Any]:
+        """The marks as they are kept; those that are too old are dropped once a day."""
+        if today != self._day:
+            kept = {mark: self[mark] for mark in self if self[mark][1] > today - _DAYS}
+            self._sessions, self._filed, self._day = [], {}, today
+            self._table, self._new = kept, list(kept)
+        numbers = {session: number for number, session in enumerate(self._sessions)}
+        added: dict[str, list[str]] = {}
+        for mark in dict.fromkeys(self._new):
+            session, day = self._table[mark]
+            number = numbers.setdefault(session, len(numbers))
+            added.setdefault(mark[:_PREFIX], []).append(f"{mark[_PREFIX:]}{number:0{_SESSION}x}{day:0{_DAY}x}")
+        for prefix, records in added.items():
+            self._filed[prefix] = self._filed.get(prefix, "") + "".join(records)
+        self._sessions, self._new = list(numbers), []
+        return {"version": _VERSION, "sessions": self._sessions, "day": self._day, "marks": self._filed}
+
+    def _parse(self, record: str) -> tuple[str, int]:
+        return self._sessions[int(record[_REST:-_DAY], 16)], int(record[-_DAY:], 16)
+
+    def _all_filed(self) -> Iterator[tuple[str, tuple[str, int]]]:
+        for prefix, filed in self._filed.items():
+            for at in range(0, len(filed), _WIDTH):
+                record = filed[at : at + _WIDTH]
+                yield prefix + record[:_REST], self._parse(record)
+
+
+def read_marks(state: Path) -> Marks:
+    """The marks that are kept; none where they cannot be read."""
+    try:
+        values = json.loads((state / MARKS_NAME).read_bytes())
+        sessions, filed, day = values["sessions"], values["marks"], values["day"]
+        if (
+            values["version"] == _VERSION
+            and all(isinstance(each, str) for each in sessions)
+            and all(len(each) % _WIDTH == 0 for each in filed.values())
+        ):
+            return Marks(list(sessions), dict(filed), int(day))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        pass
+    return Marks([], {}, 0)
+
+
+def write_marks(state: Path, marks: Marks, today: int) -> None:
+    """Keep the marks that are not too old.
+
+    Raises:
+        OSError
+    """
+    files.write_cache(state / MARKS_NAME, json.dumps(marks.values_on(today), separators=(",", ":")))
+
+
+DUE_NAME = "model-due.json"
+MOST_TRIES = 3
+"""After so many more runs in which the model gave no answer, lines are left to the rules."""
+FEWEST_BYTES = 500
+"""Fewer bytes are not sent."""
+_MANY_BYTES, _MANY_TURNS = 50_000, 10
+"""So much is sent while the session goes on."""
+_VERSION_MODEL_DUE = 2
+
+
+@dataclass(frozen=True, slots=True)
+class DueLines:
+    """The lines of a session that the model has not read.
+
+    - `path`: of the transcript. `line`: the last line that it has read, or that were left to the rules.
+    - `turns`, `size`: messages of the user behind it, and the bytes of texts that would be sent.
+    - `compacted`: the agent's context was compacted behind it.
+    - `tries`: runs in which it gave no answer. `given_up`: the bytes that were left to the rules for that.
+    """
+
+    path: str
+    line: int
+    turns: int = 0
+    size: int = 0
+    compacted: bool = False
+    tries: int = 0
+    given_up: int = 0
+
+    @property
+    def is_pending(self) -> bool:
+        """True if the lines are enough for a request, now or later."""
+        return self.size >= FEWEST_BYTES
+
+    def is_ready(self, is_idle: bool) -> bool:
+        """True if they are sent now. `is_idle`: nothing was said for a while."""
+        return self.is_pending and (is_idle or self.compacted or self.turns >= _MANY_TURNS or self.size >= _MANY_BYTES)
+
+
+def read_due(state: Path) -> dict[str, DueLines]:
+    """The due lines by CLIENT/SESSION; none where they cannot be read."""
+    try:
+        values = json.loads((state / DUE_NAME).read_bytes())
+        if values["version"] == _VERSION_MODEL_DUE:
+            return {
+                session: DueLines(path=path, line=line, turns=turns, size=size, compacted=compacted, tries=tries, given_up=given_up)
+                for session, (path, line, turns, size, compacted, tries, given_up) in values["sessions"].items()
+            }
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        pass
+    return {}
+
+
+def write_due(state: Path, due: dict[str, DueLines]) -> None:
+    """Keep the due lines of sessions whose transcripts are still there.
+
+    Raises:
+        OSError
+    """
+    sessions = {
+        session: [each.path, each.line, each.turns, each.size, each.compacted, each.tries, each.given_up]
+        for session, each in due.items()
+        if Path(each.path).exists()
+    }
+    files.write_cache(state / DUE_NAME, json.dumps({"version": _VERSION_MODEL_DUE, "sessions": sessions}, separators=(",", ":")))
+
+
 CURSORS_NAME = "transcripts.json"
-_VERSION = 5
+_VERSION_CURSORS = 5
 OTHER_PROJECT = "other-project"
 
 
@@ -74,7 +244,7 @@ class Cursors(MutableMapping[str, Cursor]):
     """Cursors by the path of their file, each parsed when it is asked for: most files have nothing new, which the first values of a row tell."""
 
     def __init__(self, rows: dict[str, list[Any]]) -> None:
-        if not all(isinstance(row, list) and len(row) == _WIDTH for row in rows.values()):
+        if not all(isinstance(row, list) and len(row) == _WIDTH_CURSORS for row in rows.values()):
             raise ValueError("a row of another form")
         self.rows = rows
         """The cursors as they are kept."""
@@ -159,15 +329,15 @@ def _read(path: Path) -> dict[str, Any]:
         values = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    kept = values.get("values") if isinstance(values, dict) and values.get("version") == _VERSION else None
+    kept = values.get("values") if isinstance(values, dict) and values.get("version") == _VERSION_CURSORS else None
     return kept if isinstance(kept, dict) else {}
 
 
 def _write(path: Path, values: Mapping[str, Any]) -> None:
-    files.write_cache(path, json.dumps({"version": _VERSION, "values": values}, separators=(",", ":")))
+    files.write_cache(path, json.dumps({"version": _VERSION_CURSORS, "values": values}, separators=(",", ":")))
 
 
-_STAMP, _WIDTH = 4, 6
+_STAMP, _WIDTH_CURSORS = 4, 6
 """The values of a row that are the file's, device, inode, size and time; and all, with `settled` and the rest as one text.
 
 One text costs a third of what its values would, each time that all rows are read.

@@ -2,21 +2,44 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import time
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 
-from mdmem.digest import sources
-from mdmem.digest.due import due_files
+from mdmem import repo
+from mdmem.digest import known_sessions
 from mdmem.digest.work import Work
+from mdmem.errors import WorkspaceProblem
 from mdmem.llm import endpoints
-from mdmem.model.digests import Digest, DigestResult
+from mdmem.model.pipelines import Digest, DigestResult
 from mdmem.model.rules import is_iso_day
 from mdmem.queries import dates
 from mdmem.startup.records import replace
 from mdmem.steps.run_log import StepRecorder, new_name
 from mdmem.steps.turns import BELOW_RUN, in_turn
-from mdmem.transcripts.files import TranscriptFile, require_sources, stat_file
+from mdmem.transcripts.files import TranscriptFile, find_files, require_sources, searched_folders, stat_file
 from mdmem.workspace import Progress, Say, Workspace
+
+
+def due_files(workspace: Workspace) -> list[TranscriptFile]:
+    """The transcripts that the settings name; none where they switch digests off.
+
+    Raises:
+        WorkspaceProblem: `no-sessions`: they name none, or there are none.
+    """
+    environment = workspace.environment
+    if workspace.settings.digest == "off":
+        return []
+    sources = require_sources(workspace.settings, environment)
+    files = list(find_files(sources, environment))
+    if not files:
+        folders = ", ".join(searched_folders(sources, environment))
+        raise WorkspaceProblem("no-sessions", f"no transcripts in {folders}", "Name other clients, or globs, in the setting sessions.")
+    return files
+
 
 _STEP = "digest"
 
@@ -35,7 +58,7 @@ def digest(workspace: Workspace, request: Digest, say: Say, progress: Progress |
     """
     if request.model:
         endpoints.configured(workspace.settings, workspace.environment)
-    files = [stat_file(sources.named_transcript(workspace, name)) for name in request.sessions]
+    files = [stat_file(known_sessions.named_transcript(workspace, name)) for name in request.sessions]
     if not request.sessions and workspace.settings.digest != "off":
         require_sources(workspace.settings, workspace.environment)
     if request.since is not None and not is_iso_day(request.since):
@@ -112,3 +135,71 @@ def figures(result: DigestResult) -> Mapping[str, int]:
         "refused": result.refused,
         "surplus": result.surplus,
     }
+
+
+_STARTED_NAME = "digest-started"
+"""The folder in the state folder with an empty file for each transcript whose digest was just started; the time of the file is that of the start."""
+_SECONDS = 60.0
+"""The digest of one session is started no more often than this."""
+_NAME_DIGITS = 16
+
+
+def start_digest(workspace: Workspace, transcript: Path, is_last: bool = False) -> bool:
+    """Start a detached digest of a transcript, where the user's own settings name it, and at most once a minute. It is never a reason to fail.
+
+    Args:
+        transcript: of a session.
+        is_last: the session has ended, and nothing will start a later digest of it: it is started whenever the one before was.
+
+    Returns:
+        True if one was started.
+    """
+    settings = workspace.settings
+    if settings.digest == "off" or not settings.sessions or not sys.executable:
+        return False
+    if workspace.environment.get(BELOW_RUN):  # the session of what a run has started: no pipeline eats its own words
+        return False
+    try:
+        workspace.ensure_state()
+        started = workspace.state / _STARTED_NAME / sha256(os.fsencode(transcript)).hexdigest()[:_NAME_DIGITS]
+        if (not is_last and _is_recent(started)) or not _is_named(workspace, transcript):
+            return False
+        _note_start(started)
+        # -P: nothing is imported from the folder that the user is in. What mdmem starts is silent towards the host's hooks.
+        command = [sys.executable, "-P", "-m", "mdmem", "-C", str(workspace.root), "digest", "--no-model", "--json", str(transcript)]
+        null = os.devnull
+        streams = [
+            (os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ]
+        os.posix_spawn(
+            sys.executable, command, repo.environment({"MDMEM_CONTEXT": "off", BELOW_RUN: "1"}), file_actions=streams, setsid=True
+        )
+    except OSError:
+        return False
+    return True
+
+
+def _is_recent(started: Path) -> bool:
+    try:
+        return 0 <= time.time() - started.stat().st_mtime < _SECONDS
+    except OSError:
+        return False
+
+
+def _note_start(started: Path) -> None:
+    """Note the start of a digest, and forget those that are not recent any more."""
+    if started.parent.is_file():  # as an earlier version kept it
+        started.parent.unlink()
+    started.parent.mkdir(mode=0o700, exist_ok=True)
+    for path in started.parent.iterdir():
+        if not _is_recent(path):
+            path.unlink(missing_ok=True)
+    started.touch(mode=0o600)
+
+
+def _is_named(workspace: Workspace, transcript: Path) -> bool:
+    """True if the settings name the transcript, by its client or by a glob."""
+    path = os.path.realpath(transcript)
+    return any(file.path == path for file in find_files(workspace.settings.sessions, workspace.environment))

@@ -13,27 +13,28 @@ from datetime import tzinfo
 from pathlib import Path
 from typing import NamedTuple
 
-from mdmem import config, secrets, trust
 from mdmem.catchup.session_messages import purged_texts
-from mdmem.config import Settings
-from mdmem.digest import model_due
-from mdmem.digest.model_due import MOST_TRIES, DueLines
+from mdmem.digest import cursors
+from mdmem.digest.cursors import MOST_TRIES, DueLines
 from mdmem.digest.news import News
 from mdmem.digest.tally import Tally
 from mdmem.errors import MdmemError, TranscriptProblem
 from mdmem.extract.drafts import MODEL_RULE, Draft, DraftRules, draw, unsettled
-from mdmem.facts import fact_id
-from mdmem.llm import endpoints, kept_answers
+from mdmem.folder import settings as config
+from mdmem.folder import trust
+from mdmem.folder.settings import Settings
+from mdmem.folder.trust import TextOrigin
+from mdmem.llm import asking, endpoints
 from mdmem.llm.asking import AskedRun, Asker
-from mdmem.llm.extraction import AGENT, OTHER, USER, SuggestedFact, check_facts
-from mdmem.llm.failures import BAD_ANSWER, BUDGET, ModelFailure
-from mdmem.llm.packing import last_whole_line, pack
-from mdmem.llm.requests import ExtractData, RequestLine, extract_request
-from mdmem.model.digests import LINES, Digest
+from mdmem.llm.checks import AGENT, OTHER, USER, SuggestedFact, check_facts
+from mdmem.llm.endpoints import BAD_ANSWER, BUDGET, ModelFailure
+from mdmem.llm.requests import ExtractData, RequestLine, extract_request, last_whole_line, pack
+from mdmem.model.pipelines import LINES, Digest
 from mdmem.model.sessions import Message, Speaker, Transcript
 from mdmem.startup.records import dataclass, replace
+from mdmem.text import secrets
+from mdmem.text.facts import fact_id
 from mdmem.transcripts.files import read_file
-from mdmem.trust import TextOrigin
 from mdmem.workspace import Say, Workspace
 
 _IDLE_SECONDS = 15 * 60
@@ -80,7 +81,7 @@ class ModelStep:
         self._zone = zone
         self._tally = tally
         self._say = say
-        self._due = model_due.read_due(workspace.state)
+        self._due = cursors.read_due(workspace.state)
         self.has_changed = False
         self._deadline = time.monotonic() + _MOST_SECONDS
         self._stopped = False
@@ -158,7 +159,7 @@ class ModelStep:
     def save(self) -> None:
         """Keep what is due."""
         if self.has_changed:
-            model_due.write_due(self._workspace.state, self._due)
+            cursors.write_due(self._workspace.state, self._due)
             self.has_changed = False
 
     def _add_named(self, paths: Collection[str]) -> None:
@@ -195,7 +196,7 @@ class ModelStep:
         ]
         asked = self._ask(pack(self._lines(new, drawn)), drawn, new, asker, due.tries)
         if purged_texts(self._workspace, self._say).digest != purged.digest:
-            kept_answers.drop_all_answers(self._workspace.state)
+            asking.drop_all_answers(self._workspace.state)
         return ModelNews(
             session=session,
             session_id=transcript.session,
@@ -213,7 +214,7 @@ class ModelStep:
         tries = due.tries + (asked.failure is not None and asked.failure.outcome != BUDGET)
         if tries > MOST_TRIES:
             return DueLines(path=due.path, line=last_line, given_up=due.given_up + left)
-        return replace(due, line=line, size=max(left, model_due.FEWEST_BYTES), tries=tries)
+        return replace(due, line=line, size=max(left, cursors.FEWEST_BYTES), tries=tries)
 
     def _lines(self, messages: Sequence[Message], drawn: Sequence[Draft]) -> Iterator[RequestLine]:
         for message, text in unsettled(messages, drawn):

@@ -6,12 +6,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mdmem import config
-from mdmem.digest import cursors, model_due
+from mdmem.digest import cursors
+from mdmem.digest import cursors as model_due
 from mdmem.digest.cursors import Cursors
-from mdmem.llm import request_log
+from mdmem.folder import settings as config
+from mdmem.llm import asking
+from mdmem.model.pipelines import StepRecord
 from mdmem.model.reads import ModelStatus, PipelineStatus, SilentStep, SkippedPart
-from mdmem.model.runs import StepRecord
 from mdmem.steps import run_log
 from mdmem.transcripts.files import TranscriptFile, find_files
 from mdmem.workspace import Workspace
@@ -50,10 +51,10 @@ def _model_status(workspace: Workspace) -> ModelStatus:
     """The state of the model, by the log of requests and what is due."""
     settings, due = workspace.settings, model_due.read_due(workspace.state).values()
     today = config.now(settings, workspace.environment)
-    records = list(request_log.read_records(workspace.state))
+    records = list(asking.read_records(workspace.state))
     last = records[-1] if records else None
     return ModelStatus(
-        tokens_used=request_log.tokens_on(records, today.date(), today.tzinfo),
+        tokens_used=asking.tokens_on(records, today.date(), today.tzinfo),
         tokens_a_day=settings.model_tokens_day,
         waiting=sum(each.is_pending for each in due),
         given_up=sum(each.given_up > 0 for each in due),

@@ -12,22 +12,22 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mdmem import files
 from mdmem.changes import purge
-from mdmem.changes.purge_history import HeldTranscripts
+from mdmem.changes.purge import HeldTranscripts
 from mdmem.changes.purge_target import PurgeTarget
-from mdmem.digest import cursors, marks
+from mdmem.digest import cursors
+from mdmem.digest import cursors as marks
 from mdmem.digest.cursors import ReadEnd, ReadState, cursor_of
 from mdmem.errors import RepositoryProblem, TranscriptProblem
-from mdmem.facts import fact_id, normalise
+from mdmem.folder import files
 from mdmem.history.purged import purged_trailer, without_meant_days
-from mdmem.llm import request_log
-from mdmem.model.purges import PurgePlan, PurgeResult
-from mdmem.model.writes import Purge
-from mdmem.queries import digested
+from mdmem.llm import asking
+from mdmem.model.writes import Purge, PurgePlan, PurgeResult
+from mdmem.queries import logged
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.steps.turns import LOCK_NAME
+from mdmem.text.facts import fact_id, normalise
 from mdmem.transcripts.files import find_files, read_head, stat_file
 from mdmem.transcripts.reading import line_hash
 from mdmem.transcripts.records import last_line, parse_object, whole_lines
@@ -80,13 +80,13 @@ def _for_note(target: PurgeTarget, held: list[_Held]) -> HeldTranscripts:
         paths=tuple(str(each.path) for each in held),
         reads=tuple(dict.fromkeys(f"{each.session}#{each.end.line} {each.end.hash}" for each in held)),
         purged=purged_trailer(target.words),
-        kept_state=frozenset((cursors.CURSORS_NAME, marks.MARKS_NAME, request_log.LOG_NAME, request_log.OLDER_LOG_NAME)),
+        kept_state=frozenset((cursors.CURSORS_NAME, marks.MARKS_NAME, asking.LOG_NAME, asking.OLDER_LOG_NAME)),
     )
 
 
 def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_Held]:
     """The transcripts that the settings name, or that were digested, and that hold a text or were cited for it."""
-    cited = digested.sessions_cited(workspace, target.fact or fact_id(target.words))
+    cited = logged.sessions_cited(workspace, target.fact or fact_id(target.words))
     named = (file.path for file in find_files(workspace.settings.sessions, workspace.environment))
     paths = dict.fromkeys((*map(os.path.realpath, named), *cursors.read_cursors(workspace.state)))
     for path in map(Path, paths):

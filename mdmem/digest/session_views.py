@@ -7,14 +7,12 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, time, tzinfo
 from pathlib import Path
 
-from mdmem import config
 from mdmem.catchup.session_messages import purged_texts
-from mdmem.digest import sources
-from mdmem.digest.known_sessions import KnownSessions
-from mdmem.digest.sources import SessionName
+from mdmem.digest import known_sessions
+from mdmem.digest.known_sessions import KnownSessions, SessionName
 from mdmem.errors import TranscriptProblem, UsageProblem
-from mdmem.model.session_lists import ClientFolder, SessionList, SessionSummary, SessionView, ShownMessage, ShowSessions
-from mdmem.model.sessions import Message
+from mdmem.folder import settings as config
+from mdmem.model.sessions import ClientFolder, Message, SessionList, SessionSummary, SessionView, ShownMessage, ShowSessions
 from mdmem.queries import dates
 from mdmem.transcripts import CLIENT_NAMES
 from mdmem.transcripts.files import (
@@ -149,17 +147,17 @@ def show_session(workspace: Workspace, request: ShowSessions, reference: str, sa
         PathProblem: `file-not-found`: there is no such session. TranscriptProblem: `ambiguous`, `unknown-format`, `bad-line`.
     """
     sessions, zone = KnownSessions(workspace), config.zone(workspace.settings.timezone)
-    name = SessionName(None, reference) if sources.is_file(reference) else sources.parse_name(reference)
-    if sources.is_file(name.without_lines):
+    name = SessionName(None, reference) if known_sessions.is_file(reference) else known_sessions.parse_name(reference)
+    if known_sessions.is_file(name.without_lines):
         path = Path(name.without_lines)
     else:
-        transcript_file = sources.find_transcript(workspace, name)
+        transcript_file = known_sessions.find_transcript(workspace, name)
         if transcript_file is None:
             return SessionView(sessions.gone_session(name, reference), ())
         path = transcript_file.path
     transcript = read_file(str(path), None, workspace.settings.owner)
     if transcript is None:
-        raise sources.not_found(reference)
+        raise known_sessions.not_found(reference)
     if name.first_line is not None and name.first_line > transcript.lines:
         message = f"no line {name.first_line} in {path}"
         raise TranscriptProblem("bad-line", message, f"It has {number_of(transcript.lines, 'line')}.", last=transcript.lines)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mdmem.model import CommitId
-from mdmem.model.digests import DigestedEntry, DigestResult, LeftSession, ModelFigures
-from mdmem.model.runs import DONE, UNCHANGED
+from mdmem.model.pipelines import DONE, UNCHANGED, DigestedEntry, DigestResult, LeftSession, ModelFigures
 from mdmem.startup.records import dataclass, field
 
 if TYPE_CHECKING:

@@ -10,13 +10,14 @@ from operator import attrgetter
 from time import monotonic, time_ns
 from typing import TYPE_CHECKING
 
-from mdmem import config
-from mdmem.digest import cursors, marks, model_step, news, rebuilding, writing
-from mdmem.digest.cursors import OTHER_PROJECT, Cursor, ReadState
-from mdmem.digest.marks import Marks
+from mdmem.digest import cursors, model_step, news, writing
+from mdmem.digest import cursors as marks
+from mdmem.digest import news as rebuilding
+from mdmem.digest.cursors import OTHER_PROJECT, Cursor, Marks, ReadState
 from mdmem.digest.tally import Tally
 from mdmem.errors import TranscriptProblem
-from mdmem.model.digests import Digest, LeftSession
+from mdmem.folder import settings
+from mdmem.model.pipelines import Digest, LeftSession
 from mdmem.model.sessions import SkippedLines
 from mdmem.startup.records import dataclass, replace
 from mdmem.transcripts.files import TranscriptFile
@@ -54,7 +55,7 @@ class Work:
         self._request = request
         self._run = run
         self._say = say
-        self._zone = config.zone(workspace.settings.timezone)
+        self._zone = settings.zone(workspace.settings.timezone)
         self._ended = time_ns() - _IDLE_NS
         read = cursors.read_state(workspace.state)
         self._cursors, self._ends = read.cursors, read.ends

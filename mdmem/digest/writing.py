@@ -5,21 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import date, tzinfo
 
-from mdmem import secrets
 from mdmem.changes import apply
 from mdmem.changes.commit_notes import complete_options
-from mdmem.changes.recover import lock_workspace, recover
-from mdmem.changes.transaction import Transaction
-from mdmem.digest.days import HeldSession, day_changes
-from mdmem.digest.judging import EntryJudge, Verdict
+from mdmem.changes.recover import Transaction, lock_workspace, recover
+from mdmem.digest.judging import EntryJudge, HeldSession, Verdict, day_changes
 from mdmem.digest.news import News
 from mdmem.digest.tally import Tally
 from mdmem.errors import MdmemError, PathProblem, RefusedChange, SectionProblem, TextProblem
 from mdmem.extract.drafts import Draft
 from mdmem.given.sessions import read_record
-from mdmem.model.digests import Digest, DigestedEntry
+from mdmem.model.pipelines import Digest, DigestedEntry
 from mdmem.model.writes import DayEntry, DigestDay, WriteResult
 from mdmem.startup.records import replace
+from mdmem.text import secrets
 from mdmem.verbs import digest_day
 from mdmem.workspace import Say, Workspace
 

@@ -9,15 +9,16 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from mdmem import check, files, layout, secrets
 from mdmem.doctor.inspection import Finding, Inspection, Level
 from mdmem.errors import PathProblem, RepositoryProblem
-from mdmem.listing import ListedFile
+from mdmem.folder import files, layout
+from mdmem.folder.listing import ListedFile
 from mdmem.model import CommitId, FilePath
+from mdmem.repo.first_parent import HUNK, new_lines
 from mdmem.repo.ignored import ignored
-from mdmem.repo.patches import HUNK, new_lines
 from mdmem.repo.runner import MARKDOWN, run
 from mdmem.startup import late
+from mdmem.text import check, secrets
 from mdmem.wording import number_of, verb
 from mdmem.workspace import Workspace
 

@@ -8,14 +8,16 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mdmem import __version__, adoption, config, files, layout, packaged_files
+from mdmem import __version__, adoption
 from mdmem.doctor.inspection import Finding, Inspection, Level
-from mdmem.document import parse_bytes
 from mdmem.editors import instructions
-from mdmem.entries import INSTRUCTIONS_BEGIN
 from mdmem.errors import MdmemError
-from mdmem.listing import is_marked
+from mdmem.folder import files, installed, layout
+from mdmem.folder import settings as config
+from mdmem.folder.listing import is_marked
 from mdmem.startup.records import dataclass
+from mdmem.text.document import parse_bytes
+from mdmem.text.entries import INSTRUCTIONS_BEGIN
 from mdmem.wording import field, verb
 
 _CLAUDE_UPDATE = "claude plugin marketplace update mdmem, then claude plugin update mdmem@mdmem"
@@ -117,7 +119,7 @@ def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
             document = parse_bytes(data)
             is_old = (
                 instructions.find_instructions(document)
-                and instructions.put_in(document, packaged_files.template("agents.md")).text != document.text
+                and instructions.put_in(document, installed.template("agents.md")).text != document.text
             )
         except MdmemError as problem:
             yield Finding(check="agents", level=Level.WARNING, message=f"{name}: {problem.message}", hint=problem.hint)

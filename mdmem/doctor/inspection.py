@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 
-from mdmem import files
+from mdmem.folder import files
 from mdmem.repo import Repository
 from mdmem.search.indexer import SearchIndex
 from mdmem.startup.records import dataclass

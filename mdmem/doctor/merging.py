@@ -5,9 +5,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 
-from mdmem import merge_setup
 from mdmem.doctor.inspection import Finding, Inspection, Level
-from mdmem.merge_setup import MergeSetup
+from mdmem.merge import setup as merge_setup
+from mdmem.merge.setup import MergeSetup
 from mdmem.wording import verb
 
 _MOST_NAMED = 3

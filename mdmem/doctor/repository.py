@@ -7,9 +7,10 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mdmem import config, files, hookfiles
 from mdmem.doctor.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.errors import RepositoryProblem
+from mdmem.folder import files, hook_files
+from mdmem.folder import settings as config
 from mdmem.model import SETTINGS_NAME
 from mdmem.queries import dates
 from mdmem.repo import locks
@@ -199,7 +200,7 @@ def check_fsck(inspection: Inspection) -> Iterator[Finding]:
 def check_hooks(inspection: Inspection) -> Iterator[Finding]:
     """Hooks of mdmem that are not installed."""
     folder, configured = inspection.repository.hooks_dir, inspection.repository.setting("core.hooksPath")
-    not_installed = ", ".join(f"{name} is {state}" for name, state in hookfiles.hook_states(folder).items() if state != "installed")
+    not_installed = ", ".join(f"{name} is {state}" for name, state in hook_files.hook_states(folder).items() if state != "installed")
     if not not_installed:
         yield Finding(check="hooks", level=Level.OK, message="all are installed")
     elif configured is not None:
@@ -220,7 +221,7 @@ def check_hooks(inspection: Inspection) -> Iterator[Finding]:
 
 def _install_hooks(folder: Path, not_installed: str) -> Iterator[Finding]:
     try:
-        hookfiles.install(folder, sys.executable)
+        hook_files.install(folder, sys.executable)
     except RepositoryProblem as problem:
         yield Finding(check="hooks", level=Level.WARNING, message=problem.message, hint=problem.hint)
     else:

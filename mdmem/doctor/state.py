@@ -9,9 +9,10 @@ from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from mdmem import events, files, trail, write_ahead
+from mdmem import events, trail
 from mdmem.doctor.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.events import Outcome
+from mdmem.folder import files, write_ahead
 from mdmem.repo.runner import TEMPORARIES
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.indexer import SearchIndex

@@ -6,10 +6,11 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 
-from mdmem import config, trust
 from mdmem.editors.daily import is_minute_title
 from mdmem.editors.likeness import StatementIndex
 from mdmem.extract.statements import attribute_named
+from mdmem.folder import settings, trust
+from mdmem.folder.trust import TextOrigin
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FactId, FileKind, FilePath, Op, Source
@@ -17,7 +18,6 @@ from mdmem.model.trail import Occurrence, TrailCommit
 from mdmem.repo import first_parent
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import Trail
-from mdmem.trust import TextOrigin
 from mdmem.workspace import Workspace
 
 KINDS = frozenset({"preference", "decision", "fact", "lesson"})
@@ -205,7 +205,7 @@ class _Zones:
     """The zones in which the minutes of entries were written: the user's now, or the one of a commit that was made in another."""
 
     def __init__(self, workspace: Workspace, occurrences: Iterable[Occurrence]) -> None:
-        self._zone = config.zone(workspace.settings.timezone)
+        self._zone = settings.zone(workspace.settings.timezone)
         self._offsets = first_parent.author_offsets(workspace.repository, {occurrence.origin.commit for occurrence in occurrences})
 
     def of(self, occurrence: Occurrence) -> tzinfo | None:

@@ -6,14 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from mdmem.dream.candidates import DreamCandidate, LogEntries
 from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
-from mdmem.dream.suggestions import Suggestion, leave, one_for_each
+from mdmem.dream.policy import Suggestion, leave, one_for_each
 from mdmem.editors.likeness import CandidateIndex, StatementIndex, have_same_marks, likeness
 from mdmem.extract.statements import FORGET_REQUEST, MANY_VALUED, attribute_value
-from mdmem.facts import fact_id, normalise, parse_item
 from mdmem.model import FactId, FilePath, Source
-from mdmem.model.dreams import SAID_BESIDES, STANDS, STANDS_REWORDED, DreamOp
+from mdmem.model.pipelines import SAID_BESIDES, STANDS, STANDS_REWORDED, DreamOp
 from mdmem.startup import late
 from mdmem.startup.records import replace
+from mdmem.text.facts import fact_id, normalise, parse_item
 
 RELATED = 0.6
 """The likeness from which on two statements may be about one thing (`likeness`). From 0.8 on, with the same names and numbers, they say the same."""

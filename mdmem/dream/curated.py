@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date, datetime
 
-from mdmem import files, layout
 from mdmem.catchup import entry_states
-from mdmem.document import Document, parse_bytes
-from mdmem.entries import entries
 from mdmem.errors import PathProblem
 from mdmem.extract.statements import SAME_KEYS
-from mdmem.facts import ids_of, items, normalise, split_key
+from mdmem.folder import files, layout
 from mdmem.history.notes import parse_message
 from mdmem.model import Fact, FactId, FileKind, FilePath, SectionPath, Source
 from mdmem.model.trail import Occurrence
 from mdmem.model.writes import is_night
 from mdmem.startup.records import dataclass
+from mdmem.text.document import Document, parse_bytes
+from mdmem.text.entries import entries
+from mdmem.text.facts import ids_of, items, normalise, split_key
 from mdmem.trail import Trail
 from mdmem.workspace import Workspace
 

@@ -8,9 +8,8 @@ from datetime import date, timedelta
 from mdmem.dream.work import NightWork
 from mdmem.errors import UsageProblem
 from mdmem.llm import endpoints
-from mdmem.model.dreams import DOUBLED, Dream, DreamOp, DreamResult
+from mdmem.model.pipelines import DONE, DOUBLED, UNCHANGED, Dream, DreamOp, DreamResult
 from mdmem.model.rules import is_iso_day, parse_day
-from mdmem.model.runs import DONE, UNCHANGED
 from mdmem.queries import dates
 from mdmem.steps.run_log import StepRecorder
 from mdmem.steps.turns import in_turn

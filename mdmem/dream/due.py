@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import date, timedelta
 from pathlib import Path
 
-from mdmem import files
+from mdmem.folder import files
 from mdmem.history import notes
 from mdmem.model import CommitId
 from mdmem.model.writes import is_night

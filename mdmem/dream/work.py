@@ -7,15 +7,13 @@ from datetime import date
 from typing import TYPE_CHECKING
 
 from mdmem.catchup import trails
-from mdmem.changes import apply, proposing, revert_run
+from mdmem.changes import apply, proposing, revert
 from mdmem.changes.commit_notes import complete_options
-from mdmem.changes.recover import lock_workspace, recover
-from mdmem.changes.transaction import Transaction
-from mdmem.dream import cases, due, model_step, rails, standing
+from mdmem.changes.recover import Transaction, lock_workspace, recover
+from mdmem.dream import cases, due, model_step, policy, writing
 from mdmem.dream.candidates import DreamCandidate, Night, read_log_entries
 from mdmem.dream.curated import CuratedMemory, SaidTimes, read_curated
-from mdmem.dream.rails import Decided, Limits
-from mdmem.dream.suggestions import Suggestion, leave
+from mdmem.dream.policy import Decided, Limits, Suggestion, leave
 from mdmem.dream.writing import edit_of
 from mdmem.errors import (
     FactProblem,
@@ -27,13 +25,13 @@ from mdmem.errors import (
     SectionProblem,
     TextProblem,
 )
-from mdmem.facts import fact_id
 from mdmem.model import CommitId, FactId, FilePath
-from mdmem.model.dreams import STANDS, TOO_MANY_WAIT, WAITS, Dream, DreamChange, DreamOp, DreamResult
+from mdmem.model.pipelines import STANDS, TOO_MANY_WAIT, WAITS, Dream, DreamChange, DreamOp, DreamResult
 from mdmem.model.proposals import Propose
 from mdmem.model.writes import WriteResult
-from mdmem.queries import taken_out
+from mdmem.queries import logged
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.facts import fact_id
 from mdmem.trail import Trail
 from mdmem.workspace import Say, Workspace
 
@@ -134,7 +132,7 @@ class NightWork:
         workspace = self._workspace
         workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
         stamps = _stamps(workspace)
-        gone = taken_out.facts_taken_out(workspace, self._say)
+        gone = logged.facts_taken_out(workspace, self._say)
         with trails.fresh_trail(workspace, self._say) as trail:
             newest = trail.newest_commit
             if newest is None:
@@ -148,7 +146,7 @@ class NightWork:
             return gone.holds(candidate.text, candidate.fact, candidate.said if candidate.is_own else None)
 
         suggestions = self._with_model(cases.judge(candidates, memory, log, is_taken_out), memory, is_taken_out)
-        decided = rails.decide(suggestions, memory, self._limits())
+        decided = policy.decide(suggestions, memory, self._limits())
         return _NightPlan(decided, memory, newest.commit, stamps)
 
     def _with_model(
@@ -170,7 +168,7 @@ class NightWork:
         return Limits(
             applies=self._request.apply if self._request.apply is not None else settings.dream == "apply",
             most=settings.dream_changes,
-            done=len(revert_run.run_commits(self._workspace, self.run).ids),
+            done=len(revert.run_commits(self._workspace, self.run).ids),
             budget_lines=settings.budget_lines,
             budget_bytes=settings.budget_bytes,
         )
@@ -213,7 +211,7 @@ class NightWork:
         """The changes that are to be proposed and are not yet."""
         if not plan.decided.proposed:
             return []
-        waiting = standing.WaitingParts(self._workspace)
+        waiting = writing.WaitingParts(self._workspace)
         todo = []
         for suggestion in plan.decided.proposed:
             if suggestion.identity in self._changes:
@@ -224,7 +222,7 @@ class NightWork:
                 self._leave(suggestion, "a better supported value is proposed")
             else:
                 todo.append(suggestion)
-        surplus = standing.surplus_of(todo)
+        surplus = writing.surplus_of(todo)
         for suggestion in surplus:
             self._leave(suggestion, TOO_MANY_WAIT)
         left = {id(suggestion) for suggestion in surplus}
@@ -233,16 +231,16 @@ class NightWork:
     def _propose_all(self, plan: _NightPlan, todo: Sequence[Suggestion]) -> None:
         """Propose changes, as parts of this machine's standing proposal."""
         if todo:
-            standing.bring_up(self._workspace)
+            writing.bring_up(self._workspace)
         for number, suggestion in enumerate(todo, 1):
             edit = edit_of(suggestion, self.run, dreamt=plan.head if number == len(todo) and self._held is None else None)
             try:
-                done = proposing.propose(self._workspace, Propose(edit, own=standing.own_id()), self._say)
+                done = proposing.propose(self._workspace, Propose(edit, own=writing.own_id()), self._say)
             except _REFUSALS as problem:
                 self._note_refusal(suggestion, problem)
                 continue
             self._note(suggestion, done.result, proposal=done.proposal)
-        standing.drop_surplus(self._workspace)
+        writing.drop_surplus(self._workspace)
 
     def _preview(self, plan: _NightPlan) -> None:
         """Note what would be carried out and proposed."""

@@ -2,11 +2,95 @@
 
 from __future__ import annotations
 
-from mdmem.addresses import join_path
-from mdmem.dream.suggestions import Suggestion
-from mdmem.model import CommitId
-from mdmem.model.dreams import DreamOp
+from collections.abc import Sequence
+
+from mdmem.changes import deciding
+from mdmem.dream.policy import Suggestion
+from mdmem.editors.likeness import StatementIndex
+from mdmem.model import CommitId, FactId, Source
+from mdmem.model.pipelines import MOST_STANDING_PARTS, DreamOp
+from mdmem.model.proposals import PartOp
 from mdmem.model.writes import Forget, PipelineNote, Remember, WriteOptions
+from mdmem.proposals import branches, reading, rewriting
+from mdmem.proposals.branches import ProposalRef
+from mdmem.proposals.parts import Part
+from mdmem.steps.run_log import host_name
+from mdmem.text.addresses import join_path
+from mdmem.text.facts import normalise_key, parse_item
+from mdmem.workspace import Workspace
+
+
+class WaitingParts:
+    """The parts that wait for a person, whoever proposed them."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        proposals, _ = reading.read_open(workspace)
+        waiting = [part.view for each in proposals for part in each.parts if part.view.state.waits]
+        coming = [(parse_item(f"- {view.new}"), view) for view in waiting if view.new is not None and view.op is not PartOp.SECTION]
+        facts = [fact for fact, _ in coming]
+        self._sources: dict[str, Source] = {}
+        """The best source of the values of each key."""
+        for fact, view in coming:
+            if fact.key is not None:
+                others = self._sources.get(normalise_key(fact.key), view.origin.source)
+                self._sources[normalise_key(fact.key)] = max(view.origin.source, others, key=lambda source: source.strength)
+        self._facts = {fact.id for fact in facts}
+        self._texts = StatementIndex(fact.text for fact in facts)
+        self._removals = {FactId(view.name) for view in waiting if view.op is PartOp.DELETE}
+
+    def hold(self, change: Suggestion) -> bool:
+        """True if a change is proposed already, in these or nearly these words."""
+        if change.op is DreamOp.DELETE:
+            return change.old is not None and change.old.fact in self._removals
+        return change.fact in self._facts or self._texts.holds_like(change.statement)
+
+    def hold_better(self, change: Suggestion) -> bool:
+        """True if a better founded value of a key is proposed, which a new fact would take the place of."""
+        key = parse_item(f"- {change.text}").key if change.op is DreamOp.ADD and not change.also else None
+        better = self._sources.get(normalise_key(key)) if key is not None else None
+        return better is not None and better.strength > change.source.strength
+
+
+def own_id() -> str:
+    """The id of this machine's proposal."""
+    return host_name()
+
+
+def own_ref(workspace: Workspace) -> ProposalRef | None:
+    """The branch of this machine's proposal; None where none stands."""
+    return branches.standing_proposals(workspace.repository).get(own_id())
+
+
+def bring_up(workspace: Workspace) -> None:
+    """Join this machine's proposal with HEAD, so that what stands there now can be proposed to change."""
+    ref = own_ref(workspace)
+    if ref is not None:
+        rewriting.join_head(workspace, ref)
+
+
+def surplus_of(changes: Sequence[Suggestion]) -> list[Suggestion]:
+    """The changes of a night that are too many to be proposed: what nobody said, then what was said first."""
+    by_weight = sorted(changes, key=lambda change: change.source is not Source.AUTO)
+    return by_weight[: max(0, len(changes) - MOST_STANDING_PARTS)]
+
+
+def drop_surplus(workspace: Workspace) -> int:
+    """Withdraw the parts that are too many, the weakest and oldest first, and return how many these are."""
+    ref = own_ref(workspace)
+    if ref is None:
+        return 0
+    (proposal,) = reading.read_proposals(workspace, [ref])
+    waiting = [part for part in proposal.parts if part.view.state.waits]
+    surplus = sorted(waiting, key=_age)[: max(0, len(waiting) - MOST_STANDING_PARTS)]
+    if surplus:
+        deciding.withdraw_parts(workspace, proposal, surplus)
+    return len(surplus)
+
+
+def _age(part: Part) -> tuple[bool, str]:
+    """The order in which parts go: what nobody said, then what an older night proposed."""
+    return part.view.origin.source is not Source.AUTO, part.view.origin.run or ""
+
 
 ACTOR = "dream"
 """The actor of these commits, one of mdmem's own."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from datetime import date
 
-from mdmem.document import Document, Section, is_blank, parse
 from mdmem.editors import EditResult
 from mdmem.editors.outline import heading, insert_blocks
 from mdmem.editors.section import append_to_section
 from mdmem.errors import SectionProblem
-from mdmem.facts import find_same_item
 from mdmem.model import Op
 from mdmem.startup import late
+from mdmem.text.document import Document, Section, is_blank, parse
+from mdmem.text.facts import find_same_item
 
 _TIME_LEVEL = 2
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from mdmem.document import Document
 from mdmem.editors import likeness
-from mdmem.facts import Item, find_held_key, holds_key, items, normalise, split_key
 from mdmem.model import FactId, SectionPath, Supersession
 from mdmem.startup.records import dataclass
+from mdmem.text.document import Document
+from mdmem.text.facts import Item, find_held_key, holds_key, items, normalise, split_key
 
 _MIN_LIKENESS, _MIN_LIKENESS_IN_PLACE = 0.4, 0.2
 """The least `likeness` of a fact to its successor: among several facts, and where one stands exactly where the other stood.

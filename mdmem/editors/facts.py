@@ -5,14 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from mdmem import fact_names
-from mdmem.addresses import find_section, join_path, matching_sections
-from mdmem.document import Document, Section, blank_line, is_blank, parse, split_lines, with_line_end
-from mdmem.editors import EditResult, item_labels, key_values
+from mdmem.editors import EditResult
+from mdmem.editors import items as item_labels
+from mdmem.editors import items as key_values
 from mdmem.editors.outline import create, same_outline
 from mdmem.editors.section import append_to_section
 from mdmem.errors import FactProblem, SectionProblem
-from mdmem.facts import (
+from mdmem.model import Fact, FactId, Op, Source, Supersession
+from mdmem.model.rules import parse_day
+from mdmem.model.writes import Action, EditSection, Remember
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, replace
+from mdmem.text import fact_names
+from mdmem.text.addresses import find_section, join_path, matching_sections
+from mdmem.text.document import Document, Section, blank_line, is_blank, parse, split_lines, with_line_end
+from mdmem.text.facts import (
     Item,
     before_marks,
     head_fact,
@@ -26,11 +33,6 @@ from mdmem.facts import (
     split_kind,
     write_item,
 )
-from mdmem.model import Fact, FactId, Op, Source, Supersession
-from mdmem.model.rules import parse_day
-from mdmem.model.writes import Action, EditSection, Remember
-from mdmem.startup import late
-from mdmem.startup.records import dataclass, replace
 from mdmem.wording import field
 
 _SECTION_OF_KIND = {"preference": "Preferences", "decision": "Decisions"}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mdmem.document import Document, blank_line, closed_fences, is_blank, lines_without_ends, with_line_end
 from mdmem.editors import EditResult
-from mdmem.entries import INSTRUCTIONS_BEGIN, INSTRUCTIONS_END
 from mdmem.errors import SectionProblem
 from mdmem.model import Op
+from mdmem.text.document import Document, blank_line, closed_fences, is_blank, lines_without_ends, with_line_end
+from mdmem.text.entries import INSTRUCTIONS_BEGIN, INSTRUCTIONS_END
 
 _DELIMITERS = (INSTRUCTIONS_BEGIN, INSTRUCTIONS_END)
 

@@ -16,10 +16,10 @@ from itertools import product
 from math import fsum
 from operator import attrgetter, itemgetter
 
-from mdmem.document import UNSPACED
-from mdmem.facts import UNTIL
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.document import UNSPACED
+from mdmem.text.facts import UNTIL
 
 _STOP_WORD_TEXT = """
     a an and are as at be been but by every each for from had has have he her his i if in into is it its me more my no not now of on or our

@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from operator import itemgetter
 
-from mdmem.addresses import find_section, join_path, matching_sections
-from mdmem.document import (
+from mdmem.editors import EditResult
+from mdmem.errors import SectionProblem, TextProblem
+from mdmem.model import PATH_SEPARATOR, Op
+from mdmem.model.rules import has_trailer
+from mdmem.model.writes import EditSection
+from mdmem.startup import late
+from mdmem.text.addresses import find_section, join_path, matching_sections
+from mdmem.text.document import (
     Document,
     Section,
     blank_line,
@@ -18,12 +24,6 @@ from mdmem.document import (
     split_lines,
     with_line_end,
 )
-from mdmem.editors import EditResult
-from mdmem.errors import SectionProblem, TextProblem
-from mdmem.model import PATH_SEPARATOR, Op
-from mdmem.model.rules import has_trailer
-from mdmem.model.writes import EditSection
-from mdmem.startup import late
 from mdmem.wording import field
 
 _MAX_LEVEL = 6

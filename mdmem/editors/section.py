@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 
-from mdmem.addresses import find_section, join_path, matching_sections
-from mdmem.document import (
-    Block,
-    BlockKind,
+from mdmem.editors import EditResult
+from mdmem.editors.outline import body_escapes, content_bounds, create, delete, rename, strip_blank_lines
+from mdmem.errors import SectionProblem, TextProblem, UsageProblem
+from mdmem.model import Op, SectionPath
+from mdmem.model.writes import Action, EditSection
+from mdmem.startup.records import dataclass
+from mdmem.text.addresses import find_section, join_path, matching_sections
+from mdmem.text.document import (
     Document,
     Section,
     blank_line,
@@ -20,12 +24,7 @@ from mdmem.document import (
     tree_etag,
     with_line_end,
 )
-from mdmem.editors import EditResult
-from mdmem.editors.outline import body_escapes, content_bounds, create, delete, rename, strip_blank_lines
-from mdmem.errors import SectionProblem, TextProblem, UsageProblem
-from mdmem.model import Op, SectionPath
-from mdmem.model.writes import Action, EditSection
-from mdmem.startup.records import dataclass
+from mdmem.text.scan import Block, BlockKind
 from mdmem.wording import field, verb
 
 _OPS = {

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mdmem.document import Document, clean_input, parse
 from mdmem.editors import EditResult
 from mdmem.errors import PathProblem, SectionProblem
 from mdmem.model import Op
-from mdmem.model.whole_files import CreateFile, InsertText, ReplaceText
+from mdmem.model.writes import CreateFile, InsertText, ReplaceText
+from mdmem.text.document import Document, clean_input, parse
 
 if TYPE_CHECKING:
-    from mdmem.model.whole_files import WholeFileEdit
+    from mdmem.model.writes import WholeFileEdit
 
 
 def new_texts(edit: WholeFileEdit) -> tuple[str, ...]:

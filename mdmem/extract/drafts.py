@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import datetime, tzinfo
 
-from mdmem import trust
 from mdmem.extract.plain import plain_sentences, states_plainly
 from mdmem.extract.relative_dates import annotate
 from mdmem.extract.sentences import (
@@ -42,12 +41,13 @@ from mdmem.extract.statements import (
     is_stated,
     stated_attribute,
 )
-from mdmem.facts import fact_id
+from mdmem.folder import trust
+from mdmem.folder.trust import TextOrigin
 from mdmem.model import FactId, Source
 from mdmem.model.sessions import Message, Speaker
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
-from mdmem.trust import TextOrigin
+from mdmem.text.facts import fact_id
 
 MOST_CHARACTERS = 400
 """The most characters of an entry, its question or the words that it corrects included."""

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from functools import lru_cache
 
-from mdmem import secrets
 from mdmem.editors import likeness
-from mdmem.facts import normalise, parse_text, split_key
 from mdmem.model import FactId
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text import secrets
+from mdmem.text.facts import normalise, parse_text, split_key
 from mdmem.transcripts import tags
 
 _OWN_TAGS = frozenset({tags.MEMORY_TAG})

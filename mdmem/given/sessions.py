@@ -17,7 +17,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from mdmem import files
+from mdmem.folder import files
 from mdmem.startup.records import asdict, dataclass, replace
 
 GIVEN_NAME = "given"

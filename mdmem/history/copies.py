@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property
 from typing import Protocol
 
-from mdmem.facts import fact_id, may_have_copies
 from mdmem.history.chains import joined_by_moves
 from mdmem.history.messages import quoted_line
 from mdmem.history.notes import QuotingNote, parse_message, parse_notes
@@ -19,6 +18,7 @@ from mdmem.history.reverts import taken_back
 from mdmem.model import CommitId, FactId, FilePath, Op
 from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, StatedRevert, TrailCommit
 from mdmem.startup.records import dataclass, field
+from mdmem.text.facts import fact_id, may_have_copies
 
 _MINUTE = 60
 _FORGETTING = (Op.FORGET, Op.ACCEPT)

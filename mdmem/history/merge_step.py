@@ -6,19 +6,343 @@ sides is one, begun by the earlier. The merge's own doing is what none of its si
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
-from mdmem.history.divergences import merge_contradictions
-from mdmem.history.entry_matches import EntryMatches, MovedEntry, entry_content, pair_by_key
-from mdmem.history.file_changes import ChangedSections, EarlierTrail, FileChange
-from mdmem.history.merge_entries import EntryFates, MergeFile, MergeParent, Order, match_entries, same_content
-from mdmem.history.merge_revisions import match_revisions
-from mdmem.history.replay import step_builder
-from mdmem.history.step_builder import CombinedLine, StepBuilder
-from mdmem.model import CommitId, FactId, FilePath
-from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, TrailCommit
-from mdmem.startup.records import replace
+from mdmem.history.file_changes import (
+    ChangedSections,
+    EarlierTrail,
+    EntryMatches,
+    FileChange,
+    MovedEntry,
+    OldEntry,
+    Page,
+    entry_content,
+    pair_by_key,
+)
+from mdmem.history.replay import CombinedLine, StepBuilder, step_builder
+from mdmem.history.sections import section_parts
+from mdmem.history.step_marks import merge_contradictions
+from mdmem.model import CommitId, FactId, FilePath, SectionPath, Source
+from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, Origin, Revision, TrailCommit
+from mdmem.startup.records import dataclass, field, replace
+from mdmem.text.document import split_lines
 from mdmem.trail import Ending, Step
+
+Order = Callable[[int], tuple[int, CommitId]]
+"""Tells the place of a commit among others, by its number: its moment, then its id."""
+_Identity = tuple[SectionPath, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class MergeParent:
+    """A side of a merge: its newest commit, and the trail of its past with itself."""
+
+    commit: TrailCommit
+    trail: EarlierTrail
+
+    def knows(self, number: int) -> bool:
+        """True if a commit is in the past of this side."""
+        return self.commit.reaches(number)
+
+
+@dataclass(frozen=True, slots=True)
+class MergeFile:
+    """A memory file of a merge that several sides touched, or that the merge itself changed.
+
+    `before` are its names on the sides. `same_as` is the first side that has the very same file (or, like the merge, none); without one,
+    `page` is the merge's file, None where it has none. `page_before` reads the file of a side.
+    """
+
+    path: FilePath
+    before: tuple[FilePath, ...]
+    same_as: int | None
+    page: Page | None
+    page_before: Callable[[int], Page | None]
+
+
+@dataclass(slots=True)
+class EntryFates:
+    """The entries of a file of a merge.
+
+    `standing` are rows that a side had ended, `ended` what ended on a side or goes on in another row. `taken_out` is what only the merge
+    has not, `new` what only the merge has.
+    """
+
+    standing: list[int] = field(default_factory=list)
+    ended: list[Ending] = field(default_factory=list)
+    taken_out: list[OldEntry] = field(default_factory=list)
+    new: list[Entry] = field(default_factory=list)
+    sides: list[Occurrence] = field(default_factory=list)
+    """All that is live on any side."""
+
+
+class _Matcher:
+    def __init__(
+        self, file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order, among: Collection[SectionPath]
+    ) -> None:
+        self._parents, self._trail, self._order = parents, trail, order
+        live = [parent.trail.live_occurrences(path, among) for parent, path in zip(parents, file.before, strict=True)]
+        self._holders: dict[int, set[int]] = defaultdict(set)
+        self._occurrences: dict[int, Occurrence] = {}
+        for side, occurrences in enumerate(live):
+            for each in occurrences:
+                self._holders[each.number].add(side)
+                self._occurrences[each.number] = each
+        names = dict.fromkeys((*file.before, file.path))
+        self._live = frozenset[int]().union(*(trail.live_numbers(path, among) for path in names))
+        if file.same_as is not None:
+            self._entries = [each.entry for each in live[file.same_as]]
+        else:
+            self._entries = file.page.entries_of(among) if file.page else []
+        self.fates = EntryFates(sides=list(self._occurrences.values()))
+
+    def match(self) -> EntryFates:
+        """Match the entries, those that read alike at a time."""
+        entries: dict[_Identity, list[Entry]] = defaultdict(list)
+        rows: dict[_Identity, list[int]] = defaultdict(list)
+        for entry in self._entries:
+            entries[_identity(entry)].append(entry)
+        for row, occurrence in self._occurrences.items():
+            rows[_identity(occurrence.entry)].append(row)
+        everybody = len(self._parents)
+        for identity in (*rows, *(each for each in entries if each not in rows)):
+            alike, found = rows.get(identity, ()), entries.get(identity, ())
+            if len(alike) == len(found) == 1 and len(self._holders[alike[0]]) == everybody and alike[0] in self._live:
+                continue
+            self._match_alike(sorted(alike, key=self._age), found)
+        return self.fates
+
+    def _age(self, row: int) -> tuple[tuple[int, CommitId], int]:
+        return self._order(self._occurrences[row].begun), row
+
+    def _match_alike(self, rows: Sequence[int], entries: Sequence[Entry]) -> None:
+        """Match entries that read alike: what all sides have first, then what one has begun, then what one of them had ended."""
+        of_all = [row for row in rows if len(self._holders[row]) == len(self._parents)]
+        begun = [row for row in rows if row not in of_all and self._is_new(row) and not self._trail.stated_marks_of(row)]
+        others = [row for row in rows if row not in of_all and row not in begun]
+        if len(entries) >= len(rows):
+            lives = [[row] for row in rows]
+        else:
+            lives = [*([row] for row in of_all), *self._joined(begun, len(entries) - len(of_all)), *([row] for row in others)]
+        for life in lives[: len(entries)]:
+            self._go_on(life)
+        for row in (row for life in lives[len(entries) :] for row in life):
+            self._end(row)
+        self.fates.new += entries[len(lives) :]
+
+    def _is_new(self, row: int) -> bool:
+        """True if no side that has not got an occurrence ever knew it."""
+        begun = self._occurrences[row].begun
+        return not any(parent.knows(begun) for side, parent in enumerate(self._parents) if side not in self._holders[row])
+
+    def _joined(self, rows: Sequence[int], count: int) -> list[list[int]]:
+        """Join occurrences that sides brought in, so that as many lives as `count` are left if that can be."""
+        of_side: dict[frozenset[int], list[int]] = defaultdict(list)
+        for row in rows:
+            of_side[frozenset(self._holders[row])].append(row)
+        lives = [[row for row in life if row is not None] for life in zip_longest(*of_side.values())]
+        while len(lives) < count and (long := next((life for life in reversed(lives) if len(life) > 1), None)):
+            lives.append([long.pop()])
+        return [sorted(life, key=self._age) for life in lives]
+
+    def _go_on(self, life: Sequence[int]) -> None:
+        """Have one occurrence go on, with those that are joined to it; a better founded one confirms it."""
+        first, *others = life
+        for other in others:
+            before, after = self._occurrences[first], self._occurrences[other]
+            if _rank(after.origin) > _rank(before.origin):
+                self.fates.ended.append(Ending(number=first, entry=before.entry, fate=Fate.MOVED, by=after.begun))
+                first = other
+            else:
+                self.fates.ended.append(Ending(number=other, entry=after.entry, fate=Fate.JOINED, by=before.begun))
+        if first not in self._live:
+            self.fates.standing.append(first)
+        for row in life:
+            self._keep_predecessor(self._occurrences[row])
+
+    def _end(self, row: int) -> None:
+        """End an occurrence that the merge has not: as a side ended it, else as the merge's own doing."""
+        occurrence = self._occurrences[row]
+        if row not in self._live:
+            return
+        marks = self._trail.stated_marks_of(row)
+        if marks:
+            self.fates.ended.append(Ending(number=row, entry=occurrence.entry, fate=Fate.REMOVED, by=marks[0].begun))
+        elif (end := self._end_elsewhere(occurrence)) is not None:
+            self.fates.ended.append(end)
+        else:
+            self.fates.taken_out.append(OldEntry(occurrence.entry, occurrence, occurrence.entry.section))
+
+    def _end_elsewhere(self, occurrence: Occurrence) -> Ending | None:
+        """The end that a side gave to an occurrence, or to what it was on that side."""
+        for earlier in (occurrence, self._predecessor(occurrence)):
+            if earlier is None:
+                continue
+            ends = [each for each in self._versions(earlier) if each.ended is not None and each.fate is not Fate.MOVED]
+            if ends:
+                first = min(ends, key=lambda each: self._order(each.ended or 0))
+                assert first.ended is not None
+                is_before = self._order(first.ended) < self._order(occurrence.begun)
+                fate = Fate.JOINED if is_before or first.fate is None else first.fate
+                return Ending(number=occurrence.number, entry=occurrence.entry, fate=fate, successor=first.successor, by=first.ended)
+        return None
+
+    def _versions(self, occurrence: Occurrence) -> Iterator[Occurrence]:
+        """An occurrence as each side knows it."""
+        for parent in self._parents:
+            if occurrence.entry.fact is not None and parent.knows(occurrence.begun):
+                known = parent.trail.occurrences_of(occurrence.entry.fact)
+                yield from (each for each in known if each.number == occurrence.number)
+
+    def _predecessor(self, occurrence: Occurrence) -> Occurrence | None:
+        """The occurrence that moved to become another one, on the side that has that."""
+        fact, sides = occurrence.entry.fact, self._holders[occurrence.number]
+        if fact is None or not self._is_new(occurrence.number):
+            return None
+        known = (each for side in sides for each in self._parents[side].trail.occurrences_of(fact))
+        return next((each for each in known if each.fate is Fate.MOVED and each.ended == occurrence.begun), None)
+
+    def _keep_predecessor(self, occurrence: Occurrence) -> None:
+        """Have what became an occurrence end with that, though another side ended it otherwise."""
+        before = self._predecessor(occurrence)
+        if before is None:
+            return
+        versions = list(self._versions(before))
+        if any(each.ended is not None and each.fate is not Fate.MOVED for each in versions):
+            self.fates.ended.append(Ending(number=before.number, entry=before.entry, fate=Fate.MOVED, by=occurrence.begun))
+
+
+def match_entries(
+    file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order, among: Collection[SectionPath]
+) -> EntryFates:
+    """Match the entries of a merge's file to what is live on its sides.
+
+    Args:
+        file: the file.
+        parents: the sides.
+        trail: of the past of all of them.
+        order: tells which of two commits is the earlier.
+        among: the sections that differ between any two of them.
+    """
+    return _Matcher(file, parents, trail, order, among).match()
+
+
+def same_content(old: OldEntry) -> tuple[SectionPath, object]:
+    """The section and the fact or text of an entry that the merge has not got."""
+    return old.section, entry_content(old.entry)
+
+
+def _identity(entry: Entry) -> _Identity:
+    return entry.section, entry.text, entry.first_line
+
+
+def _rank(origin: Origin) -> tuple[int, float, bool]:
+    """The rank of an origin: the better founded is the greater."""
+    is_own_word = origin.source is Source.USER_STATED and origin.claimed_by is None
+    return origin.source.strength, origin.confidence, is_own_word
+
+
+_Place = tuple[SectionPath, int]
+
+
+@dataclass(slots=True)
+class RevisionFates:
+    """The section texts of a file of a merge: rows that a side had ended and that stand, rows that the merge ended, rows that go on in
+    others (with the commits that brought these in), and the texts that no side has.
+    """
+
+    standing: list[int] = field(default_factory=list)
+    ended: list[int] = field(default_factory=list)
+    joined: list[tuple[int, int]] = field(default_factory=list)
+    begun: list[Revision] = field(default_factory=list)
+    sections: set[SectionPath] = field(default_factory=set)
+    """The sections that not all sides have as the merge has them, from the same commit."""
+
+
+def match_revisions(number: int, file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order) -> RevisionFates:
+    """Match the sections of a merge, commit `number`, to what is live on its sides, by their paths and texts."""
+    of_sides = [parent.trail.live_revisions(path) for parent, path in zip(parents, file.before, strict=True)]
+    rows_of_sides = [{each.number for each in revisions} for revisions in of_sides]
+    by_place: dict[_Place, dict[int, Revision]] = defaultdict(dict)
+    for revisions in of_sides:
+        for each in revisions:
+            by_place[each.section, each.nth][each.number] = each
+    if file.same_as is not None:
+        texts = {(each.section, each.nth): each.text for each in of_sides[file.same_as]}
+    else:
+        parts = section_parts(file.page.document) if file.page else ()
+        texts = {(part.section, part.nth): part.text for part in parts if part.text}
+    live = {each.number for path in dict.fromkeys((*file.before, file.path)) for each in trail.live_revisions(path)}
+    fates = RevisionFates()
+    for place, text in texts.items():
+        candidates = sorted(by_place.pop(place, {}).values(), key=lambda each: (order(each.begun), each.number))
+        of_all = all(candidates[0].number in rows for rows in rows_of_sides) if len(candidates) == 1 else False
+        if of_all and candidates[0].text == text and candidates[0].number in live and candidates[0].path == file.path:
+            continue
+        fates.sections.add(place[0])
+        alike = [each for each in candidates if each.text == text and each.path == file.path]
+        dropped = [each.number for each in candidates if alike and each.number in live and _is_dropped(each, alike[0], parents)]
+        if alike and not dropped:
+            _go_on(alike[0], candidates, live, fates)
+            continue
+        fates.ended += [each.number for each in candidates if each.number in live]
+        fates.begun.append(_new_revision(number, file.path, place, text, candidates, trail, has_dropped=bool(dropped)))
+    fates.sections |= {section for section, _ in by_place}
+    fates.ended += [row for rows in by_place.values() for row in rows if row in live]
+    return fates
+
+
+def _is_dropped(revision: Revision, kept: Revision, parents: Sequence[MergeParent]) -> bool:
+    """True if a side had put one text in the place of another one, which the merge has."""
+    knew = any(parent.knows(revision.begun) and parent.knows(kept.begun) for parent in parents)
+    return knew and revision.text != kept.text
+
+
+def _go_on(kept: Revision, candidates: Sequence[Revision], live: set[int], fates: RevisionFates) -> None:
+    """Have one text of the sides go on, and the others in it."""
+    if kept.number not in live:
+        fates.standing.append(kept.number)
+    others = (each for each in candidates if each.number != kept.number and each.number in live)
+    fates.joined += [(each.number, kept.begun) for each in others]
+
+
+def _new_revision(
+    number: int,
+    path: FilePath,
+    place: _Place,
+    text: str,
+    before: Sequence[Revision],
+    trail: EarlierTrail,
+    *,
+    has_dropped: bool,
+) -> Revision:
+    """The text of a section that no side has; only put together of theirs, unless a line is the merge's own or missing without a side's doing."""
+    earlier = before or tuple(filter(None, [trail.last_revision(path, *place)]))
+    lines = [Counter(map(str.strip, split_lines(each.text))) for each in before]
+    now = Counter(map(str.strip, split_lines(text)))
+    has_own = any(count > max((each[line] for each in lines), default=0) for line, count in now.items())
+    lost = any(count > now[line] and line for line, count in _common(lines).items())
+    return Revision(
+        lineage=earlier[0].lineage if earlier else 0,
+        begun=number,
+        path=path,
+        section=place[0],
+        nth=place[1],
+        text=text,
+        unchanged_text=len(before) > 1 and not has_own and not lost and not has_dropped,
+        previous=tuple(each.number for each in earlier),
+    )
+
+
+def _common(lines: Sequence[Counter[str]]) -> Counter[str]:
+    """The lines that all have."""
+    common = Counter(lines[0]) if lines else Counter[str]()
+    for each in lines[1:]:
+        common &= each
+    return common
+
 
 Combination = tuple[FilePath, str, tuple[str, str]]
 """A line that merging made: its file, its first line, and those of the two lines that it is made of."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
-from mdmem import secrets
-from mdmem.addresses import join_path
-from mdmem.document import split_lines
 from mdmem.errors import printable
 from mdmem.history.differences import changed_lines
 from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Supersession
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
+from mdmem.text import secrets
+from mdmem.text.addresses import join_path
+from mdmem.text.document import split_lines
 
 _QUOTED_LINES = 20
 _QUOTED_CHARACTERS = 200

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from mdmem.facts import normalise
 from mdmem.history.messages import parse_trailers
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.facts import normalise
 
 if TYPE_CHECKING:
     from mdmem.trail import Trail

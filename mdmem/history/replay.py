@@ -9,22 +9,364 @@ superseded what; in a person's commit the difference shows it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from functools import cache
+from operator import itemgetter
 from types import MappingProxyType
 
-from mdmem import layout
-from mdmem.history.entry_matches import EntryMatches, match_in_file
-from mdmem.history.file_changes import ChangedSections, EarlierTrail, FileChange, changed_revisions
-from mdmem.history.messages import quoted_line
+from mdmem.editors import likeness
+from mdmem.editors.fact_difference import fact_difference
+from mdmem.folder import layout
+from mdmem.history.file_changes import (
+    ChangedSections,
+    EarlierTrail,
+    EntryMatches,
+    FileChange,
+    MovedEntry,
+    OldEntry,
+    Page,
+    changed_revisions,
+    entry_content,
+    match_across,
+    match_in_file,
+)
+from mdmem.history.messages import ParsedNote, quoted_line
 from mdmem.history.notes import parse_message
-from mdmem.history.reverts import read_reverts
-from mdmem.history.sources import ChangedText, Statements
-from mdmem.history.step_builder import CombinedLine, StepBuilder
-from mdmem.history.step_marks import CommitClaims, StepMarks
-from mdmem.model import CommitId, FactId, FilePath
-from mdmem.model.trail import Commit, TrailCommit
-from mdmem.trail import Step
+from mdmem.history.reverts import StepReverts, read_reverts
+from mdmem.history.sources import ChangedText, Statements, restated
+from mdmem.history.step_marks import CommitClaims, StatedSupersession, StepMarks
+from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source
+from mdmem.model.trail import Commit, Entry, Fate, Mark, Occurrence, Origin, TrailCommit
+from mdmem.model.writes import is_night
+from mdmem.startup.records import dataclass, field, replace
+from mdmem.trail import Ending, Step
+
+
+@dataclass(frozen=True, slots=True)
+class CombinedLine:
+    """A line that a merge made of one of each side: its origin, and the number of the commit of the later of these."""
+
+    number: int
+    origin: Origin
+
+
+_NOTHING: Mapping[str, CombinedLine] = MappingProxyType({})
+_MIN_LIKENESS = 0.75
+"""The least likeness of a line to one that had been replaced, if it was written in the place of that."""
+
+
+@dataclass(slots=True)
+class StepBuilder:
+    """The occurrences and marks of a step, collected while a commit is replayed.
+
+    Call `note_reverted`, `begin_entries`, `end_entries`, `confirm_entries` and `set_marks` once each, in this order. The last of `claims`
+    is the commit's own, those before it are of commits that were squashed into it, oldest first. `statements` tell whose statement a line is that
+    the commit brings in, `combined` which lines a merge made of both sides', by file and stripped line.
+    """
+
+    number: int
+    claims: list[CommitClaims]
+    trail: EarlierTrail
+    combined: Mapping[FilePath, Mapping[str, CombinedLine]]
+    statements: Statements
+    is_log: Callable[[FilePath], bool]
+    """Tells the logs, which are only appended to, from the files that are edited in place."""
+    reverts: StepReverts
+    marks: StepMarks
+    written: int | None
+    """The author date of a commit that may have been written before others of its past; None where its clock was wrong, and of a merge."""
+    ended: list[Ending] = field(default_factory=list)
+    _gone_with_reverted: dict[tuple[FactId | None, str], Occurrence] = field(default_factory=dict)
+    """The entries that the reverted commits took out, by fact or text."""
+    _overruled: Mapping[int, Mark] = field(default_factory=dict)
+    """The overruled marks on occurrences that move, by their rows."""
+    _unapplied: list[StatedSupersession] = field(default_factory=list)
+    """Supersessions of facts that stay in their files."""
+
+    @property
+    def begun(self) -> list[Occurrence]:
+        """The occurrences that begin."""
+        return self.marks.begun
+
+    def note_reverted(self) -> None:
+        """Note what the reverted commits took out."""
+        for commit in self.reverts.reverted:
+            gone = (each for each in self.trail.occurrences_ended(commit.number - 1, commit.number) if each.fate is not Fate.MOVED)
+            self._gone_with_reverted |= {entry_content(each.entry): each for each in gone}
+
+    @property
+    def promotions(self) -> tuple[tuple[FactId, FactId], ...]:
+        """The facts of logs that the commits took into curated files, with what they became there."""
+        return tuple(dict.fromkeys(pair for claims in self.claims for pair in (claims.note.promotes or self._cited_pairs(claims.note))))
+
+    def _cited_pairs(self, note: ParsedNote) -> Iterator[tuple[FactId, FactId]]:
+        """The entries that cite the same lines of sessions as what a night took, which version 0.2 did not name."""
+        if note.cites and note.run is not None and is_night(note.run) and note.op is Op.REMEMBER:
+            yield from ((log, fact) for fact, cited in note.cites for log in self.trail.logged_facts_citing(cited) if log != fact)
+
+    # New occurrences.
+
+    def begin_entries(self, files: Sequence[EntryMatches]) -> None:
+        """Begin the occurrences of new entries and, with their marks, of those that moved."""
+        match_across(files)
+        self.marks.ended_rows |= {
+            old.occurrence.number for file in files for old in (*file.unmatched_old, *(moved.old for moved in file.moved))
+        }
+        left = {moved.old.occurrence.entry.path for file in files for moved in file.moved}
+        self._overruled = {mark.occurrence: mark for path in left for mark in self.trail.overruled_marks(path)}
+        for file in files:
+            only_origin = self._only_origin(file)
+            if only_origin is not None:
+                origin, also = only_origin
+                self.begun.extend(Occurrence(entry=entry, begun=self.number, origin=origin, also=also) for entry in file.unmatched_new)
+                continue
+            arrivals: list[tuple[Entry, MovedEntry | None]] = [(moved.entry, moved) for moved in file.moved]
+            arrivals += [(entry, None) for entry in file.unmatched_new]
+            for entry, moved in sorted(arrivals, key=lambda arrival: arrival[0].start_line):
+                self._begin(entry, moved, file.change.after)
+
+    def _only_origin(self, file: EntryMatches) -> tuple[Origin, bool] | None:
+        """The origin of all entries of a file, as `_origin`; None where it has to be asked for each, or where entries moved or are brought back."""
+        path = file.change.path
+        if file.moved or self.reverts.stated or self.combined.get(path):
+            return None
+        return self.statements.only_origin
+
+    def _begin(self, entry: Entry, moved: MovedEntry | None, page: Page | None) -> None:
+        combined = self.combined.get(entry.path, _NOTHING).get(entry.first_line)
+        origin, also = (combined.origin, False) if combined else self._origin(entry, page)
+        number = combined.number if combined else self.number
+        if moved is None:
+            gone = self._brought_back(entry) if self.reverts.stated else None
+            origin = restated(origin, gone.origin) if gone else origin
+            self.begun.append(Occurrence(entry=entry, begun=number, origin=origin, also=also))
+            if gone and self.is_log(entry.path):
+                self.marks.carry_over(gone.number)
+            return
+        before = moved.old.occurrence
+        self.ended.append(Ending(number=before.number, entry=moved.old.entry, fate=Fate.MOVED, by=number if combined else None))
+        if moved.same_line:
+            origin, also = before.origin, False
+        elif moved.same_section and not combined:
+            origin = restated(origin, before.origin)
+        self.begun.append(Occurrence(entry=entry, begun=number, origin=origin, also=before.also or also))
+        if self.is_log(entry.path):
+            self.marks.carry_over(before.number)
+        elif before.number in self._overruled:
+            self.marks.marks.append(replace(self._overruled[before.number], occurrence=-len(self.begun)))
+
+    def _origin(self, entry: Entry, page: Page | None) -> tuple[Origin, bool]:
+        """The origin of an entry that a commit brought in, and whether that states that its key has several values."""
+        lines = page.document.lines[entry.start_line - 1 : entry.end_line] if page else ()
+        note = self.statements.note(lines, entry.path, entry.section)
+        return self.statements.origin(note, entry.fact), note.also
+
+    def _brought_back(self, entry: Entry) -> Occurrence | None:
+        """The occurrence that a revert brings back: one that the reverted commit ended; where that is not known, the last that ended."""
+        gone = self._gone_with_reverted.get(entry_content(entry))
+        if gone or not self.reverts.names_others:
+            return gone
+        ended = [each for each in self.trail.occurrences_of(entry.fact) if each.fate not in (None, Fate.MOVED)] if entry.fact else []
+        in_section = [each for each in ended if _location(each.entry) == _location(entry)]
+        return next(reversed(in_section or ended), None)
+
+    # Ended occurrences.
+
+    def end_entries(self, files: Sequence[EntryMatches]) -> None:
+        """End what has no counterpart: superseded as the commits state or, of edits by hand, as the difference shows; else removed."""
+        remaining = {old.occurrence.number: old for file in files for old in file.unmatched_old}
+        by_fact: dict[FactId | None, list[OldEntry]] = {}
+        for old in remaining.values():
+            by_fact.setdefault(old.entry.fact, []).append(old)
+        for supersession in self._supersessions():
+            candidates = [old for old in by_fact.get(supersession.old, ()) if old.occurrence.number in remaining]
+            if candidates:
+                in_own_section = [old for old in candidates if supersession.claims.is_about(old.entry.path, old.section)]
+                self._supersede(remaining, (in_own_section or candidates)[0], supersession.new)
+            else:
+                self._unapplied.append(supersession)
+        if self.claims[-1].note.is_by_hand:
+            for file in files:
+                self._end_by_difference(file, remaining)
+        self.ended += [Ending(number=row, entry=old.entry, fate=Fate.REMOVED) for row, old in remaining.items()]
+
+    def _supersede(self, remaining: dict[int, OldEntry], old: OldEntry, successor: FactId | None) -> None:
+        del remaining[old.occurrence.number]
+        self.ended.append(Ending(number=old.occurrence.number, entry=old.entry, fate=Fate.SUPERSEDED, successor=successor))
+
+    def _end_by_difference(self, file: EntryMatches, remaining: dict[int, OldEntry]) -> None:
+        """End the facts of a file for which the difference shows a successor."""
+        facts = [old for old in file.unmatched_old if old.occurrence.number in remaining and old.entry.fact]
+        change = file.change
+        if not (facts and change.before and change.after and any(entry.fact for entry in file.unmatched_new)):
+            return
+        new_facts = {(entry.section, entry.fact) for entry in file.unmatched_new}
+        before = file.sections.renamed(change.before.document)
+        for pair in fact_difference(before, change.after.document, file.sections.paths).supersedes:
+            candidates = [old for old in facts if old.entry.fact == pair.old and old.occurrence.number in remaining]
+            in_one_section = [old for old in candidates if (old.section, pair.new) in new_facts]
+            if candidates:
+                self._supersede(remaining, (in_one_section or candidates)[0], pair.new)
+
+    def _supersessions(self) -> Iterator[StatedSupersession]:
+        """The supersessions that are stated; where squashed commits replaced a fact several times, with the last successor."""
+        stated = [StatedSupersession(claims, old, new) for claims in self.claims for old, new in claims.note.supersedes]
+        successors: dict[FactId, list[tuple[int, FactId | None]]] = {}
+        for index, supersession in enumerate(stated):
+            successors.setdefault(supersession.old, []).append((index, supersession.new))
+        for index, supersession in enumerate(stated):
+            new, last_index, passed = supersession.new, index, {supersession.old}
+            while new is not None and new not in passed and not self._is_live(new):
+                candidates = successors.get(new, ())
+                # In one message, the squash of several commits, the newest may come first.
+                following = next(
+                    (
+                        (later, fact)
+                        for later, fact in candidates
+                        if later > last_index or stated[later].claims is stated[last_index].claims
+                    ),
+                    None,
+                )
+                if following is None:
+                    break
+                passed.add(new)
+                last_index, new = following
+            if len(passed) == 1 or new != supersession.old:
+                yield replace(supersession, new=new)
+
+    def _is_live(self, fact: FactId) -> bool:
+        return any(True for _ in self.marks.live_occurrences(fact))
+
+    def ended_otherwise(self, order: tuple[int, CommitId]) -> Iterator[Ending]:
+        """The ends of facts that others had ended, and that the commit replaced without knowing of that.
+
+        The earlier of the two ends counts, with its successor; of one without a successor it is the other's.
+
+        Args:
+            order: the place of the commit among others.
+        """
+        for supersession in self._unapplied:
+            if supersession.claims is not self.claims[-1] or supersession.new is None or not self._is_live(supersession.new):
+                continue
+            own = [
+                each
+                for each in self.trail.occurrences_of(supersession.old)
+                if supersession.claims.is_about(each.entry.path, each.entry.section)
+            ]
+            before = own[-1] if own else None
+            if (
+                before is None
+                or before.ended is None
+                or before.fate not in (Fate.REMOVED, Fate.SUPERSEDED)
+                or before.successor == supersession.new
+            ):
+                continue
+            is_earlier = self.trail.order(before.begun) <= order < self.trail.order(before.ended)
+            if is_earlier or before.fate is Fate.REMOVED:
+                by = None if is_earlier else before.ended
+                yield Ending(number=before.number, entry=before.entry, fate=Fate.SUPERSEDED, successor=supersession.new, by=by)
+
+    # Confirmed occurrences.
+
+    def confirm_entries(self, files: Sequence[EntryMatches]) -> None:
+        """Give unchanged entries the source of a commit that says the same from a stronger one; each goes on as a new occurrence.
+
+        Where such a commit is reverted, they get their earlier source back.
+        """
+        changes = {file.change.path: file.change for file in files}
+        for commit in self.reverts.reverted:
+            confirmed = parse_message(commit.message).confirms
+            for before in self.trail.occurrences_ended(commit.number - 1, commit.number) if confirmed else ():
+                if before.fate is Fate.MOVED and before.entry.fact in confirmed:
+                    self._take_confirmation_back(before, changes)
+        for claims in self.claims:
+            for fact in claims.note.confirms:
+                self._confirm(claims, fact, changes)
+
+    def _take_confirmation_back(self, before: Occurrence, changes: Mapping[FilePath, FileChange]) -> None:
+        for row, each in list(self.marks.live_occurrences(before.entry.fact or FactId(""))):
+            if row > 0 and each.begun >= (before.ended or 0) and _location(each.entry) == _location(before.entry):
+                self._restate(row, each, restated(each.origin, before.origin), changes)
+
+    def _confirm(self, claims: CommitClaims, fact: FactId, changes: Mapping[FilePath, FileChange]) -> None:
+        meant = self.marks.meant_occurrence(claims, fact, None)
+        if meant is None:
+            return
+        row, _ = meant
+        if row < 0:
+            begun = self.begun[-row - 1]
+            self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, claims.note, fact))
+            return
+        occurrence = next(each for number, each in self.marks.live_occurrences(fact) if number == row)
+        self._restate(row, occurrence, _strengthened(occurrence.origin, claims.note, fact), changes)
+
+    def _restate(self, row: int, occurrence: Occurrence, origin: Origin, changes: Mapping[FilePath, FileChange]) -> None:
+        """Have a live occurrence go on as a new one with another origin."""
+        path = occurrence.entry.path
+        change = changes.get(path)
+        before = _same_entry(change.before if change else None, occurrence.entry)
+        after = _same_entry(change.after if change else None, occurrence.entry)
+        if before is None or after is None or origin == occurrence.origin:
+            return
+        self.ended.append(Ending(number=row, entry=before, fate=Fate.MOVED))
+        self.marks.ended_rows.add(row)
+        self.begun.append(Occurrence(entry=after, begun=self.number, origin=origin, also=occurrence.also))
+        overruled = (mark for mark in self.trail.overruled_marks(path) if mark.occurrence == row)
+        self.marks.marks += [replace(mark, occurrence=-len(self.begun)) for mark in overruled]
+
+    # Marks.
+
+    def set_marks(self, files: Sequence[EntryMatches]) -> None:
+        """Set the marks that the commits state or that follow from them, and those that hold again."""
+        self.marks.restore()
+        self.marks.add_superseded(self._unapplied)
+        self.marks.add_contradictions((*self._unapplied, *self._written_unknowing(files)))
+        for claims in self.claims:
+            self.marks.add_other_claims(claims)
+
+    def _written_unknowing(self, files: Sequence[EntryMatches]) -> Iterator[StatedSupersession]:
+        """The facts that a person wrote in place of others before these were replaced, in a commit that git has made again behind that."""
+        claims = self.claims[-1]
+        if not claims.note.is_by_hand or self.written is None:
+            return
+        successors = {ending.successor for ending in self.ended}
+        for file in files:
+            new = [entry for entry in file.unmatched_new if entry.fact and entry.fact not in successors]
+            replaced = self.trail.replaced_after(file.change.path, self.written) if new else ()
+            for entry in new:
+                in_section = [
+                    (likeness.likeness(each.entry.text, entry.text), each) for each in replaced if each.entry.section == entry.section
+                ]
+                alike, old = max(in_section, key=itemgetter(0), default=(0, None))
+                if old is not None and old.entry.fact and alike >= _MIN_LIKENESS:
+                    yield StatedSupersession(claims, old.entry.fact, entry.fact)
+
+
+def _strengthened(origin: Origin, note: ParsedNote, fact: FactId) -> Origin:
+    """An origin with the statement of a note that says the same words, where that is the stronger one; the user's own word ends a claim."""
+    source = note.provenance.source
+    is_own_word = source is origin.source is Source.USER_STATED and origin.claimed_by is not None and note.claimed_by is None
+    if source.strength <= origin.source.strength and not is_own_word:
+        return origin
+    return replace(
+        origin,
+        source=source,
+        confidence=note.provenance.confidence,
+        claimed_by=note.claimed_by,
+        cites=note.cites_of(fact),
+        attribute=note.attribute_of(fact),
+    )
+
+
+def _same_entry(page: Page | None, entry: Entry) -> Entry | None:
+    """The last entry of a file that reads as one of an earlier commit does."""
+    entries = page.entries() if page else ()
+    identity = (entry.section, entry.text, entry.first_line)
+    return next((each for each in reversed(entries) if (each.section, each.text, each.first_line) == identity), None)
+
+
+def _location(entry: Entry) -> tuple[FilePath, SectionPath]:
+    return entry.path, entry.section
 
 
 def is_daily_log(path: FilePath) -> bool:

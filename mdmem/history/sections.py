@@ -6,10 +6,10 @@ from collections import Counter, deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import cached_property
 
-from mdmem.document import Document, Section, is_blank
 from mdmem.history.differences import common_ends
 from mdmem.model import SectionPath
 from mdmem.startup.records import dataclass
+from mdmem.text.document import Document, Section, is_blank
 
 _MOST_HOLDERS = 50
 """A line that is in more sections than this tells nothing about any of them."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 
-from mdmem.document import lines_without_ends
-from mdmem.facts import parse_item
 from mdmem.history.messages import ParsedNote, note_by_hand, quoted_line
 from mdmem.history.notes import QuotingNote, parse_notes, weakest_note
 from mdmem.model import FactId, FilePath, SectionPath
 from mdmem.model.trail import Commit, Origin
-from mdmem.repo.patches import FilePatch
+from mdmem.repo.first_parent import FilePatch
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.document import lines_without_ends
+from mdmem.text.facts import parse_item
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,161 @@
 
 from __future__ import annotations
 
+import json
+import math
 import time
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import date, datetime, tzinfo
+from hashlib import sha256
 from pathlib import Path
 
-from mdmem.llm import kept_answers, request_log
-from mdmem.llm.answers import AnswerItems, UnreadableAnswerError, read_answer
-from mdmem.llm.command import BYTES_A_TOKEN, CommandModel
-from mdmem.llm.endpoints import Model, ModelAnswer, ModelCommand, ModelServer
-from mdmem.llm.failures import ANSWERED, BAD_ANSWER, BUDGET, CUT, KEPT, ModelFailure
-from mdmem.llm.request_log import RequestRecord
+from mdmem import events
+from mdmem.folder import files
+from mdmem.llm.checks import AnswerItems, UnreadableAnswerError, read_answer
+from mdmem.llm.endpoints import (
+    ANSWERED,
+    BAD_ANSWER,
+    BUDGET,
+    BYTES_A_TOKEN,
+    CUT,
+    KEPT,
+    CommandModel,
+    Model,
+    ModelAnswer,
+    ModelCommand,
+    ModelFailure,
+    ModelServer,
+)
 from mdmem.llm.requests import ModelRequest
-from mdmem.startup.records import dataclass
+from mdmem.startup.records import asdict, dataclass
+
+FOLDER_NAME = "model"
+_SECONDS = 30 * 24 * 3600
+
+
+def request_hash(model_name: str, request: ModelRequest) -> str:
+    """The name of the answer to a request."""
+    return sha256(f"{model_name}\0{request.text}".encode()).hexdigest()
+
+
+def read_kept_answer(state: Path, name: str, attempt: int) -> str | None:
+    """The text of a kept answer; None where there is none that is good for this try."""
+    try:
+        values = json.loads((state / FOLDER_NAME / f"{name}.json").read_bytes())
+        text, only_for = values["answer"], values["attempt"]
+    except (OSError, ValueError, TypeError, KeyError, RecursionError):
+        return None
+    return text if isinstance(text, str) and only_for in (None, attempt) else None
+
+
+def keep_answer(state: Path, name: str, text: str, attempt: int | None) -> None:
+    """Keep the text of an answer; `attempt`: the only try that it is good for (None: it is good).
+
+    Raises:
+        OSError
+    """
+    folder = state / FOLDER_NAME
+    folder.mkdir(mode=0o700, exist_ok=True)
+    files.write_cache(folder / f"{name}.json", json.dumps({"answer": text, "attempt": attempt}))
+
+
+def drop_old_answers(state: Path) -> None:
+    """Drop the answers that were kept for 30 days."""
+    _drop_answers(state, time.time() - _SECONDS)
+
+
+def drop_all_answers(state: Path) -> None:
+    """Drop all answers: they may hold what was purged while one was waited for."""
+    _drop_answers(state, math.inf)
+
+
+def _drop_answers(state: Path, before: float) -> None:
+    with suppress(OSError):
+        for path in (state / FOLDER_NAME).iterdir():
+            if path.stat().st_mtime < before:
+                path.unlink(missing_ok=True)
+
+
+LOG_NAME, OLDER_LOG_NAME = "model.jsonl", "model.1.jsonl"
+_MAX_BYTES = 1_000_000
+_KEYS = ("time", "run", "task", "request", "bytes", "tokens_in", "tokens_out", "ms", "outcome")
+
+
+@dataclass(frozen=True, slots=True)
+class RequestRecord:
+    """A request that was sent, answered from what is kept, or left out for want of tokens.
+
+    - `request`: the hash of model and request. `size`: the bytes of its text.
+    - `tokens_in`, `tokens_out`: as the server counts them; else 4 bytes each.
+    """
+
+    time: datetime
+    run: str
+    task: str
+    request: str
+    size: int
+    tokens_in: int
+    tokens_out: int
+    ms: float
+    outcome: str
+
+    @property
+    def tokens(self) -> int:
+        """The tokens of request and answer."""
+        return self.tokens_in + self.tokens_out
+
+
+def append_record(state: Path, record: RequestRecord) -> None:
+    """Add a request to the log.
+
+    Raises:
+        OSError
+    """
+    values = asdict(record) | {"time": record.time.isoformat(timespec="milliseconds"), "bytes": record.size}
+    line = json.dumps({name: values[name] for name in _KEYS}).encode() + b"\n"
+    events.append_line(state / LOG_NAME, state / OLDER_LOG_NAME, line, _MAX_BYTES)
+
+
+def read_records(state: Path) -> Iterator[RequestRecord]:
+    """The logged requests, oldest first; a line that is no whole record is left out.
+
+    Raises:
+        OSError: they cannot be read.
+    """
+    for line in events.read_lines(state / LOG_NAME, state / OLDER_LOG_NAME):
+        try:
+            values = json.loads(line)
+            fields = {name: values[name] for name in _KEYS}
+            fields |= {"time": datetime.fromisoformat(fields["time"]), "size": fields.pop("bytes")}
+            record = RequestRecord(**fields)
+            if record.time.tzinfo and record.tokens >= 0:
+                yield record
+        except (ValueError, TypeError, KeyError, RecursionError):
+            continue
+
+
+def last_record(state: Path) -> RequestRecord | None:
+    """The last request; None where there was none, or the log cannot be read."""
+    with suppress(OSError):
+        return next(iter(deque(read_records(state), maxlen=1)), None)
+    return None
+
+
+def tokens_of_day(state: Path, day: date, zone: tzinfo | None) -> int:
+    """The tokens that were used on a day of the user's.
+
+    Raises:
+        OSError: the log cannot be read.
+    """
+    return tokens_on(read_records(state), day, zone)
+
+
+def tokens_on(records: Iterable[RequestRecord], day: date, zone: tzinfo | None) -> int:
+    """The tokens of the requests of a day."""
+    return sum(record.tokens for record in records if record.time.astimezone(zone).date() == day)
+
 
 _MOST_ANSWER_TOKENS, _FEWEST_ANSWER_TOKENS = 4_096, 512
 _FEWEST_ASCII_A_TOKEN = 2
@@ -58,7 +199,7 @@ class Asker:
         self.sent_bytes = 0
         """Their bytes."""
         if not run.is_dry:
-            kept_answers.drop_old_answers(state)
+            drop_old_answers(state)
 
     def ask(self, request: ModelRequest, attempt: int = 0) -> AnswerItems | None:
         """The answer to a request; one that cannot be read is asked for once more, with the words of the parser.
@@ -88,8 +229,8 @@ class Asker:
             self._model.close()
 
     def _ask_once(self, request: ModelRequest, attempt: int) -> AnswerItems | None:
-        name = kept_answers.request_hash(self._endpoint.name, request)
-        if (kept := kept_answers.read_answer(self._state, name, attempt)) is not None:
+        name = request_hash(self._endpoint.name, request)
+        if (kept := read_kept_answer(self._state, name, attempt)) is not None:
             self._log(request, name, ModelAnswer(kept, 0, 0), 0.0, KEPT)
             return read_answer(kept, request.list_name)
         if self._run.is_dry:
@@ -123,7 +264,7 @@ class Asker:
 
     def _write(self, name: str, text: str, attempt: int | None) -> None:
         with suppress(OSError):  # a cache
-            kept_answers.keep_answer(self._state, name, text, attempt)
+            keep_answer(self._state, name, text, attempt)
 
     def _count_sent(self, request: ModelRequest) -> None:
         self.sent += 1
@@ -145,7 +286,7 @@ class Asker:
         """The tokens that were used today."""
         today = self._now().astimezone(self._run.zone).date()
         if self._used is None or self._used[0] != today:
-            self._used = (today, request_log.tokens_of_day(self._state, today, self._run.zone))
+            self._used = (today, tokens_of_day(self._state, today, self._run.zone))
         return self._used[1]
 
     def _log(self, request: ModelRequest, name: str, answer: ModelAnswer, ms: float, outcome: str) -> None:
@@ -165,7 +306,7 @@ class Asker:
         self.tokens += record.tokens
         if self._used is not None:
             self._used = (self._used[0], self._used[1] + record.tokens)
-        request_log.append_record(self._state, record)
+        append_record(self._state, record)
 
 
 def _ms_since(started: float) -> float:

@@ -2,16 +2,72 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from functools import partial
 from importlib.util import find_spec
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from mdmem import extras
-from mdmem.config import Settings
+from mdmem import repo
 from mdmem.errors import PackageProblem, WorkspaceProblem
+from mdmem.folder import installed
+from mdmem.folder.settings import Settings
 from mdmem.llm.requests import ModelRequest
+from mdmem.repo.runner import TimeUpError, TooMuchOutputError, converse
 from mdmem.startup.records import dataclass
+
+ANSWERED, KEPT = "answered", "kept"
+"""The outcomes of a request that was answered, now or before."""
+CUT = "cut"
+"""The outcome of a request whose answer ended in the middle; what was whole of it counts."""
+BAD_ANSWER, BUDGET, DOWN, REFUSED = "bad-answer", "model-budget", "model-down", "model-refused"
+"""An answer that cannot be read; no tokens are left for today; no answer, for whatever reason that may pass; the request is not accepted."""
+
+
+class ModelFailure(Exception):
+    """A model gave no answer.
+
+    - `outcome`: one of those above.
+    - `is_passing`: another try may be answered, after `wait` seconds where the server names a time.
+    """
+
+    def __init__(self, outcome: str, message: str, *, is_passing: bool = False, wait: float | None = None) -> None:
+        super().__init__(message)
+        self.outcome = outcome
+        self.is_passing = is_passing
+        self.wait = wait
+
+
+RETRIES = 3
+FIRST_PAUSE = 1.0
+"""Seconds before the second try, unless the failure names others; before each later one twice as many."""
+
+
+def answer_in_time(send: Callable[[float], ModelAnswer], seconds: float, pause: Callable[[float], None]) -> ModelAnswer:
+    """Send a request until it is answered, but no longer than so many seconds in all.
+
+    Args:
+        send: sends it once; takes the seconds that are left.
+        seconds: the time for all tries and the pauses between them.
+        pause: waits for so many seconds.
+
+    Raises:
+        ModelFailure: the last one, or the first that does not pass.
+    """
+    end = time.monotonic() + seconds
+    number = 0
+    while True:
+        try:
+            return send(end - time.monotonic())
+        except ModelFailure as failure:
+            wait = FIRST_PAUSE * 2**number if failure.wait is None else failure.wait
+            if not failure.is_passing or number == RETRIES or time.monotonic() + wait >= end:
+                raise
+        pause(wait)
+        number += 1
+
 
 SECONDS = 120.0
 """The time for one request as a whole: all tries, and an answer that comes byte by byte."""
@@ -87,9 +143,55 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
         if not key:
             raise _unset(f"the variable {settings.model_key_env} is not set", "model_key_env names the variable with the key.")
     if find_spec("openai") is None:
-        raise PackageProblem("missing-package", f"a model's server needs the openai package: {extras.install_command('model')}")
+        raise PackageProblem("missing-package", f"a model's server needs the openai package: {installed.install_command('model')}")
     return ModelServer(settings.model_url, settings.model_name, key, SECONDS)
 
 
 def _unset(message: str, hint: str) -> WorkspaceProblem:
     return WorkspaceProblem("no-model", message, hint)
+
+
+BYTES_A_TOKEN = 4
+_ENVIRONMENT = {"MDMEM_RUN": "1", "MDMEM_CONTEXT": "off"}
+"""Sessions that the program starts are not digested, and get no memory into their prompts."""
+
+
+class CommandModel:
+    """A model that a program stands for. It runs in an empty folder, with `MDMEM_RUN` set."""
+
+    def __init__(self, command: ModelCommand, pause: Callable[[float], None]) -> None:
+        self._command = command
+        self._pause = pause
+
+    def answer(self, request: ModelRequest, most_tokens: int) -> ModelAnswer:
+        """Run the program; again, up to three times and while there is time, where it failed.
+
+        Raises:
+            ModelFailure: it gave no answer.
+        """
+        return answer_in_time(partial(self._run, request, most_tokens), self._command.seconds, self._pause)
+
+    def close(self) -> None:
+        """Nothing is open between two requests."""
+
+    def _run(self, request: ModelRequest, most_tokens: int, seconds: float) -> ModelAnswer:
+        name, most_bytes = self._command.arguments[0], MOST_ANSWER_BYTES
+        with tempfile.TemporaryDirectory(prefix="mdmem-model-") as folder:
+            try:
+                status, output, _ = converse(
+                    self._command.arguments,
+                    repo.environment(_ENVIRONMENT),
+                    request.text.encode(),
+                    seconds,
+                    folder,
+                    most_bytes=most_bytes,
+                )
+            except OSError as problem:
+                raise ModelFailure(REFUSED, f"{name} cannot be run: {problem.strerror}") from problem
+            except TimeUpError as problem:
+                raise ModelFailure(DOWN, f"{name} took longer than {self._command.seconds:g} s") from problem
+            except TooMuchOutputError as problem:
+                raise ModelFailure(BAD_ANSWER, f"{name} printed more than {most_bytes:,} bytes") from problem
+        if status:
+            raise ModelFailure(DOWN, f"{name} exited {status}", is_passing=True)
+        return ModelAnswer(output[: most_tokens * BYTES_A_TOKEN].decode(errors="replace"))

@@ -6,19 +6,19 @@ from collections.abc import Callable, Mapping
 from posixpath import normpath
 from typing import Any
 
-from mdmem import layout
 from mdmem.errors import PathProblem, json_line
+from mdmem.folder import layout
 from mdmem.mcp import texts
-from mdmem.mcp.phrases import in_arguments
+from mdmem.mcp.arguments import in_arguments
 from mdmem.memory import Memory
 from mdmem.model import FileKind, FilePath, Source
-from mdmem.model.contexts import BuildContext, Purpose
 from mdmem.model.history import ShowHistory
+from mdmem.model.prompts import BuildContext, Purpose
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import Search
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions, WriteResult
 from mdmem.queries import lookup
-from mdmem.queries.context.text import clean_line
+from mdmem.queries.context.parts import clean_line
 from mdmem.show import history as histories
 from mdmem.show import writes
 from mdmem.show.formatting import also_notes

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 from types import FrameType
 
-from mdmem import extras
 from mdmem.errors import PackageProblem
+from mdmem.folder import installed
 from mdmem.mcp.greeting import greet, has_line, read_line, write_line
 from mdmem.startup.launch import INTERRUPTED, INTERRUPTIONS
 
@@ -24,7 +24,7 @@ def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -
         PackageProblem: `missing-package`: the SDK is not installed.
     """
     if any(find_spec(name) is None for name in _PACKAGES):
-        raise PackageProblem("missing-package", f"the server needs the MCP SDK: {extras.install_command('mcp')}")
+        raise PackageProblem("missing-package", f"the server needs the MCP SDK: {installed.install_command('mcp')}")
     for number in INTERRUPTIONS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from mdmem import secrets
 from mdmem.errors import json_line, printable
-from mdmem.facts import item_text
-from mdmem.mcp.phrases import in_arguments
-from mdmem.model.fact_changes import DayView
+from mdmem.mcp.arguments import in_arguments
+from mdmem.model.history import DayView
 from mdmem.model.reads import Outline, SectionView
 from mdmem.model.searches import BuildProgress, FactList, Hit, SearchResult
-from mdmem.queries.context.text import Paragraph, clean_line, write_block
-from mdmem.show.fact_changes import changes_text
+from mdmem.queries.context.parts import Paragraph, clean_line, write_block
 from mdmem.show.formatting import also_notes, hit_remarks, section_line, unread_text
+from mdmem.show.history import changes_text
+from mdmem.text import secrets
+from mdmem.text.facts import item_text
 
 MOST_CHARACTERS = 8000
 NO_MATCH = "No match."

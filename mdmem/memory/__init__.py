@@ -10,30 +10,37 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mdmem import changes, secrets
+from mdmem import changes
 from mdmem.events import EventRecorder
 from mdmem.model import RUNS_NAME, CommitId, FilePath, Problem
 from mdmem.model.writes import Change, Purge, Save, WriteOptions, WriteResult
+from mdmem.text import secrets
 from mdmem.workspace import Progress, Say, Workspace, find_workspace, open_at, open_in, refresh
 
 if TYPE_CHECKING:
     from mdmem.doctor import Finding
     from mdmem.given.guard import GuardedTexts
     from mdmem.memory.adopting import InitResult
-    from mdmem.memory.figures import EventFigures
     from mdmem.memory.hooks import Hooks
-    from mdmem.memory.pipelines import Pipelines
+    from mdmem.memory.pipelines import EventFigures, Pipelines
     from mdmem.memory.proposals import Proposals
     from mdmem.memory.tasks import Tasks
-    from mdmem.model.contexts import BuildContext, ContextBlock
-    from mdmem.model.fact_changes import ChangeList, DayView, ShowChanges
-    from mdmem.model.flushes import Flush, FlushPrompts, FlushResult
-    from mdmem.model.history import Blame, FactHistory, SectionHistory, ShowBlame, ShowHistory, TextHistory
-    from mdmem.model.purges import PurgePlan, PurgeResult
+    from mdmem.model.history import (
+        Blame,
+        ChangeList,
+        DayView,
+        FactHistory,
+        SectionHistory,
+        ShowBlame,
+        ShowChanges,
+        ShowHistory,
+        TextHistory,
+    )
+    from mdmem.model.prompts import BuildContext, ContextBlock, Flush, FlushPrompts, FlushResult
+    from mdmem.model.proposals import ReviewResult
     from mdmem.model.reads import FoundWorkspace, Initialise, Outline, SectionView, Show, WorkspaceStatus
-    from mdmem.model.reviews import ReviewResult
     from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
-    from mdmem.model.whole_files import MovePath, WholeFileEdit
+    from mdmem.model.writes import MovePath, PurgePlan, PurgeResult, WholeFileEdit
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
 
@@ -123,7 +130,7 @@ class Memory:
         Raises:
             MdmemError: it was refused or failed, and nothing is changed.
         """
-        return self._write("memory-tool", change.options, lambda: _module("changes.whole_files").apply(self.workspace, change, self._say))
+        return self._write("memory-tool", change.options, lambda: _module("changes.moves").apply(self.workspace, change, self._say))
 
     def _write(self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]) -> WriteResult:
         """Carry out a write, and let the index catch up."""
@@ -194,7 +201,7 @@ class Memory:
         Raises:
             UsageProblem, HistoryProblem, PathProblem, SectionProblem: there is no such moment, file or section.
         """
-        return _module("queries.show_past").show_as_of(self.workspace, request, as_of, self._say)
+        return _module("queries.as_of").show_as_of(self.workspace, request, as_of, self._say)
 
     def look(self, path: str) -> FolderView | str:
         """Read a whole file of any name, or list a folder two levels deep; an empty path is the workspace's own folder.
@@ -243,14 +250,14 @@ class Memory:
     def flush(self, request: Flush) -> FlushResult:
         """Tell whether a session is near its compaction; once a cycle, with the prompts that have it write down what it knows."""
         with self._record_event("flush", WriteOptions(session=request.session)) as event:
-            result = _module("memory.flushing").flush(self.workspace, request)
+            result = _module("memory.contexts").flush(self.workspace, request)
             event.done(result.prompts is not None)
-            event.measured(_module("memory.flushing").flush_figures(result))
+            event.measured(_module("memory.contexts").flush_figures(result))
         return result
 
     def flush_prompts(self) -> FlushPrompts:
         """The prompts that have a session write down what it knows, whether or not it is near its compaction; nothing is marked."""
-        return _module("memory.flushing").write_prompts(self.workspace)
+        return _module("memory.contexts").write_prompts(self.workspace)
 
     def facts(self, request: ListFacts) -> FactList:
         """List the facts of memory, the newest first."""
@@ -264,7 +271,7 @@ class Memory:
         """
         with self._record_event("history"):
             answer = _module("queries.history").show_history(self.workspace, request, self._say)
-            return _module("digest.citations").with_gone(self.workspace, answer) if answer.cites else answer
+            return _module("digest.known_sessions").with_gone(self.workspace, answer) if answer.cites else answer
 
     def changes(self, request: ShowChanges) -> ChangeList:
         """List what commits did to facts, the newest first.
@@ -283,7 +290,7 @@ class Memory:
         """
         with self._record_event("blame"):
             answer = _module("queries.blame").show_blame(self.workspace, request, self._say)
-            return _module("digest.citations").with_gone(self.workspace, answer) if answer.cites else answer
+            return _module("digest.known_sessions").with_gone(self.workspace, answer) if answer.cites else answer
 
     def when(self, text: str) -> TextHistory:
         """List the periods in which sections held a text, oldest first.
@@ -375,7 +382,7 @@ class Memory:
     @property
     def figures(self) -> EventFigures:
         """The figures of events."""
-        return _module("memory.figures").EventFigures(self.workspace)
+        return _module("memory.pipelines").EventFigures(self.workspace)
 
     @property
     def hooks(self) -> Hooks:
@@ -431,7 +438,7 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
 
     Paths are from the workspace that `folder` is in; from the root of the work tree where it is in none.
     """
-    return _module("memory.guards").staged_problems_of_workspace(folder, environment)
+    return _module("memory.commit_hooks").staged_problems_of_workspace(folder, environment)
 
 
 __all__ = [

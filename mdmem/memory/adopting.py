@@ -9,23 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from mdmem import (
-    adoption,
-    check,
-    config,
-    files,
-    history,
-    hookfiles,
-    layout,
-    merge_setup,
-    packaged_files,
-    repo,
-    trust,
-)
+from mdmem import adoption, history, repo
 from mdmem.catchup.background import start_catching_up
 from mdmem.changes import instructions
-from mdmem.changes.refusals import refuse_errors, secrets_in_text
-from mdmem.config import Settings
+from mdmem.changes.plan import refuse_errors, secrets_in_text
 from mdmem.errors import (
     MdmemError,
     PathProblem,
@@ -34,18 +21,69 @@ from mdmem.errors import (
     WorkspaceProblem,
 )
 from mdmem.events import EventRecorder
-from mdmem.listing import is_marked
-from mdmem.memory import shared_attributes
-from mdmem.memory.guards import require_hooks_free
+from mdmem.folder import files, hook_files, installed, layout, trust
+from mdmem.folder import settings as config
+from mdmem.folder.listing import is_marked
+from mdmem.folder.settings import Settings
+from mdmem.memory.commit_hooks import require_hooks_free
+from mdmem.merge import setup
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Op, Problem
 from mdmem.model.reads import Initialise
 from mdmem.model.writes import WriteResult
-from mdmem.queries.other_markdown import other_markdown_note
+from mdmem.queries.folders import other_markdown_note
 from mdmem.repo import Repository, commits
 from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
+from mdmem.text import check
 from mdmem.wording import field
 from mdmem.workspace import Workspace, actor_in_shell, open_at
+
+_MESSAGE = """mdmem: memory files are merged by section and fact
+
+Mdmem-Op: init
+Mdmem-Source: user-stated
+"""
+
+
+def share(workspace: Workspace) -> CommitId | None:
+    """Put the lines of the workspace into .gitattributes, in a commit of its own; None where they stand there already.
+
+    Raises:
+        MdmemError: git cannot take the commit now, or the file has edits that are in no commit; nothing is changed then.
+    """
+    repository, settings, path = workspace.repository, workspace.settings, setup.SHARED_PATH
+    with files.lock(workspace.state / files.LOCK_NAME, settings.lock_timeout):
+        full_path = files.path_on_disk(workspace.root, path)
+        before, data = files.read(full_path), setup.shared_text(workspace).encode("utf-8", "surrogateescape")
+        state = repository.state(path)
+        if state.pending:
+            raise RepositoryProblem("pending-edits", f"{path} has uncommitted edits", "Commit them first.")
+        if state.ignored:
+            raise PathProblem("ignored-path", f"{path} is ignored by .gitignore", "Remove the rule.")
+        if data == before:
+            setup.drop_own_lines(workspace)
+            return None
+        repository.require_ready(settings.allow_detached, state.branch)
+        order = commits.CommitOrder(
+            paths=[path],
+            message=_MESSAGE,
+            date=repo.raw_date(workspace.now()),
+            hook_timeout=settings.hook_timeout,
+            identity=workspace.identity(),
+        )
+        if not files.replace(full_path, data, before, files.temporary_name()):
+            raise RepositoryProblem("busy", f"{path} was changed meanwhile", "Try again.")
+        try:
+            commit = commits.commit(repository, order).id
+        except BaseException:
+            if before is None:
+                full_path.unlink()
+            else:
+                files.replace(full_path, before, data, files.temporary_name())
+            raise
+    setup.drop_own_lines(workspace)
+    return commit
+
 
 _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 
@@ -170,8 +208,8 @@ def _set_up(workspace: Workspace, request: Initialise, result: InitResult) -> In
         elif change.changed:
             took_out = FilePath(change.path)
         configured = replace(workspace, settings=_settings(workspace))
-    if request.shared and (shared := shared_attributes.share(configured)):
-        commit, written = shared, (*written, merge_setup.SHARED_PATH)
+    if request.shared and (shared := share(configured)):
+        commit, written = shared, (*written, setup.SHARED_PATH)
     hooks, hook_notes = _hooks(workspace) if request.hooks else ((), ())
     merging, merge_notes = _merging(configured)
     return replace(
@@ -261,7 +299,7 @@ def _missing(root: Path, repository: Repository, settings: Settings) -> tuple[di
     missing: dict[FilePath, str] = {}
     if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):
         profiles = [name for name in layout.PROFILE_NAMES if name.casefold() not in names]
-        missing |= {FilePath(name): packaged_files.template(name) for name in (layout.CURATED_NAMES[0], *profiles)}
+        missing |= {FilePath(name): installed.template(name) for name in (layout.CURATED_NAMES[0], *profiles)}
     if repository.identity_known() or settings.author:
         return missing, ()
     before = (files.read(root / SETTINGS_NAME) or b"").decode()
@@ -335,7 +373,7 @@ def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Install git's hooks; if somebody else manages them, lines for the user tell what to add there."""
     try:
         require_hooks_free(workspace)
-        return hookfiles.install(workspace.repository.hooks_dir, sys.executable), ()
+        return hook_files.install(workspace.repository.hooks_dir, sys.executable), ()
     except RepositoryProblem as problem:
         if problem.code != "hooks-managed":
             raise
@@ -345,6 +383,6 @@ def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
 def _merging(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Have git merge memory with mdmem; where that cannot be set up, a line for the user."""
     try:
-        return merge_setup.install(workspace, sys.executable), ()
+        return setup.install(workspace, sys.executable), ()
     except MdmemError as problem:
         return (), (f"git merges memory by lines: {problem.message}",)

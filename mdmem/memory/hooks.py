@@ -5,9 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
-from mdmem import hookfiles, merge_setup
 from mdmem.events import EventRecorder
-from mdmem.memory import guards
+from mdmem.folder import hook_files
+from mdmem.memory import commit_hooks
+from mdmem.merge import setup
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace
 
@@ -26,24 +27,24 @@ class Hooks:
             RepositoryProblem: `hooks-managed`, with the lines to add by hand.
         """
         with self.record_event("hooks-install") as event:
-            merging = merge_setup.install(self.workspace, sys.executable)
-            guards.require_hooks_free(self.workspace)
-            written = hookfiles.install(self.workspace.repository.hooks_dir, sys.executable)
+            merging = setup.install(self.workspace, sys.executable)
+            commit_hooks.require_hooks_free(self.workspace)
+            written = hook_files.install(self.workspace.repository.hooks_dir, sys.executable)
             event.done(bool(written or merging))
         return written
 
     def uninstall(self) -> tuple[str, ...]:
         """Remove mdmem's own hooks, and the merge driver; return the names of the hooks."""
         with self.record_event("hooks-uninstall") as event:
-            removed = hookfiles.uninstall(self.workspace.repository.hooks_dir)
-            merging = merge_setup.uninstall(self.workspace)
+            removed = hook_files.uninstall(self.workspace.repository.hooks_dir)
+            merging = setup.uninstall(self.workspace)
             event.done(bool(removed or merging))
         return removed
 
     def merge_driver(self) -> str:
         """The state of the merge driver: `installed`, `missing` or `broken`."""
-        return merge_setup.inspect(self.workspace).state
+        return setup.inspect(self.workspace).state
 
     def states(self) -> dict[str, str]:
         """The state of each hook by its name."""
-        return hookfiles.hook_states(self.workspace.repository.hooks_dir)
+        return hook_files.hook_states(self.workspace.repository.hooks_dir)

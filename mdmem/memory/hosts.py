@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from mdmem import adoption, config, repo, trust, wording
+from mdmem import adoption, repo, wording
 from mdmem.errors import RepositoryProblem, WorkspaceProblem
-from mdmem.listing import is_marked
+from mdmem.folder import settings, trust
+from mdmem.folder.listing import is_marked
+from mdmem.folder.trust import TextOrigin
 from mdmem.repo import Repository
 from mdmem.startup.records import dataclass, replace
-from mdmem.trust import TextOrigin
 from mdmem.workspace import find_workspace
 
 _UNEXPANDED = "${"
@@ -70,7 +71,7 @@ def find_host_workspace(
                 if judged.repository:
                     return replace(judged, passed_over=passed_over)
                 passed_over = passed_over or candidate
-    own = config.own_workspace(environment)
+    own = settings.own_workspace(environment)
     if own is None:
         return HostWorkspace(None, passed_over)
     return HostWorkspace(repo.discover(find_workspace(own, environment)), passed_over)
@@ -110,7 +111,7 @@ def require_host_workspace(
         f"no workspace in {project or Path.cwd()} or above",
         (
             f"To create one: {wording.verb('init')} {project or 'DIR'}. To use one elsewhere: workspace = "
-            f'"DIR" in {config.user_settings_path(environment)}'
+            f'"DIR" in {settings.user_settings_path(environment)}'
         ),
     )
 

@@ -7,19 +7,10 @@ from collections.abc import Callable
 from mdmem.changes import deciding, proposing
 from mdmem.errors import ProposalProblem
 from mdmem.events import EventRecorder
-from mdmem.model.proposals import (
-    Accept,
-    Decision,
-    ProposalList,
-    ProposalView,
-    Propose,
-    ProposeBranch,
-    ProposedHit,
-    ProposedWrite,
-    Reject,
-)
+from mdmem.model.proposals import Accept, Decision, ProposalList, ProposalView, Propose, ProposeBranch, ProposedHit, ProposedWrite, Reject
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions
-from mdmem.proposals import branches, reading, word_matches
+from mdmem.proposals import branches, reading
+from mdmem.proposals import reading as word_matches
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from importlib.util import find_spec
 from typing import Any
 
-from mdmem import extras
 from mdmem.errors import PackageProblem
+from mdmem.folder import installed
 from mdmem.memory import Memory
 from mdmem.memtool.backend import Backend
 
@@ -21,7 +21,7 @@ def tool(memory: Memory) -> Any:
         PackageProblem: `missing-package`: the SDK is not installed.
     """
     if find_spec("anthropic") is None:
-        raise PackageProblem("missing-package", f"the tool needs the Anthropic SDK: {extras.install_command('anthropic')}")
+        raise PackageProblem("missing-package", f"the tool needs the Anthropic SDK: {installed.install_command('anthropic')}")
     from mdmem.memtool.sdk import MemoryTool  # noqa: PLC0415 - 900 ms with the SDK
 
     return MemoryTool(Backend(memory))

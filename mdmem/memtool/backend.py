@@ -8,10 +8,8 @@ from mdmem import adoption
 from mdmem.errors import PathProblem, attempt
 from mdmem.memory import Memory, hosts
 from mdmem.memtool import texts
-from mdmem.memtool.commands import Command, parse_command
-from mdmem.memtool.paths import FOLDER, ROOT, is_own, refusal, workspace_path
-from mdmem.model.whole_files import CreateFile, InsertText, MovePath, ReplaceText
-from mdmem.model.writes import WriteOptions
+from mdmem.memtool.commands import FOLDER, ROOT, Command, is_own, parse_command, refusal, workspace_path
+from mdmem.model.writes import CreateFile, InsertText, MovePath, ReplaceText, WriteOptions
 from mdmem.queries.folders import FolderView
 from mdmem.startup.records import dataclass
 

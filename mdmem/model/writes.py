@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Self
+from typing import Self, TypeAlias
 
 from mdmem import wording
 from mdmem.errors import UsageProblem
@@ -404,3 +404,86 @@ class WriteResult:
     ends: bool = False
     forgotten: tuple[str, ...] = ()
     also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CreateFile:
+    """Make a file that is not there yet; of any name, though only Markdown is searched."""
+
+    path: str
+    text: str
+    options: WriteOptions = field(default_factory=WriteOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class ReplaceText:
+    """Replace words that stand exactly once in a file."""
+
+    path: str
+    text: str
+    replacement: str
+    options: WriteOptions = field(default_factory=WriteOptions)
+
+    def __post_init__(self) -> None:
+        """Refuse to look for nothing."""
+        if not self.text:
+            raise UsageProblem("the text to find is empty")
+
+
+@dataclass(frozen=True, slots=True)
+class InsertText:
+    """Insert text behind a line of a file; 0 is its beginning, and in a day's log there is only its end."""
+
+    path: str
+    line: int
+    text: str
+    options: WriteOptions = field(default_factory=WriteOptions)
+
+
+@dataclass(frozen=True, slots=True)
+class MovePath:
+    """Move a file or a folder to a path where nothing is, or (`target` None) remove it; history keeps it."""
+
+    path: str
+    target: str | None
+    options: WriteOptions = field(default_factory=WriteOptions)
+
+    def __post_init__(self) -> None:
+        """Refuse to move a folder into itself."""
+        if self.target is not None and self.target.startswith(f"{self.path}/"):
+            raise UsageProblem(f"{self.path} cannot be moved into itself")
+
+
+WholeFileEdit: TypeAlias = CreateFile | ReplaceText | InsertText
+
+
+@dataclass(frozen=True, slots=True)
+class PurgePlan:
+    """The plan of a purge: its changes in numbers, and all that it cannot reach or has to drop in sentences, without the purged words.
+
+    `files` on disk, `commits` that get another id, of which `messages` (tags' included) change; `tags` that are rewritten; `refs` that
+    move; `loose` objects to which nothing but a reflog leads, looked for where nothing else holds the words.
+    """
+
+    files: int
+    commits: int
+    messages: int
+    tags: int
+    refs: int
+    signatures: int
+    loose: int
+    notices: tuple[str, ...]
+
+    @property
+    def has_changes(self) -> bool:
+        """True if there is anything to purge in what can be reached."""
+        return bool(self.files or self.commits or self.tags or self.refs or self.loose)
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeResult:
+    """The result of a purge; `commit` is its note, None on an unborn branch. `notices`: those of the plan, and of what still holds the words."""
+
+    plan: PurgePlan
+    commit: CommitId | None
+    notices: tuple[str, ...]

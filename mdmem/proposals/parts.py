@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
-from mdmem import files
-from mdmem.addresses import join_path
-from mdmem.document import parse_bytes
 from mdmem.editors.likeness import StatementIndex
-from mdmem.facts import ids_of, item_text
+from mdmem.folder import files
 from mdmem.history.notes import parse_message
 from mdmem.model import Fact, FactId, FileKind, FilePath, Op, SectionPath, Source, Supersession
 from mdmem.model.proposals import PartName, PartOp, PartOrigin, PartState, PartView
 from mdmem.model.trail import Occurrence
 from mdmem.proposals import pieces, taking
-from mdmem.proposals.decisions import DecidedPart
-from mdmem.proposals.file_facts import EMPTY, FileFacts
-from mdmem.proposals.origins import ProposedNote, ProposedNotes, part_origin
-from mdmem.proposals.pieces import FactPiece, FileSource, ItemPlace, SectionPiece
+from mdmem.proposals.origins import DecidedPart, ProposedNote, ProposedNotes, part_origin
+from mdmem.proposals.pieces import EMPTY, FactPiece, FileFacts, FileSource, ItemPlace, SectionPiece
 from mdmem.proposals.taking import Freshness, Judgement
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.addresses import join_path
+from mdmem.text.document import parse_bytes
+from mdmem.text.facts import ids_of, item_text
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -3,24 +3,59 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mdmem.catchup import trails
-from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
 from mdmem.model import CommitId
-from mdmem.model.proposals import PartName, ProposalView
+from mdmem.model.proposals import PartName, ProposalView, ProposedHit
 from mdmem.model.reads import UnreadableProposal
-from mdmem.proposals import branches, decisions
-from mdmem.proposals.branch_changes import ProposedBranch, read_branches, read_each
-from mdmem.proposals.branches import ProposalRef
-from mdmem.proposals.decisions import DecidedPart
-from mdmem.proposals.file_facts import EMPTY, FileFacts
-from mdmem.proposals.origins import ProposedNotes, read_notes
+from mdmem.proposals import branches, origins
+from mdmem.proposals.branches import ProposalRef, ProposedBranch, read_branches, read_each
+from mdmem.proposals.origins import DecidedPart, ProposedNotes, read_notes
 from mdmem.proposals.parts import Part, PartReader, StandingMemory
+from mdmem.proposals.pieces import EMPTY, FileFacts
 from mdmem.repo.branch_commits import BlobChange
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.addresses import join_path
+from mdmem.text.document import parse_bytes
+from mdmem.text.facts import normalise
 from mdmem.workspace import Workspace
+
+_WORD = late.pattern(r"\w+")
+_LEAST_STEM = 4
+_HEADING_SHARE = 0.5
+
+
+def find(proposals: Iterable[Proposal], query: str, limit: int) -> tuple[ProposedHit, ...]:
+    """The parts that wait and hold words of a query: those with more of its words first, older proposals before newer ones."""
+    asked = _stems(query)
+    hits = []
+    for proposal in proposals:
+        for part in proposal.parts:
+            view = part.view
+            if view.state.waits and asked:
+                score = _share(asked, view.new or view.old or "") + _HEADING_SHARE * _share(asked, join_path(view.section))
+                if score:
+                    hits.append(ProposedHit(proposal.ref.id, proposal.view.actor, view, round(score, 4)))
+    return tuple(sorted(hits, key=lambda hit: -hit.score)[:limit])
+
+
+def _share(asked: frozenset[str], text: str) -> float:
+    return len(asked & _stems(text)) / len(asked)
+
+
+def _stems(text: str) -> frozenset[str]:
+    """The words of a text, without what English puts at their ends."""
+    return frozenset(_stem(word) for word in _WORD.findall(normalise(text)))
+
+
+def _stem(word: str) -> str:
+    for ending in ("ing", "ed", "es", "s"):
+        if word.endswith(ending) and len(word) - len(ending) >= _LEAST_STEM:
+            return word.removesuffix(ending)
+    return word
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +118,7 @@ def _judged(
     if not read:
         return []
     decided: dict[str, dict[PartName, DecidedPart]] = {}
-    for (proposal, name), decision in decisions.decisions(workspace.repository, head).items():
+    for (proposal, name), decision in origins.decisions(workspace.repository, head).items():
         decided.setdefault(proposal, {})[name] = decision
     with trails.fresh_trail(workspace) as trail:
         memory = StandingMemory(workspace, trail)

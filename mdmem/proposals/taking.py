@@ -6,21 +6,29 @@ from collections import Counter
 from collections.abc import Sequence
 from enum import Enum, auto
 
-from mdmem.addresses import join_path
-from mdmem.document import Document, Section, decode, is_blank, parse, with_line_end
 from mdmem.editors import EditResult, daily, likeness
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import fact_difference
-from mdmem.editors.merge3.merging import merge3
-from mdmem.editors.merge3.notes import MergeNotes
+from mdmem.editors.merge3.merging import MergeNotes, merge3
 from mdmem.editors.outline import insert_blocks, strip_blank_lines
 from mdmem.editors.section import append_to_section
 from mdmem.errors import SectionProblem
-from mdmem.facts import Item, holds_key, item_text, items, parse_item
 from mdmem.model import FileKind, Op, SectionPath
-from mdmem.proposals.file_facts import FileFacts, same_prose, written_lines
-from mdmem.proposals.pieces import FactPiece, FileSource, ItemPlace, SectionPiece, renamed_pieces, with_paths_of
+from mdmem.proposals.pieces import (
+    FactPiece,
+    FileFacts,
+    FileSource,
+    ItemPlace,
+    SectionPiece,
+    renamed_pieces,
+    same_prose,
+    with_paths_of,
+    written_lines,
+)
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.addresses import join_path
+from mdmem.text.document import Document, Section, decode, is_blank, parse, with_line_end
+from mdmem.text.facts import Item, holds_key, item_text, items, parse_item
 
 _SAME_LINE = 0.55
 """The likeness of words from which on a line counts as another wording of one that is gone."""

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from mdmem import contradictions
-from mdmem.catchup import lines, pages
+from mdmem.catchup import lines, pages, trails
 from mdmem.catchup.entry_states import entry_identity
-from mdmem.errors import HistoryProblem
+from mdmem.editors.merge3.merging import merge3
+from mdmem.errors import HistoryProblem, PathProblem
+from mdmem.merge import again
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.ranges import Ranges, complement, holds, intersection
+from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import Hit
-from mdmem.model.trail import Entry, Mark, Occurrence, TrailCommit
+from mdmem.model.trail import Entry, Mark, Occurrence, Ranges, TrailCommit, complement, holds, intersection
 from mdmem.queries import dates
+from mdmem.queries.blame import memory_file
+from mdmem.queries.show import view_of
+from mdmem.repo.first_parent import merge_bases
 from mdmem.search.results import Match
 from mdmem.startup.records import dataclass, replace
+from mdmem.text import contradictions
+from mdmem.text.document import Document, parse_bytes
+from mdmem.text.facts import items
+from mdmem.trail import Trail
 from mdmem.wording import verb
-from mdmem.workspace import Workspace
+from mdmem.workspace import Say, Workspace
 
 if TYPE_CHECKING:
     from mdmem.trail import Trail
+
 
 _FactInSection = tuple[FilePath, SectionPath, FactId | None]
 
@@ -140,3 +149,70 @@ def was_current(trail: Trail, occurrence: Occurrence, known: Ranges) -> bool:
     """True if an occurrence was live where only some commits are known, and no mark on it was in force."""
     marks = trail.marks_of(occurrence.number, include_ended=True)
     return was_live(occurrence, known) and not any(was_live(mark, known) for mark in marks)
+
+
+def show_as_of(workspace: Workspace, request: Show, as_of: str, say: Say) -> SectionView:
+    """One section, the text before the first heading, or a whole file, as it was.
+
+    Args:
+        workspace: the memory.
+        request: names the section and the file as they were called then.
+        as_of: a day, a moment, or a commit.
+        say: takes notes for the user.
+
+    Raises:
+        UsageProblem, HistoryProblem: `as_of` means no state of memory.
+        PathProblem, SectionProblem: there was no such file or section.
+    """
+    path = memory_file(workspace, request.file) or workspace.curated
+    with trails.fresh_trail(workspace, say) as trail:
+        past = resolve_as_of(workspace, trail, as_of)
+        data = _file_of(workspace, path, past.commits)
+        if data is None:
+            message = f"there was no {path} as of {past.words}"
+            raise PathProblem("file-not-found", message, f"To see what changed: {verb('changes')}")
+        document = parse_bytes(data)
+        return _view(trail, past, path, document, request)
+
+
+def _file_of(workspace: Workspace, path: FilePath, commits: Sequence[CommitId]) -> bytes | None:
+    """A file as some commits have it together; None where none has it."""
+    repository = workspace.repository
+    versions = {commit: repository.read(commit, [path])[path] for commit in commits}
+    if not any(version is not None for version in versions.values()):
+        return None
+    newest, *others = reversed(commits)
+    data = versions[newest] or b""
+    for commit in others:
+        version = versions[commit] or b""
+        base = again.base_text(repository, merge_bases(repository, newest, commit), path)
+        merged = None if base is None else merge3(base, data, version, workspace.kind_of(path)).data
+        data = data if merged is None else merged  # what then is not in it follows as said by then
+    return data
+
+
+def _view(trail: Trail, past: PastState, path: FilePath, document: Document, request: Show) -> SectionView:
+    view, section = view_of(path, document, request, past.commit)
+    view = replace(view, as_of=past.words, commits=past.commits)
+    if past.is_tree:
+        return view
+    wanted = section.path if section else () if request.preamble else None
+    ended, said = _differences(trail, past, path, document, wanted)
+    lines = range(section.body if section else view.start_line - 1, view.end_line) if view.text else ()
+    text = "".join(document.slice(line, line + 1) for line in lines if line not in ended)
+    return replace(view, text=text, said=said)
+
+
+def _differences(
+    trail: Trail, past: PastState, path: FilePath, document: Document, section: SectionPath | None
+) -> tuple[Collection[int], tuple[str, ...]]:
+    """The lines of a document whose facts had ended, and those of facts that had been said and that it has not, as after a rebase."""
+    occurrences = [each for each in trail.occurrences_in(path) if each.entry.fact and section in (None, each.entry.section)]
+    known = {(each.entry.section, each.entry.fact) for each in occurrences}
+    live = {(each.entry.section, each.entry.fact) for each in occurrences if was_live(each, past.known)}
+    places = [(item, (document.path_at(item.start), item.fact.id)) for item in items(document)]
+    innermost = {line: place for item, place in places for line in range(item.start, item.end)}
+    ended = {line for line, place in innermost.items() if place in known - live}
+    there = {place for _, place in places}
+    current = [each.entry for each in occurrences if was_current(trail, each, past.known)]
+    return ended, tuple(entry.first_line for entry in current if (entry.section, entry.fact) not in there)

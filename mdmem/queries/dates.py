@@ -5,8 +5,8 @@ from __future__ import annotations
 from calendar import monthrange
 from datetime import date, datetime, time, timedelta
 
-from mdmem import config
 from mdmem.errors import DateProblem, UsageProblem
+from mdmem.folder import settings as config
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.wording import field

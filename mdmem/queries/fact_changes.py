@@ -8,17 +8,17 @@ from datetime import date, datetime, time
 from itertools import islice
 from posixpath import normpath
 
-from mdmem import config
 from mdmem.catchup import trails
+from mdmem.folder import settings
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_notes
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.actors import fold_actor
-from mdmem.model.fact_changes import ChangeKind, ChangeList, FactChange, ReplacedFact, ShowChanges
+from mdmem.model.history import ChangeKind, ChangeList, FactChange, ReplacedFact, ShowChanges
 from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, TrailCommit
 from mdmem.queries import dates
-from mdmem.queries.section_revisions import shallow_notes, statement_of
+from mdmem.queries.blame import shallow_notes, statement_of
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.trail import Trail
@@ -75,7 +75,7 @@ def _newest_changes(workspace: Workspace, trail: Trail, request: ShowChanges, si
 
 def _start_of(workspace: Workspace, day: date) -> float:
     """The first second of a day, in seconds since 1970."""
-    return datetime.combine(day, time.min, config.zone(workspace.settings.timezone)).timestamp()
+    return datetime.combine(day, time.min, settings.zone(workspace.settings.timezone)).timestamp()
 
 
 def _passes(change: FactChange, actor: str | None, since: date | None, until: date | None) -> bool:

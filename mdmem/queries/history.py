@@ -9,17 +9,14 @@ from datetime import date
 from itertools import groupby
 from operator import attrgetter
 
-from mdmem import files, history
-from mdmem.addresses import join_path, matching_sections
+from mdmem import history
 from mdmem.catchup import trails
-from mdmem.document import is_blank, parse_bytes
 from mdmem.errors import FactProblem, PathProblem, SectionProblem, TextProblem
-from mdmem.fact_names import id_prefix
-from mdmem.facts import parse_item
-from mdmem.history import chains, section_texts
+from mdmem.folder import files
+from mdmem.folder.layout import is_markdown
+from mdmem.history import chains, differences
 from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_cites, line_notes
-from mdmem.layout import is_markdown
 from mdmem.model import FactId, FilePath, OtherReading, Status
 from mdmem.model.history import (
     EndView,
@@ -33,17 +30,14 @@ from mdmem.model.history import (
     TextHistory,
 )
 from mdmem.model.trail import Occurrence, Revision, TrailCommit
-from mdmem.queries import lookup, suggestions
-from mdmem.queries.section_revisions import (
-    TimeOf,
-    commit_times,
-    find_newest_revision,
-    memory_file,
-    section_on_disk,
-    shallow_notes,
-    statement_of,
-)
+from mdmem.queries import lookup
+from mdmem.queries import lookup as suggestions
+from mdmem.queries.blame import TimeOf, commit_times, find_newest_revision, memory_file, section_on_disk, shallow_notes, statement_of
 from mdmem.startup.records import replace
+from mdmem.text.addresses import join_path, matching_sections
+from mdmem.text.document import is_blank, parse_bytes
+from mdmem.text.fact_names import id_prefix
+from mdmem.text.facts import parse_item
 from mdmem.trail import Trail
 from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
@@ -370,11 +364,11 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
         raise TextProblem("empty-text", "the text to look for is empty")
     with trails.fresh_trail(workspace, say) as trail:
         time_of = commit_times(workspace, trail)
-        views = tuple(_presence_view(time_of, trail, presence, text) for presence in section_texts.text_presences(trail, text))
+        views = tuple(_presence_view(time_of, trail, presence, text) for presence in differences.text_presences(trail, text))
         return TextHistory(text, views, shallow_notes(workspace, trail))
 
 
-def _presence_view(time_of: TimeOf, trail: Trail, presence: section_texts.TextPresence, text: str) -> PresenceView:
+def _presence_view(time_of: TimeOf, trail: Trail, presence: differences.TextPresence, text: str) -> PresenceView:
     came = trail.commit_numbered(presence.came)
     went = trail.commit_numbered(_told_end(trail, presence, text)) if presence.went is not None else None
     assert came is not None  # a text comes with a commit
@@ -391,7 +385,7 @@ def _presence_view(time_of: TimeOf, trail: Trail, presence: section_texts.TextPr
     )
 
 
-def _told_end(trail: Trail, presence: section_texts.TextPresence, text: str) -> int:
+def _told_end(trail: Trail, presence: differences.TextPresence, text: str) -> int:
     """The commit that is told as the end of a text's facts: after a rebase an earlier one than took their lines out."""
     assert presence.went is not None  # the text was taken out
 
@@ -409,7 +403,7 @@ def _told_end(trail: Trail, presence: section_texts.TextPresence, text: str) -> 
     return max(filter(None, ends), key=trail.order)
 
 
-def _end_of_facts(trail: Trail, presence: section_texts.TextPresence, text: str) -> TrailCommit | None:
+def _end_of_facts(trail: Trail, presence: differences.TextPresence, text: str) -> TrailCommit | None:
     """The commit by which the last fact with a text in a section was no longer current, though its line is still there."""
     facts = [each for each in trail.live_occurrences(presence.path, [presence.section]) if text in each.entry.text]
     marks = [trail.marks_of(each.number) for each in facts]

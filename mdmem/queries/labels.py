@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mdmem.model.searches import FactList, ListFacts, TagCatalogue
 from mdmem.queries import search
-from mdmem.search.tags import count_tags, most_tagged
+from mdmem.search.labels import count_tags, most_tagged
 from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
 

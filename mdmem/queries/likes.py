@@ -10,13 +10,13 @@ import time
 from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from mdmem import files, layout
-from mdmem.document import Document, split_lines
 from mdmem.editors import corrections
 from mdmem.errors import MdmemError
+from mdmem.folder import files, layout
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.writes import LikeFact
 from mdmem.search.snapshot import INDEX_NAME, seen_commit
+from mdmem.text.document import Document, split_lines
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:

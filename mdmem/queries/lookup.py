@@ -5,25 +5,28 @@ A fact is named by its text, its key, its id or the beginning of that.
 
 from __future__ import annotations
 
+import difflib
 import shlex
 from collections.abc import Callable, Sequence
-from datetime import date
+from datetime import date, timedelta
+from itertools import islice
 from pathlib import Path
+from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from mdmem import fact_names, files, layout
-from mdmem.addresses import join_path
 from mdmem.catchup import entry_states, trails
-from mdmem.document import Document, parse_bytes
 from mdmem.editors import facts as fact_editor
-from mdmem.entries import entries
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
-from mdmem.facts import Item, holds_key, items, may_have_copies, normalise, parse_text
-from mdmem.model import FactId, FileKind, FilePath
+from mdmem.folder import files, layout
+from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath
 from mdmem.model.trail import Mark, Occurrence
 from mdmem.model.writes import Forget
-from mdmem.queries import suggestions
 from mdmem.startup.records import dataclass
+from mdmem.text import fact_names
+from mdmem.text.addresses import join_path, matching_sections
+from mdmem.text.document import Document, parse_bytes, plain_title
+from mdmem.text.entries import entries
+from mdmem.text.facts import Item, holds_key, items, may_have_copies, normalise, parse_text
 from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
@@ -31,9 +34,88 @@ if TYPE_CHECKING:
     from mdmem.trail import Trail
 
 
+_MOST_NAMED = 3
+_MOST_READ = 2000
+
+HintCommand = Callable[[FilePath], str]
+"""Gives a command with a file in it, for a hint."""
+
+
+def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
+    """The failure for a missing file; its hint names the memory files with the nearest names, else it is `otherwise`."""
+    paths = workspace.memory_files()
+    near = [each for each in paths if each.casefold() == path.casefold()] or difflib.get_close_matches(path, paths, n=3)
+    hint = f"Did you mean {', '.join(near)}?" if near else otherwise
+    return PathProblem("file-not-found", f"there is no {path}", hint, near=near)
+
+
+def with_suggestions(
+    workspace: Workspace, problem: SectionProblem, word: str | None, file: str | None, command: HintCommand
+) -> SectionProblem:
+    """The failure `section-not-found` with a hint that says what else the word names: a section or a file elsewhere, a day, a key.
+
+    Args:
+        workspace: the workspace.
+        problem: the failure; one of another code is given back as it is.
+        word: the word that was taken as a section; None where there was none.
+        file: the file that was named, where no other file is meant.
+        command: gives the command, or the option, with a file in it.
+    """
+    if problem.code != "section-not-found" or not word or not word.strip():
+        return problem
+    named = file_named(workspace, word) if file is None else None
+    with_section, is_key = _holders(workspace, word)
+    sentences = []
+    if with_section and file is None:
+        sentences.append(f"It is in {', '.join(with_section)}: {command(with_section[0])}")
+    elif named:
+        sentences.append(f"It is a file: {command(named)}")
+    if is_key:
+        sentences.append(f"It is a key: {verb('facts', 'key')} {shlex.quote(word)}")
+    if not sentences:
+        return problem
+    similar = [problem.hint] if problem.details.get("near") else []
+    return SectionProblem(problem.code, problem.message, "; ".join([*sentences, *similar]), **problem.details)
+
+
+def file_named(workspace: Workspace, word: str) -> FilePath | None:
+    """The memory file with this name, with or without folder and ending; the log of today or yesterday by that word.
+
+    None where there is none, or where several are meant.
+    """
+    days_ago = layout.DAYS_AGO.get(word.strip().casefold())
+    if days_ago is not None:
+        log = workspace.log_path(workspace.now().date() - timedelta(days=days_ago))
+        return log if (workspace.root / log).exists() else None
+    folded = normpath(word).casefold().removesuffix(".md")
+    stems = {path: path.casefold().removesuffix(".md") for path in workspace.memory_files() if not layout.is_outside(path)}
+    whole = [path for path, stem in stems.items() if stem == folded]
+    paths = whole or [path for path, stem in stems.items() if stem.rpartition("/")[2] == folded]
+    return paths[0] if len(paths) == 1 else None
+
+
+def _holders(workspace: Workspace, word: str) -> tuple[list[FilePath], bool]:
+    """The first memory files with a section of this name, and whether a fact of one holds it as its key."""
+    name = plain_title(word.rpartition(PATH_SEPARATOR)[2]).casefold()
+    with_section: list[FilePath] = []
+    is_key = False
+    for path, listed in islice(workspace.memory_files().items(), _MOST_READ):
+        try:
+            data = files.read(listed.full_path) or b""
+        except PathProblem:
+            continue
+        if name not in data.decode("utf-8", "replace").casefold() or layout.is_outside(path):
+            continue
+        document = parse_bytes(data)
+        if len(with_section) < _MOST_NAMED and matching_sections(document, word):
+            with_section.append(path)
+        is_key = is_key or any(holds_key(item.fact, word) for item in items(document))
+    return with_section, is_key
+
+
 MEMORY = tuple(kind for kind in FileKind if kind.is_memory)
 EDITABLE = (FileKind.EVERGREEN, FileKind.PROFILE, FileKind.BOOTSTRAP)
-_MOST_NAMED = 8
+_MOST_NAMED_LOOKUP = 8
 _MOST_SIMILAR = 3
 _QUOTED = 80
 
@@ -114,7 +196,7 @@ def require_one_location(
         views = [
             {"path": each.path, "line": each.item.start + 1, "id": each.item.fact.id, "text": each.item.fact.text} for each in locations
         ]
-        named = "; ".join(f"{view['path']}:{view['line']}" for view in views[:_MOST_NAMED])
+        named = "; ".join(f"{view['path']}:{view['line']}" for view in views[:_MOST_NAMED_LOOKUP])
         message = f"{reference[:_QUOTED]!r} is in {len(locations)} places"
         raise FactProblem("fact-ambiguous", message, f"They are {named}. {hint}", facts=views)
     return locations[0]
@@ -149,14 +231,14 @@ def _not_found(workspace: Workspace, reference: str, command: Command) -> FactPr
             return FactProblem("fact-not-found", f"no fact {quoted}", hint)
         current = [each.entry for each in trail.occurrences_of(fact) if _is_current(trail, each)]
     if current:
-        named = "; ".join(f"{entry.path}: {join_path(entry.section)}" for entry in current[:_MOST_NAMED])
+        named = "; ".join(f"{entry.path}: {join_path(entry.section)}" for entry in current[:_MOST_NAMED_LOOKUP])
         return FactProblem("fact-not-found", f"no fact {quoted} here", f"It is in {named}.")
     return FactProblem("fact-not-found", f"{quoted} is no longer current", f"To see what happened: {verb('history')} {fact}")
 
 
 def file_hint(workspace: Workspace, word: str) -> str:
     """The command that shows what was done to a file, for a file in the place of a fact; empty where it is none."""
-    path = suggestions.file_named(workspace, word)
+    path = file_named(workspace, word)
     return f"It is a file. To see its changes: {verb('history')} {shlex.quote(path)}" if path else ""
 
 
@@ -304,7 +386,7 @@ def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId 
     current = {each.entry.fact: each.entry for each in candidates if _is_current(trail, each)}
     if len(current) > 1:
         views = [{"path": each.path, "section": join_path(each.section), "id": each.fact, "text": each.text} for each in current.values()]
-        named = "; ".join(f"{view['id']} {' '.join(str(view['text']).split())[:_QUOTED]}" for view in views[:_MOST_NAMED])
+        named = "; ".join(f"{view['id']} {' '.join(str(view['text']).split())[:_QUOTED]}" for view in views[:_MOST_NAMED_LOOKUP])
         message = f"{len(current)} current facts have the key {key[:_QUOTED]!r}"
         raise FactProblem("fact-ambiguous", message, f"They are: {named}.", facts=views)
     return next(iter(current), candidates[-1].entry.fact if candidates else None)

@@ -6,21 +6,22 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from datetime import date, datetime, timedelta
 
-from mdmem import config, secrets, trust
 from mdmem.catchup import background, trails
 from mdmem.catchup.index import FreshIndex, fresh_index
-from mdmem.facts import find_held_key, normalise, split_key
+from mdmem.folder import settings, trust
 from mdmem.model import FactId, SectionPath
-from mdmem.model.ranges import Ranges
 from mdmem.model.searches import ConflictList, ConflictView, FactList, Hit, ListFacts, Quality, Search, SearchResult
-from mdmem.queries import dates, other_markdown, past_questions, versions
-from mdmem.search import explanation
+from mdmem.model.trail import Ranges
+from mdmem.queries import dates, folders, past_questions, versions
+from mdmem.search import results
 from mdmem.search.engine import BrokenIndex
-from mdmem.search.quality import answer_quality
+from mdmem.search.gate import answer_quality
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.ranking import Decay
 from mdmem.search.results import Match
 from mdmem.startup.records import replace
+from mdmem.text import secrets
+from mdmem.text.facts import find_held_key, normalise, split_key
 from mdmem.workspace import Progress, Say, Workspace
 
 _HitLocation = tuple[str, SectionPath]
@@ -136,7 +137,7 @@ def _filter(workspace: Workspace, request: Search, today: date, known: Ranges | 
         min_confidence=request.min_confidence,
         log_days_from=today - timedelta(days=request.recent_days - 1) if request.recent_days else None,
         valid_on=None if request.history else today,
-        zone=config.zone(workspace.settings.timezone),
+        zone=settings.zone(workspace.settings.timezone),
         history=request.history,
         as_of=known,
     )
@@ -192,14 +193,14 @@ def _decay(workspace: Workspace, request: Search, today: date) -> Decay | None:
 
 
 def _real_day(workspace: Workspace) -> date:
-    return datetime.now(config.zone(workspace.settings.timezone)).date()
+    return datetime.now(settings.zone(workspace.settings.timezone)).date()
 
 
 def _explained(matches: tuple[Match, ...], query: str) -> tuple[Match, ...]:
     """The matches with hits that explain their scores."""
 
     def explained(match: Match) -> Match:
-        in_words = match.explanation and explanation.explain_in_words(match.explanation, query, match.row.entry)
+        in_words = match.explanation and results.explain_in_words(match.explanation, query, match.row.entry)
         return replace(match, hit=replace(match.hit, explanation=in_words))
 
     return tuple(map(explained, matches))
@@ -259,7 +260,7 @@ def facts_in(workspace: Workspace, index: FreshIndex, request: ListFacts, say: S
         facts_only=True,
         valid_on=None if request.everything else today,
         history=request.everything,
-        zone=config.zone(workspace.settings.timezone),
+        zone=settings.zone(workspace.settings.timezone),
     )
     limit = request.limit or None
     asked_limit = limit if request.key is None else None
@@ -289,7 +290,7 @@ def facts_in(workspace: Workspace, index: FreshIndex, request: ListFacts, say: S
 def empty_answer_notes(workspace: Workspace, file: str | None, section: str | None, say: Say) -> tuple[str, ...]:
     """Lines for the user if memory never held anything in this file, and in this section; without either, on Markdown that is no memory."""
     if file is None and section is None:
-        note = other_markdown.other_markdown_note(workspace)
+        note = folders.other_markdown_note(workspace)
         return (note,) if note else ()
     index = fresh_index(workspace, say).index
     filters = (("file", file, Filter(file=file, history=True)), ("section", section, Filter(section=section, history=True)))

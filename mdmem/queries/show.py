@@ -8,24 +8,26 @@ from itertools import islice
 from posixpath import normpath
 from typing import TYPE_CHECKING
 
-from mdmem import check, files, layout
-from mdmem.addresses import find_section
 from mdmem.catchup import trails
-from mdmem.document import Document, Section, etag, parse_bytes, preamble_etag, section_etag, tree_etag
 from mdmem.errors import FactProblem, PathProblem, SectionProblem
-from mdmem.facts import items
+from mdmem.folder import files, layout
 from mdmem.model import CommitId, FileKind, FilePath, OtherReading, Problem
-from mdmem.model import fact_changes as changes
+from mdmem.model import history as changes
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
 from mdmem.model.rules import is_iso_day
-from mdmem.queries import dates, fact_changes, lookup, suggestions
+from mdmem.queries import dates, fact_changes, lookup
+from mdmem.queries import lookup as suggestions
 from mdmem.startup import late
 from mdmem.startup.records import replace
+from mdmem.text import check
+from mdmem.text.addresses import find_section
+from mdmem.text.document import Document, Section, etag, parse_bytes, preamble_etag, section_etag, tree_etag
+from mdmem.text.facts import items
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace, read_committed, two_curated_hint
 
 if TYPE_CHECKING:
-    from mdmem.model.fact_changes import DayView
+    from mdmem.model.history import DayView
     from mdmem.model.trail import Occurrence
 
 _QUOTED = 80

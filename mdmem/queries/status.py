@@ -6,20 +6,21 @@ from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
 from typing import NamedTuple
 
-from mdmem import adoption, files, hookfiles, layout
-from mdmem.catchup import copy_marks, trail_update
+from mdmem import adoption
+from mdmem.catchup import replay, trail_update
 from mdmem.catchup.index import index_as_is
-from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem, RepositoryProblem
-from mdmem.facts import items
+from mdmem.folder import files, hook_files, layout
+from mdmem.folder.listing import ListedFile
 from mdmem.history.purged import holds_purged, parse_purged
-from mdmem.listing import ListedFile
+from mdmem.merge import setup
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.reads import WorkspaceStatus
-from mdmem.proposals import branch_changes
-from mdmem.queries import other_markdown
-from mdmem.repo import merge_settings
+from mdmem.proposals import branches
+from mdmem.queries import folders
 from mdmem.search.snapshot import FileStamp, Snapshot
+from mdmem.text.document import parse_bytes
+from mdmem.text.facts import items
 from mdmem.trail import Trail
 from mdmem.wording import verb
 from mdmem.workspace import Workspace, two_curated_hint
@@ -44,14 +45,14 @@ def status(workspace: Workspace) -> WorkspaceStatus:
         paths={
             glob: sum(layout.matches(path, (glob,)) and workspace.is_note(path) for path in listing) for glob in workspace.settings.paths
         },
-        other_markdown=len(other_markdown.other_markdown(workspace)),
+        other_markdown=len(folders.other_markdown(workspace)),
         uncommitted=pending,
         skipped=tuple(_skipped_files(listing.values(), index.seen)),
         entries=index.count,
         indexed_commit=index.seen.commit,
         current=is_fresh,
-        hooks=hookfiles.hook_states(workspace.repository.hooks_dir),
-        waiting=branch_changes.waiting(workspace),
+        hooks=hook_files.hook_states(workspace.repository.hooks_dir),
+        waiting=branches.waiting(workspace),
         adopted=adoption.is_adopted(workspace.repository, workspace.environment),
         notes=tuple(_notes(workspace)),
     )
@@ -74,10 +75,10 @@ def _skipped_files(listed: Iterable[ListedFile], snapshot: Snapshot) -> Iterator
 def _notes(workspace: Workspace) -> Iterator[str]:
     """The notes, as far as the history is read."""
     yield from filter(None, (workspace.repository.under_way(), two_curated_hint(workspace)))
-    if workspace.repository.run("remote").output and merge_settings.driver_command(workspace.repository) is None:
+    if workspace.repository.run("remote").output and setup.driver_command(workspace.repository) is None:
         yield f"no merge driver is set here, so git merges memory by lines. To set it: {verb('doctor', 'fix')}"
     with trail_update.stored_trail(workspace) as trail:
-        for each in copy_marks.here_again(workspace, trail):
+        for each in replay.here_again(workspace, trail):
             yield (f"forgotten, but back: {each.entry.path}, {each.entry.fact} {' '.join(each.entry.text.split())[:_QUOTED]}")
         try:
             yield from _purge_notes(workspace, trail)

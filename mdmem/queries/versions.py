@@ -6,8 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING
 
-from mdmem import layout
-from mdmem.facts import normalise_key
+from mdmem.folder import layout
 from mdmem.history import chains
 from mdmem.history.chains import ChainLink
 from mdmem.model import FileKind, FilePath, SectionPath
@@ -22,6 +21,7 @@ from mdmem.search.results import Match, make_hit
 from mdmem.search.schema import IndexRow
 from mdmem.search.terms import STOP_WORDS, folded, split_scripts, stem
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.facts import normalise_key
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
-from mdmem.layout import is_markdown
+from mdmem.folder.layout import is_markdown
 from mdmem.repo.git_files import operation_under_way, tree_entries
 from mdmem.repo.git_settings import is_off
 from mdmem.repo.objects import Objects, git

@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 
-from mdmem.layout import is_markdown
+from mdmem.folder.layout import is_markdown
 from mdmem.model import FilePath
 from mdmem.repo.runner import run
 

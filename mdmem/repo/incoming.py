@@ -8,8 +8,7 @@ from collections.abc import Iterable, Iterator
 from mdmem.model import CommitId, FilePath
 from mdmem.model.trail import Commit
 from mdmem.repo import git_files
-from mdmem.repo.first_parent import commits_reached, read_commits
-from mdmem.repo.patches import FilePatch, parse_patches
+from mdmem.repo.first_parent import FilePatch, commits_reached, parse_patches, read_commits
 from mdmem.repo.runner import MARKDOWN, literal_pathspecs
 from mdmem.repo.worktree import Repository
 from mdmem.startup import late

@@ -11,9 +11,9 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from mdmem import files
 from mdmem.errors import RepositoryProblem
-from mdmem.layout import is_markdown
+from mdmem.folder import files
+from mdmem.folder.layout import is_markdown
 from mdmem.repo import branch_commits
 from mdmem.repo.history_rewrite import FILE_MODES, KEPT_STASH, RewriteRules, RewrittenHistory, index_entries, parse_headers
 from mdmem.repo.objects import LONG_SECONDS, Objects, git

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 
-from mdmem.layout import is_markdown
+from mdmem.folder.layout import is_markdown
 from mdmem.model import CommitId
 from mdmem.repo import git_files
 

@@ -9,9 +9,10 @@ from datetime import datetime
 from pathlib import Path
 
 from mdmem.errors import RepositoryProblem
-from mdmem.layout import is_markdown
+from mdmem.folder.layout import is_markdown
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import git_files, git_settings, index_bits, staged_changes
+from mdmem.repo import git_files, git_settings, staged_changes
+from mdmem.repo import git_files as index_bits
 from mdmem.repo.runner import GitResult, literal_pathspecs, parse_paths, run
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace

@@ -8,11 +8,12 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from mdmem import files
 from mdmem.errors import RepositoryProblem
-from mdmem.model.schedules import CRON, SYSTEMD, Schedule, ScheduleResult, UnitFile
-from mdmem.repo.process import TimeUpError, converse
-from mdmem.schedule import crontab, units
+from mdmem.folder import files
+from mdmem.model.pipelines import CRON, SYSTEMD, Schedule, ScheduleResult, UnitFile
+from mdmem.repo.runner import TimeUpError, converse
+from mdmem.schedule import texts as crontab
+from mdmem.schedule import texts as units
 from mdmem.wording import verb
 from mdmem.workspace import Workspace
 

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
+import ctypes
+import sys
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import ParamSpec, TypeVar
 
 import tantivy
 
 from mdmem.errors import StorageProblem
 from mdmem.wording import verb
+
+_MOST_ARENAS = 2
+_M_ARENA_MAX = -8
+"""The option of mallopt(3) for the number of arenas, from `malloc.h`."""
+
+
+@cache
+def _libc() -> ctypes.CDLL | None:
+    libc = ctypes.CDLL(None) if sys.platform == "linux" else None
+    return libc if hasattr(libc, "malloc_trim") and hasattr(libc, "mallopt") else None
+
+
+def limit_arenas() -> None:
+    """Have threads that are started from now on share a few heaps; to be called before they are."""
+    if libc := _libc():
+        libc.mallopt(_M_ARENA_MAX, _MOST_ARENAS)
+
+
+def release_free_memory() -> None:
+    """Give the system back what is free; takes half a millisecond."""
+    if libc := _libc():
+        libc.malloc_trim(0)
+
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -19,7 +19,7 @@ import tantivy
 from mdmem.model import CommitId, FileKind, FilePath
 from mdmem.model.searches import Hit
 from mdmem.model.trail import Entry, Origin
-from mdmem.search import allocator, gate, labels, schema
+from mdmem.search import engine, gate, labels, schema
 from mdmem.search.engine import BrokenIndex, add_documents, call_engine, call_writer
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.results import Match
@@ -266,7 +266,7 @@ class SearchIndex:
         part: int | None,
     ) -> None:
         assert self._index is not None
-        allocator.limit_arenas()
+        engine.limit_arenas()
         writer = call_writer(self._index.writer, HEAP_BYTES, 1)
         touched = set(removed)
         is_fresh = self.seen.is_fresh and not call_engine(self._index.searcher).num_docs
@@ -310,7 +310,7 @@ class SearchIndex:
         finally:
             # Without this wait, a writer leaves the segments of its merges behind for good.
             call_writer(writer.wait_merging_threads)
-            allocator.release_free_memory()
+            engine.release_free_memory()
         call_writer(self._index.reload)
         self._finder = IndexSearcher(self._index.searcher(), self._language, is_fresh)
         self.seen = replace(self.seen, is_fresh=is_fresh)

@@ -6,15 +6,17 @@ They are indexed as one text with spaces between, which is quicker than a list o
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from mdmem.document import plain_title
-from mdmem.facts import may_have_copies
 from mdmem.model import PATH_SEPARATOR, FactId, FileKind, FilePath, SectionPath, actors
+from mdmem.model.searches import Hit, TagCount
 from mdmem.model.trail import Entry, Origin
 from mdmem.search.terms import encodable
+from mdmem.text.document import plain_title
+from mdmem.text.facts import may_have_copies
 
 FACT_LABEL = "mark:fact"
 PAST_LABEL = "mark:past"
@@ -154,3 +156,27 @@ def _path_labels(path: str) -> tuple[str, ...]:
     pure = Path(path)
     labelled_paths = dict.fromkeys((path, *(str(folder) for folder in pure.parents if folder.name), pure.name))
     return tuple(as_label("place", encodable(labelled_path)) for labelled_path in labelled_paths)
+
+
+_COUNTED = 3
+"""The first tags of a fact that count: those after them are remarks, and would fill the catalogue (design)."""
+
+
+def count_tags(facts: Iterable[Hit]) -> tuple[TagCount, ...]:
+    """The tags of facts, most used first, then by name. Spellings differ in case only; a fact counts once a section."""
+    spellings: dict[str, Counter[str]] = defaultdict(Counter)
+    facts_once = {(hit.path, hit.section, hit.fact or hit.start_line): hit for hit in facts}
+    for hit in facts_once.values():
+        for name, tag in {folded_label(tag): tag for tag in reversed(hit.tags[:_COUNTED])}.items():
+            spellings[name][tag] += 1
+    counts = [
+        TagCount(min(spelling_counts, key=lambda tag: (-spelling_counts[tag], tag)), spelling_counts.total())
+        for spelling_counts in spellings.values()
+    ]
+    return tuple(sorted(counts, key=lambda count: (-count.count, folded_label(count.tag))))
+
+
+def most_tagged(facts: Iterable[Hit], tags: Iterable[str]) -> list[Hit]:
+    """Facts by the number of these tags that they have, otherwise in their order."""
+    wanted_tags = {folded_label(tag) for tag in tags}
+    return sorted(facts, key=lambda hit: -len(wanted_tags & {folded_label(tag) for tag in hit.tags}))

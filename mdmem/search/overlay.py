@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
-from mdmem.search import ranking
-from mdmem.search.schema import IndexRow
+import tantivy
+
+from mdmem.search import query, ranking
+from mdmem.search.engine import call_engine
+from mdmem.search.query import Clause
+from mdmem.search.schema import LENGTHS, IndexRow
+from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 if TYPE_CHECKING:
     from mdmem.search.query import Clause
-    from mdmem.search.term_statistics import TermStatistics
+
+    pass
+
 
 _EXACT = 40
 """Shorter lengths are stored exactly."""
@@ -86,3 +94,103 @@ def kept_length(length: int) -> int:
     scaled = length - _UNSCALED
     lost = scaled.bit_length() - _SIGNIFICANT_BITS
     return (scaled >> lost << lost) + _UNSCALED
+
+
+_COUNTS_KEPT = 4096
+_TERMS_TRIED = 50
+"""The terms tried until one is in a document that has not been deleted."""
+_TOTAL = late.pattern(r'"value": ([0-9.]+),\s+"description": "N, ')
+_CLAUSE, _TIMES, _LENGTH, _VALUE = '"description": "Boost x', '"description": "freq, ', '"description": "dl, ', '"value": '
+"""In an account of a score: what comes before the number of a clause, and behind the values that are needed."""
+
+
+Scorer = Callable[[tantivy.DocAddress], list[tuple[Clause, float]]]
+"""A function that gives the clauses that a document of the index matches, each with its part of the document's score."""
+
+
+class TermStatistics:
+    """The statistics of one state of the index, and of the overlay over it.
+
+    - `documents`: the number of entries.
+    - `count`: the number of those that have a term (second) in a field (first).
+    """
+
+    def __init__(self, searcher: tantivy.Searcher, is_fresh: bool, overlay: Overlay | None) -> None:
+        self._searcher = searcher
+        self._is_fresh = is_fresh
+        self._overlay = overlay
+        self.documents = searcher.num_docs + (len(overlay.entries) - len(overlay.hidden) if overlay else 0)
+        counts_all = is_fresh and not (overlay and overlay.hidden)
+        self.count = lru_cache(_COUNTS_KEPT)(partial(_count, searcher, counts_all, overlay))
+
+    def rarity(self, field: str, term: str) -> float:
+        """The rarity of a term in a field."""
+        return ranking.rarity(self.documents, self.count(field, term))
+
+    def average(self, field: str) -> float:
+        """The average length of a field."""
+        return (self._tokens[field] + (self._overlay.tokens(field) if self._overlay else 0)) / max(1, self.documents)
+
+    @cached_property
+    def _tokens(self) -> dict[str, float]:
+        """The terms of each field in the visible documents of the index."""
+        visible = query.visible_query(tantivy.Query.all_query(), self._overlay.paths if self._overlay else ())
+        totals = call_engine(self._searcher.aggregate, visible, {name: {"sum": {"field": length}} for name, length in LENGTHS.items()})
+        return {name: total["value"] for name, total in totals.items()}
+
+    @cached_property
+    def _counted(self) -> float:
+        """The documents that the engine counts."""
+        if self._is_fresh:
+            return self._searcher.num_docs
+        for term, _ in call_engine(self._searcher.terms_with_prefix, "text", "", limit=_TERMS_TRIED):
+            asked = query.term_query(("text", term, 1.0, term))
+            for _, address in call_engine(self._searcher.search, asked, 1, count=False).hits:
+                if total := _TOTAL.search(call_engine(asked.explain, self._searcher, address).to_json()):
+                    return float(total[1])
+        return self._searcher.num_docs
+
+    def adjusted(self, clauses: Sequence[Clause]) -> list[Clause]:
+        """The clauses with weights by which the engine takes each term for as rare as it is."""
+        return [
+            (name, term, weight * self.rarity(name, term) / self._engine_rarity(name, term), query_word)
+            for name, term, weight, query_word in clauses
+        ]
+
+    def _engine_rarity(self, field: str, term: str) -> float:
+        return ranking.rarity(self._counted, call_engine(self._searcher.doc_freq, field, term))
+
+    def scorer(self, clauses: Sequence[Clause]) -> Scorer:
+        """A scorer by these clauses, of which there is at least one."""
+        numbered = query.any_term_query([(name, term, number, word) for number, (name, term, _, word) in enumerate(clauses)])
+        worths = [weight * self.rarity(name, term) for name, term, weight, _ in clauses]
+        averages = {name: self.average(name) for name in {name for name, *_ in clauses}}
+
+        def parts(address: tantivy.DocAddress) -> list[tuple[Clause, float]]:
+            account = call_engine(numbered.explain, self._searcher, address).to_json()
+            return [
+                (clauses[number], worths[number] * ranking.saturation(times, length, averages[clauses[number][0]]))
+                for number, times, length in map(_parsed, account.split(_CLAUSE)[1:])
+            ]
+
+        return parts
+
+
+def _parsed(account: str) -> tuple[int, float, float]:
+    """The number of a clause, how often its term is in the field, and how long that is, from the engine's account of its part."""
+    number, _, rest = account.partition(" ")
+    before_times, _, rest = rest.partition(_TIMES)
+    return int(number), _last_value(before_times), _last_value(rest.partition(_LENGTH)[0])
+
+
+def _last_value(account: str) -> float:
+    return float(account[account.rindex(_VALUE) + len(_VALUE) :].partition(",")[0])
+
+
+def _count(searcher: tantivy.Searcher, counts_all: bool, overlay: Overlay | None, field: str, term: str) -> int:
+    count = call_engine(searcher.doc_freq, field, term)
+    if count and not counts_all:
+        asked = query.visible_query(query.term_query((field, term, 1.0, term)), overlay.paths if overlay else ())
+        result: Any = call_engine(searcher.search, asked, 1)  # its stub does not know the count
+        count = result.count
+    return count + (overlay.count(field, term) if overlay else 0)

@@ -6,9 +6,11 @@ Whoever changes anything here or in `terms` raises `snapshot.INDEX_VERSION`: an 
 from __future__ import annotations
 
 import json
+from binascii import a2b_base64, b2a_base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from functools import cache, lru_cache
+from json.encoder import encode_basestring
 from json.encoder import encode_basestring as _quoted
 from typing import Any
 
@@ -18,7 +20,7 @@ from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath, Sourc
 from mdmem.model.trail import Entry, Origin, plain_first_line
 from mdmem.search import ranking
 from mdmem.search.cues import asking_sentences, entry_cues
-from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, heading_words, own_words, with_about
+from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, Surroundings, heading_words, own_words, with_about
 from mdmem.search.labels import (
     MOVED_LABEL,
     PAST_LABEL,
@@ -30,7 +32,6 @@ from mdmem.search.labels import (
     origin_labels,
     place_labels,
 )
-from mdmem.search.surroundings import Surroundings
 from mdmem.search.terms import grams, split_scripts, terms
 from mdmem.startup.records import dataclass, field, replace
 
@@ -370,3 +371,35 @@ def parse_row(data: bytes) -> IndexRow:
         last=last,
         about=about[0] if about else "",
     )
+
+
+_RARE_FIELDS = ("asked", "grams", "grams_around")
+"""The fields of words and characters that few documents have; nothing in such fields is escaped in JSON."""
+_ROW = '"row":"'
+_as_json_document_texts = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
+def document_text(fields: dict[str, Any]) -> str:
+    """The beginning of a document's JSON, from the `schema.text_fields` of an entry that does not expire: all but its `lifetime_text`."""
+    numbers = f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]},"fact":{fields["fact"]}'
+    words = f'"text":"{fields["text"]}","around":"{fields["around"]}","heading":"{fields["heading"]}"'
+    lengths = (
+        f',"text_length":{fields["text_length"]},"around_length":{fields["around_length"]},"heading_length":{fields["heading_length"]}'
+    )
+    rare = "".join([f'"{name}":"{fields[name]}","{name}_length":{fields[f"{name}_length"]},' for name in _RARE_FIELDS if name in fields])
+    return f'{{"label":{encode_basestring(fields["label"])},{numbers}{lengths},{words},{rare}{_ROW}{_base64(fields["row"])}'
+
+
+def stored_row(text: str) -> bytes:
+    """The beginning of the stored row of a document, from its `document_text`."""
+    return a2b_base64(text[text.rindex(_ROW) + len(_ROW) :])
+
+
+def lifetime_text(lifetime: LifetimeFields) -> str:
+    """The end of the JSON of documents with a lifetime that adds none to the labels of the text."""
+    assert not lifetime.labels
+    return f'{_base64(lifetime.row)}","origin":{encode_basestring(lifetime.origin)},{_as_json_document_texts(lifetime.numbers)[1:]}'
+
+
+def _base64(data: bytes) -> str:
+    return b2a_base64(data, newline=False).decode()

@@ -13,7 +13,8 @@ import tantivy
 
 from mdmem.model import FilePath
 from mdmem.model.searches import Explanation, Hit, ScorePart
-from mdmem.search import cues, entry_words, labels, query, ranking, results, schema, term_statistics
+from mdmem.search import cues, entry_words, labels, query, ranking, results, schema
+from mdmem.search import overlay as term_statistics
 from mdmem.search.cues import QuestionCues
 from mdmem.search.engine import call_engine
 from mdmem.search.overlay import Overlay, OverlayEntry

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from zlib import crc32
 
-from mdmem.files import sync
+from mdmem.folder.files import sync
 from mdmem.model import CommitId
 from mdmem.startup.records import dataclass, field
 

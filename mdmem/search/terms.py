@@ -20,10 +20,10 @@ from itertools import pairwise
 
 from tantivy import Filter, TextAnalyzer, TextAnalyzerBuilder, Tokenizer
 
-from mdmem.document import UNSPACED
 from mdmem.search import english
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
+from mdmem.text.document import UNSPACED
 
 _STOP_WORDS = """
     a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was will with

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mdmem.model.contexts import ContextBlock, PartResult
-from mdmem.model.flushes import FlushResult
+from mdmem.model.prompts import ContextBlock, FlushResult, PartResult
 
 
 def context_json(block: ContextBlock) -> dict[str, Any]:

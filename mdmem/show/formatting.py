@@ -6,14 +6,13 @@ from collections.abc import Collection, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
-from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import CommitId, OtherReading, SectionPath, Source, Status
+from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
 
 if TYPE_CHECKING:
-    from mdmem.model.fact_changes import FactChange
-    from mdmem.model.history import EndView, FactLink, RevisionView
+    from mdmem.model.history import EndView, FactChange, FactLink, RevisionView
     from mdmem.model.reads import UnreadableProposal, Waiting
     from mdmem.model.searches import BuildProgress, Hit
 

@@ -9,14 +9,17 @@ from itertools import groupby
 from operator import attrgetter
 from typing import Any
 
-from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.history.differences import DiffKind, line_difference, word_difference
 from mdmem.model import Status
 from mdmem.model.history import (
     Blame,
     BlamedLine,
+    ChangeKind,
+    ChangeList,
+    DayView,
     EndView,
+    FactChange,
     FactHistory,
     FactLink,
     MergeView,
@@ -25,15 +28,103 @@ from mdmem.model.history import (
     SectionHistory,
     TextHistory,
 )
-from mdmem.show.formatting import PLAIN, also_json, attribution, cites_text, dim, iso, location, one_line, short_id
+from mdmem.show.formatting import PLAIN, also_json, attribution, cites_text, dim, iso, location, one_line, short_id, steerless
+from mdmem.show.reads import section_json
+from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
+
+_WIDTH = max(map(len, ChangeKind))
+_INDENT = " " * len("  09:30  ")
+
+
+def changes_json(listed: ChangeList) -> dict[str, Any]:
+    """Changes by fact."""
+    days = {name: day.isoformat() for name, day in (("since", listed.since), ("until", listed.until)) if day}
+    return {"changes": [_change_json(change) for change in listed.changes]} | days
+
+
+def changes_notes(listed: ChangeList) -> tuple[str, ...]:
+    """Notes on changes: the days that words mean, what is left out, and that there are none."""
+    days = " ".join(f"{name} {day}" for name, day in (("since", listed.since), ("until", listed.until)) if day)
+    return (*([days] if days else []), *listed.notes, *(() if listed.changes else ("no changes",)))
+
+
+def _change_json(change: FactChange) -> dict[str, Any]:
+    replaced = change.replaced
+    return {
+        "change": change.kind,
+        "fact": change.fact,
+        "text": change.text,
+        "replaced": replaced
+        and {"fact": replaced.id, "text": replaced.text, "path": replaced.path, "section": join_path(replaced.section)},
+        "path": change.path,
+        "section": join_path(change.section),
+        "line": change.line,
+        "commit": change.commit,
+        "time": change.time.isoformat(),
+        "author": change.author,
+        "actor": change.actor,
+        "session": change.session,
+        "op": change.op,
+        "source": change.source,
+        "confidence": change.confidence,
+        "claimed_by": change.claimed_by,
+        "reason": change.reason,
+        "run": change.run,
+        "proposal": change.proposal,
+    }
+
+
+def changes_text(changes: Sequence[FactChange], colour: bool) -> str:
+    """Changes by day: what became of which fact, and below it where, by which commit, whose and why."""
+    return "\n".join(_lines(changes, colour))
+
+
+def _lines(changes: Sequence[FactChange], colour: bool) -> Iterator[str]:
+    for day, of_day in groupby(changes, lambda change: change.time.date()):
+        yield f"{day}"
+        for change in of_day:
+            yield from _change_lines(change, colour)
+
+
+def _change_lines(change: FactChange, colour: bool) -> Iterator[str]:
+    before = f"{_words(change.replaced.text)}  ->  " if change.replaced else ""
+    yield one_line(f"  {change.time:%H:%M}  {change.kind:<{_WIDTH}}  {before}{_words(change.text)}  [{change.fact}]")
+    yield dim(one_line(f"{_INDENT}{attribution(change)}  {location(change.path, change.section)}"), colour)
+
+
+def _words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def day_json(view: DayView) -> dict[str, Any]:
+    """A day: its logs, and what else changed."""
+    return {
+        "day": view.day.isoformat(),
+        "logs": [section_json(log) for log in view.logs],
+        "changes": [_change_json(change) for change in view.changes],
+    }
+
+
+def day_text(view: DayView, terminal: bool, colour: bool) -> str:
+    """The logs of a day, then what else changed."""
+    logs = [steerless(text) if terminal else text for text in (log.text.strip("\r\n") for log in view.logs)]
+    lines = [line for change in view.changes for line in _change_lines(change, colour)]
+    changes = "\n".join(["Changed:" if logs else f"Changed on {view.day}:", *lines]) if lines else ""
+    return "\n\n".join(filter(None, (*logs, changes)))
+
+
+def day_notes(view: DayView) -> tuple[str, ...]:
+    """Notes on a day: that nothing was logged."""
+    return () if view.logs else (f"nothing was logged on {view.day}",)
+
 
 Marked = tuple[DiffKind, str]
 
 _OUT, _IN = "\x1b[31m", "\x1b[32m"
 _MINUTE = "%Y-%m-%d %H:%M"
 _CONTEXT_LINES = 2
-_INDENT = "    "
+_INDENT_HISTORY = "    "
 _STATUS_VERBS = {Status.SUPERSEDED: "replaced"}
 
 
@@ -197,13 +288,15 @@ def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[st
     for before, link in zip((None, *history.chain), history.chain, strict=False):
         until = f"{link.end:{_MINUTE}}" if link.end else " " * len("2026-03-05 09:30")
         yield one_line(f"{link.start:{_MINUTE}} - {until}  {link.id}  {' '.join(link.text.split())}  ({link.status})")
-        yield dim(one_line(f"{_INDENT}{attribution(link)}  {location(link.path, link.section)}{_where_said(link.cites, history)}"), colour)
+        yield dim(
+            one_line(f"{_INDENT_HISTORY}{attribution(link)}  {location(link.path, link.section)}{_where_said(link.cites, history)}"), colour
+        )
         for also in link.also_by:
-            yield dim(one_line(f"{_INDENT}said by {attribution(also)} too, {also.time:%Y-%m-%d}"), colour)
+            yield dim(one_line(f"{_INDENT_HISTORY}said by {attribution(also)} too, {also.time:%Y-%m-%d}"), colour)
         if link.merged is not None:
-            yield dim(one_line(f"{_INDENT}{_merged(link.start, link.merged)}"), colour)
+            yield dim(one_line(f"{_INDENT_HISTORY}{_merged(link.start, link.merged)}"), colour)
         if link.ended_by is not None and not any(each.commit == link.ended_by.commit for each in history.chain):
-            yield dim(one_line(f"{_INDENT}{_STATUS_VERBS.get(link.status, 'removed')} by {attribution(link.ended_by)}"), colour)
+            yield dim(one_line(f"{_INDENT_HISTORY}{_STATUS_VERBS.get(link.status, 'removed')} by {attribution(link.ended_by)}"), colour)
         if words and before is not None and before.end == link.start:
             yield from _changed_lines(before.text, link.text, colour)
 
@@ -218,9 +311,9 @@ def _changed_lines(before: str, after: str, colour: bool) -> Iterator[str]:
     shown = [any(differs[max(0, n - _CONTEXT_LINES) : n + _CONTEXT_LINES + 1]) for n in range(len(rows))]
     for n, row in enumerate(rows):
         if shown[n]:
-            yield (_INDENT + "".join(_marked(piece, _tabbed(text), colour) for piece, text in row)).rstrip()
+            yield (_INDENT_HISTORY + "".join(_marked(piece, _tabbed(text), colour) for piece, text in row)).rstrip()
         elif n and shown[n - 1] and any(shown[n:]):
-            yield f"{_INDENT}…"
+            yield f"{_INDENT_HISTORY}…"
 
 
 def _rows(pieces: Iterable[Marked]) -> Iterator[list[Marked]]:

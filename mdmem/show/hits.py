@@ -7,12 +7,12 @@ from datetime import date
 from math import fsum
 from typing import Any
 
-from mdmem.addresses import join_path
 from mdmem.model import Status
 from mdmem.model.searches import ConflictList, Explanation, FactList, Factor, Hit, MessageHit, ScorePart, SearchResult, TagCatalogue
-from mdmem.render import plain
 from mdmem.show.formatting import PLAIN, cites_text, dim, hit_remarks, iso, one_line, section_line, short_id, unread_text
 from mdmem.startup import late
+from mdmem.text.addresses import join_path
+from mdmem.text.render import plain
 from mdmem.wording import field
 
 _SNIPPET = 320

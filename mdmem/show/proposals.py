@@ -9,22 +9,13 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-from mdmem.addresses import join_path
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model.actors import BLANK
-from mdmem.model.proposals import (
-    Decision,
-    PartOp,
-    PartState,
-    PartView,
-    ProposalList,
-    ProposalView,
-    ProposedHit,
-    ProposedWrite,
-)
+from mdmem.model.proposals import Decision, PartOp, PartState, PartView, ProposalList, ProposalView, ProposedHit, ProposedWrite
 from mdmem.model.writes import WriteResult
 from mdmem.show.formatting import short_id, unreadable_json, unreadable_line
 from mdmem.show.writes import place_text, write_json, write_text
+from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
 
 _INDENT = "    "

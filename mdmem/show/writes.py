@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from mdmem.addresses import join_path
 from mdmem.errors import printable
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import WriteResult
 from mdmem.show.formatting import one_line, section_line, short_id, some_of
+from mdmem.text.addresses import join_path
 from mdmem.wording import verb
 
 _MAX_KEPT = 60

@@ -19,7 +19,7 @@ from typing import Any, Self
 
 from mdmem import events
 from mdmem.model import RUNS_NAME as RUNS_NAME
-from mdmem.model.runs import DONE, NOTHING_TO_DO, StepRecord
+from mdmem.model.pipelines import DONE, NOTHING_TO_DO, StepRecord
 from mdmem.startup.records import asdict
 
 OLDER_RUNS_NAME = "runs.1.jsonl"

@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TypeVar
 
-from mdmem import files
 from mdmem.errors import RepositoryProblem
+from mdmem.folder import files
 
 T = TypeVar("T")
 

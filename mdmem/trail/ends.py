@@ -6,15 +6,145 @@ that a side had ended, all of that is kept, and the row has the outcome.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cache
 
-from mdmem.model.ranges import Ranges, holds, parse
-from mdmem.model.trail import Fate
+from mdmem.model import FactId
+from mdmem.model.trail import Fate, Mark, Ranges, holds, parse
 from mdmem.startup.records import dataclass
-from mdmem.trail.rows import SqlRow, decoded
-from mdmem.trail.statements import END_COLUMNS
+from mdmem.trail.rows import SqlRow, blob, decoded, parse_mark
+from mdmem.trail.schema import END_COLUMNS, SELECT_COPY_MARKS, SELECT_FACTS_CHANGED_AFTER, SELECT_REVISIONS
 from mdmem.trail.storage import Store, broken_trail
+
+_HAS_ENDS = """
+SELECT EXISTS (SELECT 1 FROM occurrences WHERE ended IS NOT NULL) OR EXISTS (SELECT 1 FROM marks) OR EXISTS (SELECT 1 FROM promotions)
+OR EXISTS (SELECT 1 FROM copy_marks) OR EXISTS (SELECT 1 FROM occurrences WHERE attribute IS NOT NULL)"""
+_SELECT_WITH_COPIES = f"""
+WITH changed (fact) AS ({SELECT_FACTS_CHANGED_AFTER})
+SELECT fact FROM changed WHERE EXISTS (SELECT 1 FROM occurrences AS log WHERE log.fact = changed.fact AND log.day IS NOT NULL) AND (
+    EXISTS (SELECT 1 FROM occurrences AS other WHERE other.fact = changed.fact AND other.fate IN ('superseded', 'removed'))
+    OR EXISTS (SELECT 1 FROM occurrences AS other JOIN marks ON marks.occurrence = other.number WHERE other.fact = changed.fact))
+UNION SELECT log FROM promotions WHERE log IN (SELECT fact FROM changed)
+UNION SELECT one FROM copy_marks WHERE one IN (SELECT fact FROM changed) OR other IN (SELECT fact FROM changed)"""
+_SELECT_KEYED = f"""
+WITH changed (fact) AS ({SELECT_FACTS_CHANGED_AFTER})
+SELECT DISTINCT text FROM occurrences WHERE fact IN (SELECT fact FROM changed) AND instr(text, ': ')"""
+_SELECT_ATTRIBUTED = f"""
+WITH changed (fact) AS ({SELECT_FACTS_CHANGED_AFTER})
+SELECT DISTINCT fact FROM occurrences WHERE attribute IS NOT NULL AND fact IN (SELECT fact FROM changed)"""
+
+
+def changed_facts(store: Store, after: int) -> tuple[set[FactId], tuple[str, ...]]:
+    """The facts whose copies may have another fate by what commits after a number did, and the texts that may have a key before a value.
+
+    Of the texts, the values may be facts of logs with that key as their attribute.
+    """
+    if not store.rows(_HAS_ENDS)[0][0]:
+        return set(), ()
+    values = {"after": after, "row": last_row(store, after)}
+    facts = {FactId(decoded(fact)) for (fact,) in store.rows(_SELECT_WITH_COPIES, **values)}
+    texts: tuple[str, ...] = ()
+    if store.rows("SELECT 1 FROM occurrences WHERE attribute IS NOT NULL LIMIT 1"):
+        facts |= {FactId(decoded(fact)) for (fact,) in store.rows(_SELECT_ATTRIBUTED, **values)}
+        texts = tuple(decoded(text) for (text,) in store.rows(_SELECT_KEYED, **values))
+    return facts, texts
+
+
+def last_row(store: Store, number: int) -> int:
+    """The row of the last occurrence that commits up to a number added."""
+    rows = store.rows("SELECT number FROM occurrences WHERE added <= ? ORDER BY number DESC LIMIT 1", number)
+    return int(rows[0][0]) if rows else 0
+
+
+def copy_marks(store: Store, fact: FactId) -> tuple[Mark, ...]:
+    """The marks of copies of a fact."""
+    return store.all(parse_mark, f"{SELECT_COPY_MARKS} WHERE one = ? ORDER BY occurrence, begun, kind, other", blob(fact))
+
+
+def set_copy_marks(store: Store, fact: FactId, marks: Sequence[Mark], number: int) -> None:
+    """Put marks in the place of those that copies of a fact had, as of the commit up to which the trail is."""
+    before = copy_marks(store, fact)
+    if set(before) == set(marks):
+        return
+    store.run("DELETE FROM copy_marks WHERE one = ?", blob(fact))
+    changed = {mark.occurrence for mark in {*before, *marks} if (mark in before) != (mark in marks)}
+    places = {row: store.rows("SELECT path, ended FROM occurrences WHERE number = ?", row) for row in {*changed, *_rows(marks)}}
+    for mark in marks:
+        ((path, _),) = places[mark.occurrence]
+        store.run(
+            "INSERT OR REPLACE INTO copy_marks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+            *(blob(mark.fact), mark.occurrence, mark.begun, mark.kind.value, blob(mark.commit), blob(mark.other or ""), mark.ended, path),
+        )
+    for path, ended in (place for row in changed for place in places[row]):
+        store.run("INSERT OR IGNORE INTO copies_changed VALUES (?, ?)", number, path)
+        if ended is not None:
+            store.run("INSERT OR IGNORE INTO reopened VALUES (?)", ended)
+
+
+def _rows(marks: Collection[Mark]) -> set[int]:
+    return {mark.occurrence for mark in marks}
+
+
+def cut(store: Store, number: int, last: int) -> None:
+    """Take out what commits after `number` brought; the occurrences after the row `last` are gone. Whoever cuts derives the rest anew."""
+    store.run("DELETE FROM promotions WHERE added > ?", number)
+    store.run("DELETE FROM copies_changed WHERE number > ?", number)
+    store.run("DELETE FROM copy_marks WHERE occurrence > ?", last)
+
+
+_CHUNK = 4096
+_NEXT = 10
+"""The column of a revision with the row of the next one."""
+
+
+def lineage_rows(store: Store, lineage: int) -> Iterator[SqlRow]:
+    """The rows of a lineage with their whole texts, newest first."""
+    next_number, text = None, b""
+    for row in store.each(f"{SELECT_REVISIONS} WHERE lineage = ? ORDER BY number DESC", lineage):
+        text = _whole_text(row, next_number, text)
+        next_number = row[0]
+        yield (*row[:-1], text)
+
+
+def with_whole_text(store: Store, row: SqlRow) -> SqlRow:
+    """A row with its whole text. A live revision is the newest of its lineage, whose text is stored whole, unless sections were joined."""
+    return row if row[_NEXT] is None else next(whole for whole in lineage_rows(store, row[1]) if whole[0] == row[0])
+
+
+def shorten(store: Store, lineage: int, number: int, text: bytes) -> None:
+    """Reduce the newest revision of a lineage to what differs from the next one, `number`, which has this text."""
+    newest = store.rows("SELECT number, text FROM revisions WHERE lineage = ? AND next IS NULL", lineage)
+    if len(newest) != 1:
+        raise broken_trail(f"no lineage {lineage}")
+    ((newest_number, before),) = newest
+    head, tail = _shared_ends(before, text)
+    middle = before[head : len(before) - tail]
+    store.run("UPDATE revisions SET next = ?, head = ?, tail = ?, text = ? WHERE number = ?", number, head, tail, middle, newest_number)
+
+
+def _whole_text(row: SqlRow, next_number: int | None, text: bytes) -> bytes:
+    """The whole text of a row, from the text of the next revision of its lineage."""
+    *_, following, head, tail, own = row
+    if following != next_number or head + tail > len(text) or not isinstance(own, bytes):
+        raise broken_trail(f"revision {row[0]} has lost its text")
+    return text[:head] + own + text[len(text) - tail :]
+
+
+def _shared_ends(old: bytes, new: bytes) -> tuple[int, int]:
+    """Count the bytes that two texts share at their beginning, and those of the rest that they share at their end."""
+    head = _shared_start(old, new)
+    return head, _shared_start(old[head:][::-1], new[head:][::-1])
+
+
+def _shared_start(left: bytes, right: bytes) -> int:
+    """Count the bytes that two texts share at their beginning: by large chunks, then by halves."""
+    most, start, size = min(len(left), len(right)), 0, _CHUNK
+    while size:
+        while start + size <= most and left[start : start + size] == right[start : start + size]:
+            start += size
+        size //= 2
+    return start
+
 
 _NOTHING: SqlRow = (None,) * 7
 

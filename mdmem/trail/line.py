@@ -7,12 +7,10 @@ from functools import lru_cache
 from operator import itemgetter
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.ranges import Ranges, holds, union
-from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, Revision, StatedRevert, TrailCommit
-from mdmem.trail.ends import outcome_of
-from mdmem.trail.revision_texts import with_whole_text
+from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, Ranges, Revision, StatedRevert, TrailCommit, holds, union
+from mdmem.trail.ends import outcome_of, with_whole_text
 from mdmem.trail.rows import SqlRow, blob, decoded, join_words, parse_mark, parse_occurrence, parse_revert, parse_revision
-from mdmem.trail.statements import (
+from mdmem.trail.schema import (
     END_COLUMNS,
     ENDED_AFTER_CONDITION,
     SELECT_CITING,

@@ -13,21 +13,10 @@ from functools import lru_cache
 from json.encoder import encode_basestring
 from typing import Any
 
-from mdmem.facts import normalise_key
-from mdmem.model import CommitId, FactId, FilePath, Source, ranges
-from mdmem.model.trail import (
-    Entry,
-    Fate,
-    Mark,
-    MarkKind,
-    Occurrence,
-    Origin,
-    Revision,
-    StatedRevert,
-    TrailCommit,
-    plain_first_line,
-)
-from mdmem.trail.statements import WHILE_LIVE_COLUMNS
+from mdmem.model import CommitId, FactId, FilePath, Source, trail
+from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, Origin, Revision, StatedRevert, TrailCommit, plain_first_line
+from mdmem.text.facts import normalise_key
+from mdmem.trail.schema import WHILE_LIVE_COLUMNS
 
 SqlRow = tuple["Any", ...]
 _NO_END: SqlRow = (None,) * 8
@@ -192,7 +181,7 @@ def commit_row(commit: TrailCommit) -> SqlRow:
     return (
         *(commit.number, blob(commit.commit), commit.time, commit.committed, commit.moment),
         *(blob(commit.author), blob(commit.email), blob(commit.message)),
-        *(join_numbers(commit.parents), ranges.as_text(commit.missing), int(commit.is_needed), commit.brought),
+        *(join_numbers(commit.parents), trail.as_text(commit.missing), int(commit.is_needed), commit.brought),
     )
 
 
@@ -209,7 +198,7 @@ def parse_commit(row: SqlRow) -> TrailCommit:
         committed=committed,
         moment=moment,
         parents=parse_numbers(parents),
-        missing=ranges.parse(missing),
+        missing=trail.parse(missing),
         is_needed=bool(needed),
         brought=brought,
     )

@@ -7,12 +7,10 @@ from contextlib import ExitStack
 from itertools import islice
 
 from mdmem.model import CommitId, FactId, FilePath
-from mdmem.model.ranges import Ranges, complement, intersection, union
-from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Revision, StatedRevert, TrailCommit
+from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Ranges, Revision, StatedRevert, TrailCommit, complement, intersection, union
 from mdmem.startup.records import dataclass, replace
-from mdmem.trail import copies
-from mdmem.trail.ends import OCCURRENCE_ENDS, REVISION_ENDS
-from mdmem.trail.revision_texts import lineage_rows, shorten
+from mdmem.trail import ends
+from mdmem.trail.ends import OCCURRENCE_ENDS, REVISION_ENDS, lineage_rows, shorten
 from mdmem.trail.rows import (
     SqlRow,
     blob,
@@ -247,7 +245,7 @@ def cut(store: Store, number: int, dropped_commits: Iterable[tuple[TrailCommit, 
     last = last_row(store, "occurrences", "added", number)
     store.run("DELETE FROM occurrences WHERE number > ?", last)
     OCCURRENCE_ENDS.cut(store, number, last)
-    copies.cut(store, number, last)
+    ends.cut(store, number, last)
     store.run("DELETE FROM marks WHERE added > ?", number)
     store.run("UPDATE marks SET ended = NULL WHERE ended > ?", number)
     store.run("DELETE FROM reverts WHERE number > ?", last_row(store, "reverts", "added", number))

@@ -12,11 +12,23 @@ from types import TracebackType
 from typing import Self
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.ranges import Ranges, complement, holds, of_numbers
-from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, Origin, Revision, StatedRevert, TrailCommit
+from mdmem.model.trail import (
+    Fate,
+    Mark,
+    MarkKind,
+    Occurrence,
+    Origin,
+    Ranges,
+    Revision,
+    StatedRevert,
+    TrailCommit,
+    complement,
+    holds,
+    of_numbers,
+)
 from mdmem.startup.records import replace
-from mdmem.trail import copies, steps, verification
-from mdmem.trail.revision_texts import lineage_rows, with_whole_text
+from mdmem.trail import ends, steps, verification
+from mdmem.trail.ends import lineage_rows, with_whole_text
 from mdmem.trail.rows import (
     SqlRow,
     beginning,
@@ -32,7 +44,7 @@ from mdmem.trail.rows import (
     parse_revision,
     parse_shared_origin,
 )
-from mdmem.trail.statements import (
+from mdmem.trail.schema import (
     CLOSING_MARKS_CONDITION,
     ENDED_AFTER_CONDITION,
     HAS_LATER_MERGE,
@@ -517,12 +529,12 @@ class Trail:
 
     def facts_with_copies(self, after: int) -> tuple[set[FactId], tuple[str, ...]]:
         """The facts whose copies may have another fate by what commits after a number did; see `copies.changed_facts`."""
-        return copies.changed_facts(self._store, after)
+        return ends.changed_facts(self._store, after)
 
     def set_copy_marks(self, fact: FactId, marks: Sequence[Mark]) -> None:
         """Put marks in the place of those that copies of a fact had. They are derived, and never stated by a commit."""
         newest = self.newest_commit
-        copies.set_copy_marks(self._store, fact, marks, newest.number if newest else 0)
+        ends.set_copy_marks(self._store, fact, marks, newest.number if newest else 0)
 
     # Reverts.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
 from mdmem.model.trail import Occurrence
-from mdmem.trail.revision_texts import lineage_rows
+from mdmem.trail.ends import lineage_rows
 from mdmem.trail.rows import (
     SqlRow,
     decoded,
@@ -17,7 +17,7 @@ from mdmem.trail.rows import (
     parse_revert,
     parse_revision,
 )
-from mdmem.trail.statements import SELECT_COMMITS, SELECT_EVERY_MARK, SELECT_OCCURRENCES, SELECT_REVERTS
+from mdmem.trail.schema import SELECT_COMMITS, SELECT_EVERY_MARK, SELECT_OCCURRENCES, SELECT_REVERTS
 from mdmem.trail.storage import Store, broken_trail, parse_rows
 
 _SELECT_DROPPED = "SELECT id, number, paths FROM dropped"

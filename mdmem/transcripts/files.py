@@ -15,9 +15,9 @@ from pathlib import Path
 from stat import S_ISREG
 from typing import NamedTuple
 
-from mdmem import config
-from mdmem.config import Settings
 from mdmem.errors import WorkspaceProblem
+from mdmem.folder import settings as config
+from mdmem.folder.settings import Settings
 from mdmem.model.sessions import ReadingStart, Transcript
 from mdmem.startup import late
 from mdmem.startup.records import replace

@@ -10,22 +10,21 @@ from importlib import import_module
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from mdmem import layout
-from mdmem.document import Document
 from mdmem.editors import EditResult
 from mdmem.errors import PathProblem, SectionProblem
+from mdmem.folder import layout
 from mdmem.model import CommitId, FactId, FileKind, FilePath
 from mdmem.model.writes import WriteOptions
 from mdmem.startup.records import dataclass, replace
+from mdmem.text.document import Document
 from mdmem.verbs.superseding import without_superseded
 from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.editors.key_values import Foundations
+    from mdmem.editors.items import Foundations
     from mdmem.history import CommitNote
-    from mdmem.model.whole_files import WholeFileEdit
-    from mdmem.model.writes import DigestDay, EditSection, Forget, Log, Remember
+    from mdmem.model.writes import DigestDay, EditSection, Forget, Log, Remember, WholeFileEdit
     from mdmem.proposals.parts import Part
 
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import shlex
 
-from mdmem.document import Document, parse
 from mdmem.editors import EditResult
 from mdmem.errors import ProposalProblem
-from mdmem.facts import parse_item
 from mdmem.history import CommitNote
 from mdmem.model import FactId, FileKind, Op, Supersession
 from mdmem.model.proposals import PartOp
 from mdmem.proposals import taking
-from mdmem.proposals.file_facts import EMPTY, FileFacts
-from mdmem.proposals.pieces import FactPiece, FileSource, SectionPiece
+from mdmem.proposals.pieces import EMPTY, FactPiece, FileFacts, FileSource, SectionPiece
 from mdmem.startup.records import replace
+from mdmem.text.document import Document, parse
+from mdmem.text.facts import parse_item
 from mdmem.verbs import AcceptEdit, EditedText, PartTaking, Verb
 from mdmem.wording import field, verb
 

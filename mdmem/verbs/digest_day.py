@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from functools import lru_cache
 
-from mdmem import packaged_files
-from mdmem.document import Document, is_blank, parse
 from mdmem.editors import EditResult, daily, likeness
 from mdmem.editors import facts as fact_editor
-from mdmem.facts import items, parse_item, write_item
+from mdmem.folder import installed
 from mdmem.history import CommitNote
 from mdmem.model import FactId, FilePath, Op, SectionPath, Supersession
 from mdmem.model.writes import DayEntry, DigestDay
 from mdmem.startup.records import replace
+from mdmem.text.document import Document, is_blank, parse
+from mdmem.text.facts import items, parse_item, write_item
 from mdmem.verbs import EditedText, Verb
 from mdmem.workspace import Workspace
 
@@ -102,7 +102,7 @@ def _item(entry: DayEntry) -> str:
 
 
 def _edit(workspace: Workspace, change: DigestDay, path: FilePath, document: Document | None) -> EditedText:
-    return EditedText(result=edit(document or parse(daily.new_log(packaged_files.template("daily.md"), change.day)), change))
+    return EditedText(result=edit(document or parse(daily.new_log(installed.template("daily.md"), change.day)), change))
 
 
 VERB = Verb(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import shlex
 
-from mdmem import files, layout
-from mdmem.document import Document, parse
 from mdmem.editors import section
 from mdmem.errors import PathProblem, SectionProblem
+from mdmem.folder import files, layout
 from mdmem.model import FilePath
 from mdmem.model.writes import Action, EditSection, Remember
-from mdmem.queries import suggestions
+from mdmem.queries import lookup
+from mdmem.text.document import Document, parse
 from mdmem.verbs import EditedText, Verb, named_file
 from mdmem.wording import field
 from mdmem.workspace import Workspace
@@ -25,7 +25,7 @@ def _edit(workspace: Workspace, edit: EditSection, path: FilePath, document: Doc
     except SectionProblem as problem:
         if edit.after is not None:
             raise
-        raise suggestions.with_suggestions(
+        raise lookup.with_suggestions(
             workspace, problem, edit.section, edit.file, lambda path: f"{field('file')} {shlex.quote(path)}"
         ) from problem
 
@@ -37,7 +37,7 @@ def require_create(workspace: Workspace, edit: EditSection | Remember, path: Fil
         PathProblem: `file-not-found`, `bad-path`.
     """
     if not edit.create:
-        raise suggestions.missing_file(workspace, path, f"To create it, use {field('create')}.")
+        raise lookup.missing_file(workspace, path, f"To create it, use {field('create')}.")
     curated = workspace.curated
     if path.casefold() == curated.casefold() and files.read(files.path_on_disk(workspace.root, curated)) is not None:
         raise PathProblem("bad-path", f"{path} would be a second curated file: {curated} already exists", f"Name {curated}.")

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from mdmem import layout
-from mdmem.document import Document
 from mdmem.editors import EditResult
 from mdmem.editors import facts as fact_editor
+from mdmem.folder import layout
 from mdmem.model import FileKind, FilePath, Op
 from mdmem.model.writes import Forget
-from mdmem.queries import lookup, suggestions
+from mdmem.queries import lookup
+from mdmem.queries import lookup as suggestions
 from mdmem.startup.records import replace
+from mdmem.text.document import Document
 from mdmem.verbs import EditedText, Verb
 from mdmem.workspace import Workspace
 

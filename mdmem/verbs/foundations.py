@@ -5,18 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 
-from mdmem import history, trust
+from mdmem import history
 from mdmem.catchup import entry_states, trails
-from mdmem.document import Document
-from mdmem.editors.key_values import Foundation, Foundations
-from mdmem.entries import entries
+from mdmem.editors.items import Foundation, Foundations
 from mdmem.errors import MdmemError
-from mdmem.facts import Item, parse_item
+from mdmem.folder import trust
 from mdmem.history.notes import QuotingNote, parse_notes
 from mdmem.model import CommitId, FilePath, Op, Source
 from mdmem.model.writes import WriteOptions
 from mdmem.repo import git_files
 from mdmem.startup.records import replace
+from mdmem.text.document import Document
+from mdmem.text.entries import entries
+from mdmem.text.facts import Item, parse_item
 from mdmem.workspace import Workspace
 
 _MOST_COMMITS = 16

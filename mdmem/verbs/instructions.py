@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from mdmem import packaged_files
-from mdmem.document import Document, parse
 from mdmem.editors import instructions
+from mdmem.folder import installed
 from mdmem.model import FilePath
+from mdmem.text.document import Document, parse
 from mdmem.verbs import EditedText, InstructionsEdit, Verb
 from mdmem.workspace import Workspace
 
@@ -14,7 +14,7 @@ def _edit(workspace: Workspace, edit: InstructionsEdit, path: FilePath, document
     start = document or parse("")
     if edit.remove:
         return EditedText(result=instructions.take_out(start))
-    return EditedText(result=instructions.put_in(start, packaged_files.template("agents.md")))
+    return EditedText(result=instructions.put_in(start, installed.template("agents.md")))
 
 
 VERB = Verb(file=lambda workspace, edit: edit.path, edit=_edit, appends=lambda edit: False)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from datetime import date
 
-from mdmem import packaged_files
-from mdmem.document import Document, parse
 from mdmem.editors import daily
-from mdmem.facts import Item, find_same_item, items, parse_item, write_item
+from mdmem.folder import installed
 from mdmem.model import FactId, FilePath
 from mdmem.model.rules import is_iso_day, parse_day
 from mdmem.model.writes import Log
 from mdmem.queries import dates, lookup
 from mdmem.startup.records import replace
+from mdmem.text.document import Document, parse
+from mdmem.text.facts import Item, find_same_item, items, parse_item, write_item
 from mdmem.verbs import EditedText, Verb
 from mdmem.verbs.foundations import find_foundations
 from mdmem.workspace import Workspace
@@ -34,7 +34,7 @@ def _day(workspace: Workspace, edit: Log) -> date:
 
 
 def _edit(workspace: Workspace, edit: Log, path: FilePath, document: Document | None) -> EditedText:
-    start = document or parse(daily.new_log(packaged_files.template("daily.md"), _day(workspace, edit)))
+    start = document or parse(daily.new_log(installed.template("daily.md"), _day(workspace, edit)))
     edited = _with_entry(workspace, edit, edit.text, path, start)
     for text in edit.more:
         following = _with_entry(workspace, edit, text, path, parse(edited.result.text))

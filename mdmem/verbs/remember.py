@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from mdmem.document import Document, parse
 from mdmem.editors import facts as fact_editor
 from mdmem.history import CommitNote
 from mdmem.model import FactId, FileKind, FilePath
@@ -10,6 +9,7 @@ from mdmem.model.rules import is_iso_day
 from mdmem.model.writes import Remember
 from mdmem.queries import dates, lookup
 from mdmem.startup.records import replace
+from mdmem.text.document import Document, parse
 from mdmem.verbs import EditedText, Verb, foundations, named_file
 from mdmem.verbs.edit_section import require_create
 from mdmem.wording import verb

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from mdmem.document import Document, parse
 from mdmem.editors import EditResult
 from mdmem.editors.merge3 import inverse_patch
 from mdmem.errors import SectionProblem
 from mdmem.model import FilePath
 from mdmem.startup.records import replace
+from mdmem.text.document import Document, parse
 from mdmem.verbs import EditedText, RevertEdit, Verb, digest_day
 from mdmem.workspace import Workspace
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from mdmem import history, layout
-from mdmem.addresses import join_path
-from mdmem.document import Document, parse
+from mdmem import history
 from mdmem.editors import EditResult
 from mdmem.editors import facts as fact_editor
 from mdmem.editors.fact_difference import fact_difference
 from mdmem.errors import FactProblem, PathProblem
-from mdmem.fact_names import items_matching, names_any
-from mdmem.facts import Item, items
+from mdmem.folder import layout
 from mdmem.history.notes import parse_message
 from mdmem.model import FactId, FileKind, FilePath
 from mdmem.model.writes import EditSection, Forget, Log, Remember
@@ -21,11 +18,15 @@ from mdmem.queries import lookup
 from mdmem.queries.lookup import FactLocation
 from mdmem.repo import first_parent
 from mdmem.startup.records import replace
+from mdmem.text.addresses import join_path
+from mdmem.text.document import Document, parse
+from mdmem.text.fact_names import items_matching, names_any
+from mdmem.text.facts import Item, items
 from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.model.whole_files import WholeFileEdit
+    from mdmem.model.writes import WholeFileEdit
 
 _MOST_COMMITS = 50
 _HINT = "Write it in the section of the fact you mean."

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mdmem import layout
-from mdmem.document import Document
 from mdmem.editors import whole_file
+from mdmem.folder import layout
 from mdmem.model import FileKind, FilePath
-from mdmem.model.whole_files import WholeFileEdit
+from mdmem.model.writes import WholeFileEdit
+from mdmem.text.document import Document
 from mdmem.verbs import EditedText, Verb
 from mdmem.workspace import Workspace
 

@@ -8,7 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any, Self
 
-from mdmem.model.contexts import BLOCK_CLOSING, BLOCK_OPENING
+from mdmem.model.prompts import BLOCK_CLOSING, BLOCK_OPENING
 
 Json = dict[str, Any]
 BEYOND = "the script is over"

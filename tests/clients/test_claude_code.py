@@ -12,13 +12,13 @@ from installs import CLAUDE_CODE, install
 from scripted_api import Json, MessagesApi, blocks, texts, tool_names
 from trials import BOILER, QUESTION, TODAY, Trial, make_trial
 
-from mdmem import packaged_files
+from mdmem.folder import installed
 from mdmem.mcp.tools import TOOLS
 
 pytestmark = pytest.mark.clients
 SERVER = "mcp__plugin_mdmem_mdmem"
 MOST_ALWAYS_ON_TOKENS = 60
-ASKED = " ".join(packaged_files.template("compact.md").split())
+ASKED = " ".join(installed.template("compact.md").split())
 """The request for the summary of a compaction."""
 WINDOW = {"CLAUDE_CODE_AUTO_COMPACT_WINDOW": "200000"}
 NEARLY_FULL = 199_000

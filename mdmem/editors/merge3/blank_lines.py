@@ -3,17 +3,118 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import pairwise
 
-from mdmem.document import BlockKind
-from mdmem.editors.merge3.arrangement import PlannedElement
 from mdmem.editors.merge3.section_matches import SectionMatches
+from mdmem.editors.merge3.sections import MergedSection
 from mdmem.editors.merge3.unit_matches import UnitMatches, UnitTriple
+from mdmem.editors.merge3.units import MergedUnit
 from mdmem.editors.merge3.values import choices
 from mdmem.editors.merge3.versions import Unit, Version
 from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.text.document import BOM, parse, with_line_end
+from mdmem.text.scan import BlockKind
+
+
+@dataclass(frozen=True, slots=True)
+class TextForm:
+    """The line ends of a merge (`read`: in the texts that are merged, `written`: in the result), and the byte order mark of the result.
+
+    `read` is empty where the lines of one text end differently: each keeps its own.
+    """
+
+    read: str
+    written: str
+    bom: str
+
+    @classmethod
+    def of(cls, *texts: str) -> TextForm:
+        """The form of a base and two sides."""
+        boms = [BOM if text.startswith(BOM) else "" for text in texts]
+        ends = [_line_end(text) for text in texts]
+        bom = max(choices(*boms))
+        if "" in ends:  # lines of one text end differently: each keeps its own
+            most = [parse(text).line_end for text in texts if text]
+            return cls("", max(most, key=lambda end: (most.count(end), end)), bom)
+        base, *sides = ends
+        sides = [end for end in sides if end]
+        if not sides:
+            return cls("\n", base or "\n", bom)
+        written = sides if base is None else choices(base, sides[0], sides[-1])
+        return cls("\n", max(end for end in written if end), bom)
+
+    def normal(self, text: str) -> str:
+        """A text as it is merged."""
+        text = text.removeprefix(BOM)
+        return with_line_end(text, self.read) if self.read else text
+
+    @property
+    def line_end(self) -> str:
+        """The line end for what the merge itself puts in."""
+        return self.read or self.written
+
+    def final(self, text: str) -> str:
+        """A merged text as it is written."""
+        return self.bom + (with_line_end(text, self.written) if self.read else text)
+
+
+def _line_end(text: str) -> str | None:
+    """The line end of all lines of a text; empty where they differ, None where none has an end."""
+    if "\r" not in text:
+        return "\n" if "\n" in text else None
+    both, returns, feeds = text.count("\r\n"), text.count("\r"), text.count("\n")
+    if both == returns == feeds:
+        return "\r\n"
+    return "\r" if not feeds else ""
+
+
+_MAX_LEVEL = 6
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedElement:
+    """A heading or unit of the result. `identity` names it in all versions; `unit` is a unit as one side has it, None for a heading."""
+
+    identity: Hashable
+    text: str
+    unit: Unit | None = None
+
+    @property
+    def is_heading(self) -> bool:
+        """True for a heading."""
+        return self.unit is None
+
+
+def arrange(
+    sections: Sequence[MergedSection], units: Sequence[Sequence[MergedUnit]], children: Callable[[int], Sequence[int]]
+) -> Iterator[PlannedElement]:
+    """The headings and units of the result.
+
+    Args:
+        sections: the merged sections; the first one is the text before the first heading.
+        units: for each of them the units that stand in it, in their order.
+        children: gives the sections that stand in one, in their order.
+    """
+    waiting: list[tuple[int, int] | PlannedElement] = [(0, 0)]
+    while waiting:
+        step = waiting.pop()
+        if isinstance(step, PlannedElement):
+            yield step
+            continue
+        number, level = step
+        section = sections[number]
+        if number:
+            level = min(level + section.steps, _MAX_LEVEL)
+            heading, *second = section.headings_at(level)
+            yield PlannedElement(section.triple, heading)
+            waiting += [PlannedElement((section.triple, "second"), text) for text in second]
+        for unit in units[number]:
+            yield from (PlannedElement(unit.triple, text, unit.unit) for text in unit.texts)
+        waiting += [(child, level) for child in reversed(children(number))]
+
 
 _INTERRUPTS = late.pattern(r"(?:[-+*]|1[.)])[ \t]")
 _SETEXT = late.pattern(r"[\s\S]*[\r\n]")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mdmem.document import split_lines
 from mdmem.editors.merge3.sequences import merge_order
 from mdmem.editors.merge3.values import choices
 from mdmem.startup import late
+from mdmem.text.document import split_lines
 
 OTHER_SIDE = "# other side: "
 """The comment before each line of a value that gave way to the other side's."""

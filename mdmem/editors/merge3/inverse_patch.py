@@ -7,13 +7,13 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from mdmem.document import Document, Section, lines_without_ends, parse, with_line_end
 from mdmem.editors import EditResult
 from mdmem.editors.merge3.sequences import matching_items
 from mdmem.errors import SectionProblem
-from mdmem.facts import items
 from mdmem.model import FactId, Op, SectionPath
 from mdmem.startup.records import dataclass
+from mdmem.text.document import Document, Section, lines_without_ends, parse, with_line_end
+from mdmem.text.facts import items
 
 
 @dataclass(frozen=True, slots=True)

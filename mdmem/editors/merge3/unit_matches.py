@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 
-from mdmem.document import BlockKind
 from mdmem.editors import likeness
-from mdmem.editors.merge3.items import ItemText
 from mdmem.editors.merge3.section_matches import SectionMatches
 from mdmem.editors.merge3.sequences import unmatched_between
+from mdmem.editors.merge3.values import ItemText
 from mdmem.editors.merge3.versions import Unit, Version
 from mdmem.startup.records import dataclass, field
+from mdmem.text.scan import BlockKind
 
 _MIN_LIKENESS, _MIN_LIKENESS_ELSEWHERE = 0.55, 0.8
 """The likeness from which on two facts may be the same one: within a section, and across sections."""

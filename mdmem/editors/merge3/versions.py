@@ -11,11 +11,12 @@ from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from mdmem.document import BlockKind, Document, fold_space, is_blank, plain_title
-from mdmem.facts import has_words, normalise, normalise_key, parse_item
 from mdmem.model import Fact
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
+from mdmem.text.document import Document, fold_space, is_blank, plain_title
+from mdmem.text.facts import has_words, normalise, normalise_key, parse_item
+from mdmem.text.scan import BlockKind
 
 _LAST_LINE_END = late.pattern(r"(?:\r\n?|\n)\Z")
 

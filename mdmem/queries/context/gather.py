@@ -6,24 +6,23 @@ from collections.abc import Collection, Sequence
 from datetime import timedelta
 from typing import Any
 
-from mdmem import files, layout
 from mdmem.catchup.index import FreshIndex, fresh_index
-from mdmem.document import parse_bytes
 from mdmem.errors import PathProblem
+from mdmem.folder import files, layout
+from mdmem.folder.layout import TASKS_PATH
 from mdmem.given import guard
-from mdmem.layout import TASKS_PATH
 from mdmem.model import FileKind, FilePath
-from mdmem.model.contexts import BuildContext, ContextBlock, ContextEntry, ContextPart, PartResult, Purpose, count_tokens
+from mdmem.model.prompts import BuildContext, ContextBlock, ContextEntry, ContextPart, PartResult, Purpose, count_tokens
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.queries import search
 from mdmem.queries.context import parts
-from mdmem.queries.context.budget import SHARES, Filling, Offer, allot
-from mdmem.queries.context.text import Paragraph, write_block
-from mdmem.search import tags
+from mdmem.queries.context.parts import SHARES, Filling, Offer, Paragraph, allot, write_block
+from mdmem.search import labels
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.query import Filter
 from mdmem.startup import late
 from mdmem.startup.records import replace
+from mdmem.text.document import parse_bytes
 from mdmem.workspace import Progress, Say, Workspace
 
 _LEAST_ASKED, _TIMES_ASKED, _MOST_ASKED = 24, 3, 300
@@ -159,7 +158,7 @@ def _written(
     last_parts: list[tuple[PartResult, Paragraph | None]] = []
     if ContextPart.TAGS in wanted and ContextPart.TAGS in shares:
         listed = search.facts_in(workspace, index, ListFacts(limit=0), say)
-        last_parts.append(parts.tags_part(tags.count_tags(listed.facts), int(request.tokens * shares[ContextPart.TAGS])))
+        last_parts.append(parts.tags_part(labels.count_tags(listed.facts), int(request.tokens * shares[ContextPart.TAGS])))
         kept += last_parts[-1][0].tokens
     has_notes = ContextPart.NOTES in wanted and ContextPart.NOTES in shares
     if has_notes and parts.may_have_notes(offers.values(), index.stale):

@@ -1,0 +1,425 @@
+"""Files on disk: safe reading, atomic replacement, locks."""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import fcntl
+import hashlib
+import os
+import stat
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from functools import cache
+from pathlib import Path
+
+from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
+from mdmem.folder.layout import MAX_FILE_BYTES
+from mdmem.model import FilePath
+
+NOTICE_SECONDS = 1.0
+NOTICE = "waiting for another mdmem to finish"
+
+
+def wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None] | None) -> bool:
+    """Queue for a lock, which the system hands on in turn; True if it was acquired in time.
+
+    flock(2) has no time limit, so a thread waits, with a descriptor of its own for the same open file: this one may be closed, and its
+    number reused, before the thread runs. A thread that waits in vain ends with the process, or gets the lock and releases it at once.
+    """
+    if timeout <= 0:
+        return False
+    acquired = threading.Event()
+    duplicate = os.dup(descriptor)
+
+    def wait() -> None:
+        try:
+            fcntl.flock(duplicate, fcntl.LOCK_EX)
+        finally:
+            os.close(duplicate)
+        acquired.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    if acquired.wait(min(timeout, NOTICE_SECONDS)):
+        return True
+    if timeout <= NOTICE_SECONDS:
+        return False
+    if waiting:
+        waiting(NOTICE)
+    return acquired.wait(timeout - NOTICE_SECONDS)
+
+
+LOCK_NAME = "lock"
+"""The workspace's own lock, in the state folder."""
+INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = "index.lock", "queue.lock", "trail.lock", "messages.lock"
+"""In the state folder too: held to bring the index up to date, to wait for that, and to change the trail."""
+RACY_NS = 20_000_000
+"""A file that was changed less than this before it was read may change again without its time stamp showing it."""
+TEMPORARY_PREFIX = ".mdmem-"
+"""The beginning of the names of temporary files."""
+_NEW_FILE_MODE = 0o666
+_NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
+_LOCKS_HINT = (
+    "Move git's folder to a disk that has them (git init --separate-git-dir DIR), or mount this one with them (NFS: local_lock=flock)."
+)
+_AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
+"""Constants of renameat2(2) on Linux."""
+
+
+def digest(data: bytes) -> str:
+    """The SHA-256 of some bytes, as hex."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def path_on_disk(root: Path, path: FilePath, may_be_folder: bool = False) -> Path:
+    """A workspace path on disk, which exists or may be created; no part of it is a symbolic link.
+
+    Raises:
+        PathProblem: `bad-path`: a symbolic link, a folder (unless it may be one), a device, or a part above it that is no folder.
+    """
+    full_path = root
+    parts = path.split("/")
+    for number, part in enumerate(parts):
+        full_path = full_path / part
+        try:
+            mode = full_path.lstat().st_mode
+        except FileNotFoundError:
+            continue
+        except OSError as problem:
+            raise PathProblem("bad-path", f"{path}: {problem.strerror}") from problem
+        last = number == len(parts) - 1
+        if stat.S_ISLNK(mode):
+            raise PathProblem("bad-path", f"{path}: {part!r} is a symbolic link", "Name the file that it points to.")
+        if not last and not stat.S_ISDIR(mode):
+            raise PathProblem("bad-path", f"{path}: {part!r} is not a folder")
+        if last and not stat.S_ISREG(mode) and not (may_be_folder and stat.S_ISDIR(mode)):
+            raise PathProblem("bad-path", f"{path} is not a regular file")
+    return full_path
+
+
+def read(path: Path) -> bytes | None:
+    """The bytes of a regular file, None where there is no such file.
+
+    Raises:
+        PathProblem: `bad-path` or `unsupported-file`: not a regular file, not readable, or larger than `MAX_FILE_BYTES`.
+    """
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except PermissionError as problem:
+        raise PathProblem("unsupported-file", f"{path.name} cannot be read: {problem.strerror}") from problem
+    except OSError as problem:
+        if problem.errno in (errno.ELOOP, errno.ENXIO):  # a symbolic link; a socket
+            raise PathProblem("bad-path", f"{path.name} is not a regular file") from problem
+        raise
+    try:
+        status = os.fstat(descriptor)
+        if not stat.S_ISREG(status.st_mode):
+            raise PathProblem("bad-path", f"{path.name} is not a regular file")
+        if status.st_size > MAX_FILE_BYTES:
+            raise PathProblem(
+                "unsupported-file", f"{path.name} has {status.st_size:,} bytes; the maximum is {MAX_FILE_BYTES:,}", "Split it."
+            )
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return file.read()
+    finally:
+        os.close(descriptor)
+
+
+def fingerprint(path: Path) -> str | None:
+    """The SHA-256 of a file of any size, as hex; empty where that is no regular file or cannot be read, None where there is none."""
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError:
+        return ""
+    try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            return ""
+        with os.fdopen(descriptor, "rb", closefd=False) as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+    finally:
+        os.close(descriptor)
+
+
+def stamp(path: str) -> tuple[int, int, int, int, int] | None:
+    """The stamp of a file's state (links followed): times of data and inode (ns), size, inode, device; None where there is no file."""
+    try:
+        status = os.stat(path)  # noqa: PTH116 - a path object takes longer to make than the answer
+    except (OSError, ValueError):
+        return None
+    return status.st_mtime_ns, status.st_ctime_ns, status.st_size, status.st_ino, status.st_dev
+
+
+def identity(path: str) -> tuple[int, int, int] | None:
+    """The identity of a file or folder (links not followed) among those of its name: inode, device, kind; None where there is none."""
+    try:
+        status = os.lstat(path)
+    except (OSError, ValueError):
+        return None
+    return status.st_ino, status.st_dev, stat.S_IFMT(status.st_mode)
+
+
+def sync(path: Path) -> None:
+    """Make the content of a file durable, or the names in a folder."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def sync_all(folder: Path) -> None:
+    """Make a new folder durable that another program has filled: names and bytes, at any depth."""
+    for inner, _, names in os.walk(folder):
+        for path in (Path(inner) / name for name in names):
+            if stat.S_ISREG(path.lstat().st_mode):
+                sync(path)
+        sync(Path(inner))
+
+
+def make_folders(folder: Path) -> tuple[Path, ...]:
+    """Create a folder and those missing above it, durably; return the created ones, outermost first."""
+    missing = []
+    while not folder.exists():
+        missing.append(folder)
+        folder = folder.parent
+    created = tuple(reversed(missing))
+    for new in created:
+        new.mkdir(exist_ok=True)
+        sync(new.parent)
+    return created
+
+
+def temporary_name() -> str:
+    """A name for a temporary file next to the one that it is to replace."""
+    return f"{TEMPORARY_PREFIX}{os.urandom(8).hex()}.tmp"
+
+
+def backup_name(temporary: str) -> str:
+    """The name of a second temporary file, by which a failed write is undone; it may be incomplete while the file has the new bytes."""
+    return f"{temporary.removesuffix('.tmp')}.back.tmp"
+
+
+def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
+    """Create a file with these bytes, fsynced; with `mode` None the umask decides. If that fails, the file is removed."""
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+    except BaseException:
+        with suppress(OSError):
+            path.unlink()
+        raise
+
+
+def write_cache(path: Path, text: str) -> None:
+    """Write a file on which nothing depends: whole or not at all, but not fsynced, and for its owner alone."""
+    new = path.with_name(temporary_name())
+    try:
+        new.write_text(text, encoding="utf-8")
+        new.chmod(0o600)
+        new.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            new.unlink()
+        raise
+
+
+def prepare(path: Path, data: bytes, temporary: str) -> None:
+    """Write the temporary file for a `replace` that is to come, with the mode of the file that it is for."""
+    try:
+        mode: int | None = stat.S_IMODE(path.lstat().st_mode)
+    except FileNotFoundError:
+        mode = None
+    write_durably(path.parent / temporary, data, mode)
+
+
+def replace(path: Path, data: bytes, expected: bytes | None, temporary: str, is_prepared: bool = False) -> bool:
+    """Replace the bytes of a file, atomically and durably, if it still holds `expected` (None: does not exist).
+
+    If the system can exchange two names, the displaced file is read again: a save of the last moment is put back, not lost, whatever ends
+    this. Otherwise there is a window between the last read and the rename.
+
+    Returns:
+        False, with nothing changed, where the file holds something else by now.
+    """
+    new = path.parent / temporary
+    try:
+        if not is_prepared:
+            prepare(path, data, temporary)
+        done = read(path) == expected and (_put_new(new, path) if expected is None else _exchange(new, path, data, expected))
+    except BaseException:
+        with suppress(OSError):
+            if fingerprint(new) in (digest(data), digest(expected or b"")):  # else it is a save that could not be put back
+                new.unlink()
+        raise
+    if not done:
+        new.unlink(missing_ok=True)
+        return False
+    sync(path.parent)
+    return True
+
+
+def move(path: Path, target: Path) -> bool:
+    """Give a file or a folder another name, durably; False where something has that name already."""
+    try:
+        if not _rename(path, target, _RENAME_NOREPLACE):
+            if identity(str(target)):
+                return False
+            path.rename(target)
+    except FileExistsError:
+        return False
+    for folder in dict.fromkeys((target.parent, path.parent)):
+        sync(folder)
+    return True
+
+
+def remove(path: Path) -> None:
+    """Remove a file, durably."""
+    path.unlink()
+    sync(path.parent)
+
+
+def _put_new(new: Path, path: Path) -> bool:
+    """Give a new file its name; False where another file has it by now."""
+    try:
+        if not _rename(new, path, _RENAME_NOREPLACE):
+            os.link(new, path)
+            new.unlink()
+    except FileExistsError:
+        return False
+    return True
+
+
+def _exchange(new: Path, path: Path, data: bytes, expected: bytes) -> bool:
+    """Put `new`, which holds `data`, in place of a file that should hold `expected`; False, with the file as it was saved, where it held something else."""
+    ours = identity(str(new))
+    try:
+        if not _rename(new, path, _RENAME_EXCHANGE):
+            new.rename(path)
+            return True
+        if _holds(new, expected):
+            new.unlink()
+            return True
+        give_back(new, path, ours, digest(data))
+    except FileNotFoundError:
+        return False
+    except BaseException:
+        # An interruption, or a failing disk, after the exchange perhaps.
+        if identity(str(new)) not in (None, ours) and not _holds(new, expected):
+            give_back(new, path, ours, digest(data))
+        raise
+    return False
+
+
+def _holds(path: Path, data: bytes) -> bool:
+    """True if this is a regular file with these bytes; False also where it cannot be read."""
+    try:
+        return read(path) == data
+    except (PathProblem, OSError):
+        return False
+
+
+def give_back(displaced: Path, path: Path, ours: tuple[int, int, int] | None, content: str) -> None:
+    """Give a file, link or folder that was displaced its name back, in place of our file (by its identity, and the digest of its content).
+
+    Where somebody saved again meanwhile, in place or by another file, the newest stays.
+    """
+    if not _rename(displaced, path, _RENAME_EXCHANGE):
+        displaced.rename(path)
+    elif identity(str(displaced)) != ours or fingerprint(displaced) != content:
+        _rename(displaced, path, _RENAME_EXCHANGE)
+
+
+def _rename(old: Path, new: Path, flags: int) -> bool:
+    """Call renameat2(2); False where the system or the file system does not have it."""
+    call = _renameat2()
+    if call is None:
+        return False
+    if call(_AT_FDCWD, os.fsencode(old), _AT_FDCWD, os.fsencode(new), flags) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in (errno.EINVAL, errno.ENOSYS, errno.ENOTSUP):
+        return False
+    raise OSError(number, os.strerror(number), str(new))
+
+
+@cache
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    """The system's renameat2(2); None where it has none."""
+    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
+    if call is not None:
+        call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+    return call
+
+
+@contextmanager
+def lock(path: Path, timeout: float, waiting: Callable[[str], None] | None = None) -> Iterator[None]:
+    """Hold a lock file; wait for it up to `timeout` seconds, and say so after one.
+
+    Raises:
+        RepositoryProblem: `busy`: another process held it for longer.
+        StorageProblem: the file system has no locks.
+    """
+    descriptor, is_ours = _open_lock(path, os.O_CREAT)
+    try:
+        if not is_ours and not wait_for_lock(descriptor, timeout, waiting):
+            raise RepositoryProblem(
+                "busy", f"gave up after {timeout:g} s: another mdmem is writing", "Try again. lock_timeout sets how long to wait."
+            )
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _open_lock(path: Path, flags: int = 0) -> tuple[int, bool]:
+    """Open a lock file and try to lock it: its descriptor, and True if it is locked.
+
+    It is opened for reading, so that a disk can be made read-only while somebody waits. NFS needs it open for writing.
+    """
+    try:
+        return _open_and_try(os.O_RDONLY, path, flags)
+    except OSError as problem:
+        if problem.errno in _NO_LOCKS:
+            raise StorageProblem(f"the file system has no locks: {path}: {problem.strerror}", _LOCKS_HINT) from problem
+        if problem.errno != errno.EBADF:
+            raise
+        return _open_and_try(os.O_RDWR, path, flags)
+
+
+def _open_and_try(access: int, path: Path, flags: int) -> tuple[int, bool]:
+    descriptor = os.open(path, access | flags, 0o600)
+    try:
+        return descriptor, _try_lock(descriptor)
+    except BaseException:
+        os.close(descriptor)
+        raise
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def is_locked(path: Path) -> bool:
+    """True if some process holds the lock file now."""
+    try:
+        descriptor, is_ours = _open_lock(path)
+    except FileNotFoundError:
+        return False
+    os.close(descriptor)
+    return not is_ours

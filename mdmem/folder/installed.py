@@ -1,0 +1,54 @@
+"""What comes with the program: its documentation, the shims of its hooks, templates; and the command that installs an extra."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+_PACKAGE = Path(__file__).parent.parent
+
+
+def text(kind: str, name: str) -> str:
+    """The text of a file; `kind` is `docs`, `hooks` or `templates`."""
+    return path(kind, name).read_text(encoding="utf-8")
+
+
+def path(kind: str, name: str) -> Path:
+    """The path of a file or folder; the kinds are folders next to the package in a checkout, inside it when installed."""
+    folder = _PACKAGE / kind
+    return (folder if folder.is_dir() else _PACKAGE.parent / kind) / name
+
+
+def template(name: str) -> str:
+    """The text of a template."""
+    return text("templates", name)
+
+
+_UNKNOWN = "PATH-OF-THE-CLONE"
+"""Stands for the folder that mdmem was installed from, where nothing says which."""
+
+
+def install_command(extra: str) -> str:
+    """The command, to be pasted. It names a folder and never a package: nobody has the name `mdmem` in a registry for us."""
+    python = shlex.quote(sys.executable)
+    pip = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
+    return f"{pip} {shlex.quote(f'{_source()}[{extra}]')}"
+
+
+def _source() -> str:
+    """The folder that mdmem was installed from, or runs in."""
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - 10 ms, only where an extra is missing
+
+    clone = _PACKAGE.parent
+    if (clone / "pyproject.toml").is_file():
+        return str(clone)
+    try:
+        origin = distribution("mdmem").read_text("direct_url.json")
+    except PackageNotFoundError:
+        return _UNKNOWN
+    url = urlsplit(json.loads(origin)["url"]) if origin else None
+    return unquote(url.path) if url and url.scheme == "file" else _UNKNOWN

@@ -1,0 +1,483 @@
+"""Settings: `mdmem.toml` of the workspace over the user's own `config.toml` over the defaults. And the clock, whose zone is a setting.
+
+In the user's own file a table `[in."PATH"]` holds settings for one workspace, which go over those around it.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import posixpath
+import stat
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Any
+
+from mdmem.errors import UsageProblem, WorkspaceProblem
+from mdmem.folder import layout, trust
+from mdmem.model import SETTINGS_NAME
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """The settings of a workspace. Times are in seconds, sizes in lines and bytes."""
+
+    timezone: str | None = None
+    author: str | None = None
+    actor: str | None = None
+    people: tuple[str, ...] = ()
+    me: tuple[str, ...] = ()
+    paths: tuple[str, ...] = ()
+    daily: str | None = None
+    extra_paths: tuple[str, ...] = ()
+    direct_edits: str = "commit"
+    allow_detached: bool = False
+    lock_timeout: float = 30.0
+    hook_timeout: float = 30.0
+    half_life_days: float | None = None
+    language: str | None = None
+    budget_lines: int = 200
+    budget_bytes: int = 25_000
+    log_queries: bool = False
+    flush_prompt: str | None = None
+    flush_system: str | None = None
+    context: str = "on"
+    workspace: str | None = None
+    adopt: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    session_scope: str = "project"
+    owner: tuple[str, ...] = ()
+    digest: str = "rules"
+    model_url: str | None = None
+    model_name: str | None = None
+    model_key_env: str | None = None
+    model_command: tuple[str, ...] = ()
+    model_tokens_day: int = 200_000
+    dream: str = "propose"
+    dream_at: str = "02:00"
+    dream_changes: int = 20
+
+
+LANGUAGES = {
+    "ar": "arabic",
+    "da": "danish",
+    "nl": "dutch",
+    "en": "english",
+    "fi": "finnish",
+    "fr": "french",
+    "de": "german",
+    "el": "greek",
+    "hu": "hungarian",
+    "it": "italian",
+    "no": "norwegian",
+    "nb": "norwegian",
+    "nn": "norwegian",
+    "pt": "portuguese",
+    "ro": "romanian",
+    "ru": "russian",
+    "es": "spanish",
+    "sv": "swedish",
+    "ta": "tamil",
+    "tr": "turkish",
+}
+"""The languages that words can be stemmed in (`search.terms`), by ISO 639 code."""
+
+_CHOICES = {
+    "direct_edits": ("commit", "refuse"),
+    "context": ("on", "off"),
+    "session_scope": ("project", "all"),
+    "digest": ("rules", "model", "off"),
+    "dream": ("off", "propose", "apply"),
+}
+_NAMES = Settings.__match_args__
+_TEXTS = (
+    *("timezone", "author", "actor", "daily", "direct_edits", "language", "context", "workspace", "session_scope", "digest"),
+    *("model_url", "model_name", "model_key_env", "dream", "dream_at"),
+)
+_LONG_TEXTS = ("flush_prompt", "flush_system")
+_LISTS = ("people", "paths", "extra_paths", "adopt", "me", "sessions", "owner", "model_command")
+_FLAGS = ("allow_detached", "log_queries")
+_COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
+_MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
+_BY_WORKSPACE = "in"
+_GONE = {"agents": "Remove the line: every actor is an agent unless people, in your own settings, names it."}
+"""Settings of earlier versions, and what to do about them."""
+_MAX_NUMBER = 1_000_000_000
+_MAX_BYTES = 65_536
+_MOST_QUOTED = 60
+
+
+HOME_VARIABLES = ("HOME", "USERPROFILE", "XDG_CONFIG_HOME", "APPDATA")
+"""The variables of the environment that say where the user's own settings are."""
+
+
+def home(environment: Mapping[str, str]) -> str | None:
+    """The user's home; None where the environment names none."""
+    return environment.get("HOME") or environment.get("USERPROFILE")
+
+
+def user_settings_path(environment: Mapping[str, str], platform: str = sys.platform) -> Path | None:
+    """The file of the user's own settings, by the platform's custom; None if there is no home."""
+    base = _user_folder(environment, platform, "APPDATA", "XDG_CONFIG_HOME", ".config")
+    return base / "config.toml" if base else None
+
+
+def user_state_folder(
+    environment: Mapping[str, str],
+    platform: str = sys.platform,
+) -> Path | None:
+    """The folder for what mdmem notes about this user's machine; None if there is no home."""
+    return _user_folder(environment, platform, "LOCALAPPDATA", "XDG_STATE_HOME", ".local/state")
+
+
+def _user_folder(
+    environment: Mapping[str, str],
+    platform: str,
+    windows: str,
+    xdg: str,
+    usual: str,
+) -> Path | None:
+    """A folder of mdmem in the user's home; the last three say where Windows and Linux have it."""
+    home_folder = home(environment)
+    if platform == "win32":
+        base = environment.get(windows)
+    elif platform == "darwin":
+        base = f"{home_folder}/Library/Application Support" if home_folder else None
+    else:
+        base = environment.get(xdg) or (f"{home_folder}/{usual}" if home_folder else None)
+    return Path(base) / "mdmem" if base else None
+
+
+def settings_files(workspace: Path, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The files that settings are read from, whether or not they exist."""
+    own_path = user_settings_path(environment)
+    return (workspace / SETTINGS_NAME, *((own_path,) if own_path else ()))
+
+
+def _check_value(name: str, value: Any, file_name: str) -> Any:
+    """`value` in the type of the setting `name`.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
+
+    def wrong(expected: str) -> WorkspaceProblem:
+        message = f"{file_name}: {name} must be {expected}, not {_quoted(value)}"
+        return WorkspaceProblem("bad-settings", message)
+
+    if name in _FLAGS:
+        if not isinstance(value, bool):
+            raise wrong("true or false")
+        return value
+    if name in _TEXTS:
+        if not isinstance(value, str) or not value.strip() or not value.isprintable():
+            raise wrong("a one-line text")
+        if value not in _CHOICES.get(name, (value,)):
+            raise wrong(" or ".join(_CHOICES[name]))
+        if name == "dream_at" and not _MINUTE.fullmatch(value):
+            raise wrong("a time as 02:00")
+        if name == "daily" and not layout.is_named_by_day(value):
+            raise wrong("a Markdown file of the workspace with %Y, %m and %d in its name, once each")
+        return _language_name(value, file_name) if name == "language" else value
+    if name in _LONG_TEXTS:
+        if not isinstance(value, str) or not value.strip():
+            raise wrong("a text")
+        return value
+    if name in _LISTS:
+        if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() and item.isprintable() for item in value):
+            raise wrong("a list of texts")
+        if name == "paths" and (outside := [item for item in value if item.startswith(("/", "~")) or ".." in item.split("/")]):
+            message = f"{file_name}: paths names {_quoted(outside[0])}, which is not in the workspace"
+            raise WorkspaceProblem("bad-settings", message, "Globs are from the workspace: *.md, **/*.md, notes/**/*.md.")
+        return tuple(value)
+    if name in _COUNTS:
+        if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < _MAX_NUMBER:
+            raise wrong(f"a whole number from 1 to {_MAX_NUMBER - 1:,}")
+        return value
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < _MAX_NUMBER:
+        raise wrong(f"a number above 0 and below {_MAX_NUMBER:,}")
+    return float(value)
+
+
+def _language_name(value: str, file_name: str) -> str:
+    """The English name of a language, from that or its code; the country of a code (de-AT, pt_BR) is left out."""
+    name = value.strip().casefold()
+    code = name.replace("_", "-").partition("-")[0]
+    language = LANGUAGES.get(code) or (name if name in LANGUAGES.values() else None)
+    if language is None:
+        message = f"{file_name}: language {_quoted(value)} is not one that words can be stemmed in"
+        raise WorkspaceProblem("bad-settings", message, _suggest(name, list(dict.fromkeys(LANGUAGES.values())), "There are"))
+    return language
+
+
+def _suggest(name: str, names: Sequence[str], lead: str) -> str:
+    near = difflib.get_close_matches(name, names, n=1)
+    return f"Did you mean {near[0]}?" if near else f"{lead} {', '.join(names)}."
+
+
+def _quoted(value: object) -> str:
+    """The beginning of a value, for a message.
+
+    Agents read messages, and a stranger may have written the file.
+    """
+    text = repr(value)
+    return text if len(text) <= _MOST_QUOTED else f"{text[:_MOST_QUOTED]}…"
+
+
+def _read_bytes(path: Path, may_be_link: bool) -> bytes | None:
+    """The bytes of a settings file; None where there is no such file.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`: not a plain file, which is not opened; too large; not readable.
+    """
+    flags = os.O_RDONLY | os.O_NONBLOCK | (0 if may_be_link else os.O_NOFOLLOW)
+    try:
+        _require_plain(path, path.stat(follow_symlinks=may_be_link))
+        with os.fdopen(os.open(path, flags), "rb") as file:
+            _require_plain(path, os.fstat(file.fileno()))  # it may be another file by now
+            data = file.read(_MAX_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as problem:
+        raise WorkspaceProblem("bad-settings", f"{path.name}: {problem.strerror}") from problem
+    if len(data) > _MAX_BYTES:
+        message = f"{path.name} has more than 64 KB"
+        raise WorkspaceProblem("bad-settings", message, f"Shorten {path}.")
+    return data
+
+
+def _require_plain(path: Path, status: os.stat_result) -> None:
+    """Refuse a link, a folder, a pipe or a device in the place of a settings file.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
+    if not stat.S_ISREG(status.st_mode):
+        hint = f"Replace {path} with a plain file, or remove it."
+        raise WorkspaceProblem("bad-settings", f"{path.name} is not a plain file", hint)
+
+
+def _read(path: Path, *, may_be_link: bool) -> dict[str, Any]:
+    """The values of a settings file, as they are; none where there is no such file."""
+    data = _read_bytes(path, may_be_link)
+    if not data:
+        return {}
+    import tomllib  # noqa: PLC0415 - 3 ms, only where there are settings
+
+    try:
+        return tomllib.loads(data.decode())
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
+        raise WorkspaceProblem("bad-settings", f"{path.name}: {problem}", "Correct the file; every setting is optional.") from problem
+
+
+def _checked(values: Mapping[str, Any], file_name: str) -> dict[str, Any]:
+    """Settings by name, each in its type."""
+    for name in values:
+        if name not in _NAMES:
+            hint = _GONE.get(name) or _suggest(name, _NAMES, "The settings are")
+            message = f"{file_name}: unknown setting {_quoted(name)}"
+            raise WorkspaceProblem("bad-settings", message, hint)
+    return {name: _check_value(name, value, file_name) for name, value in values.items()}
+
+
+def _local_settings(
+    workspace: Path,
+    own_path: Path | None,
+    people: Sequence[str],
+) -> dict[str, Any]:
+    """The settings of the workspace's file; `people` are those of the user's own settings."""
+    values = _read(workspace / SETTINGS_NAME, may_be_link=False)
+    if not values:
+        return {}
+    whose = f"your own settings ({own_path})" if own_path else "your own settings"
+    for name in (*_NAMES, _BY_WORKSPACE):
+        if name in values and name not in trust.trust(trust.TextOrigin.WORKSPACE_SETTINGS).settings:
+            message = f"{SETTINGS_NAME} may not set {name}, which belongs in each user's own settings"
+            raise WorkspaceProblem("not-here", message, f"Remove it, or move it to {whose}.")
+    settings = _checked(values, SETTINGS_NAME)
+    actor = settings.get("actor")
+    if actor and trust.origin_of_actor(actor, people) is trust.TextOrigin.PERSON:
+        message = f"{SETTINGS_NAME} may not name one of your people as the actor"
+        raise WorkspaceProblem("not-here", message, f"Remove actor, or move it to {whose}.")
+    return settings
+
+
+def _own_settings(own_path: Path | None, workspace: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+    """The user's own settings for a workspace: those for all, with those for this one over them."""
+    values = _read(own_path, may_be_link=True) if own_path else {}
+    name = own_path.name if own_path else ""
+    by_workspace = _tables(values, name)
+    values.pop(_BY_WORKSPACE, None)
+    settings = _checked(values, name)
+    for path, table in by_workspace.items():
+        here = _checked(table, name)
+        if _with_home(path, environment, _BY_WORKSPACE).resolve() == workspace.resolve():
+            settings |= here
+    return settings
+
+
+def _tables(values: Mapping[str, Any], file_name: str) -> dict[str, dict[str, Any]]:
+    """The tables of settings for single workspaces, by their paths."""
+    tables = values.get(_BY_WORKSPACE, {})
+    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+        raise WorkspaceProblem(
+            "bad-settings",
+            f"{file_name}: {_BY_WORKSPACE} must be tables",
+            f'Write [{_BY_WORKSPACE}."/path/of/a/workspace"].',
+        )
+    return tables
+
+
+def own_list(name: str, environment: Mapping[str, str]) -> tuple[str, ...]:
+    """A setting that is a list, as the user's own file has it for all workspaces.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
+    own_path = user_settings_path(environment)
+    values = _read(own_path, may_be_link=True) if own_path else {}
+    return _check_value(name, values[name], "config.toml") if name in values else ()
+
+
+def adopted_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """The workspaces that MDMEM_ADOPT and the user's own settings name; a name may be a glob.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
+    own_path = user_settings_path(environment)
+    name, values = ("", {}) if own_path is None else (own_path.name, _read(own_path, may_be_link=True))
+    named = [("MDMEM_ADOPT", path) for path in environment.get("MDMEM_ADOPT", "").split(os.pathsep) if path]
+    if "adopt" in values:
+        named += [("adopt", path) for path in _check_value("adopt", values["adopt"], name)]
+    if "workspace" in values:
+        named.append(("workspace", _check_value("workspace", values["workspace"], name)))
+    named += [(_BY_WORKSPACE, path) for path in _tables(values, name) if path.startswith(("/", "~"))]
+    return tuple(_full_folder(path, environment, setting) for setting, path in named)
+
+
+def _full_folder(path: str, environment: Mapping[str, str], setting: str) -> Path:
+    """A folder that the user's own settings or environment name.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`: it is no full path.
+    """
+    folder = _with_home(path, environment, setting)
+    if not folder.is_absolute():
+        message = f"{setting} must name full paths, not {path!r}"
+        raise WorkspaceProblem("bad-settings", message, "It may begin with ~.")
+    return folder
+
+
+def own_workspace(environment: Mapping[str, str]) -> Path | None:
+    """The workspace that the user's own settings name for use outside of any workspace; None where they name none.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`.
+    """
+    own_path = user_settings_path(environment)
+    name = _read(own_path, may_be_link=True).get("workspace") if own_path else None
+    if own_path is None or name is None:
+        return None
+    return _full_folder(_check_value("workspace", name, own_path.name), environment, "workspace")
+
+
+def _with_home(path: str, environment: Mapping[str, str], setting: str) -> Path:
+    """A path with the user's home in the place of `~`."""
+    home_folder = home(environment)
+    if path.startswith("~"):
+        if not home_folder or path[1:2] not in ("", "/"):
+            raise WorkspaceProblem("bad-settings", f"{setting} names {_quoted(path)}, whose location is unknown", "Give the full path.")
+        path = home_folder + path[1:]
+    return Path(path)
+
+
+def _full_path(path: str, workspace: Path, environment: Mapping[str, str]) -> Path:
+    """The absolute path of an extra path, without `~` and `..`."""
+    return Path("/" + posixpath.normpath(workspace / _with_home(path, environment, "extra_paths")).lstrip("/"))
+
+
+def _normalise_path(path: str, full_path: Path, workspace: Path) -> str:
+    """The canonical spelling of an extra path: relative if it stays in the workspace (`notes`, not `./notes/`)."""
+    if full_path.is_relative_to(workspace):
+        return str(full_path.relative_to(workspace))
+    return str(full_path) if path.startswith(("/", "~")) else posixpath.normpath(path)
+
+
+def _stays_inside(full_path: Path, workspace: Path, tree: Path | None) -> bool:
+    """True for a path in the workspace, where links are skipped, or in the work tree if no link leads out of that."""
+    return full_path.is_relative_to(workspace) or (tree is not None and full_path.resolve().is_relative_to(tree))
+
+
+def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> Settings:
+    """The settings in force for a workspace.
+
+    Args:
+        workspace: its folder.
+        tree: the root of its work tree, without links on the way to it; None if it is in none yet.
+        environment: the variables that name the home and the user's own settings.
+
+    Raises:
+        WorkspaceProblem: `bad-settings`: no plain file of at most 64 KB, unreadable TOML, an unknown setting
+            (with the nearest known one), a value of the wrong type, an extra path outside the work tree that
+            the user's own settings do not name, or in an unknown home.
+            `not-here`: the workspace's file holds what only the user's own may hold
+            (`trust.TABLE`).
+    """
+    folder = workspace.absolute()
+    own_path = user_settings_path(environment)
+    own = _own_settings(own_path, folder, environment)
+    local = _local_settings(workspace, own_path, own.get("people", ()))
+    full_paths = {path: _full_path(path, folder, environment) for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))}
+    allowed = {full_paths[path] for path in own.get("extra_paths", ())}
+    for path in local.get("extra_paths", ()):
+        if full_paths[path] not in allowed and not _stays_inside(full_paths[path], folder, tree):
+            raise WorkspaceProblem(
+                "bad-settings",
+                f"{SETTINGS_NAME}: extra_paths names {_quoted(path)}, which is outside the work tree",
+                f"To allow it, name it in extra_paths of your own settings ({own_path}) too.",
+            )
+    settings = replace(Settings(), **{**own, **local})
+    extra_paths: dict[Path, str] = {}
+    for path in settings.extra_paths:
+        extra_paths.setdefault(full_paths[path], _normalise_path(path, full_paths[path], folder))
+    settings = replace(settings, extra_paths=tuple(extra_paths.values()))
+    if settings.timezone:
+        zone(settings.timezone)
+    return settings
+
+
+def zone(name: str | None) -> tzinfo | None:
+    """The time zone of that name; None is the system's, which heeds TZ."""
+    if name is None:
+        return None
+    import zoneinfo  # noqa: PLC0415 - 2 ms, only where a time zone is set
+
+    try:
+        return zoneinfo.ZoneInfo(name)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as problem:
+        raise WorkspaceProblem("bad-settings", f"{_quoted(name)} is not a time zone", "Use a name such as Europe/Berlin.") from problem
+
+
+def now(settings: Settings, environment: Mapping[str, str]) -> datetime:
+    """The time that is written, in the user's zone: `MDMEM_NOW` (ISO 8601, local without an offset) or the real one.
+
+    Raises:
+        UsageProblem: `MDMEM_NOW` is not such a time, or one that git cannot keep.
+    """
+    local_zone = zone(settings.timezone)
+    value = environment.get("MDMEM_NOW")
+    if not value:
+        return datetime.now().astimezone(local_zone)
+    try:
+        time = datetime.fromisoformat(value)
+        time = time.replace(tzinfo=local_zone) if time.tzinfo is None and local_zone is not None else time.astimezone(local_zone)
+        if time.timestamp() < 0:
+            raise UsageProblem(f"MDMEM_NOW is {value!r}, which is before 1970; git keeps no such time")
+    except (ValueError, OverflowError, OSError) as problem:
+        raise UsageProblem(f"MDMEM_NOW is {value!r}, which is not an ISO 8601 time", "Write it as 2026-11-21T14:05:00.") from problem
+    return time

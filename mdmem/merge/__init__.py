@@ -1,0 +1,1 @@
+"""Have git merge memory files by section and fact, and make its merges again."""

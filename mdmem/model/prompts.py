@@ -1,0 +1,219 @@
+"""Arguments and result of `flush`: whether a session is to put down what it knows before its compaction."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+
+from mdmem.errors import UsageProblem
+from mdmem.model import CommitId, FactId
+from mdmem.model.rules import require_choice, require_range
+from mdmem.startup.records import dataclass
+from mdmem.wording import field
+
+BLOCK_OPENING, BLOCK_CLOSING = "<mdmem-context>", "</mdmem-context>"
+"""The first and the last line of a block."""
+
+_MAX_BUDGET, _MAX_WINDOW = 100_000, 100_000_000
+_LEAST_CHARACTERS = 100
+_BYTES_A_TOKEN = 4
+
+
+class Purpose(StrEnum):
+    """The purposes of a block: the start of a session, or one prompt."""
+
+    SESSION = "session"
+    PROMPT = "prompt"
+
+
+class ContextPart(StrEnum):
+    """The parts of a block, in their order."""
+
+    PROFILE = "profile"
+    PINNED = "pinned"
+    TASKS = "tasks"
+    DAYS = "days"
+    FOUND = "found"
+    TAGS = "tags"
+    NOTES = "notes"
+
+
+_BUDGETS = {Purpose.SESSION: 2000, Purpose.PROMPT: 500}
+_WINDOW_SHARES = {"coding": 0.10, "general": 0.15, "knowledge": 0.20}
+_PROFILE = "general"
+
+
+def count_tokens(text: str) -> int:
+    """The tokens of a text: 4 bytes of UTF-8 each, rounded up a line; the line end counts."""
+    lines = text.removesuffix("\n").split("\n") if text else []
+    return sum(-(-(len(line.encode("utf-8", "surrogatepass")) + 1) // _BYTES_A_TOKEN) for line in lines)
+
+
+@dataclass(frozen=True, slots=True)
+class BuildContext:
+    """Ask for a block. Without a `purpose`, it is for the prompt where there is one, else for the start of a session.
+
+    - `budget`: the most tokens of the finished text; or a share of the model's `window`, by the `profile` of what it is used for.
+    - `without`: parts that the host has in its prompt already.
+    - `session`: what it was given since its last compaction is not found again.
+    - `compacted`: the session comes from a compaction just now, and has forgotten what it was given: a new cycle begins.
+    - `most_characters`: a ceiling besides, for a host that cuts what is longer.
+    """
+
+    prompt: str | None = None
+    purpose: str | None = None
+    budget: int | None = None
+    window: int | None = None
+    profile: str | None = None
+    without: tuple[str, ...] = ()
+    session: str | None = None
+    compacted: bool = False
+    most_characters: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse unknown words, numbers out of their range, and fields that do not go together."""
+        require_choice("purpose", self.purpose, tuple(Purpose))
+        require_choice("profile", self.profile, tuple(_WINDOW_SHARES))
+        for part in self.without:
+            require_choice("without", part, tuple(ContextPart))
+        require_range("budget", self.budget, 1, _MAX_BUDGET)
+        require_range("window", self.window, 1, _MAX_WINDOW)
+        require_range("most_characters", self.most_characters, _LEAST_CHARACTERS, _MAX_WINDOW)
+        if self.budget is not None and self.window is not None:
+            raise UsageProblem(f"{field('budget')} and {field('window')} exclude each other")
+        if self.profile is not None and self.window is None:
+            raise UsageProblem(f"{field('profile')} goes with {field('window')}")
+        if self.purpose == Purpose.PROMPT and self.prompt is None:
+            raise UsageProblem("a block for a prompt needs the prompt")
+
+    @property
+    def block_purpose(self) -> Purpose:
+        """The purpose that was asked for, else that of a request with, or without, a prompt."""
+        if self.purpose is not None:
+            return Purpose(self.purpose)
+        return Purpose.SESSION if self.prompt is None else Purpose.PROMPT
+
+    @property
+    def tokens(self) -> int:
+        """The most tokens of the finished text. A text of so many tokens has at most four times as many characters."""
+        tokens = _BUDGETS[self.block_purpose] if self.budget is None else self.budget
+        if self.window is not None:
+            tokens = min(_MAX_BUDGET, int(self.window * _WINDOW_SHARES[self.profile or _PROFILE]))
+        return tokens if self.most_characters is None else min(tokens, self.most_characters // _BYTES_A_TOKEN)
+
+
+@dataclass(frozen=True, slots=True)
+class ContextEntry:
+    """One entry in a block: `line` is in the file as it is on disk, `cut` says that its end was left out."""
+
+    path: str
+    line: int
+    fact: FactId | None
+    score: float | None
+    cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PartResult:
+    """One part of a finished block: its tokens, and how many entries it shows and leaves out."""
+
+    part: ContextPart
+    tokens: int
+    shown: int
+    left_out: int
+    entries: tuple[ContextEntry, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBlock:
+    """A block, empty where there is nothing to say, and what it holds.
+
+    `carried`: the gate let the prompt's answer in (None: there was nothing to decide). `top`: the score of the first hit. `repeated`: entries
+    that were found and had been given to the session before. `ids`: of the entries that are shown. `unchanged`: the session began with the same
+    block before, and has had no compaction since.
+    """
+
+    text: str
+    tokens: int
+    budget: int
+    commit: CommitId | None
+    stale: bool
+    parts: tuple[PartResult, ...] = ()
+    notes: tuple[str, ...] = ()
+    carried: bool | None = None
+    top: float | None = None
+    repeated: int = 0
+    ids: tuple[str, ...] = ()
+    unchanged: bool = False
+
+
+def part_counts(block: ContextBlock) -> Mapping[str, tuple[int, int]]:
+    """Of each part that holds anything, how many entries it shows and how many it leaves out."""
+    return {part.part.value: (part.shown, part.left_out) for part in block.parts if part.shown or part.left_out}
+
+
+_MOST = 1_000_000_000
+_MOST_SILENT = 100
+SILENT = "NO_REPLY"
+"""The answer where there is nothing to keep."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """Ask whether a session is near its compaction, and for the prompts that have it write down what lasts.
+
+    How far it is comes from a `transcript` (of Claude Code), or as `tokens` and `cycle` (the number of its compactions). It is due where no
+    more than `reserve` and `soft` tokens of the `window` are left, once a cycle. `check` tells, and marks nothing. `silent` is the answer for
+    nothing to keep.
+    """
+
+    window: int
+    transcript: str | None = None
+    tokens: int | None = None
+    cycle: int | None = None
+    reserve: int = 20_000
+    soft: int = 4_000
+    session: str | None = None
+    check: bool = False
+    silent: str = SILENT
+
+    def __post_init__(self) -> None:
+        """Refuse numbers out of their range, and anything but a transcript or both figures."""
+        require_range("window", self.window, 1, _MOST)
+        for name, value in (("tokens", self.tokens), ("cycle", self.cycle), ("reserve", self.reserve), ("soft", self.soft)):
+            require_range(name, value, 0, _MOST)
+        if (self.transcript is None) is (self.tokens is None and self.cycle is None) or (self.tokens is None) is not (self.cycle is None):
+            raise UsageProblem(f"give {field('transcript')}, or {field('tokens')} and {field('cycle')}")
+        if not self.silent.isprintable() or not 0 < len(self.silent) <= _MOST_SILENT:
+            raise UsageProblem(f"{field('silent')} is {self.silent[:_MOST_SILENT]!r}, which is not a usable answer")
+
+    @property
+    def threshold(self) -> int:
+        """The tokens from which on it is due; 0 or less: never."""
+        return self.window - self.reserve - self.soft
+
+    def is_due(self, tokens: int, cycle: int, flushed: int | None) -> bool:
+        """True for a session with so many tokens that was not yet flushed in this cycle."""
+        return self.threshold > 0 and tokens >= self.threshold and flushed != cycle
+
+
+@dataclass(frozen=True, slots=True)
+class FlushPrompts:
+    """The two prompts for a session that is due, with the user's day and the file of that day's log."""
+
+    system: str
+    user: str
+    day: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlushResult:
+    """The progress of a session. `prompts`: set where it was due, and this call has marked the cycle."""
+
+    due: bool
+    tokens: int
+    threshold: int
+    cycle: int
+    flushed: int | None
+    prompts: FlushPrompts | None = None

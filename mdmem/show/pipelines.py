@@ -1,0 +1,248 @@
+"""Results of `schedule`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from mdmem.model.pipelines import (
+    MOST_STANDING_PARTS,
+    NOTHING_TO_DO,
+    PASSING,
+    TOO_MANY_WAIT,
+    UNCHANGED,
+    DigestResult,
+    DreamChange,
+    DreamOp,
+    DreamResult,
+    ModelFigures,
+    RunResult,
+    Schedule,
+    ScheduleResult,
+    StepResult,
+)
+from mdmem.show.formatting import one_line
+from mdmem.steps.run_log import record_json
+from mdmem.text import secrets
+from mdmem.text.addresses import join_path
+from mdmem.wording import number_of, verb
+
+
+def digest_json(result: DigestResult) -> dict[str, Any]:
+    """A digest as an object."""
+    return {
+        "run": result.run,
+        "sessions": result.sessions,
+        "messages": result.messages,
+        "bytes": result.size,
+        "noise": result.noise,
+        "entries": [
+            {
+                "fact": entry.fact,
+                "day": entry.day.isoformat(),
+                "time": entry.minute,
+                "kind": entry.kind,
+                "text": entry.text,
+                "source": entry.source.value,
+                "confidence": entry.confidence,
+                "cites": list(entry.cites),
+            }
+            for entry in result.entries
+        ],
+        "already": result.repeated,
+        "redacted": result.redacted,
+        "refused": result.refused,
+        "surplus": result.surplus,
+        "tokens": result.model.tokens if result.model else 0,
+        "model": _model_json(result.model) if result.model else None,
+        "commits": list(result.commits),
+        "left": [{"session": left.session, "why": left.why} for left in result.left],
+    }
+
+
+def _model_json(figures: ModelFigures) -> dict[str, Any]:
+    names = ("requests", "size", "entries", "bad_answers", "waiting", "outcome", "message")
+    return {("bytes" if name == "size" else name): getattr(figures, name) for name in names}
+
+
+def digest_text(result: DigestResult) -> str:
+    """The entries by day, and a line of figures."""
+    return "\n".join(_lines(result))
+
+
+def _lines(result: DigestResult) -> Iterator[str]:
+    day = None
+    for entry in sorted(result.entries, key=lambda entry: (entry.day, entry.minute)):
+        if entry.day != day:
+            day = entry.day
+            yield f"{day.isoformat()}"
+        kind = f"[{entry.kind}] " if entry.kind else ""
+        yield one_line(f"  {entry.minute} {kind}{entry.text}  ({entry.source.value}, {', '.join(entry.cites)})")
+    figures = [
+        f"{_counted(result.messages, 'message')} of {_counted(result.sessions, 'session')} read",
+        f"{len(result.entries)} kept",
+        *(f"{count} {words}" for count, words in _exceptions(result) if count),
+    ]
+    yield ", ".join(figures)
+    if result.model is not None:
+        yield from _model_lines(result.model)
+    if result.outside and not result.messages:
+        yield f'{_counted(result.outside, "session")} of other folders left out; session_scope = "all" in your own settings has all count'
+    yield from (one_line(f"skipped: {left.session}: {left.why}") for left in result.left)
+
+
+def _model_lines(figures: ModelFigures) -> Iterator[str]:
+    """The part of the model: nothing where it was not needed."""
+    parts = [
+        *([f"{_counted(figures.requests, 'request')} ({figures.size:,} bytes, {figures.tokens:,} tokens)"] if figures.requests else []),
+        *([f"{figures.entries} of the entries"] if figures.entries else []),
+        *([f"{_counted(figures.bad_answers, 'suggestion')} refused"] if figures.bad_answers else []),
+        *([f"{_counted(figures.waiting, 'session')} waiting"] if figures.waiting else []),
+        *([one_line(f"{figures.outcome}: {figures.message}")] if figures.outcome else []),
+    ]
+    if parts:
+        yield f"model: {', '.join(parts)}"
+
+
+def _exceptions(result: DigestResult) -> Iterator[tuple[int, str]]:
+    yield result.repeated, "already logged"
+    yield result.redacted, "with a secret"
+    yield result.refused, "refused"
+    yield result.surplus, "over the limit for their day"
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+_SIGNS = {DreamOp.ADD: "+", DreamOp.UPDATE: "~", DreamOp.DELETE: "-", DreamOp.NONE: " "}
+
+
+def dream_json(result: DreamResult) -> dict[str, Any]:
+    """A night as an object."""
+    return {
+        "run": result.run,
+        "days": [day.isoformat() for day in result.days],
+        "changes": [_change_json(change) for change in result.changes],
+        "requests": result.requests,
+        "bytes": result.size,
+        "tokens": result.tokens,
+        "refused": result.refused,
+        "outcome": result.outcome,
+        "message": result.message,
+    }
+
+
+def _change_json(change: DreamChange) -> dict[str, Any]:
+    return {
+        "op": change.op.value,
+        "fact": change.fact,
+        "old": change.old,
+        "path": change.path,
+        "section": join_path(change.section),
+        "text": secrets.redact(change.text) if change.op is DreamOp.NONE else change.text,
+        "source": change.source.value,
+        "applied": change.applied,
+        "why": change.why,
+        "cites": list(change.cites),
+        "commit": change.commit if change.applied else None,
+        "proposal": change.proposal,
+    }
+
+
+def dream_text(result: DreamResult) -> str:
+    """The changes, a line each, a line of figures, and a line for each reason why entries are left."""
+    return "\n".join(one_line(line) for line in _lines_dreams(result))
+
+
+def _lines_dreams(result: DreamResult) -> Iterator[str]:
+    for change in result.changes:
+        if change.op is not DreamOp.NONE:
+            fate = "" if change.applied else ", proposed" if change.proposal else ", to be proposed"
+            cites = f"; {', '.join(change.cites)}" if change.cites else ""
+            yield f"{_SIGNS[change.op]} {change.fact} {change.text}  ({change.source.value}{fate}: {change.why}{cites})"
+    changes = [change for change in result.changes if change.op is not DreamOp.NONE]
+    applied = sum(change.applied for change in changes)
+    reasons = Counter(change.why for change in result.changes if change.op is DreamOp.NONE)
+    yield f"{result.run}: {applied} applied, {len(changes) - applied} proposed, {reasons.total()} skipped"
+    for why, count in reasons.most_common():
+        yield f"  {count} skipped: {why}"
+    if result.requests:
+        refused = f", {number_of(result.refused, 'suggestion')} refused" if result.refused else ""
+        yield f"model: {number_of(result.requests, 'request')} ({result.size:,} bytes, {result.tokens:,} tokens){refused}"
+
+
+def dream_notes(result: DreamResult) -> tuple[str, ...]:
+    """Lines for the user besides."""
+    notes = [result.message] if result.message else []
+    if surplus := sum(change.why == TOO_MANY_WAIT for change in result.changes):
+        notes.append(f"{number_of(surplus, 'entry', 'entries')} more not proposed; up to {MOST_STANDING_PARTS} can be open at once.")
+    if any(change.proposal for change in result.changes):
+        notes.append(f"To review: {verb('proposals')}. To accept everything: {verb('accept')} {result.run}")
+    return tuple(notes)
+
+
+def run_json(result: RunResult) -> dict[str, Any]:
+    """A run as an object, its steps with their figures."""
+    return {"steps": [_step_json(step) for step in result.steps]}
+
+
+def _step_json(step: StepResult) -> dict[str, Any]:
+    left = [{"session": left.session, "why": left.why} for left in step.left]
+    return {**record_json(step.record), "left": left, "message": step.message, "hint": step.hint}
+
+
+def run_text(result: RunResult, only_failures: bool) -> str:
+    """The steps, a line each with what could not be read below; or only those that have failed."""
+    return "\n".join(one_line(line) for step in result.steps if step.record.failed or not only_failures for line in _lines_runs(step))
+
+
+def _lines_runs(step: StepResult) -> Iterator[str]:
+    record = step.record
+    if step.message:
+        yield f"{record.step}: {record.outcome}: {step.message}{f' ({step.hint})' if step.hint else ''}"
+    elif record.outcome == NOTHING_TO_DO:
+        yield f"{record.step}: nothing to do"
+    elif record.outcome == UNCHANGED:
+        yield f"{record.step}: nothing new"
+    elif record.step == "dream":
+        trouble = f", {record.outcome}" if record.outcome in PASSING else ""
+        yield f"{record.step}: {number_of(record.entries, 'change')}, {record.proposed} proposed{trouble} ({record.run})"
+    else:
+        entries, sessions = number_of(record.entries, "entry", "entries"), number_of(record.sessions, "session")
+        trouble = f", {record.outcome}" if record.outcome in PASSING else ""
+        yield f"{record.step}: {entries} of {sessions}, {number_of(record.messages, 'message')}{trouble} ({record.run})"
+    yield from (f"  skipped: {left.session}: {left.why}" for left in step.left)
+
+
+def schedule_json(result: ScheduleResult) -> dict[str, Any]:
+    """A schedule as an object."""
+    return {
+        "schedule": result.system,
+        "files": [{"path": file.path, "text": file.text} for file in result.files],
+        "timer": result.timer,
+        "changed": result.changed,
+        "active": result.active,
+        "next": list(result.next),
+        "notes": list(result.notes),
+    }
+
+
+def schedule_text(request: Schedule, result: ScheduleResult) -> str:
+    """The texts of a schedule, each file under its path; or a line on what was done."""
+    name = result.timer or "a line of your crontab"
+    if request.install:
+        return f"scheduled every five minutes: {name}" if result.active else f"placed {' and '.join(_paths(result))}"
+    if request.uninstall:
+        return f"no longer scheduled: {name}" if result.changed else "it was not scheduled"
+    return "\n".join(f"# {file.path}\n{file.text}" if file.path else file.text for file in result.files).rstrip("\n")
+
+
+def _paths(result: ScheduleResult) -> Sequence[str]:
+    return [str(file.path) for file in result.files]
+
+
+def schedule_notes(result: ScheduleResult) -> tuple[str, ...]:
+    """Lines for the user: what to type next, what else to know."""
+    return (*(f"next: {command}" for command in result.next), *result.notes)

@@ -1,0 +1,124 @@
+"""The sections that an address names: one heading, or several joined by ` > `, compared ever more loosely until something matches."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Sequence
+
+from mdmem.errors import SectionProblem
+from mdmem.model import PATH_SEPARATOR, SectionPath
+from mdmem.text.document import Document, Section, fold_space, plain_title
+from mdmem.wording import field
+
+_MAX_SUGGESTIONS = 3
+_MIN_SIMILARITY = 0.5
+_MAX_COMPARED_SECTIONS = 2000
+_MAX_COMPARED_CHARS = 200
+_MAX_QUOTED_CHARS = 120
+_MAX_LISTED = 8
+
+
+def join_path(path: SectionPath) -> str:
+    """A section path as it is written and shown."""
+    return PATH_SEPARATOR.join(path)
+
+
+MATCH_RULES: tuple[Callable[[str], str], ...] = (lambda title: title, plain_title, lambda title: plain_title(title).casefold())
+"""Ways to compare titles: as written, plain, in any case. The first one with a match decides."""
+
+
+def matching_sections(document: Document, address: str) -> tuple[Section, ...]:
+    """The sections that an address names, in file order, by the first of the `MATCH_RULES` with a match.
+
+    A single heading goes before a path, and a whole path before the end of one.
+    """
+    may_be_path = PATH_SEPARATOR in address or PATH_SEPARATOR in fold_space(address)
+    for rule in MATCH_RULES:
+        name = rule(address)
+        if not name:
+            break
+        by_title = tuple(section for section in document.sections if rule(section.title) == name)
+        if by_title:
+            return by_title
+        by_path = _matching_paths(document, name, rule) if may_be_path else ()
+        if by_path:
+            return by_path
+    return ()
+
+
+def _matching_paths(document: Document, name: str, rule: Callable[[str], str]) -> tuple[Section, ...]:
+    paths = [(section, [rule(title) for title in section.path]) for section in document.sections]
+    whole = tuple(section for section, titles in paths if PATH_SEPARATOR.join(titles) == name)
+    return whole or tuple(section for section, titles in paths if _ends_in(titles, name))
+
+
+def _ends_in(titles: Sequence[str], name: str) -> bool:
+    """True if the last titles of a path, joined, are the name; a part of a title does not count."""
+    joined = titles[-1]
+    for title in reversed(titles[:-1]):
+        joined = f"{title}{PATH_SEPARATOR}{joined}"
+        if len(joined) >= len(name):
+            return joined == name
+    return False
+
+
+def similar_paths(document: Document, address: str) -> tuple[str, ...]:
+    """Up to three paths of the document that resemble an address."""
+    name = plain_title(address).casefold()[:_MAX_COMPARED_CHARS]
+    path_of_name: dict[str, str] = {}
+    for section in document.sections[:_MAX_COMPARED_SECTIONS]:
+        path = join_path(section.path)
+        for candidate in (plain_title(section.title).casefold(), path.casefold()):
+            path_of_name.setdefault(candidate[:_MAX_COMPARED_CHARS], path)
+    close = difflib.get_close_matches(name, path_of_name, n=2 * _MAX_SUGGESTIONS, cutoff=_MIN_SIMILARITY)
+    inside = [candidate for candidate in path_of_name if name and candidate and (name in candidate or candidate in name)]
+    return tuple(dict.fromkeys(path_of_name[candidate] for candidate in [*close, *inside]))[:_MAX_SUGGESTIONS]
+
+
+def find_section(document: Document, address: str, nth: int | None = None) -> Section:
+    """The one section that an address names.
+
+    Raises:
+        SectionProblem: `section-not-found` with the nearest names, or `section-ambiguous` with path and line of each, unless
+            `nth` (from 1) chooses.
+    """
+    matches = matching_sections(document, address)
+    if not matches:
+        raise _not_found(document, address)
+    if nth is not None:
+        if not 1 <= nth <= len(matches):
+            message = f"no number {nth} among the sections called {address[:_MAX_QUOTED_CHARS]!r} ({len(matches)} in all)"
+            raise SectionProblem("section-not-found", message)
+        return matches[nth - 1]
+    if len(matches) > 1:
+        raise _ambiguous(document, address, matches)
+    return matches[0]
+
+
+def _not_found(document: Document, address: str) -> SectionProblem:
+    near = similar_paths(document, address)
+    suggestions = near or tuple(join_path(section.path) for section in document.sections[:_MAX_LISTED])
+    lead = "Did you mean" if near else "Its sections are"
+    if suggestions:
+        hint = f"{lead}: {'; '.join(suggestions)}" + ("" if near else f". To create it, use {field('create')}.")
+    else:
+        hint = f"The file has no headings. Use {field('preamble')} for its text, or {field('create')} to create the section."
+    return SectionProblem("section-not-found", f"no section {address[:_MAX_QUOTED_CHARS]!r}", hint, near=list(near))
+
+
+def _ambiguous(document: Document, address: str, matches: tuple[Section, ...]) -> SectionProblem:
+    rows = [{"section": join_path(section.path), "line": section.start + 1} for section in matches]
+    listed = "; ".join(f"{row['section']} (line {row['line']})" for row in rows[:_MAX_LISTED])
+    paths_are_unique = all(len(matching_sections(document, join_path(section.path))) == 1 for section in matches[:_MAX_LISTED])
+    hint = f"They are {listed}. Give {'the whole path or ' if paths_are_unique else ''}{field('nth')} N."
+    message = f"{len(matches)} sections are called {address[:_MAX_QUOTED_CHARS]!r}"
+    return SectionProblem("section-ambiguous", message, hint, sections=rows)
+
+
+def address_of(document: Document, section: Section) -> tuple[str, int | None] | None:
+    """The address of a section: its path, and its number where several sections have it. None if the path means another section."""
+    address = join_path(section.path)
+    matches = matching_sections(document, address)
+    if section not in matches:
+        return None
+    return address, matches.index(section) + 1 if len(matches) > 1 else None

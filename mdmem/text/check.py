@@ -1,0 +1,387 @@
+"""Problems of a change to a memory file, or of the file itself: unacceptable (`error`) or doubtful (`warning`). Pure.
+
+A change is judged by the lines that it adds and loses, and gets only the warnings that it causes. Everything here is linear in the size of
+the file, which is parsed only where that decides something.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator
+from datetime import date
+
+from mdmem.errors import PathProblem
+from mdmem.folder.layout import BOOTSTRAP_NAMES, CURATED_NAMES, log_day
+from mdmem.folder.settings import Settings
+from mdmem.model import FileKind, FilePath, Problem, SectionPath
+from mdmem.startup import late
+from mdmem.startup.records import dataclass, replace
+from mdmem.text import secrets
+from mdmem.text.addresses import join_path
+from mdmem.text.document import Document, lines_without_ends, parse, parse_bytes, plain_title
+from mdmem.text.facts import items, may_repeat
+from mdmem.text.scan import BlockKind
+from mdmem.wording import field
+
+_ALLOWED_CODES = {"append": "append", "secret": "secret-found", "shrink": "shrink"}
+"""The codes of the errors that can be let through, by their names in `ALLOWANCES`."""
+
+_MIN_GUARDED_LINES = 40
+"""A memory file of this many lines or more may not lose more than half of them in one change."""
+_MAX_QUOTED_CHARS = 60
+_TIME = late.pattern(r"\d{2}:\d{2}")
+_OURS = late.pattern(r"<{7}(?: |$)")
+_MIDDLE = late.pattern(r"={7}$")
+_THEIRS = late.pattern(r">{7}(?: |$)")
+
+
+@dataclass(frozen=True, slots=True)
+class _FileWarning:
+    """A warning and its identity, which stays the same while lines move and counts change."""
+
+    identity: tuple[str, ...]
+    problem: Problem
+
+
+def refusals(problems: Iterable[Problem], allow: Collection[str]) -> tuple[Problem, ...]:
+    """The errors that `allow` does not let through."""
+    allowed = {_ALLOWED_CODES[name] for name in allow if name in _ALLOWED_CODES}
+    return tuple(problem for problem in problems if problem.level == "error" and problem.code not in allowed)
+
+
+def check(
+    path: FilePath,
+    before: bytes | None,
+    after: bytes | None,
+    kind: FileKind,
+    settings: Settings,
+    renamed_from: str | None = None,
+    was_log: date | None = None,
+    is_note: bool = False,
+) -> tuple[Problem, ...]:
+    """The problems of a change to one file, in the order of their lines.
+
+    Args:
+        path: the file's path, after the change.
+        before: what the file held before, under its old name if it was renamed; None where there was none.
+        after: what it holds now; None where it was removed.
+        kind: the kind of the file; only memory files have problems.
+        settings: the budgets.
+        renamed_from: its old path, if it was renamed.
+        was_log: the day of the log that it was under its old path, where the settings say so.
+        is_note: True for a person's own notes, which may lose what they like: there these errors are warnings.
+    """
+    if not kind.is_memory:
+        return ()
+    warnings = () if after is None else _new_warnings(path, before, after, settings)
+    return _by_line([*find_errors(path, before, after, kind, renamed_from, was_log, is_note), *warnings])
+
+
+def find_errors(
+    path: FilePath,
+    before: bytes | None,
+    after: bytes | None,
+    kind: FileKind,
+    renamed_from: str | None = None,
+    was_log: date | None = None,
+    is_note: bool = False,
+) -> tuple[Problem, ...]:
+    """The errors of a change alone; as a rule they cost no parsing."""
+    if not kind.is_memory:
+        return ()
+    old, new = _lines(before), _lines(after)
+    added = _added_lines(old, new)
+    losses: Iterable[Problem] = _check_losses(path, old, new, after is None, kind, renamed_from, was_log)
+    if is_note:
+        losses = [replace(problem, level="warning", hint="") for problem in losses]
+    is_new = after is not None and (before is None or renamed_from is not None)
+    secrets_found = (*(_check_name(path) if is_new else ()), *_check_secrets(path, new, added))
+    return _by_line([*losses, *_check_encoding(path, new, added), *_check_conflicts(path, new, added), *secrets_found])
+
+
+def shrinks_too_much(before: bytes | None, after: bytes | None) -> bool:
+    """True if a change takes more lines out of a memory file than it may."""
+    return _count_excessive_losses(_lines(before), _lines(after)) > 0
+
+
+def check_file(path: FilePath, data: bytes, kind: FileKind, settings: Settings) -> tuple[Problem, ...]:
+    """The problems of a file as it is: warnings, sets of conflict markers, and secrets in it and in its name; in the order of their lines."""
+    if not kind.is_memory:
+        return ()
+    lines = _lines(data)
+    warnings = (warning.problem for warning in _warnings(path, data, settings))
+    numbers = set(range(len(lines)))
+    return _by_line([*warnings, *_check_conflicts(path, lines, numbers), *_check_name(path), *_check_secrets(path, lines, numbers)])
+
+
+def added_secrets(path: FilePath, before: bytes | None, after: bytes | None, kind: FileKind) -> tuple[Problem, ...]:
+    """The secrets among the lines that a change adds to a memory file, and in the name of a new one."""
+    if not kind.is_memory:
+        return ()
+    new = _lines(after)
+    in_name = _check_name(path) if before is None and after is not None else ()
+    return _by_line([*in_name, *_check_secrets(path, new, _added_lines(_lines(before), new))])
+
+
+def _error(path: str, line: int, code: str, message: str, hint: str) -> Problem:
+    return Problem(path=path, line=line, code=code, level="error", message=message, hint=hint)
+
+
+def _warning(path: str, line: int, code: str, message: str, hint: str = "") -> Problem:
+    return Problem(path=path, line=line, code=code, level="warning", message=message, hint=hint)
+
+
+def _by_line(problems: Iterable[Problem]) -> tuple[Problem, ...]:
+    """The problems in the order of their lines; no path repeats a secret."""
+    ordered = sorted(problems, key=lambda problem: problem.line)
+    return tuple(replace(problem, path=secrets.redact(problem.path)) for problem in ordered)
+
+
+# The lines that a change adds and loses.
+
+
+def _lines(data: bytes | None) -> list[str]:
+    """The lines of a file without their ends; bytes that are not UTF-8 become surrogates."""
+    return lines_without_ends((data or b"").decode("utf-8", "surrogateescape"))
+
+
+def _added_lines(old: list[str], new: list[str]) -> set[int]:
+    """The numbers (from 0) of the lines that a change adds; lines that only move are not added."""
+    start = 0
+    while start < min(len(old), len(new)) and old[start] == new[start]:
+        start += 1
+    tail = 0
+    while tail < min(len(old), len(new)) - start and old[-1 - tail] == new[-1 - tail]:
+        tail += 1
+    removed = Counter(old[start : len(old) - tail])
+    added = set()
+    for number in range(start, len(new) - tail):
+        if removed[new[number]]:
+            removed[new[number]] -= 1
+        else:
+            added.add(number)
+    return added
+
+
+def _check_losses(
+    path: str, old: list[str], new: list[str], removed: bool, kind: FileKind, renamed_from: str | None, was_log: date | None
+) -> Iterator[Problem]:
+    was_log = was_log or (log_day(renamed_from) if renamed_from else None)
+    was_daily = was_log is not None if renamed_from else kind is FileKind.DAILY
+    if not was_daily:
+        yield from _check_shrinking(path, old, new)
+    elif renamed_from:
+        yield _warning(path, 1, "append", f"the daily log {renamed_from} is renamed")
+        title = f"# {was_log}"
+        for problem in _check_appending(path, ["" if line.strip() == title else line for line in old], new):
+            yield replace(problem, level="warning", hint="Put it back and add a new entry below.")
+    elif removed:
+        yield _warning(path, 1, "append", "the daily log is removed as a whole")
+    else:
+        yield from _check_appending(path, old, new)
+
+
+def _check_shrinking(path: str, old: list[str], new: list[str]) -> Iterator[Problem]:
+    lost = _count_excessive_losses(old, new)
+    if lost:
+        message = f"{lost} of the file's {len(old)} lines would be gone"
+        hint = f"If that is meant: {field('allow')} shrink (MDMEM_ALLOW=shrink git commit …)."
+        yield _error(path, 1, "shrink", message, hint)
+
+
+def _count_excessive_losses(old: list[str], new: list[str]) -> int:
+    """The number of lines that a file loses, if that is more than it may; else 0."""
+    remaining = Counter(line.strip() for line in new)
+    lost = sum(max(0, count - remaining[line]) for line, count in Counter(line.strip() for line in old).items())
+    return lost if len(old) >= _MIN_GUARDED_LINES and lost * 2 > len(old) else 0
+
+
+def _check_appending(path: str, old: list[str], new: list[str]) -> Iterator[Problem]:
+    """A daily log may only be added to: every earlier line stays, in its order."""
+    if _first_loss(old, new) is None:
+        return
+    # Front matter is no entry. It is left out only now, since finding it takes a parser.
+    old_front, new_front = _count_front_lines(old), _count_front_lines(new)
+    loss = _first_loss(old[old_front:], new[new_front:])
+    if loss is None:
+        return
+    lost, expected_at = loss
+    message = f"an earlier entry of the daily log is lost or changed: {_quote(old[old_front + lost])}"
+    hint = f"Put it back and add a new entry below. If it must go: {field('allow')} append (MDMEM_ALLOW=append git commit …)."
+    yield _error(path, min(new_front + expected_at + 1, max(len(new), 1)), "append", message, hint)
+
+
+def _first_loss(old: list[str], new: list[str]) -> tuple[int, int] | None:
+    """The number of the first old line that the new ones lack in its order, and where it ought to stand in them; None if they lack none.
+
+    Blank lines and white space at the end of a line do not count.
+    """
+    start = 0
+    for number, line in enumerate(old):
+        words = line.rstrip()
+        if not words:
+            continue
+        match = next((i for i in range(start, len(new)) if new[i].rstrip() == words), None)
+        if match is None:
+            return number, start
+        start = match + 1
+    return None
+
+
+def _count_front_lines(lines: list[str]) -> int:
+    try:
+        return parse("\n".join(lines)).front
+    except PathProblem:
+        return 0  # nested too deeply to be parsed: every line counts
+
+
+def _quote(line: str) -> str:
+    words = secrets.redact(line.strip().encode("utf-8", "replace").decode())
+    return repr(words if len(words) <= _MAX_QUOTED_CHARS else words[: _MAX_QUOTED_CHARS - 1] + "…")
+
+
+# Lines that a change must not add.
+
+
+def _check_encoding(path: str, new: list[str], added: set[int]) -> Iterator[Problem]:
+    broken = [number for number in added if not _is_utf8(new[number])]
+    if broken:
+        message = "the text is not UTF-8" if len(broken) == 1 else f"the text is not UTF-8, in {len(broken)} lines from here on"
+        yield _error(path, min(broken) + 1, "not-utf8", message, "Convert the file: iconv -t UTF-8.")
+
+
+def _is_utf8(line: str) -> bool:
+    return line.isascii() or not any("\udc80" <= c <= "\udcff" for c in line)
+
+
+def _check_conflicts(path: str, new: list[str], added: set[int]) -> Iterator[Problem]:
+    starts = [markers[0] for markers in _conflict_sets(new) if added.intersection(markers)]
+    code = _code_lines(new) if starts else set()
+    for start in (start for start in starts if start not in code):
+        hint = "Resolve the conflict and stage the file again."
+        yield _error(path, start + 1, "conflict-markers", "unresolved conflict markers", hint)
+
+
+def _check_name(path: str) -> Iterator[Problem]:
+    """The secrets in the name of a file."""
+    for secret in secrets.find(path):
+        message = f"possible secret ({secret.kind}) in the name of the file"
+        hint = f"Rename it. False alarm? {field('allow')} secret (MDMEM_ALLOW=secret git commit …)."
+        yield replace(_error(path, 1, "secret-found", message, hint), kind=secret.kind)
+
+
+def _check_secrets(path: str, new: list[str], added: set[int]) -> Iterator[Problem]:
+    """The secrets in the added lines. Messages never show their values."""
+    numbers = sorted(added)
+    for secret in secrets.find("\n".join(new[number] for number in numbers)):
+        message = f"possible secret ({secret.kind})"
+        hint = f"Remove it. False alarm? {secrets.ALLOW_COMMENT} on the line, or {field('allow')} secret (MDMEM_ALLOW=secret git commit …)."
+        problem = _error(path, numbers[secret.line - 1] + 1, "secret-found", message, hint)
+        yield replace(problem, kind=secret.kind)
+
+
+def _conflict_sets(lines: list[str]) -> Iterator[tuple[int, int, int]]:
+    """The line numbers (from 0) of the `<<<<<<<`, `=======` and `>>>>>>>` of each complete set."""
+    ours: int | None = None
+    middle: int | None = None
+    for number, line in enumerate(lines):
+        if line[:7] not in ("<<<<<<<", "=======", ">>>>>>>"):
+            continue
+        if _OURS.match(line):
+            ours, middle = number, None
+        elif _MIDDLE.match(line) and ours is not None and middle is None:
+            middle = number
+        elif _THEIRS.match(line) and ours is not None and middle is not None:
+            yield ours, middle, number
+            ours = middle = None
+
+
+def _code_lines(lines: list[str]) -> set[int]:
+    """The numbers of the lines in top-level code blocks. Only there can code hold a marker in the first column: nested blocks are indented."""
+    try:
+        blocks = parse("\n".join(lines)).blocks
+    except PathProblem:
+        return set()  # nested too deeply to be parsed: every line counts
+    return {number for block in blocks if block.kind is BlockKind.CODE for number in range(block.start, block.end)}
+
+
+# Warnings about a file.
+
+
+def _new_warnings(path: str, before: bytes | None, after: bytes, settings: Settings) -> Iterator[Problem]:
+    """The warnings about a file that it did not deserve before the change."""
+    warnings = _warnings(path, after, settings)
+    if not warnings:
+        return
+    old = Counter(warning.identity for warning in _warnings(path, before or b"", settings))
+    for warning in warnings:
+        if old[warning.identity]:
+            old[warning.identity] -= 1
+        else:
+            yield warning.problem
+
+
+def _warnings(path: str, data: bytes, settings: Settings) -> list[_FileWarning]:
+    try:
+        document = parse_bytes(data)
+    except PathProblem as failure:
+        return [*_over_budget(path, data, settings), _unsupported(path, failure)]
+    return [*_over_budget(path, data, settings), *_duplicate_headings(path, document), *_duplicate_facts(path, document)]
+
+
+def _unsupported(path: str, failure: PathProblem) -> _FileWarning:
+    message = f"{failure.message}; it is neither edited nor searched"
+    return _FileWarning(("unsupported-file",), _warning(path, 1, "unsupported-file", message, failure.hint))
+
+
+def _over_budget(path: str, data: bytes, settings: Settings) -> Iterator[_FileWarning]:
+    if path not in CURATED_NAMES:
+        return
+    lines, size = len(_lines(data)), len(data)
+    if lines > settings.budget_lines or size > settings.budget_bytes:
+        budget = f"{settings.budget_lines:,} lines and {settings.budget_bytes:,} bytes"
+        message = f"the file has {lines:,} lines and {size:,} bytes; its budget is {budget}"
+        hint = "Move what is seldom needed to a file of its own under memory/."
+        yield _FileWarning(("over-budget",), _warning(path, 1, "over-budget", message, hint))
+
+
+def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]:
+    """Headings that stand twice under one parent. Times of day may: a log has each minute as often as it comes."""
+    parents: list[tuple[int, int]] = []
+    first_lines: dict[tuple[int, str], int] = {}
+    for section in document.sections:
+        while parents and parents[-1][0] >= section.level:
+            parents.pop()
+        parent = parents[-1][1] if parents else -1
+        parents.append((section.level, section.index))
+        name = plain_title(section.title).casefold()
+        if not name or _TIME.fullmatch(name):
+            continue
+        first = first_lines.setdefault((parent, name), section.start + 1)
+        if first != section.start + 1:
+            message = f"the heading {_quote(section.title)} is already in line {first}, under the same parent"
+            problem = _warning(path, section.start + 1, "duplicate-heading", message, "Join the two, or rename one.")
+            yield _FileWarning(("duplicate-heading", _folded_path(section.path)), problem)
+
+
+def _duplicate_facts(path: str, document: Document) -> Iterator[_FileWarning]:
+    """Facts that are twice in one section. Instructions to an agent are none, and tasks and lines of a diary may repeat."""
+    if path.rpartition("/")[2] in BOOTSTRAP_NAMES:
+        return
+    starts = [section.start for section in document.sections]
+    first_lines: dict[tuple[int, str], int] = {}
+    for item in items(document):
+        if may_repeat(item.fact.text):
+            continue
+        section = bisect_right(starts, item.start) - 1
+        first = first_lines.setdefault((section, item.fact.id), item.start + 1)
+        if first != item.start + 1:
+            path_of_section = _folded_path(document.sections[section].path) if section >= 0 else ""
+            message = f"the fact {item.fact.id} is already in line {first}, in the same section: {_quote(item.fact.text)}"
+            problem = _warning(path, item.start + 1, "duplicate-fact", message, "Remove one of them.")
+            yield _FileWarning(("duplicate-fact", path_of_section, item.fact.id), problem)
+
+
+def _folded_path(section: SectionPath) -> str:
+    return join_path(section).casefold()

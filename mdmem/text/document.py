@@ -1,0 +1,389 @@
+"""Text <-> sections: a Markdown document as a lossless partition of its text.
+
+A section is a heading that is a direct child of the document, its own text (up to the next heading of any level) and its
+subsections. Lines end at `\n`, `\r\n` or `\r` only. Line numbers in here count from 0 and ranges are half open. markdown-it-py decides
+what is a heading and what a block; `scan` reads most texts without loading it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cache, cached_property, lru_cache
+from io import StringIO
+from itertools import starmap
+from operator import itemgetter
+from typing import TYPE_CHECKING
+
+from mdmem.errors import PathProblem, TextProblem
+from mdmem.folder.layout import MAX_FILE_BYTES
+from mdmem.model import SectionPath
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.text.scan import Block, BlockKind, Head, Piece, ScanResult, scan, spans
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+
+
+BOM = "\ufeff"
+_FENCE = late.pattern(r"([ \t]*)(`{3,}(?=[^`]*$)|~{3,})")
+_LINE_END = late.pattern(r"\r\n?|\n")
+_CODE_INDENT = 4
+_ETAG_DIGITS = 12
+_MAX_NESTING = 100_000
+_MAX_INLINE_TITLE = 1000
+"""A longer title is compared as it stands: taking its inline markup out can cost quadratic time."""
+_MARKUP = late.pattern(r"[\\`*_\[<&\0]")
+"""If a title has none of these, the inline parser changes nothing but its white space."""
+UNSPACED = (
+    "["
+    "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # Thai, Lao, Myanmar, Khmer
+    "\u3005-\u3007\u3041-\u309f\u30a1-\u30fa\u30fc-\u30ff"  # Japanese
+    "\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"  # Han
+    "\uac00-\ud7af"  # Hangul: written with spaces, but a word carries its particles
+    "]+"
+)
+"""A pattern for runs of scripts that are written without spaces. Not compiled here: that takes longer than most commands that never use it."""
+_CACHED_TITLES = 8192
+_CACHED_TEXTS = 4
+"""The number of parsed texts that are kept: an edit parses its file several times, to change it, to check the change, to answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A heading (lines `start` up to `body`), its own text (`body` up to `end`) and its subsections (up to `tree_end`)."""
+
+    index: int
+    start: int
+    body: int
+    end: int
+    tree_end: int
+    level: int
+    title: str
+    path: SectionPath
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed text. `bom` and the joined `lines` are the text; the first `front` lines are front matter and opaque.
+
+    If the text ends inside a fence, comment or HTML block, `open_line` is the line in which that opens.
+    """
+
+    bom: str
+    lines: tuple[str, ...]
+    front: int
+    sections: tuple[Section, ...]
+    pieces: tuple[Piece, ...] = ()
+    open_line: int | None = None
+
+    @cached_property
+    def blocks(self) -> tuple[Block, ...]:
+        """All blocks in their order."""
+        return tuple(starmap(Block, spans(self.pieces, self.lines)))
+
+    @property
+    def text(self) -> str:
+        """The whole text, byte for byte."""
+        return self.bom + "".join(self.lines)
+
+    @property
+    def preamble_end(self) -> int:
+        """The line after the preamble: that of the first heading."""
+        return self.sections[0].start if self.sections else len(self.lines)
+
+    @property
+    def line_end(self) -> str:
+        """The line end for new text: the most frequent one of the file."""
+        if not any("\r" in line for line in self.lines):
+            return "\n"
+        ends = [line[len(line.rstrip("\r\n")) :] for line in self.lines]
+        return max(("\n", "\r\n", "\r"), key=ends.count)
+
+    def slice(self, start: int, end: int) -> str:
+        """The text of lines `start` up to `end`."""
+        return "".join(self.lines[start:end])
+
+    def section_at(self, line: int) -> Section | None:
+        """The section whose heading or own text holds the line; None in the preamble."""
+        count = bisect_right(self.sections, line, key=lambda section: section.start)
+        return self.sections[count - 1] if count else None
+
+    def path_at(self, line: int) -> SectionPath:
+        """The path of the section that holds the line; empty in the preamble."""
+        section = self.section_at(line)
+        return section.path if section else ()
+
+    def subsections(self, section: Section) -> tuple[Section, ...]:
+        """The sections below a section, at any depth."""
+        last = bisect_left(self.sections, section.tree_end, lo=section.index + 1, key=lambda section: section.start)
+        return self.sections[section.index + 1 : last]
+
+    def blocks_in(self, start: int, end: int) -> tuple[Block, ...]:
+        """The blocks that begin in lines `start` up to `end`."""
+        return tuple(starmap(Block, self.spans_in(start, end)))
+
+    def spans_in(self, start: int, end: int) -> Iterator[tuple[BlockKind, int, int]]:
+        """Kind, first line and the line after the last one of each of the `blocks_in` some lines."""
+        first = max(0, bisect_right(self.pieces, start, key=itemgetter(1)) - 1)
+        last = bisect_left(self.pieces, end, lo=first, key=itemgetter(1))
+        for span in spans(self.pieces[first:last], self.lines):
+            if start <= span[1] < end:
+                yield span
+
+
+@cache
+def _parser(core_rules: tuple[str, ...]) -> MarkdownIt:
+    from markdown_it import MarkdownIt  # noqa: PLC0415 - 45 ms, for the few texts that the scanner hands over
+
+    # At the default nesting of 20 every heading after a list ten deep disappears, and an edit would eat the rest of the file.
+    parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})
+    parser.core.ruler.enableOnly(core_rules)
+    return parser
+
+
+def decode(data: bytes) -> str:
+    """The text of a file.
+
+    Raises:
+        PathProblem: `unsupported-file` with the reason: not UTF-8, a NUL, larger than `MAX_FILE_BYTES`.
+    """
+    if len(data) > MAX_FILE_BYTES:
+        raise PathProblem("unsupported-file", f"the file has {len(data):,} bytes; the maximum is {MAX_FILE_BYTES:,}", "Split it.")
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        raise PathProblem("unsupported-file", f"the file is not UTF-8 (byte {problem.start})", "Convert it: iconv -t UTF-8.") from problem
+    if "\0" in text:
+        line = text[: text.index("\0")].count("\n") + 1
+        raise PathProblem("unsupported-file", f"the file has a NUL character in line {line}", "Remove it with an editor.")
+    return text
+
+
+def split_lines(text: str) -> list[str]:
+    """The lines of a text with their ends; only `\\n`, `\\r\\n` and `\\r` end a line."""
+    return StringIO(text, newline="").readlines()
+
+
+def with_line_end(text: str, end: str) -> str:
+    """`text` with every line end replaced by `end`."""
+    if end == "\n" and "\r" not in text:
+        return text
+    return _LINE_END.sub(end, text)
+
+
+def blank_line(before: str, end: str) -> str:
+    """The blank line that goes after `before` where lines end in `end`: a lone `\\r` and a `\\n` would be one line end."""
+    return "\r" if end == "\n" and before.endswith("\r") else end
+
+
+def is_blank(line: str) -> bool:
+    """True if a line holds nothing but spaces and tabs."""
+    return not line.strip(" \t\r\n")
+
+
+def _front_matter_lines(lines: list[str]) -> int:
+    if not lines or lines[0].rstrip(" \t\r\n") != "---":
+        return 0
+    for number, line in enumerate(lines[1:], 2):
+        if line.rstrip(" \t\r\n") in ("---", "..."):
+            return number
+    return 0
+
+
+_BLOCK_KINDS = {
+    "paragraph_open": BlockKind.PARAGRAPH,
+    "fence": BlockKind.CODE,
+    "code_block": BlockKind.CODE,
+    "blockquote_open": BlockKind.QUOTE,
+    "html_block": BlockKind.HTML,
+}
+
+
+def _parse_with_markdown_it(text: str) -> ScanResult:
+    """The headings and blocks of a text, by markdown-it.
+
+    Raises:
+        PathProblem: `unsupported-file`: nested deeper than the parser goes.
+    """
+    try:
+        tokens = _parser(("normalize", "block")).parse(text)
+    except RecursionError as problem:
+        raise PathProblem("unsupported-file", "the file nests lists or quotes too deeply to be edited safely", "Flatten it.") from problem
+    result = ScanResult()
+    for number, token in enumerate(tokens):
+        if token.map is None or token.level > 1:
+            continue
+        start, end = token.map
+        if token.level == 0 and token.type == "heading_open":
+            result.heads.append((start, end, int(token.tag[1]), tokens[number + 1].content))
+            continue
+        kind = BlockKind.ITEM if token.type == "list_item_open" and token.level == 1 else None
+        if token.level == 0:
+            kind = _BLOCK_KINDS.get(token.type)
+        if kind is not None:
+            result.pieces.append((kind, start, end))
+    return result
+
+
+def _build_sections(heads: list[Head], total: int) -> tuple[Section, ...]:
+    tree_ends = [total] * len(heads)
+    open_heads: list[int] = []
+    paths: list[SectionPath] = []
+    for index, (start, _, level, title) in enumerate(heads):
+        while open_heads and heads[open_heads[-1]][2] >= level:
+            tree_ends[open_heads.pop()] = start
+        parent = paths[open_heads[-1]] if open_heads else ()
+        paths.append((*parent, title))
+        open_heads.append(index)
+    ends = [head[0] for head in heads[1:]] + [total]
+    return tuple(
+        Section(
+            index=index,
+            start=start,
+            body=body,
+            end=ends[index],
+            tree_end=tree_ends[index],
+            level=level,
+            title=title,
+            path=paths[index],
+        )
+        for index, (start, body, level, title) in enumerate(heads)
+    )
+
+
+def parse(text: str, fragment: bool = False) -> Document:
+    """Parse a text. `parse(text).text == text` holds for every text.
+
+    Args:
+        text: the text of a file.
+        fragment: it is a part of one, which has neither byte order mark nor front matter.
+
+    Raises:
+        PathProblem: `unsupported-file`: nested deeper than the parser goes.
+    """
+    return _parse(text, "", 0) if fragment else _parse_file(text)
+
+
+@lru_cache(maxsize=_CACHED_TEXTS)
+def _parse_file(text: str) -> Document:
+    bom = BOM if text.startswith(BOM) else ""
+    body = text[len(bom) :]
+    return _parse(body, bom, _front_matter_lines(split_lines(body)) if body.startswith("---") else 0)
+
+
+def _parse(body: str, bom: str, front: int) -> Document:
+    lines = split_lines(body)
+    result = scan(_source(body, lines, front), front, _parse_with_markdown_it)
+    return Document(
+        bom=bom,
+        lines=tuple(lines),
+        front=front,
+        sections=_build_sections(result.heads, len(lines)),
+        pieces=tuple(result.pieces),
+        open_line=result.open_line,
+    )
+
+
+def _source(body: str, lines: list[str], front: int) -> str:
+    """The text after the front matter as parsers expect it: every line with LF, without NUL."""
+    content = "".join(lines[front:]) if front else body
+    source = with_line_end(content, "\n").replace("\0", "\ufffd")
+    return source if source.endswith("\n") else source + "\n"
+
+
+def parse_bytes(data: bytes) -> Document:
+    """Parse the bytes of a file: `parse(decode(data))`."""
+    return parse(decode(data))
+
+
+def etag(document: Document, start: int, end: int) -> str:
+    """The first 12 hex digits of the SHA-256 of the bytes from line `start` to the last non-blank line before `end`."""
+    while end > start and is_blank(document.lines[end - 1]):
+        end -= 1
+    return hashlib.sha256(document.slice(start, end).rstrip("\r\n").encode()).hexdigest()[:_ETAG_DIGITS]
+
+
+def section_etag(document: Document, section: Section) -> str:
+    """The etag of a heading with its own text."""
+    return etag(document, section.start, section.end)
+
+
+def tree_etag(document: Document, section: Section) -> str:
+    """The etag of a section with its subsections."""
+    return etag(document, section.start, section.tree_end)
+
+
+def preamble_etag(document: Document) -> str:
+    """The etag of the text before the first heading."""
+    return etag(document, document.front, document.preamble_end)
+
+
+def fold_space(text: str) -> str:
+    """NFC with white space folded."""
+    return " ".join(unicodedata.normalize("NFC", text).split())
+
+
+def plain_title(title: str) -> str:
+    """A title as addresses compare it: without inline markup, in NFC, white space folded."""
+    if len(title) > _MAX_INLINE_TITLE or not _MARKUP.search(title):
+        return fold_space(title)
+    return _without_markup(title)
+
+
+@lru_cache(maxsize=_CACHED_TITLES)
+def _without_markup(title: str) -> str:
+    children = _parser(("normalize", "block", "inline", "text_join")).parseInline(title)[0].children or []
+    parts = (" " if token.type.endswith("break") else "" if token.type == "html_inline" else token.content for token in children)
+    return fold_space("".join(parts))
+
+
+def lines_without_ends(text: str) -> list[str]:
+    """The lines of a text without their ends, and without a byte order mark."""
+    return [line.rstrip("\r\n") for line in split_lines(text.removeprefix(BOM))]
+
+
+def closed_fences(lines: Sequence[str]) -> frozenset[int]:
+    """The numbers of the lines, from 0, that belong to code fences which these lines also close, in a list or not."""
+    fenced: set[int] = set()
+    unclosed_up_to: dict[tuple[str, str], int] = {}
+    for number, line in enumerate(lines):
+        match = _FENCE.match(line) if number not in fenced else None
+        if match is None or number < unclosed_up_to.get((match[1], match[2]), 0):
+            continue
+        last, is_closed = _end_of_fence(lines, number, match[1], match[2])
+        if is_closed:
+            fenced.update(range(number, last + 1))
+        else:
+            unclosed_up_to[match[1], match[2]] = last
+    return frozenset(fenced)
+
+
+def _end_of_fence(lines: Sequence[str], opener: int, indent: str, fence: str) -> tuple[int, bool]:
+    """The line that closes a fence, and True; or the first line that is not in it, and False."""
+    for number in range(opener + 1, len(lines)):
+        rest = lines[number].removeprefix(indent)
+        words = rest.strip(" \t")
+        if words and not lines[number].startswith(indent):
+            return number, False
+        if words.startswith(fence) and not words.strip(fence[0]) and rest.index(fence) < _CODE_INDENT:
+            return number, True
+    return len(lines), False
+
+
+def clean_input(text: str, name: str = "text") -> str:
+    """A user's text as it can be stored: without a leading byte order mark. Messages call it by its `name`.
+
+    Raises:
+        TextProblem: `bad-text`: a NUL, or bytes that were not UTF-8.
+    """
+    if "\0" in text:
+        raise TextProblem("bad-text", f"the {name} contains a NUL character")
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as problem:
+        raise TextProblem("bad-text", f"the {name} is not UTF-8 (character {problem.start})") from problem
+    return text.removeprefix(BOM)

@@ -1,0 +1,422 @@
+"""One fact <-> one list item.
+
+    - [kind] key: text (until YYYY-MM-DD) #tag #tag <!-- comment --> ^blockid
+
+In this order; everything but the text is optional.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Collection, Iterable, Iterator
+from datetime import date
+from functools import lru_cache
+from itertools import islice
+
+from mdmem.errors import LabelProblem, TextProblem
+from mdmem.model import Fact, FactId
+from mdmem.startup import late
+from mdmem.startup.records import dataclass
+from mdmem.text.document import Document, Section, clean_input, closed_fences, fold_space, split_lines, with_line_end
+from mdmem.text.scan import BlockKind
+from mdmem.wording import field
+
+_ID_DIGITS = 8
+_CACHED_ITEMS = 20_000
+"""List items whose facts are cached: the versions of a file have most of their items in common."""
+_MAX_KEY_COLONS = 4
+"""A key with more colons holds only where it is asked for by name."""
+
+MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
+_SIMPLE_ITEM = late.pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
+"""A list item of one line that is nothing but words, unless they end in a parenthesis."""
+_ASCII_WORD = late.pattern("[a-z0-9]+")
+_FEWEST_WORDS = 3
+_ARTICLES = frozenset(("a", "an", "the", "and", "or"))
+_CONTENT_WORD = late.pattern(r"[^\W_]+(?:['’][^\W_]+)*")
+_FIRST_UNSPACED = "\u0e00"
+_DATED = late.pattern(r"\d{4}-\d{2}-\d{2}\b|\d{1,2}:\d{2}\b")
+_TASK_BOX = late.pattern(r"\[[ xX]\] ")
+KIND_LABEL = late.pattern(r"^\[([^\W\d_]{2,})\](?![(\[:])[ \t]*")
+_BLOCK_ID = late.pattern(r"(?:^|\s)\^[A-Za-z0-9-]+$")
+_COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
+COMMENT_SPAN = late.pattern(r"(?s)(?<!\\)(?:\\\\)*<!--.*?(?:-->|\Z)")
+"""A comment, closed or not; a backslash before it makes words of it."""
+_COMMENT_OPEN = late.pattern(r"(?<!\\)(?:\\\\)*<!--")
+UNTIL = late.pattern(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
+"""The end of the words of a fact that expires; `split_until` decides whether it counts."""
+_COLON = late.pattern(r":(?=\s)")
+_IDENTIFIER_KEY = late.pattern(r"^([a-z][a-z0-9_.]*): +(?=\S)")
+_BOLD_KEY = late.pattern(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
+_OPENER = late.pattern(r"(?m)(?:#{1,6}(?:[ \t]|$)|```|~~~|[-_*=][-_*= \t]*$)")
+_LAST_FENCE = late.pattern(r"(\r\n?|\n)([ \t]*)(?:`{3,}|~{3,})[ \t]*\Z")
+_KIND_NAME = late.pattern(r"[^\W\d_]{2,}")
+_BLOCK_BENEATH = late.pattern(r"\n(?=[ \t]*(?:\n|\Z|(?:[-+*]|1[.)])[ \t]+\S|>|#{1,6}[ \t]|```|~~~))")
+"""The line end before what ends the first paragraph of an item: a blank line, a list, a quote, a heading, a fence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A fact in its document: lines `start` up to `end` (from 0), which read `raw`."""
+
+    fact: Fact
+    start: int
+    end: int
+    raw: str
+
+
+def is_dated(text: str) -> bool:
+    """True for a line of a diary, which begins with a date or a time of day."""
+    return bool(_DATED.match(text))
+
+
+def may_repeat(text: str) -> bool:
+    """True for a fact that may be stated twice: a task of a list, open or done, and a line of a diary."""
+    return is_dated(text) or bool(_TASK_BOX.match(text))
+
+
+def may_have_copies(text: str, key: str | None) -> bool:
+    """True for a fact that is the same wherever it is stated: it has a key, or words enough to tell it from others."""
+    if key is not None:
+        return True
+    words = 0
+    for match in _CONTENT_WORD.finditer(text):
+        word = match[0].casefold()
+        words += max(1, len(word) // 2) if word[0] >= _FIRST_UNSPACED else word not in _ARTICLES
+        if words >= _FEWEST_WORDS:
+            return True
+    return False
+
+
+def normalise(text: str) -> str:
+    """A text in NFC with case and white space folded. Texts of which that is equal count as the same."""
+    return fold_space(text).casefold()
+
+
+def fact_id(text: str) -> FactId:
+    """The first 8 hex digits of the SHA-256 of key and text, normalised. A bold key counts without its marks."""
+    return _id(text, *_split_key(text))
+
+
+def _id(text: str, key: str | None, rest: str) -> FactId:
+    return _digest(normalise(f"{key}: {rest}" if key else text))
+
+
+def _digest(normalised: str) -> FactId:
+    return FactId(hashlib.sha256(normalised.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS])
+
+
+def _split_key(text: str) -> tuple[str | None, str]:
+    match = _BOLD_KEY.match(text)
+    if match:
+        return next(group for group in match.groups() if group).strip(), text[match.end() :]
+    match = _IDENTIFIER_KEY.match(text)
+    return (match[1], text[match.end() :]) if match else (None, text)
+
+
+def item_text(item: str) -> str:
+    """The text of a list item without its outermost marker; its other lines are dedented by as much."""
+    lines = with_line_end(item, "\n").rstrip("\n").split("\n")
+    match = MARKER.match(lines[0])
+    if not match:
+        return "\n".join(lines)
+    indent = match.end() if lines[0][match.end() :] else match.end(2) + 1
+    rest = [line[min(indent, len(line) - len(line.lstrip(" "))) :] for line in lines[1:]]
+    return "\n".join([lines[0][indent:], *rest])
+
+
+def _strip_end(text: str, end: int) -> int:
+    while end and text[end - 1].isspace():
+        end -= 1
+    return end
+
+
+def before_marks(text: str) -> int:
+    """The offset at which the words and tags of an item end and its comments and block id begin."""
+    end = _strip_end(text, len(text))
+    caret = text.rfind("^", 0, end)
+    if caret >= 0 and (match := _BLOCK_ID.search(text, max(0, caret - 1), end)):
+        end = _strip_end(text, match.start())
+    while text.endswith("-->", 0, end):
+        before = text.rfind("-->", 0, end - 3)
+        match = _COMMENT_OPEN.search(text, before + 3 if before >= 0 else 0, end - 3)
+        if not match:
+            break
+        end = _strip_end(text, match.end() - len("<!--"))
+    return end
+
+
+def before_tags(text: str, end: int) -> tuple[int, tuple[str, ...]]:
+    """The offset at which the words of `text[:end]` end, and the tags behind them."""
+    tags: list[str] = []
+    hash_at = text.rfind("#", 0, end)
+    while hash_at >= 0 and (not hash_at or text[hash_at - 1].isspace()) and _is_tag(text[hash_at + 1 : end]):
+        tags.append(text[hash_at + 1 : end])
+        end = _strip_end(text, hash_at)
+        hash_at = text.rfind("#", 0, end)
+    return end, tuple(reversed(tags))
+
+
+def _is_tag(name: str) -> bool:
+    """True for a letter, then letters with their marks, digits, `_`, `-` and `/`."""
+    return name[:1].isalpha() and all(
+        c.isalnum() or c in "_-/" or (not c.isascii() and unicodedata.category(c).startswith("M")) for c in name
+    )
+
+
+def split_until(text: str) -> tuple[str, date | None]:
+    """Split the text of a fact (without its kind) from the date on which it expires. A date with nothing before it is the text itself."""
+    match = UNTIL.search(text, max(0, text.rfind("(") - 1)) if "(" in text else None
+    if not match or not text[: match.start()].strip():
+        return text, None
+    try:
+        return text[: match.start()], date.fromisoformat(match[1])
+    except ValueError:
+        return text, None
+
+
+def parse_item(item: str) -> Fact:
+    """The fact that a list item states; `item` is its Markdown, marker included."""
+    text = plain_words(item)
+    return _parse_item(item) if text is None else Fact(id=plain_id(text), text=text)
+
+
+@lru_cache(maxsize=_CACHED_ITEMS)
+def _parse_item(item: str) -> Fact:
+    return parse_text(item_text(item))
+
+
+def plain_words(item: str) -> str | None:
+    """The text of a list item without key, kind, expiry, tags, comment and block id; None for an item that has any, or may have."""
+    match = _SIMPLE_ITEM.match(item)
+    text = match[1].rstrip() if match else ")"
+    return None if text.endswith(")") else text
+
+
+def plain_id(text: str) -> FactId:
+    """The id of the fact whose text is the `plain_words` of an item."""
+    return _digest(" ".join(text.split()).lower() if text.isascii() else normalise(text))
+
+
+def split_kind(words: str) -> tuple[str | None, str]:
+    """The kind that an item's words begin with, and the rest of them."""
+    match = KIND_LABEL.match(words)
+    rest = words[match.end() :].lstrip() if match else ""
+    return (match[1], rest) if match and rest else (None, words)
+
+
+def parse_text(words: str) -> Fact:
+    """The fact that the words of a list item state. The `(until …)` stays in the text, but counts neither for key nor id.
+
+    Until, tags, comments and block id stand at the end of the first paragraph, or at the very end.
+    """
+    kind, content = split_kind(words.strip())
+    end, tags = before_tags(content, before_marks(content))
+    text = content[:end] if end else content
+    tags, (timeless, until) = (tags, split_until(text)) if end else ((), (text, None))
+    head_end = paragraph_end(text)
+    if head_end < len(text):
+        words_end, head_tags = before_tags(text, before_marks(text[:head_end]))
+        if words_end:
+            head, head_until = split_until(text[:words_end])
+            text, timeless = text[:words_end] + text[head_end:], head + timeless[head_end:]
+            tags, until = tuple(dict.fromkeys((*head_tags, *tags))), head_until or until
+    key, rest = _split_key(text)
+    identity = fact_id(timeless) if until else _id(text, key, rest)
+    return Fact(id=identity, text=text, key=key, kind=kind, tags=tags, until=until)
+
+
+def paragraph_end(text: str) -> int:
+    """The offset at which the first paragraph of a text ends."""
+    words = text.lstrip()
+    if "\n" not in words or words.startswith(("```", "~~~")):
+        return len(text)
+    start = len(text) - len(words)
+    comments = [match.span() for match in COMMENT_SPAN.finditer(text)]
+    ends = (match.start() for match in _BLOCK_BENEATH.finditer(text, start))
+    return next((end for end in ends if not any(first < end < last for first, last in comments)), len(text))
+
+
+def head_fact(item: str) -> Fact | None:
+    """The fact that the first paragraph of a list item would state alone; None where nothing stands beneath it."""
+    text = item_text(item).strip()
+    end = paragraph_end(text)
+    return parse_text(text[:end]) if end < len(text) else None
+
+
+def items(document: Document, start: int = 0, end: int | None = None) -> tuple[Item, ...]:
+    """The facts in some lines of a document: every list item at the top level of a section, in file order."""
+    return tuple(_items(document, start, len(document.lines) if end is None else end, ""))
+
+
+def find_same_item(document: Document, item: str) -> Item | None:
+    """The first fact of a document that states the same as a list item.
+
+    Such a fact also holds the item's longest word of ASCII letters and digits, which NFC and case folding leave alone. So only items with
+    that word are read.
+    """
+    fact = parse_item(item)
+    word = max(_ASCII_WORD.findall(normalise(UNTIL.sub("", fact.text))), key=len, default="")
+    if word not in document.text.casefold():
+        return None
+    return next((candidate for candidate in _items(document, 0, len(document.lines), word) if candidate.fact.id == fact.id), None)
+
+
+def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item]:
+    """The facts in some lines that hold a word (case folded)."""
+    for block in document.blocks_in(start, end):
+        if block.kind is BlockKind.ITEM:
+            raw = document.slice(block.start, block.end)
+            if (not word or word in raw.casefold()) and has_words(raw):
+                yield Item(parse_item(raw), block.start, block.end, raw)
+
+
+@lru_cache(maxsize=_CACHED_ITEMS)
+def has_words(item: str) -> bool:
+    """True if a list item has more than a kind, comments (even unclosed) and a block id; tags alone are words."""
+    _, words = split_kind(item_text(item).strip())
+    return bool(_COMMENT.sub("", words[: before_marks(words)]).strip())
+
+
+def section_items(document: Document, section: Section) -> tuple[Item, ...]:
+    """The facts of a section's own text."""
+    return items(document, section.body, section.end)
+
+
+def split_key(text: str, key: str) -> tuple[str, str]:
+    """Split a fact's text behind `key: ` (NFC, case and white space folded, bold or not); the first part is empty if it has another key."""
+    spellings = _spellings(key)
+    match = _BOLD_KEY.match(text)
+    if match and spellings & _spellings(_split_key(text)[0] or ""):
+        return match[0], text[match.end() :]
+    for colon in islice(_COLON.finditer(text), max(map(_count_colons, spellings)) + 2):
+        rest = text[colon.end() :].lstrip()
+        if rest and spellings & _spellings(text[: colon.start()]):
+            return text[: len(text) - len(rest)], rest
+    return "", text
+
+
+def ids_of(fact: Fact) -> tuple[FactId, ...]:
+    """The id of a fact and, if it has a key, the one that its value alone has."""
+    return (fact.id, fact_id(split_key(fact.text, fact.key)[1])) if fact.key else (fact.id,)
+
+
+def _spellings(key: str) -> set[str]:
+    """A key as written and without bold marks, each normalised and without the escapes that `write_item` puts in."""
+    written = key.strip().replace("\\<!--", "<!--")
+    unescaped = written.removeprefix("\\")
+    written = unescaped if _OPENER.match(unescaped) or KIND_LABEL.match(unescaped) else written
+    return {normalise(written), normalise(written.replace("**", "").replace("__", ""))}
+
+
+def normalise_key(text: str) -> str:
+    """A key, or a text that may begin with one, normalised, without bold marks and escapes; the same for all spellings of a key."""
+    return normalise(text.replace("\\", "").replace("**", "").replace("__", ""))
+
+
+def _count_colons(key: str) -> int:
+    return key.count(": ")
+
+
+def holds_key(fact: Fact, key: str) -> bool:
+    """True if a fact begins with `key: ` (NFC, case and white space folded, bold or not)."""
+    return bool(split_key(fact.text, key)[0])
+
+
+def find_held_key(text: str, keys: Collection[str]) -> str | None:
+    """The one of some keys (normalised) that a text begins with, as `holds_key` compares them; for facts without a key of their own."""
+    for colon in islice(_COLON.finditer(text), _MAX_KEY_COLONS):
+        held = [spelling for spelling in _spellings(text[: colon.start()]) if spelling in keys]
+        if held and text[colon.end() :].strip():
+            return held[0]
+    return None
+
+
+def write_item(text: str, key: str | None = None, kind: str | None = None, tags: Iterable[str] = (), until: date | None = None) -> str:
+    """The list item that states a fact, with LF and without a last line end; `parse_item` reads it back.
+
+    The other lines are indented below the first. Text that would open a heading, a fence that it does not close or a comment is escaped,
+    and so is a key that would be read as a kind.
+
+    Raises:
+        TextProblem: `empty-text`.
+        LabelProblem: `bad-text`: a kind, key or tag of the wrong form.
+    """
+    lines = with_line_end(clean_input(text), "\n").strip().split("\n")
+    if not any(lines):
+        raise TextProblem("empty-text", "the text is empty")
+    fenced = closed_fences(lines) if "```" in text or "~~~" in text else ()
+    stored = [line if number in fenced else _escape_line(line, number) for number, line in enumerate(lines)]
+    content = _escape_labels("\n".join([stored[0], *(f"  {line}" if line else "" for line in stored[1:])]))
+    gap = "\n  " if 0 in fenced else " "
+    if key is not None:
+        content = _add_key(content, key, gap)
+    if key is not None or 0 not in fenced:
+        content = _escape_opener(content)
+    own_kind, rest = split_kind(content)
+    if kind is None:
+        label, content = content[: len(content) - len(rest)], rest
+    else:
+        label, content = f"[{require_kind(kind)}]{gap}", rest if normalise(own_kind or "") == normalise(kind) else content
+    marks = before_marks(content[: paragraph_end(content)])
+    end, own_tags = before_tags(content, marks)
+    words = split_until(content[:end])[0] if until else content[:end]
+    return f"- {label}" + add_labels(words, until, (*own_tags, *tags)) + content[marks:]
+
+
+def _escape_line(line: str, number: int) -> str:
+    line = _escape_comments(line.rstrip())
+    return _escape_opener(line) if number else line
+
+
+def _escape_comments(text: str) -> str:
+    return _COMMENT_OPEN.sub(lambda match: match[0].replace("<", "\\<"), text)
+
+
+def _escape_labels(text: str) -> str:
+    """A text, escaped if all of its first paragraph, or all behind its key, would be read as kind, tags or block id."""
+    kind = KIND_LABEL.match(text)
+    start = kind.end() if kind else 0
+    for last in (start + paragraph_end(text[start:]), len(text)):
+        end = start + before_tags(text[start:last], before_marks(text[start:last]))[0]
+        if end == start:
+            return f"\\{text}"
+        if end < last and text.endswith((":", ":**", ":__"), start, end):
+            return f"{text[:end]} \\{text[end:].lstrip()}"
+    return text
+
+
+def _escape_opener(line: str) -> str:
+    """A line, escaped if its first characters would open a heading, a fence or a rule."""
+    words = line.lstrip()
+    return f"{line[: len(line) - len(words)]}\\{words}" if _OPENER.match(words) else line
+
+
+def _add_key(text: str, key: str, gap: str) -> str:
+    name = fold_space(key)
+    if not name or len(split_lines(key)) > 1:
+        raise LabelProblem("bad-text", f"{key!r} cannot be a key: a key is one line that is not empty")
+    if holds_key(parse_text(text), name):
+        return text
+    line = f"{_escape_comments(name)}:{gap}{text}"
+    return line if split_kind(line)[0] is None else f"\\{line}"
+
+
+def require_kind(kind: str) -> str:
+    """The kind, if it has the form of one."""
+    if not _KIND_NAME.fullmatch(kind):
+        raise LabelProblem("bad-text", f"{kind!r} cannot be a kind: a kind is a word of at least two letters")
+    return kind
+
+
+def add_labels(words: str, until: date | None, tags: Iterable[str]) -> str:
+    """The words of an item with expiry and tags behind them; behind a fence on a line of their own."""
+    names = [tag.removeprefix("#") for tag in tags]
+    for name in names:
+        if not _is_tag(name):
+            hint = f"Give {field('tags')} once for each label." if "," in name or " " in name else ""
+            raise LabelProblem("bad-text", f"{name!r} cannot be a tag: a tag is a letter, then letters, digits, _, - or /", hint)
+    labels = [*([f"(until {until.isoformat()})"] if until else []), *(f"#{name}" for name in dict.fromkeys(names))]
+    fence = _LAST_FENCE.search(words) if labels else None
+    return "".join([words, fence[1] + fence[2] if fence else " ", " ".join(labels)] if labels else [words])

@@ -1,0 +1,91 @@
+"""Read the values of front matter. It is never written: dumping it would lose comments, quoting and order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
+
+from mdmem.startup.records import dataclass
+from mdmem.text.document import Document, with_line_end
+from mdmem.text.entries import ABOUT_JOINT
+
+_ABOUT = ("name", "title", "description", "aliases")
+"""The fields that name a file and tell what it is about; a search finds it by these, and by `FIELD: VALUE` of others."""
+_TAGS = "tags"
+
+
+def values(document: Document) -> dict[str, Any]:
+    """The front matter of a document; empty if there is none or it cannot be read, which must never stop an edit or an index."""
+    if not document.front:
+        return {}
+    import frontmatter  # noqa: PLC0415 - 40 ms with the parser of YAML, for the few files that have front matter
+    import yaml  # noqa: PLC0415 - as above
+
+    try:
+        # The reader knows neither `...` as the end nor lone carriage returns.
+        text = with_line_end("".join(["---\n", *document.lines[1 : document.front - 1], "---\n"]), "\n")
+        metadata, _ = frontmatter.parse(text)
+    except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError):
+        return {}
+    return {name: value for name, value in metadata.items() if isinstance(name, str)}
+
+
+@dataclass(frozen=True, slots=True)
+class FileLabels:
+    """The labels that front matter gives a whole file: its tags, and all else in it that has words."""
+
+    tags: tuple[str, ...] = ()
+    about: str = ""
+
+
+NO_LABELS = FileLabels()
+
+
+def labels(document: Document) -> FileLabels:
+    """The labels that the front matter of a document gives the whole file."""
+    if not document.front:
+        return NO_LABELS
+    metadata = values(document)
+    fields = metadata or dict(_plain_lines(document))
+    by_name = {name.casefold(): value for name, value in fields.items()}
+    about = [word for name in _ABOUT for word in _words(by_name.get(name))]
+    about += [
+        f"{name}: {', '.join(words)}"
+        for name, value in fields.items()
+        if name.casefold() not in (*_ABOUT, _TAGS) and (words := list(_words(value)))
+    ]
+    return FileLabels(_tags(metadata.get(_TAGS)), ABOUT_JOINT.join(dict.fromkeys(about)))
+
+
+def _words(value: object) -> Iterator[str]:
+    """The texts of a plain value, or of a list of such."""
+    for part in value if isinstance(value, list) else (value,):
+        text = str(part).casefold() if isinstance(part, bool) else str(part)
+        if isinstance(part, str | int | float | date) and (words := " ".join(text.split())):
+            yield words
+
+
+def _plain_lines(document: Document) -> Iterator[tuple[str, str]]:
+    """The values of front matter that is no YAML (a title with a colon is enough), as far as they stand on one line."""
+    for line in document.lines[1 : document.front - 1]:
+        name, colon, value = line.partition(":")
+        if colon and name[:1].isalnum():
+            yield name.rstrip(), value.strip().strip("'\"[]")
+
+
+def tags(document: Document) -> tuple[str, ...]:
+    """The tags that the front matter gives the whole file: a list, or one text with commas or spaces between.
+
+    Where the word does not occur there are none, and the parser of YAML need not be loaded; a backslash may write its letters otherwise.
+    """
+    text = document.slice(0, document.front)
+    return labels(document).tags if "tags" in text or "\\" in text else ()
+
+
+def _tags(listed: object) -> tuple[str, ...]:
+    if isinstance(listed, str):
+        listed = listed.replace(",", " ").split()
+    if not isinstance(listed, list):
+        return ()
+    return tuple(tag.removeprefix("#").strip() for tag in listed if isinstance(tag, str) and tag.strip("# "))
