@@ -14,6 +14,7 @@ import termios
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ import pytest
 from conftest import World, sealed_world
 from workspaces import TOKEN as TOKEN
 
-from mdmem.cli import app, main
+from mdmem.cli import main
 
 NOW = "2026-03-05T09:30:00+00:00"
 LOG = "memory/2026-03-05.md"
@@ -144,6 +145,7 @@ class Done:
 @pytest.fixture(scope="session")
 def commands_built_once() -> Iterator[None]:
     """Have Typer build its commands once, not for each call: that takes longer than most calls."""
+    app = import_module("mdmem.cli.app")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "get_command", cache(app.get_command))
         yield
