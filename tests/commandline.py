@@ -22,6 +22,7 @@ from typing import Any
 import pytest
 from conftest import World, sealed_world
 from workspaces import TOKEN as TOKEN
+from workspaces import match_index
 
 from mdmem.cli import main
 
@@ -153,7 +154,7 @@ def commands_built_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def first_commit(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> Path:
-    """A repository with the first commit of a shell, made once."""
+    """A repository with the first commit of a shell, and what is staged in it, made once."""
     folder = Path(shutil.copytree(empty_repository, tmp_path_factory.mktemp("first") / "repository"))
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -162,6 +163,8 @@ def first_commit(tmp_path_factory: pytest.TempPathFactory, empty_repository: Pat
         world = sealed_world(folder.parent, patch)
         world.git(folder, "add", ".")
         world.git(folder, "commit", "-q", "-m", "first")
+        (folder / "staged.txt").write_text("staged\n")
+        world.git(folder, "add", ".")
     return folder
 
 
@@ -178,8 +181,7 @@ def shell(
     monkeypatch.chdir(repository)
     prepared = Shell(world, repository, monkeypatch, capsys)
     shutil.copytree(first_commit, repository, dirs_exist_ok=True)
-    prepared.write("staged.txt", "staged\n")
-    prepared.git("add", ".")  # which also notes that the files are as they were committed
+    match_index(repository)
     prepared.write("MEMORY.md", MEMORY + "\n## By hand\n\n- not committed yet\n")
     yield prepared
     for opened in prepared.kept:
