@@ -1,4 +1,4 @@
-# Needs Python 3.11 or newer, make and git. `make demo` shows mdmem at work, `make test` runs every check and test.
+# Needs Python 3.11 or newer, make and git. `make demo` shows mdmem at work, `make check` runs all that takes seconds, `make test` everything.
 # `make test PYTHON=python3.13` runs them on another Python, `make test-all` on each that is found (see .ci/pythons).
 PYTHON ?= python3
 ifeq ($(origin PYTHON),file)
@@ -20,7 +20,7 @@ demo: $(STAMP)
 
 # All that can be said in seconds: the tests that start no git, with a tenth of the examples.
 check: lint
-	$(PYTEST) $(WORKERS) -q -m "not git and not slow and not clients" --hypothesis-profile=check
+	$(PYTEST) -n auto -q -m "not git and not slow and not clients" --hypothesis-profile=check
 
 # The tests next to what differs from `main`, for a minute.
 near: $(STAMP)
@@ -33,7 +33,7 @@ suite: $(STAMP)
 
 # What is too long for the suite: loads, faults, and long forms of tests in it.
 test-slow: $(STAMP)
-	nice $(PYTEST) $(WORKERS) -m slow
+	$(PYTEST) $(WORKERS) -m slow
 
 test-all: lint
 	@pythons=$$(.ci/pythons) && echo "$$pythons" && for python in $$pythons; do $(MAKE) suite PYTHON="$$python" || failed=1; done; \
@@ -46,12 +46,12 @@ test-clients: $(STAMP)
 
 # The suite with the standard library's dataclasses in place of startup/records.
 test-plain: $(STAMP)
-	MDMEM_RECORDS=dataclasses $(VENV)/bin/python -m pytest $(WORKERS)
+	MDMEM_RECORDS=dataclasses $(PYTEST) $(WORKERS)
 
 # The property tests alone, ROUNDS times at random; in `make test` they have the same examples each time.
 explore: $(STAMP)
 	@for round in $$(seq $(ROUNDS)); do \
-		$(VENV)/bin/python -m pytest -q $(WORKERS) -m "hypothesis and not slow" --hypothesis-profile=explore || exit 1; \
+		$(PYTEST) -q $(WORKERS) -m "hypothesis and not slow" --hypothesis-profile=explore || exit 1; \
 	done
 
 # Change one thing at a time and see whether a test notices: `make mutants` (an hour or two), `make mutants ROOMS="files facts" SAMPLE=60` (minutes).

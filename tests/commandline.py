@@ -14,6 +14,7 @@ import termios
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ from typing import Any
 import pytest
 from conftest import World, sealed_world
 from workspaces import TOKEN as TOKEN
+from workspaces import match_index
 
-from mdmem.cli import app, main
+from mdmem.cli import main
 
 NOW = "2026-03-05T09:30:00+00:00"
 LOG = "memory/2026-03-05.md"
@@ -144,6 +146,7 @@ class Done:
 @pytest.fixture(scope="session")
 def commands_built_once() -> Iterator[None]:
     """Have Typer build its commands once, not for each call: that takes longer than most calls."""
+    app = import_module("mdmem.cli.app")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(app, "get_command", cache(app.get_command))
         yield
@@ -151,7 +154,7 @@ def commands_built_once() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def first_commit(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> Path:
-    """A repository with the first commit of a shell, made once."""
+    """A repository with the first commit of a shell, and what is staged in it, made once."""
     folder = Path(shutil.copytree(empty_repository, tmp_path_factory.mktemp("first") / "repository"))
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
@@ -160,6 +163,8 @@ def first_commit(tmp_path_factory: pytest.TempPathFactory, empty_repository: Pat
         world = sealed_world(folder.parent, patch)
         world.git(folder, "add", ".")
         world.git(folder, "commit", "-q", "-m", "first")
+        (folder / "staged.txt").write_text("staged\n")
+        world.git(folder, "add", ".")
     return folder
 
 
@@ -176,8 +181,7 @@ def shell(
     monkeypatch.chdir(repository)
     prepared = Shell(world, repository, monkeypatch, capsys)
     shutil.copytree(first_commit, repository, dirs_exist_ok=True)
-    prepared.write("staged.txt", "staged\n")
-    prepared.git("add", ".")  # which also notes that the files are as they were committed
+    match_index(repository)
     prepared.write("MEMORY.md", MEMORY + "\n## By hand\n\n- not committed yet\n")
     yield prepared
     for opened in prepared.kept:

@@ -162,7 +162,7 @@ def desk(world: World, repository: Path, folder: str = "", seed: str = SEED) -> 
 
 
 def _put_committed(repository: Path, files: Mapping[str, bytes | str]) -> None:
-    """Put what was committed into a repository, older than its index, which holds what the system says of each file."""
+    """Put what was committed into a repository, the files older than its index."""
     then = time.time_ns() - 10**9
     for name, data in files.items():
         path = repository / name
@@ -171,6 +171,11 @@ def _put_committed(repository: Path, files: Mapping[str, bytes | str]) -> None:
         else:
             path.write_bytes(data)
             os.utime(path, ns=(then, then))
+    match_index(repository)
+
+
+def match_index(repository: Path) -> None:
+    """Write into the index of a copied repository what the system says of its files, as `git add` would where none has changed."""
     index = bytearray((repository / ".git" / "index").read_bytes()[:-20])
     entry = 12
     for _ in range(int.from_bytes(index[8:12], "big")):
