@@ -281,7 +281,7 @@ FAILURES = [
     Failure("empty-text", ("log", "  ")),
     Failure("not-here", ("status",), settings_file("people = ['anna']\n"), "config.toml"),
     Failure("recalled-text", ("log", "seen: <mdmem-context> the block of a prompt"), hints="in new words"),
-    Failure("reserved-actor", ("log", "x", "--actor", "Dream"), hints="another name"),
+    Failure("reserved-actor", ("log", "x", "--actor", "Dream"), hints="a name other than"),
     Failure("empty-text", ("remember", "-"), stdin=b"\n"),
     Failure("empty-text", ("edit-section", "Work", "--append", "")),
     Failure("empty-text", ("when", " ")),

@@ -253,7 +253,7 @@ class TestArguments:
             (("--without", "pinned,dreams"), "--without is 'dreams', which is not one of its choices"),
             (("--budget", "0"), "--budget is 0, which is not from 1 to 100000"),
             (("--budget", "9", "--window", "9"), "--budget and --window exclude each other"),
-            (("--profile", "coding"), "--profile goes with --window"),
+            (("--profile", "coding"), "--profile needs --window"),
         ],
     )
     def test_refused(self, shell: Shell, words: tuple[str, ...], message: str):

@@ -145,7 +145,7 @@ def test_a_shim_whose_python_was_changed_by_hand_is_outdated(folder: Path, broke
 def test_nothing_changes_where_a_manager_is_in_charge(folder: Path, manager: str, text: str, name: str):
     put(folder / name, text)
     before = contents(folder)
-    with pytest.raises(RepositoryProblem, match=f"{manager} is in charge") as raised:
+    with pytest.raises(RepositoryProblem, match=f"{manager} manages the hooks here") as raised:
         install(folder, PYTHON)
     assert raised.value.code == "hooks-managed"
     assert all(line in raised.value.hint for line in lines_to_add(PYTHON).values())
@@ -163,7 +163,7 @@ def test_nothing_changes_where_a_manager_is_in_charge(folder: Path, manager: str
 )
 def test_husky_of_all_ages_is_in_charge(folder: Path, text: str):
     put(folder / "pre-push", text)
-    with pytest.raises(RepositoryProblem, match="husky is in charge"):
+    with pytest.raises(RepositoryProblem, match="husky manages the hooks here"):
         install(folder, PYTHON)
 
 

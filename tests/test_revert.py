@@ -369,7 +369,7 @@ class TestRevert:
 class TestRefusals:
     def test_what_is_no_commit_of_this_history(self, dated: DatedMemory) -> None:
         at = dated.at
-        for words, hint in (("never said", "lists commits"), ("lives in Osl", "lives in Oslo")):
+        for words, hint in (("never said", "To list commits"), ("lives in Osl", "lives in Oslo")):
             with pytest.raises(MdmemError) as failure:
                 at.apply(Revert(words))
             assert failure.value.code == "commit-not-found"

@@ -253,7 +253,7 @@ class TestCatchingUp:
         path.unlink()
         result = search(at, "pump")
         assert result.messages == ()
-        assert any("there are no transcripts in" in note for note in result.notes)
+        assert any("no transcripts in" in note for note in result.notes)
 
     def test_a_moved_file(self, at: Desk, home: Path):
         path = claude(home, "the pump is blue")
@@ -408,7 +408,7 @@ class TestFaults:
         (at.workspace.state / MESSAGES_NAME).write_text("")
         result = search(at, "pump")
         assert [message.text for message in result.messages] == ["the old pump"]
-        assert any("in memory" in note for note in result.notes)
+        assert any("searched a temporary one" in note for note in result.notes)
 
 
 class TestPurge:

@@ -180,7 +180,7 @@ class TestList:
     def test_none(self, at: Desk):
         result = listed(at)
         assert result.sessions == ()
-        assert "there are no transcripts in" in result.notes[0]
+        assert "no transcripts in" in result.notes[0]
 
 
 class TestNoClient:

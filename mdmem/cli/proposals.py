@@ -27,7 +27,7 @@ def propose_write(memory: Memory, change: EditSection | Log | Remember | Forget,
         UsageProblem: the options of a proposal stand there without --propose.
     """
     if not is_asked:
-        raise UsageProblem("--to and --again go with --propose" if to else "--again goes with --propose")
+        raise UsageProblem("--to and --again need --propose" if to else "--again needs --propose")
     done = memory.proposals.propose(Propose(edit=change, to=to, again=again))
     result = done.result
     fact = next(reversed(result.removed if isinstance(change, Forget) else result.added), None)

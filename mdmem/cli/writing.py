@@ -212,7 +212,7 @@ def forget(
     also removed from all history, and cannot be restored.
     """
     if yes and not purge:
-        raise UsageProblem("--yes goes with --purge")
+        raise UsageProblem("--yes needs --purge")
     options = write_options(shared, supersedes)
     if purge:
         if file or section or supersedes or everywhere:

@@ -143,7 +143,7 @@ def check_index(inspection: Inspection) -> Iterator[Finding]:
     problem = _index_problem(index, is_current, folder)
     if problem and inspection.fix:
         count = inspection.rebuild_index(problem != _IS_BEHIND)
-        yield Finding(check="index", level=Level.WARNING, message=f"{problem}; mended, entries: {count}", fixed=True)
+        yield Finding(check="index", level=Level.WARNING, message=f"{problem}; fixed, {number_of(count, 'entry', 'entries')}", fixed=True)
     elif problem:
         yield Finding(
             check="index",

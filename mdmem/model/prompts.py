@@ -82,7 +82,7 @@ class BuildContext:
         if self.budget is not None and self.window is not None:
             raise UsageProblem(f"{field('budget')} and {field('window')} exclude each other")
         if self.profile is not None and self.window is None:
-            raise UsageProblem(f"{field('profile')} goes with {field('window')}")
+            raise UsageProblem(f"{field('profile')} needs {field('window')}")
         if self.purpose == Purpose.PROMPT and self.prompt is None:
             raise UsageProblem("a block for a prompt needs the prompt")
 

@@ -67,7 +67,7 @@ def _turn(state: Path) -> Iterator[None]:
             stack.enter_context(files.lock(state / LOCK_NAME, 0))
         except RepositoryProblem as problem:
             message = "another digest or run of this workspace is at work"
-            hint = "It reads what is new; what comes meanwhile is read by the next one."
+            hint = "It reads what is new; the next run reads anything that arrives meanwhile."
             raise RepositoryProblem("running", message, hint) from problem
         yield
 
