@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mdmem.errors import StorageProblem, WorkspaceProblem
-from mdmem.folder import files, layout, settings
+from mdmem.folder import config, files, layout
 from mdmem.repo import Repository, discovery
 from mdmem.startup.records import dataclass
 from mdmem.wording import verb
@@ -85,7 +85,7 @@ def is_named(folder: Path, environment: Mapping[str, str]) -> bool:
         WorkspaceProblem: `bad-settings`.
     """
     real_path = os.path.realpath(folder)
-    globs = map(_without_links, settings.adopted_folders(environment))
+    globs = map(_without_links, config.adopted_folders(environment))
     return any(layout.folder_matches(real_path, glob) for glob in globs)
 
 
@@ -175,7 +175,7 @@ def is_of_user(repository: Repository, environment: Mapping[str, str]) -> bool:
 
 
 def _user_addresses(repository: Repository, environment: Mapping[str, str]) -> frozenset[str]:
-    named = map(str.casefold, settings.own_list("me", environment))
+    named = map(str.casefold, config.own_list("me", environment))
     return discovery.global_addresses(repository).union(named)
 
 
@@ -186,10 +186,10 @@ def init_command(folder: Path) -> str:
 
 def is_first_today(environment: Mapping[str, str]) -> bool:
     """True for the first call on a day, as far as the user's state folder can be written."""
-    folder = settings.user_state_folder(environment)
+    folder = config.user_state_folder(environment)
     if folder is None:
         return True
-    today = settings.now(settings.Settings(), environment).date().isoformat().encode()
+    today = config.now(config.Settings(), environment).date().isoformat().encode()
     path = folder / _REMINDED_NAME
     if files.read(path) == today:
         return False
@@ -280,7 +280,7 @@ def _write(path: Path, data: bytes, before: bytes | None) -> None:
 
 def _list_path(environment: Mapping[str, str]) -> Path | None:
     """The file of the list, links resolved; None if there is no home."""
-    folder = settings.user_state_folder(environment)
+    folder = config.user_state_folder(environment)
     return Path(os.path.realpath(folder / LIST_NAME)) if folder else None
 
 

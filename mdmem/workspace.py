@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 from mdmem import repo, wording
 from mdmem.errors import RepositoryProblem, WorkspaceProblem
-from mdmem.folder import files, layout, listing, trust
-from mdmem.folder import settings as config
-from mdmem.folder.settings import Settings
+from mdmem.folder import config, files, layout, listing, trust
+from mdmem.folder.config import Settings
 from mdmem.model import CommitId, FileKind, FilePath, actors
 from mdmem.model.rules import parse_allowances
 from mdmem.repo import Identity, Repository, git_files, ignored

@@ -14,7 +14,7 @@ from workspaces import NOW, code_of
 
 from mdmem import adoption, agenthooks, repo
 from mdmem.errors import MdmemError, StorageProblem
-from mdmem.folder.settings import user_state_folder
+from mdmem.folder.config import user_state_folder
 from mdmem.mcp.door import Door
 from mdmem.memory import Memory, adopt_found, find_unadopted, initialise, leave
 from mdmem.memory.adopting import InitResult

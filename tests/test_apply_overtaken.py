@@ -16,7 +16,6 @@ from mdmem.folder import files
 from mdmem.memory import Memory
 from mdmem.model.writes import Action, Change, EditSection, Log, Remember, Revert, Save
 from mdmem.repo import commits
-from mdmem.repo import commits as mixed_commits
 from mdmem.repo.runner import GitResult
 
 
@@ -137,15 +136,15 @@ def test_ours_is_signed_as_git_would(at: Desk, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_commit_that_somebody_built_on_stays(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
-    run = mixed_commits.run
+    saved_on_top_of_ours(at, monkeypatch)
+    run = commits.run
 
     def built_on(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
         if arguments[0] == "update-ref":
             at.git("commit", "-q", "--allow-empty", "-m", "on top")
         return run(folder, arguments, *rest, **named)
 
-    saved_on_top_of_ours(at, monkeypatch)
-    monkeypatch.setattr(mixed_commits, "run", built_on)
+    monkeypatch.setattr(commits, "run", built_on)
     done = at.apply(append())
     assert at.subjects()[:2] == ["on top", "MEMORY.md: append Work"]
     assert done.commit == at.git("rev-parse", "HEAD~1").strip()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.errors import UsageProblem
-from mdmem.folder.settings import Settings
+from mdmem.folder.config import Settings
 from mdmem.model import FileKind, FilePath, Problem
 from mdmem.model.rules import parse_allowances
 from mdmem.text.check import check, check_file, find_errors, refusals

@@ -8,7 +8,7 @@ from conftest import World
 
 from mdmem.errors import UsageProblem, WorkspaceProblem
 from mdmem.folder import trust
-from mdmem.folder.settings import Settings, load, now, user_settings_path, zone
+from mdmem.folder.config import Settings, load, now, user_settings_path, zone
 
 
 @pytest.fixture

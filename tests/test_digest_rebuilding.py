@@ -10,7 +10,6 @@ from pi_sessions import START, Transcript, digest, texts, write_session
 from workspaces import NOW, Desk, desk
 
 from mdmem.digest import cursors
-from mdmem.digest import cursors as marks
 
 SAID = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.", "We decided to sell the boat.")
 KEPT = [text for text in SAID if not text.startswith("agent: ")]
@@ -28,7 +27,7 @@ def transcript(tmp_path: Path) -> Transcript:
 
 
 def lose(at: Desk, damage: str | None = None) -> None:
-    for name in (cursors.CURSORS_NAME, marks.MARKS_NAME):
+    for name in (cursors.CURSORS_NAME, cursors.MARKS_NAME):
         path = at.workspace.state / name
         path.unlink(missing_ok=True) if damage is None else path.write_text(damage)
 

@@ -166,7 +166,7 @@ def test_decisions_are_numbered_and_half_a_page():
 
 
 def test_every_setting_is_documented():
-    from mdmem.folder.settings import Settings
+    from mdmem.folder.config import Settings
 
     text = (DOCS / "file-format.md").read_text(encoding="utf-8").split("## Settings")[1]
     assert [name for name in Settings.__dataclass_fields__ if f"`{name}`" not in text] == []

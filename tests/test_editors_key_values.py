@@ -4,7 +4,7 @@ import pytest
 
 from mdmem.editors import EditResult
 from mdmem.editors.facts import needs_foundations, remember, similar_items
-from mdmem.editors.items import Foundation, Foundations
+from mdmem.editors.list_items import Foundation, Foundations
 from mdmem.errors import FactProblem
 from mdmem.model import Source
 from mdmem.model.writes import Remember, WriteOptions

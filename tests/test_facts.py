@@ -7,7 +7,7 @@ from conftest import examples
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from mdmem.editors.items import rewrite_item
+from mdmem.editors.list_items import rewrite_item
 from mdmem.errors import FactProblem, TextProblem
 from mdmem.text.document import parse
 from mdmem.text.fact_names import id_prefix, items_matching, names_any

@@ -20,7 +20,6 @@ from mdmem.folder import files, write_ahead
 from mdmem.model import CommitId, FilePath, Op
 from mdmem.model.writes import Action, EditSection, Remember, WriteOptions
 from mdmem.repo import commits
-from mdmem.repo import commits as mixed_commits
 from mdmem.repo.git_files import ASSUME_UNCHANGED, SKIP_WORKTREE
 from mdmem.repo.runner import GitResult
 from mdmem.text.document import parse
@@ -261,13 +260,13 @@ def test_a_save_over_one_of_two_files_is_planned_on_again(at: Desk, monkeypatch:
 
 def test_a_save_on_top_stays_in_a_commit_that_somebody_has_built_on(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     saving(at, monkeypatch, NEW + "- theirs\n")
-    replace_commit = mixed_commits.replace_commit
+    replace_commit = commits.replace_commit
 
     def built_on(*arguments: Any) -> CommitId | None:
         at.git("commit", "-q", "--allow-empty", "-m", "theirs")
         return replace_commit(*arguments)
 
-    monkeypatch.setattr(mixed_commits, "replace_commit", built_on)
+    monkeypatch.setattr(commits, "replace_commit", built_on)
     done = write(at.workspace, OF_BOTH, Transaction())
     assert done == WrittenChange(CommitId(at.git("rev-parse", "HEAD~").strip()))
     assert at.subjects()[:2] == ["theirs", "MEMORY.md: remember Home"]

@@ -14,7 +14,6 @@ from system_calls import descriptors, failing
 
 from mdmem.errors import RepositoryProblem, StorageProblem
 from mdmem.folder import files
-from mdmem.folder import files as lock_queue
 
 
 class TestLock:
@@ -106,7 +105,7 @@ class TestLock:
 
         with files.lock(tmp_path / "lock", 0):
             for timeout in (0.5, 1, 3):
-                monkeypatch.setattr(lock_queue.threading, "Event", Impatient)
+                monkeypatch.setattr(files.threading, "Event", Impatient)
                 with pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", timeout):
                     pass
         assert [seconds for seconds in waited if seconds is not None] == [0.5, 1, 1, 2]

@@ -15,8 +15,7 @@ from workspaces import Desk, desk
 from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
-from mdmem.repo import Repository, git_files, staged_changes
-from mdmem.repo import git_settings as git_settings
+from mdmem.repo import Repository, git_files, git_settings, staged_changes
 from mdmem.repo.worktree import PathState
 
 HERE = FilePath("MEMORY.md")

@@ -422,7 +422,7 @@ class TestRecovery:
             case "committed" | "discarded":
                 patched.setattr(write_ahead, "drop_record", lambda state: kill() if write_ahead.load_record(state) else drop(state))
         if moment == "committed":
-            patched.setattr(moves.moved_paths, "discard", kill)
+            patched.setattr(moves, "discard", kill)
 
     @pytest.mark.parametrize("name", MOVES)
     def test_killed_and_then_somebody_was_at_it(self, name: str, at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch):
@@ -537,7 +537,7 @@ class TestFaults:
             patched.setattr(write_ahead, "save_record", fail)
             assert "No space left" in refused(at, backend, MOVES[name], "storage")
         with monkeypatch.context() as patched:
-            patched.setattr(moves.moved_paths, "discard", fail)
+            patched.setattr(moves, "discard", fail)
             drop = write_ahead.drop_record
             patched.setattr(write_ahead, "drop_record", lambda state: fail() if write_ahead.load_record(state) else drop(state))
             assert backend.answer(MOVES[name]).code is None

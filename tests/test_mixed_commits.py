@@ -12,7 +12,6 @@ from mdmem import repo
 from mdmem.errors import RepositoryProblem
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import Identity, commits
-from mdmem.repo import commits as mixed_commits
 from mdmem.repo.runner import GitResult
 
 MESSAGE = "MEMORY.md: append Work\n\n# no comment \udcff\n\nMdmem-Op: append\n\n"
@@ -30,7 +29,7 @@ def order(path: str = "MEMORY.md", identity: Identity | None = None) -> commits.
 
 def replace_newest(at: Desk, path: str = "MEMORY.md", data: str = OURS, identity: Identity | None = None) -> CommitId | None:
     newest = CommitId(at.git("rev-parse", "HEAD").strip())
-    return mixed_commits.replace_commit(repo.discover(at.root), newest, FilePath(path), data.encode(), order(path, identity))
+    return commits.replace_commit(repo.discover(at.root), newest, FilePath(path), data.encode(), order(path, identity))
 
 
 def listed(at: Desk, commit: str) -> dict[str, str]:
@@ -150,14 +149,14 @@ def test_a_signer_that_fails_changes_nothing(at: Desk):
 
 def test_a_branch_that_moves_on_meanwhile_is_left_alone(at: Desk, monkeypatch: pytest.MonkeyPatch):
     at.commit("with theirs")
-    run = mixed_commits.run
+    run = commits.run
 
     def built_on(folder: Path, arguments: Sequence[str], *rest: Any) -> GitResult:
         if arguments[0] == "update-ref":
             at.commit("on top")
         return run(folder, arguments, *rest)
 
-    monkeypatch.setattr(mixed_commits, "run", built_on)
+    monkeypatch.setattr(commits, "run", built_on)
     assert replace_newest(at) is None
     assert at.subjects() == ["on top", "with theirs", "seed"]
     assert at.git("status", "--porcelain") == ""

@@ -258,7 +258,7 @@ def test_a_disk_that_does_not_take_it_back(at: Desk, monkeypatch: pytest.MonkeyP
 
 def test_a_removal_that_is_interrupted_after_its_commit_is_finished_later(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
-        failing(patch, recover, "discard", KeyboardInterrupt())
+        failing(patch, moves, "discard", KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
             move(at, MovePath(HOUSE, None))
     assert at.subjects()[0] == f"{HOUSE}: memory-tool"

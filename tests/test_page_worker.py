@@ -19,7 +19,6 @@ from conftest import World
 from workspaces import NOW, Desk, append, desk
 
 from mdmem.catchup import changed_files, index, page_worker, pages, trail_update, trails
-from mdmem.catchup import page_worker as prepared_pages
 from mdmem.catchup.page_worker import FileAnswer, PageWorker
 from mdmem.folder import listing
 from mdmem.model import FilePath
@@ -128,10 +127,10 @@ def test_it_reads_files_as_the_first_process_does(at: Desk, prepared: int):
 
 def prepared_paths(at: Desk) -> set[FilePath]:
     """The files that can be prepared as HEAD has them, and completed by the trail."""
-    blobs = prepared_pages.committed_blobs(at.workspace, at.workspace.repository.head())
+    blobs = page_worker.committed_blobs(at.workspace, at.workspace.repository.head())
     with trails.fresh_trail(at.workspace) as trail:
-        answers = [prepared_pages.prepare_page(at.workspace, path, blobs.get(path), "english") for path in paths_of(at)]
-        return {page.path for _, page in filter(None, answers) if prepared_pages.complete(at.workspace, trail, page)}
+        answers = [page_worker.prepare_page(at.workspace, path, blobs.get(path), "english") for path in paths_of(at)]
+        return {page.path for _, page in filter(None, answers) if page_worker.complete(at.workspace, trail, page)}
 
 
 def test_what_has_marks_keys_or_an_end_is_not_prepared(at: Desk):
@@ -160,11 +159,11 @@ def test_prepared_entries_have_the_commits_that_brought_them_in(at: Desk):
         "memory/later.md", "# L\n\n- before\n- one\n- twice\n- twice\n\nother \U0001f600 text\n\n- [kind] `a` **b** \\ #tag\n  below\n"
     )
     at.commit()
-    blob = prepared_pages.committed_blobs(at.workspace, at.workspace.repository.head())["memory/later.md"]
-    prepared = prepared_pages.prepare_page(at.workspace, FilePath("memory/later.md"), blob, "english")
+    blob = page_worker.committed_blobs(at.workspace, at.workspace.repository.head())["memory/later.md"]
+    prepared = page_worker.prepare_page(at.workspace, FilePath("memory/later.md"), blob, "english")
     with trails.fresh_trail(at.workspace) as trail:
         assert prepared
-        completed = prepared_pages.complete(at.workspace, trail, prepared[1])
+        completed = page_worker.complete(at.workspace, trail, prepared[1])
         begun = sorted({each.begun for each in trail.live_occurrences(FilePath("memory/later.md"))})
     assert completed
     read = next(page.documents for _, page in read_here(at) if page.path == "memory/later.md")

@@ -12,7 +12,6 @@ from mdmem.history.notes import parse_message
 from mdmem.model import CommitId, FilePath, Op, Provenance, Source
 from mdmem.model.proposals import PartOrigin, PartState
 from mdmem.proposals import origins
-from mdmem.proposals import origins as decisions
 from mdmem.proposals.branches import ProposalRef, ProposedBranch
 from mdmem.repo import branch_commits
 from mdmem.text.facts import fact_id
@@ -42,28 +41,28 @@ class TestDecisions:
             history.compose_message(note(Op.ACCEPT, proposal="0123abcd", accepts=(("0123abcd", TEA),)), ("", "- likes tea\n"))
         )
         at.commit("by hand\n\nMdmem-Rejects: 0123abcd")
-        read = decisions.decisions(at.workspace.repository, head(at))
+        read = origins.decisions(at.workspace.repository, head(at))
         tea, section = read["0123abcd", TEA], read["0123abcd", "Memory > Facts@0123456789ab"]
         assert len(read) == 2
         assert (tea.state, tea.commit, tea.text) == (PartState.ACCEPTED, second, "likes tea")
         assert (section.state, section.commit, section.text) == (PartState.REJECTED, first, None)
         assert (tea.path, tea.section) == (PATH, "Memory > Facts")
-        assert [part.name for part in decisions.rejected_parts(at.workspace.repository, head(at))] == [TEA, section.name]
-        assert decisions.decisions(at.workspace.repository, None) == {}
+        assert [part.name for part in origins.rejected_parts(at.workspace.repository, head(at))] == [TEA, section.name]
+        assert origins.decisions(at.workspace.repository, None) == {}
 
     def test_a_removal_that_was_rejected_is_told_from_a_line_that_was(self, at: Desk):
         at.commit(
             history.compose_message(note(Op.REJECT, rejects=(("0123abcd", TEA), ("0123abcd", CAT))), ("- likes tea\n", "- has a cat\n"))
         )
-        parts = decisions.rejected_parts(at.workspace.repository, head(at))
+        parts = origins.rejected_parts(at.workspace.repository, head(at))
         assert {part.name: part.is_removal for part in parts} == {TEA: False, CAT: True}
 
     def test_the_same_in_nearly_the_same_words(self, at: Desk):
         at.commit(history.compose_message(note(Op.REJECT, rejects=(("0123abcd", TEA),)), ("- likes tea\n", "")))
-        (part,) = decisions.rejected_parts(at.workspace.repository, head(at))
-        assert decisions.says_the_same(part, TEA, "whatever")
-        assert decisions.says_the_same(part, fact_id("likes the tea"), "likes the tea")
-        assert not decisions.says_the_same(part, fact_id("likes coffee"), "likes coffee")
+        (part,) = origins.rejected_parts(at.workspace.repository, head(at))
+        assert origins.says_the_same(part, TEA, "whatever")
+        assert origins.says_the_same(part, fact_id("likes the tea"), "likes the tea")
+        assert not origins.says_the_same(part, fact_id("likes coffee"), "likes coffee")
 
     def test_a_proposal_once_more_names_the_decision(self):
         message = history.compose_message(note(Op.REMEMBER, again=(CommitId("1" * 40),)))

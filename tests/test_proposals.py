@@ -15,7 +15,6 @@ from mdmem.model.reads import Waiting
 from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection, Forget, Log, Remember
 from mdmem.proposals import branches
-from mdmem.proposals import branches as branch_changes
 from mdmem.repo import branch_commits, worktree
 from mdmem.repo.branch_commits import list_refs
 from mdmem.show.formatting import waiting_line
@@ -187,6 +186,6 @@ def test_many_are_read_by_as_many_processes_as_few(at: Desk, monkeypatch: pytest
         counts.append(0)
         assert len(Memory(at.workspace).proposals.standing().views) == number + 1
         counts.append(0)
-        assert branch_changes.waiting(at.workspace).proposals == number + 1
+        assert branches.waiting(at.workspace).proposals == number + 1
     assert len(set(counts[4::3])) == len(set(counts[5::3])) == 1
     assert max(counts[5::3]) <= 5

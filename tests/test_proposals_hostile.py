@@ -15,7 +15,6 @@ from mdmem.memory import Memory
 from mdmem.model.proposals import MOST_PARTS, PartState, ProposalList, ProposalView, ProposeBranch, Reject
 from mdmem.model.writes import Forget, Purge, Remember
 from mdmem.proposals import branches, origins, reading
-from mdmem.proposals import branches as branch_changes
 from mdmem.queries import logged
 from mdmem.show.maintenance import reviewed_text
 from mdmem.show.proposals import proposal_text, proposals_json, proposals_text, visible
@@ -211,7 +210,7 @@ def test_only_a_failure_to_read_is_one_branchs(at: Desk) -> None:
         raise RepositoryProblem("git-missing", "git is not installed")
 
     with pytest.raises(RepositoryProblem):
-        branch_changes.read_each([ref], missing)
+        branches.read_each([ref], missing)
 
 
 def test_a_forged_note_makes_no_agent_the_user(at: Desk) -> None:

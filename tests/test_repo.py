@@ -23,7 +23,6 @@ from mdmem import repo
 from mdmem.errors import MdmemError
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import Repository, commits, first_parent, git_files, ignored, runner
-from mdmem.repo import runner as process
 from mdmem.repo.first_parent import FilePatch, parse_patches
 from mdmem.startup.launch import INTERRUPTIONS
 
@@ -120,7 +119,7 @@ class TestRunner:
         os.mkfifo(tmp_path / "never")
         folder = script(tmp_path / "bin", f'cd "$2"\necho $$ >pid\n(exec cat never) &\necho $! >child\n{text}')
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
-        monkeypatch.setattr(process, "_KILL_SECONDS", 0.1)
+        monkeypatch.setattr(runner, "_KILL_SECONDS", 0.1)
         with pytest.raises(MdmemError) as failure:
             runner.run(tmp_path, ["x"], seconds=0.3)
         assert failure.value.code == "git-timeout"
@@ -142,13 +141,13 @@ class TestRunner:
 
     def test_the_end_of_its_output_is_its_end(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         """No time passes in which something else might still write."""
-        monkeypatch.setattr(process, "_QUIET_SECONDS", 60.0)
+        monkeypatch.setattr(runner, "_QUIET_SECONDS", 60.0)
         started = time.monotonic()
         assert runner.run(at.root, ["version"]).status == 0
         assert time.monotonic() - started < 30
 
     def test_what_a_child_says_soon_after_its_end_is_read(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-        monkeypatch.setattr(process, "_QUIET_SECONDS", 60.0)
+        monkeypatch.setattr(runner, "_QUIET_SECONDS", 60.0)
         folder = script(tmp_path / "bin", "(while kill -0 $$; do :; done; head -c 1000000 /dev/zero) 2>/dev/null &\nexit 3")
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         result = runner.run(tmp_path, ["x"], seconds=30)
@@ -163,7 +162,7 @@ class TestRunner:
 
     def test_one_in_another_folder_and_environment(self, world: World, tmp_path: Path):
         environment = {**world.environment, "WHO": "Ada"}
-        done = process.converse(["sh", "-c", 'pwd; echo "$WHO"'], environment, b"", 20, folder=str(tmp_path))
+        done = runner.converse(["sh", "-c", 'pwd; echo "$WHO"'], environment, b"", 20, folder=str(tmp_path))
         assert done == (0, f"{tmp_path}\nAda\n".encode(), b"")
 
     @pytest.mark.parametrize("daemon", ["exec cat never", "while :; do echo a; done"], ids=["silent", "talking"])
@@ -195,15 +194,15 @@ class TestRunner:
         folder = script(tmp_path / "bin", 'cd "$2"\nexec cat >received')
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         if not is_in_memory:
-            monkeypatch.delattr(process.os, "memfd_create", raising=False)
-            monkeypatch.setattr(process, "tempfile", tempfile, raising=False)
+            monkeypatch.delattr(runner.os, "memfd_create", raising=False)
+            monkeypatch.setattr(runner, "tempfile", tempfile, raising=False)
 
         class Ended(subprocess.Popen[bytes]):
             def __init__(self, *words: Any, **options: Any) -> None:
                 super().__init__(*words, **options)
                 assert has_ended(self.pid)
 
-        monkeypatch.setattr(process.subprocess, "Popen", Ended)
+        monkeypatch.setattr(runner.subprocess, "Popen", Ended)
         assert runner.run(tmp_path, ["x"], text).status == 0
         assert (tmp_path / "received").read_bytes() == text
 
@@ -221,7 +220,7 @@ class TestRunner:
                 numbers.append(self.pid)
                 signal.raise_signal(number)
 
-        monkeypatch.setattr(process.subprocess, "Popen", Interrupted)
+        monkeypatch.setattr(runner.subprocess, "Popen", Interrupted)
         before = signal.signal(number, signal.default_int_handler)
         try:
             with pytest.raises(KeyboardInterrupt):
@@ -277,7 +276,7 @@ class TestRunner:
                 super().__init__(*words, **options)
                 os.waitpid(self.pid, 0)
 
-        monkeypatch.setattr(process.subprocess, "Popen", Reaped)
+        monkeypatch.setattr(runner.subprocess, "Popen", Reaped)
         assert runner.run(tmp_path, ["x"]).status
 
     def test_what_is_another_users_is_not_ended(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
@@ -289,7 +288,7 @@ class TestRunner:
             end(number, signal.SIGKILL)
             raise PermissionError
 
-        monkeypatch.setattr(process.os, "killpg", refused)
+        monkeypatch.setattr(runner.os, "killpg", refused)
         with pytest.raises(MdmemError) as failure:
             runner.run(tmp_path, ["x"], seconds=0.1)
         assert failure.value.code == "git-timeout"
@@ -304,7 +303,7 @@ class TestRunner:
                 raise OSError(errno.EMFILE, "Too many open files")
             return make_pipe()
 
-        monkeypatch.setattr(process.os, "pipe", pipe)
+        monkeypatch.setattr(runner.os, "pipe", pipe)
         before = len(list(Path("/proc/self/fd").iterdir()))
         with pytest.raises(OSError, match="Too many"):
             runner.run(tmp_path, ["x"])

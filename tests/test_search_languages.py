@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from workspaces import desk as make_desk
 
 from mdmem.catchup.index import fresh_index
+from mdmem.folder.config import LANGUAGES
 from mdmem.folder.layout import kind_of
-from mdmem.folder.settings import LANGUAGES
 from mdmem.model import FilePath
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery

@@ -16,7 +16,6 @@ from session_files import SESSION, START, claude, codex, named, pi
 from workspaces import NOW, TOKEN, Desk, desk
 
 from mdmem.digest import cursors, session_views
-from mdmem.digest import cursors as marks
 from mdmem.errors import MdmemError
 from mdmem.memory import Memory
 from mdmem.model.pipelines import Digest
@@ -86,7 +85,7 @@ class TestList:
             ]
         }
 
-    @pytest.mark.parametrize("lose", [(), (cursors.CURSORS_NAME,), (cursors.CURSORS_NAME, marks.MARKS_NAME)])
+    @pytest.mark.parametrize("lose", [(), (cursors.CURSORS_NAME,), (cursors.CURSORS_NAME, cursors.MARKS_NAME)])
     def test_read_up_to(self, at: Desk, home: Path, lose: tuple[str, ...]):
         path = pi(home, KEPT, "agent: Noted.")
         digest(at)
@@ -207,7 +206,7 @@ class TestNoClient:
 
 
 class TestGone:
-    @pytest.mark.parametrize("lose", [(), (cursors.CURSORS_NAME, marks.MARKS_NAME)])
+    @pytest.mark.parametrize("lose", [(), (cursors.CURSORS_NAME, cursors.MARKS_NAME)])
     def test_a_transcript_that_is_gone(self, at: Desk, home: Path, lose: tuple[str, ...]):
         pi(home, KEPT, "agent: Noted.")
         codex(home, "the boat", session=OTHER)

@@ -18,7 +18,6 @@ from workspaces import Desk, append, desk
 from mdmem.catchup import replay, trails
 from mdmem.errors import MdmemError
 from mdmem.folder import files
-from mdmem.folder import files as lock_queue
 from mdmem.history.sections import section_parts
 from mdmem.memory import Memory
 from mdmem.model import CommitId, Status
@@ -60,7 +59,7 @@ class TestDamagedTrail:
     def test_what_is_gone_from_history_while_the_lock_is_waited_for_is_not_brought_back(
         self, dated: DatedMemory, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(lock_queue, "NOTICE_SECONDS", 0.01)
+        monkeypatch.setattr(files, "NOTICE_SECONDS", 0.01)
         change_employers(dated)
         workspace = dated.at.workspace
         with contextlib.ExitStack() as purging:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mdmem.folder import trust
-from mdmem.folder.settings import Settings
+from mdmem.folder.config import Settings
 from mdmem.folder.trust import TextOrigin
 from mdmem.model import Source
 

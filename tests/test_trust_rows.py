@@ -21,9 +21,8 @@ from workspaces import NOW, Desk, desk
 from mdmem.dream.policy import Limits, Suggestion, decide
 from mdmem.errors import WorkspaceProblem
 from mdmem.extract.drafts import DraftRules, draw
-from mdmem.folder import settings as config
-from mdmem.folder import trust
-from mdmem.folder.settings import Settings
+from mdmem.folder import config, trust
+from mdmem.folder.config import Settings
 from mdmem.folder.trust import TextOrigin, Trust
 from mdmem.memory import Memory, hosts
 from mdmem.model import Source

@@ -8,7 +8,7 @@ from conftest import World
 from workspaces import Desk, desk
 
 from mdmem.catchup import trails
-from mdmem.editors.items import Foundation
+from mdmem.editors.list_items import Foundation
 from mdmem.model import Op, Source
 from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Revert, WriteOptions, WriteResult
 from mdmem.text.document import parse

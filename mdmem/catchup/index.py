@@ -11,11 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mdmem.catchup import background, lines, trails, unindexed
-from mdmem.catchup import background as debounce
 from mdmem.catchup.watcher import WorkspaceFiles
 from mdmem.errors import MdmemError, RepositoryProblem, StorageProblem
 from mdmem.folder import files
-from mdmem.folder import files as lock_queue
 from mdmem.folder.files import INDEX_LOCK, QUEUE_LOCK
 from mdmem.model import CommitId
 from mdmem.model.searches import BuildProgress
@@ -253,13 +251,13 @@ def _update_lock(workspace: Workspace, say: Say, kept: _OpenIndex | None) -> Ite
         RepositoryProblem: `busy`: another process holds it.
     """
     path, timeout = workspace.state / INDEX_LOCK, workspace.settings.lock_timeout
-    begin, notices = time.monotonic(), [lock_queue.NOTICE] if kept else []
+    begin, notices = time.monotonic(), [files.NOTICE] if kept else []
     while kept is not None and files.is_locked(path):
         waited = time.monotonic() - begin
         if kept.index(workspace).seen.is_part or waited > timeout:
             timeout = 0
             break
-        if waited > lock_queue.NOTICE_SECONDS and notices:
+        if waited > files.NOTICE_SECONDS and notices:
             say(notices.pop())
         time.sleep(_LOOK_SECONDS)
     with files.lock(path, timeout, say):
@@ -371,7 +369,7 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
             queue.enter_context(files.lock(workspace.state / QUEUE_LOCK, 0))
         except RepositoryProblem:
             return
-        debounce.wait_until_quiet(workspace.state)  # each write has its record in there
+        background.wait_until_quiet(workspace.state)  # each write has its record in there
         with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout):
             queue.close()
             for _ in range(_ROUNDS):

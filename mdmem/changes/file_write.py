@@ -18,7 +18,6 @@ from mdmem.errors import MdmemError, PathProblem, RepositoryProblem, StorageProb
 from mdmem.folder import files, hook_files, write_ahead
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import PathState, Repository, commits, git_files
-from mdmem.repo import commits as mixed_commits
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Workspace, read_committed
 
@@ -354,7 +353,7 @@ class _Write:
         repository, commit, saved = self._workspace.repository, written.commit, []
         for target in mixed:
             plan = target.plan
-            ours = mixed_commits.replace_commit(repository, commit, plan.path, plan.after, self._order)
+            ours = commits.replace_commit(repository, commit, plan.path, plan.after, self._order)
             if ours is None:
                 return written  # somebody has built on it
             self._commit = commit = ours

@@ -7,12 +7,22 @@ from functools import partial
 from pathlib import Path
 
 from mdmem import history, repo
-from mdmem.changes import recover as moved_paths
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options, with_provenance
 from mdmem.changes.pending import PendingCommit, commit_pending_edits
 from mdmem.changes.plan import refuse_errors, secrets_in_options
-from mdmem.changes.recover import Transaction, WriteSteps, lock_workspace, recover
+from mdmem.changes.recover import (
+    Contents,
+    Transaction,
+    WriteSteps,
+    digests_of,
+    discard,
+    holds,
+    lock_workspace,
+    moved,
+    read_contents,
+    recover,
+)
 from mdmem.editors.whole_file import append_only, first_line_of, missing
 from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.folder import files, layout, write_ahead
@@ -35,7 +45,7 @@ class MovePlan:
 
     path: FilePath
     target: FilePath | None
-    contents: moved_paths.Contents
+    contents: Contents
 
     def below(self, start: FilePath) -> tuple[FilePath, ...]:
         """The paths of the files, as they stand below a path."""
@@ -72,7 +82,7 @@ def _plan(workspace: Workspace, change: MovePath, options: WriteOptions) -> Move
     for each in (path, *([target] if target else [])):
         files.path_on_disk(root, each, may_be_folder=True)
         require_writable(workspace, each)
-    plan = MovePlan(path, target, moved_paths.read_contents(root, path))
+    plan = MovePlan(path, target, read_contents(root, path))
     _refuse_unmovable(workspace, plan, options)
     return plan
 
@@ -129,7 +139,7 @@ class _Move:
             path=plan.path,
             target=temporary if plan.target is None else plan.target,
             is_removal=plan.target is None,
-            digests=moved_paths.digests_of(plan.contents),
+            digests=digests_of(plan.contents),
             message=_message(workspace, plan, options),
             date=repo.raw_date(workspace.now()),
         )
@@ -154,14 +164,14 @@ class _Move:
         self._steps.keep()
         with suppress(OSError):  # it is done; what the disk does not take now, the next command settles by the record
             if record.is_removal:
-                moved_paths.discard(self._workspace.root, record)
+                discard(self._workspace.root, record)
             if is_indexed:
                 write_ahead.drop_record(state)
         return self._commit
 
     def _order(self) -> commits.CommitOrder:
         return commits.CommitOrder(
-            paths=moved_paths.moved(self._record),
+            paths=moved(self._record),
             message=self._record.message,
             date=self._record.date,
             hook_timeout=self._workspace.settings.hook_timeout,
@@ -191,7 +201,7 @@ class _Move:
         write_ahead.save_record(self._workspace.state, record)
         if not files.move(source, target):
             raise PathProblem("file-exists", f"{record.target} already exists")
-        if not moved_paths.holds(root, record.target, record.digests):
+        if not holds(root, record.target, record.digests):
             raise RepositoryProblem("busy", f"{record.path} was saved by another program meanwhile", "Check it and try again.")
 
     def _put_back(self, folders: tuple[Path, ...], problem: BaseException) -> bool:
@@ -204,7 +214,7 @@ class _Move:
                 if folder.is_dir() and not any(folder.iterdir()):
                     folder.rmdir()
             write_ahead.drop_record(self._workspace.state)
-            commits.renew_index(self._workspace.repository, moved_paths.moved(record))
+            commits.renew_index(self._workspace.repository, moved(record))
         except OSError as failure:
             message = f"{problem}; and {record.path} could not be put back: {failure.strerror}"
             raise StorageProblem(message, "Free some disk space; the next command repairs it.") from problem

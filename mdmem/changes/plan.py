@@ -25,7 +25,7 @@ from mdmem.wording import field
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.editors.items import Foundations
+    from mdmem.editors.list_items import Foundations
 
 
 _BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")

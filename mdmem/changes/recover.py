@@ -15,7 +15,6 @@ from mdmem.folder import files, hook_files, write_ahead
 from mdmem.folder.write_ahead import MoveRecord
 from mdmem.model import CommitId, FilePath
 from mdmem.repo import Identity, commits
-from mdmem.repo import commits as mixed_commits
 from mdmem.workspace import Say, Workspace, read_committed
 
 
@@ -288,4 +287,4 @@ def _leave_saves_out(workspace: Workspace, commit: CommitId, path: FilePath, dat
     repository = workspace.repository
     if data is None or commits.commit_has_bytes(repository, commit, path, data) or not hook_files.has_only_our_hooks(repository.hooks_dir):
         return commit
-    return mixed_commits.replace_commit(repository, commit, path, data, order) or commit
+    return commits.replace_commit(repository, commit, path, data, order) or commit

@@ -12,7 +12,6 @@ from mdmem.errors import UsageProblem
 from mdmem.model.reads import ShowFigures
 from mdmem.model.writes import WriteOptions
 from mdmem.show import maintenance, reads, writes
-from mdmem.show import maintenance as figures
 
 if TYPE_CHECKING:
     import typer
@@ -122,21 +121,29 @@ def stats(
     if subject is None:
         by_verb = open_memory(call).figures.of_verbs(ShowFigures(weeks))
         nothing = "" if by_verb.verbs else "nothing was done in these weeks"
-        return Answer(figures.figures_json(by_verb), figures.figures_text(by_verb, use_colour()), figures.notes(by_verb.damaged, nothing))
+        return Answer(
+            maintenance.figures_json(by_verb), maintenance.figures_text(by_verb, use_colour()), maintenance.notes(by_verb.damaged, nothing)
+        )
     if subject == _CONTEXT:
         blocks = open_memory(call).figures.of_contexts(ShowFigures(weeks))
         nothing = "" if blocks.weeks else "no blocks in these weeks"
-        return Answer(figures.contexts_json(blocks), figures.contexts_text(blocks, use_colour()), figures.notes(blocks.damaged, nothing))
+        return Answer(
+            maintenance.contexts_json(blocks), maintenance.contexts_text(blocks, use_colour()), maintenance.notes(blocks.damaged, nothing)
+        )
     if subject == _RUNS:
         of_runs = open_memory(call).pipelines.figures(ShowFigures(weeks))
         return Answer(
-            figures.runs_json(of_runs), figures.runs_text(of_runs, use_colour()), () if of_runs.weeks else ("no runs in these weeks",)
+            maintenance.runs_json(of_runs),
+            maintenance.runs_text(of_runs, use_colour()),
+            () if of_runs.weeks else ("no runs in these weeks",),
         )
     if subject != _SEARCH:
         raise UsageProblem(f"no figures for {subject!r}", _nearest(subject))
     weekly = open_memory(call).figures.of_searches(ShowFigures(weeks))
     nothing = "" if weekly.weeks else "no searches in these weeks"
-    return Answer(figures.searches_json(weekly), figures.searches_text(weekly, use_colour()), figures.notes(weekly.damaged, nothing))
+    return Answer(
+        maintenance.searches_json(weekly), maintenance.searches_text(weekly, use_colour()), maintenance.notes(weekly.damaged, nothing)
+    )
 
 
 def _nearest(word: str) -> str:

@@ -10,10 +10,9 @@ from pathlib import Path
 from typing import TypeVar
 
 from mdmem.digest import cursors
-from mdmem.digest import cursors as marks
 from mdmem.digest.cursors import Cursor, read_cursors
 from mdmem.errors import PathProblem, TranscriptProblem, UsageProblem
-from mdmem.folder import settings
+from mdmem.folder import config
 from mdmem.model.history import Blame, FactHistory, SectionHistory
 from mdmem.model.sessions import SessionSummary, Transcript
 from mdmem.queries.logged import CitedSession, cited_sessions
@@ -238,7 +237,7 @@ class KnownSessions:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._zone = settings.zone(workspace.settings.timezone)
+        self._zone = config.zone(workspace.settings.timezone)
 
     @cached_property
     def _cursors(self) -> Mapping[str, Cursor]:
@@ -246,7 +245,7 @@ class KnownSessions:
 
     @cached_property
     def _marks(self) -> Mapping[str, tuple[str, int]]:
-        return marks.read_marks(self._workspace.state)
+        return cursors.read_marks(self._workspace.state)
 
     @cached_property
     def _cited(self) -> Mapping[str, CitedSession]:

@@ -20,9 +20,8 @@ from mdmem.digest.news import News
 from mdmem.digest.tally import Tally
 from mdmem.errors import MdmemError, TranscriptProblem
 from mdmem.extract.drafts import MODEL_RULE, Draft, DraftRules, draw, unsettled
-from mdmem.folder import settings as config
-from mdmem.folder import trust
-from mdmem.folder.settings import Settings
+from mdmem.folder import config, trust
+from mdmem.folder.config import Settings
 from mdmem.folder.trust import TextOrigin
 from mdmem.llm import asking, endpoints
 from mdmem.llm.asking import AskedRun, Asker

@@ -7,9 +7,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from mdmem.digest import cursors
-from mdmem.digest import cursors as model_due
 from mdmem.digest.cursors import Cursors
-from mdmem.folder import settings as config
+from mdmem.folder import config
 from mdmem.llm import asking
 from mdmem.model.pipelines import StepRecord
 from mdmem.model.reads import ModelStatus, PipelineStatus, SilentStep, SkippedPart
@@ -49,7 +48,7 @@ def pipeline_status(workspace: Workspace) -> PipelineStatus:
 
 def _model_status(workspace: Workspace) -> ModelStatus:
     """The state of the model, by the log of requests and what is due."""
-    settings, due = workspace.settings, model_due.read_due(workspace.state).values()
+    settings, due = workspace.settings, cursors.read_due(workspace.state).values()
     today = config.now(settings, workspace.environment)
     records = list(asking.read_records(workspace.state))
     last = records[-1] if records else None

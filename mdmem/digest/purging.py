@@ -16,7 +16,6 @@ from mdmem.changes import purge
 from mdmem.changes.purge import HeldTranscripts
 from mdmem.changes.purge_target import PurgeTarget
 from mdmem.digest import cursors
-from mdmem.digest import cursors as marks
 from mdmem.digest.cursors import ReadEnd, ReadState, cursor_of
 from mdmem.errors import RepositoryProblem, TranscriptProblem
 from mdmem.folder import files
@@ -80,7 +79,7 @@ def _for_note(target: PurgeTarget, held: list[_Held]) -> HeldTranscripts:
         paths=tuple(str(each.path) for each in held),
         reads=tuple(dict.fromkeys(f"{each.session}#{each.end.line} {each.end.hash}" for each in held)),
         purged=purged_trailer(target.words),
-        kept_state=frozenset((cursors.CURSORS_NAME, marks.MARKS_NAME, asking.LOG_NAME, asking.OLDER_LOG_NAME)),
+        kept_state=frozenset((cursors.CURSORS_NAME, cursors.MARKS_NAME, asking.LOG_NAME, asking.OLDER_LOG_NAME)),
     )
 
 

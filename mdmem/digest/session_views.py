@@ -11,7 +11,7 @@ from mdmem.catchup.session_messages import purged_texts
 from mdmem.digest import known_sessions
 from mdmem.digest.known_sessions import KnownSessions, SessionName
 from mdmem.errors import TranscriptProblem, UsageProblem
-from mdmem.folder import settings as config
+from mdmem.folder import config
 from mdmem.model.sessions import ClientFolder, Message, SessionList, SessionSummary, SessionView, ShownMessage, ShowSessions
 from mdmem.queries import dates
 from mdmem.transcripts import CLIENT_NAMES

@@ -11,12 +11,10 @@ from time import monotonic, time_ns
 from typing import TYPE_CHECKING
 
 from mdmem.digest import cursors, model_step, news, writing
-from mdmem.digest import cursors as marks
-from mdmem.digest import news as rebuilding
 from mdmem.digest.cursors import OTHER_PROJECT, Cursor, Marks, ReadState
 from mdmem.digest.tally import Tally
 from mdmem.errors import TranscriptProblem
-from mdmem.folder import settings
+from mdmem.folder import config
 from mdmem.model.pipelines import Digest, LeftSession
 from mdmem.model.sessions import SkippedLines
 from mdmem.startup.records import dataclass, replace
@@ -55,7 +53,7 @@ class Work:
         self._request = request
         self._run = run
         self._say = say
-        self._zone = settings.zone(workspace.settings.timezone)
+        self._zone = config.zone(workspace.settings.timezone)
         self._ended = time_ns() - _IDLE_NS
         read = cursors.read_state(workspace.state)
         self._cursors, self._ends = read.cursors, read.ends
@@ -72,7 +70,7 @@ class Work:
 
     @cached_property
     def _marks(self) -> Marks:
-        return marks.read_marks(self._workspace.state)
+        return cursors.read_marks(self._workspace.state)
 
     @cached_property
     def _writer(self) -> EntryWriter:
@@ -190,8 +188,8 @@ class Work:
             is_unread = cursor.problem == OTHER_PROJECT and self._is_every_project
             return cursor if cursor.fits(file) and not is_unread else None
         if self._ends is None:
-            self._ends, self._changed = rebuilding.committed_ends(self._workspace), True
-        if not self._ends or (cursor := rebuilding.rebuilt_cursor(file, self._ends)) is None:
+            self._ends, self._changed = news.committed_ends(self._workspace), True
+        if not self._ends or (cursor := news.rebuilt_cursor(file, self._ends)) is None:
             return None
         self._cursors[file.path], self._changed = cursor, True
         return cursor
@@ -238,7 +236,7 @@ class Work:
                 self._model.save()  # before the cursors: lines that are counted twice are sent sooner, and none is forgotten
             cursors.write_state(self._workspace.state, ReadState(self._cursors, self._ends))
             if "_marks" in vars(self):
-                marks.write_marks(self._workspace.state, self._marks, _today())
+                cursors.write_marks(self._workspace.state, self._marks, _today())
 
 
 def _add_marks(seen: MutableMapping[str, tuple[str, int]], part: News) -> None:

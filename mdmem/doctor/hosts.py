@@ -12,8 +12,7 @@ from mdmem import __version__, adoption
 from mdmem.doctor.inspection import Finding, Inspection, Level
 from mdmem.editors import instructions
 from mdmem.errors import MdmemError
-from mdmem.folder import files, installed, layout
-from mdmem.folder import settings as config
+from mdmem.folder import config, files, installed, layout
 from mdmem.folder.listing import is_marked
 from mdmem.startup.records import dataclass
 from mdmem.text.document import parse_bytes

@@ -9,8 +9,7 @@ from pathlib import Path
 
 from mdmem.doctor.inspection import DAY_SECONDS, Finding, Inspection, Level
 from mdmem.errors import RepositoryProblem
-from mdmem.folder import files, hook_files
-from mdmem.folder import settings as config
+from mdmem.folder import config, files, hook_files
 from mdmem.model import SETTINGS_NAME
 from mdmem.queries import dates
 from mdmem.repo import locks

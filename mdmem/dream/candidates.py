@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from mdmem.editors.daily import is_minute_title
 from mdmem.editors.likeness import StatementIndex
 from mdmem.extract.statements import attribute_named
-from mdmem.folder import settings, trust
+from mdmem.folder import config, trust
 from mdmem.folder.trust import TextOrigin
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
@@ -205,7 +205,7 @@ class _Zones:
     """The zones in which the minutes of entries were written: the user's now, or the one of a commit that was made in another."""
 
     def __init__(self, workspace: Workspace, occurrences: Iterable[Occurrence]) -> None:
-        self._zone = settings.zone(workspace.settings.timezone)
+        self._zone = config.zone(workspace.settings.timezone)
         self._offsets = first_parent.author_offsets(workspace.repository, {occurrence.origin.commit for occurrence in occurrences})
 
     def of(self, occurrence: Occurrence) -> tzinfo | None:

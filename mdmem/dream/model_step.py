@@ -20,7 +20,7 @@ from mdmem.dream.curated import CuratedFact, CuratedMemory, canonical_attribute
 from mdmem.dream.policy import Suggestion, leave
 from mdmem.editors.likeness import StatementIndex, candidate_pairs, likeness
 from mdmem.errors import MdmemError
-from mdmem.folder import settings
+from mdmem.folder import config
 from mdmem.llm import asking, endpoints
 from mdmem.llm.asking import AskedRun, Asker
 from mdmem.llm.checks import ChangeOp, SuggestedChange, check_changes
@@ -327,7 +327,7 @@ class NightModel:
         if not requests or self._was_just_down():
             return heard
         purged = purged_texts(workspace, self._say).digest
-        run = AskedRun(self._night.run, workspace.settings.model_tokens_day, settings.zone(workspace.settings.timezone), self._is_dry)
+        run = AskedRun(self._night.run, workspace.settings.model_tokens_day, config.zone(workspace.settings.timezone), self._is_dry)
         asker = Asker(workspace.state, endpoint, run, workspace.now)
         try:
             self._ask_all(requests, asker, heard)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from datetime import date
 
-from mdmem.editors import EditResult
-from mdmem.editors import items as item_labels
-from mdmem.editors import items as key_values
+from mdmem.editors import EditResult, list_items
 from mdmem.editors.outline import create, same_outline
 from mdmem.editors.section import append_to_section
 from mdmem.errors import FactProblem, SectionProblem
@@ -86,7 +84,7 @@ def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
     return tuple(item for item in candidates if _states(item, request.fact) or (key and holds_key(item.fact, key)))
 
 
-def needs_foundations(change: Remember, candidates: Sequence[Item], own: key_values.Foundation) -> bool:
+def needs_foundations(change: Remember, candidates: Sequence[Item], own: list_items.Foundation) -> bool:
     """True if the foundations of the similar items decide what to do, or what the answer says.
 
     They do not where there are no such items, and where the user's own new value replaces the only one.
@@ -103,7 +101,7 @@ def remember(
     change: Remember,
     today: date,
     candidates: Sequence[Item],
-    foundations: key_values.Foundations | None = None,
+    foundations: list_items.Foundations | None = None,
 ) -> tuple[EditResult, FactId]:
     """Put a fact into a document; if its key has one value already, the line of that value is replaced.
 
@@ -142,7 +140,7 @@ def remember(
     same = same or next((item for item in values if _states_with_rest(document, item, request)), None)
     if same is None and (not values or (change.options.supersedes is not None and len(values) > 1)):
         return _add(document, section, request)
-    bases = foundations or key_values.Foundations({}, key_values.Foundation(Source.INFERRED))
+    bases = foundations or list_items.Foundations({}, list_items.Foundation(Source.INFERRED))
     edited, fact_id = _put_among(document, section, values, same, request, bases)
     return replace(edited, confirms=(fact_id,) if same is not None and bases.is_confirmed(same) else ()), fact_id
 
@@ -236,12 +234,12 @@ def _restate(document: Document, section: Section, item: Item, request: _Request
     kind, tags = change.kind or item.fact.kind, tuple(dict.fromkeys((*item.fact.tags, *fact.tags)))
     text = document.text
     if (until, kind, tags) != (item.fact.until, item.fact.kind, item.fact.tags):
-        text = _splice(document, item, [(item.end, item_labels.rewrite_item(item.raw, kind, tags, until))])
+        text = _splice(document, item, [(item.end, list_items.rewrite_item(item.raw, kind, tags, until))])
     return EditResult(text=text, op=Op.REMEMBER, section=section.path), item.fact.id
 
 
 def _put_among(
-    document: Document, section: Section, values: Sequence[Item], same: Item | None, request: _Request, foundations: key_values.Foundations
+    document: Document, section: Section, values: Sequence[Item], same: Item | None, request: _Request, foundations: list_items.Foundations
 ) -> tuple[EditResult, FactId]:
     """Put a fact among the values of its key: in the place of those that it replaces, beside better founded ones.
 
@@ -256,7 +254,7 @@ def _put_among(
     if same is None:
         choice = foundations.choose(request.key or "", values)
     else:
-        choice = key_values.Choice(same, tuple(item for item in values if item != same and foundations.is_weaker(item)))
+        choice = list_items.Choice(same, tuple(item for item in values if item != same and foundations.is_weaker(item)))
     document, item = _take_out(document, choice.taken_out, choice.replaced)
     section = document.sections[section.index]
     if item is None:
@@ -291,7 +289,7 @@ def _replace(document: Document, section: Section, replaced: Item, request: _Req
 def _successor_line(document: Document, replaced: Item, request: _Request, keep: bool) -> tuple[str, tuple[str, ...]]:
     line = _new_line(_inherit(request.change, replaced.fact, request.key), request.until, request.marks)
     line = with_line_end(_in_style_of(replaced, line), document.line_end)
-    return (item_labels.inherit if keep else item_labels.inherit_block_id)(replaced.raw, line)
+    return (list_items.inherit if keep else list_items.inherit_block_id)(replaced.raw, line)
 
 
 def _inherit(change: Remember, old: Fact, key: str | None) -> Remember:
@@ -349,7 +347,7 @@ def hand_on_block_id(edit: EditResult, old: Item, successor: FactId | None) -> E
     if item is None:
         return edit
     line = item.raw.rstrip()
-    marked, kept = item_labels.inherit_block_id(old.raw, line)
+    marked, kept = list_items.inherit_block_id(old.raw, line)
     if not kept or any(each.raw.rstrip().endswith(f" {kept[0]}") for each in items(document)):
         return edit
     text = replace_item(document, item, marked + item.raw[len(line) :])

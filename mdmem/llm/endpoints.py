@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from mdmem import repo
 from mdmem.errors import PackageProblem, WorkspaceProblem
 from mdmem.folder import installed
-from mdmem.folder.settings import Settings
+from mdmem.folder.config import Settings
 from mdmem.llm.requests import ModelRequest
 from mdmem.repo.runner import TimeUpError, TooMuchOutputError, converse
 from mdmem.startup.records import dataclass

@@ -21,10 +21,9 @@ from mdmem.errors import (
     WorkspaceProblem,
 )
 from mdmem.events import EventRecorder
-from mdmem.folder import files, hook_files, installed, layout, trust
-from mdmem.folder import settings as config
+from mdmem.folder import config, files, hook_files, installed, layout, trust
+from mdmem.folder.config import Settings
 from mdmem.folder.listing import is_marked
-from mdmem.folder.settings import Settings
 from mdmem.memory.commit_hooks import require_hooks_free
 from mdmem.merge import setup
 from mdmem.model import SETTINGS_NAME, CommitId, FilePath, Op, Problem

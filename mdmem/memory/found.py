@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mdmem import adoption, repo
 from mdmem.errors import RepositoryProblem
-from mdmem.folder import settings
+from mdmem.folder import config
 from mdmem.folder.listing import is_marked
 from mdmem.model.reads import FoundWorkspace
 from mdmem.repo import Repository
@@ -27,7 +27,7 @@ def find_unadopted(
     progress: Progress | None,
 ) -> Iterator[FoundWorkspace]:
     """The workspaces below the home that mdmem made commits in and the user has not adopted."""
-    home = settings.home(environment)
+    home = config.home(environment)
     seen: set[tuple[Path, str]] = set()
     for folder in _folders(Path(os.path.realpath(home)), progress) if home else ():
         repository = _repository(folder) if is_marked(folder) else None
@@ -92,6 +92,6 @@ def leave(folder: Path, environment: Mapping[str, str]) -> bool:
 
 
 def _require_person(environment: Mapping[str, str]) -> None:
-    people = settings.own_list("people", environment)
+    people = config.own_list("people", environment)
     actor = actor_in_shell([environment.get("MDMEM_ACTOR")], people, environment)
     require_person(actor, people, "adopt")

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mdmem import adoption, repo, wording
 from mdmem.errors import RepositoryProblem, WorkspaceProblem
-from mdmem.folder import settings, trust
+from mdmem.folder import config, trust
 from mdmem.folder.listing import is_marked
 from mdmem.folder.trust import TextOrigin
 from mdmem.repo import Repository
@@ -71,7 +71,7 @@ def find_host_workspace(
                 if judged.repository:
                     return replace(judged, passed_over=passed_over)
                 passed_over = passed_over or candidate
-    own = settings.own_workspace(environment)
+    own = config.own_workspace(environment)
     if own is None:
         return HostWorkspace(None, passed_over)
     return HostWorkspace(repo.discover(find_workspace(own, environment)), passed_over)
@@ -111,7 +111,7 @@ def require_host_workspace(
         f"no workspace in {project or Path.cwd()} or above",
         (
             f"To create one: {wording.verb('init')} {project or 'DIR'}. To use one elsewhere: workspace = "
-            f'"DIR" in {settings.user_settings_path(environment)}'
+            f'"DIR" in {config.user_settings_path(environment)}'
         ),
     )
 

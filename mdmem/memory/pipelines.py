@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, TypeVar
 from mdmem import adoption, events, stats
 from mdmem.catchup import background
 from mdmem.digest import digesting, overview, session_views
-from mdmem.digest import digesting as starting
 from mdmem.dream import dreaming, due
 from mdmem.errors import MdmemError
 from mdmem.events import Event, EventRecorder
-from mdmem.folder import settings
+from mdmem.folder import config
 from mdmem.model.pipelines import Digest, DigestResult, Dream, DreamResult, RunResult, Schedule, ScheduleResult, StepResult
 from mdmem.model.reads import ShowFigures, WorkspaceStatus
 from mdmem.model.sessions import SessionList, SessionView, ShowSessions
@@ -116,7 +115,7 @@ class EventFigures:
 
     def _count(self, request: ShowFigures, count: Callable[[Iterable[Event], int, date, tzinfo | None, int], T]) -> T:
         """Give the events to `count`; ages and weeks are by the real clock."""
-        zone = settings.zone(self.workspace.settings.timezone)
+        zone = config.zone(self.workspace.settings.timezone)
         log = events.read_log(self.workspace.state)
         return count(log.events, log.damaged, datetime.now(zone).date(), zone, request.weeks)
 
@@ -184,7 +183,7 @@ class Pipelines:
 
     def start_digest(self, transcript: Path, is_last: bool = False) -> bool:
         """Start a digest of a session in the background, where the user's own settings have it read; at most once a minute, or if it is the last."""
-        return starting.start_digest(self.workspace, transcript, is_last)
+        return digesting.start_digest(self.workspace, transcript, is_last)
 
     def run(self) -> RunResult:
         """Carry out what is due. A step that fails is in the result.
@@ -210,7 +209,7 @@ class Pipelines:
 
     def figures(self, request: ShowFigures) -> RunFigures:
         """Sum up the steps of some weeks."""
-        zone = settings.zone(self.workspace.settings.timezone)
+        zone = config.zone(self.workspace.settings.timezone)
         return stats.run_figures(run_log.read_steps(self.workspace.state), datetime.now(zone).date(), zone, request.weeks)
 
     def schedule(self, request: Schedule) -> ScheduleResult:

@@ -10,7 +10,6 @@ from mdmem.events import EventRecorder
 from mdmem.model.proposals import Accept, Decision, ProposalList, ProposalView, Propose, ProposeBranch, ProposedHit, ProposedWrite, Reject
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.proposals import branches, reading
-from mdmem.proposals import reading as word_matches
 from mdmem.startup.records import dataclass
 from mdmem.workspace import Say, Workspace
 
@@ -85,7 +84,7 @@ class Proposals:
             read, unreadable = reading.read_open(self.workspace)
             for each in unreadable:
                 self.say(f"proposal {each.id} was not searched: {each.reason}")
-            return word_matches.find(read, query, limit)
+            return reading.find(read, query, limit)
 
     def accept(self, request: Accept) -> Decision:
         """Take parts of a proposal onto memory, a commit a part: all of them, or nothing.

@@ -16,7 +16,6 @@ from mdmem.model import PATH_SEPARATOR, FilePath, SectionPath
 from mdmem.model.history import Blame, BlamedLine, ShowBlame
 from mdmem.model.trail import Commit, Origin, Revision, TrailCommit
 from mdmem.queries import dates, lookup
-from mdmem.queries import lookup as suggestions
 from mdmem.startup.records import dataclass
 from mdmem.text.addresses import find_section, join_path
 from mdmem.text.document import Document, Section, parse_bytes, plain_title
@@ -203,7 +202,7 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
                 return other
             if not isinstance(problem, SectionProblem):
                 raise
-            raise suggestions.with_suggestions(
+            raise lookup.with_suggestions(
                 workspace,
                 lookup.with_similar_facts(trail, problem, word, lambda fact: f"{verb('blame')} {fact}", file),
                 word,
@@ -240,10 +239,10 @@ def _blame_file(workspace: Workspace, trail: Trail, word: str, file: FilePath | 
     Raises:
         PathProblem: `file-not-found`: it is the name of a file that is not there.
     """
-    path = suggestions.file_named(workspace, word) if file is None else None
+    path = lookup.file_named(workspace, word) if file is None else None
     if path is None:
         if file is None and is_markdown(word):
-            raise suggestions.missing_file(workspace, word)
+            raise lookup.missing_file(workspace, word)
         return None
     lines = _blamed_lines(workspace, trail, path, sections_on_disk(workspace, path))
     return Blame(path=path, section=(), lines=lines, notes=shallow_notes(workspace, trail))

@@ -6,7 +6,7 @@ from calendar import monthrange
 from datetime import date, datetime, time, timedelta
 
 from mdmem.errors import DateProblem, UsageProblem
-from mdmem.folder import settings as config
+from mdmem.folder import config
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.wording import field

@@ -9,7 +9,7 @@ from itertools import islice
 from posixpath import normpath
 
 from mdmem.catchup import trails
-from mdmem.folder import settings
+from mdmem.folder import config
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
 from mdmem.history.sources import line_notes
@@ -75,7 +75,7 @@ def _newest_changes(workspace: Workspace, trail: Trail, request: ShowChanges, si
 
 def _start_of(workspace: Workspace, day: date) -> float:
     """The first second of a day, in seconds since 1970."""
-    return datetime.combine(day, time.min, settings.zone(workspace.settings.timezone)).timestamp()
+    return datetime.combine(day, time.min, config.zone(workspace.settings.timezone)).timestamp()
 
 
 def _passes(change: FactChange, actor: str | None, since: date | None, until: date | None) -> bool:

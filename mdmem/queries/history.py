@@ -31,7 +31,6 @@ from mdmem.model.history import (
 )
 from mdmem.model.trail import Occurrence, Revision, TrailCommit
 from mdmem.queries import lookup
-from mdmem.queries import lookup as suggestions
 from mdmem.queries.blame import TimeOf, commit_times, find_newest_revision, memory_file, section_on_disk, shallow_notes, statement_of
 from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path, matching_sections
@@ -127,7 +126,7 @@ def _history_by_id(
         raise FactProblem("fact-not-found", message, f"To list facts with their ids: {verb('facts', 'everything')}") from problem
     if not isinstance(problem, SectionProblem):
         raise problem
-    raise suggestions.with_suggestions(
+    raise lookup.with_suggestions(
         workspace,
         _no_such_past(trail, reference, path, problem),
         reference,
@@ -138,7 +137,7 @@ def _history_by_id(
 
 def _file_named(workspace: Workspace, word: str) -> FilePath | None:
     """The file that a word means; one that ends in `.md` need not be there any more."""
-    return memory_file(workspace, word) if is_markdown(word) else suggestions.file_named(workspace, word)
+    return memory_file(workspace, word) if is_markdown(word) else lookup.file_named(workspace, word)
 
 
 def _no_such_past(trail: Trail, word: str, path: FilePath | None, problem: SectionProblem) -> SectionProblem:
@@ -202,7 +201,7 @@ def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, req
             break
         number_read *= _MORE_CHANGES
     if path is not None and not changes and files.read(files.path_on_disk(workspace.root, path)) is None:
-        raise suggestions.missing_file(workspace, path)
+        raise lookup.missing_file(workspace, path)
     shown = list(dict.fromkeys(commit.number for commit, *_ in changes))[: request.limit]
     changes = tuple(change for change in changes if change[0].number in shown) if request.by_commit else changes[: request.limit]
     time_of = commit_times(workspace, trail)

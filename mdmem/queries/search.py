@@ -8,7 +8,7 @@ from datetime import date, datetime, timedelta
 
 from mdmem.catchup import background, trails
 from mdmem.catchup.index import FreshIndex, fresh_index
-from mdmem.folder import settings, trust
+from mdmem.folder import config, trust
 from mdmem.model import FactId, SectionPath
 from mdmem.model.searches import ConflictList, ConflictView, FactList, Hit, ListFacts, Quality, Search, SearchResult
 from mdmem.model.trail import Ranges
@@ -137,7 +137,7 @@ def _filter(workspace: Workspace, request: Search, today: date, known: Ranges | 
         min_confidence=request.min_confidence,
         log_days_from=today - timedelta(days=request.recent_days - 1) if request.recent_days else None,
         valid_on=None if request.history else today,
-        zone=settings.zone(workspace.settings.timezone),
+        zone=config.zone(workspace.settings.timezone),
         history=request.history,
         as_of=known,
     )
@@ -193,7 +193,7 @@ def _decay(workspace: Workspace, request: Search, today: date) -> Decay | None:
 
 
 def _real_day(workspace: Workspace) -> date:
-    return datetime.now(settings.zone(workspace.settings.timezone)).date()
+    return datetime.now(config.zone(workspace.settings.timezone)).date()
 
 
 def _explained(matches: tuple[Match, ...], query: str) -> tuple[Match, ...]:
@@ -260,7 +260,7 @@ def facts_in(workspace: Workspace, index: FreshIndex, request: ListFacts, say: S
         facts_only=True,
         valid_on=None if request.everything else today,
         history=request.everything,
-        zone=settings.zone(workspace.settings.timezone),
+        zone=config.zone(workspace.settings.timezone),
     )
     limit = request.limit or None
     asked_limit = limit if request.key is None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import date, datetime, time, timedelta
 
 from mdmem.catchup.session_messages import fresh_messages
-from mdmem.folder import settings
+from mdmem.folder import config
 from mdmem.model.searches import Search, SearchResult
 from mdmem.queries import dates, search
 from mdmem.search.engine import BrokenIndex
@@ -32,7 +32,7 @@ def search_sessions_too(workspace: Workspace, request: Search, say: Say, progres
 
 
 def _message_query(workspace: Workspace, request: Search) -> MessageQuery:
-    zone = settings.zone(workspace.settings.timezone)
+    zone = config.zone(workspace.settings.timezone)
     first = None if request.since is None else dates.first_day(workspace, request.since, "since")
     last = None if request.until is None else dates.last_day(workspace, request.until, "until")
     if request.recent_days:

@@ -16,7 +16,6 @@ from mdmem.model import history as changes
 from mdmem.model.reads import Outline, OutlineRow, SectionView, Show
 from mdmem.model.rules import is_iso_day
 from mdmem.queries import dates, fact_changes, lookup
-from mdmem.queries import lookup as suggestions
 from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text import check
@@ -47,7 +46,7 @@ def _read_document(workspace: Workspace, file: str | None) -> tuple[FilePath, Do
     path = _path(workspace, file) if file is not None else workspace.curated
     data = files.read(workspace.root / path if layout.is_outside(path) else files.path_on_disk(workspace.root, path))
     if data is None:
-        raise suggestions.missing_file(workspace, path)
+        raise lookup.missing_file(workspace, path)
     return path, parse_bytes(data)
 
 
@@ -87,7 +86,7 @@ def _show_other(workspace: Workspace, word: str, file: str | None, day: date | N
         return None
     if day is not None:
         return _show_day(workspace, day, say)
-    if (named := suggestions.file_named(workspace, word)) is not None:
+    if (named := lookup.file_named(workspace, word)) is not None:
         return _read(workspace, Show(file=named))
     if _DAY_IN_WORDS.match(word.strip()) and not _AMBIGUOUS_DAY.search(word):
         span = dates.parse_words(workspace, word)
@@ -186,7 +185,7 @@ def show_section(workspace: Workspace, request: Show) -> SectionView:
 
 def _with_suggestions(workspace: Workspace, problem: SectionProblem, request: Show) -> SectionProblem:
     word = request.section or ""
-    return suggestions.with_suggestions(
+    return lookup.with_suggestions(
         workspace, problem, word, request.file, lambda path: f"{verb('show')} {shlex.quote(path)} {shlex.quote(word)}"
     )
 
@@ -301,7 +300,7 @@ def check_files(workspace: Workspace, names: tuple[str, ...]) -> tuple[Problem, 
             problems.append(unreadable)
             continue
         if data is None:
-            raise suggestions.missing_file(workspace, path)
+            raise lookup.missing_file(workspace, path)
         problems += check.check_file(path, data, workspace.kind_of(path), workspace.settings)
     if not names and (note := workspace.repository.under_way()):
         hint = "Finish or abort it first (git status)."

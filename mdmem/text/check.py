@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Iterator
 from datetime import date
 
 from mdmem.errors import PathProblem
+from mdmem.folder.config import Settings
 from mdmem.folder.layout import BOOTSTRAP_NAMES, CURATED_NAMES, log_day
-from mdmem.folder.settings import Settings
 from mdmem.model import FileKind, FilePath, Problem, SectionPath
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace

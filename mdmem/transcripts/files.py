@@ -16,8 +16,8 @@ from stat import S_ISREG
 from typing import NamedTuple
 
 from mdmem.errors import WorkspaceProblem
-from mdmem.folder import settings as config
-from mdmem.folder.settings import Settings
+from mdmem.folder import config
+from mdmem.folder.config import Settings
 from mdmem.model.sessions import ReadingStart, Transcript
 from mdmem.startup import late
 from mdmem.startup.records import replace

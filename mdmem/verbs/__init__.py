@@ -22,7 +22,7 @@ from mdmem.wording import field, verb
 from mdmem.workspace import Workspace
 
 if TYPE_CHECKING:
-    from mdmem.editors.items import Foundations
+    from mdmem.editors.list_items import Foundations
     from mdmem.history import CommitNote
     from mdmem.model.writes import DigestDay, EditSection, Forget, Log, Remember, WholeFileEdit
     from mdmem.proposals.parts import Part

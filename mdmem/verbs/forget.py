@@ -8,7 +8,6 @@ from mdmem.folder import layout
 from mdmem.model import FileKind, FilePath, Op
 from mdmem.model.writes import Forget
 from mdmem.queries import lookup
-from mdmem.queries import lookup as suggestions
 from mdmem.startup.records import replace
 from mdmem.text.document import Document
 from mdmem.verbs import EditedText, Verb
@@ -21,7 +20,7 @@ def _file(workspace: Workspace, edit: Forget) -> FilePath:
 
 def _edit(workspace: Workspace, edit: Forget, path: FilePath, document: Document | None) -> EditedText:
     if document is None:
-        raise suggestions.missing_file(workspace, path)
+        raise lookup.missing_file(workspace, path)
     locations = [lookup.FactLocation(path, document, item) for item in fact_editor.items_named(document, edit.fact, edit.section)]
     if workspace.kind_of(path) is not FileKind.DAILY:
         location = lookup.require_one_location(workspace, locations, edit.fact, lookup.forget_command)

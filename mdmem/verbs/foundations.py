@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from mdmem import history
 from mdmem.catchup import entry_states, trails
-from mdmem.editors.items import Foundation, Foundations
+from mdmem.editors.list_items import Foundation, Foundations
 from mdmem.errors import MdmemError
 from mdmem.folder import trust
 from mdmem.history.notes import QuotingNote, parse_notes

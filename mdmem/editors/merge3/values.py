@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TypeVar
 
-from mdmem.editors.items import ItemParts
+from mdmem.editors.list_items import ItemParts
 from mdmem.editors.merge3.sequences import matching_items
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
