@@ -9,7 +9,7 @@ import pytest
 from conftest import EMAIL, NAME, World
 from workspaces import HAND, NOW, SEED, TOKEN, Desk, append, code_of, desk
 
-from mdmem.changes import moves, recover
+from mdmem.changes import moves
 from mdmem.errors import StorageProblem
 from mdmem.folder import files, write_ahead
 from mdmem.model import FilePath, Op, Source
