@@ -157,7 +157,8 @@ def _require_clean_worktrees(linked: Sequence[LinkedWorktree], rewrite: Rewritte
 
 def _not_found(target: PurgeTarget, unreachable: int) -> FactProblem:
     if unreachable:
-        message = f"{target.words[:80]!r} is only where it cannot be removed from here: {number_of(unreachable, 'file or object', 'files or objects')}"
+        places = number_of(unreachable, "file or object", "files or objects")
+        message = f"{target.words[:80]!r} is only where it cannot be removed from here: {places}"
         hint = "Look in remote-tracking refs (git log --remotes), in binary or unreadable files, and in extra_paths."
         return FactProblem("fact-not-found", message, hint)
     return FactProblem("fact-not-found", f"{target.words[:80]!r} is in no file and no commit", f"To list facts: {verb('facts')}")
@@ -200,7 +201,8 @@ def _limit_notices(repository: Repository, rewrite: RewrittenHistory, unreadable
     if remotes or remote_refs:
         yield (
             f"Not removed from {number_of(remote_refs, 'remote-tracking ref')} of "
-            f"{number_of(len(remotes), 'remote')}: what was pushed or fetched is still there and on the server. Push the new history by force, have the server drop the old one, then fetch with --prune."
+            f"{number_of(len(remotes), 'remote')}: what was pushed or fetched is still there and on the server. "
+            "Push the new history by force, have the server drop the old one, then fetch with --prune."
         )
     if rewrite.signatures:
         yield f"{number_of(rewrite.signatures, 'signature')} dropped: rewritten commits and tags cannot keep them."
