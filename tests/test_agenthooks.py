@@ -267,7 +267,7 @@ class TestWorkspace:
         shell.patch.setenv("MDMEM_WORKSPACE", str(bare))
         answer = json.loads(hook("SessionStart"))
         assert list(answer) == ["systemMessage"]
-        assert "is no workspace" in answer["systemMessage"]
+        assert "is not a workspace" in answer["systemMessage"]
         assert "\n" not in answer["systemMessage"]
         assert hook("UserPromptSubmit", prompt=QUESTION) == ""
 

@@ -1,5 +1,6 @@
 """The command that installs an extra: it can be pasted, and asks no registry for a package called mdmem."""
 
+import importlib.metadata
 import shlex
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ class Installed:
 
 
 def test_in_a_clone():
-    clone = Path(installed.__file__).parents[1]
+    clone = Path(installed.__file__).parents[2]
     assert shlex.split(installed.install_command("mcp"))[-1] == f"{clone}[mcp]"
 
 
@@ -33,8 +34,8 @@ def test_in_a_clone():
     ],
 )
 def test_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: str | None, source: str):
-    monkeypatch.setattr(installed, "__file__", str(tmp_path / "mdmem" / "extras.py"))
-    monkeypatch.setattr(installed, "distribution", lambda name: Installed(origin))
+    monkeypatch.setattr(installed, "_PACKAGE", tmp_path / "mdmem")
+    monkeypatch.setattr(importlib.metadata, "distribution", lambda name: Installed(origin))
     assert shlex.split(installed.install_command("model"))[-1] == f"{source}[model]"
 
 

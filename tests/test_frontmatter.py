@@ -83,7 +83,7 @@ def test_what_a_file_is_about(front: str, expected: str) -> None:
 
 
 def test_the_parser_is_loaded_only_where_there_is_front_matter() -> None:
-    script = "from mdmem.editors import frontmatter; from mdmem.document import parse; frontmatter.labels(parse('# A\\n')); import sys; assert 'yaml' not in sys.modules"
+    script = "from mdmem.text import frontmatter; from mdmem.text.document import parse; frontmatter.labels(parse('# A\\n')); import sys; assert 'yaml' not in sys.modules"
     subprocess.run([sys.executable, "-c", script], check=True)
 
 

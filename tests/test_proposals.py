@@ -166,7 +166,7 @@ def test_status_and_review_say_how_many_wait_and_since_when(at: Desk) -> None:
     at.git("branch", "mdmem/proposals/bot/0123abcd")
     oldest = at.workspace.local_time(int(at.git("log", "-1", "--format=%at", f"mdmem/proposals/bot/{first}~1")))
     assert memory.status().waiting == memory.review().waiting == Waiting(2, oldest)
-    assert waiting_line(memory.status().waiting) == f"2 proposals, the oldest of {oldest.date()}"
+    assert waiting_line(memory.status().waiting) == f"2 proposals, oldest {oldest.date()}"
     at.git("merge", "-q", f"mdmem/proposals/bot/{first}")
     assert memory.status().waiting.proposals == 1
 

@@ -398,7 +398,7 @@ class TestLeft:
 
 def test_the_lock_ends_with_the_process_that_held_it(at: Desk):
     at.workspace.ensure_state()
-    script = "import os, sys; from mdmem import files; from pathlib import Path\nwith files.lock(Path(sys.argv[1]), 1): os._exit(9)"
+    script = "import os, sys; from mdmem.folder import files; from pathlib import Path\nwith files.lock(Path(sys.argv[1]), 1): os._exit(9)"
     done = subprocess.run([sys.executable, "-c", script, at.workspace.state / "lock"], env=at.world.environment, check=False)
     assert done.returncode == 9
     assert at.apply(append()).commit

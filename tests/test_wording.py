@@ -15,7 +15,7 @@ from mdmem.errors import UsageProblem, report
 from mdmem.wording import field, plain, verb
 
 _DOORS = ("cli", "mcp", "show")
-_SCRIPTS = ("extras.py", "hookfiles.py", "schedule/units.py")
+_SCRIPTS = ("folder/hook_files.py", "folder/installed.py", "schedule/texts.py")
 CORE = [path for path in PATHS if path.relative_to(PACKAGE).parts[0] not in _DOORS and str(path.relative_to(PACKAGE)) not in _SCRIPTS]
 """All but the doors, what they show, and what is written for other programs: the hooks, which are shell scripts, units of systemd, and
 the command of an installer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Annotated
 
 from mdmem.cli import editor
@@ -90,9 +91,9 @@ def accept(
     edited = []
     for name in edit or ():
         part, text = memory.proposals.part_text(proposal, name, anyway)
-        changed = editor.edit_text(f"{text}\n", "--edit", "To accept it unchanged: mdmem accept PROPOSAL PART").strip()
+        changed = editor.edit_text(f"{text}\n", "--edit", f"mdmem accept {proposal} {shlex.quote(part)}").strip()
         if not changed:
-            raise UsageProblem(f"{part} is empty: nothing was changed", "To reject a part: mdmem reject PROPOSAL PART")
+            raise UsageProblem(f"{part} is empty: nothing was changed", f"To reject it: mdmem reject {proposal} {shlex.quote(part)}")
         edited.append((part, changed))
     request = Accept(
         proposal=proposal,

@@ -1,4 +1,4 @@
-"""What comes with the program: its documentation, the shims of its hooks, templates; and the command that installs an extra."""
+"""Files that come with the program (documentation, the shims of its hooks, templates), and the command that installs an extra."""
 
 from __future__ import annotations
 
