@@ -144,7 +144,7 @@ class TestPaths:
         status = memory.status()
         assert (status.paths, status.other_markdown) == ({}, 3)
         names = "Solar roof.md, notes/Trip 2025-07-01.md, notes/deep/AGENTS.md"
-        note = f'3 Markdown files are not memory and not searched ({names}): paths = ["**/*.md"] in mdmem.toml takes them in'
+        note = f'3 other Markdown files are not searched ({names}). To include them: paths = ["**/*.md"] in mdmem.toml'
         assert memory.empty_answer_notes() == (note,)
         configure(at, 'paths = ["*.md"]')
         memory = Memory(at.workspace)
@@ -156,10 +156,10 @@ class TestPaths:
         for path in ("Daily/2026-03-01.md", "Daily/2026-03-02.md", "2026-03-03.md", "Daily/2026-03-03 trip.md"):
             at.write(path, "- rain\n")
         (note,) = initialise(Initialise(str(at.root), False), os.environ).notes
-        assert note.endswith('in mdmem.toml takes them in, daily = "Daily/%Y-%m-%d.md" has log write there')
+        assert note.endswith('in mdmem.toml; to have log write there: daily = "Daily/%Y-%m-%d.md"')
         configure(at, 'daily = "Daily/%Y-%m-%d.md"')
         (note,) = initialise(Initialise(str(at.root), False), os.environ).notes
-        assert note.endswith("takes them in")
+        assert note.endswith("in mdmem.toml")
 
     def test_a_new_file_that_is_left_out_is_said(self, at: Desk):
         done = at.apply(Remember("panels", file="ideas.md", create=True))

@@ -329,7 +329,8 @@ def _update(
 
     If this is not the `stored` index, the trail keeps what that one has still to remove.
     """
-    from mdmem.catchup import changed_files, page_worker  # noqa: PLC0415 - only where something changed: they read all
+    # only where something changed: they read all
+    from mdmem.catchup import changed_files, page_worker  # noqa: PLC0415
 
     with ExitStack() as processes:
         is_new = stored and index.seen == EMPTY_SNAPSHOT

@@ -30,6 +30,7 @@ def discard_trail(workspace: Workspace) -> None:
 
 
 def _owner() -> ModuleType:
-    from mdmem.catchup import trail_update  # noqa: PLC0415 - with SQLite and all that reads commits
+    # with SQLite and all that reads commits
+    from mdmem.catchup import trail_update  # noqa: PLC0415
 
     return trail_update

@@ -68,7 +68,8 @@ class WorkspaceFiles:
 
 
 def _inotify() -> ModuleType:
-    import inotify_simple  # noqa: PLC0415 - only for a process that stays
+    # only for a process that stays
+    import inotify_simple  # noqa: PLC0415
 
     module: ModuleType = inotify_simple
     return module

@@ -97,7 +97,8 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
         results = apply_all(workspace, edits, edit.options, say)
         result = results[0] if len(results) == 1 else fact_places.joined_answer(results)
     except MdmemError as problem:
-        from mdmem.changes import repeats  # noqa: PLC0415 - only where a write has failed
+        # only where a write has failed
+        from mdmem.changes import repeats  # noqa: PLC0415
 
         complete = replace(edit, options=complete_options(workspace, edit.options))
         if (repeat := repeats.find_repeat(workspace, complete, problem)) is None:

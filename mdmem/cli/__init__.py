@@ -55,7 +55,8 @@ def _in_flags_without_secrets(message: str) -> str:
 def _run(words: Sequence[str]) -> int:
     call = None if _COMPLETION in os.environ else fast_parser.parse(words, TABLE)
     if call is None:
-        from mdmem.cli import app  # noqa: PLC0415 - 150 ms with Typer: for help, completion and calls that are not simple
+        # 150 ms with Typer: for help, completion and calls that are not simple
+        from mdmem.cli import app  # noqa: PLC0415
 
         if _COMPLETION in os.environ:
             return app.complete()

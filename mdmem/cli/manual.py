@@ -84,7 +84,8 @@ def help_(
         rows = "\n".join(f"{page:<14}  {about}" for page, about in TOPICS.items())
         return Answer({"topics": list(TOPICS)}, rows, ("To read one: mdmem help TOPIC; help for a command: mdmem help COMMAND",))
     if name not in TOPICS and (name in COMMANDS or name in GROUPS):
-        from mdmem.cli import app  # noqa: PLC0415 - it makes Typer's parser of all commands, this one too
+        # it makes Typer's parser of all commands, this one too
+        from mdmem.cli import app  # noqa: PLC0415
 
         text = app.help_text(name.split())
         return Answer({"topic": name, "text": text}, text)

@@ -71,7 +71,8 @@ def search(
     if proposed:
         if request != Search(query=request.query, limit=limit):
             raise UsageProblem("--proposed goes only with -n")
-        from mdmem.show import proposals  # noqa: PLC0415 - for --proposed alone
+        # for --proposed alone
+        from mdmem.show import proposals  # noqa: PLC0415
 
         matches = memory.proposals.search(request.query, limit)
         return Answer(proposals.hits_json(request.query, matches), proposals.hits_text(matches), () if matches else ("no match",))

@@ -67,7 +67,8 @@ def _pager() -> str:
 
 def _paged(pager: str, text: str) -> bool:
     """Show a text with the pager; False if that could not be started. While it runs, an interruption is for the pager alone."""
-    import subprocess  # noqa: PLC0415 - 4 ms, only where there is more than a screen
+    # 4 ms, only where there is more than a screen
+    import subprocess  # noqa: PLC0415
 
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 
 
 def _propose(memory: Memory, change: EditSection | Log | Remember | Forget, is_asked: bool, to: str | None, again: bool) -> Answer:
-    from mdmem.cli.proposals import propose_write  # noqa: PLC0415 - what shows proposals takes longer to load than an entry to write
+    # what shows proposals takes longer to load than an entry to write
+    from mdmem.cli.proposals import propose_write  # noqa: PLC0415
 
     return propose_write(memory, change, is_asked, to, again)
 
@@ -100,7 +101,8 @@ def edit_section(
     )
     memory = open_memory(call)
     if editor:
-        from mdmem.cli.editor import edit_text  # noqa: PLC0415 - for --editor alone
+        # for --editor alone
+        from mdmem.cli.editor import edit_text  # noqa: PLC0415
 
         view = memory.show(Show(file=file, section=section, nth=nth, preamble=preamble))
         text = edit_text(view.text.strip("\r\n") + "\n", "--editor", "--body -")

@@ -41,7 +41,8 @@ def install_command(extra: str) -> str:
 
 def _source() -> str:
     """The folder that mdmem was installed from, or runs in."""
-    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415 - 10 ms, only where an extra is missing
+    # 10 ms, only where an extra is missing
+    from importlib.metadata import PackageNotFoundError, distribution  # noqa: PLC0415
 
     clone = _PACKAGE.parent
     if (clone / "pyproject.toml").is_file():

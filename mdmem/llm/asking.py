@@ -166,7 +166,8 @@ _FEWEST_ASCII_A_TOKEN = 2
 def open_model(endpoint: ModelServer | ModelCommand) -> Model:
     """The model at an endpoint."""
     if isinstance(endpoint, ModelServer):
-        from mdmem.llm.server import ServerModel  # noqa: PLC0415 - 600 ms with the package
+        # 600 ms with the package
+        from mdmem.llm.server import ServerModel  # noqa: PLC0415
 
         return ServerModel(endpoint, time.sleep)
     return CommandModel(endpoint, time.sleep)

@@ -30,7 +30,8 @@ def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -
             signal.signal(number, _leave)
     greeting = greet(read_line, write_line, has_line, read_only)
     if not greeting.ended:
-        from mdmem.mcp import server  # noqa: PLC0415 - 600 ms with the SDK: the client is answered first
+        # 600 ms with the SDK: the client is answered first
+        from mdmem.mcp import server  # noqa: PLC0415
 
         server.run(folder, environment, read_only, greeting)
     return 0

@@ -22,7 +22,8 @@ def tool(memory: Memory) -> Any:
     """
     if find_spec("anthropic") is None:
         raise PackageProblem("missing-package", f"the tool needs the Anthropic SDK: {installed.install_command('anthropic')}")
-    from mdmem.memtool.sdk import MemoryTool  # noqa: PLC0415 - 900 ms with the SDK
+    # 900 ms with the SDK
+    from mdmem.memtool.sdk import MemoryTool  # noqa: PLC0415
 
     return MemoryTool(Backend(memory))
 

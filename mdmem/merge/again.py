@@ -64,7 +64,8 @@ def _by_origin(changes: Sequence[ChangedFile]) -> dict[FilePath, ChangedFile]:
 
 def merge_texts(base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN) -> MergeResult:
     """Three versions of a file merged by section and fact, as git's merge driver does it."""
-    from mdmem.editors.merge3.merging import merge3  # noqa: PLC0415 - twenty modules, which a write needs only where two edits met
+    # twenty modules, which a write needs only where two edits met
+    from mdmem.editors.merge3.merging import merge3  # noqa: PLC0415
 
     return merge3(base, ours, theirs, kind)
 

@@ -136,7 +136,8 @@ def parse_words(workspace: Workspace, text: str, direction: str = "past") -> Dat
     Raises:
         DateProblem: `ambiguous-date`: digits with slashes or dots.
     """
-    from dateparser.date import DateDataParser  # noqa: PLC0415 - 130 ms, only for days in words
+    # 130 ms, only for days in words
+    from dateparser.date import DateDataParser  # noqa: PLC0415
 
     if _AMBIGUOUS.search(text):
         raise DateProblem("ambiguous-date", f"{text.strip()[:80]!r} could be two dates", "Write it as 2026-11-21.")

@@ -58,7 +58,8 @@ class LikeSearch:
 
     def _resembled(self, commit: CommitId) -> list[IndexRow]:
         """The rows that the text resembles, the most alike first."""
-        from mdmem.catchup.index import index_at  # noqa: PLC0415 - while git commits, and only where the index has seen all
+        # while git commits, and only where the index has seen all
+        from mdmem.catchup.index import index_at  # noqa: PLC0415
 
         seen = index_at(self._workspace, commit)
         if seen is None:

@@ -83,7 +83,8 @@ def _search_now(
 
 def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, progress: Progress | None) -> SearchResult:
     """The entries that answer a query best in memory as it was."""
-    from mdmem.queries import as_of  # noqa: PLC0415 - with all that reads old files
+    # with all that reads old files
+    from mdmem.queries import as_of  # noqa: PLC0415
 
     index = fresh_index(workspace, say, progress)
     with trails.fresh_trail(workspace, say, progress) as trail:

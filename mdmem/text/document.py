@@ -137,7 +137,8 @@ class Document:
 
 @cache
 def _parser(core_rules: tuple[str, ...]) -> MarkdownIt:
-    from markdown_it import MarkdownIt  # noqa: PLC0415 - 45 ms, for the few texts that the scanner hands over
+    # 45 ms, for the few texts that the scanner hands over
+    from markdown_it import MarkdownIt  # noqa: PLC0415
 
     # At the default nesting of 20 every heading after a list ten deep disappears, and an edit would eat the rest of the file.
     parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})

@@ -19,8 +19,10 @@ def values(document: Document) -> dict[str, Any]:
     """The front matter of a document; empty if there is none or it cannot be read, which must never stop an edit or an index."""
     if not document.front:
         return {}
-    import frontmatter  # noqa: PLC0415 - 40 ms with the parser of YAML, for the few files that have front matter
-    import yaml  # noqa: PLC0415 - as above
+    # 40 ms with the parser of YAML, for the few files that have front matter
+    import frontmatter  # noqa: PLC0415
+    # as above
+    import yaml  # noqa: PLC0415
 
     try:
         # The reader knows neither `...` as the end nor lone carriage returns.

@@ -19,7 +19,8 @@ _SEPARATORS = {"table_row": " ", "table_head": " "}
 
 @cache
 def _parser() -> Markdown:
-    import mistune  # noqa: PLC0415 - 12 ms, only for a terminal
+    # 12 ms, only for a terminal
+    import mistune  # noqa: PLC0415
 
     return mistune.create_markdown(renderer=None, plugins=["table", "strikethrough"])
 
