@@ -32,7 +32,10 @@ MDMEM = str(Path(sys.executable).with_name("mdmem"))
 
 def processor_seconds() -> float:
     """Processor time of this process and of its ended children."""
-    own, children = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
+    own, children = (
+        resource.getrusage(resource.RUSAGE_SELF),
+        resource.getrusage(resource.RUSAGE_CHILDREN),
+    )
     return own.ru_utime + own.ru_stime + children.ru_utime + children.ru_stime
 
 
@@ -58,10 +61,19 @@ def draw_all(paths: list[Path]) -> tuple[int, int]:
 
 def main() -> None:
     """Make the sessions, and measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--megabytes", type=int, default=100)
-    parser.add_argument("--folder", type=Path, default=None, help="where sessions and workspace are made; in memory is best")
-    parser.add_argument("--profile", action="store_true", help="show where the time of reading and drawing goes")
+    parser.add_argument(
+        "--folder",
+        type=Path,
+        default=None,
+        help="where sessions and workspace are made; in memory is best",
+    )
+    parser.add_argument(
+        "--profile", action="store_true", help="show where the time of reading and drawing goes"
+    )
     parser.add_argument("--only-rules", action="store_true", help="leave out what writes")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=options.folder) as top:
@@ -82,15 +94,29 @@ def main() -> None:
         settings = Path(top, "home", ".config", "mdmem", "config.toml")
         settings.parent.mkdir(parents=True)
         settings.write_text(f'sessions = ["{sessions}/*.jsonl"]\nsession_scope = "all"\n')
-        subprocess.run([MDMEM, "init", str(workspace)], env=own, check=True, stdout=subprocess.DEVNULL)
+        subprocess.run(
+            [MDMEM, "init", str(workspace)], env=own, check=True, stdout=subprocess.DEVNULL
+        )
         words = [MDMEM, "-C", str(workspace), "digest", "-q"]
         for name in ("digest", "digest again"):
-            measure(name, size, lambda: subprocess.run(words, env=own, check=True, stdout=subprocess.DEVNULL))
+            measure(
+                name,
+                size,
+                lambda: subprocess.run(words, env=own, check=True, stdout=subprocess.DEVNULL),
+            )
         words = [MDMEM, "-C", str(workspace), "search", "the importer", "--sessions", "-q"]
         for name in ("search --sessions", "search --sessions again"):
-            measure(name, size, lambda: subprocess.run(words, env=own, check=True, stdout=subprocess.DEVNULL))
+            measure(
+                name,
+                size,
+                lambda: subprocess.run(words, env=own, check=True, stdout=subprocess.DEVNULL),
+            )
         entries = subprocess.run(
-            ["git", "-C", str(workspace), "rev-list", "--count", "HEAD"], env=own, capture_output=True, text=True, check=True
+            ["git", "-C", str(workspace), "rev-list", "--count", "HEAD"],
+            env=own,
+            capture_output=True,
+            text=True,
+            check=True,
         )
         print(f"commits {entries.stdout.strip()}")
 

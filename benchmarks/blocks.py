@@ -30,7 +30,9 @@ def measure(answers: Answers, tokens: int) -> tuple[float, float]:
     held = used = 0
     for question, hits in answers:
         offer = parts.found_offer(hits, kind_of)
-        filling = budget.fill(ContextPart.FOUND, offer, tokens - FRAME_TOKENS, (), parts.say_the_same)
+        filling = budget.fill(
+            ContextPart.FOUND, offer, tokens - FRAME_TOKENS, (), parts.say_the_same
+        )
         held += any((entry.path, entry.line) in question.evidence for entry in filling.shown)
         used += filling.tokens + FRAME_TOKENS
     return held / len(answers), used / len(answers)
@@ -38,17 +40,25 @@ def measure(answers: Answers, tokens: int) -> tuple[float, float]:
 
 def show(name: str, answers: Answers) -> None:
     """A row of the table."""
-    cells = [f"{held:7.3f} {used:5.0f}" for held, used in (measure(answers, tokens) for tokens in BUDGETS)]
+    cells = [
+        f"{held:7.3f} {used:5.0f}"
+        for held, used in (measure(answers, tokens) for tokens in BUDGETS)
+    ]
     print(f"{name:<20}" + "".join(cells), flush=True)
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path)
     args = parser.parse_args()
     indexes = index_conversations(args.data)
-    answers = [(question, ask(indexes[question.conversation], question.text, DEPTH)) for question in read_questions(args.data)]
+    answers = [
+        (question, ask(indexes[question.conversation], question.text, DEPTH))
+        for question in read_questions(args.data)
+    ]
     print(f"{'':<20}" + "".join(f"{tokens:>13}" for tokens in BUDGETS))
     show("as it is", answers)
     floor, exponent = parts.FLOOR, budget.COST_EXPONENT

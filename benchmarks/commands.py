@@ -31,9 +31,21 @@ Command = Callable[[], list[str]]
 def environment(home: Path) -> dict[str, str]:
     """A home of its own, in which git knows a name and a person types."""
     home.mkdir()
-    (home / ".gitconfig").write_text("[user]\n\tname = Bench\n\temail = bench@example.org\n[init]\n\tdefaultBranch = main\n")
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "MDMEM_", "XDG_")) and name not in HOST_MARKS}
-    return kept | {"HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config"), "GIT_CONFIG_NOSYSTEM": "1", "NO_COLOR": "1", "TZ": "UTC"}
+    (home / ".gitconfig").write_text(
+        "[user]\n\tname = Bench\n\temail = bench@example.org\n[init]\n\tdefaultBranch = main\n"
+    )
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("GIT_", "MDMEM_", "XDG_")) and name not in HOST_MARKS
+    }
+    return kept | {
+        "HOME": str(home),
+        "XDG_CONFIG_HOME": str(home / ".config"),
+        "GIT_CONFIG_NOSYSTEM": "1",
+        "NO_COLOR": "1",
+        "TZ": "UTC",
+    }
 
 
 def milliseconds(command: list[str], own: Mapping[str, str]) -> tuple[float, float]:
@@ -76,15 +88,25 @@ def measure(top: Path, entries: int, own: Mapping[str, str], runs: int) -> None:
     plain, ours = top / "plain", top / "ours"
     for folder in (plain, ours):
         make(folder, entries)
-        subprocess.run(shell(folder, "git init -q && git add -A && git commit -q -m memory"), env=own, check=True)
+        subprocess.run(
+            shell(folder, "git init -q && git add -A && git commit -q -m memory"),
+            env=own,
+            check=True,
+        )
     mdmem = [*MDMEM, "-C", str(ours)]
     subprocess.run([*MDMEM, "init", str(ours)], env=own, check=True, stdout=subprocess.DEVNULL)
     begun = time.perf_counter()
     subprocess.run([*mdmem, "reindex", "--full"], env=own, check=True, stdout=subprocess.DEVNULL)
     built = time.perf_counter() - begun
     logs = sorted((ours / "memory").glob("*.md"))
-    sections = sum(path.read_text(encoding="utf-8").count("\n#") + 1 for path in (ours / "MEMORY.md", *logs))
-    heading = next(line[3:] for line in (ours / "MEMORY.md").read_text(encoding="utf-8").splitlines() if line.startswith("## "))
+    sections = sum(
+        path.read_text(encoding="utf-8").count("\n#") + 1 for path in (ours / "MEMORY.md", *logs)
+    )
+    heading = next(
+        line[3:]
+        for line in (ours / "MEMORY.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("## ")
+    )
     log = logs[0].relative_to(ours).as_posix()
     print(
         f"\n{entries} entries in {sections} sections of {len(logs) + 1} files; built in {built:.1f} s ({sections / built:.0f} sections/s)"
@@ -93,9 +115,17 @@ def measure(top: Path, entries: int, own: Mapping[str, str], runs: int) -> None:
     compare(
         "a write, committed",
         {
-            "bare Python, durable git commit": lambda: append_and(plain, "MEMORY.md", f"{sys.executable} -I -S -c pass; {DURABLE}"),
+            "bare Python, durable git commit": lambda: append_and(
+                plain, "MEMORY.md", f"{sys.executable} -I -S -c pass; {DURABLE}"
+            ),
             "git commit": lambda: append_and(plain, "MEMORY.md", "git commit -q -m m --"),
-            "mdmem edit-section": lambda: [*mdmem, "edit-section", heading, "--body", f"- one {time.time_ns()}"],
+            "mdmem edit-section": lambda: [
+                *mdmem,
+                "edit-section",
+                heading,
+                "--body",
+                f"- one {time.time_ns()}",
+            ],
             "mdmem log": lambda: [*mdmem, "log", f"one {time.time_ns()}"],
             "mdmem remember": lambda: [*mdmem, "remember", f"one {time.time_ns()}", "--key", "one"],
         },
@@ -119,12 +149,21 @@ def measure(top: Path, entries: int, own: Mapping[str, str], runs: int) -> None:
             file.write(f"- one {time.time_ns()}\n")
         return [*mdmem, "search", WORDS]
 
-    compare("a file just saved by hand", {"bare Python": reading["bare Python"], "mdmem search": dirty}, own, runs)
+    compare(
+        "a file just saved by hand",
+        {"bare Python": reading["bare Python"], "mdmem search": dirty},
+        own,
+        runs,
+    )
     compare(
         "a person's own commit",
         {
-            "bare Python, durable git commit": lambda: append_and(plain, log, f"{sys.executable} -I -S -c pass; {DURABLE}"),
-            "git commit of a log, our hooks": lambda: append_and(ours, log, "git commit -q -m m --"),
+            "bare Python, durable git commit": lambda: append_and(
+                plain, log, f"{sys.executable} -I -S -c pass; {DURABLE}"
+            ),
+            "git commit of a log, our hooks": lambda: append_and(
+                ours, log, "git commit -q -m m --"
+            ),
         },
         own,
         runs,
@@ -133,12 +172,16 @@ def measure(top: Path, entries: int, own: Mapping[str, str], runs: int) -> None:
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--entries", type=int, nargs="+", default=[5_000, 50_000])
     parser.add_argument("--runs", type=int, default=15)
     args = parser.parse_args()
     for entries in args.entries:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:  # a catch-up may still write there
+        with tempfile.TemporaryDirectory(
+            ignore_cleanup_errors=True
+        ) as temporary:  # a catch-up may still write there
             top = Path(temporary)
             measure(top, entries, environment(top / "home"), args.runs)
 

@@ -31,7 +31,11 @@ def read_questions(data: Path) -> list[Question]:
     """The questions of a data folder that have an answer (its form is told in README.md)."""
     rows = map(json.loads, (data / "queries.jsonl").read_text(encoding="utf-8").splitlines())
     return [
-        Question(row["conversation"], row["question"], frozenset((path, line) for path, line in row["evidence_lines"]))
+        Question(
+            row["conversation"],
+            row["question"],
+            frozenset((path, line) for path, line in row["evidence_lines"]),
+        )
         for row in rows
         if row["category"] != "adversarial"
     ]
@@ -39,12 +43,19 @@ def read_questions(data: Path) -> list[Question]:
 
 def index_conversations(data: Path) -> dict[str, SearchIndex]:
     """An index of each conversation."""
-    return {folder.name: build_index(read_files(folder)) for folder in sorted(data.iterdir()) if (folder / "memory").is_dir()}
+    return {
+        folder.name: build_index(read_files(folder))
+        for folder in sorted(data.iterdir())
+        if (folder / "memory").is_dir()
+    }
 
 
 def read_files(folder: Path) -> dict[str, str]:
     """The logs of a conversation by their paths in its workspace."""
-    return {f"memory/{file.name}": file.read_text(encoding="utf-8") for file in sorted((folder / "memory").glob("*.md"))}
+    return {
+        f"memory/{file.name}": file.read_text(encoding="utf-8")
+        for file in sorted((folder / "memory").glob("*.md"))
+    }
 
 
 def build_index(files: Mapping[str, str]) -> SearchIndex:
@@ -57,9 +68,16 @@ def build_index(files: Mapping[str, str]) -> SearchIndex:
 def _pages(files: Iterable[tuple[str, str]]) -> Iterator[FileEntries]:
     for path, text in files:
         parts = entries(parse(text), FilePath(path))
-        yield FileEntries(FilePath(path), parts, (None,) * len(parts), (False,) * len(parts), kind_of(path))
+        yield FileEntries(
+            FilePath(path), parts, (None,) * len(parts), (False,) * len(parts), kind_of(path)
+        )
 
 
 def ask(index: SearchIndex, question: str, limit: int) -> tuple[Hit, ...]:
     """The answer of an index to a question, as a block of a prompt takes it."""
-    return tuple(match.hit for match in index.search(IndexQuery(question, limit, Filter(valid_on=TODAY), TODAY, spread=False)))
+    return tuple(
+        match.hit
+        for match in index.search(
+            IndexQuery(question, limit, Filter(valid_on=TODAY), TODAY, spread=False)
+        )
+    )

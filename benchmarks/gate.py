@@ -52,7 +52,14 @@ def features(index: SearchIndex, prompt: str) -> Features | None:
     if not hits or not words:
         return None
     evidence = gate.measure_evidence(prompt, words, hits, index._finder.lexicon.total)
-    return [1.0, evidence.score, evidence.matched, math.log(1 + evidence.missing), evidence.routine_request, evidence.routine_question]
+    return [
+        1.0,
+        evidence.score,
+        evidence.matched,
+        math.log(1 + evidence.missing),
+        evidence.routine_request,
+        evidence.routine_question,
+    ]
 
 
 def read_updates(path: Path) -> tuple[dict[str, str], list[str]]:
@@ -65,22 +72,37 @@ def read_updates(path: Path) -> tuple[dict[str, str], list[str]]:
             match write["op"]:
                 case "fact" if write["id"] not in gone:
                     heading = " ".join([write["subject"], *write["section"]])
-                    sections.setdefault(write["file"], {}).setdefault(heading, []).append(write["text"])
+                    sections.setdefault(write["file"], {}).setdefault(heading, []).append(
+                        write["text"]
+                    )
                 case "edit":
                     texts = [line["text"] for line in write["lines"]]
-                    sections.setdefault(write["file"], {}).setdefault(" ".join(write["section"]), []).extend(texts)
+                    sections.setdefault(write["file"], {}).setdefault(
+                        " ".join(write["section"]), []
+                    ).extend(texts)
                 case "log":
-                    sections.setdefault("memory/2025-01-05.md", {}).setdefault("10:00", []).append(write["text"])
-        questions += [query["question"] for query in case["queries"] if query["mode"] == "current" and query.get("must")]
+                    sections.setdefault("memory/2025-01-05.md", {}).setdefault("10:00", []).append(
+                        write["text"]
+                    )
+        questions += [
+            query["question"]
+            for query in case["queries"]
+            if query["mode"] == "current" and query.get("must")
+        ]
     files = {
         name: "# Memory\n\n"
-        + "".join(f"## {heading}\n\n" + "".join(f"- {text}\n" for text in texts) + "\n" for heading, texts in of_file.items())
+        + "".join(
+            f"## {heading}\n\n" + "".join(f"- {text}\n" for text in texts) + "\n"
+            for heading, texts in of_file.items()
+        )
         for name, of_file in sections.items()
     }
     return files, questions
 
 
-def groups(data: Path, updates: Path, held_out: Path | None) -> dict[str, tuple[bool, float, Pairs]]:
+def groups(
+    data: Path, updates: Path, held_out: Path | None
+) -> dict[str, tuple[bool, float, Pairs]]:
     """The groups of prompts by name: True if memory carries them, the weight of the group, and its prompts with their indexes."""
     sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
     from test_search_curated import FILES, QUESTIONS
@@ -89,32 +111,72 @@ def groups(data: Path, updates: Path, held_out: Path | None) -> dict[str, tuple[
     indexes = index_conversations(data)
     questions = read_questions(data)
     curated, mixed = build_index(FILES), build_index({**FILES, **read_files(data / MIXED)})
-    other = {name: [each.text for each in questions if each.conversation != name] for name in indexes}
+    other = {
+        name: [each.text for each in questions if each.conversation != name] for name in indexes
+    }
     changed_files, changed_questions = read_updates(updates)
-    changed, changed_mixed = build_index(changed_files), build_index({**changed_files, **read_files(data / MIXED)})
+    changed, changed_mixed = (
+        build_index(changed_files),
+        build_index({**changed_files, **read_files(data / MIXED)}),
+    )
     elsewhere = [each.text for each in questions if each.conversation != MIXED]
     named = {
-        "own questions": (True, 1.0, [(indexes[each.conversation], each.text) for each in questions]),
+        "own questions": (
+            True,
+            1.0,
+            [(indexes[each.conversation], each.text) for each in questions],
+        ),
         "curated": (True, 0.3, [(curated, question) for question, _ in QUESTIONS]),
         "curated, mixed": (True, 0.5, [(mixed, question) for question, _ in QUESTIONS]),
         "updates": (True, 0.3, [(changed, question) for question in changed_questions]),
-        "updates, mixed": (True, 0.5, [(changed_mixed, question) for question in changed_questions]),
+        "updates, mixed": (
+            True,
+            0.5,
+            [(changed_mixed, question) for question in changed_questions],
+        ),
         "other people's": (
             False,
             0.5,
-            [(index, chance.choice(other[name])) for name, index in indexes.items() for _ in range(OTHERS_EACH)],
+            [
+                (index, chance.choice(other[name]))
+                for name, index in indexes.items()
+                for _ in range(OTHERS_EACH)
+            ],
         ),
-        "coding": (False, 0.5, [(index, prompt) for index in indexes.values() for prompt in PROMPTS]),
-        "other's, curated": (False, 0.15, [(curated, question) for question in chance.sample(elsewhere, 200)]),
-        "other's, mixed": (False, 0.15, [(mixed, question) for question in chance.sample(elsewhere, 200)]),
+        "coding": (
+            False,
+            0.5,
+            [(index, prompt) for index in indexes.values() for prompt in PROMPTS],
+        ),
+        "other's, curated": (
+            False,
+            0.15,
+            [(curated, question) for question in chance.sample(elsewhere, 200)],
+        ),
+        "other's, mixed": (
+            False,
+            0.15,
+            [(mixed, question) for question in chance.sample(elsewhere, 200)],
+        ),
         "coding, mixed": (False, 0.15, [(mixed, prompt) for prompt in PROMPTS]),
-        "other's, updates": (False, 0.15, [(changed, question) for question in chance.sample(elsewhere, 200)]),
+        "other's, updates": (
+            False,
+            0.15,
+            [(changed, question) for question in chance.sample(elsewhere, 200)],
+        ),
         "coding, updates": (False, 0.15, [(changed_mixed, prompt) for prompt in PROMPTS]),
     }
     if held_out is not None:
         lines = [line for line in held_out.read_text(encoding="utf-8").splitlines() if line.strip()]
-        named["held out"] = (False, 0.0, [(index, line) for index in indexes.values() for line in lines])
-    return {name: (carried, weight, list(filter(_has_words, pairs))) for name, (carried, weight, pairs) in named.items()}
+        named["held out"] = (
+            False,
+            0.0,
+            [(index, line) for index in indexes.values() for line in lines],
+        )
+    return {
+        name: (carried, weight, list(filter(_has_words, pairs)))
+        for name, (carried, weight, pairs) in named.items()
+    }
 
 
 def _has_words(pair: tuple[SearchIndex, str]) -> bool:
@@ -166,13 +228,18 @@ def show(name: str, weights: Features, measured: Mapping[str, Sequence[Features 
 
 def main() -> None:
     """Fit the weights, and print what they do."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path)
     parser.add_argument("updates", type=Path)
     parser.add_argument("--held-out", type=Path)
     args = parser.parse_args()
     named = groups(args.data, args.updates, args.held_out)
-    measured = {name: [features(index, prompt) for index, prompt in pairs] for name, (_, _, pairs) in named.items()}
+    measured = {
+        name: [features(index, prompt) for index, prompt in pairs]
+        for name, (_, _, pairs) in named.items()
+    }
     rows = [
         (row, carried, weight / len(pairs))
         for name, (carried, weight, pairs) in named.items()

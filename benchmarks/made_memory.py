@@ -25,7 +25,10 @@ class Language:
         self.random = random.Random(seed)
         rng = random.Random(1)
         made = (
-            "".join(rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(rng.randint(2, 4))) for _ in range(3 * VOCABULARY)
+            "".join(
+                rng.choice("bdfgklmnprstvz") + rng.choice("aeiou") for _ in range(rng.randint(2, 4))
+            )
+            for _ in range(3 * VOCABULARY)
         )
         self.words = list(dict.fromkeys((*COMMON.split(), *made)))[:VOCABULARY]
         self.weights = list(accumulate(1 / (rank + 2.7) ** SKEW for rank in range(VOCABULARY)))
@@ -48,11 +51,18 @@ class Language:
 def pages(count: int) -> Iterator[tuple[str, str]]:
     """The paths and texts of a memory with so many entries."""
     language = Language(7)
-    yield "MEMORY.md", "# Memory\n" + "".join(language.section(" ".join(language.say(3)).capitalize()) for _ in range(40))
+    yield (
+        "MEMORY.md",
+        "# Memory\n"
+        + "".join(language.section(" ".join(language.say(3)).capitalize()) for _ in range(40)),
+    )
     left, day = count - 40 * ITEMS_A_SECTION, date(2026, 2, 28)
     while left > 0:
         sections = min(SECTIONS_A_DAY, -(-left // ITEMS_A_SECTION))
-        body = "".join(language.section(f"{9 + hour:02}:00 {' '.join(language.say(2))}") for hour in range(sections))
+        body = "".join(
+            language.section(f"{9 + hour:02}:00 {' '.join(language.say(2))}")
+            for hour in range(sections)
+        )
         yield f"memory/{day}.md", f"# {day}\n{body}"
         left, day = left - sections * ITEMS_A_SECTION, day - timedelta(days=1)
 

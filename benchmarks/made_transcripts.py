@@ -29,7 +29,12 @@ ANSWERS = (
     "{} now goes through {}, and {} is left as it was.", "{} calls {} twice.", "There are {} and {} in {}.", "Here is {} with {}.", "{} is used by {}.",
     "I changed {} and {}.", "The file {} holds {}.", "It writes {} where {} was.", "{} has no {}.", "Next comes {}.", "I see {} in {}.", "{} looks right.",
 )  # fmt: skip
-FINDINGS = ("Root cause: {} was closed before {}.", "All tests pass after {}.", "{} turned out to be {}.", "{} is merged.")
+FINDINGS = (
+    "Root cause: {} was closed before {}.",
+    "All tests pass after {}.",
+    "{} turned out to be {}.",
+    "{} is merged.",
+)
 MOST_FINDINGS = 0.04
 """Of an agent's sentences; these become entries."""
 
@@ -45,7 +50,12 @@ class Talk:
         """A sentence by one of these patterns."""
         finds = patterns is ANSWERS and self.random.random() < MOST_FINDINGS
         pattern = self.random.choice(FINDINGS if finds else patterns)
-        filled = pattern.format(*(" ".join(self.language.say(self.random.randint(1, 4))) for _ in range(pattern.count("{}"))))
+        filled = pattern.format(
+            *(
+                " ".join(self.language.say(self.random.randint(1, 4)))
+                for _ in range(pattern.count("{}"))
+            )
+        )
         return filled[0].upper() + filled[1:]
 
     def message(self, patterns: tuple[str, ...]) -> str:
@@ -58,7 +68,9 @@ class Talk:
         lines, length = [], 0
         while length < size:
             lines.append(
-                f"{self.random.randint(1, 900):>5}\t" + " ".join(self.language.say(self.random.randint(3, 14))) + ' = {"type": "user"}'
+                f"{self.random.randint(1, 900):>5}\t"
+                + " ".join(self.language.say(self.random.randint(3, 14)))
+                + ' = {"type": "user"}'
             )
             length += len(lines[-1]) + 1
         return "\n".join(lines)
@@ -66,21 +78,51 @@ class Talk:
 
 def _claude(talk: Talk, session: str, begun: datetime, size: int) -> Iterator[bytes]:
     yield _line({"type": "mode", "mode": "normal", "sessionId": session})
-    common = {"isSidechain": False, "userType": "external", "cwd": PROJECT, "sessionId": session, "version": "2.1.330", "gitBranch": "main"}
+    common = {
+        "isSidechain": False,
+        "userType": "external",
+        "cwd": PROJECT,
+        "sessionId": session,
+        "version": "2.1.330",
+        "gitBranch": "main",
+    }
     typed = {"origin": {"kind": "human"}, "promptSource": "typed"}
     parent: str | None = None
     for number, (who, text) in enumerate(_turns(talk, size)):
         call = f"toolu_{number}"
         if who == "user":
-            rows: list[Json] = [{"type": "user", "message": {"role": "user", "content": text}, **typed}]
+            rows: list[Json] = [
+                {"type": "user", "message": {"role": "user", "content": text}, **typed}
+            ]
         elif who == "agent":
-            rows = [{"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": text}], "usage": {}}}]
+            rows = [
+                {
+                    "type": "assistant",
+                    "message": {
+                        "role": "assistant",
+                        "content": [{"type": "text", "text": text}],
+                        "usage": {},
+                    },
+                }
+            ]
         else:
-            use = {"type": "tool_use", "id": call, "name": "Read", "input": {"file_path": "config.py"}}
+            use = {
+                "type": "tool_use",
+                "id": call,
+                "name": "Read",
+                "input": {"file_path": "config.py"},
+            }
             result = {"tool_use_id": call, "type": "tool_result", "content": text}
             rows = [
-                {"type": "assistant", "message": {"role": "assistant", "content": [use], "usage": {}}},
-                {"type": "user", "message": {"role": "user", "content": [result]}, "toolUseResult": {"stdout": text[:2000]}},
+                {
+                    "type": "assistant",
+                    "message": {"role": "assistant", "content": [use], "usage": {}},
+                },
+                {
+                    "type": "user",
+                    "message": {"role": "user", "content": [result]},
+                    "toolUseResult": {"stdout": text[:2000]},
+                },
             ]
         for part, row in enumerate(rows):
             uuid = f"{session[:8]}-{number:05}-{part}"
@@ -90,20 +132,53 @@ def _claude(talk: Talk, session: str, begun: datetime, size: int) -> Iterator[by
 
 
 def _codex(talk: Talk, session: str, begun: datetime, size: int) -> Iterator[bytes]:
-    start = {"id": session, "timestamp": begun.isoformat(), "cwd": PROJECT, "source": "cli", "cli_version": "0.169.0"}
+    start = {
+        "id": session,
+        "timestamp": begun.isoformat(),
+        "cwd": PROJECT,
+        "source": "cli",
+        "cli_version": "0.169.0",
+    }
     yield _line({"timestamp": begun.isoformat(), "type": "session_meta", "payload": start})
-    person = {"internal_chat_message_metadata_passthrough": {"content_item_metadata": [{"provenance": {"type": "user"}}]}}
+    person = {
+        "internal_chat_message_metadata_passthrough": {
+            "content_item_metadata": [{"provenance": {"type": "user"}}]
+        }
+    }
     for number, (who, text) in enumerate(_turns(talk, size)):
         if who == "user":
-            payloads: list[Json] = [{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}], **person}]
+            payloads: list[Json] = [
+                {
+                    "type": "message",
+                    "role": "user",
+                    "content": [{"type": "input_text", "text": text}],
+                    **person,
+                }
+            ]
         elif who == "agent":
-            payloads = [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}]
+            payloads = [
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": text}],
+                }
+            ]
         else:
-            call = {"type": "function_call", "name": "exec_command", "arguments": '{"cmd":"cat config.py"}', "call_id": f"call_{number}"}
-            payloads = [call, {"type": "function_call_output", "call_id": f"call_{number}", "output": text}]
+            call = {
+                "type": "function_call",
+                "name": "exec_command",
+                "arguments": '{"cmd":"cat config.py"}',
+                "call_id": f"call_{number}",
+            }
+            payloads = [
+                call,
+                {"type": "function_call_output", "call_id": f"call_{number}", "output": text},
+            ]
         for payload in payloads:
             time = f"{begun + timedelta(seconds=40 * number):%Y-%m-%dT%H:%M:%S.000Z}"
-            yield _line({"timestamp": time, "ordinal": number, "type": "response_item", "payload": payload})
+            yield _line(
+                {"timestamp": time, "ordinal": number, "type": "response_item", "payload": payload}
+            )
 
 
 def _turns(talk: Talk, size: int) -> Iterator[tuple[str, str]]:
@@ -131,7 +206,9 @@ def make(folder: Path, total: int) -> int:
     talks = [Talk(seed) for seed in range(11, 15)]
     while written < total:
         size = min(int(rng.lognormvariate(0, 1.2) * MEAN_BYTES / 2.05), 20_000_000)
-        begun = FIRST + timedelta(days=count // SESSIONS_A_DAY, minutes=37 * (count % SESSIONS_A_DAY))
+        begun = FIRST + timedelta(
+            days=count // SESSIONS_A_DAY, minutes=37 * (count % SESSIONS_A_DAY)
+        )
         session = f"{rng.getrandbits(32):08x}-0000-4000-8000-{count:012}"
         make_session = _codex if rng.random() < 0.3 else _claude
         data = b"".join(make_session(talks[count % len(talks)], session, begun, max(size, 3_000)))

@@ -47,7 +47,14 @@ class Question:
     def measures(self, lines: Sequence[Lines]) -> tuple[float, float]:
         """R@10 and the reciprocal rank of some results."""
         ranks = [
-            next((rank for rank, (path, first, last) in enumerate(lines[:FIRST], 1) if path == file and first <= line <= last), 0)
+            next(
+                (
+                    rank
+                    for rank, (path, first, last) in enumerate(lines[:FIRST], 1)
+                    if path == file and first <= line <= last
+                ),
+                0,
+            )
             for file, line in self.evidence
         ]
         best = min((rank for rank in ranks if rank), default=0)
@@ -64,7 +71,10 @@ class PlainSearch:
         self.holding: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for path, text in files.items():
             for entry in entries(parse(text), FilePath(path)):
-                own, above = own_words(entry, language), heading_words(FilePath(path), entry.section, language)
+                own, above = (
+                    own_words(entry, language),
+                    heading_words(FilePath(path), entry.section, language),
+                )
                 words = [
                     *own.indexed.split(),
                     *above.indexed.split(),
@@ -84,14 +94,25 @@ class PlainSearch:
             held = self.holding.get(term, ())
             rarity = math.log(1 + (len(self.lines) - len(held) + 0.5) / (len(held) + 0.5))
             for number, count in held:
-                scores[number] += rarity * count * (K1 + 1) / (count + K1 * (1 - B + B * self.lengths[number] / self.mean_length))
-        return [self.lines[number] for number in sorted(scores, key=lambda number: -scores[number])[:DEPTH]]
+                scores[number] += (
+                    rarity
+                    * count
+                    * (K1 + 1)
+                    / (count + K1 * (1 - B + B * self.lengths[number] / self.mean_length))
+                )
+        return [
+            self.lines[number]
+            for number in sorted(scores, key=lambda number: -scores[number])[:DEPTH]
+        ]
 
 
 def read_set(folder: Path) -> list[Question]:
     """The questions of a set."""
     rows = json.loads((folder / "questions.json").read_text(encoding="utf-8"))
-    return [Question(row["question"], tuple((path, line) for path, line in row["evidence_lines"])) for row in rows]
+    return [
+        Question(row["question"], tuple((path, line) for path, line in row["evidence_lines"]))
+        for row in rows
+    ]
 
 
 def search(index: SearchIndex, question: str) -> list[Lines]:
@@ -104,7 +125,11 @@ def crowded(lines: Sequence[Lines]) -> tuple[int, int]:
     """The number of the first hits that have another of them within two lines, and of the first hits."""
 
     def is_near(hit: Lines, other: Lines) -> bool:
-        return hit != other and hit[0] == other[0] and max(hit[1] - other[2], other[1] - hit[2]) <= WITHIN
+        return (
+            hit != other
+            and hit[0] == other[0]
+            and max(hit[1] - other[2], other[1] - hit[2]) <= WITHIN
+        )
 
     first = lines[:SHOWN]
     return sum(any(is_near(hit, other) for other in first) for hit in first), len(first)
@@ -113,14 +138,25 @@ def crowded(lines: Sequence[Lines]) -> tuple[int, int]:
 def interval(differences: Sequence[float]) -> tuple[float, float]:
     """The 95 % interval of a mean."""
     rng = random.Random(1)
-    means = sorted(sum(rng.choices(differences, k=len(differences))) / len(differences) for _ in range(SAMPLES))
+    means = sorted(
+        sum(rng.choices(differences, k=len(differences))) / len(differences) for _ in range(SAMPLES)
+    )
     return means[SAMPLES // 40], means[-SAMPLES // 40]
 
 
-def compare(name: str, plain: Sequence[tuple[float, float]], ranked: Sequence[tuple[float, float]], near: float) -> None:
+def compare(
+    name: str,
+    plain: Sequence[tuple[float, float]],
+    ranked: Sequence[tuple[float, float]],
+    near: float,
+) -> None:
     """Print a row of the table."""
-    low, high = interval([after[0] - before[0] for before, after in zip(plain, ranked, strict=True)])
-    cells = [100 * sum(row[at] for row in rows) / len(rows) for at in (0, 1) for rows in (plain, ranked)]
+    low, high = interval(
+        [after[0] - before[0] for before, after in zip(plain, ranked, strict=True)]
+    )
+    cells = [
+        100 * sum(row[at] for row in rows) / len(rows) for at in (0, 1) for rows in (plain, ranked)
+    ]
     print(
         f"{name:<18}{len(plain):>5}" + "".join(f"{cell:>8.1f}" for cell in cells),
         f"{near:>5.0f} {cells[1] - cells[0]:+7.1f}  [{100 * low:+.1f}, {100 * high:+.1f}]{'  below' if high < 0 else ''}",
@@ -130,7 +166,9 @@ def compare(name: str, plain: Sequence[tuple[float, float]], ranked: Sequence[tu
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("sets", type=Path)
     parser.add_argument("names", nargs="*")
     args = parser.parse_args()
@@ -144,7 +182,10 @@ def main() -> None:
             compare(
                 folder.name,
                 [question.measures(plain.search(question.text)) for question in questions],
-                [question.measures(lines) for question, lines in zip(questions, ranked, strict=True)],
+                [
+                    question.measures(lines)
+                    for question, lines in zip(questions, ranked, strict=True)
+                ],
                 100 * sum(count for count, _ in counts) / sum(shown for _, shown in counts),
             )
 

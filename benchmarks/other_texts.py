@@ -40,13 +40,34 @@ LEAST_ENTRY = {True: 30, False: 60}
 """The fewest characters of an answer, in scripts without spaces and in others."""
 TURNS, SUBJECTS, FILLERS = 800, 14, 0.3
 SPEAKERS = ("Anna", "Boris", "Carla", "Dev")
-FILLING = ("Yeah.", "Okay.", "Right, right.", "I think so.", "Mm-hmm.", "So, yeah.", "Can you say that again?", "Let us move on.")
+FILLING = (
+    "Yeah.",
+    "Okay.",
+    "Right, right.",
+    "I think so.",
+    "Mm-hmm.",
+    "So, yeah.",
+    "Can you say that again?",
+    "Let us move on.",
+)
 
-_NUMBERING = re.compile(r"^\s*(?:(?:Chapter|Appendix|Kapitel|Anhang|第)?\s*[\dA-Z]+(?:\.\d+)*\s*[.章]\s*)+")
+_NUMBERING = re.compile(
+    r"^\s*(?:(?:Chapter|Appendix|Kapitel|Anhang|第)?\s*[\dA-Z]+(?:\.\d+)*\s*[.章]\s*)+"
+)
 _UNSPACED = re.compile("[\u3040-\u30ff\u4e00-\u9fff]")
 _WORD, _RUN = re.compile(r"[^\W\d_]{4,}"), re.compile("[\u4e00-\u9fff]{2,6}|[\u30a1-\u30fc]{3,8}")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-ZÄÖÜ])|(?<=[。！？])")
-_SKIPPED_CLASSES = {"navheader", "navfooter", "toc", "sphinxsidebar", "related", "footer", "headerlink", "navigation", "contents"}
+_SKIPPED_CLASSES = {
+    "navheader",
+    "navfooter",
+    "toc",
+    "sphinxsidebar",
+    "related",
+    "footer",
+    "headerlink",
+    "navigation",
+    "contents",
+}
 
 
 @dataclass
@@ -78,8 +99,13 @@ class Memory:
         (folder / "memory").mkdir(parents=True, exist_ok=True)
         for name, lines in self.files.items():
             (folder / "memory" / f"{name}.md").write_text("\n".join(lines) + "\n", encoding="utf-8")
-        rows = [{"question": question, "evidence_lines": [[f"memory/{name}.md", line]]} for question, name, line in chosen]
-        (folder / "questions.json").write_text(json.dumps(rows, ensure_ascii=False, indent=0), encoding="utf-8")
+        rows = [
+            {"question": question, "evidence_lines": [[f"memory/{name}.md", line]]}
+            for question, name, line in chosen
+        ]
+        (folder / "questions.json").write_text(
+            json.dumps(rows, ensure_ascii=False, indent=0), encoding="utf-8"
+        )
         return len(rows)
 
 
@@ -98,7 +124,9 @@ class Page(HTMLParser):
         if tag in ("br", "img", "meta", "link", "hr", "input", "col"):
             return
         classes = set((dict(attrs).get("class") or "").split())
-        self._open.append((tag, tag in ("script", "style", "head") or bool(classes & _SKIPPED_CLASSES)))
+        self._open.append(
+            (tag, tag in ("script", "style", "head") or bool(classes & _SKIPPED_CLASSES))
+        )
         if tag in ("p", "li", "dd", "dt", "tr", "pre", "h1", "h2", "h3", "h4", "h5"):
             self._finish()
             self._kind = tag
@@ -143,24 +171,40 @@ def is_title(title: str, unspaced: bool) -> bool:
     """True if a title says enough for a question, in the language of its text; what is not translated is no question."""
     if unspaced:
         return len(_UNSPACED.findall(title)) >= 4
-    return title.isprintable() and sum(word.lower() not in STOP_WORDS for word in re.findall(r"[^\W\d_]{2,}", title)) >= 2
+    return (
+        title.isprintable()
+        and sum(word.lower() not in STOP_WORDS for word in re.findall(r"[^\W\d_]{2,}", title)) >= 2
+    )
 
 
-def documentation(files: Sequence[Path], unspaced: bool = False, sentences: bool = False, headings: bool = True) -> Memory:
+def documentation(
+    files: Sequence[Path], unspaced: bool = False, sentences: bool = False, headings: bool = True
+) -> Memory:
     """Topic files, one a page; every second title is asked for and taken out (without headings: every one)."""
     memory, rng, titles = Memory(), random.Random(2), set()
     for name, sections in sections_of(files):
         for number, section in enumerate(sections):
-            asked = is_title(section.title, unspaced) and section.title not in titles and (not headings or rng.random() < 0.5)
+            asked = (
+                is_title(section.title, unspaced)
+                and section.title not in titles
+                and (not headings or rng.random() < 0.5)
+            )
             titles.add(section.title)
             question = section.title if asked else None
             if headings:
-                memory.add(name, f"\n{'#' * section.level} {f'Part {number}' if asked else section.title}\n")
+                memory.add(
+                    name,
+                    f"\n{'#' * section.level} {f'Part {number}' if asked else section.title}\n",
+                )
             for kind, text in section.entries:
                 fits = len(text) >= LEAST_ENTRY[bool(_UNSPACED.search(text))] and kind != "pre"
                 for sentence in _SENTENCE.split(text) if sentences and kind != "pre" else [text]:
                     if sentence.strip():
-                        memory.add(name, written(kind, sentence.strip(), sentences), question if fits else None)
+                        memory.add(
+                            name,
+                            written(kind, sentence.strip(), sentences),
+                            question if fits else None,
+                        )
                         question = None if fits else question
     return memory
 
@@ -172,16 +216,30 @@ def paragraphs(files: Sequence[Path], unspaced: bool = False) -> Memory:
         for section in sections:
             memory.add(name, f"\n{'#' * section.level} {section.title}\n")
             for kind, text in section.entries:
-                fits = kind in ("p", "li") and len(text) >= LEAST_ENTRY[unspaced] and bool(_UNSPACED.search(text)) is unspaced
-                memory.add(name, written(kind, text, False), words_of(rng, text, unspaced) if fits else None)
+                fits = (
+                    kind in ("p", "li")
+                    and len(text) >= LEAST_ENTRY[unspaced]
+                    and bool(_UNSPACED.search(text)) is unspaced
+                )
+                memory.add(
+                    name,
+                    written(kind, text, False),
+                    words_of(rng, text, unspaced) if fits else None,
+                )
     return memory
 
 
 def words_of(rng: random.Random, text: str, unspaced: bool) -> str | None:
     """Three words of a text in their order; in scripts without spaces, two runs of one kind of character."""
     pattern, count = (_RUN, 2) if unspaced else (_WORD, 3)
-    words = list(dict.fromkeys(word for word in pattern.findall(text) if word.lower() not in STOP_WORDS))
-    return " ".join(sorted(rng.sample(words, count), key=words.index)) if len(words) >= 2 * count else None
+    words = list(
+        dict.fromkeys(word for word in pattern.findall(text) if word.lower() not in STOP_WORDS)
+    )
+    return (
+        " ".join(sorted(rng.sample(words, count), key=words.index))
+        if len(words) >= 2 * count
+        else None
+    )
 
 
 def written(kind: str, text: str, as_item: bool) -> str:
@@ -194,11 +252,18 @@ def written(kind: str, text: str, as_item: bool) -> str:
 
 def manual_items(text: str) -> Iterator[tuple[str, str]]:
     """The options of a manual page, each with what is said of it."""
-    plain = re.sub(r"\\f.|\\,|\\/|\\&|\\:", "", text).replace("\\-", "-").replace("\\(aq", "'").replace("\\", "")
+    plain = (
+        re.sub(r"\\f.|\\,|\\/|\\&|\\:", "", text)
+        .replace("\\-", "-")
+        .replace("\\(aq", "'")
+        .replace("\\", "")
+    )
     for part in re.split(r"\n\.(?:TP|PP)[^\n]*\n|\n\.IP (?=\")", plain):
         tag, _, body = part.lstrip().strip().partition("\n")
         body = re.split(r"\n\.(?:SH|SS)\b", body)[0]
-        said = " ".join(line for line in re.sub(r"^\.\w+ ?", "", body, flags=re.M).split("\n")).split()
+        said = " ".join(
+            line for line in re.sub(r"^\.\w+ ?", "", body, flags=re.M).split("\n")
+        ).split()
         if re.match(r'"?-', tag) and len(said) >= 3:
             yield tag.strip('"').split('" ')[0], " ".join(said)
 
@@ -224,20 +289,37 @@ def options(root: Path) -> Memory:
     memory = Memory()
     for manual in sorted((root / "usr/share/man/man1").glob("*.1.gz")):
         command = manual.name.removesuffix(".1.gz")
-        shell = root / "usr/share/fish/completions" / f"{command.partition('-')[0] if command.startswith('git-') else command}.fish"
+        shell = (
+            root
+            / "usr/share/fish/completions"
+            / f"{command.partition('-')[0] if command.startswith('git-') else command}.fish"
+        )
         if not shell.exists():
             continue
         lines = shell.read_text(encoding="utf-8").split("\n")
         if command.startswith("git-"):
             verb = command.removeprefix("git-")
-            lines = [line for line in lines if re.search(rf"__fish_git_using_command (?:[\w-]+ )*{verb}\b", line)]
-        said = {option: text for options, text in completions("\n".join(lines)) for option in options}
+            lines = [
+                line
+                for line in lines
+                if re.search(rf"__fish_git_using_command (?:[\w-]+ )*{verb}\b", line)
+            ]
+        said = {
+            option: text for options, text in completions("\n".join(lines)) for option in options
+        }
         items = list(manual_items(gzip.decompress(manual.read_bytes()).decode("utf-8", "replace")))
         if len(items) < 8 or not said:
             continue
         memory.add(command, f"# {command}\n\n## Options\n")
         for tag, text in items:
-            long = next((option for option in re.findall(r"--[\w-]+", tag) if len(said.get(option, "").split()) >= 3), None)
+            long = next(
+                (
+                    option
+                    for option in re.findall(r"--[\w-]+", tag)
+                    if len(said.get(option, "").split()) >= 3
+                ),
+                None,
+            )
             question = f"{command.replace('-', ' ')}: {html.unescape(said[long])}" if long else None
             memory.add(command, f"- `{tag}`: {text[:600]}", question)
     return memory
@@ -246,9 +328,17 @@ def options(root: Path) -> Memory:
 def meetings(files: Sequence[Path], count: int = 4) -> Memory:
     """Meetings of sentences, 14 subjects each, one turn a list item; a question holds two words of a turn."""
     memory, rng = Memory(), random.Random(3)
-    pages = [[text for section in sections for kind, text in section.entries if kind == "p"] for _, sections in sections_of(files)]
-    subjects = [[part for text in page for part in _SENTENCE.split(text) if 30 < len(part) < 300] for page in pages]
-    subjects = [subject[at : at + 60] for subject in subjects for at in range(0, len(subject) - 30, 60)]
+    pages = [
+        [text for section in sections for kind, text in section.entries if kind == "p"]
+        for _, sections in sections_of(files)
+    ]
+    subjects = [
+        [part for text in page for part in _SENTENCE.split(text) if 30 < len(part) < 300]
+        for page in pages
+    ]
+    subjects = [
+        subject[at : at + 60] for subject in subjects for at in range(0, len(subject) - 30, 60)
+    ]
     rng.shuffle(subjects)
     for number in range(count):
         name = f"2026-03-{number + 1:02}"
@@ -261,23 +351,42 @@ def meetings(files: Sequence[Path], count: int = 4) -> Memory:
                     turns += 1
                 if turns < TURNS:
                     speaker, turns = rng.choice(SPEAKERS), turns + 1
-                    memory.add(name, f"- {speaker}: {sentence}", meeting_question(rng, speaker, sentence))
+                    memory.add(
+                        name, f"- {speaker}: {sentence}", meeting_question(rng, speaker, sentence)
+                    )
     return memory
 
 
 def meeting_question(rng: random.Random, speaker: str, sentence: str) -> str | None:
     """A question about a turn: two of its words, every second time with the speaker."""
-    words = list(dict.fromkeys(word for word in _WORD.findall(sentence) if word.lower() not in STOP_WORDS))
+    words = list(
+        dict.fromkeys(word for word in _WORD.findall(sentence) if word.lower() not in STOP_WORDS)
+    )
     if len(words) < 4:
         return None
     about = " and ".join(sorted(rng.sample(words, 2), key=words.index))
-    return f"What did {speaker} say about {about}?" if rng.random() < 0.5 else f"What was said about {about}?"
+    return (
+        f"What did {speaker} say about {about}?"
+        if rng.random() < 0.5
+        else f"What was said about {about}?"
+    )
 
 
 def code() -> Memory:
     """Functions of Python's library without their docstrings, in fences, one file a module."""
     memory, library = Memory(), Path(sysconfig.get_paths()["stdlib"])
-    for name in ("shutil", "textwrap", "statistics", "tarfile", "zipfile", "pathlib", "subprocess", "calendar", "configparser", "cgitb"):
+    for name in (
+        "shutil",
+        "textwrap",
+        "statistics",
+        "tarfile",
+        "zipfile",
+        "pathlib",
+        "subprocess",
+        "calendar",
+        "configparser",
+        "cgitb",
+    ):
         file = library / f"{name}.py"
         source = file.read_text(encoding="utf-8") if file.exists() else ""
         lines = source.split("\n")
@@ -286,7 +395,10 @@ def code() -> Memory:
             if not isinstance(node, ast.FunctionDef) or not said or len(node.body) < 2:
                 continue
             first = said.split("\n\n")[0].replace("\n", " ")
-            body = lines[node.lineno - 1 : node.body[0].lineno - 1] + lines[node.body[0].end_lineno or 0 : node.end_lineno]
+            body = (
+                lines[node.lineno - 1 : node.body[0].lineno - 1]
+                + lines[node.body[0].end_lineno or 0 : node.end_lineno]
+            )
             memory.add(name, "\n```python\n" + "\n".join(body) + "\n```", None)
             if len(first.split()) >= 4:
                 memory.questions.append((first, name, len(memory.files[name]) - len(body)))
@@ -303,26 +415,37 @@ def sets(root: Path) -> Iterator[tuple[str, Memory]]:
         reference = sorted((root / "usr/share/debian-reference").glob(f"ch*.{language}.html"))
         yield f"reference-{language}", documentation(reference, language in UNSPACED)
         yield f"paragraphs-{language}", paragraphs(reference, language in UNSPACED)
-        yield f"sentences-{language}", documentation(reference, language in UNSPACED, sentences=True)
+        yield (
+            f"sentences-{language}",
+            documentation(reference, language in UNSPACED, sentences=True),
+        )
     for language in ("en", "ja", "zh-cn"):
         faq = root / "usr/share/doc/debian/FAQ"
         files = sorted((faq if language == "en" else faq / language).glob(f"*.{language}.html"))
         yield f"faq-{language}", documentation(files, language in UNSPACED, headings=False)
     yield "options", options(root)
-    yield "meetings", meetings([*english, *sorted((root / "usr/share/debian-reference").glob("ch*.en.html"))])
+    yield (
+        "meetings",
+        meetings([*english, *sorted((root / "usr/share/debian-reference").glob("ch*.en.html"))]),
+    )
     yield "code", code()
 
 
 def main() -> None:
     """Write the sets."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("root", type=Path)
     parser.add_argument("out", type=Path)
     args = parser.parse_args()
     for name, memory in sets(args.root):
         if memory.questions:
             entries = sum(len(lines) for lines in memory.files.values())
-            print(f"{name:<18}{memory.write(args.out / name):>5} questions, {len(memory.files)} files, {entries} lines", flush=True)
+            print(
+                f"{name:<18}{memory.write(args.out / name):>5} questions, {len(memory.files)} files, {entries} lines",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

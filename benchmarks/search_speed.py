@@ -45,7 +45,9 @@ QUESTIONS = (
     "Which {0} is used for {1} since {month}?",
 )
 MONTHS = ("January", "March", "June", "October")
-ORIGIN = Origin(commit=CommitId("a" * 40), time=1_760_000_000, source=Source.USER_STATED, confidence=0.95)
+ORIGIN = Origin(
+    commit=CommitId("a" * 40), time=1_760_000_000, source=Source.USER_STATED, confidence=0.95
+)
 
 
 def words_of_memory() -> list[str]:
@@ -53,7 +55,10 @@ def words_of_memory() -> list[str]:
     language = Language(3)
     rare = language.words[400:]
     return [
-        " ".join(language.random.choice(rare) if language.random.random() < 0.5 else language.say(1)[0] for _ in range(1 + number % 6))
+        " ".join(
+            language.random.choice(rare) if language.random.random() < 0.5 else language.say(1)[0]
+            for _ in range(1 + number % 6)
+        )
         for number in range(QUERIES)
     ]
 
@@ -63,7 +68,10 @@ def questions() -> list[str]:
     language = Language(5)
     choose = language.random.choice
     return [
-        choose(QUESTIONS).format(*language.say(2), choose(language.words), name=choose(NAMES), month=choose(MONTHS)) for _ in range(QUERIES)
+        choose(QUESTIONS).format(
+            *language.say(2), choose(language.words), name=choose(NAMES), month=choose(MONTHS)
+        )
+        for _ in range(QUERIES)
     ]
 
 
@@ -73,7 +81,14 @@ def read(folder: Path) -> Iterator[FileEntries]:
         path = FilePath(file.relative_to(folder).as_posix())
         file_entries = entries(parse(file.read_text(encoding="utf-8")), path)
         count = len(file_entries)
-        yield FileEntries(path, file_entries, (ORIGIN,) * count, (False,) * count, kind_of(path), (Lifetime(1),) * count)
+        yield FileEntries(
+            path,
+            file_entries,
+            (ORIGIN,) * count,
+            (False,) * count,
+            kind_of(path),
+            (Lifetime(1),) * count,
+        )
 
 
 def index_of(folder: Path) -> SearchIndex:
@@ -90,7 +105,14 @@ def reindex(folder: Path) -> SearchIndex:
     """The index of a repository with one commit, made from its table of versions."""
     if not (folder / ".git").exists():
         for command in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "memory"]):
-            identity = ["-c", "user.name=Bench", "-c", "user.email=bench@example.org", "-c", "commit.gpgsign=false"]
+            identity = [
+                "-c",
+                "user.name=Bench",
+                "-c",
+                "user.email=bench@example.org",
+                "-c",
+                "commit.gpgsign=false",
+            ]
             subprocess.run(["git", *identity, *command], cwd=folder, check=True)
     return index.rebuild_index(open_at(folder, os.environ), full=True, say=print).index
 
@@ -108,18 +130,31 @@ def ask(index: SearchIndex, queries: Sequence[str], runs: int) -> tuple[float, f
 
     run()
     rounds = [run() for _ in range(runs)]
-    return median(taken[len(taken) // 2] for taken in rounds), median(taken[len(taken) * 99 // 100] for taken in rounds)
+    return median(taken[len(taken) // 2] for taken in rounds), median(
+        taken[len(taken) * 99 // 100] for taken in rounds
+    )
 
 
 def report(folder: Path, build: Callable[[Path], SearchIndex], runs: int) -> None:
     """Build, ask, and print."""
-    texts = [path.read_text(encoding="utf-8") for path in (folder / "MEMORY.md", *(folder / "memory").glob("*.md"))]
-    size, sections = sum(len(text.encode()) for text in texts), sum(text.count("\n#") + text.startswith("#") for text in texts)
+    texts = [
+        path.read_text(encoding="utf-8")
+        for path in (folder / "MEMORY.md", *(folder / "memory").glob("*.md"))
+    ]
+    size, sections = (
+        sum(len(text.encode()) for text in texts),
+        sum(text.count("\n#") + text.startswith("#") for text in texts),
+    )
     begun = time.perf_counter()
     index = build(folder)
     taken = time.perf_counter() - begun
-    stored = sum(path.stat().st_size for path in folder.rglob(f"{INDEX_NAME}/**/*") if path.is_file())
-    print(f"{index.count} entries in {sections} sections, {size / 1e6:.1f} MB; opened or built in {taken:.1f} s", end="")
+    stored = sum(
+        path.stat().st_size for path in folder.rglob(f"{INDEX_NAME}/**/*") if path.is_file()
+    )
+    print(
+        f"{index.count} entries in {sections} sections, {size / 1e6:.1f} MB; opened or built in {taken:.1f} s",
+        end="",
+    )
     print(f", {sections / taken:.0f} sections/s; index {stored / size:.2f} x the text", flush=True)
     for name, queries in (("words", words_of_memory()), ("questions", questions())):
         middle, slow = ask(index, queries, runs)
@@ -128,10 +163,14 @@ def report(folder: Path, build: Callable[[Path], SearchIndex], runs: int) -> Non
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--entries", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--folder", type=Path, help="kept, and used again (default: a temporary one)")
+    parser.add_argument(
+        "--folder", type=Path, help="kept, and used again (default: a temporary one)"
+    )
     parser.add_argument("--trail", action="store_true", help="build as `mdmem reindex --full` does")
     args = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:

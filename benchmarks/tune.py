@@ -58,7 +58,11 @@ _TIME, _AMOUNT = ranking.ANSWER_FACTORS.items()
 
 def fields(*names: str) -> Settings:
     """The weights of these fields alone."""
-    return {"FIELD_WEIGHTS": {name: weight for name, weight in _WEIGHTS.items() if name in ("text", "grams", *names)}}
+    return {
+        "FIELD_WEIGHTS": {
+            name: weight for name, weight in _WEIGHTS.items() if name in ("text", "grams", *names)
+        }
+    }
 
 
 def whole(*names: str) -> Settings:
@@ -84,7 +88,10 @@ STEPS: list[tuple[str, Settings]] = [
     ("hits beside each other", whole("BESIDE_FACTOR", "BORROWED_FACTOR")),
 ]
 WITHOUT: list[tuple[str, Settings]] = [
-    *((f"no {name}", fields(*(_WEIGHTS.keys() - {name}))) for name in ("around", "heading", "asked")),
+    *(
+        (f"no {name}", fields(*(_WEIGHTS.keys() - {name})))
+        for name in ("around", "heading", "asked")
+    ),
     *((f"no {name}", {name: PLAIN[name]}) for name in PLAIN if name != "FIELD_WEIGHTS"),
 ]
 
@@ -96,7 +103,9 @@ class Bench:
         self.data, self.one_index = data, one_index
         self.score = _module(scorer)
         lines = (data / "queries.jsonl").read_text(encoding="utf-8").splitlines()
-        self.questions = [question for question in map(json.loads, lines) if question["category"] != "adversarial"]
+        self.questions = [
+            question for question in map(json.loads, lines) if question["category"] != "adversarial"
+        ]
         self.spaces = self.score.Workspaces(data)
         self.indexes = self.build()
 
@@ -104,7 +113,9 @@ class Bench:
         """An index a conversation, or the same one for each."""
         names = sorted({question["conversation"] for question in self.questions})
         if self.one_index:
-            return dict.fromkeys(names, _index(page for name in names for page in _pages(self.data, name)))
+            return dict.fromkeys(
+                names, _index(page for name in names for page in _pages(self.data, name))
+            )
         return {name: _index(_pages(self.data, name)) for name in names}
 
     def run(self, settings: Settings) -> Rows:
@@ -118,7 +129,9 @@ class Bench:
 
     def ask(self, question: dict[str, str]) -> list[float]:
         """The metrics of one question."""
-        matches = self.indexes[question["conversation"]].search(IndexQuery(question["question"], DEPTH, Filter(valid_on=TODAY), TODAY))
+        matches = self.indexes[question["conversation"]].search(
+            IndexQuery(question["question"], DEPTH, Filter(valid_on=TODAY), TODAY)
+        )
         hits = [match.hit for match in matches]
         results = [(*hit.path.split("/", 1), hit.start_line, hit.end_line) for hit in hits]
         measured = self.score.score_query(question, results, self.spaces)
@@ -138,7 +151,13 @@ def _pages(data: Path, conversation: str) -> Iterator[FileEntries]:
     for file in sorted((data / conversation / "memory").glob("*.md")):
         path = FilePath(f"{conversation}/memory/{file.name}")
         file_entries = entries(parse(file.read_text(encoding="utf-8")), path)
-        yield FileEntries(path, file_entries, (None,) * len(file_entries), (False,) * len(file_entries), kind_of(path))
+        yield FileEntries(
+            path,
+            file_entries,
+            (None,) * len(file_entries),
+            (False,) * len(file_entries),
+            kind_of(path),
+        )
 
 
 def _index(pages: Iterable[FileEntries]) -> SearchIndex:
@@ -148,42 +167,73 @@ def _index(pages: Iterable[FileEntries]) -> SearchIndex:
 
 
 def _means(rows: Rows) -> list[float]:
-    return [100 * sum(column) / len(rows) for column in zip(*(values for _, values in rows), strict=True)]
+    return [
+        100 * sum(column) / len(rows)
+        for column in zip(*(values for _, values in rows), strict=True)
+    ]
 
 
 def _gain(rows: Rows, before: Rows) -> str:
     """The mean difference of each metric with its standard error, and how many conversations gained in R@10."""
     rng = random.Random(1)
     differences = [
-        (name, [new - old for new, old in zip(now, then, strict=True)]) for (name, now), (_, then) in zip(rows, before, strict=True)
+        (name, [new - old for new, old in zip(now, then, strict=True)])
+        for (name, now), (_, then) in zip(rows, before, strict=True)
     ]
     samples = [_means(rng.choices(differences, k=len(differences))) for _ in range(SAMPLES)]
     means = _means(differences)
-    errors = [(sum((sample[at] - mean) ** 2 for sample in samples) / SAMPLES) ** 0.5 for at, mean in enumerate(means)]
-    better = sum(_means([row for row in differences if row[0] == name])[1] > 0 for name in {name for name, _ in rows})
-    return " ".join(f"{mean:+5.1f}±{error:.1f}" for mean, error in zip(means, errors, strict=True)) + f"  {better}"
+    errors = [
+        (sum((sample[at] - mean) ** 2 for sample in samples) / SAMPLES) ** 0.5
+        for at, mean in enumerate(means)
+    ]
+    better = sum(
+        _means([row for row in differences if row[0] == name])[1] > 0
+        for name in {name for name, _ in rows}
+    )
+    return (
+        " ".join(f"{mean:+5.1f}±{error:.1f}" for mean, error in zip(means, errors, strict=True))
+        + f"  {better}"
+    )
 
 
 def _show(name: str, rows: Rows, before: Rows | None = None) -> None:
-    print(f"{name:<26}" + "".join(f"{mean:>8.1f}" for mean in _means(rows)), _gain(rows, before) if before else "", sep="   ", flush=True)
+    print(
+        f"{name:<26}" + "".join(f"{mean:>8.1f}" for mean in _means(rows)),
+        _gain(rows, before) if before else "",
+        sep="   ",
+        flush=True,
+    )
 
 
 def _categories(bench: Bench, rows: Rows) -> None:
     for name in CATEGORIES:
-        _show(name, [row for row, question in zip(rows, bench.questions, strict=True) if question["category"] == name])
+        _show(
+            name,
+            [
+                row
+                for row, question in zip(rows, bench.questions, strict=True)
+                if question["category"] == name
+            ],
+        )
 
 
 def _forget_stems() -> None:
     """Empty every cache that holds stems."""
     for module in (english, terms, entry_words, schema):
         for value in list(vars(module).values()):
-            if hasattr(value, "cache_clear") and value.__module__ == module.__name__ and value is not schema.schema:
+            if (
+                hasattr(value, "cache_clear")
+                and value.__module__ == module.__name__
+                and value is not schema.schema
+            ):
                 value.cache_clear()
 
 
 def main() -> None:
     """Print the table."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path)
     parser.add_argument("--score", type=Path, help="score.py (default: two folders above DATA)")
     parser.add_argument("--one", action="store_true", help="one index for all conversations")

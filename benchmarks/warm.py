@@ -27,7 +27,13 @@ from mdmem.model.history import ShowHistory
 from mdmem.model.searches import Search
 from mdmem.model.writes import Action, EditSection
 
-QUERIES = ("dinner budget", "what did we decide about the garden", "deploy database", "the name of the boat", "meeting on Monday")
+QUERIES = (
+    "dinner budget",
+    "what did we decide about the garden",
+    "deploy database",
+    "the name of the boat",
+    "meeting on Monday",
+)
 WARMING_CALLS = 20
 SAVES, EDITS, HISTORIES = 100, 30, 100
 
@@ -61,8 +67,15 @@ def resident() -> float:
 def searches(folder: Path, calls: int) -> None:
     """Nothing changes between them."""
     memory = opened(folder)
-    times = [timed(lambda number=number: memory.search(Search(QUERIES[number % len(QUERIES)]))) for number in range(calls)]
-    show("search", times, f"{resident():.0f} MiB after {calls} calls" if sys.platform == "linux" else "")
+    times = [
+        timed(lambda number=number: memory.search(Search(QUERIES[number % len(QUERIES)])))
+        for number in range(calls)
+    ]
+    show(
+        "search",
+        times,
+        f"{resident():.0f} MiB after {calls} calls" if sys.platform == "linux" else "",
+    )
 
 
 def unwatched_searches(folder: Path, calls: int) -> None:
@@ -70,7 +83,10 @@ def unwatched_searches(folder: Path, calls: int) -> None:
     sys.modules["inotify_simple"] = cast("Any", None)  # so it cannot be imported
     memory = opened(folder)
     paths = len(memory.workspace.memory_files())
-    times = [timed(lambda number=number: memory.search(Search(QUERIES[number % len(QUERIES)]))) for number in range(calls)]
+    times = [
+        timed(lambda number=number: memory.search(Search(QUERIES[number % len(QUERIES)])))
+        for number in range(calls)
+    ]
     show("search, every file looked at", times, f"{paths} files")
 
 
@@ -94,7 +110,11 @@ def edits(folder: Path, calls: int) -> None:
     """In turn with durable commits in a repository of the same files."""
     memory = opened(folder)
     plain = folder.with_name("plain")
-    heading = next(line[3:] for line in (folder / "MEMORY.md").read_text(encoding="utf-8").splitlines() if line.startswith("## "))
+    heading = next(
+        line[3:]
+        for line in (folder / "MEMORY.md").read_text(encoding="utf-8").splitlines()
+        if line.startswith("## ")
+    )
     ours, theirs = [], []
     for number in range(min(calls, EDITS) + 2):
         commit = append_and(plain, "MEMORY.md", DURABLE)
@@ -103,7 +123,10 @@ def edits(folder: Path, calls: int) -> None:
         ours.append(timed(lambda edit=edit: memory.apply(edit)))
     show("durable git commit", theirs[2:])
     show("edit", ours[2:], f"x {median(ours[2:]) / median(theirs[2:]):.2f}")
-    times = [timed(lambda: memory.history(ShowHistory(heading, limit=20))) for _ in range(min(calls, HISTORIES))]
+    times = [
+        timed(lambda: memory.history(ShowHistory(heading, limit=20)))
+        for _ in range(min(calls, HISTORIES))
+    ]
     show("history, newest 20", times)
 
 
@@ -117,16 +140,33 @@ def measure(folder: Path, calls: int, own: dict[str, str]) -> None:
     subprocess.run(shell(plain, "git config core.hooksPath /dev/null"), env=own, check=True)
     for copied in (folder, plain):
         subprocess.run(shell(copied, "git update-index -q --refresh"), env=own, check=True)
-    subprocess.run(shell(folder, f"{sys.executable} -m mdmem init . && {sys.executable} -m mdmem reindex --full"), env=own, check=True)
+    subprocess.run(
+        shell(
+            folder, f"{sys.executable} -m mdmem init . && {sys.executable} -m mdmem reindex --full"
+        ),
+        env=own,
+        check=True,
+    )
     print(f"{'':<44}{'p50 ms':>8}{'p99 ms':>8}")
     for name in PARTS:
-        command = [sys.executable, __file__, "--part", name, "--calls", str(calls), "--workspace", str(folder)]
+        command = [
+            sys.executable,
+            __file__,
+            "--part",
+            name,
+            "--calls",
+            str(calls),
+            "--workspace",
+            str(folder),
+        ]
         subprocess.run(command, env=own, check=True)
 
 
 def main() -> None:
     """Print the figures."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--entries", type=int, nargs="+", default=[5_000, 50_000])
     parser.add_argument("--calls", type=int, default=2000)
     parser.add_argument("--workspace", type=Path)
@@ -136,7 +176,9 @@ def main() -> None:
         PARTS[args.part](args.workspace, args.calls)
         return
     for entries in [None] if args.workspace else args.entries:
-        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as temporary:  # a catch-up may still write there
+        with tempfile.TemporaryDirectory(
+            ignore_cleanup_errors=True
+        ) as temporary:  # a catch-up may still write there
             top = Path(temporary)
             own, folder = environment(top / "home"), top / "ours"
             if entries is None:
@@ -144,7 +186,11 @@ def main() -> None:
                 shutil.rmtree(folder / ".git" / "mdmem", ignore_errors=True)
             else:
                 make(folder, entries)
-                subprocess.run(shell(folder, "git init -q && git add -A && git commit -q -m memory"), env=own, check=True)
+                subprocess.run(
+                    shell(folder, "git init -q && git add -A && git commit -q -m memory"),
+                    env=own,
+                    check=True,
+                )
                 print(f"\n{entries} entries")
             measure(folder, args.calls, own)
 

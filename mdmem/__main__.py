@@ -9,13 +9,19 @@ from typing import NoReturn
 from mdmem.startup.launch import launch
 
 _DIRECT_COMMANDS = {"agent-hook": "mdmem.agenthooks", "merge-driver": "mdmem.mergedriver"}
-"""Commands that go past the command line, so that nothing that is typed wrong stops a session or a merge: an agent's host calls the one at each
-prompt, git the other for each file that both sides changed."""
+"""Commands that go past the command line, so that nothing that is typed wrong stops a session or a
+merge: an agent's host calls the one at each prompt, git the other for each file that both sides
+changed.
+"""
 
 
 def run() -> NoReturn:
     """Run the command line of this process, and leave."""
-    name = _DIRECT_COMMANDS.get(sys.argv[1]) if len(sys.argv) > 1 and "--help" not in sys.argv else None
+    name = (
+        _DIRECT_COMMANDS.get(sys.argv[1])
+        if len(sys.argv) > 1 and "--help" not in sys.argv
+        else None
+    )
     launch(lambda: int(import_module(name or "mdmem.cli").main()))
 
 

@@ -1,7 +1,9 @@
-"""Answer the hooks of an agent's host, Claude Code or Codex: one command for all of them, `mdmem agent-hook`.
+"""Answer the hooks of an agent's host, Claude Code or Codex: one command for all of them, `mdmem
+agent-hook`.
 
-The host writes one JSON object to standard input, whose `hook_event_name` names the event. The output goes to the model. Whatever fails
-here, the agent's turn goes on: the exit status is always 0, and the user is told only at the start of a session, in one line.
+The host writes one JSON object to standard input, whose `hook_event_name` names the event. The
+output goes to the model. Whatever fails here, the agent's turn goes on: the exit status is always
+0, and the user is told only at the start of a session, in one line.
 """
 
 from __future__ import annotations
@@ -31,17 +33,25 @@ _ACTOR = "agent-hook"
 """The actor of log entries where neither MDMEM_ACTOR nor the settings name one."""
 _REASON = "kept at a compaction"
 _MOST_CHARACTERS = 9_500
-"""The most characters of a block. Of an output with more than 10,000, Claude Code shows the model only a preview of 2 KB."""
+"""The most characters of a block. Of an output with more than 10,000, Claude Code shows the model
+only a preview of 2 KB.
+"""
 _MOST_PROMPT = 4_000
-"""The most characters of a prompt that are searched for. Pasted text behind them costs time and finds little."""
+"""The most characters of a prompt that are searched for. Pasted text behind them costs time and
+finds little.
+"""
 _MOST_SESSION = 200
 _MOST_BYTES = 64_000_000
 _SECONDS = {"SessionStart": 5.0, "UserPromptSubmit": 2.0, "PreCompact": 2.0, "SessionEnd": 2.0}
-"""The time limit of each event. PostCompact has none: it writes, and may have to wait until another process has written."""
+"""The time limit of each event. PostCompact has none: it writes, and may have to wait until another
+process has written.
+"""
 
 
 class DeadlinePassed(KeyboardInterrupt):
-    """The time limit of an event has passed. It is an interruption, so that no `except Exception` on the way catches it."""
+    """The time limit of an event has passed. It is an interruption, so that no `except Exception`
+    on the way catches it.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +80,9 @@ def main() -> int:
 
 
 def parse_event(data: bytes) -> HookEvent | None:
-    """Parse the JSON of the host. None for an event that is not answered, and for one of a subagent."""
+    """Parse the JSON of the host. None for an event that is not answered, and for one of a
+    subagent.
+    """
     try:
         values = json.loads(data)
     except (ValueError, RecursionError):
@@ -86,7 +98,9 @@ def parse_event(data: bytes) -> HookEvent | None:
         return None
     return HookEvent(
         name=name,
-        session=session if session and session.isprintable() and len(session) <= _MOST_SESSION else None,
+        session=(
+            session if session and session.isprintable() and len(session) <= _MOST_SESSION else None
+        ),
         source=text("source"),
         folder=text("cwd"),
         prompt=text("prompt"),
@@ -106,12 +120,21 @@ def answer(event: HookEvent, environment: Mapping[str, str]) -> str:
     except DeadlinePassed:
         for opened in memory:
             background.start_catching_up(opened.workspace)
-        result = {"message": "memory was not ready in time; it is being updated in the background", "hint": ""}
+        result = {
+            "message": "memory was not ready in time; it is being updated in the background",
+            "hint": "",
+        }
     if isinstance(result, str):
         return result
     if event.name != "SessionStart":
         return ""
-    return json.dumps({"systemMessage": f"mdmem: {result['message']}" + (f" ({result['hint']})" if result["hint"] else "")})
+    return json.dumps(
+        {
+            "systemMessage": (
+                f"mdmem: {result['message']}" + (f" ({result['hint']})" if result["hint"] else "")
+            )
+        }
+    )
 
 
 @contextmanager
@@ -142,7 +165,9 @@ def _is_off(environment: Mapping[str, str]) -> bool:
 
 
 def _answer(event: HookEvent, environment: Mapping[str, str], opened: list[Memory]) -> str:
-    """Answer an event in its workspace. The memory is added to `opened` as soon as it is open, for the caller to use after a deadline."""
+    """Answer an event in its workspace. The memory is added to `opened` as soon as it is open, for
+    the caller to use after a deadline.
+    """
     found = hosts.find_host_workspace(environment, event.folder)
     text = ""
     if found.repository is not None:
@@ -173,16 +198,28 @@ def _with_notice(text: str, notice: str) -> str:
 
 def _start_session(memory: Memory, event: HookEvent) -> str:
     compacted = event.source == "compact"
-    request = BuildContext(purpose=Purpose.SESSION, session=event.session, compacted=compacted, most_characters=_MOST_CHARACTERS)
+    request = BuildContext(
+        purpose=Purpose.SESSION,
+        session=event.session,
+        compacted=compacted,
+        most_characters=_MOST_CHARACTERS,
+    )
     block = memory.context(request)
-    return "" if event.source == "resume" and block.unchanged else _additional_context(event, block.text)
+    return (
+        ""
+        if event.source == "resume" and block.unchanged
+        else _additional_context(event, block.text)
+    )
 
 
 def _submit_prompt(memory: Memory, event: HookEvent) -> str:
     if event.prompt is None:
         return ""
     request = BuildContext(
-        prompt=event.prompt[:_MOST_PROMPT], purpose=Purpose.PROMPT, session=event.session, most_characters=_MOST_CHARACTERS
+        prompt=event.prompt[:_MOST_PROMPT],
+        purpose=Purpose.PROMPT,
+        session=event.session,
+        most_characters=_MOST_CHARACTERS,
     )
     return _additional_context(event, memory.context(request).text)
 
@@ -190,7 +227,9 @@ def _submit_prompt(memory: Memory, event: HookEvent) -> str:
 def _additional_context(event: HookEvent, text: str) -> str:
     if not text:
         return ""
-    return json.dumps({"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}})
+    return json.dumps(
+        {"hookSpecificOutput": {"hookEventName": event.name, "additionalContext": text}}
+    )
 
 
 def _before_compaction(memory: Memory, event: HookEvent) -> str:
@@ -205,11 +244,18 @@ def _end_session(memory: Memory, event: HookEvent) -> str:
 
 
 def _after_compaction(memory: Memory, event: HookEvent) -> str:
-    """Log what the summary lists under `Memory:` and memory does not hold yet, as one change; blocks are taken out first."""
+    """Log what the summary lists under `Memory:` and memory does not hold yet, as one change;
+    blocks are taken out first.
+    """
     lines = guard.memory_lines(guard.strip_blocks(event.summary or ""))
     kept = memory.drop_given(lines, event.session, is_summary=True).kept
     if kept:
-        options = WriteOptions(source=Source.AUTO, actor=memory.workspace.actor or _ACTOR, session=event.session, reason=_REASON)
+        options = WriteOptions(
+            source=Source.AUTO,
+            actor=memory.workspace.actor or _ACTOR,
+            session=event.session,
+            reason=_REASON,
+        )
         memory.apply(Log(text=kept[0], more=kept[1:], options=options))
     return ""
 

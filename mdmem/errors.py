@@ -1,4 +1,5 @@
-"""The family of expected failures; `report`, which alone turns a failure into a message and an exit status, and `attempt` for a server.
+"""The family of expected failures; `report`, which alone turns a failure into a message and an exit
+status, and `attempt` for a server.
 
     MdmemError                    1  an expected failure: message in the user's words, hint, stable code, details
     ├── UsageProblem              2  `usage`: a wrong option value, an unreadable date
@@ -140,20 +141,36 @@ _JOINERS = "\u200c\u200d\u200e\u200f"
 
 
 def printable(text: str, keep: str = "\n\t") -> str:
-    """Make everything in a text visible that could steer a terminal or hide on it: controls, bidirectional overrides."""
+    """Make everything in a text visible that could steer a terminal or hide on it: controls,
+    bidirectional overrides.
+    """
     if text.isprintable():
         return text
-    return "".join(c if c.isprintable() or c in keep or c in _JOINERS or unicodedata.category(c) == "Zs" else "\ufffd" for c in text)
+    return "".join(
+        (
+            c
+            if c.isprintable() or c in keep or c in _JOINERS or unicodedata.category(c) == "Zs"
+            else "\ufffd"
+        )
+        for c in text
+    )
 
 
 def json_line(value: Mapping[str, Any]) -> str:
     """One JSON object on one line, with everything escaped that could steer a terminal."""
     text = json.dumps(value, ensure_ascii=False)
-    return text if text.isprintable() else "".join(c if printable(c) == c else json.dumps(c)[1:-1] for c in text)
+    return (
+        text
+        if text.isprintable()
+        else "".join(c if printable(c) == c else json.dumps(c)[1:-1] for c in text)
+    )
 
 
 def _print_failure(
-    failure: MdmemError, as_json: bool, translate: Callable[[str], str] = wording.plain, fit: Callable[[str], str] = str
+    failure: MdmemError,
+    as_json: bool,
+    translate: Callable[[str], str] = wording.plain,
+    fit: Callable[[str], str] = str,
 ) -> None:
     if as_json:
         print(json_line(failure_json(failure, translate)), file=sys.stderr)
@@ -164,13 +181,24 @@ def _print_failure(
         print(fit(f"hint: {printable(hint)}"), file=sys.stderr)
 
 
-def failure_json(failure: MdmemError, translate: Callable[[str], str] = wording.plain) -> dict[str, Any]:
+def failure_json(
+    failure: MdmemError, translate: Callable[[str], str] = wording.plain
+) -> dict[str, Any]:
     """A failure as a JSON object, its sentences in the words of a door."""
-    return {"error": failure.code, "message": translate(failure.message), "hint": translate(failure.hint), **failure.details}
+    return {
+        "error": failure.code,
+        "message": translate(failure.message),
+        "hint": translate(failure.hint),
+        **failure.details,
+    }
 
 
-def attempt(work: Callable[[], str], translate: Callable[[str], str] = wording.plain) -> str | dict[str, Any]:
-    """Do one piece of work of a server that lives on: its text, or the JSON object of its failure. The traceback of a bug goes to standard error."""
+def attempt(
+    work: Callable[[], str], translate: Callable[[str], str] = wording.plain
+) -> str | dict[str, Any]:
+    """Do one piece of work of a server that lives on: its text, or the JSON object of its failure.
+    The traceback of a bug goes to standard error.
+    """
     outcome = outcome_of(work)
     if isinstance(outcome, str):
         return outcome
@@ -186,7 +214,8 @@ def report(
     translate: Callable[[str], str] = wording.plain,
     fit: Callable[[str], str] = str,
 ) -> int:
-    """Run `main` and return the exit status: 0 done, 1 and 2 expected failures, 3 a bug, 130 interrupted; a broken pipe is 0.
+    """Run `main` and return the exit status: 0 done, 1 and 2 expected failures, 3 a bug, 130
+    interrupted; a broken pipe is 0.
 
     Args:
         main: what the process is for.
@@ -234,7 +263,9 @@ def outcome_of(work: Callable[[], T]) -> T | Exception:
 
 
 def _as_failure(problem: Exception) -> MdmemError:
-    """An exception as the failure that is shown: itself where it is expected, one of the disk, or a bug."""
+    """An exception as the failure that is shown: itself where it is expected, one of the disk, or a
+    bug.
+    """
     match problem:
         case MdmemError():
             return problem
@@ -242,4 +273,6 @@ def _as_failure(problem: Exception) -> MdmemError:
             where = f": {problem.filename}" if problem.filename else ""
             return StorageProblem(f"{problem.strerror or problem}{where}")
         case _:
-            return _BugProblem("bug", f"{type(problem).__name__}: {problem}", "This is a bug in mdmem.")
+            return _BugProblem(
+                "bug", f"{type(problem).__name__}: {problem}", "This is a bug in mdmem."
+            )

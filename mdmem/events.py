@@ -1,7 +1,9 @@
-"""Events: one JSON line for each verb that was done or refused, in the state folder, for `mdmem doctor` and `mdmem stats`.
+"""Events: one JSON line for each verb that was done or refused, in the state folder, for `mdmem
+doctor` and `mdmem stats`.
 
-A line has the verb, its duration and its outcome, and for a search the quality of its answer. It never has anything that a person wrote or
-keeps secret, and a query only where the settings allow it (`log_queries`). Path and commit are those of the result, not of the arguments.
+A line has the verb, its duration and its outcome, and for a search the quality of its answer. It
+never has anything that a person wrote or keeps secret, and a query only where the settings allow it
+(`log_queries`). Path and commit are those of the result, not of the arguments.
 """
 
 from __future__ import annotations
@@ -36,7 +38,9 @@ _MAX_CHARS = 300
 
 
 class Outcome(StrEnum):
-    """The outcome of a verb: `refused` is an expected failure, `failed` a failure of the disk or an interruption, `bug` anything else."""
+    """The outcome of a verb: `refused` is an expected failure, `failed` a failure of the disk or an
+    interruption, `bug` anything else.
+    """
 
     DONE = "done"
     UNCHANGED = "unchanged"
@@ -51,9 +55,11 @@ def _now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One verb that was done or refused. `time` is real time, `warnings` are codes, `bug` is the class of an error and where it was raised.
+    """One verb that was done or refused. `time` is real time, `warnings` are codes, `bug` is the
+    class of an error and where it was raised.
 
-    `quality` is that of a search, `figures` are those of other verbs; in the line they stand among the other fields.
+    `quality` is that of a search, `figures` are those of other verbs; in the line they stand among
+    the other fields.
     """
 
     verb: str
@@ -80,8 +86,9 @@ _OPTIONAL = ("path", "commit", "warnings", "bug", "quality", "figures")
 def record_event(state: Path, event: Event) -> None:
     """Add an event to those of a workspace.
 
-    An event that cannot be written (full or read-only disk, no state folder) is dropped without a word: the work is already done or
-    refused, and an error now would make a success look like a failure.
+    An event that cannot be written (full or read-only disk, no state folder) is dropped without a
+    word: the work is already done or refused, and an error now would make a success look like a
+    failure.
     """
     with suppress(OSError):
         append_line(state / EVENTS_NAME, state / OLDER_EVENTS_NAME, _format_line(event), MAX_BYTES)
@@ -89,9 +96,15 @@ def record_event(state: Path, event: Event) -> None:
 
 def _format_line(event: Event) -> bytes:
     line: dict[str, Any] = {"time": event.time.isoformat(timespec="milliseconds")}
-    values = {name: value for name, value in asdict(event).items() if value or name not in _OPTIONAL}
+    values = {
+        name: value for name, value in asdict(event).items() if value or name not in _OPTIONAL
+    }
     if event.quality is not None:
-        values |= {name: value for name, value in asdict(event.quality).items() if value is not None and value is not False}
+        values |= {
+            name: value
+            for name, value in asdict(event.quality).items()
+            if value is not None and value is not False
+        }
     values |= event.figures or {}
     for name, value in values.items():
         if name not in ("time", "quality", "figures"):
@@ -100,7 +113,8 @@ def _format_line(event: Event) -> bytes:
 
 
 def append_line(path: Path, older: Path, line: bytes, most: int) -> None:
-    """Append a line in one write, which the kernel does not mix with those of others. A file that would have more bytes becomes the older one.
+    """Append a line in one write, which the kernel does not mix with those of others. A file that
+    would have more bytes becomes the older one.
 
     Raises:
         OSError
@@ -113,13 +127,19 @@ def append_line(path: Path, older: Path, line: bytes, most: int) -> None:
 
 
 def _ends_whole(descriptor: int) -> bool:
-    """True if the file ends with a line end; after a full disk it may end with the start of a line."""
+    """True if the file ends with a line end; after a full disk it may end with the
+    start of a line.
+    """
     size = os.fstat(descriptor).st_size
     return size == 0 or os.pread(descriptor, 1, size - 1) == b"\n"
 
 
 def _open_to_append(path: Path) -> int:
-    return os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, _MODE)
+    return os.open(
+        path,
+        os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
+        _MODE,
+    )
 
 
 def _open_for(path: Path, older: Path, more: int, most: int) -> int:
@@ -137,8 +157,9 @@ def _open_for(path: Path, older: Path, more: int, most: int) -> int:
 def _rotate(path: Path, older: Path, descriptor: int) -> None:
     """Make the open file the older one.
 
-    The lock is on the file itself: only its holder may move the file, and only while it still has its name. So no file is moved over one
-    that another process has just moved. A process that does not get the lock writes to the file that is there.
+    The lock is on the file itself: only its holder may move the file, and only while it still has
+    its name. So no file is moved over one that another process has just moved. A process that does
+    not get the lock writes to the file that is there.
     """
     with suppress(BlockingIOError, FileNotFoundError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -152,41 +173,70 @@ def _rotate(path: Path, older: Path, descriptor: int) -> None:
 class EventRecorder:
     """Times a verb and records its outcome at the end of the block; an error passes on.
 
-    `with EventRecorder(state, "log", actor, session) as recorder: …; recorder.done(changed, path, commit)`
+    `with EventRecorder(state, "log", actor, session) as recorder: …; recorder.done(changed, path,
+    commit)`
     """
 
-    def __init__(self, state: Path, verb: str, actor: str | None = None, session: str | None = None) -> None:
+    def __init__(
+        self, state: Path, verb: str, actor: str | None = None, session: str | None = None
+    ) -> None:
         self._state = state
-        self._event = Event(verb=verb, ms=0, outcome=Outcome.DONE, code=None, actor=actor, session=session)
+        self._event = Event(
+            verb=verb, ms=0, outcome=Outcome.DONE, code=None, actor=actor, session=session
+        )
         self._started = time.monotonic()
 
     def __enter__(self) -> Self:
         self._started = time.monotonic()
         return self
 
-    def done(self, changed: bool = True, path: str | None = None, commit: CommitId | None = None, warnings: tuple[str, ...] = ()) -> None:
+    def done(
+        self,
+        changed: bool = True,
+        path: str | None = None,
+        commit: CommitId | None = None,
+        warnings: tuple[str, ...] = (),
+    ) -> None:
         """Set the outcome; without this call the verb is recorded as done."""
         outcome = Outcome.DONE if changed else Outcome.UNCHANGED
-        self._event = replace(self._event, outcome=outcome, path=path, commit=commit, warnings=warnings)
+        self._event = replace(
+            self._event, outcome=outcome, path=path, commit=commit, warnings=warnings
+        )
 
     def searched(self, quality: searches.Quality) -> None:
         """Set the quality of a search's answer."""
         self._event = replace(self._event, quality=quality)
 
     def measured(self, figures: Mapping[str, Any]) -> None:
-        """Set the figures of a verb: numbers, flags and names that the program gives, never a text."""
+        """Set the figures of a verb: numbers, flags and names that the program gives,
+        never a text.
+        """
         self._event = replace(self._event, figures=figures)
 
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
-        event = replace(self._event, ms=round((time.monotonic() - self._started) * 1000, 1), time=_now())
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        event = replace(
+            self._event, ms=round((time.monotonic() - self._started) * 1000, 1), time=_now()
+        )
         if problem is not None:
             outcome, code = outcome_of(problem)
-            event = replace(event, outcome=outcome, code=code, bug=_raised_at(problem) if outcome is Outcome.BUG else None)
+            event = replace(
+                event,
+                outcome=outcome,
+                code=code,
+                bug=_raised_at(problem) if outcome is Outcome.BUG else None,
+            )
         record_event(self._state, event)
 
 
 def outcome_of(problem: BaseException) -> tuple[Outcome, str]:
-    """The outcome of a verb that failed, and the stable code of its error, as in `errors.report`."""
+    """The outcome of a verb that failed, and the stable code of its error, as in
+    `errors.report`.
+    """
     match problem:
         case StorageProblem():
             return Outcome.FAILED, problem.code
@@ -201,11 +251,17 @@ def outcome_of(problem: BaseException) -> tuple[Outcome, str]:
 
 
 def _raised_at(problem: BaseException) -> str:
-    """The class of an error, and the module and line that raised it; not its message, which may hold what a person wrote."""
+    """The class of an error, and the module and line that raised it; not its message, which may
+    hold what a person wrote.
+    """
     trace = problem.__traceback__
     while trace is not None and trace.tb_next is not None:
         trace = trace.tb_next
-    return f"{type(problem).__name__} in {trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}" if trace else type(problem).__name__
+    return (
+        f"{type(problem).__name__} in {trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}"
+        if trace
+        else type(problem).__name__
+    )
 
 
 # Reading.
@@ -254,7 +310,9 @@ def holds_queries(data: bytes) -> bool:
 
 
 def _files(path: Path, older: Path) -> tuple[bytes, ...]:
-    """The bytes of the older file and the newer. Both are opened before either is read, so that a rotation meanwhile hides nothing."""
+    """The bytes of the older file and the newer. Both are opened before either is read, so that a
+    rotation meanwhile hides nothing.
+    """
     with ExitStack() as stack:
         new = _open_to_read(stack, path)
         old = _open_to_read(stack, older)
@@ -320,8 +378,12 @@ def _parse_quality(values: Mapping[str, Any]) -> searches.Quality:
 
 
 def _parse_figures(values: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The values of a line besides the fields that all events have; None where there are no others."""
-    return {name: value for name, value in values.items() if name not in Event.__match_args__} or None
+    """The values of a line besides the fields that all events have; None where there
+    are no others.
+    """
+    return {
+        name: value for name, value in values.items() if name not in Event.__match_args__
+    } or None
 
 
 def _parse_number(value: Any) -> float | None:

@@ -1,6 +1,8 @@
-"""Run git's hooks: `python -m mdmem.githooks pre-commit`, `… prepare-commit-msg FILE`, `… post-commit` and the like, `… catch-up FOLDER`.
+"""Run git's hooks: `python -m mdmem.githooks pre-commit`, `… prepare-commit-msg FILE`, `…
+post-commit` and the like, `… catch-up FOLDER`.
 
-git runs hooks at the top of the work tree. Where the commit is mdmem's own (`MDMEM_COMMIT=1`) they have nothing to do.
+git runs hooks at the top of the work tree. Where the commit is mdmem's own (`MDMEM_COMMIT=1`) they
+have nothing to do.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ from mdmem.wording import typed
 _INDEX = "mdmem.catchup.index"
 _MAX_DESCRIPTORS = 65_536
 _NICENESS = 10
-"""The niceness (nice(2)) of background work, so that it yields to work that a person or an agent waits for."""
+"""The niceness (nice(2)) of background work, so that it yields to work that a person or an agent
+waits for.
+"""
 
 
 def start() -> NoReturn:
@@ -38,7 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one hook, or one catch-up of the index, and return the exit status.
 
     Raises:
-        ImportError: a part of mdmem is missing that the check before a commit needs; the shim lets the commit pass then.
+        ImportError: a part of mdmem is missing that the check before a commit needs; the shim lets
+        the commit pass then.
     """
     words = tuple(sys.argv[1:] if arguments is None else arguments)
     if os.environ.get("MDMEM_COMMIT") == "1" and words and words[0] in HOOKS:
@@ -55,9 +60,13 @@ def _run(words: tuple[str, ...]) -> int:
         case ("prepare-commit-msg", message, *_):
             # The pre-commit framework calls it for each commit.
             if any(Path(message).with_name(name).exists() for name in MERGING):
-                import_module("mdmem.memory.commit_hooks").add_merge_trailers(Path.cwd(), message, os.environ)
+                import_module("mdmem.memory.commit_hooks").add_merge_trailers(
+                    Path.cwd(), message, os.environ
+                )
             if os.environ.get("MDMEM_ACTOR") or trust.host_of(os.environ):
-                import_module("mdmem.memory.commit_hooks").add_claim(Path.cwd(), message, os.environ)
+                import_module("mdmem.memory.commit_hooks").add_claim(
+                    Path.cwd(), message, os.environ
+                )
         case (hook, *_) if hook in HOOKS:
             _detach()
             os.nice(_NICENESS)
@@ -73,7 +82,8 @@ def _pre_commit() -> int:
     """Check the staged changes.
 
     Raises:
-        ImportError: a part of mdmem is missing, perhaps for a moment; the commit was not checked then.
+        ImportError: a part of mdmem is missing, perhaps for a moment; the commit was not checked
+        then.
     """
     missing: list[ImportError] = []
 
@@ -105,13 +115,20 @@ def _check_staged() -> int:
 
 def _print_problem(problem: Problem, refused: bool) -> None:
     label = "" if refused else "allowed: " if problem.level == "error" else "warning: "
-    print(printable(f"mdmem: {problem.path}:{problem.line}: {label}{typed(problem.message)}", keep=""), file=sys.stderr)
+    print(
+        printable(
+            f"mdmem: {problem.path}:{problem.line}: {label}{typed(problem.message)}", keep=""
+        ),
+        file=sys.stderr,
+    )
     if problem.hint and (refused or problem.level != "error"):
         print(printable(f"hint: {typed(problem.hint)}", keep=""), file=sys.stderr)
 
 
 def _detach() -> None:
-    """Leave the session of the git command, and close every file that it had open, such as a lock of its caller."""
+    """Leave the session of the git command, and close every file that it had open, such as a lock
+    of its caller.
+    """
     if sys.platform != "win32" and os.getpgrp() != os.getpid():
         os.setsid()
     os.closerange(3, _MAX_DESCRIPTORS)

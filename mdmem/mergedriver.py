@@ -1,7 +1,9 @@
-"""Merge one file for git, by section and fact: `mdmem merge-driver BASE OURS THEIRS PATH`. See gitattributes(5).
+"""Merge one file for git, by section and fact: `mdmem merge-driver BASE OURS THEIRS PATH`. See
+gitattributes(5).
 
-The result stands in OURS. The exit status is 0 where it is merged, and 1 where git's own merge of texts left conflicts in it: that merge is
-made where this one cannot be, whatever the reason. git takes other statuses for a crash, and gives up the whole merge.
+The result stands in OURS. The exit status is 0 where it is merged, and 1 where git's own merge of
+texts left conflicts in it: that merge is made where this one cannot be, whatever the reason. git
+takes other statuses for a crash, and gives up the whole merge.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ _MERGED_COMMIT = "GITHEAD_"
 
 @dataclass(frozen=True, slots=True)
 class Versions:
-    """The files with the three versions of a file, and its `path` in the work tree. `ours` takes the result."""
+    """The files with the three versions of a file, and its `path` in the work tree. `ours` takes
+    the result.
+    """
 
     base: Path
     ours: Path
@@ -50,7 +54,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def merge_versions(versions: Versions) -> int:
-    """Merge by section and fact or, where that cannot be, as git merges texts; return the exit status."""
+    """Merge by section and fact or, where that cannot be, as git merges texts; return the exit
+    status.
+    """
     try:
         result = outcome_of(lambda: _merge_by_section(versions))
     except KeyboardInterrupt:
@@ -67,11 +73,16 @@ def merge_versions(versions: Versions) -> int:
 
 
 def _reason(problem: Exception) -> str:
-    return plain(problem.message) if isinstance(problem, MdmemError) else f"{type(problem).__name__}: {problem}"
+    return (
+        plain(problem.message)
+        if isinstance(problem, MdmemError)
+        else f"{type(problem).__name__}: {problem}"
+    )
 
 
 def _merge_by_section(versions: Versions) -> str | None:
-    """Merge by section and fact: a line for the user, or an empty one. None for a file that is not merged so.
+    """Merge by section and fact: a line for the user, or an empty one. None for a file that is not
+    merged so.
 
     Raises:
         MdmemError: it cannot be merged so.
@@ -112,14 +123,19 @@ def _merge_texts(versions: Versions) -> int:
     paths = [str(path) for path in (versions.ours, versions.base, versions.theirs)]
     result = run(Path(), ["merge-file", "-p", *labels, "--", *paths], extra=passed_on)
     if not 0 <= result.status <= _MOST_CONFLICTS:
-        raise TextProblem("bad-text", result.error_text.partition("\n")[0] or f"git merge-file exited with {result.status}")
+        raise TextProblem(
+            "bad-text",
+            result.error_text.partition("\n")[0] or f"git merge-file exited with {result.status}",
+        )
     _put(versions.ours, result.output)
     return _CONFLICT if result.status else 0
 
 
 def _name_of_theirs() -> str:
     """The label of their side of a conflict: the name by which `git merge` was given it."""
-    names = [value for name, value in os.environ.items() if name.startswith(_MERGED_COMMIT) and value]
+    names = [
+        value for name, value in os.environ.items() if name.startswith(_MERGED_COMMIT) and value
+    ]
     return names[0] if len(names) == 1 else "theirs"
 
 

@@ -1,4 +1,5 @@
-"""`mdmem stats`: figures by week of the verbs that ran, and the drift of search answers. Pure functions over the events.
+"""`mdmem stats`: figures by week of the verbs that ran, and the drift of search answers. Pure
+functions over the events.
 
 Weeks are those of ISO 8601, in the user's zone; the last one is not over yet.
 """
@@ -23,7 +24,9 @@ SEARCH = "search"
 """The verb whose quality is measured."""
 
 CONTEXT, GUARD, RECALLED = "context", "guard", "recalled-text"
-"""The verbs of blocks and of the guard, and the code of a write that was refused since it held a block."""
+"""The verbs of blocks and of the guard, and the code of a write that was refused since it held a
+block.
+"""
 
 _LEAST_SEARCHES = 5
 """A week with fewer searches is not used for drift."""
@@ -37,7 +40,9 @@ _LEAST_CHANGE = 0.1
 
 @dataclass(frozen=True, slots=True)
 class VerbFigures:
-    """The figures of one verb. `weeks` has its count in each week; `refused`, `failed` and `bugs` are part of `count`."""
+    """The figures of one verb. `weeks` has its count in each week; `refused`, `failed` and `bugs`
+    are part of `count`.
+    """
 
     verb: str
     count: int
@@ -51,7 +56,9 @@ class VerbFigures:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The figures of some weeks (by name), the most frequent verb first; `damaged` is the number of unreadable lines of events."""
+    """The figures of some weeks (by name), the most frequent verb first; `damaged` is the number of
+    unreadable lines of events.
+    """
 
     weeks: tuple[str, ...]
     verbs: tuple[VerbFigures, ...]
@@ -60,7 +67,9 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Week:
-    """The searches of a week, without refused ones. A figure that was not measured is None; ages are in days."""
+    """The searches of a week, without refused ones. A figure that was not measured is None; ages
+    are in days.
+    """
 
     week: str
     searches: int
@@ -85,7 +94,9 @@ class Drift:
 
 @dataclass(frozen=True, slots=True)
 class SearchFigures:
-    """The searches of some weeks, oldest first, from the first week with a search on; and the figures that drifted in the newest."""
+    """The searches of some weeks, oldest first, from the first week with a search on; and the
+    figures that drifted in the newest.
+    """
 
     weeks: tuple[Week, ...]
     drift: tuple[Drift, ...]
@@ -97,9 +108,11 @@ class ContextWeek:
     """The blocks of a week. A figure that was not measured is None.
 
     - `prompts`: those that asked for a block; `answered`: the share of them that got one.
-    - `median_tokens`: of the blocks of prompts that are not empty; `session_tokens`: of those for the start of a session.
+    - `median_tokens`: of the blocks of prompts that are not empty; `session_tokens`: of those for
+      the start of a session.
     - `again`: the share of what was found that the session had been given before.
-    - `kept`, `guarded`: texts that the guard let through, and those that it dropped. `refused`: writes that held a block.
+    - `kept`, `guarded`: texts that the guard let through, and those that it dropped. `refused`:
+      writes that held a block.
     """
 
     week: str
@@ -115,7 +128,9 @@ class ContextWeek:
 
 @dataclass(frozen=True, slots=True)
 class ContextFigures:
-    """The blocks of some weeks, oldest first, from the first week with one on; and the figures that drifted in the newest."""
+    """The blocks of some weeks, oldest first, from the first week with one on; and the figures that
+    drifted in the newest.
+    """
 
     weeks: tuple[ContextWeek, ...]
     drift: tuple[Drift, ...]
@@ -124,7 +139,9 @@ class ContextFigures:
 
 @dataclass(frozen=True, slots=True)
 class RunWeek:
-    """The steps of a week, and the sums of their figures; `size` in bytes. `failed` is part of `steps`."""
+    """The steps of a week, and the sums of their figures; `size` in bytes. `failed` is part of
+    `steps`.
+    """
 
     week: str
     steps: int
@@ -148,7 +165,9 @@ class RunFigures:
     weeks: tuple[RunWeek, ...]
 
 
-def figures(events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int) -> Figures:
+def figures(
+    events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int
+) -> Figures:
     """The figures of the last weeks (their number in `weeks`), up to today."""
     by_week = _group_by_week(events, today, zone, weeks)
     active = _without_leading_gaps(by_week)
@@ -156,8 +175,15 @@ def figures(events: Iterable[Event], damaged: int, today: date, zone: tzinfo | N
     for event in (event for of_week in active.values() for event in of_week):
         by_verb.setdefault(event.verb, []).append(event)
     counts = [Counter(event.verb for event in of_week) for of_week in active.values()]
-    verbs = [_verb_figures(verb, of_week, tuple(count[verb] for count in counts)) for verb, of_week in by_verb.items()]
-    return Figures(tuple(map(_week_name, active)), tuple(sorted(verbs, key=lambda figures: (-figures.count, figures.verb))), damaged)
+    verbs = [
+        _verb_figures(verb, of_week, tuple(count[verb] for count in counts))
+        for verb, of_week in by_verb.items()
+    ]
+    return Figures(
+        tuple(map(_week_name, active)),
+        tuple(sorted(verbs, key=lambda figures: (-figures.count, figures.verb))),
+        damaged,
+    )
 
 
 def _verb_figures(verb: str, events: Sequence[Event], weeks: tuple[int, ...]) -> VerbFigures:
@@ -176,16 +202,24 @@ def _verb_figures(verb: str, events: Sequence[Event], weeks: tuple[int, ...]) ->
     )
 
 
-def search_figures(events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int) -> SearchFigures:
-    """The searches of the last weeks (their number in `weeks`), and the drift of the newest from those before it."""
+def search_figures(
+    events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int
+) -> SearchFigures:
+    """The searches of the last weeks (their number in `weeks`), and the drift of the newest from
+    those before it.
+    """
     done = (event for event in events if event.verb == SEARCH and event.outcome is Outcome.DONE)
     by_week = _without_leading_gaps(_group_by_week(done, today, zone, weeks))
-    searches = tuple(_week_figures(_week_name(monday), events) for monday, events in by_week.items())
+    searches = tuple(
+        _week_figures(_week_name(monday), events) for monday, events in by_week.items()
+    )
     return SearchFigures(searches, drift(searches), damaged)
 
 
 def _week_figures(name: str, events: Sequence[Event]) -> Week:
-    answers = [event.quality for event in events if event.quality is not None]  # events of older versions have none
+    answers = [
+        event.quality for event in events if event.quality is not None
+    ]  # events of older versions have none
     return Week(
         week=name,
         searches=len(events),
@@ -199,16 +233,30 @@ def _week_figures(name: str, events: Sequence[Event]) -> Week:
     )
 
 
-def context_figures(events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int) -> ContextFigures:
-    """The blocks of the last weeks (their number in `weeks`), what the guard did, and the drift of the newest week."""
-    counted = (event for event in events if event.verb in (CONTEXT, GUARD) or event.code == RECALLED)
+def context_figures(
+    events: Iterable[Event], damaged: int, today: date, zone: tzinfo | None, weeks: int
+) -> ContextFigures:
+    """The blocks of the last weeks (their number in `weeks`), what the guard did, and the drift of
+    the newest week.
+    """
+    counted = (
+        event for event in events if event.verb in (CONTEXT, GUARD) or event.code == RECALLED
+    )
     by_week = _without_leading_gaps(_group_by_week(counted, today, zone, weeks))
     by_name = tuple(_context_week(_week_name(monday), events) for monday, events in by_week.items())
-    return ContextFigures(by_name, _drift_of(by_name, _WATCHED_CONTEXT, lambda week: week.prompts, ("answered", "again")), damaged)
+    return ContextFigures(
+        by_name,
+        _drift_of(by_name, _WATCHED_CONTEXT, lambda week: week.prompts, ("answered", "again")),
+        damaged,
+    )
 
 
 def _context_week(name: str, events: Sequence[Event]) -> ContextWeek:
-    blocks = [event.figures for event in events if event.verb == CONTEXT and event.outcome is Outcome.DONE and event.figures]
+    blocks = [
+        event.figures
+        for event in events
+        if event.verb == CONTEXT and event.outcome is Outcome.DONE and event.figures
+    ]
     guards = [event.figures for event in events if event.verb == GUARD and event.figures]
     prompts = [figures for figures in blocks if figures.get("for") == "prompt"]
     tokens = [_number(figures, "tokens") for figures in prompts]
@@ -228,10 +276,14 @@ def _context_week(name: str, events: Sequence[Event]) -> ContextWeek:
     )
 
 
-def run_figures(records: Iterable[StepRecord], today: date, zone: tzinfo | None, weeks: int) -> RunFigures:
+def run_figures(
+    records: Iterable[StepRecord], today: date, zone: tzinfo | None, weeks: int
+) -> RunFigures:
     """The steps of the last weeks (their number in `weeks`), up to today."""
     by_week = _without_leading_gaps(_group_by_week(records, today, zone, weeks))
-    return RunFigures(tuple(_run_week(_week_name(monday), steps) for monday, steps in by_week.items()))
+    return RunFigures(
+        tuple(_run_week(_week_name(monday), steps) for monday, steps in by_week.items())
+    )
 
 
 def _run_week(name: str, steps: Sequence[StepRecord]) -> RunWeek:
@@ -271,10 +323,16 @@ def _median(answers: Iterable[Quality], measure: Callable[[Quality], float | Non
     return median(values) if values else None
 
 
-def _group_by_week(events: Iterable[E], today: date, zone: tzinfo | None, weeks: int) -> dict[date, list[E]]:
-    """The events (or steps) of the last weeks by their Mondays, oldest first; events of a later week are left out."""
+def _group_by_week(
+    events: Iterable[E], today: date, zone: tzinfo | None, weeks: int
+) -> dict[date, list[E]]:
+    """The events (or steps) of the last weeks by their Mondays, oldest first; events of a later
+    week are left out.
+    """
     newest = _monday(today)
-    by_week: dict[date, list[E]] = {newest - timedelta(weeks=back): [] for back in reversed(range(weeks))}
+    by_week: dict[date, list[E]] = {
+        newest - timedelta(weeks=back): [] for back in reversed(range(weeks))
+    }
     for event in events:
         by_week.get(_monday(event.time.astimezone(zone).date()), []).append(event)
     return by_week
@@ -323,25 +381,38 @@ def drift(weeks: Sequence[Week]) -> tuple[Drift, ...]:
 
 
 def _drift_of(
-    weeks: Sequence[W], watched: Mapping[str, Callable[[W], float | None]], count: Callable[[W], int], shares: Collection[str]
+    weeks: Sequence[W],
+    watched: Mapping[str, Callable[[W], float | None]],
+    count: Callable[[W], int],
+    shares: Collection[str],
 ) -> tuple[Drift, ...]:
     """The figures of the newest week that are outside of their limits.
 
-    The limits are Student's for one more value like those of the weeks before: chance alone puts one week in 100 outside. A share (of
-    searches without a hit, of prompts with a block) comes from few of them, so its limits are at least as wide as chance makes such a share.
-    With fewer than six weeks to compare, or a count below five in a week, there is no drift.
+    The limits are Student's for one more value like those of the weeks before: chance alone puts
+    one week in 100 outside. A share (of searches without a hit, of prompts with a block) comes from
+    few of them, so its limits are at least as wide as chance makes such a share. With fewer than
+    six weeks to compare, or a count below five in a week, there is no drift.
     """
     if not weeks or count(weeks[-1]) < _LEAST_SEARCHES:
         return ()
     earlier_weeks = [week for week in weeks[:-1] if count(week) >= _LEAST_SEARCHES]
     drifts = []
     for name, measure in watched.items():
-        value, earlier = measure(weeks[-1]), [figure for week in earlier_weeks if (figure := measure(week)) is not None]
+        value, earlier = (
+            measure(weeks[-1]),
+            [figure for week in earlier_weeks if (figure := measure(week)) is not None],
+        )
         if value is None or len(earlier) < _LEAST_WEEKS:
             continue
         margin, highest = _margin(earlier), math.inf
         if name in shares:
-            margin, highest = max(margin, _share_margin(fmean(earlier), sum(map(count, earlier_weeks)), count(weeks[-1]))), 1.0
+            margin, highest = (
+                max(
+                    margin,
+                    _share_margin(fmean(earlier), sum(map(count, earlier_weeks)), count(weeks[-1])),
+                ),
+                1.0,
+            )
         low, high = max(0.0, fmean(earlier) - margin), min(highest, fmean(earlier) + margin)
         if not low <= value <= high:
             drifts.append(Drift(name, value, low, high))
@@ -355,13 +426,22 @@ def _margin(values: Sequence[float]) -> float:
 
 
 def _student(freedom: int) -> float:
-    """The value of Student's t that corresponds to `_SIGMAS` (Abramowitz and Stegun, 26.7.5; from 5 degrees of freedom on exact to 1 %)."""
+    """The value of Student's t that corresponds to `_SIGMAS` (Abramowitz and Stegun, 26.7.5; from 5
+    degrees of freedom on exact to 1 %).
+    """
     z = _SIGMAS
     first, second = (z**3 + z) / 4, (5 * z**5 + 16 * z**3 + 3 * z) / 96
-    return z + first / freedom + second / freedom**2 + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384 / freedom**3
+    return (
+        z
+        + first / freedom
+        + second / freedom**2
+        + (3 * z**7 + 19 * z**5 + 17 * z**3 - 15 * z) / 384 / freedom**3
+    )
 
 
 def _share_margin(mean: float, seen: int, count: int) -> float:
-    """The margin of a share among so many, and one more. What never happened among those `seen` counts as rare, not as impossible (Laplace)."""
+    """The margin of a share among so many, and one more. What never happened among those `seen`
+    counts as rare, not as impossible (Laplace).
+    """
     share = (mean * seen + 1) / (seen + 2)
     return _SIGMAS * math.sqrt(share * (1 - share) / count) + 1 / count

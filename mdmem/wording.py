@@ -1,8 +1,10 @@
 """Names of fields and verbs in messages, which each door says in its own words.
 
-A message of the core names a field of an argument record with `field("limit")` and a verb with `verb("facts", "everything")`. The command
-line shows `-n` and `mdmem facts --all`; a server shows its own parameters and tools; `plain`, which is what `str()` of a failure gives,
-shows the bare names. In a message the names stand between noncharacters, which Unicode keeps for use within a program.
+A message of the core names a field of an argument record with `field("limit")` and a verb with
+`verb("facts", "everything")`. The command line shows `-n` and `mdmem facts --all`; a server shows
+its own parameters and tools; `plain`, which is what `str()` of a failure gives, shows the bare
+names. In a message the names stand between noncharacters, which Unicode keeps for use within a
+program.
 """
 
 from __future__ import annotations
@@ -31,7 +33,9 @@ def verb(name: str, *fields: str) -> str:
     return f"{_START}{','.join((name, *fields))}{_VERB_END}"
 
 
-def translate(text: str, say_field: Callable[[str], str], say_verb: Callable[[str, Sequence[str]], str]) -> str:
+def translate(
+    text: str, say_field: Callable[[str], str], say_verb: Callable[[str, Sequence[str]], str]
+) -> str:
     """`text` with each field and verb in the words of a door."""
 
     def words(match: re.Match[str]) -> str:
@@ -43,11 +47,17 @@ def translate(text: str, say_field: Callable[[str], str], say_verb: Callable[[st
 
 def plain(text: str) -> str:
     """`text` with fields and verbs by their bare names."""
-    return translate(text, lambda name: name, lambda name, fields: f"{name} ({', '.join(fields)})" if fields else name)
+    return translate(
+        text,
+        lambda name: name,
+        lambda name, fields: f"{name} ({', '.join(fields)})" if fields else name,
+    )
 
 
 def typed(text: str) -> str:
-    """`text` with each field and verb as it is typed on the command line, for a door without one."""
+    """`text` with each field and verb as it is typed on the command line, for a door
+    without one.
+    """
 
     def command(name: str, fields: Sequence[str]) -> str:
         return " ".join(("mdmem", name, *map(flag, fields)))

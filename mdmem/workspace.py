@@ -1,4 +1,6 @@
-"""A workspace: the folder, its repository, its settings and its state folder; and how one is found."""
+"""A workspace: the folder, its repository, its settings and its state folder; and how
+one is found.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,8 @@ _AUTHOR = late.pattern(r"^\s*(.*?)\s*<([^<>\s]+)>\s*$")
 
 
 class Resources:
-    """Objects that a long-lived process keeps for a workspace between calls: one of each class, made at first use.
+    """Objects that a long-lived process keeps for a workspace between calls: one of each class,
+    made at first use.
 
     A forked process gets its own: neither an open index nor the kernel's queue can be shared.
     """
@@ -61,7 +64,9 @@ class Resources:
 
 @dataclass(frozen=True, slots=True)
 class Workspace:
-    """A folder of memory in a git work tree. `state` holds its index, lock and record, and can be deleted at any time."""
+    """A folder of memory in a git work tree. `state` holds its index, lock and record, and can be
+    deleted at any time.
+    """
 
     root: Path
     repository: Repository
@@ -70,7 +75,9 @@ class Workspace:
     environment: Mapping[str, str] = field(compare=False)
     """The variables of the process, as the door hands them over."""
     basis: Basis | None = field(default=None, compare=False)
-    """The files that say what the settings are and where the repository is; None where their stamps are not to be relied on."""
+    """The files that say what the settings are and where the repository is; None where their stamps
+    are not to be relied on.
+    """
     resources: Resources = field(default_factory=Resources, compare=False)
     contents: CommitFiles | None = field(default=None, compare=False)
     """The files of a commit, planned on in the place of those on disk; None for the disk."""
@@ -83,8 +90,12 @@ class Workspace:
 
     @property
     def daily(self) -> str | None:
-        """The names of daily logs, as `layout.log_path` takes them; None for those that need no setting."""
-        return self.settings.daily or (layout.DAILY_BESIDE_CURATED if self.root.name == "memory" else None)
+        """The names of daily logs, as `layout.log_path` takes them; None for those that need no
+        setting.
+        """
+        return self.settings.daily or (
+            layout.DAILY_BESIDE_CURATED if self.root.name == "memory" else None
+        )
 
     def kind_of(self, path: str) -> FileKind:
         """The kind of file that a path is in this workspace."""
@@ -92,7 +103,11 @@ class Workspace:
         kind = self._kind_without_paths(path, daily)
         if kind is FileKind.OTHER and globs:
             kind = layout.note_kind(path, globs)
-            return FileKind.OTHER if kind.is_memory and listing.lies_elsewhere(self.root, path) else kind
+            return (
+                FileKind.OTHER
+                if kind.is_memory and listing.lies_elsewhere(self.root, path)
+                else kind
+            )
         return kind
 
     def _kind_without_paths(self, path: str, daily: str | None) -> FileKind:
@@ -101,7 +116,9 @@ class Workspace:
         return layout.kind_of(path, self.root.name, self.settings.extra_paths)
 
     def is_note(self, path: str) -> bool:
-        """True for a file that is memory by the setting `paths`: its owner may do with it as they like."""
+        """True for a file that is memory by the setting `paths`: its owner may do with it as they
+        like.
+        """
         globs = self.settings.paths
         return (
             bool(globs)
@@ -110,7 +127,9 @@ class Workspace:
         )
 
     def log_path(self, day: date) -> FilePath:
-        """The file of a day's log: as the settings name it, or where the log of that day stands already."""
+        """The file of a day's log: as the settings name it, or where the log of that day stands
+        already.
+        """
         daily = self.daily
         if daily is None:
             return layout.log_path(day)
@@ -133,7 +152,8 @@ class Workspace:
         """The actor of a write: the one that is named, else the default.
 
         Raises:
-            WorkspaceProblem: `reserved-actor`, or `not-allowed` for a person's name in a host's shell.
+            WorkspaceProblem: `reserved-actor`, or `not-allowed` for a person's name in a host's
+            shell.
         """
         actor = self._in_shell(named, self.environment.get("MDMEM_ACTOR"), self.settings.actor)
         if named and actors.fold_actor(named) and actor != named.strip():
@@ -156,7 +176,9 @@ class Workspace:
 
     @property
     def user_addresses(self) -> frozenset[str]:
-        """The user's own e-mail addresses, case-folded: git's, those of `me` and that of `author`."""
+        """The user's own e-mail addresses, case-folded: git's, those of `me` and that
+        of `author`.
+        """
         author = _AUTHOR.match(self.settings.author or "")
         named = (*self.settings.me, *((author[2],) if author else ()))
         return frozenset(map(str.casefold, (*self.repository.user_addresses(), *named)))
@@ -185,7 +207,11 @@ class Workspace:
         """A hint for a repository without all of its history; empty if it has all."""
         if self.history_boundary is not None:
             return FETCH_VERSIONS
-        return "This clone is shallow: git fetch --unshallow brings the rest." if self.repository.is_shallow() else ""
+        return (
+            "This clone is shallow: git fetch --unshallow brings the rest."
+            if self.repository.is_shallow()
+            else ""
+        )
 
     def missing_past(self) -> str:
         """A line for the user where this clone lacks the past; else empty."""
@@ -207,7 +233,9 @@ class Workspace:
         return CommitId(name.decode("ascii", "replace").strip())
 
     def history_borders(self) -> tuple[bytes | None, CommitId | None]:
-        """A value that changes with the commits at which history is cut off: those of a shallow clone, and the boundary."""
+        """A value that changes with the commits at which history is cut off: those of a shallow
+        clone, and the boundary.
+        """
         return git_files.read_bytes(f"{self.repository.common_dir}/shallow"), self.history_boundary
 
     def memory_files(self) -> dict[FilePath, listing.ListedFile]:
@@ -223,30 +251,48 @@ class Workspace:
         return ("memory", *self.settings.extra_paths)
 
     def memory_paths(
-        self, read_status: Callable[[os.stat_result], T], enter: Callable[[str, str, bool], None] | None = None
+        self,
+        read_status: Callable[[os.stat_result], T],
+        enter: Callable[[str, str, bool], None] | None = None,
     ) -> dict[str, T]:
-        """The paths of the memory files, unordered, each with the result of `read_status` for its stat.
+        """The paths of the memory files, unordered, each with the result of `read_status` for its
+        stat.
 
         `enter` is called as by `listing.markdown_paths`.
         """
         listed = listing.markdown_paths(self.root, self.memory_folders, read_status, enter)
         daily = self.daily
-        for path in [path for path in listed if "/" not in path and not self._kind_without_paths(path, daily).is_memory]:
+        for path in [
+            path
+            for path in listed
+            if "/" not in path and not self._kind_without_paths(path, daily).is_memory
+        ]:
             del listed[path]
         if folders := self.note_folders:
-            skipped = {*ignored.ignored_paths(self.root), *(f"{folder}/" for folder in self.memory_folders)}
+            skipped = {
+                *ignored.ignored_paths(self.root),
+                *(f"{folder}/" for folder in self.memory_folders),
+            }
             notes = listing.note_paths(self.root, folders, skipped, read_status, enter)
-            listed |= {path: status for path, status in notes.items() if self.kind_of(path).is_memory}
+            listed |= {
+                path: status for path, status in notes.items() if self.kind_of(path).is_memory
+            }
         return listed
 
     @property
     def note_folders(self) -> tuple[tuple[str, bool], ...]:
-        """The folders with memory by the settings `paths` and `daily`, each with True if it is so with the folders below."""
+        """The folders with memory by the settings `paths` and `daily`, each with True if it is so
+        with the folders below.
+        """
         daily = self.settings.daily
-        return layout.note_folders((*self.settings.paths, *([layout.log_glob(daily)] if daily else [])))
+        return layout.note_folders(
+            (*self.settings.paths, *([layout.log_glob(daily)] if daily else []))
+        )
 
     def is_memory_path(self, path: str) -> bool:
-        """True if a Markdown file of a listing is memory; all files in folders that are listed whole are."""
+        """True if a Markdown file of a listing is memory; all files in folders that are listed
+        whole are.
+        """
         return "/" in path or self.kind_of(path).is_memory
 
     def identity(self) -> Identity | None:
@@ -262,8 +308,13 @@ class Workspace:
             return Identity(match[1], match[2])
         raise RepositoryProblem(
             "no-identity",
-            "git does not know who you are" if not self.settings.author else f"author is {self.settings.author!r}, not NAME <EMAIL>",
-            'git config --global user.name "Your Name"\ngit config --global user.email you@example.com',
+            (
+                "git does not know who you are"
+                if not self.settings.author
+                else f"author is {self.settings.author!r}, not NAME <EMAIL>"
+            ),
+            'git config --global user.name "Your Name"\ngit config --global user.email'
+            " you@example.com",
         )
 
     def ensure_state(self) -> None:
@@ -273,7 +324,9 @@ class Workspace:
             files.make_folders(self.state)
             new = self.state / files.temporary_name()
             files.write_durably(new, self.repository.prefix.encode("utf-8", "surrogateescape"))
-            with suppress(FileNotFoundError):  # a process that tidies up may have removed it as a leftover
+            with suppress(
+                FileNotFoundError
+            ):  # a process that tidies up may have removed it as a leftover
                 new.replace(prefix)
 
 
@@ -320,16 +373,21 @@ def _state_folder(repository: Repository) -> Path:
 
 
 def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
-    """The folder of the workspace: the one named, else MDMEM_WORKSPACE, the first with a mark from here upwards, the user's own setting.
+    """The folder of the workspace: the one named, else MDMEM_WORKSPACE, the first with a mark from
+    here upwards, the user's own setting.
 
     Raises:
         WorkspaceProblem: `no-workspace`.
     """
-    requested = named or (Path(environment["MDMEM_WORKSPACE"]) if environment.get("MDMEM_WORKSPACE") else None)
+    requested = named or (
+        Path(environment["MDMEM_WORKSPACE"]) if environment.get("MDMEM_WORKSPACE") else None
+    )
     if requested is not None:
         folder = requested.resolve()
         if not folder.is_dir():
-            raise WorkspaceProblem("no-workspace", f"{requested} does not exist", f"{wording.verb('init')} {requested}")
+            raise WorkspaceProblem(
+                "no-workspace", f"{requested} does not exist", f"{wording.verb('init')} {requested}"
+            )
         if not listing.is_marked(folder):
             raise WorkspaceProblem(
                 "no-workspace",
@@ -344,7 +402,9 @@ def find_workspace(named: Path | None, environment: Mapping[str, str]) -> Path:
     if own := config.own_workspace(environment):
         return find_workspace(own, environment)
     raise WorkspaceProblem(
-        "no-workspace", "no workspace here or above", f"{wording.verb('init')} makes one; {wording.field('workspace')} names one."
+        "no-workspace",
+        "no workspace here or above",
+        f"{wording.verb('init')} makes one; {wording.field('workspace')} names one.",
     )
 
 
@@ -377,7 +437,8 @@ def open_in(repository: Repository, environment: Mapping[str, str]) -> Workspace
 
 
 def refresh(workspace: Workspace) -> Workspace:
-    """The workspace with its settings and its repository as they are now; the same object if their files are unchanged.
+    """The workspace with its settings and its repository as they are now; the same object if their
+    files are unchanged.
 
     Raises:
         RepositoryProblem, WorkspaceProblem: as `open_at`.
@@ -389,7 +450,9 @@ def refresh(workspace: Workspace) -> Workspace:
 
 @dataclass(frozen=True, slots=True)
 class Basis:
-    """The inputs that a workspace was opened with: files with their stamps, folders with their identities, and homes."""
+    """The inputs that a workspace was opened with: files with their stamps, folders with their
+    identities, and homes.
+    """
 
     files: tuple[str, ...]
     stamps: tuple[tuple[int, ...] | None, ...]
@@ -407,21 +470,28 @@ class Basis:
 
 
 def _basis(root: Path, repository: Repository, environment: Mapping[str, str]) -> Basis | None:
-    """All inputs of `open_at`; None if a file has changed so recently that its stamp is not reliable.
+    """All inputs of `open_at`; None if a file has changed so recently that its stamp is not
+    reliable.
 
-    (With folders outside the workspace in the settings there is no basis: links on the way to them count too.)
+    (With folders outside the workspace in the settings there is no basis: links on the way to them
+    count too.)
     """
     way = (root, *root.parents)
     depth = way.index(repository.root) if repository.root in way else 0
     git_dir, common_dir = str(repository.git_dir), str(repository.common_dir)
     folders = (*(f"{folder}/.git" for folder in way[: depth + 1]), f"{git_dir}/refs/replace")
     paths = (
-        *(f"{git_dir}/{name}" for name in ("config", "config.worktree", "commondir", "packed-refs")),
+        *(
+            f"{git_dir}/{name}"
+            for name in ("config", "config.worktree", "commondir", "packed-refs")
+        ),
         *(() if common_dir == git_dir else (f"{common_dir}/config",)),
         *map(str, config.settings_files(root, environment)),
     )
     stamps = tuple(map(files.stamp, paths))
-    newest = max((max(mtime_ns, ctime_ns) for mtime_ns, ctime_ns, *_ in filter(None, stamps)), default=0)
+    newest = max(
+        (max(mtime_ns, ctime_ns) for mtime_ns, ctime_ns, *_ in filter(None, stamps)), default=0
+    )
     if newest > time.time_ns() - files.RACY_NS:
         return None
     return Basis(
@@ -434,7 +504,9 @@ def _basis(root: Path, repository: Repository, environment: Mapping[str, str]) -
 
 
 def was_used(repository: Repository) -> bool:
-    """True if the folder that a repository was discovered from has a state folder; it may not be a workspace any more."""
+    """True if the folder that a repository was discovered from has a state folder; it may not be a
+    workspace any more.
+    """
     return (_state_folder(repository) / _PREFIX_NAME).is_file()
 
 
@@ -452,7 +524,9 @@ def used_workspaces(folder: Path) -> tuple[Path, ...]:
 def two_curated_hint(workspace: Workspace) -> str | None:
     """A hint if there are two curated files (and not one under two names)."""
     paths = [workspace.root / name for name in layout.CURATED_NAMES]
-    are_both = all(path.exists() for path in paths) and len({path.stat().st_ino for path in paths}) > 1
+    are_both = (
+        all(path.exists() for path in paths) and len({path.stat().st_ino for path in paths}) > 1
+    )
     return "both MEMORY.md and memory.md exist; only the first is used" if are_both else None
 
 

@@ -64,7 +64,20 @@ FILES = {
     "memory/open.md": "# Open\n\n```\ncode\n",
     "notes.txt": "no memory\n",
 }
-WRITE = ["changed", "path", "section", "etag", "commit", "added", "removed", "supersedes", "contradicts", "kept", "like", "warnings"]
+WRITE = [
+    "changed",
+    "path",
+    "section",
+    "etag",
+    "commit",
+    "added",
+    "removed",
+    "supersedes",
+    "contradicts",
+    "kept",
+    "like",
+    "warnings",
+]
 FACT = [
     "id",
     "text",
@@ -84,8 +97,32 @@ FACT = [
     "author",
 ]
 HIT = [
-    *("path", "start_line", "end_line", "section", "kind", "day", "text", "score", "fact", "tags", "source", "confidence", "status"),
-    *("superseded_by", "contradicts", "near", "commit", "uncommitted", "cites", "also", "author", "about"),
+    *(
+        "path",
+        "start_line",
+        "end_line",
+        "section",
+        "kind",
+        "day",
+        "text",
+        "score",
+        "fact",
+        "tags",
+        "source",
+        "confidence",
+        "status",
+    ),
+    *(
+        "superseded_by",
+        "contradicts",
+        "near",
+        "commit",
+        "uncommitted",
+        "cites",
+        "also",
+        "author",
+        "about",
+    ),
 ]
 
 
@@ -121,10 +158,20 @@ class Shell:
     def snapshot(self) -> Mapping[str, Any]:
         """Every file with its mode, HEAD and the branches, and what git thinks of it all, its index included."""
         status = ("status", "--porcelain=v2", "--branch", "--untracked-files=all")
-        answer = self.world.git(self.folder, *status, check=False, environment={"GIT_OPTIONAL_LOCKS": "0"})
-        own = [path for path in self.folder.rglob("*") if path.relative_to(self.folder).parts[0] != ".git"]
+        answer = self.world.git(
+            self.folder, *status, check=False, environment={"GIT_OPTIONAL_LOCKS": "0"}
+        )
+        own = [
+            path
+            for path in self.folder.rglob("*")
+            if path.relative_to(self.folder).parts[0] != ".git"
+        ]
         refs = [self.folder / ".git" / "HEAD", *(self.folder / ".git" / "refs").rglob("*")]
-        files = {str(path.relative_to(self.folder)): (path.lstat().st_mode, path.read_bytes()) for path in (*own, *refs) if path.is_file()}
+        files = {
+            str(path.relative_to(self.folder)): (path.lstat().st_mode, path.read_bytes())
+            for path in (*own, *refs)
+            if path.is_file()
+        }
         return {"files": files, "status": (answer.stdout, answer.stderr)}
 
 
@@ -155,7 +202,9 @@ def commands_built_once() -> Iterator[None]:
 @pytest.fixture(scope="session")
 def first_commit(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> Path:
     """A repository with the first commit of a shell, and what is staged in it, made once."""
-    folder = Path(shutil.copytree(empty_repository, tmp_path_factory.mktemp("first") / "repository"))
+    folder = Path(
+        shutil.copytree(empty_repository, tmp_path_factory.mktemp("first") / "repository")
+    )
     for name, text in FILES.items():
         (folder / name).parent.mkdir(exist_ok=True)
         (folder / name).write_bytes(text.encode())
@@ -194,7 +243,13 @@ def elsewhere(shell: Shell) -> None:
 
 def commits(shell: Shell, *parents: str) -> str:
     """A commit on HEAD's branch that changes nothing."""
-    commit = shell.git("commit-tree", "HEAD^{tree}", *(word for parent in parents for word in ("-p", parent)), "-m", "made").strip()
+    commit = shell.git(
+        "commit-tree",
+        "HEAD^{tree}",
+        *(word for parent in parents for word in ("-p", parent)),
+        "-m",
+        "made",
+    ).strip()
     shell.git("update-ref", "refs/heads/main", commit)
     return commit
 
@@ -203,7 +258,13 @@ def mdmem(*words: str) -> list[str]:
     return [sys.executable, "-m", "mdmem", *words]
 
 
-def on_terminal(shell: Shell, *command: str, typed: bytes = b"", size: tuple[int, int] = (200, 50), **environment: str) -> Done:
+def on_terminal(
+    shell: Shell,
+    *command: str,
+    typed: bytes = b"",
+    size: tuple[int, int] = (200, 50),
+    **environment: str,
+) -> Done:
     """A command with a terminal for all of its streams; what it printed there, and what was typed, with plain line ends.
 
     `size` is that of the terminal, in columns and lines.

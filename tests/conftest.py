@@ -33,7 +33,13 @@ _COLLECTED = pytest.StashKey[float]()
 _INHERITED = ("PATH", "PYTHONPATH", "SYSTEMROOT", "TMPDIR", "MDMEM_RECORDS")
 
 # Property tests have the same examples in every run, and none fails because the machine is slow. `make explore` takes others.
-settings.register_profile("suite", derandomize=True, deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "suite",
+    derandomize=True,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.register_profile("check", settings.get_profile("suite"), max_examples=10)
 settings.register_profile("explore", settings.get_profile("suite"), derandomize=False)
 settings.load_profile("suite")
@@ -41,7 +47,9 @@ settings.load_profile("suite")
 
 def examples(most: int) -> settings:
     """Let a property test have so many examples; in `make check`, a tenth of them."""
-    return settings(max_examples=most // 10 or 1 if settings.get_current_profile_name() == "check" else most)
+    return settings(
+        max_examples=most // 10 or 1 if settings.get_current_profile_name() == "check" else most
+    )
 
 
 def _use_memory_for_temporary_files() -> None:
@@ -64,7 +72,13 @@ gc.disable()  # until all tests are collected
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--at-most", type=float, default=math.inf, metavar="SECONDS", help="skip the tests that are left after that time")
+    parser.addoption(
+        "--at-most",
+        type=float,
+        default=math.inf,
+        metavar="SECONDS",
+        help="skip the tests that are left after that time",
+    )
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -117,14 +131,23 @@ class World:
             timeout=TIME_LIMIT,
             check=False,
         )
-        assert not check or done.returncode == 0, f"{command} exited {done.returncode}:\n{done.stdout}{done.stderr}"
+        assert not check or done.returncode == 0, (
+            f"{command} exited {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
         return done
 
     def git(
-        self, folder: Path, *arguments: str | Path, check: bool = True, stdin: str = "", environment: Mapping[str, str] | None = None
+        self,
+        folder: Path,
+        *arguments: str | Path,
+        check: bool = True,
+        stdin: str = "",
+        environment: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
         """Run git."""
-        return self.run(folder, ["git", *arguments], check=check, stdin=stdin, environment=environment)
+        return self.run(
+            folder, ["git", *arguments], check=check, stdin=stdin, environment=environment
+        )
 
 
 @pytest.fixture(autouse=True, scope="session")
@@ -177,14 +200,18 @@ def world(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.Fixtu
 
 def keep_from_background(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have commands that run in this process start nothing in the background."""
-    monkeypatch.setattr(import_module("mdmem.catchup.background"), "start_catching_up", lambda workspace: None)
+    monkeypatch.setattr(
+        import_module("mdmem.catchup.background"), "start_catching_up", lambda workspace: None
+    )
 
 
 def sealed_world(folder: Path, monkeypatch: pytest.MonkeyPatch) -> World:
     """A sealed world with its home in a folder, in which every workspace is adopted and no agent's host has left its mark."""
     home = folder / "home"
     home.mkdir()
-    (home / ".gitconfig").write_text("[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n")
+    (home / ".gitconfig").write_text(
+        "[init]\n\tdefaultBranch = main\n[maintenance]\n\tauto = false\n"
+    )
     environment = {name: os.environ[name] for name in _INHERITED if name in os.environ} | {
         "HOME": str(home),
         "XDG_CONFIG_HOME": str(home / ".config"),
@@ -213,9 +240,15 @@ def empty_repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What `repository` is a copy of."""
     folder = tmp_path_factory.mktemp("empty")
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "GIT_CONFIG_NOSYSTEM": "1"}
-    for words in (["init", "-q", "-b", "main"], ["config", "user.name", NAME], ["config", "user.email", EMAIL]):
+    for words in (
+        ["init", "-q", "-b", "main"],
+        ["config", "user.name", NAME],
+        ["config", "user.email", EMAIL],
+    ):
         subprocess.run(["git", *words], cwd=folder, env=environment, check=True)
-    for sample in (folder / ".git" / "hooks").glob("*.sample"):  # half of the files that are copied, and nothing runs them
+    for sample in (folder / ".git" / "hooks").glob(
+        "*.sample"
+    ):  # half of the files that are copied, and nothing runs them
         sample.unlink()
     return folder
 

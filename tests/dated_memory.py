@@ -23,8 +23,14 @@ SEED_DATE = "2025-01-01T09:30:00+00:00"
 
 @pytest.fixture
 def dated_desk(world: World, repository: Path) -> Desk:
-    early = World(world.home, {**world.environment, "GIT_AUTHOR_DATE": SEED_DATE, "GIT_COMMITTER_DATE": SEED_DATE})
-    return Desk(world, desk(early, repository, seed="# Memory\n\n## Work\n\n## Home\n\n- lives in Oslo\n").root)
+    early = World(
+        world.home,
+        {**world.environment, "GIT_AUTHOR_DATE": SEED_DATE, "GIT_COMMITTER_DATE": SEED_DATE},
+    )
+    return Desk(
+        world,
+        desk(early, repository, seed="# Memory\n\n## Work\n\n## Home\n\n- lives in Oslo\n").root,
+    )
 
 
 class DatedMemory:
@@ -52,13 +58,19 @@ def dated(dated_desk: Desk, monkeypatch: pytest.MonkeyPatch) -> DatedMemory:
 
 def facts_saying(dated: DatedMemory, text: str) -> list[Hit]:
     """The hits of `facts --all` with a text."""
-    return [hit for hit in dated.on("2027-01-01").facts(ListFacts(everything=True, limit=0)).facts if hit.text == text]
+    return [
+        hit
+        for hit in dated.on("2027-01-01").facts(ListFacts(everything=True, limit=0)).facts
+        if hit.text == text
+    ]
 
 
 def change_employers(dated: DatedMemory) -> list[str]:
     """Give one key four values, one a month: the ids of the facts."""
     ids = []
     for day, employer in zip(DAYS, EMPLOYERS, strict=True):
-        result = dated.on(day).apply(Remember(f"works at {employer}", section="Work", key="employer"))
+        result = dated.on(day).apply(
+            Remember(f"works at {employer}", section="Work", key="employer")
+        )
         ids.append(str(result.added[0]))
     return ids

@@ -52,17 +52,37 @@ def stands(text: str, source: Source = Source.USER_STATED, **more: Any) -> Curat
 
 def memory_of(*facts: CuratedFact) -> CuratedMemory:
     paths = dict.fromkeys(fact.path for fact in facts)
-    return CuratedMemory(facts, {path: FileExtent(path, 100, 10, len(facts)) for path in paths}, MEMORY)
+    return CuratedMemory(
+        facts, {path: FileExtent(path, 100, 10, len(facts)) for path in paths}, MEMORY
+    )
 
 
 def adds(candidate: DreamCandidate, is_sure: bool = True) -> Suggestion:
-    return replace(leave(candidate, "the user said it"), op=DreamOp.ADD, text=candidate.text, is_sure=is_sure)
+    return replace(
+        leave(candidate, "the user said it"), op=DreamOp.ADD, text=candidate.text, is_sure=is_sure
+    )
 
 
 def updates(candidate: DreamCandidate, old: CuratedFact, is_sure: bool = False) -> Suggestion:
-    return replace(leave(candidate, "it resembles"), op=DreamOp.UPDATE, old=old, text=candidate.text, is_sure=is_sure)
+    return replace(
+        leave(candidate, "it resembles"),
+        op=DreamOp.UPDATE,
+        old=old,
+        text=candidate.text,
+        is_sure=is_sure,
+    )
 
 
-def change(op: str, of: DreamCandidate, old: CuratedFact | None = None, text: str = "", **more: Any) -> dict[str, Any]:
-    values = {"op": op, "fact": of.fact, "old": old and old.fact, "section": None, "key": None, "text": text or of.text, "why": ""}
+def change(
+    op: str, of: DreamCandidate, old: CuratedFact | None = None, text: str = "", **more: Any
+) -> dict[str, Any]:
+    values = {
+        "op": op,
+        "fact": of.fact,
+        "old": old and old.fact,
+        "section": None,
+        "key": None,
+        "text": text or of.text,
+        "why": "",
+    }
     return values | more

@@ -57,18 +57,33 @@ def digested(at: Desk, *sayings: Said) -> None:
             sender=said.sender,
             time=datetime(said.day.year, said.day.month, said.day.day, tzinfo=UTC),
         )
-        change = DigestDay(day=said.day, entries=(entry,), run="digest/20260307T000000Z-0", options=WriteOptions(source=said.source))
+        change = DigestDay(
+            day=said.day,
+            entries=(entry,),
+            run="digest/20260307T000000Z-0",
+            options=WriteOptions(source=said.source),
+        )
         workspace = at.workspace
         change = replace(change, options=complete_options(workspace, change.options, own_work=True))
         apply.apply_all(workspace, [change], change.options, print)
 
 
 def logged(
-    at: Desk, text: str, *, source: Source = Source.INFERRED, day: date = DAY, kind: str = "fact", session: str | None = None
+    at: Desk,
+    text: str,
+    *,
+    source: Source = Source.INFERRED,
+    day: date = DAY,
+    kind: str = "fact",
+    session: str | None = None,
 ) -> None:
     """Have an agent log something."""
     options = WriteOptions(source=source, actor="bot", session=session)
-    changes.carry_out(at.workspace, Log(text, kind=kind, day=day.isoformat(), time="10:00", options=options), print)
+    changes.carry_out(
+        at.workspace,
+        Log(text, kind=kind, day=day.isoformat(), time="10:00", options=options),
+        print,
+    )
 
 
 def dream(at: Desk, *days: str, **fields: Any) -> DreamResult:
@@ -94,7 +109,12 @@ def curated(at: Desk) -> list[str]:
 def waiting(at: Desk) -> list[PartView]:
     """The parts that wait, of all proposals."""
     with closing(Memory(at.workspace)) as memory:
-        return [part for proposal in memory.proposals.standing().views for part in proposal.parts if part.state.waits]
+        return [
+            part
+            for proposal in memory.proposals.standing().views
+            for part in proposal.parts
+            if part.state.waits
+        ]
 
 
 def in_the_morning(monkeypatch: pytest.MonkeyPatch, time: str = MORNING) -> None:

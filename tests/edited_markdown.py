@@ -5,10 +5,44 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 LINES = [
-    *("# a", "## a", "## b", "### c", "Head\n===", "Head\n---", "## 10:00", "## 09:30", "# 2026-01-01"),
-    *("- one two three four", "- one two three five", "- key: red", "- key: blue", "* star", "1. first", "+ plus"),
-    *("- [task] pay #due ^id1", "- pay (until 2026-01-01) #due <!-- c -->", "  - beneath", "  more of it"),
-    *("a paragraph", "of two lines", "> quoted", "```", "    code", "<div>", "</div>", "<!--", "-->", "[x]: http://y"),
+    *(
+        "# a",
+        "## a",
+        "## b",
+        "### c",
+        "Head\n===",
+        "Head\n---",
+        "## 10:00",
+        "## 09:30",
+        "# 2026-01-01",
+    ),
+    *(
+        "- one two three four",
+        "- one two three five",
+        "- key: red",
+        "- key: blue",
+        "* star",
+        "1. first",
+        "+ plus",
+    ),
+    *(
+        "- [task] pay #due ^id1",
+        "- pay (until 2026-01-01) #due <!-- c -->",
+        "  - beneath",
+        "  more of it",
+    ),
+    *(
+        "a paragraph",
+        "of two lines",
+        "> quoted",
+        "```",
+        "    code",
+        "<div>",
+        "</div>",
+        "<!--",
+        "-->",
+        "[x]: http://y",
+    ),
     *("", "", "", "---", "***", "title: x", "-", "#", "a\x85b", "\u2028"),
 ]
 line = st.sampled_from(LINES)
@@ -21,9 +55,15 @@ def edited_texts(draw: st.DrawFn) -> tuple[str, str, str]:
     lines = draw(st.lists(line, max_size=14))
     end = draw(st.sampled_from(["\n", "\n", "\n", "\r\n", "\r"]))
     mark = draw(st.sampled_from(["", "", "", "\ufeff", "---\ntitle: x\nowner: y\n---\n"]))
-    base, ours, theirs = (mark + "".join(f"{text}\n" for text in side) for side in (lines, _edit(draw, lines), _edit(draw, lines)))
+    base, ours, theirs = (
+        mark + "".join(f"{text}\n" for text in side)
+        for side in (lines, _edit(draw, lines), _edit(draw, lines))
+    )
     last = draw(st.sampled_from(["", "", "ours", "theirs"]))
-    ours, theirs = (ours.rstrip("\n") if last == "ours" else ours), (theirs.rstrip("\n") if last == "theirs" else theirs)
+    ours, theirs = (
+        (ours.rstrip("\n") if last == "ours" else ours),
+        (theirs.rstrip("\n") if last == "theirs" else theirs),
+    )
     return base.replace("\n", end), ours.replace("\n", end), theirs.replace("\n", end)
 
 

@@ -22,7 +22,9 @@ from mdmem.merge import setup
 AN_HOUR, TWO_DAYS = 3600, 2 * 86_400
 
 
-needs_proc = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="only /proc tells who has a lock")
+needs_proc = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="only /proc tells who has a lock"
+)
 
 
 @pytest.fixture
@@ -39,9 +41,17 @@ def rebuild(desk: Desk, full: bool) -> int:
     return index.rebuild_index(desk.workspace, full, lambda _: None).index.count
 
 
-def examine(desk: Desk, fix: bool = False, history_seconds: float = doctor.HISTORY_SECONDS) -> tuple[Finding, ...]:
+def examine(
+    desk: Desk, fix: bool = False, history_seconds: float = doctor.HISTORY_SECONDS
+) -> tuple[Finding, ...]:
     workspace = desk.workspace
-    return doctor.examine(workspace, partial(index.index_as_is, workspace), partial(rebuild, desk), fix, history_seconds)
+    return doctor.examine(
+        workspace,
+        partial(index.index_as_is, workspace),
+        partial(rebuild, desk),
+        fix,
+        history_seconds,
+    )
 
 
 def findings_of(desk: Desk, check: str, fix: bool = False) -> list[Finding]:
@@ -54,7 +64,9 @@ def findings_of(desk: Desk, check: str, fix: bool = False) -> list[Finding]:
         fix=fix,
         history_seconds=doctor.HISTORY_SECONDS,
     )
-    return [finding for finding in doctor.run_check(check, inspection) if finding.level is not Level.OK]
+    return [
+        finding for finding in doctor.run_check(check, inspection) if finding.level is not Level.OK
+    ]
 
 
 def only_finding(desk: Desk, check: str, fix: bool = False) -> Finding:
@@ -73,7 +85,9 @@ def holder(desk: Desk) -> Iterator[subprocess.Popen[str]]:
     """Another process that holds mdmem's lock."""
     code = "import fcntl, sys; f = open(sys.argv[1], 'w'); fcntl.flock(f, fcntl.LOCK_EX); print('held', flush=True); sys.stdin.read()"
     command = [sys.executable, "-c", code, str(desk.workspace.state / "lock")]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout
         assert process.stdout.readline() == "held\n"
         yield process

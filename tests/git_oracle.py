@@ -79,13 +79,19 @@ class State:
     """Ids that a squashed message names outside of its trailers. How much of that counts is not judged here; other tests do."""
 
     def is_closed(self, line: Line) -> bool:
-        return line.is_logged and any(not self.is_reverted(each.commit) for each in self.made.get(line.raw, ()))
+        return line.is_logged and any(
+            not self.is_reverted(each.commit) for each in self.made.get(line.raw, ())
+        )
 
     def is_reverted(self, commit: str) -> bool:
         return any(reverted == commit and not self.is_reverted(by) for by, reverted in self.reverts)
 
     def current(self, day: str) -> set[Line]:
-        return {line for line in self.lines if not self.is_closed(line) and not (line.until and line.until < day)}
+        return {
+            line
+            for line in self.lines
+            if not self.is_closed(line) and not (line.until and line.until < day)
+        }
 
 
 class Oracle:
@@ -96,7 +102,9 @@ class Oracle:
         self._states: dict[str, State] = {}
 
     def state(self, commit: str) -> State:
-        for row in self._git("rev-list", "--reverse", "--topo-order", "--parents", commit).splitlines():
+        for row in self._git(
+            "rev-list", "--reverse", "--topo-order", "--parents", commit
+        ).splitlines():
             name, *parents = row.split()
             if name not in self._states:
                 self._states[name] = self._state(name, parents)
@@ -111,7 +119,11 @@ class Oracle:
             for raw, statements in parent.made.items():
                 state.made[raw] |= statements
         message = self._git("log", "-1", "--format=%B", commit)
-        state.reverts |= {(commit, each) for name in _REVERTS.findall(message) for each in self._with_what_it_merged(name)}
+        state.reverts |= {
+            (commit, each)
+            for name in _REVERTS.findall(message)
+            for each in self._with_what_it_merged(name)
+        }
         if len(parents) > 1:
             self._doubt_what_was_not_merged(state, before[0])
         self._apply(state, before[0] if before else State([]), commit, message)
@@ -120,7 +132,11 @@ class Oracle:
 
     def _files(self, commit: str) -> dict[str, str]:
         paths = self._git("ls-tree", "-r", "--name-only", commit).splitlines()
-        return {path: self._git("show", f"{commit}:{path}") for path in paths if path == "MEMORY.md" or path.startswith("memory/")}
+        return {
+            path: self._git("show", f"{commit}:{path}")
+            for path in paths
+            if path == "MEMORY.md" or path.startswith("memory/")
+        }
 
     def _with_what_it_merged(self, commit: str) -> list[str]:
         """A commit that may be gone, and those that came to its first parent with it."""
@@ -135,11 +151,20 @@ class Oracle:
             of_sides = statements - first.made.get(raw, set())
             if raw not in lines:  # what if the line comes back?
                 state.doubtful |= {each.old for each in of_sides}
-            state.made[raw] -= {each for each in of_sides if each.new not in (None, *ids) and not state.is_reverted(each.commit)}
+            state.made[raw] -= {
+                each
+                for each in of_sides
+                if each.new not in (None, *ids) and not state.is_reverted(each.commit)
+            }
 
     def _doubt_circles(self, state: State) -> None:
         """Lines that supersede each other because a revert was reverted: one of them stays."""
-        statements = {each for made in state.made.values() for each in made if not state.is_reverted(each.commit)}
+        statements = {
+            each
+            for made in state.made.values()
+            for each in made
+            if not state.is_reverted(each.commit)
+        }
         for each in statements:
             passed, ids = set[str](), {each.new}
             while ids - passed:
@@ -151,21 +176,38 @@ class Oracle:
     def _apply(self, state: State, before: State, commit: str, message: str) -> None:
         *blocks, last = message.rstrip().split("\n\n")
         for block in blocks:
-            state.doubtful |= {name for match in _STATEMENT.finditer(block) for name in match.groups()[1:] if name}
+            state.doubtful |= {
+                name for match in _STATEMENT.finditer(block) for name in match.groups()[1:] if name
+            }
         if not re.search(r"(?m)^Mdmem-Op: ", last):
-            state.doubtful |= {name for match in _STATEMENT.finditer(last) for name in match.groups()[1:] if name}
+            state.doubtful |= {
+                name for match in _STATEMENT.finditer(last) for name in match.groups()[1:] if name
+            }
             return
         section = next(iter(_SECTION.findall(last)), "").rpartition(" > ")[2]
         for line in last.splitlines():
             if match := _STATEMENT.fullmatch(line):
-                self._close(state, before, Statement(commit, match[2], match[3] if match[3] != "-" else None), section)
+                self._close(
+                    state,
+                    before,
+                    Statement(commit, match[2], match[3] if match[3] != "-" else None),
+                    section,
+                )
 
     def _close(self, state: State, before: State, statement: Statement, section: str) -> None:
         """Close the first line with the id that was current before the commit and is still there after it, if its successor is current."""
         after = {line.raw for line in state.lines}
-        meant = [line for line in before.lines if identity(line.text) == statement.old and line.raw in after and not state.is_closed(line)]
+        meant = [
+            line
+            for line in before.lines
+            if identity(line.text) == statement.old
+            and line.raw in after
+            and not state.is_closed(line)
+        ]
         own = [line for line in meant if line.section == section]
-        if not meant and any(identity(line.text) == statement.old for line in state.lines):  # of a squash, or of what a person put back
+        if not meant and any(
+            identity(line.text) == statement.old for line in state.lines
+        ):  # of a squash, or of what a person put back
             state.doubtful.add(statement.old)
         if any(not line.is_logged for line in meant) and not own:
             state.doubtful.add(statement.old)
@@ -174,7 +216,11 @@ class Oracle:
         if len({line.location for line in meant}) > 1:
             state.doubtful.add(statement.old)
         elif meant and meant[0].is_logged:
-            successors = [each for each in state.current("") if identity(each.text) == statement.new and each.raw != meant[0].raw]
+            successors = [
+                each
+                for each in state.current("")
+                if identity(each.text) == statement.new and each.raw != meant[0].raw
+            ]
             if statement.new is None or successors:
                 state.made[meant[0].raw].add(statement)
 

@@ -62,8 +62,14 @@ def rest(sessions: Path) -> dict[Path, list[bytes]]:
     """The growing transcripts with the lines that they do not have yet."""
     growing = sessions / GROWING
     growing.mkdir(exist_ok=True)
-    lines = {growing / path.name: path.read_bytes().splitlines(keepends=True) for path in sorted(sessions.glob("*.jsonl"))}
-    return {path: each[len(path.read_bytes().splitlines()) :] if path.exists() else each for path, each in lines.items()}
+    lines = {
+        growing / path.name: path.read_bytes().splitlines(keepends=True)
+        for path in sorted(sessions.glob("*.jsonl"))
+    }
+    return {
+        path: each[len(path.read_bytes().splitlines()) :] if path.exists() else each
+        for path, each in lines.items()
+    }
 
 
 def grow(path: Path, lines: Sequence[bytes]) -> None:
@@ -82,7 +88,9 @@ def _main(folder: Path, sessions: Path, kills: int, lots: random.Random) -> None
             grow(path, left[path][:count])
             del left[path][:count]
         while not lots.randrange(3) and state.exists():
-            shutil.rmtree(state, ignore_errors=True)  # a catch-up in the background may still write into it
+            shutil.rmtree(
+                state, ignore_errors=True
+            )  # a catch-up in the background may still write into it
         steps = lots.randrange(_MOST_STEPS)
         transcripts = sorted(path for path in left if path.exists())
         if is_killed := _is_killed(folder, transcripts, steps, by_run=bool(lots.randrange(2))):

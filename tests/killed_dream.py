@@ -38,7 +38,9 @@ def _main(folder: Path, steps: Sequence[int]) -> None:
     state = open_at(folder, os.environ).state
     for number, step in enumerate(steps):
         if number % 2 and state.exists():
-            shutil.rmtree(state, ignore_errors=True)  # a catch-up in the background may still write into it
+            shutil.rmtree(
+                state, ignore_errors=True
+            )  # a catch-up in the background may still write into it
         child = os.fork()
         if not child:
             _dream_killed(folder, step)

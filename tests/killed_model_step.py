@@ -22,7 +22,11 @@ def _main(folder: Path, steps: int) -> None:
 
     def count(event: str, arguments: Sequence[Any]) -> None:
         nonlocal done, has_answer
-        has_answer = has_answer or (event == "os.mkdir" and str(arguments[0]).endswith(asking.FOLDER_NAME)) or folder_is_there
+        has_answer = (
+            has_answer
+            or (event == "os.mkdir" and str(arguments[0]).endswith(asking.FOLDER_NAME))
+            or folder_is_there
+        )
         if has_answer and is_step(event, arguments):
             done += 1
             if done > steps:

@@ -27,7 +27,9 @@ _STEPS = ("os.rename", "os.remove", "os.mkdir", "os.link", "ctypes.dlsym")
 _WRITING_GITS = {"add", "commit", "fast-import", "update-ref"}
 
 
-def killed_at_every_step(at: "Desk", folder: Path, change: "Change | Request", now: str) -> list[tuple["Desk", bool]]:
+def killed_at_every_step(
+    at: "Desk", folder: Path, change: "Change | Request", now: str
+) -> list[tuple["Desk", bool]]:
     """Make the change in copies of a workspace, killed before its first step, its second, and so on to the end; True where it was killed."""
     statuses = killed_after(at, folder, change, now, range(_MOST_STEPS))
     killed = len(statuses) - 1
@@ -36,7 +38,9 @@ def killed_at_every_step(at: "Desk", folder: Path, change: "Change | Request", n
     return statuses
 
 
-def killed_after(at: "Desk", folder: Path, change: "Change | Request", now: str, steps: Sequence[int]) -> list[tuple["Desk", bool]]:
+def killed_after(
+    at: "Desk", folder: Path, change: "Change | Request", now: str, steps: Sequence[int]
+) -> list[tuple["Desk", bool]]:
     """Make the change in copies of a workspace, killed after so many steps, up to the first that comes to its end; True where it was killed."""
     folder.mkdir(exist_ok=True)
     # Without -B a module that is compiled at its first import would be one step more.
@@ -44,7 +48,10 @@ def killed_after(at: "Desk", folder: Path, change: "Change | Request", now: str,
     command = [sys.executable, "-B", __file__, pickle.dumps(change).hex(), at.root, *words]
     statuses = at.world.run(folder, command, environment={"MDMEM_NOW": now}).stdout.split()
     assert set(statuses) <= {"0", "1"}
-    return [(replace(at, root=folder / f"{number}"), status == "1") for number, status in zip(steps, statuses, strict=False)]
+    return [
+        (replace(at, root=folder / f"{number}"), status == "1")
+        for number, status in zip(steps, statuses, strict=False)
+    ]
 
 
 def is_step(event: str, arguments: Sequence[Any]) -> bool:

@@ -15,7 +15,13 @@ def stamp(time: datetime) -> str:
     return f"{time:%Y-%m-%dT%H:%M:%S.000Z}"
 
 
-def write_session(client: str, turns: Sequence[Turn], session: str, start: datetime, step: timedelta = timedelta(minutes=1)) -> bytes:
+def write_session(
+    client: str,
+    turns: Sequence[Turn],
+    session: str,
+    start: datetime,
+    step: timedelta = timedelta(minutes=1),
+) -> bytes:
     """A session whose turns are a step apart; a tool's text is the result of a call that the agent makes."""
     rows = _WRITERS[client](turns, session, [start + step * number for number in range(len(turns))])
     return b"".join(json.dumps(row).encode() + b"\n" for row in rows)
@@ -29,16 +35,38 @@ def _claude(turns: Sequence[Turn], session: str, times: Sequence[datetime]) -> I
         use = {"type": "tool_use", "id": call, "name": "Read", "input": {"file_path": "notes.md"}}
         result = {"type": "tool_result", "tool_use_id": call, "content": text}
         values: list[Json] = {
-            "user": [{"type": "user", "message": {"role": "user", "content": text}, "origin": {"kind": "human"}, "promptSource": "typed"}],
-            "agent": [{"type": "assistant", "message": {"role": "assistant", "content": [{"type": "text", "text": text}]}}],
+            "user": [
+                {
+                    "type": "user",
+                    "message": {"role": "user", "content": text},
+                    "origin": {"kind": "human"},
+                    "promptSource": "typed",
+                }
+            ],
+            "agent": [
+                {
+                    "type": "assistant",
+                    "message": {"role": "assistant", "content": [{"type": "text", "text": text}]},
+                }
+            ],
             "tool": [
                 {"type": "assistant", "message": {"role": "assistant", "content": [use]}},
-                {"type": "user", "message": {"role": "user", "content": [result]}, "toolUseResult": {"stdout": text}},
+                {
+                    "type": "user",
+                    "message": {"role": "user", "content": [result]},
+                    "toolUseResult": {"stdout": text},
+                },
             ],
         }[who]
         for part, value in enumerate(values):
             uuid = f"{own}-{part}"
-            links = {"uuid": uuid, "parentUuid": parent, "sessionId": session, "cwd": PROJECT, "isSidechain": False}
+            links = {
+                "uuid": uuid,
+                "parentUuid": parent,
+                "sessionId": session,
+                "cwd": PROJECT,
+                "isSidechain": False,
+            }
             yield {**links, "timestamp": stamp(time), **value}
             parent = uuid
 
@@ -48,32 +76,70 @@ def _codex(turns: Sequence[Turn], session: str, times: Sequence[datetime]) -> It
     yield {
         "timestamp": begun,
         "type": "session_meta",
-        "payload": {"id": session, "timestamp": begun, "cwd": PROJECT, "cli_version": "0.169.0", "source": "cli"},
+        "payload": {
+            "id": session,
+            "timestamp": begun,
+            "cwd": PROJECT,
+            "cli_version": "0.169.0",
+            "source": "cli",
+        },
     }
     for number, ((who, text), time) in enumerate(zip(turns, times, strict=True)):
         person = {"content_item_metadata": [{"provenance": {"type": "user"}}]}
         payloads: list[Json] = {
             "user": [
                 {
-                    **{"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]},
+                    **{
+                        "type": "message",
+                        "role": "user",
+                        "content": [{"type": "input_text", "text": text}],
+                    },
                     "internal_chat_message_metadata_passthrough": person,
                 }
             ],
-            "agent": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}],
+            "agent": [
+                {
+                    "type": "message",
+                    "role": "assistant",
+                    "content": [{"type": "output_text", "text": text}],
+                }
+            ],
             "tool": [
-                {"type": "function_call", "name": "exec_command", "arguments": "{}", "call_id": f"call_{number}"},
+                {
+                    "type": "function_call",
+                    "name": "exec_command",
+                    "arguments": "{}",
+                    "call_id": f"call_{number}",
+                },
                 {"type": "function_call_output", "call_id": f"call_{number}", "output": text},
             ],
         }[who]
-        yield from ({"timestamp": stamp(time), "type": "response_item", "payload": payload} for payload in payloads)
+        yield from (
+            {"timestamp": stamp(time), "type": "response_item", "payload": payload}
+            for payload in payloads
+        )
 
 
 def _gemini(turns: Sequence[Turn], session: str, times: Sequence[datetime]) -> Iterator[Json]:
-    yield {"sessionId": session, "projectHash": "0" * 64, "startTime": stamp(times[0]), "kind": "main"}
+    yield {
+        "sessionId": session,
+        "projectHash": "0" * 64,
+        "startTime": stamp(times[0]),
+        "kind": "main",
+    }
     for number, ((who, text), time) in enumerate(zip(turns, times, strict=True)):
         named = {"id": f"{session}-{number}", "timestamp": stamp(time)}
-        result = {"functionResponse": {"id": "c", "name": "read_file", "response": {"output": text}}}
-        call = {"id": "c", "name": "read_file", "args": {}, "result": [result], "status": "success", "resultDisplay": text}
+        result = {
+            "functionResponse": {"id": "c", "name": "read_file", "response": {"output": text}}
+        }
+        call = {
+            "id": "c",
+            "name": "read_file",
+            "args": {},
+            "result": [result],
+            "status": "success",
+            "resultDisplay": text,
+        }
         values: Json = {
             "user": {"type": "user", "content": [{"text": text}]},
             "agent": {"type": "gemini", "content": text},
@@ -83,12 +149,24 @@ def _gemini(turns: Sequence[Turn], session: str, times: Sequence[datetime]) -> I
 
 
 def _openclaw(turns: Sequence[Turn], session: str, times: Sequence[datetime]) -> Iterator[Json]:
-    yield {"type": "session", "version": 3, "id": session, "timestamp": stamp(times[0]), "cwd": PROJECT}
+    yield {
+        "type": "session",
+        "version": 3,
+        "id": session,
+        "timestamp": stamp(times[0]),
+        "cwd": PROJECT,
+    }
     parent: str | None = None
     for number, ((who, text), time) in enumerate(zip(turns, times, strict=True)):
         role = {"user": "user", "agent": "assistant", "tool": "toolResult"}[who]
         message = {"role": role, "content": [{"type": "text", "text": text}]}
-        yield {"type": "message", "id": f"{number:08x}", "parentId": parent, "timestamp": stamp(time), "message": message}
+        yield {
+            "type": "message",
+            "id": f"{number:08x}",
+            "parentId": parent,
+            "timestamp": stamp(time),
+            "message": message,
+        }
         parent = f"{number:08x}"
 
 

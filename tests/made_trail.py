@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 
 from mdmem.model import CommitId, FactId, FilePath, Source
-from mdmem.model.trail import Entry, Mark, MarkKind, Occurrence, Origin, Revision, StatedRevert, TrailCommit
+from mdmem.model.trail import (
+    Entry,
+    Mark,
+    MarkKind,
+    Occurrence,
+    Origin,
+    Revision,
+    StatedRevert,
+    TrailCommit,
+)
 from mdmem.trail import Step, Trail
 
 ODD = "caf\xe9 \udce9 \ud83d \x00 \U0001f600 [\"']\u2028"
@@ -34,7 +43,12 @@ def trail_commit(number: int, time: int | None = None) -> TrailCommit:
     )
 
 
-def entry(text: str = "works at Stripe", path: FilePath = PATHS[0], fact: FactId | None = FACTS[0], **fields: Any) -> Entry:
+def entry(
+    text: str = "works at Stripe",
+    path: FilePath = PATHS[0],
+    fact: FactId | None = FACTS[0],
+    **fields: Any,
+) -> Entry:
     usual = Entry(
         path=path,
         start_line=3,
@@ -53,21 +67,37 @@ def entry(text: str = "works at Stripe", path: FilePath = PATHS[0], fact: FactId
 
 
 def origin(number: int) -> Origin:
-    return Origin(commit=trail_commit(number).commit, time=1000 + number, source=Source.INFERRED, confidence=0.7)
+    return Origin(
+        commit=trail_commit(number).commit,
+        time=1000 + number,
+        source=Source.INFERRED,
+        confidence=0.7,
+    )
 
 
 def occurrence(begun: int, text: str = "works at Stripe", **fields: Any) -> Occurrence:
     return Occurrence(entry=entry(text, **fields), begun=begun, origin=origin(begun))
 
 
-def revision(begun: int, text: str = "## Work\n\n- works at Stripe\n", lineage: int = 0, **fields: Any) -> Revision:
-    usual = Revision(lineage=lineage, begun=begun, path=PATHS[0], section=("Memory", "Work"), nth=1, text=text)
+def revision(
+    begun: int, text: str = "## Work\n\n- works at Stripe\n", lineage: int = 0, **fields: Any
+) -> Revision:
+    usual = Revision(
+        lineage=lineage, begun=begun, path=PATHS[0], section=("Memory", "Work"), nth=1, text=text
+    )
     return replace(usual, **fields)
 
 
 def mark(kind: MarkKind, begun: int, occurrence: int = 0, other: FactId | None = FACTS[1]) -> Mark:
     """A mark that commit `begun` states."""
-    return Mark(kind=kind, commit=commit_id(begun), begun=begun, fact=FACTS[0], other=other, occurrence=occurrence)
+    return Mark(
+        kind=kind,
+        commit=commit_id(begun),
+        begun=begun,
+        fact=FACTS[0],
+        other=other,
+        occurrence=occurrence,
+    )
 
 
 def stated_revert(number: int, reverted: int) -> StatedRevert:
@@ -112,7 +142,9 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "promoted_to": lambda trail: trail.promoted_to(FactId(f"{30:08x}")),
     "promoted_in": lambda trail: trail.promoted_in(PATH),
     "reverts_of": lambda trail: trail.reverts_of(commit_id(30)),
-    "facts_with_copies": lambda trail: trail.facts_with_copies(trail.newest_commit.number - 3 if trail.newest_commit else 0),
+    "facts_with_copies": lambda trail: trail.facts_with_copies(
+        trail.newest_commit.number - 3 if trail.newest_commit else 0
+    ),
     "replaced_by_several": lambda trail: trail.replaced_by_several([((20, 22),), ((23, 25),)]),
     "marks": lambda trail: trail.marks(),
     "marks in a file": lambda trail: trail.marks(PATH),
@@ -127,7 +159,9 @@ CALLS: dict[str, Callable[[Trail], object]] = {
     "revisions": lambda trail: trail.revisions(3, 3),
     "newest_revisions": lambda trail: trail.newest_revisions(),
     "newest_revisions of a file": lambda trail: trail.newest_revisions(PATH),
-    "paths_since": lambda trail: trail.paths_since(trail.newest_commit.number - 3 if trail.newest_commit else 0),
+    "paths_since": lambda trail: trail.paths_since(
+        trail.newest_commit.number - 3 if trail.newest_commit else 0
+    ),
     "dropped_commits": lambda trail: trail.dropped_commits(),
     "cut": lambda trail: trail.cut(trail.newest_commit.number - 3 if trail.newest_commit else 0),
     "append": lambda trail: append_steps(

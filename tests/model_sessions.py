@@ -16,7 +16,16 @@ def settings(at: Desk, folder: Path, *lines: str, digest: str = "model") -> None
     path = at.world.home / ".config" / "mdmem" / "config.toml"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(
-        "\n".join([f'sessions = ["{folder}/*.jsonl"]', 'session_scope = "all"', f'digest = "{digest}"', 'dream = "off"', *lines, ""])
+        "\n".join(
+            [
+                f'sessions = ["{folder}/*.jsonl"]',
+                'session_scope = "all"',
+                f'digest = "{digest}"',
+                'dream = "off"',
+                *lines,
+                "",
+            ]
+        )
     )
 
 

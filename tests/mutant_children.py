@@ -61,7 +61,9 @@ def run_all(starts: Iterable[Callable[[int], Child]], jobs: int) -> None:
                     children[seat] = begin(seat)
             if not children:
                 return
-            time.sleep(0.01)  # nothing tells of the end of whichever child is first, with a time limit for each
+            time.sleep(
+                0.01
+            )  # nothing tells of the end of whichever child is first, with a time limit for each
             for seat, child in list(children.items()):
                 if _has_ended(child):
                     del children[seat]

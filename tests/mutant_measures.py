@@ -65,20 +65,30 @@ class Stopwatch:
     @property
     def seconds(self) -> dict[str, float]:
         """The seconds of each test that passed."""
-        return {test: seconds for test, seconds in self._seconds.items() if test not in self._failed}
+        return {
+            test: seconds for test, seconds in self._seconds.items() if test not in self._failed
+        }
 
 
 def test_files(room: Room) -> list[tuple[Path, Path]]:
     """Each test file of a room, with the path of its measurement: `.json` for times, `.lines` for coverage, `.log` for output."""
-    paths = sorted({path for pattern in room.tests for path in (ROOT / "tests").glob(f"{pattern}.py")})
+    paths = sorted(
+        {path for pattern in room.tests for path in (ROOT / "tests").glob(f"{pattern}.py")}
+    )
     return [(path, KEPT / "measured" / path.stem) for path in paths]
 
 
 def measure(rooms: Iterable[Room], jobs: int) -> None:
     """Measure the test files that have changed since they were last measured."""
     every = sorted({each for room in rooms for each in test_files(room)})
-    due = [(path, record) for path, record in every if _measured_digest(record) != digest(path.read_bytes())]
-    modules = {str(path.relative_to(ROOT)): path.read_bytes() for path in (ROOT / "mdmem").rglob("*.py")}
+    due = [
+        (path, record)
+        for path, record in every
+        if _measured_digest(record) != digest(path.read_bytes())
+    ]
+    modules = {
+        str(path.relative_to(ROOT)): path.read_bytes() for path in (ROOT / "mdmem").rglob("*.py")
+    }
     for text in modules.values():
         _keep(KEPT / "modules" / digest(text), text)
     seen = {name: digest(text) for name, text in modules.items()}
@@ -87,7 +97,11 @@ def measure(rooms: Iterable[Room], jobs: int) -> None:
         def start(_: int) -> Child:
             record.parent.mkdir(parents=True, exist_ok=True)
             number = fork(lambda: _measure_one(path, record, seen), record.with_suffix(".log"))
-            return Child(number, time.monotonic() + MEASURING_SECONDS, lambda status: print(f"measured {path.name}: {status}", flush=True))
+            return Child(
+                number,
+                time.monotonic() + MEASURING_SECONDS,
+                lambda status: print(f"measured {path.name}: {status}", flush=True),
+            )
 
         return start
 
@@ -104,13 +118,19 @@ def _measured_digest(record: Path) -> str | None:
 def _measure_one(path: Path, record: Path, modules: Mapping[str, str]) -> int:
     lines = record.with_suffix(".lines")
     lines.unlink(missing_ok=True)
-    measure = coverage.Coverage(data_file=str(lines), include=[str(ROOT / "mdmem" / "*")], config_file=False)
+    measure = coverage.Coverage(
+        data_file=str(lines), include=[str(ROOT / "mdmem" / "*")], config_file=False
+    )
     stopwatch = Stopwatch(measure)
     measure.start()
     status = pytest.main([*OPTIONS, str(path)], plugins=[stopwatch])
     measure.stop()
     measure.save()
-    measured = {"digest": digest(path.read_bytes()), "seconds": stopwatch.seconds, "modules": dict(modules)}
+    measured = {
+        "digest": digest(path.read_bytes()),
+        "seconds": stopwatch.seconds,
+        "modules": dict(modules),
+    }
     record.with_suffix(".json").write_text(json.dumps(measured))
     return int(status)
 
@@ -146,7 +166,11 @@ class Tests:
         self.seconds |= measured["seconds"]
         old_functions, old_lines, lines = functions(old), old.splitlines(), text.splitlines()
         for name, (first, last) in old_functions.items():
-            here = {line: measured["seconds"].keys() & contexts[line] for line in range(first, last + 1) if line in contexts}
+            here = {
+                line: measured["seconds"].keys() & contexts[line]
+                for line in range(first, last + 1)
+                if line in contexts
+            }
             self._by_function.setdefault(name, set()).update(*here.values())
             now = self._now.get(name)
             if now and old_lines[first - 1 : last] == lines[now[0] - 1 : now[1]]:
@@ -164,11 +188,15 @@ class Tests:
         here: set[str] = set()
         if not mutant.once:
             lines = range(mutant.line - mutant.start, mutant.last - mutant.start + 1)
-            here = here.union(*(self._by_line.get((mutant.function, line), set()) for line in (*lines, -1)))
+            here = here.union(
+                *(self._by_line.get((mutant.function, line), set()) for line in (*lines, -1))
+            )
         else:
             here = here.union(*self._by_function.values())
         own = set(filter(self._is_own, self.seconds))
-        ordered = sorted(here | own, key=lambda test: (test not in here, test not in own, self.seconds[test]))
+        ordered = sorted(
+            here | own, key=lambda test: (test not in here, test not in own, self.seconds[test])
+        )
         chosen, total = [], 0.0
         for test in ordered:
             total += self.seconds[test]

@@ -56,13 +56,18 @@ def try_in_memory(trials: Sequence[Trial], tried: Callable[[Trial, str], None], 
     base.parent.mkdir(parents=True, exist_ok=True)
     os.environ["PYTHONPATH"] = str(ROOT)
     paths = dict.fromkeys(test.partition("::")[0] for trial in trials for test in trial.tests)
-    return pytest.main([*OPTIONS, "-s", "--basetemp", str(base), *paths], plugins=[InMemory(trials, tried, base, seat)])
+    return pytest.main(
+        [*OPTIONS, "-s", "--basetemp", str(base), *paths],
+        plugins=[InMemory(trials, tried, base, seat)],
+    )
 
 
 class InMemory:
     """A plugin that runs trials in place of the tests: each in a fork, with the code of the mutant's function exchanged."""
 
-    def __init__(self, trials: Sequence[Trial], tried: Callable[[Trial, str], None], base: Path, seat: int) -> None:
+    def __init__(
+        self, trials: Sequence[Trial], tried: Callable[[Trial, str], None], base: Path, seat: int
+    ) -> None:
         self._trials, self._tried, self._base = trials, tried, base
         self._failed, self._log = KEPT / f"failed-{seat}", KEPT / f"child-{seat}.log"
         self._items: dict[str, pytest.Item] = {}
@@ -79,12 +84,17 @@ class InMemory:
 
     def _set_up(self, items: Sequence[pytest.Item]) -> None:
         """Run one test here, so that what all tests share is made once and not in each fork."""
-        first = next((item for item in items if "empty_repository" in getattr(item, "fixturenames", ())), items[0])
+        first = next(
+            (item for item in items if "empty_repository" in getattr(item, "fixturenames", ())),
+            items[0],
+        )
         _run(first, next((item for item in reversed(items) if item.path != first.path), None))
 
     def _failing_test(self, trial: Trial) -> str:
         while True:
-            tests = [test for test in trial.tests if test in self._items and self._passes.get(test, True)]
+            tests = [
+                test for test in trial.tests if test in self._items and self._passes.get(test, True)
+            ]
             status = self._fork(tests, trial, trial.limit)
             if status in {None, -signal.SIGALRM}:
                 return "out of time"
@@ -92,14 +102,26 @@ class InMemory:
                 return ""
             failed = self._failed.read_text()
             if failed not in self._passes:
-                self._passes[failed] = self._fork([failed], None, START_SECONDS + SLOWER * trial.tests[failed]) == PASSED
+                self._passes[failed] = (
+                    self._fork([failed], None, START_SECONDS + SLOWER * trial.tests[failed])
+                    == PASSED
+                )
             if self._passes[failed]:
                 return failed
 
     def _fork(self, tests: Sequence[str], trial: Trial | None, limit: float) -> int | None:
         """Run tests in a fork, and return its exit status, None if the time was up. The folders they leave are removed."""
         before, statuses = set(self._base.glob("*")), list[int | None]()
-        run_all([lambda _: Child(fork(lambda: self._run_tests(tests, trial), self._log), time.monotonic() + limit, statuses.append)], 1)
+        run_all(
+            [
+                lambda _: Child(
+                    fork(lambda: self._run_tests(tests, trial), self._log),
+                    time.monotonic() + limit,
+                    statuses.append,
+                )
+            ],
+            1,
+        )
         for left in set(self._base.glob("*")) - before:
             shutil.rmtree(left, ignore_errors=True)
         return statuses[0]
@@ -113,7 +135,10 @@ class InMemory:
                 return NOT_EXCHANGED
         items = [self._items[test] for test in tests]
         for item, following in zip(items, [*items[1:], None], strict=True):
-            signal.setitimer(signal.ITIMER_REAL, START_SECONDS + SLOWER * (trial.tests[item.nodeid] if trial else 0))
+            signal.setitimer(
+                signal.ITIMER_REAL,
+                START_SECONDS + SLOWER * (trial.tests[item.nodeid] if trial else 0),
+            )
             if any(report.failed for report in _run(item, following)):
                 self._failed.write_text(item.nodeid)
                 return FAILED
@@ -149,11 +174,19 @@ def exchange(trial: Trial) -> None:
     Raises LookupError, AttributeError or ValueError where that cannot be done: for code that runs when the module is loaded, for a function
     that its module does not hold by its name, and for one that takes other names from around it than before.
     """
-    module = importlib.import_module(trial.module.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
+    module = importlib.import_module(
+        trial.module.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    )
     function, name = _function_of(module, trial.mutant.function)
-    codes = [code for code in _codes(compile(trial.mutant.text, function.__code__.co_filename, "exec")) if code.co_qualname == name]
+    codes = [
+        code
+        for code in _codes(compile(trial.mutant.text, function.__code__.co_filename, "exec"))
+        if code.co_qualname == name
+    ]
     first = function.__code__.co_firstlineno
-    changed = next((code for code in codes if len(codes) == 1 or code.co_firstlineno == first), None)
+    changed = next(
+        (code for code in codes if len(codes) == 1 or code.co_firstlineno == first), None
+    )
     if changed is None:
         raise LookupError(name)
     function.__code__ = changed
@@ -204,7 +237,10 @@ class Chosen:
         self._order = {test: number for number, test in enumerate(tests)}
 
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items[:] = sorted((item for item in items if item.nodeid in self._order), key=lambda item: self._order[item.nodeid])
+        items[:] = sorted(
+            (item for item in items if item.nodeid in self._order),
+            key=lambda item: self._order[item.nodeid],
+        )
 
 
 def overlay(seat: int) -> Path:
@@ -242,7 +278,13 @@ def start_overlaid(trial: Trial, top: Path, seat: int, done: Callable[[int | Non
 
     put(top, trial.module, trial.mutant.text)
     limit = time.monotonic() + trial.limit
-    return Child(fork(lambda: _run_overlaid(top, trial.module, list(trial.tests)), KEPT / f"child-{seat}.log"), limit, put_back)
+    return Child(
+        fork(
+            lambda: _run_overlaid(top, trial.module, list(trial.tests)), KEPT / f"child-{seat}.log"
+        ),
+        limit,
+        put_back,
+    )
 
 
 def _run_overlaid(top: Path, module: str, tests: Sequence[str]) -> int:

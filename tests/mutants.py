@@ -36,24 +36,74 @@ ROOMS = {
     "files": Room(
         ("mdmem/folder/files.py", "mdmem/folder/listing.py", "mdmem/folder/write_ahead.py"),
         (
-            *("test_files*", "test_listing", "test_write_ahead", "test_durability", "test_recover", "test_templates"),
-            *("test_apply_overtaken", "test_unindexed", "test_two_files", "test_own_notes", "test_adopting"),
+            *(
+                "test_files*",
+                "test_listing",
+                "test_write_ahead",
+                "test_durability",
+                "test_recover",
+                "test_templates",
+            ),
+            *(
+                "test_apply_overtaken",
+                "test_unindexed",
+                "test_two_files",
+                "test_own_notes",
+                "test_adopting",
+            ),
         ),
     ),
     "repo": Room(
         ("mdmem/repo/*.py",),
         (
-            *("test_repo", "test_git_files", "test_locks", "test_durability", "test_recover", "test_apply*", "test_purge*", "test_doctor*"),
-            *("test_history_replay", "test_hooks", "test_messages", "test_two_files", "test_pending", "test_own_notes", "test_adopting"),
-            *("test_mixed_commits", "test_commits", "test_worktree", "test_first_parent", "test_git_index"),
-            *("test_merge_setup", "test_merge_trailers", "test_combined_lines", "test_branch_commits", "test_proposals"),
+            *(
+                "test_repo",
+                "test_git_files",
+                "test_locks",
+                "test_durability",
+                "test_recover",
+                "test_apply*",
+                "test_purge*",
+                "test_doctor*",
+            ),
+            *(
+                "test_history_replay",
+                "test_hooks",
+                "test_messages",
+                "test_two_files",
+                "test_pending",
+                "test_own_notes",
+                "test_adopting",
+            ),
+            *(
+                "test_mixed_commits",
+                "test_commits",
+                "test_worktree",
+                "test_first_parent",
+                "test_git_index",
+            ),
+            *(
+                "test_merge_setup",
+                "test_merge_trailers",
+                "test_combined_lines",
+                "test_branch_commits",
+                "test_proposals",
+            ),
             *("test_objects", "test_history_rewrite", "test_ref_rewrite", "test_staged_changes"),
         ),
     ),
     "changes": Room(
         ("mdmem/changes/*.py", "mdmem/verbs/*.py"),
         (
-            *("test_apply*", "test_pending", "test_recover", "test_durability", "test_transaction", "test_write_outcome", "test_tasks"),
+            *(
+                "test_apply*",
+                "test_pending",
+                "test_recover",
+                "test_durability",
+                "test_transaction",
+                "test_write_outcome",
+                "test_tasks",
+            ),
             *("test_changes", "test_commit_notes", "test_digest_day"),
             *(
                 "test_review",
@@ -65,21 +115,57 @@ ROOMS = {
                 "test_secret_writes",
                 "test_repeats",
             ),
-            *("test_superseding", "test_weaker_sources", "test_two_files", "test_revert*", "test_refusals", "test_contradict"),
-            *("test_write_answer", "test_cli_writes", "test_cli_history", "test_cli_purge", "test_proposals*", "test_memtool"),
+            *(
+                "test_superseding",
+                "test_weaker_sources",
+                "test_two_files",
+                "test_revert*",
+                "test_refusals",
+                "test_contradict",
+            ),
+            *(
+                "test_write_answer",
+                "test_cli_writes",
+                "test_cli_history",
+                "test_cli_purge",
+                "test_proposals*",
+                "test_memtool",
+            ),
             "test_likes",
-            *("test_accepting", "test_deciding", "test_proposing", "test_instructions", "test_user_hooks", "test_foundations"),
+            *(
+                "test_accepting",
+                "test_deciding",
+                "test_proposing",
+                "test_instructions",
+                "test_user_hooks",
+                "test_foundations",
+            ),
             *("test_moves", "test_moved_paths", "test_plan", "test_edits", "test_file_write"),
         ),
     ),
     "document": Room(
         ("mdmem/text/document.py", "mdmem/text/addresses.py"),
-        ("test_document", "test_addresses", "test_scan", "test_editors_*", "test_show", "test_facts", "test_instructions"),
+        (
+            "test_document",
+            "test_addresses",
+            "test_scan",
+            "test_editors_*",
+            "test_show",
+            "test_facts",
+            "test_instructions",
+        ),
     ),
     "facts": Room(
         ("mdmem/text/facts.py", "mdmem/text/fact_names.py", "mdmem/editors/items.py"),
         (
-            *("test_facts", "test_editors_facts", "test_editors_key_values", "test_entries", "test_chains", "test_contradictions"),
+            *(
+                "test_facts",
+                "test_editors_facts",
+                "test_editors_key_values",
+                "test_entries",
+                "test_chains",
+                "test_contradictions",
+            ),
             *("test_weaker_sources", "test_superseding", "test_repeats"),
         ),
     ),
@@ -118,7 +204,9 @@ class Verdicts:
         self._file = KEPT / f"{room}.jsonl"
         if again:
             self._file.unlink(missing_ok=True)
-        self._effort = f"{seconds:g} s of " + digest(*(path.read_bytes() for path, _ in test_files(ROOMS[room])))
+        self._effort = f"{seconds:g} s of " + digest(
+            *(path.read_bytes() for path, _ in test_files(ROOMS[room]))
+        )
         self._outcomes: dict[str, str] = {}
         self.read()
 
@@ -129,12 +217,18 @@ class Verdicts:
 
     def of(self, module: str, mutant: Mutant) -> str | None:
         key = self._key(module, mutant)
-        return KILLED if self._outcomes.get(key) == KILLED else self._outcomes.get(f"{key}, {self._effort}")
+        return (
+            KILLED
+            if self._outcomes.get(key) == KILLED
+            else self._outcomes.get(f"{key}, {self._effort}")
+        )
 
     def has_survived(self, module: str, mutant: Mutant) -> bool:
         """True if a mutant has survived an earlier trial, and has not been killed since."""
         key = self._key(module, mutant)
-        return key not in self._outcomes and any(other.startswith(f"{key}, ") for other in self._outcomes)
+        return key not in self._outcomes and any(
+            other.startswith(f"{key}, ") for other in self._outcomes
+        )
 
     def add(self, module: str, mutant: Mutant, outcome: str) -> None:
         """Keep an outcome for this process and all that read the file later."""
@@ -151,29 +245,54 @@ class Verdicts:
 def sampled(room: Room, count: int | None, seed: int, only: str) -> list[tuple[str, Mutant]]:
     """A room's mutants, or so many of them, drawn by the seed."""
     paths = sorted({path for pattern in room.modules for path in ROOT.glob(pattern)})
-    candidates = [(str(path.relative_to(ROOT)), mutant) for path in paths for mutant in mutants(path.read_text())]
-    candidates = [(module, mutant) for module, mutant in candidates if only in f"{module} {mutant.name}"]
+    candidates = [
+        (str(path.relative_to(ROOT)), mutant)
+        for path in paths
+        for mutant in mutants(path.read_text())
+    ]
+    candidates = [
+        (module, mutant) for module, mutant in candidates if only in f"{module} {mutant.name}"
+    ]
     if count is None or count >= len(candidates):
         return candidates
-    drawn = sorted(candidates, key=lambda each: digest(f"{seed} {each[0]} {each[1].name}".encode()))[:count]
+    drawn = sorted(
+        candidates, key=lambda each: digest(f"{seed} {each[0]} {each[1].name}".encode())
+    )[:count]
     return [each for each in candidates if each in drawn]
 
 
-def try_all(room: Room, wanted: Sequence[tuple[str, Mutant]], verdicts: Verdicts, jobs: int, seconds: float) -> None:
+def try_all(
+    room: Room, wanted: Sequence[tuple[str, Mutant]], verdicts: Verdicts, jobs: int, seconds: float
+) -> None:
     """Try the mutants that have no outcome yet: those that are inside a function in memory, then what is left."""
-    tests = {module: Tests(room, module, (ROOT / module).read_text()) for module in dict.fromkeys(module for module, _ in wanted)}
+    tests = {
+        module: Tests(room, module, (ROOT / module).read_text())
+        for module in dict.fromkeys(module for module, _ in wanted)
+    }
     due = [
-        Trial(module, mutant, {test: tests[module].seconds[test] for test in tests[module].of(mutant, seconds)})
+        Trial(
+            module,
+            mutant,
+            {test: tests[module].seconds[test] for test in tests[module].of(mutant, seconds)},
+        )
         for module, mutant in wanted
         if verdicts.of(module, mutant) in {None, LEFT}
     ]
     for trial in due:
         if not trial.tests:
             verdicts.add(trial.module, trial.mutant, UNTESTED)
-    in_memory = [trial for trial in due if trial.tests and not trial.mutant.once and verdicts.of(trial.module, trial.mutant) is None]
+    in_memory = [
+        trial
+        for trial in due
+        if trial.tests and not trial.mutant.once and verdicts.of(trial.module, trial.mutant) is None
+    ]
     run_all(_memory_starts(in_memory, verdicts), jobs)
     verdicts.read()
-    left = [trial for trial in due if trial.tests and verdicts.of(trial.module, trial.mutant) in {None, LEFT}]
+    left = [
+        trial
+        for trial in due
+        if trial.tests and verdicts.of(trial.module, trial.mutant) in {None, LEFT}
+    ]
     tops = [overlay(seat) for seat in range(jobs)]
     run_all(_overlay_starts(left, tops, verdicts), jobs)
 
@@ -182,36 +301,55 @@ def _memory_starts(trials: Sequence[Trial], verdicts: Verdicts) -> Iterator[Call
     """The starts of processes that try mutants in memory, each those of one module, `BATCH` at most."""
     output = os.dup(1)  # that of a child is its log
     modules = [[*group] for _, group in groupby(trials, key=lambda trial: trial.module)]
-    batches = [group[first : first + BATCH] for group in modules for first in range(0, len(group), BATCH)]
+    batches = [
+        group[first : first + BATCH] for group in modules for first in range(0, len(group), BATCH)
+    ]
     for number, batch in enumerate(batches):
         words = f"{number + 1}/{len(batches)}"
 
         def tried(trial: Trial, test: str, words: str = words) -> None:
             verdicts.add(trial.module, trial.mutant, KILLED if test else LEFT)
-            os.write(output, f"{words} {KILLED if test else LEFT} {_words(trial)} ({test or 'in memory'})\n".encode())
+            os.write(
+                output,
+                f"{words} {KILLED if test else LEFT} {_words(trial)} ({test or 'in memory'})\n".encode(),
+            )
 
-        def start(seat: int, batch: Sequence[Trial] = batch, tried: Callable[[Trial, str], None] = tried) -> Child:
+        def start(
+            seat: int, batch: Sequence[Trial] = batch, tried: Callable[[Trial, str], None] = tried
+        ) -> Child:
             log = KEPT / f"memory-{seat}.log"
 
             def done(status: int | None, batch: Sequence[Trial] = batch, log: Path = log) -> None:
                 if status:
-                    print(f"trials in memory of {batch[0].module} ended with status {status}: {log.read_text()[-2000:]}", flush=True)
+                    print(
+                        f"trials in memory of {batch[0].module} ended with status {status}: {log.read_text()[-2000:]}",
+                        flush=True,
+                    )
 
             return Child(fork(lambda: try_in_memory(batch, tried, seat), log), math.inf, done)
 
         yield start
 
 
-def _overlay_starts(trials: Sequence[Trial], tops: Sequence[Path], verdicts: Verdicts) -> Iterator[Callable[[int], Child]]:
+def _overlay_starts(
+    trials: Sequence[Trial], tops: Sequence[Path], verdicts: Verdicts
+) -> Iterator[Callable[[int], Child]]:
     """The starts of processes that try one mutant each, on the overlay of their seat."""
     for number, trial in enumerate(trials):
 
-        def done(status: int | None, trial: Trial = trial, words: str = f"{number + 1}/{len(trials)}") -> None:
+        def done(
+            status: int | None, trial: Trial = trial, words: str = f"{number + 1}/{len(trials)}"
+        ) -> None:
             outcome = SURVIVED if status == 0 else KILLED
             verdicts.add(trial.module, trial.mutant, outcome)
-            print(f"{words} {outcome} {_words(trial)} ({'out of time' if status is None else f'{len(trial.tests)} tests'})", flush=True)
+            print(
+                f"{words} {outcome} {_words(trial)} ({'out of time' if status is None else f'{len(trial.tests)} tests'})",
+                flush=True,
+            )
 
-        def start(seat: int, trial: Trial = trial, done: Callable[[int | None], None] = done) -> Child:
+        def start(
+            seat: int, trial: Trial = trial, done: Callable[[int | None], None] = done
+        ) -> Child:
             return start_overlaid(trial, tops[seat], seat, done)
 
         yield start
@@ -235,10 +373,16 @@ def report(room: str, tried: Sequence[Tried], is_whole: bool) -> bool:
     """Print the outcomes of a room, and where it is whole reasons that fit no mutant; True if they are good enough."""
     killed = [each for each in tried if each.outcome == KILLED]
     explained = [each for each in tried if _is_allowed(each.module, each.mutant)]
-    unexplained = [each for each in tried if each.outcome != KILLED and not _is_allowed(each.module, each.mutant)]
+    unexplained = [
+        each
+        for each in tried
+        if each.outcome != KILLED and not _is_allowed(each.module, each.mutant)
+    ]
     needless = [each for each in explained if each.outcome == KILLED]
     share = len(killed) / max(len(killed) + len(unexplained), 1)
-    print(f"{room}: {len(tried)} mutants, {len(killed)} killed, {len(explained) - len(needless)} explained, {share:.1%} of the rest killed")
+    print(
+        f"{room}: {len(tried)} mutants, {len(killed)} killed, {len(explained) - len(needless)} explained, {share:.1%} of the rest killed"
+    )
     for words, group in ((None, unexplained), ("killed, with a needless reason", needless)):
         for each in group:
             print(f"  {words or each.outcome} {each.module}:{each.mutant.line} {each.mutant.name}")
@@ -251,15 +395,32 @@ def report(room: str, tried: Sequence[Tried], is_whole: bool) -> bool:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("rooms", nargs="*", help=f"of {', '.join(ROOMS)}; all where none is named")
-    parser.add_argument("--sample", type=int, help="so many mutants of each room, chosen by the seed")
+    parser.add_argument(
+        "--sample", type=int, help="so many mutants of each room, chosen by the seed"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-    parser.add_argument("--seconds", type=float, default=180.0, help="how long the tests of one mutant may take together")
-    parser.add_argument("--only", default="", help="mutants with these words in their module or name")
-    parser.add_argument("--survivors", action="store_true", help="mutants that have survived an earlier trial, the shorter ones too")
-    parser.add_argument("--explained", action="store_true", help="mutants that are allowed to survive too")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=180.0,
+        help="how long the tests of one mutant may take together",
+    )
+    parser.add_argument(
+        "--only", default="", help="mutants with these words in their module or name"
+    )
+    parser.add_argument(
+        "--survivors",
+        action="store_true",
+        help="mutants that have survived an earlier trial, the shorter ones too",
+    )
+    parser.add_argument(
+        "--explained", action="store_true", help="mutants that are allowed to survive too"
+    )
     parser.add_argument("--again", action="store_true", help="forget the outcomes of earlier runs")
     wanted = parser.parse_args()
     rooms = wanted.rooms or list(ROOMS)
@@ -276,8 +437,13 @@ def main() -> int:
             chosen = [each for each in chosen if verdicts.has_survived(*each)]
         to_try = [each for each in chosen if wanted.explained or not _is_allowed(*each)]
         try_all(ROOMS[room], to_try, verdicts, wanted.jobs, wanted.seconds)
-        tried = [Tried(module, mutant, verdicts.of(module, mutant) or UNTESTED) for module, mutant in chosen]
-        good.append(report(room, tried, is_whole=not (wanted.sample or wanted.only or wanted.survivors)))
+        tried = [
+            Tried(module, mutant, verdicts.of(module, mutant) or UNTESTED)
+            for module, mutant in chosen
+        ]
+        good.append(
+            report(room, tried, is_whole=not (wanted.sample or wanted.only or wanted.survivors))
+        )
     return 0 if all(good) else 1
 
 

@@ -62,7 +62,10 @@ def mutants(text: str) -> list[Mutant]:
     conditions = {id(test) for node in ast.walk(tree) for test in _conditions(node)}
     spans, rows = functions(text), text.splitlines()
     for node, scope in _sites(tree):
-        first, last = starts[node.lineno - 1] + node.col_offset, starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
+        first, last = (
+            starts[node.lineno - 1] + node.col_offset,
+            starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0),
+        )
         old = data[first:last].decode()
         for new in _replacements(node, id(node) in conditions):
             words = f"{scope.function or 'the module'}: {_short(old)} -> {_short(new)}"
@@ -70,9 +73,22 @@ def mutants(text: str) -> list[Mutant]:
             name = words if counted[words] == 1 else f"{words} ({counted[words]})"
             changed = (data[:first] + new.encode() + data[last:]).decode()
             end = node.end_lineno or node.lineno
-            begin_context, end_context = spans[scope.function] if scope.function else (node.lineno, end)
+            begin_context, end_context = (
+                spans[scope.function] if scope.function else (node.lineno, end)
+            )
             context = "\n".join(rows[begin_context - 1 : end_context])
-            made.append(Mutant(name, scope.function, scope.once, scope.start, node.lineno, end, changed, context))
+            made.append(
+                Mutant(
+                    name,
+                    scope.function,
+                    scope.once,
+                    scope.start,
+                    node.lineno,
+                    end,
+                    changed,
+                    context,
+                )
+            )
     return made
 
 
@@ -114,7 +130,9 @@ def _sites(tree: ast.Module) -> Iterator[tuple[ast.expr | ast.stmt, _Scope]]:
         node, scope = waiting.pop()
         if isinstance(node, ast.expr | ast.stmt):
             yield node, scope
-        waiting += [(child, _inside(node, child, scope)) for child in reversed(list(_code_in(node)))]
+        waiting += [
+            (child, _inside(node, child, scope)) for child in reversed(list(_code_in(node)))
+        ]
 
 
 def _inside(node: ast.AST, child: ast.AST, scope: _Scope) -> _Scope:
@@ -123,7 +141,12 @@ def _inside(node: ast.AST, child: ast.AST, scope: _Scope) -> _Scope:
         return replace(scope, prefix=f"{scope.prefix}{node.name}.")
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and child in node.body:
         name = f"{scope.prefix}{node.name}"
-        return _Scope(name, node.lineno, f"{name}.", any("cache" in ast.unparse(each) for each in node.decorator_list))
+        return _Scope(
+            name,
+            node.lineno,
+            f"{name}.",
+            any("cache" in ast.unparse(each) for each in node.decorator_list),
+        )
     return scope
 
 
@@ -132,10 +155,17 @@ def _code_in(node: ast.AST) -> Iterator[ast.AST]:
     match node:
         case ast.Import() | ast.ImportFrom() | ast.JoinedStr() | ast.Expr(ast.Constant()):
             return
-        case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Assign(targets=[ast.Name(id="__all__" | "TYPE_CHECKING" | "T")]):
+        case (
+            ast.If(test=ast.Name(id="TYPE_CHECKING"))
+            | ast.Assign(targets=[ast.Name(id="__all__" | "TYPE_CHECKING" | "T")])
+        ):
             return
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            yield from (default for default in [*node.args.defaults, *node.args.kw_defaults] if default is not None)
+            yield from (
+                default
+                for default in [*node.args.defaults, *node.args.kw_defaults]
+                if default is not None
+            )
             yield from node.body
         case ast.ClassDef():
             yield from node.body
@@ -154,7 +184,10 @@ def _replacements(node: ast.expr | ast.stmt, is_condition: bool) -> Iterator[str
     if isinstance(node, ast.stmt):
         yield from _other_statements(node)
     else:
-        yield from (f"({ast.unparse(ast.fix_missing_locations(other))})" for other in _other_expressions(node))
+        yield from (
+            f"({ast.unparse(ast.fix_missing_locations(other))})"
+            for other in _other_expressions(node)
+        )
         if is_condition and not isinstance(node, ast.Compare | ast.UnaryOp | ast.Constant):
             yield f"({ast.unparse(ast.UnaryOp(ast.Not(), node))})"
 
@@ -190,15 +223,25 @@ def _other_expressions(node: ast.expr) -> Iterator[ast.expr]:
     match node:
         case ast.Compare(left, operators, rights):
             for number, operator in enumerate(operators):
-                yield ast.Compare(left, [*operators[:number], _COMPARISONS[type(operator)](), *operators[number + 1 :]], rights)
+                yield ast.Compare(
+                    left,
+                    [*operators[:number], _COMPARISONS[type(operator)](), *operators[number + 1 :]],
+                    rights,
+                )
         case ast.BoolOp(operator, values):
             yield ast.BoolOp(ast.And() if isinstance(operator, ast.Or) else ast.Or(), values)
         case ast.UnaryOp(ast.Not() | ast.USub(), operand):
             yield operand
-        case ast.BinOp(left, operator, right) if type(operator) in _OPERATORS and not _is_prose(left) and not _is_prose(right):
+        case ast.BinOp(left, operator, right) if (
+            type(operator) in _OPERATORS and not _is_prose(left) and not _is_prose(right)
+        ):
             yield ast.BinOp(left, _OPERATORS[type(operator)](), right)
         case ast.Call(function, arguments, keywords):
-            yield from (ast.Call(function, arguments, [other for other in keywords if other is not gone]) for gone in keywords if gone.arg)
+            yield from (
+                ast.Call(function, arguments, [other for other in keywords if other is not gone])
+                for gone in keywords
+                if gone.arg
+            )
         case ast.Constant(value):
             yield from (ast.Constant(other) for other in _other_values(value))
 
@@ -216,8 +259,12 @@ def _other_values(value: object) -> Iterator[object]:
 
 
 def _is_prose(node: ast.expr) -> bool:
-    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_said(node.value))
+    return isinstance(node, ast.JoinedStr) or (
+        isinstance(node, ast.Constant) and isinstance(node.value, str) and _is_said(node.value)
+    )
 
 
 def _is_said(text: str) -> bool:
-    return any(character.isspace() for character in text) and any(character.isalpha() for character in text)
+    return any(character.isspace() for character in text) and any(
+        character.isalpha() for character in text
+    )

@@ -18,13 +18,22 @@ def name(path: Path) -> str:
 
 def touched() -> Iterator[Path]:
     """What differs from where the branch left `main`, in the work tree and in the index too."""
-    base = _git("merge-base", "HEAD", "main", check=False) or _git("merge-base", "HEAD", "origin/main", check=False) or ["HEAD"]
-    for path in (*_git("diff", "--name-only", *base), *_git("ls-files", "--others", "--exclude-standard")):
+    base = (
+        _git("merge-base", "HEAD", "main", check=False)
+        or _git("merge-base", "HEAD", "origin/main", check=False)
+        or ["HEAD"]
+    )
+    for path in (
+        *_git("diff", "--name-only", *base),
+        *_git("ls-files", "--others", "--exclude-standard"),
+    ):
         yield Path(path)
 
 
 def _git(*words: str, check: bool = True) -> list[str]:
-    return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=check).stdout.splitlines()
+    return subprocess.run(
+        ["git", *words], cwd=ROOT, capture_output=True, text=True, check=check
+    ).stdout.splitlines()
 
 
 def imported(tree: ast.AST, names: Set[str]) -> Iterator[str]:
@@ -34,7 +43,10 @@ def imported(tree: ast.AST, names: Set[str]) -> Iterator[str]:
             case ast.Import(aliases):
                 found = [alias.name for alias in aliases]
             case ast.ImportFrom(module=str(module), names=aliases):
-                found = [each if (each := f"{module}.{alias.name}") in names else module for alias in aliases]
+                found = [
+                    each if (each := f"{module}.{alias.name}") in names else module
+                    for alias in aliases
+                ]
             case ast.Constant(str(text)) if "." in text:
                 found = [text]
             case _:
@@ -47,17 +59,30 @@ def steps_to(changed: Set[str], imports: dict[str, set[str]]) -> dict[str, int]:
     steps = dict.fromkeys(changed & imports.keys(), 0)
     last = set(steps)
     while last:
-        last = {module for module, others in imports.items() if module not in steps and others & last}
+        last = {
+            module for module, others in imports.items() if module not in steps and others & last
+        }
         steps |= dict.fromkeys(last, max(steps.values()) + 1)
     return steps
 
 
 def main() -> None:
-    paths = [path.relative_to(ROOT) for folder in ("mdmem", TESTS) for path in (ROOT / folder).rglob("*.py")]
+    paths = [
+        path.relative_to(ROOT)
+        for folder in ("mdmem", TESTS)
+        for path in (ROOT / folder).rglob("*.py")
+    ]
     modules = {name(path): path for path in paths}
-    imports = {each: set(imported(ast.parse((ROOT / path).read_text(encoding="utf-8")), modules.keys())) for each, path in modules.items()}
+    imports = {
+        each: set(imported(ast.parse((ROOT / path).read_text(encoding="utf-8")), modules.keys()))
+        for each, path in modules.items()
+    }
     steps = steps_to({name(path) for path in touched()}, imports)
-    tests = [module for module in steps if modules[module].is_relative_to(TESTS) and modules[module].name.startswith("test_")]
+    tests = [
+        module
+        for module in steps
+        if modules[module].is_relative_to(TESTS) and modules[module].name.startswith("test_")
+    ]
     for test in sorted(tests, key=lambda test: (steps[test], len(imports[test]), test)):
         print(modules[test])
     print(f"{len(tests)} files of tests lead to what was touched", file=sys.stderr)

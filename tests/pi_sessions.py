@@ -18,16 +18,45 @@ _ROLES = {"agent: ": "assistant", "tool: ": "toolResult"}
 _MINUTE = timedelta(minutes=1)
 
 
-def write_session(folder: Path, *texts: str, session: str = "5a1e0000", start: datetime = START, every: timedelta = _MINUTE) -> Path:
+def write_session(
+    folder: Path,
+    *texts: str,
+    session: str = "5a1e0000",
+    start: datetime = START,
+    every: timedelta = _MINUTE,
+) -> Path:
     """Write a session, a message a minute; those that begin with `agent: ` are the agent's, those with `tool: ` a tool's."""
     path = folder / f"{session}.jsonl"
-    rows: list[dict[str, Any]] = [{"type": "session", "version": 3, "id": session, "timestamp": stamp(start), "cwd": "/home/ada"}]
+    rows: list[dict[str, Any]] = [
+        {
+            "type": "session",
+            "version": 3,
+            "id": session,
+            "timestamp": stamp(start),
+            "cwd": "/home/ada",
+        }
+    ]
     for number, text in enumerate(texts):
-        who, words = next(((who, text.removeprefix(mark)) for mark, who in _ROLES.items() if text.startswith(mark)), ("user", text))
+        who, words = next(
+            (
+                (who, text.removeprefix(mark))
+                for mark, who in _ROLES.items()
+                if text.startswith(mark)
+            ),
+            ("user", text),
+        )
         message = {"role": who, "content": [{"type": "text", "text": words}]}
         parent = f"{number - 1:08x}" if number else None
         time = stamp(start + every * number)
-        rows.append({"type": "message", "id": f"{number:08x}", "parentId": parent, "timestamp": time, "message": message})
+        rows.append(
+            {
+                "type": "message",
+                "id": f"{number:08x}",
+                "parentId": parent,
+                "timestamp": time,
+                "message": message,
+            }
+        )
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 

@@ -96,7 +96,9 @@ class Disk:
         for number, data in look.contents.items():
             _add(self._contents.setdefault(number, [b""]), data)
 
-    def _settle(self, look: Look, before: Mapping[str, Mapping[str, int]], old: Mapping[int, bytes]) -> None:
+    def _settle(
+        self, look: Look, before: Mapping[str, Mapping[str, int]], old: Mapping[int, bytes]
+    ) -> None:
         """Make safe what git has just changed, but nothing that was there before and still unsafe."""
         for path in filter(is_gits, look.folders):
             names = look.folders[path]
@@ -113,12 +115,23 @@ class Disk:
         bytes, or half of them, or their oldest.
         """
         unsafe = [path for path, versions in self._folders.items() if len(versions) > 1]
-        ours, gits = [path for path in unsafe if not is_gits(path)], [path for path in unsafe if is_gits(path)]
+        ours, gits = (
+            [path for path in unsafe if not is_gits(path)],
+            [path for path in unsafe if is_gits(path)],
+        )
         each = product(*(self._folders[path] for path in ours))
-        contents = ("newest", "half", "oldest") if any(len(versions) > 1 for versions in self._contents.values()) else ("newest",)
+        contents = (
+            ("newest", "half", "oldest")
+            if any(len(versions) > 1 for versions in self._contents.values())
+            else ("newest",)
+        )
         newest = {path: versions[-1] for path, versions in self._folders.items()}
         for choice, version, content in product(each, (-1, 0) if gits else (-1,), contents):
-            chosen = newest | dict(zip(ours, choice, strict=True)) | {path: self._folders[path][version] for path in gits}
+            chosen = (
+                newest
+                | dict(zip(ours, choice, strict=True))
+                | {path: self._folders[path][version] for path in gits}
+            )
             yield self._state(chosen, content)
 
     def _state(self, folders: Mapping[str, Mapping[str, int]], content: str) -> State:
@@ -204,13 +217,17 @@ class Recorder:
         """Record a look at the folder before a change; Python's audit events come before the system call."""
         if self._busy:
             return
-        if event in _CHANGING or (event == "open" and self._is_below(arguments[0]) and _is_writing(arguments[2])):
+        if event in _CHANGING or (
+            event == "open" and self._is_below(arguments[0]) and _is_writing(arguments[2])
+        ):
             self._note_changes()
         elif event in _STARTING:
             self._note_git([os.fsdecode(word) for word in arguments[_STARTING[event]]])
 
     def _is_below(self, path: object) -> bool:
-        return isinstance(path, str | bytes | os.PathLike) and Path(os.fsdecode(path)).is_relative_to(self.root)
+        return isinstance(path, str | bytes | os.PathLike) and Path(
+            os.fsdecode(path)
+        ).is_relative_to(self.root)
 
     def _note_changes(self) -> None:
         look = self._look()
@@ -235,7 +252,11 @@ class Recorder:
         if number in self._folders:
             self.steps.append(SyncedFolder(self._folders[number]))
         elif number in self._numbers:
-            names = {number: name for names in self._last.folders.values() for name, number in names.items()}
+            names = {
+                number: name
+                for names in self._last.folders.values()
+                for name, number in names.items()
+            }
             self.steps.append(SyncedFile(self._numbers[number], names[self._numbers[number]]))
 
     def _look(self) -> Look:
@@ -272,7 +293,9 @@ class Recorder:
 
 def _is_writing(flags: object) -> bool:
     """True for a file that is opened to be written. One may be read while git is at work, whose changes count as one step."""
-    return not isinstance(flags, int) or bool(flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC))
+    return not isinstance(flags, int) or bool(
+        flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC)
+    )
 
 
 def _walk(root: Path) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
@@ -283,7 +306,9 @@ def _walk(root: Path) -> Iterator[tuple[str, list[os.DirEntry[str]]]]:
             entries = sorted(listed, key=lambda entry: entry.name)
         yield path, entries
         waiting += [
-            (f"{path}/{entry.name}" if path else entry.name, Path(entry.path)) for entry in entries if entry.is_dir(follow_symlinks=False)
+            (f"{path}/{entry.name}" if path else entry.name, Path(entry.path))
+            for entry in entries
+            if entry.is_dir(follow_symlinks=False)
         ]
 
 
@@ -300,7 +325,9 @@ def _git_verb(command: Sequence[str]) -> str:
 
 def _synced_by(command: Sequence[str]) -> set[str]:
     """The components that git was told to sync."""
-    values = [word.removeprefix("core.fsync=") for word in command if word.startswith("core.fsync=")]
+    values = [
+        word.removeprefix("core.fsync=") for word in command if word.startswith("core.fsync=")
+    ]
     return set(values[-1].split(",")) if values else set()
 
 
@@ -344,7 +371,11 @@ def _changes(before: Look, after: Look) -> Iterator[str]:
             full_path = f"{path}/{name}" if path else name
             number = names.get(name)
             if old.get(name) != number:
-                yield f"{full_path} is gone" if number is None else f"{full_path} is {'new' if name not in old else 'another file'}"
+                yield (
+                    f"{full_path} is gone"
+                    if number is None
+                    else f"{full_path} is {'new' if name not in old else 'another file'}"
+                )
             elif number and before.contents.get(number) != after.contents.get(number):
                 yield f"{full_path} has other bytes"
 

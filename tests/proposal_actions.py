@@ -25,12 +25,22 @@ def silent(_: str) -> None:
     pass
 
 
-def propose(at: Desk, edit: EditSection | Log | Remember | Forget, to: str | None = None, again: bool = False, **options: Any) -> str:
+def propose(
+    at: Desk,
+    edit: EditSection | Log | Remember | Forget,
+    to: str | None = None,
+    again: bool = False,
+    **options: Any,
+) -> str:
     return proposed(at, edit, to, again, **options).proposal or ""
 
 
 def proposed(
-    at: Desk, edit: EditSection | Log | Remember | Forget, to: str | None = None, again: bool = False, **options: Any
+    at: Desk,
+    edit: EditSection | Log | Remember | Forget,
+    to: str | None = None,
+    again: bool = False,
+    **options: Any,
 ) -> ProposedWrite:
     by_agent = replace(edit, options=WriteOptions(**{"actor": BOT, **options}))
     return proposing.propose(at.workspace, Propose(by_agent, to, again), silent)
@@ -41,7 +51,9 @@ def fact(text: str, section: str = "Facts", key: str | None = None) -> Remember:
 
 
 def parts(at: Desk, proposal: str) -> dict[str, PartView]:
-    (read,) = reading.read_proposals(at.workspace, [branches.find_proposal(at.workspace.repository, proposal)])
+    (read,) = reading.read_proposals(
+        at.workspace, [branches.find_proposal(at.workspace.repository, proposal)]
+    )
     return {part.name: part for part in read.view.parts}
 
 
@@ -60,7 +72,10 @@ def mark_as_made(at: Desk, proposal: str, actor: str) -> None:
 
 
 def closed(at: Desk) -> dict[str, str]:
-    return {name.removeprefix(branches.CLOSED): commit for name, commit in list_refs(at.workspace.repository, branches.CLOSED).items()}
+    return {
+        name.removeprefix(branches.CLOSED): commit
+        for name, commit in list_refs(at.workspace.repository, branches.CLOSED).items()
+    }
 
 
 def trailers(at: Desk, commit: str = "HEAD") -> dict[str, list[str]]:

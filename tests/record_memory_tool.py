@@ -73,7 +73,9 @@ COMMANDS: Mapping[str, dict[str, Any]] = {
     "create what is there": create("/memories/house.md", "other\n"),
     "create what is a folder": create("/memories/garden", "other\n"),
     "replace one word": put("/memories/house.md", "under the mat", "with Ada"),
-    "replace several lines": put("/memories/house.md", "- the mat is green\n- the door is red\n", "- the door is blue\n"),
+    "replace several lines": put(
+        "/memories/house.md", "- the mat is green\n- the door is red\n", "- the door is blue\n"
+    ),
     "replace the first line": put("/memories/poem.txt", "one", "zero\nand a half"),
     "replace what is not there": put("/memories/house.md", "in the attic", "x"),
     "replace what is there twice": put("/memories/poem.txt", "two", "x"),
@@ -117,7 +119,10 @@ def lay_out(folder: Path, files: Mapping[str, str]) -> None:
 def laid_out(folder: Path) -> dict[str, str]:
     """The files of a folder as a state has them."""
     files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {f"/memories/{path.relative_to(folder).as_posix()}": path.read_bytes().decode() for path in files}
+    return {
+        f"/memories/{path.relative_to(folder).as_posix()}": path.read_bytes().decode()
+        for path in files
+    }
 
 
 def record() -> list[dict[str, Any]]:
@@ -138,11 +143,18 @@ def record() -> list[dict[str, Any]]:
             except Exception as crash:  # noqa: BLE001 - whatever it is, it is what is recorded
                 outcome = {"crash": type(crash).__name__}
             after = laid_out(Path(folder, "memories"))
-        changed = {path: after.get(path) for path in sorted({*FILES, *after}) if after.get(path) != FILES.get(path)}
+        changed = {
+            path: after.get(path)
+            for path in sorted({*FILES, *after})
+            if after.get(path) != FILES.get(path)
+        }
         vectors.append({"name": name, "command": command, **outcome, "changed": changed})
     return vectors
 
 
 if __name__ == "__main__":
     DATA.parent.mkdir(exist_ok=True)
-    DATA.write_text(json.dumps({"files": FILES, "vectors": record()}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    DATA.write_text(
+        json.dumps({"files": FILES, "vectors": record()}, indent=1, ensure_ascii=False) + "\n",
+        encoding="utf-8",
+    )

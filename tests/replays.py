@@ -9,7 +9,16 @@ import pytest
 from mdmem.history import CommitNote, compose_message
 from mdmem.history.file_changes import FileChange, Page
 from mdmem.history.replay import build_step
-from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Supersession
+from mdmem.model import (
+    CommitId,
+    FactId,
+    FilePath,
+    Op,
+    Provenance,
+    SectionPath,
+    Source,
+    Supersession,
+)
 from mdmem.model.trail import Entry, Mark, Occurrence, Revision, TrailCommit
 from mdmem.text import frontmatter
 from mdmem.text.document import parse
@@ -54,7 +63,9 @@ def message(
         path,
         section,
         Provenance(source, source.confidence),
-        supersedes=tuple(Supersession(fact(old), fact(new)) for old, new in pairs if new is not None),
+        supersedes=tuple(
+            Supersession(fact(old), fact(new)) for old, new in pairs if new is not None
+        ),
         ended=tuple(fact(old) for old, new in pairs if new is None),
         also=also,
         retracts=tuple(map(fact, retracts)),
@@ -89,7 +100,9 @@ class ReplayedMemory:
         file_changes = []
         for path, text in changes.items():
             earlier = (renamed or {}).get(path, path)
-            file_changes.append(FileChange(path, earlier, page(self.files.get(earlier), earlier), page(text, path)))
+            file_changes.append(
+                FileChange(path, earlier, page(self.files.get(earlier), earlier), page(text, path))
+            )
         for path in (renamed or {}).values():
             self.files.pop(path, None)
         for path, text in changes.items():
@@ -99,7 +112,9 @@ class ReplayedMemory:
                 self.files[path] = text
         earlier_commit = self.trail.newest_commit
         commit = with_past(
-            TrailCommit(number, commit_id(number), number * 100, "Ada", message, committed=number * 100),
+            TrailCommit(
+                number, commit_id(number), number * 100, "Ada", message, committed=number * 100
+            ),
             [earlier_commit] if earlier_commit else [],
         )
         step = build_step(commit, file_changes, self.trail)
@@ -117,7 +132,9 @@ class ReplayedMemory:
         return self.trail.marks_of(self.newest_occurrence(words).number)
 
     def section(self, *path: str, file: FilePath = MEMORY) -> Revision:
-        return next(revision for revision in self.trail.live_revisions(file) if revision.section == path)
+        return next(
+            revision for revision in self.trail.live_revisions(file) if revision.section == path
+        )
 
     def require_match_with_files(self) -> None:
         """Assert that the live part of the trail is what parsing the files gives."""
@@ -125,11 +142,12 @@ class ReplayedMemory:
             now = page(self.files.get(path), path)
             entries = now.entries() if now else ()
             assert sorted(map(_identity, entries), key=repr) == sorted(
-                (_identity(occurrence.entry) for occurrence in self.trail.live_occurrences(path)), key=repr
+                (_identity(occurrence.entry) for occurrence in self.trail.live_occurrences(path)),
+                key=repr,
             )
-            assert sorted((row.section, row.nth, row.text) for row in self.trail.live_revisions(path)) == sorted(
-                sections(self.files.get(path))
-            )
+            assert sorted(
+                (row.section, row.nth, row.text) for row in self.trail.live_revisions(path)
+            ) == sorted(sections(self.files.get(path)))
 
 
 @pytest.fixture
@@ -147,14 +165,23 @@ def sections(text: str | None) -> list[tuple[SectionPath, int, str]]:
     if text is None:
         return []
     document = parse(text)
-    spans = [((), document.front, document.preamble_end), *((s.path, s.start, s.end) for s in document.sections)]
+    spans = [
+        ((), document.front, document.preamble_end),
+        *((s.path, s.start, s.end) for s in document.sections),
+    ]
     texts: list[tuple[SectionPath, int, str]] = []
     for path, start, end in spans:
         lines = list(document.lines[start:end])
         while lines and not lines[-1].strip(" \t\r\n"):
             lines.pop()
         if lines:
-            texts.append((path, 1 + sum(path == earlier for earlier, _, _ in texts), "".join(lines).rstrip("\r\n")))
+            texts.append(
+                (
+                    path,
+                    1 + sum(path == earlier for earlier, _, _ in texts),
+                    "".join(lines).rstrip("\r\n"),
+                )
+            )
     return texts
 
 

@@ -101,7 +101,10 @@ REWORDED = (
             "Prefers to keep using Postgres",
         ),
     ),
-    ("My manager is great but she's leaving at the end of January.", ("The user's manager is leaving at the end of January",)),
+    (
+        "My manager is great but she's leaving at the end of January.",
+        ("The user's manager is leaving at the end of January",),
+    ),
     (
         "Grandpa left me his old Leica and I've been shooting film on weekends.",
         (
@@ -127,7 +130,10 @@ REWORDED = (
             "Has a cat, Pickle, with 3 legs, adopted from a shelter",
         ),
     ),
-    ("The old boiler broke, the plumber said he can come on the 24th.", ("The boiler is broken; the plumber comes on the 24th",)),
+    (
+        "The old boiler broke, the plumber said he can come on the 24th.",
+        ("The boiler is broken; the plumber comes on the 24th",),
+    ),
     (
         "We moved the docs from Notion to plain Markdown in the repo.",
         (
@@ -135,8 +141,14 @@ REWORDED = (
             "Docs live in the repo as Markdown, no longer in Notion",
         ),
     ),
-    ("Learning Portuguese with an app, twenty minutes a day.", ("Studies Portuguese 20 minutes a day with an app",)),
-    ("My landlord Mr. Okafor finally fixed the heating.", ("The heating was repaired by the landlord, Mr. Okafor",)),
+    (
+        "Learning Portuguese with an app, twenty minutes a day.",
+        ("Studies Portuguese 20 minutes a day with an app",),
+    ),
+    (
+        "My landlord Mr. Okafor finally fixed the heating.",
+        ("The heating was repaired by the landlord, Mr. Okafor",),
+    ),
     (
         "I'd rather have tabs than spaces, don't argue.",
         (
@@ -144,7 +156,10 @@ REWORDED = (
             "Favors tabs instead of spaces",
         ),
     ),
-    ("meeting with the architect moved to half past nine on Friday", ("The meeting with the architect is on Friday at half past nine",)),
+    (
+        "meeting with the architect moved to half past nine on Friday",
+        ("The meeting with the architect is on Friday at half past nine",),
+    ),
     (
         "The API rate limit is 600 requests per minute per key.",
         (

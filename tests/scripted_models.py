@@ -31,9 +31,16 @@ class Reply:
         if self.raw is not None:
             return self.raw
         if self.status != 200:
-            return json.dumps({"error": {"message": self.text or "no", "type": "scripted"}}).encode()
+            return json.dumps(
+                {"error": {"message": self.text or "no", "type": "scripted"}}
+            ).encode()
         message = {"role": "assistant", "content": self.text}
-        values: dict[str, Any] = {"id": "1", "object": "chat.completion", "created": 1, "model": MODEL}
+        values: dict[str, Any] = {
+            "id": "1",
+            "object": "chat.completion",
+            "created": 1,
+            "model": MODEL,
+        }
         values["choices"] = [{"index": 0, "message": message, "finish_reason": "stop"}]
         if self.usage is not None:
             values["usage"] = {
@@ -67,13 +74,19 @@ class ScriptedServer:
                 with outer._lock:
                     number = len(outer.bodies)
                     outer.bodies.append(body)
-                    outer.headers.append({name.lower(): value for name, value in self.headers.items()})
+                    outer.headers.append(
+                        {name.lower(): value for name, value in self.headers.items()}
+                    )
                 reply = outer.script(data_of(body["messages"][0]["content"]), number)
                 if reply.seconds:
                     outer._released.wait(reply.seconds)
                 data = reply.body()
                 self.send_response(reply.status)
-                for name, value in {"Content-Type": "application/json", "Content-Length": str(len(data)), **reply.headers}.items():
+                for name, value in {
+                    "Content-Type": "application/json",
+                    "Content-Length": str(len(data)),
+                    **reply.headers,
+                }.items():
                     self.send_header(name, value)
                 self.end_headers()
                 self.wfile.write(data)
@@ -88,7 +101,9 @@ class ScriptedServer:
                 pass
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01})
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.01}
+        )
         self._thread.start()
 
     @property
@@ -126,11 +141,15 @@ def in_turn(*replies: Reply) -> Script:
 
 def data_of(prompt: str) -> dict[str, Any]:
     """The JSON block of a request."""
-    values: dict[str, Any] = next(json.loads(line) for line in prompt.splitlines() if line.startswith('{"task"'))
+    values: dict[str, Any] = next(
+        json.loads(line) for line in prompt.splitlines() if line.startswith('{"task"')
+    )
     return values
 
 
-def fact(lines: list[int], text: str, quote: str, kind: str = "fact", key: str | None = None) -> dict[str, Any]:
+def fact(
+    lines: list[int], text: str, quote: str, kind: str = "fact", key: str | None = None
+) -> dict[str, Any]:
     return {"lines": lines, "kind": kind, "key": key, "text": text, "quote": quote}
 
 
@@ -140,12 +159,22 @@ def facts(*each: dict[str, Any]) -> str:
 
 def quoting(data: dict[str, Any], _: int) -> Reply:
     """A model that is right: each line of the user is a fact, word by word."""
-    return Reply(facts(*(fact([line["n"]], line["text"][:400], line["text"][:40]) for line in data["lines"] if line["who"] == "user")))
+    return Reply(
+        facts(
+            *(
+                fact([line["n"]], line["text"][:400], line["text"][:40])
+                for line in data["lines"]
+                if line["who"] == "user"
+            )
+        )
+    )
 
 
 def quoting_agents(data: dict[str, Any], _: int) -> Reply:
     """A model that takes each line of an agent for a fact."""
-    return Reply(facts(*(fact([line["n"]], line["text"][:400], line["text"][:40]) for line in data["lines"])))
+    return Reply(
+        facts(*(fact([line["n"]], line["text"][:400], line["text"][:40]) for line in data["lines"]))
+    )
 
 
 def command(folder: Path) -> list[str]:
@@ -156,7 +185,9 @@ def command(folder: Path) -> list[str]:
 def _main(folder: Path) -> None:
     request = sys.stdin.read()
     number = len(list(folder.glob("*.request")))
-    (folder / f"{number}.request").write_text(json.dumps({"text": request, "cwd": os.listdir(), "run": os.environ.get("MDMEM_RUN")}))  # noqa: PTH208
+    (folder / f"{number}.request").write_text(
+        json.dumps({"text": request, "cwd": [path.name for path in Path().iterdir()], "run": os.environ.get("MDMEM_RUN")})
+    )
     if (sleep := folder / f"{number}.sleep").exists():
         time.sleep(float(sleep.read_text()))
     if (answer := folder / f"{number}.answer").exists():

@@ -14,12 +14,19 @@ from conftest import TIME_LIMIT
 from workspaces import NOW, Desk
 
 PROGRAM = str(Path(sys.executable).with_name("mdmem"))
-INITIALIZE = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}}
+INITIALIZE = {
+    "protocolVersion": "2025-06-18",
+    "capabilities": {},
+    "clientInfo": {"name": "probe", "version": "1"},
+}
 
 
 def line(method: str, number: int | str | None = None, **values: Any) -> str:
     """A request, or a notification, as a line."""
-    return json.dumps({"jsonrpc": "2.0", "method": method, "params": values} | ({} if number is None else {"id": number}))
+    return json.dumps(
+        {"jsonrpc": "2.0", "method": method, "params": values}
+        | ({} if number is None else {"id": number})
+    )
 
 
 def call(number: int, tool: str, **arguments: Any) -> str:
@@ -31,7 +38,12 @@ HELLO = (line("initialize", 1, **INITIALIZE), line("notifications/initialized"))
 
 def served(at: Desk, lines: Sequence[str], *options: str) -> dict[Any, Any]:
     """The answers of a server to lines that are its whole input, by their ids."""
-    done = at.world.run(at.root, [PROGRAM, "mcp", *options], stdin="\n".join((*lines, "")), environment={"MDMEM_NOW": NOW})
+    done = at.world.run(
+        at.root,
+        [PROGRAM, "mcp", *options],
+        stdin="\n".join((*lines, "")),
+        environment={"MDMEM_NOW": NOW},
+    )
     answers = [json.loads(each) for each in done.stdout.splitlines()]
     assert all(each["jsonrpc"] == "2.0" for each in answers)
     return {each["id"]: each for each in answers}
@@ -40,11 +52,20 @@ def served(at: Desk, lines: Sequence[str], *options: str) -> dict[Any, Any]:
 class Server:
     """A server that has greeted its client, and has loaded all that it needs."""
 
-    def __init__(self, folder: Path, environment: Mapping[str, str], command: Sequence[str] = (PROGRAM, "mcp")) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        environment: Mapping[str, str],
+        command: Sequence[str] = (PROGRAM, "mcp"),
+    ) -> None:
         pipe = subprocess.PIPE
         environment = {"MDMEM_NOW": NOW, **environment}
-        self.process = subprocess.Popen(list(command), cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=pipe)
-        self._limit = threading.Timer(TIME_LIMIT, self.process.kill)  # so that no test waits for ever for an answer
+        self.process = subprocess.Popen(
+            list(command), cwd=folder, env=environment, stdin=pipe, stdout=pipe, stderr=pipe
+        )
+        self._limit = threading.Timer(
+            TIME_LIMIT, self.process.kill
+        )  # so that no test waits for ever for an answer
         self._limit.start()
         self._answers: dict[Any, Any] = {}
         self._number = 100
@@ -116,9 +137,13 @@ class Server:
 
 
 @contextmanager
-def server(at: Desk, *options: str, folder: Path | None = None, **environment: str) -> Iterator[Server]:
+def server(
+    at: Desk, *options: str, folder: Path | None = None, **environment: str
+) -> Iterator[Server]:
     """A server in a workspace, or in another folder."""
-    running = Server(folder or at.root, {**at.world.environment, **environment}, (PROGRAM, "mcp", *options))
+    running = Server(
+        folder or at.root, {**at.world.environment, **environment}, (PROGRAM, "mcp", *options)
+    )
     try:
         yield running
     finally:

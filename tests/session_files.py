@@ -19,11 +19,24 @@ def _spoken(texts: Iterable[str], start: datetime) -> list[tuple[int, str, bool,
     """For each text its number, its words, whether the agent says it, and its time: one a minute."""
     rows = []
     for number, text in enumerate(texts):
-        rows.append((number, text.removeprefix("agent: "), text.startswith("agent: "), stamp(start + timedelta(minutes=number))))
+        rows.append(
+            (
+                number,
+                text.removeprefix("agent: "),
+                text.startswith("agent: "),
+                stamp(start + timedelta(minutes=number)),
+            )
+        )
     return rows
 
 
-def claude(home: Path, *texts: str, session: str = SESSION, project: str = "/home/ada", start: datetime = START) -> Path:
+def claude(
+    home: Path,
+    *texts: str,
+    session: str = SESSION,
+    project: str = "/home/ada",
+    start: datetime = START,
+) -> Path:
     path = home / ".claude/projects" / project.replace("/", "-") / f"{session}.jsonl"
     rows: list[dict[str, Any]] = []
     for number, text, is_agent, time in _spoken(texts, start):
@@ -41,10 +54,20 @@ def claude(home: Path, *texts: str, session: str = SESSION, project: str = "/hom
     return written(path, rows)
 
 
-def codex(home: Path, *texts: str, session: str = SESSION, project: str = "/home/ada", start: datetime = START) -> Path:
-    path = home / f".codex/sessions/{start:%Y/%m/%d}/rollout-{start:%Y-%m-%dT%H-%M-%S}-{session}.jsonl"
+def codex(
+    home: Path,
+    *texts: str,
+    session: str = SESSION,
+    project: str = "/home/ada",
+    start: datetime = START,
+) -> Path:
+    path = (
+        home / f".codex/sessions/{start:%Y/%m/%d}/rollout-{start:%Y-%m-%dT%H-%M-%S}-{session}.jsonl"
+    )
     header = {"id": session, "timestamp": stamp(start), "cwd": project, "source": "cli"}
-    rows: list[dict[str, Any]] = [{"timestamp": stamp(start), "type": "session_meta", "payload": header}]
+    rows: list[dict[str, Any]] = [
+        {"timestamp": stamp(start), "type": "session_meta", "payload": header}
+    ]
     for _, text, is_agent, time in _spoken(texts, start):
         role, kind = ("assistant", "output_text") if is_agent else ("user", "input_text")
         message = {"type": "message", "role": role, "content": [{"type": kind, "text": text}]}
@@ -52,24 +75,58 @@ def codex(home: Path, *texts: str, session: str = SESSION, project: str = "/home
     return written(path, rows)
 
 
-def pi(home: Path, *texts: str, session: str = SESSION, project: str = "/home/ada", start: datetime = START) -> Path:
+def pi(
+    home: Path,
+    *texts: str,
+    session: str = SESSION,
+    project: str = "/home/ada",
+    start: datetime = START,
+) -> Path:
     path = home / ".pi/agent/sessions/--ada--" / f"{start:%Y-%m-%dT%H-%M-%S-000Z}_{session}.jsonl"
-    rows: list[dict[str, Any]] = [{"type": "session", "version": 3, "id": session, "timestamp": stamp(start), "cwd": project}]
+    rows: list[dict[str, Any]] = [
+        {"type": "session", "version": 3, "id": session, "timestamp": stamp(start), "cwd": project}
+    ]
     for number, text, is_agent, time in _spoken(texts, start):
-        message = {"role": "assistant" if is_agent else "user", "content": [{"type": "text", "text": text}]}
+        message = {
+            "role": "assistant" if is_agent else "user",
+            "content": [{"type": "text", "text": text}],
+        }
         parent = f"{number - 1:08x}" if number else None
-        rows.append({"type": "message", "id": f"{number:08x}", "parentId": parent, "timestamp": time, "message": message})
+        rows.append(
+            {
+                "type": "message",
+                "id": f"{number:08x}",
+                "parentId": parent,
+                "timestamp": time,
+                "message": message,
+            }
+        )
     return written(path, rows)
 
 
-def gemini(home: Path, *texts: str, session: str = SESSION, project: str = "/home/ada", start: datetime = START) -> Path:
+def gemini(
+    home: Path,
+    *texts: str,
+    session: str = SESSION,
+    project: str = "/home/ada",
+    start: datetime = START,
+) -> Path:
     folder = home / ".gemini/tmp/ada"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / ".project_root").write_text(project)
     path = folder / "chats" / f"session-{start:%Y-%m-%dT%H-%M}-{session[:8]}.jsonl"
-    rows: list[dict[str, Any]] = [{"sessionId": session, "projectHash": "0" * 64, "startTime": stamp(start), "kind": "main"}]
+    rows: list[dict[str, Any]] = [
+        {"sessionId": session, "projectHash": "0" * 64, "startTime": stamp(start), "kind": "main"}
+    ]
     for number, text, is_agent, time in _spoken(texts, start):
-        rows.append({"id": f"{number}", "timestamp": time, "type": "gemini" if is_agent else "user", "content": text})
+        rows.append(
+            {
+                "id": f"{number}",
+                "timestamp": time,
+                "type": "gemini" if is_agent else "user",
+                "content": text,
+            }
+        )
     return written(path, rows)
 
 

@@ -15,7 +15,21 @@ from typing import Any, Self
 import pytest
 from conftest import World, keep_from_background, sealed_world
 from made_sessions import write_session
-from week_script import EVENTS, MEMORY, MINUTE, OWNER, PROFILE, SESSIONS, START, Call, HandEdit, Reject, Run, Session, Zone
+from week_script import (
+    EVENTS,
+    MEMORY,
+    MINUTE,
+    OWNER,
+    PROFILE,
+    SESSIONS,
+    START,
+    Call,
+    HandEdit,
+    Reject,
+    Run,
+    Session,
+    Zone,
+)
 
 from mdmem.cli import main
 
@@ -62,7 +76,13 @@ class Week:
 
     @classmethod
     def begin(
-        cls, folder: Path, empty: Path, patch: pytest.MonkeyPatch, *settings: str, memory: str = MEMORY, start: datetime = START
+        cls,
+        folder: Path,
+        empty: Path,
+        patch: pytest.MonkeyPatch,
+        *settings: str,
+        memory: str = MEMORY,
+        start: datetime = START,
     ) -> Self:
         """A workspace in a sealed world of its own, with what the person wrote before the week; its repository is a copy of an empty one."""
         keep_from_background(patch)
@@ -75,7 +95,9 @@ class Week:
         week.git("commit", "-q", "-m", "seed", at=start)
         return week
 
-    def call(self, *words: str, at: datetime | None = None, root: Path | None = None, status: int = 0) -> Answer:
+    def call(
+        self, *words: str, at: datetime | None = None, root: Path | None = None, status: int = 0
+    ) -> Answer:
         """A command in this process."""
         if at is not None:
             self.patch.setenv("MDMEM_NOW", at.astimezone(UTC).isoformat())
@@ -88,14 +110,24 @@ class Week:
         return answer
 
     def git(self, *words: str, at: datetime | None = None, root: Path | None = None) -> str:
-        dates = {name: at.isoformat() for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")} if at else {}
+        dates = (
+            {name: at.isoformat() for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")}
+            if at
+            else {}
+        )
         return self.world.git(root or self.root, *words, environment=dates).stdout
 
     def set_zone(self, zone: str) -> None:
         """Write the person's own settings."""
         path = self.world.home / ".config" / "mdmem" / "config.toml"
         path.parent.mkdir(parents=True, exist_ok=True)
-        lines = (f'timezone = "{zone}"', f"sessions = {list(CLIENTS)}", 'session_scope = "all"', f'owner = ["{OWNER}"]', *self.settings)
+        lines = (
+            f'timezone = "{zone}"',
+            f"sessions = {list(CLIENTS)}",
+            'session_scope = "all"',
+            f'owner = ["{OWNER}"]',
+            *self.settings,
+        )
         path.write_text("".join(f"{line}\n" for line in lines))
 
     def write_sessions(self, now: datetime) -> None:
@@ -125,7 +157,10 @@ class Week:
     def files(self, root: Path | None = None) -> dict[str, bytes]:
         """The memory files as they are on disk."""
         folder = root or self.root
-        return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.md"))}
+        return {
+            str(path.relative_to(folder)): path.read_bytes()
+            for path in sorted(folder.rglob("*.md"))
+        }
 
     def proposals(self) -> list[dict[str, Any]]:
         """The open parts of all proposals, each with its proposal's id."""
@@ -133,7 +168,11 @@ class Week:
         for proposal in self.call("proposals", "--json").values["proposals"]:
             name = proposal["proposal"]
             listed = self.call("proposals", name, "--json").values["parts"]
-            parts += [{**part, "proposal": name} for part in listed if part["state"] in ("open", "overtaken")]
+            parts += [
+                {**part, "proposal": name}
+                for part in listed
+                if part["state"] in ("open", "overtaken")
+            ]
         return parts
 
     def proposed(self) -> Proposed:
@@ -192,7 +231,11 @@ def facts_of(data: bytes) -> list[str]:
 
 def plain(text: str) -> str:
     """A line without its kind and its key."""
-    return re.sub(r"^(?:\[\w+\] )?(?:\*\*[\w ]+\*\*: |[a-z][a-z0-9_ ]*: )?", "", text.removeprefix("- ").strip())
+    return re.sub(
+        r"^(?:\[\w+\] )?(?:\*\*[\w ]+\*\*: |[a-z][a-z0-9_ ]*: )?",
+        "",
+        text.removeprefix("- ").strip(),
+    )
 
 
 def change_text(old: str | None, new: str | None) -> str:
@@ -210,16 +253,25 @@ def _place(session: Session) -> Path:
         case "claude":
             return Path(".claude/projects/-home-ada-work", f"{session.id}.jsonl")
         case "codex":
-            return Path(f".codex/sessions/{start:%Y/%m/%d}", f"rollout-{start:%Y-%m-%dT%H-%M-%S}-{session.id}.jsonl")
+            return Path(
+                f".codex/sessions/{start:%Y/%m/%d}",
+                f"rollout-{start:%Y-%m-%dT%H-%M-%S}-{session.id}.jsonl",
+            )
         case "gemini":
-            return Path(".gemini/tmp/work/chats", f"session-{start:%Y-%m-%dT%H-%M}-{session.id[:8]}.jsonl")
+            return Path(
+                ".gemini/tmp/work/chats", f"session-{start:%Y-%m-%dT%H-%M}-{session.id[:8]}.jsonl"
+            )
         case _:
             return Path(".openclaw/agents/main/sessions", f"{session.id}.jsonl")
 
 
 def _transcript(session: Session, now: datetime) -> bytes:
     """The transcript of a session as it is at a time; empty before it begins."""
-    turns = [turn for number, turn in enumerate(session.turns) if session.start.astimezone(UTC) + number * MINUTE <= now.astimezone(UTC)]
+    turns = [
+        turn
+        for number, turn in enumerate(session.turns)
+        if session.start.astimezone(UTC) + number * MINUTE <= now.astimezone(UTC)
+    ]
     if not turns:
         return b""
     own = write_session(session.client, turns, session.id, session.start.astimezone(UTC))

@@ -40,7 +40,14 @@ def complete_note(note: CommitNote, taking: PartTaking) -> CommitNote:
 
 
 def view(name: str, op: PartOp = PartOp.ADD, **fields: Any) -> PartView:
-    defaults = {"path": PATH, "section": SECTION, "old": None, "new": None, "origin": ORIGIN, "state": PartState.OPEN}
+    defaults = {
+        "path": PATH,
+        "section": SECTION,
+        "old": None,
+        "new": None,
+        "origin": ORIGIN,
+        "state": PartState.OPEN,
+    }
     return PartView(**{"name": name, "op": op, **defaults, **fields})
 
 
@@ -50,7 +57,12 @@ def part(old: str, new: str, base: str = BASE, **fields: Any) -> Part:
     facts = pieces.fact_pieces(before, after)
     (piece,) = facts or pieces.section_pieces(before, after, facts, {})
     name = piece.fact if isinstance(piece, FactPiece) else piece.name
-    return Part(view=view(name, new=new.strip("- \n")), piece=piece, source=FileSource(before.document, {}), **fields)
+    return Part(
+        view=view(name, new=new.strip("- \n")),
+        piece=piece,
+        source=FileSource(before.document, {}),
+        **fields,
+    )
 
 
 def stated(**fields: Any) -> Part:
@@ -58,21 +70,33 @@ def stated(**fields: Any) -> Part:
 
 
 def note(**fields: Any) -> CommitNote:
-    return CommitNote(**{"op": Op.ACCEPT, "path": PATH, "section": SECTION, "provenance": Provenance(), **fields})
+    return CommitNote(
+        **{"op": Op.ACCEPT, "path": PATH, "section": SECTION, "provenance": Provenance(), **fields}
+    )
 
 
 # Onto a file.
 
 
 def test_a_fact() -> None:
-    taken = edit(PartTaking("0123abcd", part("- two", "- two and a half")), parse(BASE), FileKind.EVERGREEN)
+    taken = edit(
+        PartTaking("0123abcd", part("- two", "- two and a half")), parse(BASE), FileKind.EVERGREEN
+    )
     new = fact_id("two and a half")
-    assert (taken.result.text, taken.result.op, taken.result.section) == (BASE.replace("two", "two and a half"), Op.ACCEPT, SECTION)
+    assert (taken.result.text, taken.result.op, taken.result.section) == (
+        BASE.replace("two", "two and a half"),
+        Op.ACCEPT,
+        SECTION,
+    )
     assert taken.result.supersedes == (Supersession(NAMED, new),)
 
 
 def test_a_fact_in_a_persons_words() -> None:
-    taken = edit(PartTaking("0123abcd", part("- two", "- two and a half"), "more\nor less", True), parse(BASE), FileKind.EVERGREEN)
+    taken = edit(
+        PartTaking("0123abcd", part("- two", "- two and a half"), "more\nor less", True),
+        parse(BASE),
+        FileKind.EVERGREEN,
+    )
     new = fact_id("more or less")
     assert taken.result.text == BASE.replace("- two", "- more\n  or less")
     assert taken.result.supersedes == (Supersession(NAMED, new),)
@@ -84,24 +108,43 @@ def test_a_removal_supersedes_nothing() -> None:
 
 
 def test_a_fact_with_another_label_is_the_same() -> None:
-    taken = edit(PartTaking("0123abcd", part("- two", "- two #even")), parse(BASE), FileKind.EVERGREEN)
+    taken = edit(
+        PartTaking("0123abcd", part("- two", "- two #even")), parse(BASE), FileKind.EVERGREEN
+    )
     assert taken.result.supersedes == ()
 
 
 def test_a_fact_supersedes_what_its_proposal_names_if_that_goes_or_stays_in_a_log() -> None:
-    named = (Supersession(FactId("0" * 8), fact_id("late")), Supersession(fact_id("early"), fact_id("late")))
+    named = (
+        Supersession(FactId("0" * 8), fact_id("late")),
+        Supersession(fact_id("early"), fact_id("late")),
+    )
     logged = PartTaking("0123abcd", part("- early\n", "- early\n- late\n", LOG, supersedes=named))
     assert edit(logged, parse(LOG), FileKind.DAILY).result.supersedes == named
     assert edit(logged, parse(LOG), FileKind.EVERGREEN).result.supersedes == ()
-    going = part("- k: v", "- k: w", supersedes=(Supersession(NAMED, fact_id("k: w")), Supersession(fact_id("k: v"), fact_id("k: w"))))
-    assert edit(PartTaking("0123abcd", going), parse(BASE), FileKind.EVERGREEN).result.supersedes == going.supersedes[1:]
+    going = part(
+        "- k: v",
+        "- k: w",
+        supersedes=(
+            Supersession(NAMED, fact_id("k: w")),
+            Supersession(fact_id("k: v"), fact_id("k: w")),
+        ),
+    )
+    assert (
+        edit(PartTaking("0123abcd", going), parse(BASE), FileKind.EVERGREEN).result.supersedes
+        == going.supersedes[1:]
+    )
 
 
 def test_other_text() -> None:
     change = PartTaking("0123abcd", part("Some words.", "Other words."))
     assert isinstance(change.part.piece, SectionPiece)
     taken = edit(change, parse(BASE), FileKind.EVERGREEN)
-    assert (taken.result.text, taken.result.op, taken.result.section) == (BASE.replace("Some", "Other"), Op.ACCEPT, SECTION)
+    assert (taken.result.text, taken.result.op, taken.result.section) == (
+        BASE.replace("Some", "Other"),
+        Op.ACCEPT,
+        SECTION,
+    )
     own = edit(replace(change, text="Own words."), parse(BASE), FileKind.EVERGREEN)
     assert own.result.text == BASE.replace("Some", "Own")
 
@@ -109,27 +152,46 @@ def test_other_text() -> None:
 def test_a_statement_on_facts() -> None:
     taken = edit(PartTaking("0123abcd", stated(confirms=(NAMED,))), parse(BASE), FileKind.EVERGREEN)
     assert (taken.result.text, taken.result.confirms, taken.retracts) == (BASE, (NAMED,), ())
-    taken = edit(PartTaking("0123abcd", stated(retracts=(NAMED,), ended=(fact_id("one"),))), parse(BASE), FileKind.EVERGREEN)
+    taken = edit(
+        PartTaking("0123abcd", stated(retracts=(NAMED,), ended=(fact_id("one"),))),
+        parse(BASE),
+        FileKind.EVERGREEN,
+    )
     assert (taken.result.confirms, taken.retracts) == ((), (NAMED, fact_id("one")))
 
 
 @pytest.mark.parametrize(
     ("change", "now", "standing"),
     [
-        (PartTaking("0123abcd", part("- two", "- two and a half")), BASE.replace("two", "two and a third"), "two and a third"),
-        (PartTaking("0123abcd", part("Some words.", "Other words.")), BASE.replace("Some", "Third"), "Third words."),
+        (
+            PartTaking("0123abcd", part("- two", "- two and a half")),
+            BASE.replace("two", "two and a third"),
+            "two and a third",
+        ),
+        (
+            PartTaking("0123abcd", part("Some words.", "Other words.")),
+            BASE.replace("Some", "Third"),
+            "Third words.",
+        ),
     ],
 )
-def test_an_overtaken_part_is_refused_unless_it_is_taken_anyway(change: PartTaking, now: str, standing: str) -> None:
+def test_an_overtaken_part_is_refused_unless_it_is_taken_anyway(
+    change: PartTaking, now: str, standing: str
+) -> None:
     error = problem(edit, change, parse(now), FileKind.EVERGREEN)
     new = change.part.view.new
-    assert (error.code, error.details) == ("overtaken", {"part": change.part.name, "standing": standing, "proposed": new})
+    assert (error.code, error.details) == (
+        "overtaken",
+        {"part": change.part.name, "standing": standing, "proposed": new},
+    )
     assert error.hint.startswith(f"Now there: {standing}\nProposed: {new}\n")
     forced = edit(replace(change, anyway=True), parse(now), FileKind.EVERGREEN)
     assert forced.result.text == now.replace(standing, new or "")
     own = replace(change, text="Own words.")
     assert problem(edit, own, parse(now), FileKind.EVERGREEN).code == "overtaken"
-    assert "Own words." in edit(replace(own, anyway=True), parse(now), FileKind.EVERGREEN).result.text
+    assert (
+        "Own words." in edit(replace(own, anyway=True), parse(now), FileKind.EVERGREEN).result.text
+    )
 
 
 def test_an_overtaken_part_of_which_nothing_stands() -> None:
@@ -159,7 +221,11 @@ def test_texts_of_a_part() -> None:
 
 
 def test_parts_that_a_log_takes() -> None:
-    taken = [op for op in PartOp if VERB.appends(accept(PartTaking("0123abcd", Part(view=view(NAMED, op), piece=None))))]
+    taken = [
+        op
+        for op in PartOp
+        if VERB.appends(accept(PartTaking("0123abcd", Part(view=view(NAMED, op), piece=None))))
+    ]
     assert taken == [PartOp.ADD, PartOp.RETRACT, PartOp.CONFIRM]
 
 
@@ -193,4 +259,6 @@ def test_the_note_of_a_part_that_brings_no_fact() -> None:
     origin = replace(ORIGIN, cites=("claude/a#1",))
     for each in (stated(), part("- two\n", "")):
         cited = replace(each, view=replace(each.view, origin=origin))
-        assert complete_note(note(), PartTaking("0123abcd", cited)).cites == ((NAMED, "claude/a#1"),)
+        assert complete_note(note(), PartTaking("0123abcd", cited)).cites == (
+            (NAMED, "claude/a#1"),
+        )

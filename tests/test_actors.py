@@ -12,7 +12,15 @@ from mdmem.model.actors import RESERVED_ACTORS, fold_actor, is_person, require_u
 
 @pytest.mark.parametrize(
     "name",
-    ["agent/main ", "Agent/Main", "agent/main\u200b", "\u2060agent/\ufe0fmain", "\uff41gent/main", "agent/main\t", "\u3164agent/main"],
+    [
+        "agent/main ",
+        "Agent/Main",
+        "agent/main\u200b",
+        "\u2060agent/\ufe0fmain",
+        "\uff41gent/main",
+        "agent/main\t",
+        "\u3164agent/main",
+    ],
 )
 def test_spellings_of_one_actor(name: str) -> None:
     assert fold_actor(name) == "agent/main"
@@ -54,13 +62,17 @@ class TestClaims:
         at.apply(append(actor=actor, source=Source.USER_STATED))
         assert self.claim(at) == ""
 
-    def test_an_actor_that_cannot_be_seen_is_none(self, at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_an_actor_that_cannot_be_seen_is_none(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("MDMEM_ACTOR", "agent/main")
         at.apply(append(actor=" \u200b", source=Source.USER_STATED))
         assert self.claim(at) == "agent/main"
 
     @pytest.mark.parametrize("place", ["option", "variable", "setting"])
-    def test_no_actor_from_outside_has_a_name_of_mdmems_own(self, at: Desk, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    def test_no_actor_from_outside_has_a_name_of_mdmems_own(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, place: str
+    ) -> None:
         if place == "variable":
             monkeypatch.setenv("MDMEM_ACTOR", "Dream")
         if place == "setting":

@@ -57,7 +57,9 @@ TREE = "# Memory\n\n## Work\n\n### Notes\n\n## Home\n\n### Notes\n\n# Work\n\n##
 )
 def test_addresses(text: str, address: str, expected: list[str]) -> None:
     document = parse(text)
-    assert [" > ".join(section.path) for section in matching_sections(document, address)] == expected
+    assert [
+        " > ".join(section.path) for section in matching_sections(document, address)
+    ] == expected
 
 
 @given(documents)
@@ -67,8 +69,12 @@ def test_every_whole_path_finds_its_section(text: str) -> None:
     for section in document.sections:
         address = " > ".join(section.path)
         if address.strip(" >"):
-            alike = [s for s in document.sections if " > ".join(s.path) == address or s.title == address]
-            assert section in matching_sections(document, address) or any(s.title == address for s in alike)
+            alike = [
+                s for s in document.sections if " > ".join(s.path) == address or s.title == address
+            ]
+            assert section in matching_sections(document, address) or any(
+                s.title == address for s in alike
+            )
 
 
 def test_not_found_names_the_nearest() -> None:
@@ -112,13 +118,19 @@ def similar(titles: list[str], address: str) -> list[str]:
 
 
 def test_three_suggestions_at_most_the_most_alike_first() -> None:
-    assert similar(["nothing", "works", "work", "worker", "working"], "wrok") == ["work", "works", "worker"]
+    assert similar(["nothing", "works", "work", "worker", "working"], "wrok") == [
+        "work",
+        "works",
+        "worker",
+    ]
     assert similar(["abcd"], "abxy") == ["abcd"]  # just alike enough
     assert similar(["abcd"], "axyz") == []
 
 
 def test_what_holds_the_words_or_is_held_by_them_is_suggested_too() -> None:
-    assert similar(["All the plans of the coming year", "Other"], "plans") == ["All the plans of the coming year"]
+    assert similar(["All the plans of the coming year", "Other"], "plans") == [
+        "All the plans of the coming year"
+    ]
     assert similar(["Pets", "Other"], "the names of all our Pets and their ages") == ["Pets"]
     assert similar(["", "Other"], "plans") == []
     assert similar(["Plans"], " ") == []
@@ -136,7 +148,10 @@ def test_one_section_by_many_names_is_suggested_once() -> None:
     assert similar_paths(parse("# plan\n## plan\n"), "plan x") == ("plan", "plan > plan")
     assert similar_paths(parse("# Plan\n# plan\n"), "plans") == ("Plan",)
     three = ("m > works", "m > worlds", "m > worker")  # each by its title and by its path
-    assert similar_paths(parse("# m\n## works\n## worker\n## working\n## worlds\n"), "m works") == three
+    assert (
+        similar_paths(parse("# m\n## works\n## worker\n## working\n## worlds\n"), "m works")
+        == three
+    )
 
 
 def test_long_addresses_are_cut_in_messages() -> None:
@@ -150,19 +165,26 @@ def test_long_addresses_are_cut_in_messages() -> None:
     assert caught.value.message == f"2 sections are called {title[:120]!r}"
     with pytest.raises(SectionProblem) as caught:
         find_section(parse(f"# {title}\n"), title, 2)
-    assert caught.value.message == f"no number 2 among the sections called {title[:120]!r} (1 in all)"
+    assert (
+        caught.value.message == f"no number 2 among the sections called {title[:120]!r} (1 in all)"
+    )
 
 
 def test_eight_sections_are_listed_at_most() -> None:
     nine = parse("".join(f"# {name}\n" for name in "ABCDEFGHI"))
     with pytest.raises(SectionProblem) as caught:
         find_section(nine, "xyz")
-    assert caught.value.hint == f"Its sections are: A; B; C; D; E; F; G; H. To create it, use {field('create')}."
+    assert (
+        caught.value.hint
+        == f"Its sections are: A; B; C; D; E; F; G; H. To create it, use {field('create')}."
+    )
     same = parse("".join(f"# {name}\n## Same\n" for name in "ABCDEFGHI"))
     with pytest.raises(SectionProblem) as caught:
         find_section(same, "Same")
     assert caught.value.hint.startswith("They are A > Same (line 2); B > Same (line 4); ")
-    assert caught.value.hint.endswith(f"H > Same (line 16). Give the whole path or {field('nth')} N.")
+    assert caught.value.hint.endswith(
+        f"H > Same (line 16). Give the whole path or {field('nth')} N."
+    )
     assert len(caught.value.details["sections"]) == 9
 
 
@@ -176,7 +198,9 @@ def test_eight_sections_are_listed_at_most() -> None:
         ("# a\n# A\n", [("a", None), ("A", None)]),
     ],
 )
-def test_the_address_of_a_section_finds_it(text: str, expected: list[tuple[str, int | None] | None]) -> None:
+def test_the_address_of_a_section_finds_it(
+    text: str, expected: list[tuple[str, int | None] | None]
+) -> None:
     document = parse(text)
     assert [address_of(document, section) for section in document.sections] == expected
     for section, address in zip(document.sections, expected, strict=True):

@@ -64,7 +64,9 @@ class TestAnew:
         assert all(at.read(name) == installed.template(name) for name in TEMPLATES)
         assert "Mdmem-Op: init" in at.git("log", "-1", "--format=%B")
 
-    def test_the_folder_that_the_environment_names(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_the_folder_that_the_environment_names(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setenv("MDMEM_WORKSPACE", str(tmp_path / "named"))
         assert initialise(Initialise(hooks=False), os.environ).workspace == tmp_path / "named"
         assert init(tmp_path / "given").workspace == tmp_path / "given"
@@ -78,7 +80,12 @@ class TestAnew:
         init(at.root, hooks=True)
         before = at.tree_state()
         done = init(at.root, hooks=True)
-        assert (done.made_repository, done.written, done.commit, done.hooks) == (False, (), None, ())
+        assert (done.made_repository, done.written, done.commit, done.hooks) == (
+            False,
+            (),
+            None,
+            (),
+        )
         assert at.tree_state() == before
 
     def test_files_that_are_there_are_adopted_byte_for_byte(self, world: World, tmp_path: Path):
@@ -95,7 +102,11 @@ class TestAnew:
         done = init(at.root)
         assert done.written == ()
         assert {name: (at.root / name).read_bytes() for name in contents} == contents
-        assert sorted(at.git("ls-files").split()) == ["memory.md", "memory/2026-03-01.md", "user.md"]
+        assert sorted(at.git("ls-files").split()) == [
+            "memory.md",
+            "memory/2026-03-01.md",
+            "user.md",
+        ]
         assert at.git("status", "--porcelain") == "?? README.md\n?? a.txt\n"
 
     def test_profiles_that_are_there_stay(self, world: World, tmp_path: Path):
@@ -122,22 +133,32 @@ class TestAnew:
             '1 other Markdown file is not searched (notes.md). To include them: paths = ["*.md"] in mdmem.toml',
         )
 
-    @pytest.mark.parametrize("place", [lambda path: path.mkdir(), lambda path: path.symlink_to("nowhere.md")], ids=["folder", "dead link"])
-    def test_what_is_no_workspace_afterwards_is_not_made(self, world: World, tmp_path: Path, place: Callable[[Path], object]):
+    @pytest.mark.parametrize(
+        "place",
+        [lambda path: path.mkdir(), lambda path: path.symlink_to("nowhere.md")],
+        ids=["folder", "dead link"],
+    )
+    def test_what_is_no_workspace_afterwards_is_not_made(
+        self, world: World, tmp_path: Path, place: Callable[[Path], object]
+    ):
         place(tmp_path / "MEMORY.md")
         with pytest.raises(MdmemError) as failure:
             init(tmp_path)
         assert failure.value.code == "bad-path"
         assert [path.name for path in tmp_path.iterdir() if path != world.home] == ["MEMORY.md"]
 
-    def test_what_holds_a_secret_is_left_out_and_named(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_what_holds_a_secret_is_left_out_and_named(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         at = Desk(world, tmp_path / "old")
         at.write("memory/keys.md", f"# Keys\n\n- {TOKEN}\n")
         at.write("memory/tea.md", "- tea\n")
         done = init(at.root)
         (note,) = done.notes
         assert note.startswith("not committed: memory/keys.md:3: possible secret (")
-        assert at.git("show", "--format=", "--name-only").split() == sorted([*TEMPLATES, "memory/tea.md"])
+        assert at.git("show", "--format=", "--name-only").split() == sorted(
+            [*TEMPLATES, "memory/tea.md"]
+        )
         assert at.git("status", "--porcelain") == "?? memory/keys.md\n"
         monkeypatch.setenv("MDMEM_ALLOW", "secret")
         let_through = Desk(world, tmp_path / "other")
@@ -150,7 +171,9 @@ class TestAnew:
         at.write(f"memory/{TOKEN}.md", "# Keys\n")
         done = init(at.root)
         (note,) = done.notes
-        assert note.startswith("not committed: memory/[REDACTED:github-token].md:1: possible secret")
+        assert note.startswith(
+            "not committed: memory/[REDACTED:github-token].md:1: possible secret"
+        )
         assert at.git("show", "--format=", "--name-only").split() == sorted(TEMPLATES)
 
     def test_below_an_existing_repository_only_what_it_wrote_is_committed(self, at: Desk):
@@ -159,7 +182,9 @@ class TestAnew:
         at.git("add", "staged.txt")
         done = init(at.root / "sub")
         assert not done.made_repository
-        assert at.git("show", "--format=", "--name-only").split() == sorted(f"sub/{name}" for name in TEMPLATES)
+        assert at.git("show", "--format=", "--name-only").split() == sorted(
+            f"sub/{name}" for name in TEMPLATES
+        )
         assert at.git("status", "--porcelain") == "A  staged.txt\n?? sub/memory/\n"
         assert open_at(at.root / "sub", os.environ).repository.prefix == "sub/"
 
@@ -175,14 +200,22 @@ class TestByAnAgent:
     def trailers(self, at: Desk) -> set[str]:
         return set(at.git("log", "-1", "--format=%(trailers)").split("\n"))
 
-    def test_existing_files_are_its_claim(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_existing_files_are_its_claim(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setenv("MDMEM_ACTOR", "agent/main")
         at = Desk(world, tmp_path / "old")
         at.write("MEMORY.md", "- tea\n")
         init(at.root)
-        assert {"Mdmem-Op: init", "Mdmem-Source: inferred", "Mdmem-Claimed-By: agent/main"} <= self.trailers(at)
+        assert {
+            "Mdmem-Op: init",
+            "Mdmem-Source: inferred",
+            "Mdmem-Claimed-By: agent/main",
+        } <= self.trailers(at)
 
-    def test_templates_claim_nothing(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_templates_claim_nothing(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setenv("MDMEM_ACTOR", "agent/main")
         at = Desk(world, tmp_path / "new")
         init(at.root)
@@ -191,7 +224,11 @@ class TestByAnAgent:
 
 class TestIgnored:
     @pytest.mark.parametrize(
-        ("rule", "named"), [("MEMORY.md", "MEMORY.md would"), ("*.md", "IDENTITY.md, MEMORY.md, SOUL.md, USER.md would")]
+        ("rule", "named"),
+        [
+            ("MEMORY.md", "MEMORY.md would"),
+            ("*.md", "IDENTITY.md, MEMORY.md, SOUL.md, USER.md would"),
+        ],
     )
     def test_what_git_would_not_keep_is_not_written(self, at: Desk, rule: str, named: str):
         at.write(".gitignore", f"/sub/{rule}\n")
@@ -217,9 +254,15 @@ class TestIgnored:
         at.commit("rule")
         assert init(at.root).notes == ()
         at.write("memory/a.md", "# A\n")
-        assert init(at.root).notes == ("ignored by .gitignore: memory/a.md. Remove the rule; memory outside git has no history.",)
+        assert init(at.root).notes == (
+            "ignored by .gitignore: memory/a.md. Remove the rule; memory outside git has no history.",
+        )
         at.write("memory/b.md", "# B\n")
-        assert init(at.root).notes[0].startswith("ignored by .gitignore: memory/a.md and 1 more memory files. ")
+        assert (
+            init(at.root)
+            .notes[0]
+            .startswith("ignored by .gitignore: memory/a.md and 1 more memory files. ")
+        )
 
 
 class TestWhoCommits:
@@ -228,7 +271,10 @@ class TestWhoCommits:
         done = init(at.root)
         assert at.read("mdmem.toml") == 'author = "mdmem <mdmem@localhost>"\n'
         assert "mdmem.toml" in done.notes[0]
-        assert at.git("log", "--format=%an <%ae> %cn <%ce>") == "mdmem <mdmem@localhost> mdmem <mdmem@localhost>\n"
+        assert (
+            at.git("log", "--format=%an <%ae> %cn <%ce>")
+            == "mdmem <mdmem@localhost> mdmem <mdmem@localhost>\n"
+        )
         assert at.git("status", "--porcelain") == ""
         assert at.apply(append(section=None)).commit
         assert at.git("log", "-1", "--format=%an") == "mdmem\n"
@@ -291,7 +337,9 @@ class TestRefused:
         (at.root / ".git" / "HEAD").write_text("nonsense\n")
         refused(at, at.root, "broken-repository")
 
-    @pytest.mark.parametrize(("name", "code"), [("MERGE_HEAD", "repository-busy"), ("BISECT_LOG", "repository-busy")])
+    @pytest.mark.parametrize(
+        ("name", "code"), [("MERGE_HEAD", "repository-busy"), ("BISECT_LOG", "repository-busy")]
+    )
     def test_while_something_is_under_way(self, at: Desk, name: str, code: str):
         (at.root / "sub").mkdir()
         (at.root / ".git" / name).write_text(at.git("rev-parse", "HEAD"))
@@ -319,7 +367,9 @@ class TestRefused:
 
 
 class TestHooks:
-    def test_managed_elsewhere_they_are_left_and_it_says_what_to_add(self, at: Desk, tmp_path: Path):
+    def test_managed_elsewhere_they_are_left_and_it_says_what_to_add(
+        self, at: Desk, tmp_path: Path
+    ):
         at.git("config", "core.hooksPath", tmp_path / "hooks")
         done = init(at.root, hooks=True)
         assert done.hooks == ()

@@ -46,7 +46,9 @@ def origin(world: World, tmp_path: Path) -> Path:
     (folder / "MEMORY.md").write_text(f"# Memory\n\n## Preferences\n\n- {SECRET_WISH}\n")
     world.git(folder, "init", "-q")
     world.git(folder, "add", ".")
-    world.git(folder, "-c", "user.name=Mallory", "-c", "user.email=m@evil.test", "commit", "-qm", "x")
+    world.git(
+        folder, "-c", "user.name=Mallory", "-c", "user.email=m@evil.test", "commit", "-qm", "x"
+    )
     return folder
 
 
@@ -124,7 +126,9 @@ class TestTheList:
         assert init(clone).newly_adopted
 
     @pytest.mark.parametrize("way", ["file", "link", "commondir", "worktree"])
-    def test_a_folder_that_points_to_an_adopted_repository(self, world: World, clone: Path, tmp_path: Path, way: str):
+    def test_a_folder_that_points_to_an_adopted_repository(
+        self, world: World, clone: Path, tmp_path: Path, way: str
+    ):
         init(clone)
         world.git(clone, "worktree", "add", "-q", tmp_path / "linked")
         evil = tmp_path / "evil"
@@ -194,7 +198,9 @@ class TestTheList:
             init(tmp_path / "new")
         assert not (tmp_path / "new").exists()
 
-    def test_no_list_is_needed_where_the_settings_adopt_it(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_no_list_is_needed_where_the_settings_adopt_it(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         (world.home / ".local").write_text("a file\n")
         monkeypatch.setenv("MDMEM_ADOPT", str(tmp_path / "new"))
         assert init(tmp_path / "new").adopted
@@ -211,10 +217,14 @@ class TestTheSettings:
         ],
     )
     def test_what_names_it(self, world: World, clone: Path, text: str):
-        own_settings(world, text.replace("{clone}", str(clone)).replace("{parent}", str(clone.parent)))
+        own_settings(
+            world, text.replace("{clone}", str(clone)).replace("{parent}", str(clone.parent))
+        )
         assert adopted(clone)
 
-    @pytest.mark.parametrize("text", ['adopt = ["{parent}"]', 'adopt = ["{parent}/*/x"]', "adopt = []"])
+    @pytest.mark.parametrize(
+        "text", ['adopt = ["{parent}"]', 'adopt = ["{parent}/*/x"]', "adopt = []"]
+    )
     def test_what_does_not(self, world: World, clone: Path, text: str):
         own_settings(world, text.replace("{parent}", str(clone.parent)))
         assert not adopted(clone)
@@ -230,7 +240,9 @@ class TestTheSettings:
         assert not adopted(home / "workspace-a" / "inner")
         assert not adopted((home / "workspace-b").resolve())
 
-    def test_a_home_behind_a_link(self, world: World, origin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_home_behind_a_link(
+        self, world: World, origin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         own_settings(world, 'adopt = ["~/notes*"]')
         world.git(world.home, "clone", "-q", origin, "notes-a")
         (tmp_path / "link").symlink_to(world.home)
@@ -244,7 +256,9 @@ class TestTheSettings:
         assert adopted(clone)
 
     @pytest.mark.parametrize("setting", ["MDMEM_ADOPT", "adopt"])
-    def test_no_full_path(self, world: World, clone: Path, monkeypatch: pytest.MonkeyPatch, setting: str):
+    def test_no_full_path(
+        self, world: World, clone: Path, monkeypatch: pytest.MonkeyPatch, setting: str
+    ):
         if setting == "adopt":
             own_settings(world, 'adopt = ["notes"]')
         else:
@@ -279,7 +293,9 @@ class TestAnAgent:
     def test_nor_one_whose_history_git_cannot_read(self, world: World, clone: Path):
         tree = world.git(clone, "rev-parse", "HEAD^{tree}").stdout.strip()
         (clone / "MEMORY.md").write_text("# Memory\n")
-        world.git(clone, "-c", "user.name=Mallory", "-c", "user.email=m@evil.test", "commit", "-qam", "y")
+        world.git(
+            clone, "-c", "user.name=Mallory", "-c", "user.email=m@evil.test", "commit", "-qam", "y"
+        )
         (clone / ".git" / "objects" / tree[:2] / tree[2:]).unlink()
         assert code_of(lambda: init(clone)) == "not-allowed"
 
@@ -290,7 +306,9 @@ class TestAnAgent:
 
 def hook_answer(folder: Path, event: str = "SessionStart", source: str = "startup") -> str:
     prompt = "what are the preferences for installs?"
-    asked = agenthooks.HookEvent(name=event, session="s", source=source, folder=str(folder), prompt=prompt)
+    asked = agenthooks.HookEvent(
+        name=event, session="s", source=source, folder=str(folder), prompt=prompt
+    )
     return agenthooks.answer(asked, os.environ)
 
 
@@ -304,7 +322,9 @@ def by_tool(folder: Path) -> str:
 
 
 def by_named_tool(folder: Path) -> str:
-    return Door(str(folder), os.environ).call_tool("memory_search", {"query": "install"}, "probe")[0]
+    return Door(str(folder), os.environ).call_tool("memory_search", {"query": "install"}, "probe")[
+        0
+    ]
 
 
 def by_resource(folder: Path) -> str:
@@ -329,7 +349,9 @@ class TestDoors:
             yield folder
 
     @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.__name__)
-    def test_a_tool_refuses_without_a_command(self, deep: Path, clone: Path, tool: Callable[[Path], str]):
+    def test_a_tool_refuses_without_a_command(
+        self, deep: Path, clone: Path, tool: Callable[[Path], str]
+    ):
         answer = tool(clone)
         assert REFUSED in answer
         assert "mdmem init" not in answer
@@ -366,7 +388,10 @@ class TestDoors:
         block = answer["hookSpecificOutput"]["additionalContext"]
         assert "likes tea" in block
         assert SECRET_WISH not in block
-        assert f"Mallory); {tmp_path}/mine is used instead. To use this one: " in answer["systemMessage"]
+        assert (
+            f"Mallory); {tmp_path}/mine is used instead. To use this one: "
+            in answer["systemMessage"]
+        )
         with chdir(tmp_path / "mine" / "clone"):
             assert "likes tea" in by_tool(tmp_path)
 
@@ -377,7 +402,9 @@ class TestDoors:
         assert "likes tea" in by_tool(deep)
         assert "likes tea" in hook_answer(deep)
 
-    def test_what_is_named_is_not_adopted_by_that(self, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_what_is_named_is_not_adopted_by_that(
+        self, clone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setenv("MDMEM_WORKSPACE", str(clone))
         monkeypatch.chdir(tmp_path)
         assert json.loads(by_tool(tmp_path))["error"] == "not-adopted"
@@ -404,14 +431,18 @@ class TestDoors:
             Memory.open(clone, os.environ).pipelines.digest(Digest())
         assert refused.value.code == "no-sessions"
 
-    def test_pipelines_refuse_and_name_the_command(self, clone: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_pipelines_refuse_and_name_the_command(
+        self, clone: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setenv("MDMEM_ACTOR", "agent/x")
         memory = Memory.open(clone, os.environ)
         for work in (memory.pipelines.run, lambda: memory.pipelines.digest(Digest())):
             with pytest.raises(MdmemError) as refused:
                 work()
             assert refused.value.code == "not-adopted"
-            assert str(refused.value) == (f"{clone} contains a memory you have not adopted (last change by Mallory)")
+            assert str(refused.value) == (
+                f"{clone} contains a memory you have not adopted (last change by Mallory)"
+            )
             assert str(clone) in refused.value.hint
 
     def test_a_persons_commands_work_and_adopt_nothing(self, world: World, clone: Path):

@@ -37,7 +37,14 @@ def hook(shell: Shell) -> Hook:
     """One event in this process: what is printed."""
 
     def run(name: str, **values: Any) -> str:
-        data = {"hook_event_name": name, "session_id": "s1", "cwd": str(shell.folder), "transcript_path": "/nowhere", "later": 1, **values}
+        data = {
+            "hook_event_name": name,
+            "session_id": "s1",
+            "cwd": str(shell.folder),
+            "transcript_path": "/nowhere",
+            "later": 1,
+            **values,
+        }
         return raw(shell, json.dumps(data).encode())
 
     shell.git("checkout", "-q", "MEMORY.md")
@@ -67,12 +74,18 @@ def block_in(text: str, name: str) -> str:
 
 
 def hook_events(shell: Shell) -> list[tuple[str, str | None, str | None]]:
-    kept = [event for event in events.read_events(shell.folder / STATE) if event.verb == "agent-hook"]
-    return [(str((event.figures or {})["hook"]), event.outcome.value, event.session) for event in kept]
+    kept = [
+        event for event in events.read_events(shell.folder / STATE) if event.verb == "agent-hook"
+    ]
+    return [
+        (str((event.figures or {})["hook"]), event.outcome.value, event.session) for event in kept
+    ]
 
 
 class TestSessionStart:
-    @pytest.mark.parametrize("source", ["startup", "clear", "fork", "compact", "resume", "later", None])
+    @pytest.mark.parametrize(
+        "source", ["startup", "clear", "fork", "compact", "resume", "later", None]
+    )
     def test_a_session_gets_its_block(self, hook: Hook, source: str | None):
         block = block_in(hook("SessionStart", source=source), "SessionStart")
         assert "the heating was mended" in block
@@ -82,7 +95,9 @@ class TestSessionStart:
         assert hook("SessionStart", source="startup")
         assert hook("SessionStart", source="resume") == ""
         shell.run("log", "--fact", "the cellar is dry")
-        assert "the cellar is dry" in block_in(hook("SessionStart", source="resume"), "SessionStart")
+        assert "the cellar is dry" in block_in(
+            hook("SessionStart", source="resume"), "SessionStart"
+        )
         assert hook("SessionStart", source="resume") == ""
         assert hook("SessionStart", source="resume", session_id="s2")
 
@@ -101,15 +116,29 @@ class TestSessionStart:
 
 class TestPrompt:
     def test_what_memory_knows_is_given_once(self, hook: Hook):
-        assert "the heating was mended" in block_in(hook("UserPromptSubmit", prompt=QUESTION), "UserPromptSubmit")
+        assert "the heating was mended" in block_in(
+            hook("UserPromptSubmit", prompt=QUESTION), "UserPromptSubmit"
+        )
         assert hook("UserPromptSubmit", prompt=QUESTION) == ""
         assert hook("UserPromptSubmit", prompt=QUESTION, session_id="s2")
 
     @pytest.mark.parametrize(
         "prompt",
         [
-            *("thanks, go on", "/compact now", "", "   ", None, 7, ["when was the heating mended?"]),
-            *(f"<task-notification>{QUESTION}", f"Stop hook feedback: {QUESTION}", f"<local-command-stdout>{QUESTION}"),
+            *(
+                "thanks, go on",
+                "/compact now",
+                "",
+                "   ",
+                None,
+                7,
+                ["when was the heating mended?"],
+            ),
+            *(
+                f"<task-notification>{QUESTION}",
+                f"Stop hook feedback: {QUESTION}",
+                f"<local-command-stdout>{QUESTION}",
+            ),
         ],
     )
     def test_what_needs_no_memory_or_was_typed_by_nobody_gets_none(self, hook: Hook, prompt: Any):
@@ -119,14 +148,19 @@ class TestPrompt:
         before = shell.snapshot()
         hook("UserPromptSubmit", prompt=f"remember zebra: {QUESTION}")
         assert shell.snapshot() == before
-        assert all("zebra" not in path.read_text(errors="replace") for path in (shell.folder / STATE).glob("*.jsonl"))
+        assert all(
+            "zebra" not in path.read_text(errors="replace")
+            for path in (shell.folder / STATE).glob("*.jsonl")
+        )
 
     def test_a_long_prompt(self, hook: Hook):
         assert hook("UserPromptSubmit", prompt=f"{QUESTION} {'x ' * 500_000}") is not None
 
     def test_a_secret_is_not_shown(self, hook: Hook, shell: Shell):
         shell.write(LOG, f"# 2026-03-05\n\n## 09:00\n\n- the token of the heating is {TOKEN}\n")
-        block = block_in(hook("UserPromptSubmit", prompt="what is the token of the heating?"), "UserPromptSubmit")
+        block = block_in(
+            hook("UserPromptSubmit", prompt="what is the token of the heating?"), "UserPromptSubmit"
+        )
         assert "[REDACTED:" in block
         assert TOKEN not in block
 
@@ -135,7 +169,9 @@ class TestCompaction:
     def test_before_it_the_host_is_asked_for_a_list(self, hook: Hook, shell: Shell):
         text = hook("PreCompact", trigger="manual", custom_instructions="")
         assert text == installed.template("compact.md")
-        assert read_record(shell.folder / STATE, "s1").head == shell.git("rev-parse", "HEAD").strip()
+        assert (
+            read_record(shell.folder / STATE, "s1").head == shell.git("rev-parse", "HEAD").strip()
+        )
 
     def test_what_the_summary_lists_is_one_change(self, hook: Hook, shell: Shell):
         count = int(shell.git("rev-list", "--count", "HEAD"))
@@ -166,9 +202,14 @@ class TestCompaction:
     def test_three_in_a_row(self, hook: Hook, shell: Shell):
         texts = [f"the {name} is painted green" for name in ("fence", "gate", "shed")]
         for number, text in enumerate(texts):
-            block = block_in(hook("SessionStart", source="compact" if number else "startup"), "SessionStart")
+            block = block_in(
+                hook("SessionStart", source="compact" if number else "startup"), "SessionStart"
+            )
             hook("PreCompact", trigger="auto")
-            hook("PostCompact", compact_summary=f"Given was:\n{block}\n\nMemory:\n- the heating was mended\n- [fact] {text}\n")
+            hook(
+                "PostCompact",
+                compact_summary=f"Given was:\n{block}\n\nMemory:\n- the heating was mended\n- [fact] {text}\n",
+            )
         log = (shell.folder / LOG).read_text()
         assert [log.count(text) for text in texts] == [1, 1, 1]
         assert log.count("the heating was mended") == 1
@@ -178,12 +219,18 @@ class TestCompaction:
     def test_what_the_session_was_given_is_no_news(self, hook: Hook, shell: Shell):
         hook("SessionStart")
         before = shell.snapshot()
-        hook("PostCompact", compact_summary=f"Memory:\n{BLOCK_OPENING}\n- invented\n{BLOCK_CLOSING}\n- the heating was mended\n")
+        hook(
+            "PostCompact",
+            compact_summary=f"Memory:\n{BLOCK_OPENING}\n- invented\n{BLOCK_CLOSING}\n- the heating was mended\n",
+        )
         hook("PostCompact", compact_summary=f"Memory:\n{BLOCK_OPENING}\n- invented\n")
         assert shell.snapshot() == before
 
     def test_a_line_with_a_secret_is_left_out(self, hook: Hook, shell: Shell):
-        hook("PostCompact", compact_summary=f"Memory:\n- the token of the relay is {TOKEN}\n- the heating was mended\n")
+        hook(
+            "PostCompact",
+            compact_summary=f"Memory:\n- the token of the relay is {TOKEN}\n- the heating was mended\n",
+        )
         log = (shell.folder / LOG).read_text()
         assert "the heating was mended" in log
         assert "relay" not in log
@@ -222,7 +269,10 @@ class TestSilence:
 
     def test_switched_off_in_the_settings(self, hook: Hook, shell: Shell):
         shell.write("mdmem.toml", 'context = "off"\n')
-        assert [hook(name, prompt=QUESTION) for name in ("SessionStart", "UserPromptSubmit", "PreCompact")] == ["", "", ""]
+        assert [
+            hook(name, prompt=QUESTION)
+            for name in ("SessionStart", "UserPromptSubmit", "PreCompact")
+        ] == ["", "", ""]
 
     def test_no_workspace(self, hook: Hook, shell: Shell, tmp_path: Path):
         shell.patch.chdir(tmp_path)
@@ -231,7 +281,10 @@ class TestSilence:
     def test_each_hook_is_an_event(self, hook: Hook, shell: Shell):
         hook("SessionStart")
         hook("UserPromptSubmit", prompt="thanks")
-        assert hook_events(shell) == [("SessionStart", "done", "s1"), ("UserPromptSubmit", "done", "s1")]
+        assert hook_events(shell) == [
+            ("SessionStart", "done", "s1"),
+            ("UserPromptSubmit", "done", "s1"),
+        ]
 
 
 class TestWorkspace:
@@ -263,7 +316,9 @@ class TestWorkspace:
         assert hook("SessionStart", cwd=str(bare))
         assert "the heating" in shell.run("search", "heating").out
 
-    def test_one_that_is_none_is_told_at_the_start_alone(self, hook: Hook, shell: Shell, bare: Path):
+    def test_one_that_is_none_is_told_at_the_start_alone(
+        self, hook: Hook, shell: Shell, bare: Path
+    ):
         shell.patch.setenv("MDMEM_WORKSPACE", str(bare))
         answer = json.loads(hook("SessionStart"))
         assert list(answer) == ["systemMessage"]
@@ -276,9 +331,10 @@ class TestFailures:
     def test_broken_settings(self, hook: Hook, shell: Shell):
         shell.write("mdmem.toml", "contex = 1\n")
         assert "Did you mean context?" in json.loads(hook("SessionStart"))["systemMessage"]
-        assert [hook(name, prompt=QUESTION, compact_summary=SUMMARY) for name in ("UserPromptSubmit", "PreCompact", "PostCompact")] == [
-            ""
-        ] * 3
+        assert [
+            hook(name, prompt=QUESTION, compact_summary=SUMMARY)
+            for name in ("UserPromptSubmit", "PreCompact", "PostCompact")
+        ] == [""] * 3
 
     def test_a_bug(self, hook: Hook, shell: Shell):
         def fail(*_: Any) -> None:
@@ -296,7 +352,9 @@ class TestFailures:
 
         hook("SessionStart")
         shell.patch.setattr("mdmem.memory.contexts.give_context", wait)
-        shell.patch.setattr(agenthooks, "_SECONDS", {"SessionStart": 0.05, "UserPromptSubmit": 0.05})
+        shell.patch.setattr(
+            agenthooks, "_SECONDS", {"SessionStart": 0.05, "UserPromptSubmit": 0.05}
+        )
         assert "not ready" in json.loads(hook("SessionStart"))["systemMessage"]
         assert hook("UserPromptSubmit", prompt=QUESTION) == ""
         assert [outcome for _, outcome, _ in hook_events(shell)[1:]] == ["failed", "failed"]
@@ -306,7 +364,9 @@ class TestFailures:
         state = shell.folder / STATE
         hook("SessionStart")
         with files.lock(state / files.LOCK_NAME, 1), files.lock(state / files.INDEX_LOCK, 1):
-            assert "the heating" in block_in(hook("UserPromptSubmit", prompt=QUESTION, session_id="s2"), "UserPromptSubmit")
+            assert "the heating" in block_in(
+                hook("UserPromptSubmit", prompt=QUESTION, session_id="s2"), "UserPromptSubmit"
+            )
 
     def test_a_log_that_cannot_be_written(self, hook: Hook, shell: Shell):
         shell.write(LOG, "# 2026-03-05\n\n```\nopen\n")
@@ -318,19 +378,30 @@ class TestProcess:
     @pytest.mark.parametrize("words", [(), ("--later",), ("more", "words")])
     def test_whatever_stands_behind_it(self, world: World, shell: Shell, words: tuple[str, ...]):
         event = json.dumps({"hook_event_name": "PreCompact", "cwd": str(shell.folder)})
-        done = world.run(shell.folder, [PROGRAM, "agent-hook", *words], stdin=event, environment={"MDMEM_NOW": NOW})
+        done = world.run(
+            shell.folder,
+            [PROGRAM, "agent-hook", *words],
+            stdin=event,
+            environment={"MDMEM_NOW": NOW},
+        )
         assert done.stdout == installed.template("compact.md")
         assert done.stderr == ""
 
     @pytest.mark.parametrize("sink", ["> /dev/full", ">&-", "| true"])
     def test_an_answer_that_nobody_takes(self, world: World, shell: Shell, sink: str):
         script = f'{{ "$0" agent-hook; echo $? > status; }} {sink}'
-        done = world.run(shell.folder, ["sh", "-c", script, PROGRAM], stdin=json.dumps({"hook_event_name": "PreCompact"}))
+        done = world.run(
+            shell.folder,
+            ["sh", "-c", script, PROGRAM],
+            stdin=json.dumps({"hook_event_name": "PreCompact"}),
+        )
         assert done.stderr == ""
         assert (shell.folder / "status").read_text() == "0\n"
 
     def test_help(self, world: World, shell: Shell):
-        assert "MDMEM_CONTEXT=off" in world.run(shell.folder, [PROGRAM, "agent-hook", "--help"]).stdout
+        assert (
+            "MDMEM_CONTEXT=off" in world.run(shell.folder, [PROGRAM, "agent-hook", "--help"]).stdout
+        )
 
 
 def test_what_git_starts_is_silent(hook: Hook, shell: Shell):

@@ -43,17 +43,30 @@ def at(world: World, repository: Path) -> Desk:
 
 class TestHooks:
     @pytest.mark.parametrize("name", ["pre-commit", "prepare-commit-msg", "commit-msg"])
-    @pytest.mark.parametrize("change", [append(), Log("x"), append(file="memory/new.md", section="N")], ids=["edit", "log", "none"])
-    def test_one_that_refuses_leaves_all_as_it_was(self, at: Desk, name: str, change: EditSection | Log):
+    @pytest.mark.parametrize(
+        "change",
+        [append(), Log("x"), append(file="memory/new.md", section="N")],
+        ids=["edit", "log", "none"],
+    )
+    def test_one_that_refuses_leaves_all_as_it_was(
+        self, at: Desk, name: str, change: EditSection | Log
+    ):
         at.hook(name, "echo because of this >&2\nexit 1")
-        code = "file-not-found" if isinstance(change, EditSection) and change.file else "commit-failed"
+        code = (
+            "file-not-found" if isinstance(change, EditSection) and change.file else "commit-failed"
+        )
         refused(at, change, code)
         assert not (at.root / "memory").exists()
 
     @pytest.mark.parametrize("where", ["repository", "home"])
     def test_one_in_a_folder_of_the_persons_runs(self, at: Desk, where: str, tmp_path: Path):
         hook_files.install(at.root / ".git" / "hooks", "python3")
-        at.git("config", "--local" if where == "repository" else "--global", "core.hooksPath", tmp_path / "mine")
+        at.git(
+            "config",
+            "--local" if where == "repository" else "--global",
+            "core.hooksPath",
+            tmp_path / "mine",
+        )
         at.hook("pre-commit", "touch it.ran")
         at.apply(append())
         assert (at.root / "it.ran").exists()
@@ -64,7 +77,9 @@ class TestHooks:
         at.apply(append())
         assert (at.root / "it.ran").exists()
 
-    def test_our_own_alone_are_not_started(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_our_own_alone_are_not_started(
+        self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         """git is told to look for hooks in a folder that has none."""
         hook_files.install(at.root / ".git" / "hooks", "python3")
         started: list[list[str]] = []
@@ -76,7 +91,9 @@ class TestHooks:
 
         monkeypatch.setattr(runner, "converse", heard)
         at.apply(append())
-        assert [f"core.hooksPath={os.devnull}" in command for command in started if "commit" in command] == [True]
+        assert [
+            f"core.hooksPath={os.devnull}" in command for command in started if "commit" in command
+        ] == [True]
 
     def test_its_words_are_the_message(self, at: Desk):
         at.hook("pre-commit", "echo because of this >&2\nexit 1")
@@ -98,7 +115,9 @@ class TestHooks:
     @pytest.mark.parametrize("change", [append(), Log("x")], ids=["known file", "new file"])
     @pytest.mark.parametrize("hook", ["exit 1", "exec cat .git/never"], ids=["fails", "hangs"])
     @pytest.mark.parametrize("pending", [False, True])
-    def test_after_the_commit_one_changes_nothing_any_more(self, at: Desk, change: EditSection | Log, hook: str, pending: bool):
+    def test_after_the_commit_one_changes_nothing_any_more(
+        self, at: Desk, change: EditSection | Log, hook: str, pending: bool
+    ):
         os.mkfifo(at.root / ".git" / "never")
         at.write("mdmem.toml", "hook_timeout = 0.5\n")
         at.commit()
@@ -112,7 +131,10 @@ class TestHooks:
 
     def test_what_one_starts_in_the_background_is_neither_waited_for_nor_ended(self, at: Desk):
         os.mkfifo(at.root / ".git" / "gate")
-        at.hook("post-commit", "sh -c 'echo $$ >.git/child; exec cat .git/gate' &\nwhile [ ! -s .git/child ]; do :; done")
+        at.hook(
+            "post-commit",
+            "sh -c 'echo $$ >.git/child; exec cat .git/gate' &\nwhile [ ! -s .git/child ]; do :; done",
+        )
         assert at.apply(append()).commit
         child = int((at.root / ".git" / "child").read_text())
         os.kill(child, 0)
@@ -135,12 +157,17 @@ class TestLocks:
     def test_a_branch_that_another_git_holds_is_waited_for(self, at: Desk):
         lock = at.root / ".git" / "refs" / "heads" / "main.lock"
         lock.touch()
-        at.hook("pre-commit", "[ -e .git/again ] && rm -f .git/refs/heads/main.lock\ntouch .git/again\nexit 0")
+        at.hook(
+            "pre-commit",
+            "[ -e .git/again ] && rm -f .git/refs/heads/main.lock\ntouch .git/again\nexit 0",
+        )
         assert at.apply(append()).commit
         assert at.subjects() == ["MEMORY.md: append Work", "seed"]
 
     @pytest.mark.parametrize("change", [append(), Log("x")], ids=["known file", "new file"])
-    def test_an_index_that_another_git_holds_is_waited_for(self, at: Desk, change: EditSection | Log):
+    def test_an_index_that_another_git_holds_is_waited_for(
+        self, at: Desk, change: EditSection | Log
+    ):
         lock = at.root / ".git" / "index.lock"
         lock.touch()
         record = at.workspace.state / "write-ahead.json"
@@ -168,7 +195,10 @@ class TestLocks:
         assert at.subjects() == ["MEMORY.md: append Work", "theirs", "seed"]
 
     def test_a_refusal_that_speaks_of_a_lock_is_one(self, at: Desk):
-        at.hook("pre-commit", "echo x >>.git/runs\necho \"error: 'poetry.lock' is out of date\" >&2\nexit 1")
+        at.hook(
+            "pre-commit",
+            "echo x >>.git/runs\necho \"error: 'poetry.lock' is out of date\" >&2\nexit 1",
+        )
         refused(at, append(), "commit-failed")
         assert (at.root / ".git" / "runs").read_text() == "x\n"
 
@@ -182,10 +212,26 @@ class TestLocks:
 
     def test_two_processes_at_once(self, at: Desk):
         def log(number: int) -> str:
-            command = [sys.executable, "-m", "mdmem", "log", f"entry {number}", "--time", "10:00", "--json"]
-            return str(json.loads(at.world.run(at.root, command, environment={"MDMEM_NOW": NOW}).stdout)["commit"])
+            command = [
+                sys.executable,
+                "-m",
+                "mdmem",
+                "log",
+                f"entry {number}",
+                "--time",
+                "10:00",
+                "--json",
+            ]
+            return str(
+                json.loads(at.world.run(at.root, command, environment={"MDMEM_NOW": NOW}).stdout)[
+                    "commit"
+                ]
+            )
 
-        with files.lock(state_folder(at) / "queue.lock", 1), ThreadPoolExecutor() as running:  # (no catching up in the background)
+        with (
+            files.lock(state_folder(at) / "queue.lock", 1),
+            ThreadPoolExecutor() as running,
+        ):  # (no catching up in the background)
             ids = list(running.map(log, range(3)))
         assert sorted(ids) == sorted(at.git("log", "--format=%H", "--", LOG).split())
         assert all(f"entry {number}\n" in at.read(LOG) for number in range(3))
@@ -193,7 +239,10 @@ class TestLocks:
     def test_a_save_of_an_editor_in_between_is_kept(self, at: Desk):
         """The hook runs on the commit of the person's edits, when ours is planned and not yet written."""
         leave_pending_edit(at, "MEMORY.md", "edited")
-        at.hook("post-commit", "[ -e .git/once ] && exit 0\ntouch .git/once\nprintf '\\n- saved meanwhile\\n' >>MEMORY.md")
+        at.hook(
+            "post-commit",
+            "[ -e .git/once ] && exit 0\ntouch .git/once\nprintf '\\n- saved meanwhile\\n' >>MEMORY.md",
+        )
         done = at.apply(append())
         assert done.commit
         assert "- saved meanwhile\n" in at.read("MEMORY.md")
@@ -219,7 +268,9 @@ class TestAsking:
         ids=["edit", "log", "remember", "forget"],
     )
     @pytest.mark.parametrize("used", [False, True])
-    def test_a_dry_run_changes_nothing_at_all(self, at: Desk, change: EditSection | Log, used: bool):
+    def test_a_dry_run_changes_nothing_at_all(
+        self, at: Desk, change: EditSection | Log, used: bool
+    ):
         if used:
             at.apply(append("- before"))
         leave_pending_edit(at, "MEMORY.md", "edited")
@@ -255,32 +306,75 @@ class TestAsking:
         ("now", "zone", "setting", "file", "heading", "stamp"),
         [
             ("2026-03-05T23:30:00", "UTC", "", "2026-03-05", "23:30", "2026-03-05T23:30:00+00:00"),
-            ("2026-03-05T23:30:00+00:00", "Asia/Tokyo", "", "2026-03-06", "08:30", "2026-03-06T08:30:00+09:00"),
-            ("2026-03-05T23:30:00", "Asia/Tokyo", "", "2026-03-05", "23:30", "2026-03-05T23:30:00+09:00"),
-            ("2026-03-05T23:30:00Z", "UTC", "America/New_York", "2026-03-05", "18:30", "2026-03-05T18:30:00-05:00"),
-            ("2026-03-05T23:30:00", "Asia/Tokyo", "America/New_York", "2026-03-05", "23:30", "2026-03-05T23:30:00-05:00"),
+            (
+                "2026-03-05T23:30:00+00:00",
+                "Asia/Tokyo",
+                "",
+                "2026-03-06",
+                "08:30",
+                "2026-03-06T08:30:00+09:00",
+            ),
+            (
+                "2026-03-05T23:30:00",
+                "Asia/Tokyo",
+                "",
+                "2026-03-05",
+                "23:30",
+                "2026-03-05T23:30:00+09:00",
+            ),
+            (
+                "2026-03-05T23:30:00Z",
+                "UTC",
+                "America/New_York",
+                "2026-03-05",
+                "18:30",
+                "2026-03-05T18:30:00-05:00",
+            ),
+            (
+                "2026-03-05T23:30:00",
+                "Asia/Tokyo",
+                "America/New_York",
+                "2026-03-05",
+                "23:30",
+                "2026-03-05T23:30:00-05:00",
+            ),
         ],
     )
     def test_the_day_is_the_users(
-        self, at: Desk, monkeypatch: pytest.MonkeyPatch, now: str, zone: str, setting: str, file: str, heading: str, stamp: str
+        self,
+        at: Desk,
+        monkeypatch: pytest.MonkeyPatch,
+        now: str,
+        zone: str,
+        setting: str,
+        file: str,
+        heading: str,
+        stamp: str,
     ):
         if setting:
             at.write("mdmem.toml", f'timezone = "{setting}"\n')
             at.commit()
         environment = {"MDMEM_NOW": now, "TZ": zone}
         with files.lock(state_folder(at) / "queue.lock", 1):
-            at.world.run(at.root, [sys.executable, "-m", "mdmem", "log", "x"], environment=environment)
+            at.world.run(
+                at.root, [sys.executable, "-m", "mdmem", "log", "x"], environment=environment
+            )
         text = at.read(f"memory/{file}.md")
         assert text.startswith(f"# {file}\n")
         assert text.endswith(f"\n## {heading}\n\n- x\n")
-        stamps = at.git("log", "-1", "--format=%aI %cI").split()  # some versions of git write Z for +00:00
+        stamps = at.git(
+            "log", "-1", "--format=%aI %cI"
+        ).split()  # some versions of git write Z for +00:00
         assert [datetime.fromisoformat(each).isoformat() for each in stamps] == [stamp, stamp]
 
     def test_who_commits_where_git_does_not_know(self, at: Desk):
         at.git("config", "--unset", "user.email")
         at.write("mdmem.toml", 'author = "An Agent <agent@example.org>"\n')
         at.apply(append())
-        assert at.git("log", "-1", "--format=%an %ae %cn %ce").strip() == "An Agent agent@example.org An Agent agent@example.org"
+        assert (
+            at.git("log", "-1", "--format=%an %ae %cn %ce").strip()
+            == "An Agent agent@example.org An Agent agent@example.org"
+        )
 
     def test_whom_the_environment_names_is_enough(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         at.git("config", "--unset", "user.email")
@@ -291,7 +385,8 @@ class TestAsking:
 
     def test_signing_that_works_is_done(self, at: Desk):
         signer = at.write(
-            ".git/signer", "#!/bin/sh\necho '[GNUPG:] SIG_CREATED ' >&2\necho '-----BEGIN PGP SIGNATURE-----'\ncat >/dev/null\n"
+            ".git/signer",
+            "#!/bin/sh\necho '[GNUPG:] SIG_CREATED ' >&2\necho '-----BEGIN PGP SIGNATURE-----'\ncat >/dev/null\n",
         )
         signer.chmod(0o755)
         at.git("config", "gpg.program", str(signer))
@@ -300,8 +395,12 @@ class TestAsking:
         assert "gpgsig -----BEGIN PGP" in at.git("cat-file", "-p", "HEAD")
 
 
-@pytest.mark.parametrize("change", [append(), Log("hello")], ids=["a file that git knows", "a new one"])
-def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(at: Desk, monkeypatch: pytest.MonkeyPatch, change: Change):
+@pytest.mark.parametrize(
+    "change", [append(), Log("hello")], ids=["a file that git knows", "a new one"]
+)
+def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(
+    at: Desk, monkeypatch: pytest.MonkeyPatch, change: Change
+):
     """Like a full disk: git moves the branch, and then has no room for its index."""
     index = at.root / ".git" / "index"
     run, old = commits.run, index.read_bytes()
@@ -331,13 +430,24 @@ def test_a_commit_whose_index_could_not_be_written_is_settled_by_the_next_write(
     ("make", "verbs"),
     [
         (lambda at: None, ["commit"]),
-        (lambda at: at.commit("many", *(str(at.write(f"memory/{number}.md", f"- {number}\n")) for number in range(600))), ["commit"]),
+        (
+            lambda at: at.commit(
+                "many",
+                *(str(at.write(f"memory/{number}.md", f"- {number}\n")) for number in range(600)),
+            ),
+            ["commit"],
+        ),
         (lambda at: at.git("gc", "-q"), ["status", "ls-files", "commit"]),
-        (lambda at: at.git("config", "core.worktree", ".."), ["rev-parse", "status", "ls-files", "config", "commit", *["rev-parse"] * 2]),
+        (
+            lambda at: at.git("config", "core.worktree", ".."),
+            ["rev-parse", "status", "ls-files", "config", "commit", *["rev-parse"] * 2],
+        ),
     ],
     ids=["plain", "many files", "packed", "elsewhere"],
 )
-def test_the_gits_that_a_write_starts(at: Desk, monkeypatch: pytest.MonkeyPatch, make: Callable[[Desk], object], verbs: list[str]) -> None:
+def test_the_gits_that_a_write_starts(
+    at: Desk, monkeypatch: pytest.MonkeyPatch, make: Callable[[Desk], object], verbs: list[str]
+) -> None:
     at.apply(append("- before"))
     make(at)
     started = gits(monkeypatch)

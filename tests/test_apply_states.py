@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 from conftest import EMAIL, NAME, World
-from workspaces import MARK, NOW, SEED, Desk, append, code_of, desk, leave_pending_edit, refused, where_modes_count
+from workspaces import (
+    MARK,
+    NOW,
+    SEED,
+    Desk,
+    append,
+    code_of,
+    desk,
+    leave_pending_edit,
+    refused,
+    where_modes_count,
+)
 
 from mdmem.model.writes import Action, EditSection, Log, Remember
 from mdmem.startup.records import replace
@@ -154,9 +165,25 @@ class TestStates:
     @pytest.mark.parametrize(
         "settings",
         [
-            ["commit.template=/nonexistent", "commit.cleanup=scissors", "commit.verbose=true", "core.commentChar=-"],
-            ["color.ui=always", "diff.noprefix=true", "status.showUntrackedFiles=no", "core.quotePath=true"],
-            ["log.showSignature=true", "log.date=relative", "diff.external=false", "core.pager=false", "alias.commit=!false"],
+            [
+                "commit.template=/nonexistent",
+                "commit.cleanup=scissors",
+                "commit.verbose=true",
+                "core.commentChar=-",
+            ],
+            [
+                "color.ui=always",
+                "diff.noprefix=true",
+                "status.showUntrackedFiles=no",
+                "core.quotePath=true",
+            ],
+            [
+                "log.showSignature=true",
+                "log.date=relative",
+                "diff.external=false",
+                "core.pager=false",
+                "alias.commit=!false",
+            ],
             ["core.autocrlf=input"],
             ["core.fsmonitor=false"],
         ],
@@ -167,7 +194,16 @@ class TestStates:
             at.git("config", *setting.split("=", 1))
         at.apply(append(reason="- why"))
         at.apply(Log("x"))
-        message = at.world.git(at.root, "-c", "core.commentChar=#", "log", "-1", "--no-show-signature", "--format=%B", "HEAD~").stdout
+        message = at.world.git(
+            at.root,
+            "-c",
+            "core.commentChar=#",
+            "log",
+            "-1",
+            "--no-show-signature",
+            "--format=%B",
+            "HEAD~",
+        ).stdout
         assert message.startswith(f"MEMORY.md: append Work\n\n+ {MARK.removeprefix('- ')}\n")
         assert "Mdmem-Reason: - why" in message
         assert at.git("ls-files", "memory") == f"{LOG}\n"
@@ -202,7 +238,16 @@ class TestStates:
     def test_a_submodule(self, at: Desk, tmp_path: Path, world: World):
         outer = tmp_path / "outer"
         world.git(tmp_path, "init", "-q", outer)
-        world.git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", at.root, "inner")
+        world.git(
+            outer,
+            "-c",
+            "protocol.file.allow=always",
+            "submodule",
+            "--quiet",
+            "add",
+            at.root,
+            "inner",
+        )
         inner = Desk(world, outer / "inner")
         for name, value in (("user.name", NAME), ("user.email", EMAIL)):
             inner.git("config", name, value)
@@ -214,9 +259,13 @@ class TestStates:
         for at in (first, second):
             leave_pending_edit(at, "MEMORY.md", "edited")
         first.apply(append())
-        assert first.git("status", "--porcelain") == " M ../a-b/MEMORY.md\n".replace("../a-b", "a-b")
+        assert first.git("status", "--porcelain") == " M ../a-b/MEMORY.md\n".replace(
+            "../a-b", "a-b"
+        )
         second.apply(Log("x"))
-        assert second.git("show", "--format=", "--name-only", "HEAD") == "a-b/memory/2026-03-05.md\n"
+        assert (
+            second.git("show", "--format=", "--name-only", "HEAD") == "a-b/memory/2026-03-05.md\n"
+        )
         assert first.workspace.state != second.workspace.state
 
     @pytest.mark.parametrize("eol", ["\r\n", "\n"])
@@ -224,7 +273,9 @@ class TestStates:
         world.git(repository, "config", "core.autocrlf", "true" if eol == "\r\n" else "input")
         at = desk(world, repository, seed=SEED.replace("\n", eol))
         at.apply(append())
-        assert at.read("MEMORY.md") == SEED.replace("Stripe\n", f"Stripe\n{MARK}\n").replace("\n", eol)
+        assert at.read("MEMORY.md") == SEED.replace("Stripe\n", f"Stripe\n{MARK}\n").replace(
+            "\n", eol
+        )
         assert "\r" not in at.world.git(at.root, "cat-file", "-p", "HEAD:MEMORY.md").stdout
         assert at.git("status", "--porcelain") == ""
 
@@ -237,9 +288,19 @@ class TestStates:
         assert "quiet" in at.read(LOG)
 
     @pytest.mark.parametrize(
-        "name", ["GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"]
+        "name",
+        [
+            "GIT_DIR",
+            "GIT_INDEX_FILE",
+            "GIT_WORK_TREE",
+            "GIT_COMMON_DIR",
+            "GIT_OBJECT_DIRECTORY",
+            "GIT_NAMESPACE",
+        ],
     )
-    def test_what_git_sets_for_hooks_leads_nowhere(self, at: Desk, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_what_git_sets_for_hooks_leads_nowhere(
+        self, at: Desk, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         at.git("init", "-q", tmp_path / "elsewhere")
         monkeypatch.setenv(name, str(tmp_path / "elsewhere" / ".git"))
         at.apply(append())
@@ -317,5 +378,8 @@ class TestPlaces:
     def test_a_name_is_no_pattern(self, at: Desk, name: str):
         at.write("memory/x.md", "# X\n")
         at.apply(EditSection("Work", Action.APPEND, MARK, file=f"memory/{name}", create=True))
-        assert at.git("-c", "core.quotePath=false", "show", "--format=", "--name-only") == f"memory/{name}\n"
+        assert (
+            at.git("-c", "core.quotePath=false", "show", "--format=", "--name-only")
+            == f"memory/{name}\n"
+        )
         assert at.git("status", "--porcelain") == "?? memory/x.md\n"

@@ -27,7 +27,15 @@ from mdmem.workspace import Workspace
 
 NAMES = ("MEMORY.md", "memory/a.md", "memory/b.md", "memory/2026-03-05.md", "notes/n.md")
 BRANCHES = ("main", "side", "other")
-LINES = ("- tea is green\n", "- coffee: black\n", "water is\n", "clear\n", "\n## Part\n\n", "- milk\n  is white\n", "\n")
+LINES = (
+    "- tea is green\n",
+    "- coffee: black\n",
+    "water is\n",
+    "clear\n",
+    "\n## Part\n\n",
+    "- milk\n  is white\n",
+    "\n",
+)
 FACTS = ("tea is green", "the sky is blue")
 BAD = (b"caf\xe9\n", b"- x\0y\n", b">" * 3000 + b" deep\n", b"- bom and returns\r- two\r")
 
@@ -62,17 +70,21 @@ def same_as_anew(at: Desk) -> tuple[Hit, ...]:
     workspace = at.workspace
     caught_up = index.fresh_index(workspace, say)
     anew = index.fresh_index(replace(workspace, state=Path(os.devnull, "anew")), say)
-    assert anew.notes == ("the index cannot be written (Not a directory); searched a temporary one",)
+    assert anew.notes == (
+        "the index cannot be written (Not a directory); searched a temporary one",
+    )
     assert not caught_up.stale
     assert caught_up.notes == ()
     assert caught_up.commit == anew.commit
     entries = caught_up.index.entries(Filter())
     assert entries == anew.index.entries(Filter())
-    assert {path: (seen.skipped, seen.uncommitted) for path, seen in caught_up.index.seen.files.items()} == {
-        path: (seen.skipped, seen.uncommitted) for path, seen in anew.index.seen.files.items()
-    }
+    assert {
+        path: (seen.skipped, seen.uncommitted) for path, seen in caught_up.index.seen.files.items()
+    } == {path: (seen.skipped, seen.uncommitted) for path, seen in anew.index.seen.files.items()}
     for entry in entries:
-        assert entry.uncommitted or entry.commit or entry.path.startswith("/"), f"nobody knows where {entry} is from"
+        assert entry.uncommitted or entry.commit or entry.path.startswith("/"), (
+            f"nobody knows where {entry} is from"
+        )
     return entries
 
 
@@ -147,7 +159,15 @@ class Actions:
         self._try("reset", "-q", ("--hard", "--soft", "--mixed")[first % 3], "HEAD~")
 
     def merge(self, first: int, second: int) -> None:
-        self._try("merge", "-q", "-X", "theirs", "--no-edit", "--allow-unrelated-histories", BRANCHES[first % len(BRANCHES)])
+        self._try(
+            "merge",
+            "-q",
+            "-X",
+            "theirs",
+            "--no-edit",
+            "--allow-unrelated-histories",
+            BRANCHES[first % len(BRANCHES)],
+        )
         self._try("merge", "--abort")
 
     def rebase(self, first: int, second: int) -> None:
@@ -157,7 +177,9 @@ class Actions:
     def mdmem(self, first: int, second: int) -> None:
         text = FACTS[first % len(FACTS)]
         try:
-            self.at.apply(Log(text, again=True) if second % 2 else append(f"- {text}", section=None))
+            self.at.apply(
+                Log(text, again=True) if second % 2 else append(f"- {text}", section=None)
+            )
         except MdmemError:
             return
 
@@ -174,22 +196,38 @@ def _step(name: str, first: int = 0, second: int = 0) -> tuple[str, int, int]:
     return name, first, second
 
 
-_BACK = [_step("commit"), _step("catch_up"), _step("switch", 1), _step("delete", 1), _step("commit"), _step("catch_up"), _step("switch", 0)]
+_BACK = [
+    _step("commit"),
+    _step("catch_up"),
+    _step("switch", 1),
+    _step("delete", 1),
+    _step("commit"),
+    _step("catch_up"),
+    _step("switch", 0),
+]
 
 
 @settings(
     max_examples=int(os.environ.get("MDMEM_TEST_EXAMPLES", "10")),
     derandomize="MDMEM_TEST_EXAMPLES" not in os.environ,
     database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],  # each example makes a repository of its own
+    suppress_health_check=[
+        HealthCheck.function_scoped_fixture
+    ],  # each example makes a repository of its own
 )
 @given(
     st.booleans(),
-    st.lists(st.tuples(st.sampled_from((*STEPS, *OFTEN)), st.integers(0, 20), st.integers(0, 20)), min_size=8, max_size=25),
+    st.lists(
+        st.tuples(st.sampled_from((*STEPS, *OFTEN)), st.integers(0, 20), st.integers(0, 20)),
+        min_size=8,
+        max_size=25,
+    ),
 )
 @example(False, [_step("write", 1, 3), *_BACK])
 @example(True, [_step("write", 1, 3), *_BACK])
-def test_it_is_as_if_built_anew(world: World, tmp_path: Path, below: bool, steps: list[tuple[str, int, int]]):
+def test_it_is_as_if_built_anew(
+    world: World, tmp_path: Path, below: bool, steps: list[tuple[str, int, int]]
+):
     folder = tmp_path / f"repository {next(_numbers)}"
     folder.mkdir()
     world.git(folder, "init", "-q")
@@ -241,7 +279,11 @@ class TestWhatIsFound:
         at.git("checkout", "-qb", "side")
         at.write("MEMORY.md", at.read("MEMORY.md").replace("Oslo", "Rome"))
         at.commit()
-        for branch, there, gone in (("side", "Rome", "Oslo"), ("main", "Oslo", "Rome"), ("side", "Rome", "Oslo")):
+        for branch, there, gone in (
+            ("side", "Rome", "Oslo"),
+            ("main", "Oslo", "Rome"),
+            ("side", "Rome", "Oslo"),
+        ):
             at.git("checkout", "-q", branch)
             assert hits_with(at, there)
             assert not hits_with(at, gone)
@@ -310,7 +352,9 @@ class TestWhatIsFound:
         assert (hit.commit, hit.source, hit.confidence) == (done.commit, Source.AUTO, 0.3)
 
     @pytest.mark.parametrize(
-        "data", [b"caf\xe9 tea\n", b"tea\0\n", b"x" * 5_000_001, b"> " * 30_000 + b"tea\n"], ids=["latin", "nul", "large", "deep"]
+        "data",
+        [b"caf\xe9 tea\n", b"tea\0\n", b"x" * 5_000_001, b"> " * 30_000 + b"tea\n"],
+        ids=["latin", "nul", "large", "deep"],
     )
     def test_what_cannot_be_read_is_named_and_found_again_when_mended(self, at: Desk, data: bytes):
         at.write("memory/a.md", "- tea\n")
@@ -362,7 +406,9 @@ class TestWhatIsFound:
         own.parent.mkdir(parents=True)
         own.write_text(f'extra_paths = ["{outside}"]\n')
         at.write("mdmem.toml", f'extra_paths = ["notes/", "single.md", "{outside}", "missing"]\n')
-        assert sorted(hit.path for hit in hits_with(at, "tea")) == sorted(["notes/deep/n.md", "single.md", f"{outside}/o.md"])
+        assert sorted(hit.path for hit in hits_with(at, "tea")) == sorted(
+            ["notes/deep/n.md", "single.md", f"{outside}/o.md"]
+        )
         same_as_anew(at)
         at.write("mdmem.toml", "")
         assert [hit.path for hit in hits_with(at, "tea")] == [f"{outside}/o.md"]
@@ -387,7 +433,9 @@ class TestWhatIsFound:
         at.write("memory/" + "d/" * 800 + "a.md", "- tea\n")
         assert hits_with(at, "tea")
 
-    def test_where_the_environment_names_another_repository(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_where_the_environment_names_another_repository(
+        self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         at.git("init", "-q", tmp_path / "elsewhere")
         for name in ("GIT_DIR", "GIT_WORK_TREE", "GIT_COMMON_DIR", "GIT_INDEX_FILE"):
             monkeypatch.setenv(name, str(tmp_path / "elsewhere" / ".git"))
@@ -489,10 +537,16 @@ class TestLooks:
         """A list that grows by one each time the files are listed."""
         seen: list[Workspace] = []
         listed = Workspace.memory_paths
-        monkeypatch.setattr(Workspace, "memory_paths", lambda workspace, say: seen.append(workspace) or listed(workspace, say))
+        monkeypatch.setattr(
+            Workspace,
+            "memory_paths",
+            lambda workspace, say: seen.append(workspace) or listed(workspace, say),
+        )
         return seen
 
-    def test_a_search_that_finds_all_as_it_was_looks_once_and_at_no_file_that_was_seen(self, at: Desk, looks: list[Workspace]):
+    def test_a_search_that_finds_all_as_it_was_looks_once_and_at_no_file_that_was_seen(
+        self, at: Desk, looks: list[Workspace]
+    ):
         index.fresh_index(at.workspace, say)
         looks.clear()
         again = index.fresh_index(at.workspace, say)
@@ -500,7 +554,9 @@ class TestLooks:
         assert "_files" not in vars(again.index.seen.files)
         assert set(again.index.seen.files) == {"MEMORY.md"}
 
-    def test_what_was_looked_at_before_the_lock_was_had_is_not_looked_at_again(self, at: Desk, looks: list[Workspace]):
+    def test_what_was_looked_at_before_the_lock_was_had_is_not_looked_at_again(
+        self, at: Desk, looks: list[Workspace]
+    ):
         index.fresh_index(at.workspace, say)
         looks.clear()
         at.write("memory/new.md", "- new tea\n")
@@ -508,7 +564,9 @@ class TestLooks:
         assert len(looks) == 1
         assert hits_with(at, "new tea")
 
-    def test_unless_another_process_has_seen_more_meanwhile(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_unless_another_process_has_seen_more_meanwhile(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         index.fresh_index(at.workspace, say)
         at.write("memory/new.md", "- new tea\n")
 
@@ -518,13 +576,21 @@ class TestLooks:
 
         while_waiting(monkeypatch, by_another)
         entries = index.fresh_index(at.workspace, say).index.entries(Filter())
-        assert {entry.path for entry in entries} == {"MEMORY.md", "memory/new.md", "memory/newer.md"}
+        assert {entry.path for entry in entries} == {
+            "MEMORY.md",
+            "memory/new.md",
+            "memory/newer.md",
+        }
 
-    def test_a_file_that_goes_meanwhile_is_out_the_next_time(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_a_file_that_goes_meanwhile_is_out_the_next_time(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         index.fresh_index(at.workspace, say)
         place = at.write("memory/new.md", "- new tea\n")
         while_waiting(monkeypatch, place.unlink)
-        assert {entry.path for entry in index.fresh_index(at.workspace, say).index.entries(Filter())} == {"MEMORY.md"}
+        assert {
+            entry.path for entry in index.fresh_index(at.workspace, say).index.entries(Filter())
+        } == {"MEMORY.md"}
         assert not hits_with(at, "tea")
         index.fresh_index(at.workspace, say)
         assert index.index_as_is(at.workspace)[1]
@@ -545,7 +611,9 @@ class TestInTheBackground:
         index.catch_up_workspace(at.root, os.environ)
         assert index.index_as_is(at.workspace)[0].seen.commit == at.git("rev-parse", "HEAD").strip()
 
-    def test_a_write_starts_it_and_what_changes_nothing_does_not(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_a_write_starts_it_and_what_changes_nothing_does_not(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         started: list[object] = []
         monkeypatch.setattr(background, "start_catching_up", started.append)
         for _ in range(2):
@@ -566,7 +634,9 @@ class TestInTheBackground:
         assert all((at.workspace.state / "index" / "seen.json").exists() for at in (first, second))
         assert not unused.workspace.state.exists()
 
-    def test_one_with_bad_settings_does_not_keep_the_others_waiting(self, world: World, repository: Path):
+    def test_one_with_bad_settings_does_not_keep_the_others_waiting(
+        self, world: World, repository: Path
+    ):
         first, second = (desk(world, repository, name) for name in ("one", "two"))
         for at in (first, second):
             at.workspace.ensure_state()
@@ -585,7 +655,9 @@ class TestInTheBackground:
         assert Memory(at.workspace).apply(Log("tea")).commit == at.git("rev-parse", "HEAD").strip()
 
     @pytest.mark.background
-    def test_it_imports_nothing_from_where_the_user_is(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_it_imports_nothing_from_where_the_user_is(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         """The write does not wait for the process: its traces in the folder are looked for once it holds no lock any more."""
         for name in ("mdmem", "json"):
             at.write(f"{name}.py", "open('ran', 'w')\n")
@@ -598,10 +670,14 @@ class TestInTheBackground:
         assert (at.workspace.state / "index" / "seen.json").exists()
 
     @pytest.mark.background
-    def test_a_program_that_lives_on_keeps_no_dead_child(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_a_program_that_lives_on_keeps_no_dead_child(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         waiting = []
         start = background.start_catching_up
-        monkeypatch.setattr(background, "start_catching_up", lambda workspace: waiting.append(start(workspace)))
+        monkeypatch.setattr(
+            background, "start_catching_up", lambda workspace: waiting.append(start(workspace))
+        )
         memory = Memory(at.workspace)
         for number in range(3):
             memory.apply(Log(f"entry {number}"))
@@ -613,7 +689,9 @@ class TestInTheBackground:
         assert not any(thread.is_alive() for thread in waiting if thread)
 
 
-def test_a_file_saved_while_the_index_is_made_is_read_again(at: Desk, monkeypatch: pytest.MonkeyPatch):
+def test_a_file_saved_while_the_index_is_made_is_read_again(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+):
     """The line is in the file when that is read, but was not there when git listed what is not committed."""
     at.write("MEMORY.md", "# Memory\n\n- one\n")
     at.git("add", "-A")
@@ -628,4 +706,7 @@ def test_a_file_saved_while_the_index_is_made_is_read_again(at: Desk, monkeypatc
     monkeypatch.setattr(index.files, "read", saved_then_read)
     index.rebuild_index(at.workspace, full=True, say=lambda _: None)
     searchable = index.fresh_index(at.workspace, lambda _: None).index
-    assert [(hit.text, hit.uncommitted) for hit in searchable.entries(Filter())] == [("one", False), ("two", True)]
+    assert [(hit.text, hit.uncommitted) for hit in searchable.entries(Filter())] == [
+        ("one", False),
+        ("two", True),
+    ]

@@ -6,21 +6,35 @@ from mdmem.model import FactId, Op, Source, Status
 
 def links(replayed: ReplayedMemory, words: str) -> list[tuple[str, int, int | None, Status]]:
     chain = fact_chain(fact(words), replayed.trail)
-    return [(link.text, link.start.number, link.end.number if link.end else None, link.status) for link in chain]
+    return [
+        (link.text, link.start.number, link.end.number if link.end else None, link.status)
+        for link in chain
+    ]
 
 
 def test_a_chain_is_the_same_from_each_of_its_links(replayed: ReplayedMemory) -> None:
     replayed.write(memory("editor: vim"))
-    replayed.write(memory("editor: emacs"), message(Op.REMEMBER, ("editor: vim", "editor: emacs"), source=Source.AUTO))
+    replayed.write(
+        memory("editor: emacs"),
+        message(Op.REMEMBER, ("editor: vim", "editor: emacs"), source=Source.AUTO),
+    )
     replayed.write(memory("editor: ed"))
     expected = [
         ("editor: vim", 1, 2, Status.SUPERSEDED),
         ("editor: emacs", 2, 3, Status.SUPERSEDED),
         ("editor: ed", 3, None, Status.CURRENT),
     ]
-    assert all(links(replayed, words) == expected for words in ("editor: vim", "editor: emacs", "editor: ed"))
+    assert all(
+        links(replayed, words) == expected
+        for words in ("editor: vim", "editor: emacs", "editor: ed")
+    )
     link = fact_chain(fact("editor: ed"), replayed.trail)[1]
-    assert (link.id, link.source, link.confidence, link.commit) == (fact("editor: emacs"), Source.AUTO, 0.4, commit_id(2))
+    assert (link.id, link.source, link.confidence, link.commit) == (
+        fact("editor: emacs"),
+        Source.AUTO,
+        0.4,
+        commit_id(2),
+    )
     assert (link.path, link.section, link.start.time) == (MEMORY, ("Memory", "Facts"), 200)
 
 
@@ -50,12 +64,17 @@ def test_a_fact_that_came_back_is_a_link_of_its_own(replayed: ReplayedMemory) ->
 def test_a_fact_that_was_removed_and_stated_again(replayed: ReplayedMemory) -> None:
     for text in (memory("vim"), memory(), memory("vim")):
         replayed.write(text)
-    assert links(replayed, "vim") == [("vim", 1, 2, Status.REMOVED), ("vim", 3, None, Status.CURRENT)]
+    assert links(replayed, "vim") == [
+        ("vim", 1, 2, Status.REMOVED),
+        ("vim", 3, None, Status.CURRENT),
+    ]
 
 
 def test_marks_end_a_link_whose_text_stays(replayed: ReplayedMemory) -> None:
     replayed.write("# D\n\n- a\n- b\n", path=LOG)
-    replayed.write("# D\n\n- a\n- b\n- c\n", message(Op.LOG, ("a", "c"), path=LOG, retracts=["b"]), LOG)
+    replayed.write(
+        "# D\n\n- a\n- b\n- c\n", message(Op.LOG, ("a", "c"), path=LOG, retracts=["b"]), LOG
+    )
     replayed.write("# D\n\n- c\n", path=LOG)
     assert links(replayed, "c") == [("a", 1, 2, Status.SUPERSEDED), ("c", 2, None, Status.CURRENT)]
     assert links(replayed, "b") == [("b", 1, 2, Status.REMOVED)]
@@ -73,7 +92,9 @@ def test_equal_facts_in_two_sections_are_two_links(replayed: ReplayedMemory) -> 
     replayed.write(text.format("k: 1"))
     replayed.write(text.format("k: 2"))
     first, second = replayed.trail.occurrences_of(fact("k: 1"))
-    assert [link.section[-1] for link in fact_chain(fact("k: 1"), replayed.trail, {second.number})] == ["B"]
+    assert [
+        link.section[-1] for link in fact_chain(fact("k: 1"), replayed.trail, {second.number})
+    ] == ["B"]
     chain = fact_chain(fact("k: 1"), replayed.trail, {first.number})
     assert [(link.text, link.section[-1]) for link in chain] == [("k: 1", "A"), ("k: 2", "A")]
     assert fact_chain(FactId("00000000"), replayed.trail) == ()

@@ -13,7 +13,16 @@ from mdmem.cli.commands import COMMANDS
 from mdmem.errors import MdmemError, UsageProblem
 from mdmem.folder import files
 from mdmem.model import FilePath, Source
-from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Revert, WriteOptions
+from mdmem.model.writes import (
+    Action,
+    Change,
+    EditSection,
+    Forget,
+    Log,
+    Remember,
+    Revert,
+    WriteOptions,
+)
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id
 from mdmem.verbs import FileEdit, edit_text, require_writable, verb_of
@@ -31,7 +40,10 @@ def message(at: Desk) -> str:
 
 def test_events_have_the_names_of_the_commands() -> None:
     assert EVENT_VERBS.keys() == set(get_args(Change))
-    assert {verb.partition("-")[0] if verb == "conflicts-resolve" else verb for verb in EVENT_VERBS.values()} <= COMMANDS.keys()
+    assert {
+        verb.partition("-")[0] if verb == "conflicts-resolve" else verb
+        for verb in EVENT_VERBS.values()
+    } <= COMMANDS.keys()
 
 
 @pytest.mark.parametrize(
@@ -65,7 +77,10 @@ class TestDays:
         assert done.changed
         assert done.day == day
 
-    @pytest.mark.parametrize(("change", "words"), [(Log("x", day="soonish"), "day"), (Remember("x", until="soonish"), "until")])
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [(Log("x", day="soonish"), "day"), (Remember("x", until="soonish"), "until")],
+    )
     def test_one_that_is_none_is_refused(self, at: Desk, change: Change, words: str):
         with pytest.raises(UsageProblem, match=rf"^{words}\b"):
             at.apply(change)
@@ -101,7 +116,9 @@ def problem_of(at: Desk, change: Change) -> MdmemError:
     return failure.value
 
 
-def test_a_key_that_is_taken_for_a_section_is_told_so_unless_another_section_is_missing(at: Desk) -> None:
+def test_a_key_that_is_taken_for_a_section_is_told_so_unless_another_section_is_missing(
+    at: Desk,
+) -> None:
     at.apply(Remember("shell: zsh", section="Work"))
     assert "It is a key" in problem_of(at, append(section="shell")).hint
     problem = problem_of(at, EditSection("shell", Action.APPEND, "x", create=True, after="Nowhere"))
@@ -125,7 +142,9 @@ class TestLog:
     def test_entries_that_stand_already_are_all_confirmed(self, at: Desk):
         facts = at.apply(Log("rain", more=("wind",))).added
         at.apply(Log("rain", more=("wind",), options=WriteOptions(source=Source.USER_STATED)))
-        assert [line for line in message(at).splitlines() if "Confirms" in line] == [f"Mdmem-Confirms: {fact}" for fact in facts]
+        assert [line for line in message(at).splitlines() if "Confirms" in line] == [
+            f"Mdmem-Confirms: {fact}" for fact in facts
+        ]
 
 
 def test_a_file_that_is_saved_all_the_time(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,11 +179,19 @@ class TestStated:
 
     def test_a_fact_that_stands_already_is_confirmed_where_another_goes_for_it(self, at: Desk):
         fact = at.apply(Remember("lives in Paris", section="Home")).added[0]
-        at.apply(Remember("lives in Paris", section="Home", options=WriteOptions(source=Source.USER_STATED, supersedes="lives in Rome")))
+        at.apply(
+            Remember(
+                "lives in Paris",
+                section="Home",
+                options=WriteOptions(source=Source.USER_STATED, supersedes="lives in Rome"),
+            )
+        )
         assert f"Mdmem-Confirms: {fact}\n" in message(at)
 
     @pytest.mark.parametrize("text", ["- works at Stripe", "prose"])
     def test_a_fact_that_ends_without_a_successor(self, at: Desk, text: str):
-        done = at.apply(EditSection("Work", Action.BODY, text, options=WriteOptions(supersedes="lives in Rome")))
+        done = at.apply(
+            EditSection("Work", Action.BODY, text, options=WriteOptions(supersedes="lives in Rome"))
+        )
         assert done.removed
         assert f"Mdmem-Supersedes: {done.removed[-1]} -\n" in message(at)

@@ -20,7 +20,9 @@ LOG = "# 2026-03-05\n\n## 09:30\n\n- met Bo\n- lunch\n\n## 14:00\n\n- called Cy\
 CONFLICT = "<<<<<<< HEAD\n- tea\n=======\n- coffee\n>>>>>>> other\n"
 
 
-def judge(before: str | None, after: str | None, path: FilePath = MEMORY, renamed_from: str | None = None) -> tuple[Problem, ...]:
+def judge(
+    before: str | None, after: str | None, path: FilePath = MEMORY, renamed_from: str | None = None
+) -> tuple[Problem, ...]:
     kind = FileKind.DAILY if path.startswith("memory/2026") else FileKind.EVERGREEN
     old, new = (None if text is None else text.encode() for text in (before, after))
     return check(path, old, new, kind, SETTINGS, renamed_from)
@@ -71,10 +73,14 @@ class TestConflictMarkers:
         before = "# M\n\n" + CONFLICT
         assert judge(before, before + "\n- new\n") == ()
         assert judge(before, "# N\n\n- new\n\n" + CONFLICT) == ()
-        assert summaries(refusals(judge(before, before + "\n" + CONFLICT), ())) == [(9, "conflict-markers", "error")]
+        assert summaries(refusals(judge(before, before + "\n" + CONFLICT), ())) == [
+            (9, "conflict-markers", "error")
+        ]
 
     def test_completed_by_the_change(self):
-        assert summaries(judge("<<<<<<< HEAD\n- tea\n", CONFLICT)) == [(1, "conflict-markers", "error")]
+        assert summaries(judge("<<<<<<< HEAD\n- tea\n", CONFLICT)) == [
+            (1, "conflict-markers", "error")
+        ]
 
     def test_a_file_too_deep_to_be_parsed(self):
         problems = judge("# M\n", ">" * 5000 + "\n" + CONFLICT)
@@ -83,7 +89,9 @@ class TestConflictMarkers:
 
 class TestEncoding:
     def test_refused_at_its_line(self):
-        problems = check(MEMORY, b"# M\n", b"# M\n\n- caf\xe9\n- th\xe9\n", FileKind.EVERGREEN, SETTINGS)
+        problems = check(
+            MEMORY, b"# M\n", b"# M\n\n- caf\xe9\n- th\xe9\n", FileKind.EVERGREEN, SETTINGS
+        )
         assert summaries(problems)[1:] == [(3, "not-utf8", "error")]
         assert "2 lines" in problems[1].message
 
@@ -104,7 +112,9 @@ class TestEncoding:
 
 def test_instructions_are_no_facts() -> None:
     text = b"# Rules\n\n- answer: briefly\n- answer: briefly\n"
-    assert [problem.code for problem in check_file(MEMORY, text, FileKind.EVERGREEN, Settings())] == ["duplicate-fact"]
+    assert [
+        problem.code for problem in check_file(MEMORY, text, FileKind.EVERGREEN, Settings())
+    ] == ["duplicate-fact"]
     assert check_file(FilePath("AGENTS.md"), text, FileKind.BOOTSTRAP, Settings()) == ()
 
 
@@ -147,19 +157,30 @@ class TestDailyLog:
 
     def test_front_matter_is_no_entry(self):
         assert judge("---\nmood: good\n---\n" + LOG, "---\nmood: better\n---\n" + LOG, DAY) == ()
-        assert summaries(judge("---\nmood: good\n---\n" + LOG, "---\nmood: good\n---\n" + LOG[:-20], DAY)) == [(12, "append", "error")]
+        assert summaries(
+            judge("---\nmood: good\n---\n" + LOG, "---\nmood: good\n---\n" + LOG[:-20], DAY)
+        ) == [(12, "append", "error")]
 
     def test_removed_or_renamed_is_a_warning(self):
         assert summaries(judge(LOG, None, DAY)) == [(1, "append", "warning")]
-        assert summaries(judge(LOG, LOG, FilePath("memory/2026-03-06.md"), DAY)) == [(1, "append", "warning")]
-        assert summaries(judge(LOG, LOG, FilePath("memory/spring.md"), DAY)) == [(1, "append", "warning")]
+        assert summaries(judge(LOG, LOG, FilePath("memory/2026-03-06.md"), DAY)) == [
+            (1, "append", "warning")
+        ]
+        assert summaries(judge(LOG, LOG, FilePath("memory/spring.md"), DAY)) == [
+            (1, "append", "warning")
+        ]
 
     @pytest.mark.parametrize("path", ["memory/2026-03-06.md", "memory/spring.md"])
     def test_lost_or_changed_while_it_is_renamed_is_a_warning(self, path: str):
-        problems = judge(LOG, LOG.replace("- lunch\n", "").replace("- met Bo", "- met Al"), FilePath(path), DAY)
+        problems = judge(
+            LOG, LOG.replace("- lunch\n", "").replace("- met Bo", "- met Al"), FilePath(path), DAY
+        )
         assert summaries(problems) == [(1, "append", "warning"), (4, "append", "warning")]
         assert "'- met Bo'" in problems[1].message
-        assert judge(LOG, LOG.replace("# 2026-03-05", "# 2026-03-06"), FilePath(path), DAY) == problems[:1]
+        assert (
+            judge(LOG, LOG.replace("# 2026-03-05", "# 2026-03-06"), FilePath(path), DAY)
+            == problems[:1]
+        )
 
     def test_a_topic_that_becomes_a_log_was_none_before(self):
         assert judge("- a\n", "- b\n", DAY, "memory/spring.md") == ()
@@ -169,7 +190,12 @@ class TestDailyLog:
 
     lines = st.lists(st.text(alphabet="ab- #`\t<>", max_size=4), max_size=12)
 
-    @given(old=lines, added=st.lists(st.tuples(st.integers(0, 12), st.text(alphabet="ab- #", max_size=4)), max_size=6))
+    @given(
+        old=lines,
+        added=st.lists(
+            st.tuples(st.integers(0, 12), st.text(alphabet="ab- #", max_size=4)), max_size=6
+        ),
+    )
     def test_any_insertion_passes(self, old: list[str], added: list[tuple[int, str]]):
         new = list(old)
         for position, line in added:
@@ -239,7 +265,9 @@ class TestDuplicates:
         after = "- Tea  is good\n\n# M\n\n- tea is good\n- coffee\n- [fact] tea is good #drink\n"
         assert summaries(judge("", after)) == [(7, "duplicate-fact", "warning")]
 
-    @pytest.mark.parametrize("line", ["[ ] call mum", "[x] call mum", "2026-03-01 walked", "9:30 coffee"])
+    @pytest.mark.parametrize(
+        "line", ["[ ] call mum", "[x] call mum", "2026-03-01 walked", "9:30 coffee"]
+    )
     def test_tasks_and_lines_of_a_diary_may_repeat(self, line: str):
         assert judge("", f"- {line}\n- {line}\n") == ()
 
@@ -249,13 +277,17 @@ class TestDuplicates:
     def test_only_new_ones(self):
         before = "# M\n\n- tea\n- tea\n\n## A\n\n## A\n"
         assert judge(before, "intro\n\n" + before + "\n- more\n") == ()
-        assert summaries(judge(before, before.replace("- tea\n", "- tea\n- tea\n", 1))) == [(5, "duplicate-fact", "warning")]
+        assert summaries(judge(before, before.replace("- tea\n", "- tea\n- tea\n", 1))) == [
+            (5, "duplicate-fact", "warning")
+        ]
 
 
 class TestBudget:
     @pytest.mark.parametrize("path", ["MEMORY.md", "memory.md"])
     def test_lines_and_bytes(self, path: str):
-        assert summaries(judge(numbered(200), numbered(201), FilePath(path))) == [(1, "over-budget", "warning")]
+        assert summaries(judge(numbered(200), numbered(201), FilePath(path))) == [
+            (1, "over-budget", "warning")
+        ]
         assert summaries(judge("", "x" * 25_001, FilePath(path))) == [(1, "over-budget", "warning")]
         assert judge("", numbered(200), FilePath(path)) == ()
 
@@ -266,7 +298,9 @@ class TestBudget:
         assert judge("", numbered(1000), FilePath("memory/topic.md")) == ()
 
     def test_is_a_setting(self):
-        problems = check(MEMORY, None, b"a\nb\n", FileKind.EVERGREEN, replace(SETTINGS, budget_lines=1))
+        problems = check(
+            MEMORY, None, b"a\nb\n", FileKind.EVERGREEN, replace(SETTINGS, budget_lines=1)
+        )
         assert summaries(problems) == [(1, "over-budget", "warning")]
 
 
@@ -274,16 +308,26 @@ class TestState:
     def test_all_of_it(self):
         data = ("# M\n\n- tea\n- tea\n\n" + CONFLICT + numbered(300) + "\n# M\n").encode()
         problems = check_file(MEMORY, data, FileKind.EVERGREEN, SETTINGS)
-        assert [problem.code for problem in problems] == ["over-budget", "duplicate-fact", "conflict-markers", "duplicate-heading"]
+        assert [problem.code for problem in problems] == [
+            "over-budget",
+            "duplicate-fact",
+            "conflict-markers",
+            "duplicate-heading",
+        ]
         assert [problem.code for problem in refusals(problems, ())] == ["conflict-markers"]
 
-    @pytest.mark.parametrize("data", [b"caf\xe9\n", b"a\0b\n", b"x" * 5_000_001, b">" * 5000 + b"a\n"])
+    @pytest.mark.parametrize(
+        "data", [b"caf\xe9\n", b"a\0b\n", b"x" * 5_000_001, b">" * 5000 + b"a\n"]
+    )
     def test_unsupported_files(self, data: bytes):
         problems = check_file(FilePath("memory/topic.md"), data, FileKind.EVERGREEN, SETTINGS)
         assert summaries(problems) == [(1, "unsupported-file", "warning")]
         assert "neither edited nor searched" in problems[0].message
 
-    @pytest.mark.parametrize("data", [b"", b"---\non: yes\n: :\n---\n# M\n", b"---\nopen\n", f"```\n{CONFLICT}```\n".encode()])
+    @pytest.mark.parametrize(
+        "data",
+        [b"", b"---\non: yes\n: :\n---\n# M\n", b"---\nopen\n", f"```\n{CONFLICT}```\n".encode()],
+    )
     def test_fine(self, data: bytes):
         assert check_file(MEMORY, data, FileKind.EVERGREEN, SETTINGS) == ()
 
@@ -297,7 +341,9 @@ def test_files_outside_memory_have_no_problems():
 def test_find_errors_finds_the_errors_of_check():
     before, after = numbered(100).encode(), ("- tea\n- tea\n\n" + CONFLICT).encode()
     problems = check(MEMORY, before, after, FileKind.EVERGREEN, SETTINGS)
-    assert find_errors(MEMORY, before, after, FileKind.EVERGREEN) == refusals(problems, ()) != problems
+    assert (
+        find_errors(MEMORY, before, after, FileKind.EVERGREEN) == refusals(problems, ()) != problems
+    )
     assert find_errors(FilePath("README.md"), before, after, FileKind.OTHER) == ()
 
 
@@ -307,7 +353,13 @@ def test_no_file_before_and_after():
 
 @pytest.mark.parametrize(
     ("value", "names"),
-    [(None, set()), ("", set()), ("shrink", {"shrink"}), (" append, shrink ,", {"append", "shrink"}), ("secret", {"secret"})],
+    [
+        (None, set()),
+        ("", set()),
+        ("shrink", {"shrink"}),
+        (" append, shrink ,", {"append", "shrink"}),
+        ("secret", {"secret"}),
+    ],
 )
 def test_allowed(value: str | None, names: set[str]):
     assert parse_allowances(value or "") == names
@@ -327,5 +379,7 @@ def test_conflict_markers_cannot_be_allowed():
 def test_big_logs_take_linear_time():
     before, after = numbered(20_000), numbered(20_000, 20_000)
     start = time.process_time()
-    assert summaries(judge(before + after, after + before, DAY)) == [(20_000 + 20_000, "append", "error")]
+    assert summaries(judge(before + after, after + before, DAY)) == [
+        (20_000 + 20_000, "append", "error")
+    ]
     assert time.process_time() - start < 10  # seconds; pairwise comparison would take minutes

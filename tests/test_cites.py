@@ -33,13 +33,19 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return desk(world, repository)
 
 
-def entry(text: str = WORDS, line: int = 7, minute: str = "09:00", key: str | None = None) -> DayEntry:
+def entry(
+    text: str = WORDS, line: int = 7, minute: str = "09:00", key: str | None = None
+) -> DayEntry:
     return DayEntry(minute=minute, text=text, kind="fact", cites=f"{SESSION}#{line}", key=key)
 
 
 def digest(at: Desk, *entries: DayEntry, source: Source = Source.USER_STATED) -> tuple[FactId, ...]:
     options = WriteOptions(source=source, session=SESSION)
-    return apply.apply(at.workspace, DigestDay(day=DAY, entries=entries, run="digest/a", options=options), lambda _: None).added
+    return apply.apply(
+        at.workspace,
+        DigestDay(day=DAY, entries=entries, run="digest/a", options=options),
+        lambda _: None,
+    ).added
 
 
 def cites(at: Desk) -> dict[str, tuple[str, ...]]:
@@ -47,7 +53,9 @@ def cites(at: Desk) -> dict[str, tuple[str, ...]]:
     with closing(Memory(at.workspace)) as memory:
         listed = {fact.text: fact.cites for fact in memory.facts(ListFacts(limit=0)).facts}
         for text, references in listed.items():
-            (hit,) = [hit for hit in memory.search(Search(query=text, limit=50)).hits if hit.text == text]
+            (hit,) = [
+                hit for hit in memory.search(Search(query=text, limit=50)).hits if hit.text == text
+            ]
             history = memory.history(ShowHistory(text))
             assert isinstance(history, FactHistory)
             assert (hit.cites, history.chain[-1].cites) == (references, references)
@@ -72,18 +80,31 @@ def test_each_verb_that_tells_the_source_tells_where_it_was_said(at: Desk):
         listed = show_hits.facts_json(memory.facts(ListFacts(limit=0)))["facts"]
         result = memory.search(Search(query="leaks", explain=True))
     assert isinstance(section, SectionHistory)
-    blame, fact, whole = replace(blame, gone=()), replace(fact, gone=()), replace(whole, gone=())  # no transcript is there
+    blame, fact, whole = (
+        replace(blame, gone=()),
+        replace(fact, gone=()),
+        replace(whole, gone=()),
+    )  # no transcript is there
     assert [revision.cites for revision in section.revisions] == [(f"{SESSION}#7",)]
     assert whole.cites == (f"{SESSION}#8", f"{SESSION}#7")
     assert [line.cites for line in blame.lines] == [(), (), (f"{SESSION}#8",)]
     assert "  (claude/5a1e0012-3456#8)" in show_history.blame_text(blame, colour=False)
-    assert "  (claude/5a1e0012-3456#7)" in show_history.history_text(fact, words=False, colour=False)
-    assert "  digest/a, user-stated 0.95  memory/" in show_history.history_text(fact, words=False, colour=False)
+    assert "  (claude/5a1e0012-3456#7)" in show_history.history_text(
+        fact, words=False, colour=False
+    )
+    assert "  digest/a, user-stated 0.95  memory/" in show_history.history_text(
+        fact, words=False, colour=False
+    )
     assert show_history.history_json(section)["revisions"][0]["run"] == "digest/a"
-    assert "  (claude/5a1e0012-3456#8, claude/5a1e0012-3456#7)" in show_history.history_text(whole, words=False, colour=False)
+    assert "  (claude/5a1e0012-3456#8, claude/5a1e0012-3456#7)" in show_history.history_text(
+        whole, words=False, colour=False
+    )
     assert "said in claude/5a1e0012-3456#8" in show_hits.search_text(result, colour=False)
     by_id = {each["id"]: each for each in listed}
-    assert [(by_id[fact]["cites"], by_id[fact]["key"], by_id[fact]["attribute"]) for fact in (first, second)] == [
+    assert [
+        (by_id[fact]["cites"], by_id[fact]["key"], by_id[fact]["attribute"])
+        for fact in (first, second)
+    ] == [
         ([f"{SESSION}#7"], None, "employer"),
         ([f"{SESSION}#8"], None, None),
     ]
@@ -94,7 +115,10 @@ def test_facts_are_asked_for_by_their_attribute(at: Desk):
     (new,) = digest(at, entry("I just joined Linear", 9, "11:00", key="employer"))
     digest(at, entry("it leaks", 8, "10:00", key="pump"))
     with fresh_trail(at.workspace) as trail:
-        assert [each.entry.fact for each in trail.occurrences_with_attribute("employer")] == [old, new]
+        assert [each.entry.fact for each in trail.occurrences_with_attribute("employer")] == [
+            old,
+            new,
+        ]
         assert trail.occurrences_with_attribute("home") == ()
 
 
@@ -134,14 +158,22 @@ def test_a_rebase_and_a_merge_keep_them(at: Desk):
 
 def test_a_squash_keeps_them(at: Desk):
     at.git("checkout", "-q", "-b", "side")
-    digest(at, *(entry(f"the number of pump {number} is {number}", number, key="pump") for number in range(1, 26)))
+    digest(
+        at,
+        *(
+            entry(f"the number of pump {number} is {number}", number, key="pump")
+            for number in range(1, 26)
+        ),
+    )
     digest(at, entry("it leaks", 30, "10:00"), source=Source.AUTO)
     at.git("checkout", "-q", "main")
     at.git("merge", "-q", "--squash", "side")
     at.world.git(at.root, "commit", "-q", environment={"GIT_EDITOR": "true"})
     cited = cites(at)
     assert cited["it leaks"] == (f"{SESSION}#30",)
-    assert [cited[f"the number of pump {number} is {number}"] for number in range(1, 26)] == [(f"{SESSION}#{n}",) for n in range(1, 26)]
+    assert [cited[f"the number of pump {number} is {number}"] for number in range(1, 26)] == [
+        (f"{SESSION}#{n}",) for n in range(1, 26)
+    ]
 
 
 def test_a_revert_and_its_revert(at: Desk):
@@ -175,10 +207,15 @@ def test_what_cannot_be_read_any_more_is_gone(at: Desk):
             if is_there:
                 transcript.write_text("{}")
             gone = () if is_there else (f"{SESSION}#7",)
-            fact, blame = memory.history(ShowHistory(first)), memory.blame(ShowBlame("09:00", file=LOG))
+            fact, blame = (
+                memory.history(ShowHistory(first)),
+                memory.blame(ShowBlame("09:00", file=LOG)),
+            )
             assert (fact.gone, blame.gone) == (gone, gone)
             mark = "" if is_there else " gone"
-            assert f"(claude/5a1e0012-3456#7{mark})" in show_history.history_text(fact, words=False, colour=False)
+            assert f"(claude/5a1e0012-3456#7{mark})" in show_history.history_text(
+                fact, words=False, colour=False
+            )
             assert f"(claude/5a1e0012-3456#7{mark})" in show_history.blame_text(blame, colour=False)
             assert show_history.history_json(fact).get("gone", []) == list(gone)
             assert show_history.blame_json(blame).get("gone", []) == list(gone)
@@ -191,5 +228,8 @@ def test_a_transcript_of_another_name_is_not_gone(at: Desk, tmp_path: Path):
         assert written.cites == ("openclaw/5a1e0000#2",)
         for is_there in (True, False):
             history = memory.history(ShowHistory(written.fact))
-            assert (history.cites, history.gone) == (written.cites, () if is_there else written.cites)
+            assert (history.cites, history.gone) == (
+                written.cites,
+                () if is_there else written.cites,
+            )
             path.unlink(missing_ok=True)

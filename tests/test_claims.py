@@ -59,16 +59,22 @@ def test_an_agents_commit_is_claimed(at: Desk, environment: dict[str, str], agen
     list_people(at)
     add(at, "- zebras are striped")
     assert commit(at, "-m", "x", **environment) == [f"Mdmem-Claimed-By: {agent}"]
-    (fact,) = [each for each in Memory(at.workspace).facts(ListFacts()).facts if "zebras" in each.text]
+    (fact,) = [
+        each for each in Memory(at.workspace).facts(ListFacts()).facts if "zebras" in each.text
+    ]
     assert fact.source is Source.INFERRED
 
 
-@pytest.mark.parametrize("environment", [{}, {"MDMEM_ACTOR": "Ada"}, {"MDMEM_ACTOR": "\u200b"}, {"CLAUDECODE": ""}])
+@pytest.mark.parametrize(
+    "environment", [{}, {"MDMEM_ACTOR": "Ada"}, {"MDMEM_ACTOR": "\u200b"}, {"CLAUDECODE": ""}]
+)
 def test_a_persons_commit_is_not(at: Desk, environment: dict[str, str]) -> None:
     list_people(at)
     add(at, "- zebras are striped")
     assert commit(at, "-m", "x", **environment) == []
-    (fact,) = [each for each in Memory(at.workspace).facts(ListFacts()).facts if "zebras" in each.text]
+    (fact,) = [
+        each for each in Memory(at.workspace).facts(ListFacts()).facts if "zebras" in each.text
+    ]
     assert fact.source is Source.USER_STATED
 
 
@@ -82,7 +88,10 @@ def test_only_memory_is_claimed(at: Desk) -> None:
 def test_a_commit_of_paths(at: Desk) -> None:
     add(at, "text", "page.txt")
     at.write("MEMORY.md", at.read("MEMORY.md") + "- zebras\n")
-    assert commit(at, "-m", "x\n\nReviewed-by: Ada", "--", "MEMORY.md", **AGENT) == ["Reviewed-by: Ada", CLAIM]
+    assert commit(at, "-m", "x\n\nReviewed-by: Ada", "--", "MEMORY.md", **AGENT) == [
+        "Reviewed-by: Ada",
+        CLAIM,
+    ]
 
 
 def test_an_agent_cannot_state_for_the_user(at: Desk) -> None:
@@ -110,7 +119,9 @@ def test_what_an_agent_reverts_has_the_source_that_it_had(at: Desk) -> None:
     commit(at, "-m", "came")
     at.git("revert", "--no-edit", "HEAD")
     at.world.git(at.root, "revert", "--no-edit", "HEAD", environment=AGENT)
-    (fact,) = [each for each in Memory(at.workspace).facts(ListFacts()).facts if "zebras" in each.text]
+    (fact,) = [
+        each for each in Memory(at.workspace).facts(ListFacts()).facts if "zebras" in each.text
+    ]
     assert fact.source is Source.USER_STATED
 
 
@@ -128,7 +139,10 @@ def test_a_merge_that_an_agent_resolves(at: Desk) -> None:
 
 def test_a_line_added_by_hand_does_the_same(at: Desk) -> None:
     hook_files.uninstall(at.workspace.repository.hooks_dir)
-    at.hook("prepare-commit-msg", f"set -e\n{hook_files.lines_to_add(sys.executable)['prepare-commit-msg']}")
+    at.hook(
+        "prepare-commit-msg",
+        f"set -e\n{hook_files.lines_to_add(sys.executable)['prepare-commit-msg']}",
+    )
     add(at, "- zebras")
     assert commit(at, "-m", "x") == []
     add(at, "- lions")

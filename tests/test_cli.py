@@ -13,11 +13,29 @@ from mdmem import __version__
 class TestOthers:
     def test_init(self, shell: Shell):
         done = shell.run("init", str(shell.world.home / "new"))
-        assert re.fullmatch(r"Created workspace \S+/new \(MEMORY.md, USER.md, SOUL.md, IDENTITY.md, mdmem.toml\) [0-9a-f]{10}\n", done.out)
+        assert re.fullmatch(
+            r"Created workspace \S+/new \(MEMORY.md, USER.md, SOUL.md, IDENTITY.md, mdmem.toml\) [0-9a-f]{10}\n",
+            done.out,
+        )
         assert "mdmem <mdmem@localhost>" in done.err
         again = shell.run("init", str(shell.world.home / "new"), "--json").answer
-        assert set(again) == {"workspace", "adopted", "made_repository", "written", "took_out", "commit", "hooks", "merging", "notes"}
-        assert (again["made_repository"], again["written"], again["commit"], again["hooks"]) == (False, [], None, [])
+        assert set(again) == {
+            "workspace",
+            "adopted",
+            "made_repository",
+            "written",
+            "took_out",
+            "commit",
+            "hooks",
+            "merging",
+            "notes",
+        }
+        assert (again["made_repository"], again["written"], again["commit"], again["hooks"]) == (
+            False,
+            [],
+            None,
+            [],
+        )
 
     def test_init_adopts_and_alters_nothing(self, shell: Shell):
         before = shell.snapshot()
@@ -26,8 +44,12 @@ class TestOthers:
 
     def test_save(self, shell: Shell):
         shell.write("memory/new.md", "- new\n")
-        assert re.fullmatch(r"saved MEMORY.md, memory/new.md [0-9a-f]{10}\n", shell.run("save", "-m", "by hand").out)
-        assert shell.git("log", "-1", "--format=%an <%ae> %s").strip() == f"{NAME} <{EMAIL}> by hand"
+        assert re.fullmatch(
+            r"saved MEMORY.md, memory/new.md [0-9a-f]{10}\n", shell.run("save", "-m", "by hand").out
+        )
+        assert (
+            shell.git("log", "-1", "--format=%an <%ae> %s").strip() == f"{NAME} <{EMAIL}> by hand"
+        )
         assert shell.run("save").out == "nothing to save\n"
         shell.write("memory/new.md", "# Newer\n")
         assert shell.run("save", "--actor", "agent/x").status == 0
@@ -37,7 +59,9 @@ class TestOthers:
     def test_save_lets_through_what_is_allowed(self, shell: Shell):
         shell.write("memory/new.md", f"- {TOKEN}\n")
         assert shell.run("save").status == 1
-        assert shell.run("save", "--allow", "secret").out.startswith("saved MEMORY.md, memory/new.md ")
+        assert shell.run("save", "--allow", "secret").out.startswith(
+            "saved MEMORY.md, memory/new.md "
+        )
 
     def test_hooks(self, shell: Shell):
         assert "pre-commit: missing" in shell.run("hooks", "status").out

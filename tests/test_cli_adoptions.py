@@ -74,7 +74,9 @@ def test_found_only_lists_without_a_terminal(shell: Shell, old: list[Path]):
 def test_found_adopts_all_of_the_users_own(shell: Shell, old: list[Path]):
     answer = shell.run("init", "--found", "--yes", "--json").answer
     assert answer["adopted"] == [str(old[0]), str(old[1])]
-    assert [(each["own"], each["last_change"]) for each in answer["found"]].count((False, "Ada")) == 1
+    assert [(each["own"], each["last_change"]) for each in answer["found"]].count(
+        (False, "Ada")
+    ) == 1
     assert [adopted(shell, folder) for folder in old] == [True, True, False]
     shell.run("init", str(old[2]), "--no-hooks")
     assert "No other workspace was found" in shell.run("init", "--found").err

@@ -16,7 +16,10 @@ EVENTS = [
     (("log", f"zebra {TOKEN}"), ("log", "refused", "secret-found")),
     (("remember", "zebra three", "--reason", "zebra reason"), ("remember", "done", None)),
     (("edit-section", "Employer", "--append", "- zebra four"), ("edit-section", "done", None)),
-    (("edit-section", "zebra five", "--append", "- x"), ("edit-section", "refused", "section-not-found")),
+    (
+        ("edit-section", "zebra five", "--append", "- x"),
+        ("edit-section", "refused", "section-not-found"),
+    ),
     (("forget", "zebra six"), ("forget", "refused", "fact-not-found")),
     (("forget", "zebra three"), ("forget", "done", None)),
     (("contradicts", "pet: cat", "pet: dog", "--reason", "zebra"), ("contradicts", "done", None)),
@@ -32,7 +35,10 @@ EVENTS = [
     (("task", "done", "zebra eight", "zebra eleven"), ("task-done", "refused", "task-not-found")),
     (("review",), ("review", "done", None)),
     (("review", "--apply"), ("review-apply", "unchanged", None)),
-    (("remember", "zebra twelve", "--propose", "--reason", "zebra"), ("propose-remember", "done", None)),
+    (
+        ("remember", "zebra twelve", "--propose", "--reason", "zebra"),
+        ("propose-remember", "done", None),
+    ),
     (("log", f"zebra {TOKEN}", "--propose"), ("propose-log", "refused", "secret-found")),
     (("proposals",), ("proposals", "done", None)),
     (("proposals", "zebra"), ("proposals", "refused", "proposal-not-found")),
@@ -45,7 +51,10 @@ EVENTS = [
     (("context", "zebra seven"), ("context", "done", None)),
     (("context",), ("context", "done", None)),
     (("flush", "--window", "100000", "--tokens", "90000", "--cycle", "0"), ("flush", "done", None)),
-    (("flush", "--window", "100000", "--tokens", "90000", "--cycle", "0"), ("flush", "unchanged", None)),
+    (
+        ("flush", "--window", "100000", "--tokens", "90000", "--cycle", "0"),
+        ("flush", "unchanged", None),
+    ),
     (("flush", "--window", "9", "--transcript", "zebra"), ("flush", "refused", "file-not-found")),
     (("log", "zebra <mdmem-context>"), ("log", "refused", "recalled-text")),
     (("save",), ("save", "done", None)),
@@ -53,7 +62,10 @@ EVENTS = [
     (("doctor",), ("doctor", "unchanged", None)),
     (("forget", "zebra one", "--purge", "--dry-run"), ("plan-purge", "unchanged", None)),
     (("forget", "zebra one", "--purge", "--yes"), ("purge", "done", None)),
-    (("forget", "zebra one", "--purge", "--yes", "--reason", "zebra"), ("purge", "unchanged", None)),
+    (
+        ("forget", "zebra one", "--purge", "--yes", "--reason", "zebra"),
+        ("purge", "unchanged", None),
+    ),
     (("hooks", "uninstall"), ("hooks-uninstall", "done", None)),
 ]
 
@@ -67,7 +79,9 @@ def test_every_verb_leaves_an_event_and_no_text(shell: Shell):
         assert last.ms >= 0
     written = list(events.read_events(shell.folder / STATE))
     assert [event.verb for event in written] == [expected[0] for _, expected in EVENTS]
-    assert [(event.actor, event.session) for event in written if event.session] == [("agent/a", "s1")]
+    assert [(event.actor, event.session) for event in written if event.session] == [
+        ("agent/a", "s1")
+    ]
     kept = b"".join(path.read_bytes() for path in (shell.folder / STATE).glob("events*.jsonl"))
     assert b"zebra" not in kept
     assert TOKEN.encode() not in kept
@@ -85,6 +99,11 @@ def test_a_refused_commit_is_an_event_and_one_that_passes_is_none(shell: Shell):
     shell.git("add", "memory/keys.md")
     assert githooks.main(["pre-commit"]) == 1
     *_, last = events.read_events(state)
-    assert (last.verb, last.outcome, last.code, last.path) == ("pre-commit", "refused", "secret-found", None)
+    assert (last.verb, last.outcome, last.code, last.path) == (
+        "pre-commit",
+        "refused",
+        "secret-found",
+        None,
+    )
     assert len(list(events.read_events(state))) == before + 1
     assert TOKEN not in (state / events.EVENTS_NAME).read_text()

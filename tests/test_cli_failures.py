@@ -143,7 +143,11 @@ def proposed(shell: Shell) -> None:
 
 def proposed_twice(shell: Shell) -> None:
     proposed(shell)
-    shell.git("update-ref", f"refs/heads/mdmem/proposals/bot/{PROPOSED[:-1]}e", f"refs/heads/mdmem/proposals/bot/{PROPOSED}")
+    shell.git(
+        "update-ref",
+        f"refs/heads/mdmem/proposals/bot/{PROPOSED[:-1]}e",
+        f"refs/heads/mdmem/proposals/bot/{PROPOSED}",
+    )
 
 
 def rejected(shell: Shell) -> None:
@@ -153,7 +157,11 @@ def rejected(shell: Shell) -> None:
 
 def proposed_and_overtaken(shell: Shell) -> None:
     shell.run("remember", "x", "--key", "k", "--propose", "--actor", "bot")
-    shell.git("branch", f"mdmem/proposals/bot/{PROPOSED}", shell.git("for-each-ref", "--format=%(refname)", "refs/heads/mdmem").strip())
+    shell.git(
+        "branch",
+        f"mdmem/proposals/bot/{PROPOSED}",
+        shell.git("for-each-ref", "--format=%(refname)", "refs/heads/mdmem").strip(),
+    )
     shell.run("remember", "y", "--key", "k")
 
 
@@ -171,7 +179,9 @@ def proposed_and_checked_out(shell: Shell) -> None:
 def many_parts(shell: Shell) -> None:
     shell.git("stash")
     shell.git("switch", "-q", "-c", "many")
-    shell.write("memory/many.md", "# Many\n\n" + "".join(f"- fact {number}\n" for number in range(1001)))
+    shell.write(
+        "memory/many.md", "# Many\n\n" + "".join(f"- fact {number}\n" for number in range(1001))
+    )
     shell.git("add", "memory/many.md")
     shell.git("commit", "-q", "-m", "many")
     shell.git("switch", "-q", "-")
@@ -222,18 +232,36 @@ FAILURES = [
     Failure("fact-ambiguous", ("history", "pet"), hints="pet: cat"),
     Failure("ambiguous", ("revert", ROOMS), git("tag", ROOMS), "more digits"),
     Failure("append", ("save",), file(LOG, "# 2026-03-05\n"), "--allow append"),
-    Failure("append-only", ("edit-section", "09:00", "--file", LOG, "--body", "- x"), hints="Log a new entry"),
+    Failure(
+        "append-only",
+        ("edit-section", "09:00", "--file", LOG, "--body", "- x"),
+        hints="Log a new entry",
+    ),
     Failure("append-only", ("remember", "x", "--file", LOG)),
-    *(Failure("bad-path", ("show", name), hints=".md file") for name in ("../x.md", "/etc/x.md", ".git/x.md", "a\\b.md", "\x1b.md")),
+    *(
+        Failure("bad-path", ("show", name), hints=".md file")
+        for name in ("../x.md", "/etc/x.md", ".git/x.md", "a\\b.md", "\x1b.md")
+    ),
     Failure("bad-path", ("outline", "notes.txt"), hints=".md file"),
-    Failure("bad-path", ("edit-section", "Work", "--file", "link.md", "--append", "- x"), link, "points to"),
-    Failure("bad-path", ("edit-section", "A", "--create", "--file", "notes.txt/a.md", "--body", "x")),
+    Failure(
+        "bad-path",
+        ("edit-section", "Work", "--file", "link.md", "--append", "- x"),
+        link,
+        "points to",
+    ),
+    Failure(
+        "bad-path", ("edit-section", "A", "--create", "--file", "notes.txt/a.md", "--body", "x")
+    ),
     Failure("bad-path", ("init", "notes.txt")),
     Failure("bad-settings", APPEND, settings_file("authr = 'x'\n"), "author"),
     Failure("bad-settings", ("status",), settings_file("lock_timeout = true\n")),
     Failure("bad-settings", ("search", "x"), settings_file("a = [\n"), "optional"),
-    Failure("bad-settings", ("log", "x"), settings_file("timezone = 'Mars/Base'\n"), "Europe/Berlin"),
-    Failure("bad-settings", ("facts",), settings_file("extra_paths = ['../..']\n"), "your own settings"),
+    Failure(
+        "bad-settings", ("log", "x"), settings_file("timezone = 'Mars/Base'\n"), "Europe/Berlin"
+    ),
+    Failure(
+        "bad-settings", ("facts",), settings_file("extra_paths = ['../..']\n"), "your own settings"
+    ),
     Failure("bad-text", ("log", "x", "--tag", "1 2"), label=True),
     Failure("bad-text", ("log", "x", "--kind", "!"), label=True),
     Failure("bad-text", ("remember", "x", "--key", "two\nlines"), label=True),
@@ -243,12 +271,28 @@ FAILURES = [
     Failure("bad-text", ("log", "-"), stdin=b"latin \xe9"),
     Failure("bare-repository", APPEND, bare, "Clone"),
     Failure("before-history", ("search", "rooms", "--as-of", "2020-01-01")),
-    Failure("before-history", ("search", "rooms", "--as-of", "2020-01-01"), cut_off, "git fetch --unshallow"),
+    Failure(
+        "before-history",
+        ("search", "rooms", "--as-of", "2020-01-01"),
+        cut_off,
+        "git fetch --unshallow",
+    ),
     Failure("before-history", ("search", "rooms", "--as-of", "2026-03-05T09:29:59+00:00")),
-    Failure("body-escapes-section", ("edit-section", "Employer", "--body", "# Higher"), hints="deeper headings"),
+    Failure(
+        "body-escapes-section",
+        ("edit-section", "Employer", "--body", "# Higher"),
+        hints="deeper headings",
+    ),
     Failure("body-escapes-section", ("edit-section", "Work", "--body", "```\nopen"), hints="Close"),
-    Failure("body-escapes-section", ("edit-section", "Work", "--append", "<!-- open"), hints="Close"),
-    Failure("broken-delimiters", ("init", "--agents"), file("AGENTS.md", "# A\n\n<!-- mdmem:begin -->\n"), "mdmem:end"),
+    Failure(
+        "body-escapes-section", ("edit-section", "Work", "--append", "<!-- open"), hints="Close"
+    ),
+    Failure(
+        "broken-delimiters",
+        ("init", "--agents"),
+        file("AGENTS.md", "# A\n\n<!-- mdmem:begin -->\n"),
+        "mdmem:end",
+    ),
     Failure("broken-repository", APPEND, file(".git/HEAD", "nonsense\n"), "git fsck"),
     Failure("broken-repository", ("show",), file(".git/refs/heads/main", "nonsense\n"), "git fsck"),
     Failure("busy", APPEND, locked, "lock_timeout"),
@@ -256,8 +300,18 @@ FAILURES = [
     Failure("bad-text", ("forget", "tea", "--purge", "--yes"), hints="more words"),
     Failure("busy", ("forget", "likes dark rooms", "--purge", "--yes"), locked, "lock_timeout"),
     Failure("busy", ("init",), locked, "lock_timeout"),
-    Failure("cannot-purge", ("forget", "likes dark rooms", "--purge", "--yes"), lost_worktree, "git worktree prune"),
-    Failure("cannot-purge", ("forget", "likes dark rooms", "--purge", "--dry-run"), lost_worktree, "git worktree prune"),
+    Failure(
+        "cannot-purge",
+        ("forget", "likes dark rooms", "--purge", "--yes"),
+        lost_worktree,
+        "git worktree prune",
+    ),
+    Failure(
+        "cannot-purge",
+        ("forget", "likes dark rooms", "--purge", "--dry-run"),
+        lost_worktree,
+        "git worktree prune",
+    ),
     Failure("cannot-revert", ("revert", "HEAD"), merged),
     Failure("cannot-revert", ("revert", "HEAD"), lambda shell: commits(shell, "HEAD") and None),
     Failure("cannot-revert", ("revert", "HEAD"), cut_off, "git fetch --unshallow"),
@@ -270,17 +324,30 @@ FAILURES = [
         refusing_hook,
         "Nothing was written",
     ),
-    Failure("commit-failed", ("contradicts", "pet: cat", "pet: dog"), refusing_hook, "Nothing was written"),
+    Failure(
+        "commit-failed",
+        ("contradicts", "pet: cat", "pet: dog"),
+        refusing_hook,
+        "Nothing was written",
+    ),
     Failure("commit-not-found", ("search", "rooms", "--as-of", "nonsense"), hints="mdmem history"),
     Failure("commit-not-found", ("search", "rooms", "--as-of", "off"), off_the_line),
     Failure("commit-not-found", ("revert", "off"), off_the_line, "mdmem history"),
     Failure("commit-not-found", ("revert", "nothing of the kind"), hints="mdmem facts --all"),
     Failure("commit-not-found", ("revert", "0123456"), hints="mdmem facts --all"),
-    Failure("conflict-markers", ("edit-section", "Work", "--body", "<<<<<<< a\n- x\n=======\n- y\n>>>>>>> b"), hints="Resolve"),
+    Failure(
+        "conflict-markers",
+        ("edit-section", "Work", "--body", "<<<<<<< a\n- x\n=======\n- y\n>>>>>>> b"),
+        hints="Resolve",
+    ),
     Failure("detached-head", APPEND, git("checkout", "-q", "--detach"), "git switch"),
     Failure("empty-text", ("log", "  ")),
     Failure("not-here", ("status",), settings_file("people = ['anna']\n"), "config.toml"),
-    Failure("recalled-text", ("log", "seen: <mdmem-context> the block of a prompt"), hints="in new words"),
+    Failure(
+        "recalled-text",
+        ("log", "seen: <mdmem-context> the block of a prompt"),
+        hints="in new words",
+    ),
     Failure("reserved-actor", ("log", "x", "--actor", "Dream"), hints="a name other than"),
     Failure("empty-text", ("remember", "-"), stdin=b"\n"),
     Failure("empty-text", ("edit-section", "Work", "--append", "")),
@@ -288,33 +355,77 @@ FAILURES = [
     Failure("fact-ambiguous", ("history", TWIN), with_twins, "more digits"),
     Failure("fact-ambiguous", ("revert", TWIN), with_twins, "more digits"),
     Failure("fact-ambiguous", ("contradicts", TWIN, "pet: cat"), with_twins, "more digits"),
-    Failure("fact-ambiguous", ("contradicts", "pet: cat", "likes dark rooms"), hints="MEMORY.md:6; memory/rooms.md:3"),
-    Failure("fact-ambiguous", ("contradicts", "pet: cat", "likes dark rooms"), hints="To remove the wrong ones: mdmem forget"),
-    Failure("fact-ambiguous", ("log", "dark rooms no more", "--supersedes", "likes dark rooms"), hints="in the section of the fact"),
-    Failure("fact-ambiguous", ("forget", "likes dark rooms"), hints="MEMORY.md:6; memory/rooms.md:3. Name --file or --section."),
-    Failure("fact-ambiguous", ("forget", ROOMS, "--purge", "--yes"), file("memory/id.md", f"- {ROOMS}\n"), "Give the id."),
-    Failure("fact-not-found", ("forget", "nothing of the kind", "--purge", "--yes"), hints="mdmem facts"),
-    Failure("fact-not-found", ("forget", "nothing of the kind", "--purge", "--dry-run"), hints="mdmem facts"),
-    Failure("fact-not-found", ("forget", "0123456789"[:8], "--purge", "--yes"), hints="give its words"),
+    Failure(
+        "fact-ambiguous",
+        ("contradicts", "pet: cat", "likes dark rooms"),
+        hints="MEMORY.md:6; memory/rooms.md:3",
+    ),
+    Failure(
+        "fact-ambiguous",
+        ("contradicts", "pet: cat", "likes dark rooms"),
+        hints="To remove the wrong ones: mdmem forget",
+    ),
+    Failure(
+        "fact-ambiguous",
+        ("log", "dark rooms no more", "--supersedes", "likes dark rooms"),
+        hints="in the section of the fact",
+    ),
+    Failure(
+        "fact-ambiguous",
+        ("forget", "likes dark rooms"),
+        hints="MEMORY.md:6; memory/rooms.md:3. Name --file or --section.",
+    ),
+    Failure(
+        "fact-ambiguous",
+        ("forget", ROOMS, "--purge", "--yes"),
+        file("memory/id.md", f"- {ROOMS}\n"),
+        "Give the id.",
+    ),
+    Failure(
+        "fact-not-found", ("forget", "nothing of the kind", "--purge", "--yes"), hints="mdmem facts"
+    ),
+    Failure(
+        "fact-not-found",
+        ("forget", "nothing of the kind", "--purge", "--dry-run"),
+        hints="mdmem facts",
+    ),
+    Failure(
+        "fact-not-found", ("forget", "0123456789"[:8], "--purge", "--yes"), hints="give its words"
+    ),
     Failure("fact-not-found", ("forget", "nothing of the kind"), hints="mdmem facts"),
     Failure("fact-not-found", ("history", "0123456"), hints="mdmem facts --all"),
     Failure("fact-not-found", ("contradicts", "pet: cat", "0123456789"), hints="mdmem facts"),
-    Failure("fact-not-found", ("conflicts", "--resolve", "pet: cat", "pet: mouse"), hints="mdmem facts"),
+    Failure(
+        "fact-not-found", ("conflicts", "--resolve", "pet: cat", "pet: mouse"), hints="mdmem facts"
+    ),
     Failure("fact-not-found", ("remember", "x", "--supersedes", "0123456789"), hints="mdmem facts"),
     Failure("file-not-found", ("show", "memory/room.md"), hints="memory/rooms.md"),
     Failure("file-not-found", ("edit-section", "Work", "--file", "nope.md", "--append", "x")),
-    Failure("file-not-found", ("edit-section", "Work", "--file", "memory.md", "--append", "x"), hints="Did you mean MEMORY.md?"),
+    Failure(
+        "file-not-found",
+        ("edit-section", "Work", "--file", "memory.md", "--append", "x"),
+        hints="Did you mean MEMORY.md?",
+    ),
     Failure("file-not-found", ("check", "memory/room.md"), hints="memory/rooms.md"),
     Failure("file-not-found", ("history", "--file", "memory/room.md"), hints="memory/rooms.md"),
-    Failure("file-not-found", ("history", "Rooms", "--file", "memory/room.md"), hints="memory/rooms.md"),
-    Failure("file-not-found", ("blame", "Rooms", "--file", "memory/room.md"), hints="memory/rooms.md"),
+    Failure(
+        "file-not-found", ("history", "Rooms", "--file", "memory/room.md"), hints="memory/rooms.md"
+    ),
+    Failure(
+        "file-not-found", ("blame", "Rooms", "--file", "memory/room.md"), hints="memory/rooms.md"
+    ),
     Failure("git-failed", APPEND, file(".git/index", b"garbage")),
     Failure("git-missing", APPEND, no_git, "Install git"),
     Failure("has-subsections", ("edit-section", "Work", "--delete"), hints="--subtree"),
     Failure("has-subsections", ("edit-section", "Work", "--body", "### New"), hints="--subtree"),
     Failure("hook-timeout", APPEND, slow_hook, "hook_timeout"),
     Failure("cannot-schedule", ("schedule", "cron", "--install"), broken_crontab, "*/5 * * * *"),
-    Failure("hooks-managed", ("hooks", "install"), git("config", "core.hooksPath", "elsewhere"), "pre-commit"),
+    Failure(
+        "hooks-managed",
+        ("hooks", "install"),
+        git("config", "core.hooksPath", "elsewhere"),
+        "pre-commit",
+    ),
     Failure("ignored-path", ("log", "x", "--date", "2026-03-06"), file(".gitignore", "memory/\n")),
     Failure("key-ambiguous", ("remember", "hamster", "--key", "pet"), hints="--supersedes ID"),
     Failure("no-identity", APPEND, nobody, "git config --global user.name"),
@@ -335,18 +446,46 @@ FAILURES = [
         )
     ),
     Failure("open-block", ("log", "x"), file(LOG, "# Day\n\n<!-- open\n"), "Close"),
-    Failure("open-block", ("edit-section", "Open", "--file", "memory/open.md", "--append", "x"), hints="Close"),
-    Failure("pending-secret", APPEND, file("MEMORY.md", MEMORY + f"\n- the token {TOKEN}\n"), "mdmem: allow secret"),
+    Failure(
+        "open-block",
+        ("edit-section", "Open", "--file", "memory/open.md", "--append", "x"),
+        hints="Close",
+    ),
+    Failure(
+        "pending-secret",
+        APPEND,
+        file("MEMORY.md", MEMORY + f"\n- the token {TOKEN}\n"),
+        "mdmem: allow secret",
+    ),
     Failure("pending-edits", APPEND, settings_file("direct_edits = 'refuse'\n"), "mdmem save"),
     Failure(
-        "read-only-path", ("edit-section", "A", "--file", "more/a.md", "--create", "--body", "x"), settings_file("extra_paths = ['more']\n")
+        "read-only-path",
+        ("edit-section", "A", "--file", "more/a.md", "--create", "--body", "x"),
+        settings_file("extra_paths = ['more']\n"),
     ),
     Failure("repository-busy", APPEND, file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
-    Failure("repository-busy", ("forget", "likes dark rooms", "--purge", "--yes"), file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
-    Failure("repository-busy", ("contradicts", "pet: cat", "pet: dog"), file(".git/MERGE_HEAD", "0" * 40 + "\n"), "git status"),
-    Failure("repository-busy", ("save",), lambda shell: (shell.folder / ".git/rebase-merge").mkdir(), "git status"),
+    Failure(
+        "repository-busy",
+        ("forget", "likes dark rooms", "--purge", "--yes"),
+        file(".git/MERGE_HEAD", "0" * 40 + "\n"),
+        "git status",
+    ),
+    Failure(
+        "repository-busy",
+        ("contradicts", "pet: cat", "pet: dog"),
+        file(".git/MERGE_HEAD", "0" * 40 + "\n"),
+        "git status",
+    ),
+    Failure(
+        "repository-busy",
+        ("save",),
+        lambda shell: (shell.folder / ".git/rebase-merge").mkdir(),
+        "git status",
+    ),
     Failure("revert-conflict", ("revert", "light"), twice_changed, "later change"),
-    Failure("missing-history", ("revert", "light"), never_fetched, "git fetch --refetch --no-filter"),
+    Failure(
+        "missing-history", ("revert", "light"), never_fetched, "git fetch --refetch --no-filter"
+    ),
     Failure("same-fact", ("contradicts", "pet: cat", fact_id("pet: cat"))),
     Failure("secret-found", ("contradicts", "pet: cat", "pet: dog", "--reason", TOKEN)),
     *(
@@ -358,16 +497,32 @@ FAILURES = [
     Failure("section-ambiguous", ("edit-section", "Twice", "--body", "x"), hints="--nth"),
     Failure("section-ambiguous", ("history", "Twice"), hints="line 21"),
     Failure("section-ambiguous", ("blame", "Twice"), hints="line 21"),
-    Failure("section-changed", ("edit-section", "Work", "--expect", "000000000000", "--body", "x"), hints="mdmem show"),
-    Failure("section-changed", ("edit-section", "--preamble", "--expect", "000000000000", "--body", "x"), hints="mdmem show"),
+    Failure(
+        "section-changed",
+        ("edit-section", "Work", "--expect", "000000000000", "--body", "x"),
+        hints="mdmem show",
+    ),
+    Failure(
+        "section-changed",
+        ("edit-section", "--preamble", "--expect", "000000000000", "--body", "x"),
+        hints="mdmem show",
+    ),
     Failure("section-exists", ("edit-section", "Pets", "--rename", "Work"), hints="another title"),
     Failure("section-not-found", ("edit-section", "Wrok", "--append", "x"), hints="Memory > Work"),
     Failure("section-not-found", ("show", "Twice", "--nth", "3")),
     Failure("section-not-found", ("history", "Wrok"), hints="Memory > Work"),
-    Failure("section-not-found", ("history", "drink: tea", "--file", "memory/rooms.md"), hints="Rooms"),
-    Failure("section-not-found", ("history", "dark", "--file", "memory/rooms.md"), hints=fact_id("likes dark rooms")),
+    Failure(
+        "section-not-found", ("history", "drink: tea", "--file", "memory/rooms.md"), hints="Rooms"
+    ),
+    Failure(
+        "section-not-found",
+        ("history", "dark", "--file", "memory/rooms.md"),
+        hints=fact_id("likes dark rooms"),
+    ),
     Failure("section-not-found", ("blame", "Wrok"), hints="Memory > Work"),
-    Failure("section-not-found", ("remember", "x", "--section", "Nowhere"), hints="Its sections are"),
+    Failure(
+        "section-not-found", ("remember", "x", "--section", "Nowhere"), hints="Its sections are"
+    ),
     Failure("shrink", ("save",), shortened, "--allow shrink"),
     Failure("storage", APPEND, file(".git/mdmem", "in the way")),
     Failure(
@@ -376,16 +531,41 @@ FAILURES = [
         hints=f"mdmem remember 'tea no more' --section 'Memory > Preferences' --supersedes {fact_id('drink: tea')}",
     ),
     Failure("task-not-found", ("task", "note", "Move", "x"), hints="mdmem task start"),
-    Failure("task-not-found", ("task", "done", "Move", "x"), file("memory/tasks.md", "# Tasks\n\n## Move it\n"), "Move it"),
+    Failure(
+        "task-not-found",
+        ("task", "done", "Move", "x"),
+        file("memory/tasks.md", "# Tasks\n\n## Move it\n"),
+        "Move it",
+    ),
     Failure("task-not-found", ("task", "show", "Move"), hints="mdmem task start"),
     Failure("bad-text", ("task", "start", "two\nlines", "x")),
     Failure("empty-text", ("task", "start", "Move", " ")),
-    Failure("empty-text", ("task", "note", "Move it", "-"), file("memory/tasks.md", "# Tasks\n\n## Move it\n"), stdin=b"\n"),
-    Failure("text-ambiguous", ("edit-section", "Work", "--replace", "Helix", "--with", "Vim"), hints="more of the text"),
-    Failure("text-not-found", ("edit-section", "Work", "--replace", "Emacs", "--with", "Vim"), hints="mdmem show"),
+    Failure(
+        "empty-text",
+        ("task", "note", "Move it", "-"),
+        file("memory/tasks.md", "# Tasks\n\n## Move it\n"),
+        stdin=b"\n",
+    ),
+    Failure(
+        "text-ambiguous",
+        ("edit-section", "Work", "--replace", "Helix", "--with", "Vim"),
+        hints="more of the text",
+    ),
+    Failure(
+        "text-not-found",
+        ("edit-section", "Work", "--replace", "Emacs", "--with", "Vim"),
+        hints="mdmem show",
+    ),
     Failure("unsupported-file", ("show", "latin.md"), file("latin.md", b"# caf\xe9\n"), "iconv"),
-    Failure("unsupported-file", ("edit-section", "N", "--file", "nul.md", "--append", "x"), file("nul.md", b"# N\n\0\n"), "editor"),
-    Failure("unsupported-file", ("outline", "large.md"), file("large.md", b"# x\n" * 1_300_000), "Split"),
+    Failure(
+        "unsupported-file",
+        ("edit-section", "N", "--file", "nul.md", "--append", "x"),
+        file("nul.md", b"# N\n\0\n"),
+        "editor",
+    ),
+    Failure(
+        "unsupported-file", ("outline", "large.md"), file("large.md", b"# x\n" * 1_300_000), "Split"
+    ),
     Failure("usage", ("frob",), hints="mdmem --help"),
     Failure("usage", ("log",), hints="mdmem log --help"),
     Failure("usage", ("log", "x", "--frob"), hints="mdmem log --help"),
@@ -421,16 +601,32 @@ FAILURES = [
     ),
     *(
         Failure("usage", ("forget", "likes dark rooms", "--purge", "--yes", *option))
-        for option in (("--source", "auto"), ("--confidence", "0.5"), ("--confidence", "2"), ("--allow", "everything"))
+        for option in (
+            ("--source", "auto"),
+            ("--confidence", "0.5"),
+            ("--confidence", "2"),
+            ("--allow", "everything"),
+        )
     ),
     Failure("usage", ("show", "one", "two")),
     Failure("usage", ("show", "one", "--preamble")),
     Failure("usage", ("show", "a.md", "b", "c"), hints="mdmem show --help"),
-    Failure("usage", ("log", "x"), lambda shell: shell.patch.setenv("MDMEM_NOW", "1969-12-31T12:00:00"), ""),
+    Failure(
+        "usage",
+        ("log", "x"),
+        lambda shell: shell.patch.setenv("MDMEM_NOW", "1969-12-31T12:00:00"),
+        "",
+    ),
     Failure("usage", ("log", "-item"), hints="a dash after --"),
-    Failure("usage", ("search",), hints='mdmem search "your words", or mdmem search --since yesterday'),
+    Failure(
+        "usage", ("search",), hints='mdmem search "your words", or mdmem search --since yesterday'
+    ),
     Failure("usage", ("search", "--file", "MEMORY.md"), hints="mdmem search --since yesterday"),
-    Failure("usage", ("search", "--sessions", "--since", "yesterday"), hints='mdmem search "your words" --sessions'),
+    Failure(
+        "usage",
+        ("search", "--sessions", "--since", "yesterday"),
+        hints='mdmem search "your words" --sessions',
+    ),
     Failure("usage", ("search", "x", "-n", "0")),
     Failure("usage", ("search", "x", "-n", "many"), hints="--help"),
     Failure("usage", ("search", "x", "--since", "no such day"), hints="2026-"),
@@ -455,20 +651,48 @@ FAILURES = [
     Failure("usage", ("search", "x", "--proposed", "--history")),
     Failure("proposal-not-found", ("accept", PROPOSED), hints="mdmem proposals"),
     Failure("proposal-not-found", ("reject", PROPOSED), prepare=rejected, hints="git log"),
-    Failure("overtaken", ("accept", PROPOSED, OVERTAKEN), prepare=proposed_and_overtaken, hints="--anyway"),
-    Failure("overtaken", ("accept", PROPOSED, "--edit", OVERTAKEN), prepare=proposed_and_overtaken, hints="--anyway"),
-    Failure("part-not-found", ("accept", PROPOSED, "0000000"), prepare=proposed, hints="mdmem proposals"),
+    Failure(
+        "overtaken",
+        ("accept", PROPOSED, OVERTAKEN),
+        prepare=proposed_and_overtaken,
+        hints="--anyway",
+    ),
+    Failure(
+        "overtaken",
+        ("accept", PROPOSED, "--edit", OVERTAKEN),
+        prepare=proposed_and_overtaken,
+        hints="--anyway",
+    ),
+    Failure(
+        "part-not-found", ("accept", PROPOSED, "0000000"), prepare=proposed, hints="mdmem proposals"
+    ),
     Failure("ambiguous", ("proposals", PROPOSED[:6]), prepare=proposed_twice, hints=PROPOSED),
-    Failure("not-allowed", ("accept", PROPOSED, "--actor", "bot"), prepare=proposed, hints="people"),
-    Failure("not-allowed", ("reject", PROPOSED, "--actor", "bot"), prepare=proposed, hints="people"),
-    Failure("already-rejected", ("remember", "plays the cello", "--propose"), prepare=rejected, hints="--again"),
+    Failure(
+        "not-allowed", ("accept", PROPOSED, "--actor", "bot"), prepare=proposed, hints="people"
+    ),
+    Failure(
+        "not-allowed", ("reject", PROPOSED, "--actor", "bot"), prepare=proposed, hints="people"
+    ),
+    Failure(
+        "already-rejected",
+        ("remember", "plays the cello", "--propose"),
+        prepare=rejected,
+        hints="--again",
+    ),
     Failure("nothing-committed", ("log", "x", "--propose"), prepare=unborn, hints="mdmem save"),
-    Failure("too-many-proposals", ("log", "x", "--propose"), prepare=many_proposals, hints="mdmem reject"),
+    Failure(
+        "too-many-proposals",
+        ("log", "x", "--propose"),
+        prepare=many_proposals,
+        hints="mdmem reject",
+    ),
     Failure("proposal-not-found", ("propose", "no-such-branch"), hints="git branch"),
     Failure("nothing-to-propose", ("propose", "HEAD")),
     Failure("too-many-parts", ("propose", "many"), prepare=many_parts),
     Failure("too-many-parts", ("log", "x", "--propose", "--to", PROPOSED), prepare=many_parts),
-    Failure("checked-out", ("log", "x", "--propose", "--to", PROPOSED), prepare=proposed_and_checked_out),
+    Failure(
+        "checked-out", ("log", "x", "--propose", "--to", PROPOSED), prepare=proposed_and_checked_out
+    ),
 ]
 NOT_FROM_HERE = {
     "bug": "there is no known one",
@@ -477,7 +701,10 @@ NOT_FROM_HERE = {
     "git-timeout": "git would have to hang for a minute",
     "running": "another digest would have to be at work",
     "unknown-format": "a digest goes on with other files",
-    **dict.fromkeys(("bad-line", "file-exists", "is-folder"), "the memory tool alone takes whole files and folders"),
+    **dict.fromkeys(
+        ("bad-line", "file-exists", "is-folder"),
+        "the memory tool alone takes whole files and folders",
+    ),
 }
 
 
@@ -485,7 +712,9 @@ def test_every_code_that_can_be_provoked_is_provoked():
     assert {failure.code for failure in FAILURES} == raised() - set(NOT_FROM_HERE)
 
 
-@pytest.mark.parametrize("failure", FAILURES, ids=lambda failure: f"{failure.code} {' '.join(failure.words)[:70]!r}")
+@pytest.mark.parametrize(
+    "failure", FAILURES, ids=lambda failure: f"{failure.code} {' '.join(failure.words)[:70]!r}"
+)
 def test_failures(shell: Shell, failure: Failure):
     if failure.prepare:
         failure.prepare(shell)
@@ -500,22 +729,39 @@ def test_failures(shell: Shell, failure: Failure):
     assert list(printed)[:3] == ["error", "message", "hint"]
     assert printed["error"] == failure.code
     assert failure.hints in printed["hint"]
-    shown = f"mdmem: {printed['message']}\n" + (f"hint: {printed['hint']}\n" if printed["hint"] else "")
+    shown = f"mdmem: {printed['message']}\n" + (
+        f"hint: {printed['hint']}\n" if printed["hint"] else ""
+    )
     assert text.err == re.sub(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]", "\ufffd", shown)
     assert "Traceback" not in text.err
     assert TOKEN not in text.err + as_json.err
 
 
 def test_a_failure_names_what_a_program_needs(shell: Shell):
-    changed = json.loads(shell.run("edit-section", "Employer", "--expect", "0" * 12, "--body", "x", "--json").err)
+    changed = json.loads(
+        shell.run("edit-section", "Employer", "--expect", "0" * 12, "--body", "x", "--json").err
+    )
     assert changed["text"].strip() == "- works at Stripe"
     assert ETAG.fullmatch(changed["etag"])
-    assert shell.run("edit-section", "Employer", "--expect", changed["etag"], "--body", "- works at Linear", "--json").answer["changed"]
+    assert shell.run(
+        "edit-section",
+        "Employer",
+        "--expect",
+        changed["etag"],
+        "--body",
+        "- works at Linear",
+        "--json",
+    ).answer["changed"]
     several = json.loads(shell.run("show", "Twice", "--json").err)
-    assert several["sections"] == [{"section": "Memory > Twice", "line": 21}, {"section": "Memory > Twice", "line": 25}]
+    assert several["sections"] == [
+        {"section": "Memory > Twice", "line": 21},
+        {"section": "Memory > Twice", "line": 25},
+    ]
     values = json.loads(shell.run("remember", "x", "--key", "pet", "--json").err)
     assert [fact["text"] for fact in values["facts"]] == ["pet: cat", "pet: dog"]
-    secret = json.loads(shell.run("edit-section", "Employer", "--append", f"- {TOKEN}", "--json").err)
+    secret = json.loads(
+        shell.run("edit-section", "Employer", "--append", f"- {TOKEN}", "--json").err
+    )
     assert (secret["line"], secret["kind"]) == (15, "github-token")
     shell.write("MEMORY.md", f"# Memory\n\n- {TOKEN}\n")
     pending = json.loads(shell.run("edit-section", "Memory", "--append", "- x", "--json").err)

@@ -26,13 +26,17 @@ from mdmem.model import Source
 
 pytestmark = pytest.mark.usefixtures("commands_built_once")
 generate_table = script("generate_table")
-PARAMETERS = {name: [CommandParameter(*row) for row in (*rows, *ADDED)] for name, rows in TABLE.items()}
+PARAMETERS = {
+    name: [CommandParameter(*row) for row in (*rows, *ADDED)] for name, rows in TABLE.items()
+}
 BEFORE = [CommandParameter(*row) for row in COMMON]
 
 
 class TestTable:
     def test_is_current(self):
-        assert generate_table.MODULE.read_text(encoding="utf-8") == generate_table.module(), "run make docs"
+        assert generate_table.MODULE.read_text(encoding="utf-8") == generate_table.module(), (
+            "run make docs"
+        )
 
     def test_has_every_command_of_one_word(self):
         assert list(TABLE) == [name for name in commands.COMMANDS if " " not in name]
@@ -51,7 +55,18 @@ class TestTable:
             Annotated[tuple[str, str, str], typer.Option("--x")],
             Annotated[Path, typer.Option("--x")],
         ],
-        ids=["environment", "callback", "question", "two flags", "count", "range", "numbers", "mixed pair", "three", "path"],
+        ids=[
+            "environment",
+            "callback",
+            "question",
+            "two flags",
+            "count",
+            "range",
+            "numbers",
+            "mixed pair",
+            "three",
+            "path",
+        ],
     )
     def test_nothing_comes_in_that_the_short_way_would_read_otherwise(self, strange: Any):
         other = typer.Typer()
@@ -73,7 +88,11 @@ def same(words: Sequence[str]) -> bool:
         return False
     by_typer = app.parse(words)
     assert by_typer is not None
-    assert (call.command, call.workspace, call.quiet) == (by_typer.command, by_typer.workspace, by_typer.quiet)
+    assert (call.command, call.workspace, call.quiet) == (
+        by_typer.command,
+        by_typer.workspace,
+        by_typer.quiet,
+    )
     assert {**call.values} == {**by_typer.values}
     assert repr(sorted(call.values.items())) == repr(sorted(by_typer.values.items()))
     return True
@@ -91,7 +110,10 @@ def values(takes: type) -> st.SearchStrategy[str]:
     if takes is int:
         return st.integers(0, 10**6).map(str)
     if takes is float:
-        return st.one_of(st.integers(0, 9).map(str), st.decimals(0, 10, allow_nan=False, places=3).map(lambda number: f"{number:f}"))
+        return st.one_of(
+            st.integers(0, 9).map(str),
+            st.decimals(0, 10, allow_nan=False, places=3).map(lambda number: f"{number:f}"),
+        )
     return st.sampled_from([member.value for member in takes]) if takes is Source else TEXTS
 
 
@@ -125,8 +147,18 @@ def plain(draw: st.DrawFn) -> list[str]:
             break  # what comes after it would be taken for it
         else:
             last += [draw(TEXTS) for _ in range(count)]
-    before = [word for option in draw(st.lists(st.sampled_from(BEFORE), unique=True)) for word in draw(spelt(option))]
-    return [*before, name, *(word for part in draw(st.permutations(parts)) for word in part), "--", *last]
+    before = [
+        word
+        for option in draw(st.lists(st.sampled_from(BEFORE), unique=True))
+        for word in draw(spelt(option))
+    ]
+    return [
+        *before,
+        name,
+        *(word for part in draw(st.permutations(parts)) for word in part),
+        "--",
+        *last,
+    ]
 
 
 @given(plain())
@@ -138,20 +170,80 @@ def test_what_is_right_is_known(words: list[str]):
 
 
 def flags() -> list[str]:
-    return sorted({flag for parameters in PARAMETERS.values() for parameter in parameters for flag in parameter.flags})
+    return sorted(
+        {
+            flag
+            for parameters in PARAMETERS.values()
+            for parameter in parameters
+            for flag in parameter.flags
+        }
+    )
 
 
 VALUES = [
-    *("", "-", "--", "x", "a b", "- a", "-x", "5", "-5", "+5", "05", "1_0", "5.0", ".5", "5.", "1e3", "0x1", "nan", "inf", " 5", "٣", "²"),
-    *("inferred", "user-stated", "Inferred", "INFERRED", "true", "1", "\udce9", "\0", "é", "9" * 30, "9" * 5000, "0." + "3" * 40),
+    *(
+        "",
+        "-",
+        "--",
+        "x",
+        "a b",
+        "- a",
+        "-x",
+        "5",
+        "-5",
+        "+5",
+        "05",
+        "1_0",
+        "5.0",
+        ".5",
+        "5.",
+        "1e3",
+        "0x1",
+        "nan",
+        "inf",
+        " 5",
+        "٣",
+        "²",
+    ),
+    *(
+        "inferred",
+        "user-stated",
+        "Inferred",
+        "INFERRED",
+        "true",
+        "1",
+        "\udce9",
+        "\0",
+        "é",
+        "9" * 30,
+        "9" * 5000,
+        "0." + "3" * 40,
+    ),
 ]
 WORDS = st.one_of(
     st.sampled_from(
-        ["-h", "--help", "--version", "-C", "--frob", "--jso", "-nx", "-x", "--no-json", "--json=1", "--=", "-=", "hooks", "status"]
+        [
+            "-h",
+            "--help",
+            "--version",
+            "-C",
+            "--frob",
+            "--jso",
+            "-nx",
+            "-x",
+            "--no-json",
+            "--json=1",
+            "--=",
+            "-=",
+            "hooks",
+            "status",
+        ]
     ),
     st.sampled_from(VALUES),
     st.sampled_from(flags()),
-    st.tuples(st.sampled_from(flags()), st.sampled_from(["=", ""]), st.sampled_from(VALUES)).map("".join),
+    st.tuples(st.sampled_from(flags()), st.sampled_from(["=", ""]), st.sampled_from(VALUES)).map(
+        "".join
+    ),
 )
 
 
@@ -177,7 +269,14 @@ def test_no_words_mean_one_thing_here_and_another_there(words: list[str]):
         ["log", "it rained", "--fact", "--tag", "house", "--tag=rain", "--json"],
         ["-C", "notes", "log", "-"],
         ["log", "--source", "user-stated", "--confidence", "0.8", "--", "- it rained"],
-        ["edit-section", "Work > Employer", "--append", "- works at Linear", "--expect", "0123456789ab"],
+        [
+            "edit-section",
+            "Work > Employer",
+            "--append",
+            "- works at Linear",
+            "--expect",
+            "0123456789ab",
+        ],
         ["edit-section", "--body", "--json", "--preamble"],
         ["remember", "tea", "--key=drink", "--until", "2026-12-31"],
         ["search", "works", "at", "-n5", "--min-confidence", "0.5"],
@@ -247,11 +346,29 @@ def test_left_to_typer(words: list[str]):
 # What is loaded.
 
 _SLOW = {
-    *("typer", "click", "pydantic", "rich", "git", "markdown_it", "mistune", "yaml", "frontmatter", "dateparser", "hypothesis"),
+    *(
+        "typer",
+        "click",
+        "pydantic",
+        "rich",
+        "git",
+        "markdown_it",
+        "mistune",
+        "yaml",
+        "frontmatter",
+        "dateparser",
+        "hypothesis",
+    ),
     *("argparse", "asyncio", "email", "http", "importlib.metadata", "logging", "unittest"),
     *(() if os.environ.get("MDMEM_RECORDS") == "dataclasses" else ("dataclasses", "inspect")),
 }
-_READING = {"mdmem.queries.show", "mdmem.catchup.index", "mdmem.search.indexer", "mdmem.trail", "sqlite3"}
+_READING = {
+    "mdmem.queries.show",
+    "mdmem.catchup.index",
+    "mdmem.search.indexer",
+    "mdmem.trail",
+    "sqlite3",
+}
 _WRITING = {"mdmem.changes.apply", "mdmem.changes.plan"}
 _OF_THE_SEARCH = {"tantivy"}
 _PLACES = [str(Path(module.__file__).parents[1]) for module in (mdmem, tantivy)]
@@ -276,7 +393,9 @@ _LOADED = f"import sys; sys.path[:0] = {_PLACES}; from mdmem.cli import main; st
     ],
     ids=["log", "edit-section", "remember", "show", "search", "facts", "history"],
 )
-def test_everyday_commands_load_nothing_slow(world: World, repository: Path, words: tuple[str, ...], allowed: set[str], unneeded: set[str]):
+def test_everyday_commands_load_nothing_slow(
+    world: World, repository: Path, words: tuple[str, ...], allowed: set[str], unneeded: set[str]
+):
     at = desk(world, repository)
     world.run(at.root, [sys.executable, "-m", "mdmem", "reindex"])
     for number in range(3):  # the first ones compile the patterns that the last one finds
@@ -312,7 +431,15 @@ def test_a_text_that_no_option_can_be(words: list[str], text: str):
     assert call.values["text"] == text
 
 
-@pytest.mark.parametrize("words", [["log", "--dryrun"], ["log", "-x"], ["log", "it rained", "-2 degrees"], ["log", "--reson=because of x"]])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["log", "--dryrun"],
+        ["log", "-x"],
+        ["log", "it rained", "-2 degrees"],
+        ["log", "--reson=because of x"],
+    ],
+)
 def test_what_could_be_a_slip_is_refused(words: list[str]):
     assert fast_parser.parse(words, TABLE) is None
     with pytest.raises(UsageProblem):
@@ -321,9 +448,23 @@ def test_what_could_be_a_slip_is_refused(words: list[str]):
 
 def test_texts_stand_last_where_typer_reads_them():
     words = ["-q", "log", "--tag", "-1 a", "-2 b", "--confidence", "1e-1", "--", "c"]
-    assert texts_last(words, TABLE) == ["-q", "log", "--tag", "-1 a", "--confidence", "1e-1", "--", "-2 b", "c"]
+    assert texts_last(words, TABLE) == [
+        "-q",
+        "log",
+        "--tag",
+        "-1 a",
+        "--confidence",
+        "1e-1",
+        "--",
+        "-2 b",
+        "c",
+    ]
     assert texts_last(["task", "note", "-2 b"], TABLE) == ["task", "note", "-2 b"]
-    assert texts_last(["log", "-Cmy notes", "it rained"], TABLE) == ["log", "-Cmy notes", "it rained"]
+    assert texts_last(["log", "-Cmy notes", "it rained"], TABLE) == [
+        "log",
+        "-Cmy notes",
+        "it rained",
+    ]
     call = app.parse(["log", "-2 b", "--confidence", "1e-1"])
     assert call is not None
     assert (call.values["text"], call.values["confidence"]) == ("-2 b", 0.1)

@@ -12,8 +12,25 @@ from test_docs import all_commands
 from mdmem.cli import app, command_help, guesses
 from mdmem.cli.commands import COMMANDS, GROUPS
 
-READING = ["get", "read", "cat", "view", "open", "list", "ls", "find", "query", "search-memory", "lookup", "print", "diff", "info"]
-OPTIONS = {option for _, command in all_commands() for option in command_help.parameters(command)[0]} | {"--help", "--version"}
+READING = [
+    "get",
+    "read",
+    "cat",
+    "view",
+    "open",
+    "list",
+    "ls",
+    "find",
+    "query",
+    "search-memory",
+    "lookup",
+    "print",
+    "diff",
+    "info",
+]
+OPTIONS = {
+    option for _, command in all_commands() for option in command_help.parameters(command)[0]
+} | {"--help", "--version"}
 ARGUMENTS = {name for _, command in all_commands() for name in command_help.parameters(command)[1]}
 
 
@@ -23,11 +40,32 @@ ARGUMENTS = {name for _, command in all_commands() for name in command_help.para
         *[(word, "show") for word in ("get", "read", "cat", "view")],
         *[(word, "search") for word in ("find", "query")],
         *[(word, name) for word in ("add", "write") for name in ("log", "remember")],
-        *[("append", "edit-section SECTION --append"), ("rename", "edit-section SECTION --rename"), ("inject", "context")],
+        *[
+            ("append", "edit-section SECTION --append"),
+            ("rename", "edit-section SECTION --rename"),
+            ("inject", "context"),
+        ],
         *[("today", "show today"), ("yesterday", "show yesterday"), ("timeline", "changes")],
-        *[("list", "facts"), ("delete", "forget"), ("remove", "forget"), ("undo", "revert"), ("commit", "save")],
-        *[("update", "remember TEXT --key"), ("set", "remember TEXT --key"), ("diff", "history -p"), ("edit_section", "edit-section")],
-        *[("add-fact", "log"), ("list_facts", "facts"), ("delete-fact", "forget"), ("search_memory", "search"), ("get-section", "show")],
+        *[
+            ("list", "facts"),
+            ("delete", "forget"),
+            ("remove", "forget"),
+            ("undo", "revert"),
+            ("commit", "save"),
+        ],
+        *[
+            ("update", "remember TEXT --key"),
+            ("set", "remember TEXT --key"),
+            ("diff", "history -p"),
+            ("edit_section", "edit-section"),
+        ],
+        *[
+            ("add-fact", "log"),
+            ("list_facts", "facts"),
+            ("delete-fact", "forget"),
+            ("search_memory", "search"),
+            ("get-section", "show"),
+        ],
         *[("serach", "search"), ("forgte", "forget"), ("Search", "search")],
     ],
 )
@@ -39,7 +77,10 @@ def test_commands(shell: Shell, word: str, named: str):
 
 @pytest.mark.parametrize("word", [*READING, "redacted-list", "forge", "reverse", "target"])
 def test_a_word_that_reads_leads_to_nothing_that_takes_something_out(shell: Shell, word: str):
-    assert not re.search(r"mdmem (forget|revert|hooks uninstall)", shell.run(word).err.splitlines()[1]) or word == "forge"
+    assert (
+        not re.search(r"mdmem (forget|revert|hooks uninstall)", shell.run(word).err.splitlines()[1])
+        or word == "forge"
+    )
     assert not any(name in guesses.COMMANDS.get(word, "") for name in guesses.REMOVING)
 
 
@@ -63,7 +104,10 @@ def test_a_second_word(shell: Shell):
 
 
 def test_every_answer_is_there():
-    answers = [*guesses.COMMANDS.values(), *(answer for table in guesses.OF_GROUPS.values() for answer in table.values())]
+    answers = [
+        *guesses.COMMANDS.values(),
+        *(answer for table in guesses.OF_GROUPS.values() for answer in table.values()),
+    ]
     for answer in answers:
         for call in re.findall(r"mdmem ([a-z-]+(?: [a-z]+)?)", answer):
             first, _, second = call.partition(" ")
@@ -88,7 +132,10 @@ def test_every_answer_is_there():
         (("log", "x", "--tags", "a,b"), "Use --tag once for each label."),
         (("search", "x", "--path", "MEMORY.md"), "Use --file."),
         (("outline", "--path", "MEMORY.md"), "FILE is not an option. Use: mdmem outline MEMORY.md"),
-        (("history", "--key", "breakfast"), 'SECTION|FACT|KEY is not an option. Use: mdmem history "the section, fact or key"'),
+        (
+            ("history", "--key", "breakfast"),
+            'SECTION|FACT|KEY is not an option. Use: mdmem history "the section, fact or key"',
+        ),
         (("forget", "--key", "breakfast"), "mdmem facts --key KEY"),
         (("facts", "--status", "all"), "Use --all."),
         (("review", "--fix"), "Use --apply."),
@@ -124,25 +171,43 @@ def test_options(shell: Shell, words: tuple[str, ...], hint: str):
     assert hint in done.err.splitlines()[1]
 
 
-@pytest.mark.parametrize(("option", "number"), [("--confidence", "a number"), ("--nth", "a whole number")])
+@pytest.mark.parametrize(
+    ("option", "number"), [("--confidence", "a number"), ("--nth", "a whole number")]
+)
 def test_a_number_that_is_none(shell: Shell, option: str, number: str):
-    assert shell.run("edit-section", "Work", "--append", "x", option, "high").err.splitlines()[0].endswith(f"it takes {number}")
+    assert (
+        shell.run("edit-section", "Work", "--append", "x", option, "high")
+        .err.splitlines()[0]
+        .endswith(f"it takes {number}")
+    )
 
 
 def test_labels_in_one_word(shell: Shell):
-    assert shell.run("log", "x", "--tag", "a,b").err.splitlines()[1] == "hint: Give --tag once for each label."
+    assert (
+        shell.run("log", "x", "--tag", "a,b").err.splitlines()[1]
+        == "hint: Give --tag once for each label."
+    )
 
 
 def test_words_too_many_are_named_but_for_those_behind_a_text(shell: Shell):
-    assert shell.run("status", "Acme").err == "mdmem: unexpected argument 'Acme'\nhint: It takes no arguments\n"
+    assert (
+        shell.run("status", "Acme").err
+        == "mdmem: unexpected argument 'Acme'\nhint: It takes no arguments\n"
+    )
     assert shell.run("status", "x", "y").err.startswith("mdmem: 2 unexpected arguments\n")
-    assert shell.run("log", "the password is", "hunter2").err.startswith("mdmem: 1 unexpected argument\n")
+    assert shell.run("log", "the password is", "hunter2").err.startswith(
+        "mdmem: 1 unexpected argument\n"
+    )
 
 
 class TestCommonOptions:
     def test_stand_before_and_behind(self, shell: Shell):
         expected = shell.run("task", "show", "--json").out
-        for words in (("--json", "task", "show"), ("task", "--json", "show"), ("-q", "task", "show", "--json", "-C", ".")):
+        for words in (
+            ("--json", "task", "show"),
+            ("task", "--json", "show"),
+            ("-q", "task", "show", "--json", "-C", "."),
+        ):
             assert shell.run(*words).out == expected
 
     def test_the_later_workspace_counts(self, shell: Shell):
@@ -150,7 +215,10 @@ class TestCommonOptions:
 
     def test_quiet_is_without_notes(self, shell: Shell):
         assert shell.run("search", "zebra").err == "mdmem: no match\n"
-        assert (shell.run("search", "zebra", "-q").err, shell.run("-q", "search", "zebra").err) == ("", "")
+        assert (shell.run("search", "zebra", "-q").err, shell.run("-q", "search", "zebra").err) == (
+            "",
+            "",
+        )
         assert shell.run("show", "Nowhere", "-q").err.startswith("mdmem: no section")
 
 
@@ -182,7 +250,9 @@ class TestHelp:
 class TestCompletion:
     def run(self, shell: Shell, command: str) -> str:
         path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-        return shell.world.run(shell.folder, ["bash", "-c", f"{command}; true"], environment={"PATH": path}).stdout
+        return shell.world.run(
+            shell.folder, ["bash", "-c", f"{command}; true"], environment={"PATH": path}
+        ).stdout
 
     @pytest.mark.parametrize(
         ("line", "expected"),
@@ -196,7 +266,9 @@ class TestCompletion:
     )
     def test_of_a_line(self, shell: Shell, line: str, expected: list[str]):
         number = line.count(" ")
-        done = self.run(shell, f"COMP_WORDS='{line}' COMP_CWORD={number} _MDMEM_COMPLETE=complete_bash mdmem")
+        done = self.run(
+            shell, f"COMP_WORDS='{line}' COMP_CWORD={number} _MDMEM_COMPLETE=complete_bash mdmem"
+        )
         assert sorted(done.split()) == sorted(expected)
 
     def test_bash_takes_it(self, shell: Shell):
@@ -205,5 +277,7 @@ class TestCompletion:
 
     def test_is_installed(self, shell: Shell):
         assert "bash completion installed in" in self.run(shell, "mdmem --install-completion")
-        assert "_mdmem_completion" in (shell.world.home / ".bash_completions" / "mdmem.sh").read_text()
+        assert (
+            "_mdmem_completion" in (shell.world.home / ".bash_completions" / "mdmem.sh").read_text()
+        )
         assert ".bash_completions/mdmem.sh" in (shell.world.home / ".bashrc").read_text()

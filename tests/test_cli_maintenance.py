@@ -20,7 +20,9 @@ class TestDoctor:
         assert done.out.endswith("\nerrors: 0, warnings: 0, notes: 2\n"), done.out
         answer = shell.run("doctor", "--json").answer
         assert list(answer) == ["findings", "sound"]
-        assert [list(row) for row in answer["findings"]] == [["check", "level", "message", "fixed", "hint"]] * len(answer["findings"])
+        assert [list(row) for row in answer["findings"]] == [
+            ["check", "level", "message", "fixed", "hint"]
+        ] * len(answer["findings"])
         assert answer["sound"]
 
     def test_an_error_is_the_exit_status(self, shell: Shell):
@@ -46,19 +48,32 @@ class TestRedact:
         [
             (f"a\n- {TOKEN} #x\nb".encode(), b"a\n- [REDACTED:github-token] #x\nb"),
             (f"\r\n{TOKEN}\r\n\r\n".encode(), b"\r\n[REDACTED:github-token]\r\n\r\n"),
-            (b"caf\xe9 \xff\x00 " + TOKEN.encode() + b"\xe9\n", b"caf\xe9 \xff\x00 [REDACTED:github-token]\xe9\n"),
+            (
+                b"caf\xe9 \xff\x00 " + TOKEN.encode() + b"\xe9\n",
+                b"caf\xe9 \xff\x00 [REDACTED:github-token]\xe9\n",
+            ),
             (b"", b""),
             (b"nothing to hide", b"nothing to hide"),
         ],
         ids=["text", "CRLF", "not UTF-8", "empty", "nothing"],
     )
     def test_bytes_in_bytes_out(self, world: World, tmp_path: Path, data: bytes, printed: bytes):
-        done = subprocess.run(mdmem("redact"), cwd=tmp_path, env=dict(world.environment), input=data, capture_output=True, check=False)
+        done = subprocess.run(
+            mdmem("redact"),
+            cwd=tmp_path,
+            env=dict(world.environment),
+            input=data,
+            capture_output=True,
+            check=False,
+        )
         assert (done.returncode, done.stdout, done.stderr) == (0, printed, b"")
 
     def test_json(self, shell: Shell):
         answer = shell.run("redact", "--json", stdin=f"a\n{TOKEN}\n".encode()).answer
-        assert answer == {"text": "a\n[REDACTED:github-token]\n", "secrets": [{"kind": "github-token", "line": 2}]}
+        assert answer == {
+            "text": "a\n[REDACTED:github-token]\n",
+            "secrets": [{"kind": "github-token", "line": 2}],
+        }
         assert shell.run("redact", "--json", stdin=b"").answer == {"text": "", "secrets": []}
         assert shell.run("redact", "--json", stdin=b"\xe9").answer["text"] == "\udce9"
 
@@ -68,5 +83,10 @@ class TestRedact:
         assert "standard input has more than 5,000,000 bytes" in done.err
 
     def test_a_terminal_is_not_steered(self, shell: Shell):
-        done = on_terminal(shell, "sh", "-c", f"printf 'a\\033[31m {TOKEN}\\r\\n' | '{sys.executable}' -m mdmem redact")
+        done = on_terminal(
+            shell,
+            "sh",
+            "-c",
+            f"printf 'a\\033[31m {TOKEN}\\r\\n' | '{sys.executable}' -m mdmem redact",
+        )
         assert (done.status, done.out) == (0, "a\ufffd[31m [REDACTED:github-token]\n")

@@ -25,7 +25,9 @@ class TestHelp:
         assert shell.run("help", topic).out == text
         assert shell.run("help", f"{topic}.md", "--json").answer == {"topic": topic, "text": text}
 
-    @pytest.mark.parametrize("name", [name for name in (*COMMANDS, *GROUPS) if name not in manual.TOPICS])
+    @pytest.mark.parametrize(
+        "name", [name for name in (*COMMANDS, *GROUPS) if name not in manual.TOPICS]
+    )
     def test_of_a_command_is_what_it_says_itself(self, shell: Shell, name: str):
         assert shell.run("help", *name.split()).out == shell.run(*name.split(), "--help").out
 
@@ -46,7 +48,19 @@ class TestPlainText:
         ]
 
     def test_a_row_of_a_table_is_two_lines(self):
-        assert plain("| a | b |\n|---|---|\n| `c \\| d` | e | f |") == ["a", "    b", "c | d", "    e; f", ""]
+        assert plain("| a | b |\n|---|---|\n| `c \\| d` | e | f |") == [
+            "a",
+            "    b",
+            "c | d",
+            "    e; f",
+            "",
+        ]
 
     def test_code_stays(self):
-        assert plain("```sh\n$ a  `b`\n\n| c |\n```\n    d `e`") == ["    $ a  `b`", "    ", "    | c |", "    d `e`", ""]
+        assert plain("```sh\n$ a  `b`\n\n| c |\n```\n    d `e`") == [
+            "    $ a  `b`",
+            "    ",
+            "    | c |",
+            "    d `e`",
+            "",
+        ]

@@ -20,13 +20,24 @@ HEAVY = {"mdmem.doctor", "mdmem.changes.purge", "mdmem.repo.history_rewrite"}
         (("mdmem", "log", "x"), "mdmem.changes.plan"),
         (("mdmem", "search", "x"), "mdmem.search.indexer"),
         (("mdmem.githooks", "pre-commit"), "mdmem.repo.worktree"),
-        (("mdmem", "forget", "likes dark rooms", "--purge", "--dry-run"), "mdmem.repo.history_rewrite"),
+        (
+            ("mdmem", "forget", "likes dark rooms", "--purge", "--dry-run"),
+            "mdmem.repo.history_rewrite",
+        ),
     ],
     ids=" ".join,
 )
-def test_everyday_commands_do_not_load_what_they_do_not_need(shell: Shell, words: tuple[str, ...], loaded: str):
-    printed = shell.world.run(shell.folder, [sys.executable, "-X", "importtime", "-m", *words]).stderr
-    names = {line.rpartition("|")[2].strip() for line in printed.splitlines() if line.startswith("import time:")}
+def test_everyday_commands_do_not_load_what_they_do_not_need(
+    shell: Shell, words: tuple[str, ...], loaded: str
+):
+    printed = shell.world.run(
+        shell.folder, [sys.executable, "-X", "importtime", "-m", *words]
+    ).stderr
+    names = {
+        line.rpartition("|")[2].strip()
+        for line in printed.splitlines()
+        if line.startswith("import time:")
+    }
     assert loaded in names
     assert names & HEAVY == (HEAVY - {"mdmem.doctor"} if loaded in HEAVY else set())
 
@@ -37,16 +48,27 @@ class TestProcess:
         reading, writing = os.pipe()
         os.close(reading)
         try:
-            done = subprocess.run(mdmem(*words), stdout=writing, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
+            done = subprocess.run(
+                mdmem(*words),
+                stdout=writing,
+                stderr=subprocess.PIPE,
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
         finally:
             os.close(writing)
         assert done.returncode == 0
         assert b"Traceback" not in done.stderr
         assert b"Exception" not in done.stderr
 
-    @pytest.mark.parametrize(("closed", "words", "status"), [(">&-", "facts", 0), ("2>&-", "search zebra", 0), ("<&-", "log -", 1)])
+    @pytest.mark.parametrize(
+        ("closed", "words", "status"),
+        [(">&-", "facts", 0), ("2>&-", "search zebra", 0), ("<&-", "log -", 1)],
+    )
     def test_closed_streams(self, shell: Shell, closed: str, words: str, status: int):
-        done = shell.world.run(shell.folder, ["sh", "-c", f"'{sys.executable}' -m mdmem {words} {closed}"], check=False)
+        done = shell.world.run(
+            shell.folder, ["sh", "-c", f"'{sys.executable}' -m mdmem {words} {closed}"], check=False
+        )
         assert done.returncode == status
         assert "Traceback" not in done.stderr
 
@@ -54,19 +76,27 @@ class TestProcess:
     def test_locales(self, shell: Shell, locale: str):
         speaks = {"LC_ALL": locale, "LANG": "", "MDMEM_NOW": NOW}
         shell.world.run(shell.folder, mdmem("remember", "naïve 日本語"), environment=speaks)
-        assert "naïve 日本語\n" in shell.world.run(shell.folder, mdmem("search", "日本"), environment=speaks).stdout
+        assert (
+            "naïve 日本語\n"
+            in shell.world.run(shell.folder, mdmem("search", "日本"), environment=speaks).stdout
+        )
         assert "naïve 日本語" in shell.git("show", "--format=", "HEAD")
 
     def test_what_is_printed_is_utf8_whatever_the_locale(self, shell: Shell):
         shell.write("MEMORY.md", "# Memory\n\nnaïve 日本語\n")
         speaks = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-        assert shell.world.run(shell.folder, mdmem("show", "Memory"), environment=speaks).stdout == "naïve 日本語\n"
+        assert (
+            shell.world.run(shell.folder, mdmem("show", "Memory"), environment=speaks).stdout
+            == "naïve 日本語\n"
+        )
 
     def test_an_empty_environment(self, shell: Shell, tmp_path: Path):
         git = str(Path(shutil.which("git") or "").parent)
         bare = ["env", "-i", f"PATH={git}:/usr/bin:/bin", f"HOME={shell.world.home}"]
         shell.world.run(tmp_path, [*bare, *mdmem("init", "new")])
-        assert shell.world.run(tmp_path / "new", [*bare, *mdmem("log", "x")]).stdout.startswith("logged in memory/")
+        assert shell.world.run(tmp_path / "new", [*bare, *mdmem("log", "x")]).stdout.startswith(
+            "logged in memory/"
+        )
 
     def test_interrupted(self, shell: Shell):
         """The editor interrupts the command that waits for it."""
@@ -120,18 +150,29 @@ class TestTerminal:
     def test_a_file_is_what_it_is_where_it_is_read_by_a_program(self, shell: Shell):
         shell.write("MEMORY.md", f"# Memory\n\n{EVIL}")
         assert EVIL in shell.world.run(shell.folder, mdmem("show")).stdout
-        assert json.loads(shell.world.run(shell.folder, mdmem("show", "--json")).stdout)["text"].endswith(EVIL)
+        assert json.loads(shell.world.run(shell.folder, mdmem("show", "--json")).stdout)[
+            "text"
+        ].endswith(EVIL)
 
     def test_an_editor(self, shell: Shell):
         editor = shell.world.home / "my editor"
         editor.write_text('#!/bin/sh\necho "- by the editor" >>"$1"\n')
         editor.chmod(0o755)
-        done = on_terminal(shell, *mdmem("edit-section", "Employer", "--editor"), EDITOR=f"'{editor}'")
+        done = on_terminal(
+            shell, *mdmem("edit-section", "Employer", "--editor"), EDITOR=f"'{editor}'"
+        )
         assert "changed MEMORY.md: Memory > Work > Employer " in done.out
         assert shell.run("show", "Employer").out == "- works at Stripe\n- by the editor\n"
-        unchanged = on_terminal(shell, *mdmem("edit-section", "Employer", "--editor"), EDITOR="true")
+        unchanged = on_terminal(
+            shell, *mdmem("edit-section", "Employer", "--editor"), EDITOR="true"
+        )
         assert (unchanged.status, unchanged.out.startswith("unchanged: ")) == (0, True)
         before = shell.snapshot()
         for program in ("false", "'no end", "no-such-program"):
-            assert on_terminal(shell, *mdmem("edit-section", "Employer", "--editor"), EDITOR=program).status == 2
+            assert (
+                on_terminal(
+                    shell, *mdmem("edit-section", "Employer", "--editor"), EDITOR=program
+                ).status
+                == 2
+            )
         assert shell.snapshot() == before

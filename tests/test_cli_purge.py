@@ -26,9 +26,15 @@ def holders(shell: Shell, words: str) -> list[str]:
         capture_output=True,
         check=True,
     ).stdout
-    files = [path for path in shell.folder.rglob("*") if path.is_file() and path.relative_to(shell.folder).parts[:2] != (".git", "objects")]
+    files = [
+        path
+        for path in shell.folder.rglob("*")
+        if path.is_file() and path.relative_to(shell.folder).parts[:2] != (".git", "objects")
+    ]
     holders = ["an object"] if words.encode() in objects else []
-    return holders + [str(path.relative_to(shell.folder)) for path in files if words.encode() in path.read_bytes()]
+    return holders + [
+        str(path.relative_to(shell.folder)) for path in files if words.encode() in path.read_bytes()
+    ]
 
 
 class TestPurge:
@@ -48,7 +54,9 @@ class TestPurge:
         return WORDS
 
     @pytest.mark.parametrize("name", [by_text, by_id, as_it_stands, from_history])
-    def test_the_words_are_gone_and_the_rest_is_there(self, shell: Shell, name: Callable[[Any, Shell], str]):
+    def test_the_words_are_gone_and_the_rest_is_there(
+        self, shell: Shell, name: Callable[[Any, Shell], str]
+    ):
         shell.git("tag", "-a", "-m", f"when {WORDS}", "v1")
         shell.git("branch", "other")
         assert shell.run("log", f"told Ada that {WORDS}").status == 0
@@ -56,7 +64,10 @@ class TestPurge:
         named = name(self, shell)
         assert "an object" in holders(shell, WORDS)
         before = shell.git("log", "--format=%an %ad %s", "--reverse").splitlines()
-        mine, staged = shell.folder.joinpath("MEMORY.md").read_bytes(), shell.git("diff", "--cached", "--name-only")
+        mine, staged = (
+            shell.folder.joinpath("MEMORY.md").read_bytes(),
+            shell.git("diff", "--cached", "--name-only"),
+        )
         done = shell.run("forget", "--purge", "--yes", "--reason", "asked to", "--", named)
         assert re.fullmatch(r"purged [0-9a-f]{10}\n", done.out), done.err
         assert holders(shell, WORDS) == []
@@ -64,10 +75,18 @@ class TestPurge:
         after = shell.git("log", "--format=%an %ad %s", "--reverse").splitlines()
         assert after[:-1] == [line.replace(WORDS, "[PURGED]") for line in before]
         assert (
-            shell.git("log", "-1", "--format=%b") == f"Mdmem-Op: purge\nMdmem-Reason: asked to\nMdmem-Purged: {purged_trailer(WORDS)}\n\n"
+            shell.git("log", "-1", "--format=%b")
+            == f"Mdmem-Op: purge\nMdmem-Reason: asked to\nMdmem-Purged: {purged_trailer(WORDS)}\n\n"
         )
-        assert (shell.folder.joinpath("MEMORY.md").read_bytes(), shell.git("diff", "--cached", "--name-only")) == (mine, staged)
-        assert shell.git("for-each-ref", "--format=%(refname)").split() == ["refs/heads/main", "refs/heads/other", "refs/tags/v1"]
+        assert (
+            shell.folder.joinpath("MEMORY.md").read_bytes(),
+            shell.git("diff", "--cached", "--name-only"),
+        ) == (mine, staged)
+        assert shell.git("for-each-ref", "--format=%(refname)").split() == [
+            "refs/heads/main",
+            "refs/heads/other",
+            "refs/tags/v1",
+        ]
         assert shell.git("reflog", "--all") == ""
         assert "nothing can be restored" in done.err
         assert "nothing is left to purge" in shell.run("forget", WORDS, "--purge", "--yes").out
@@ -77,11 +96,24 @@ class TestPurge:
         plan = shell.run("forget", WORDS, "--purge", "--dry-run", "--json").answer
         assert list(plan) == ["changed", "commit", "plan", "notices"]
         assert (plan["changed"], plan["commit"], list(plan["plan"])) == (False, None, PLAN)
-        assert plan["plan"] == {"files": 1, "commits": 1, "messages": 0, "tags": 0, "refs": 1, "signatures": 0, "loose": 0}
+        assert plan["plan"] == {
+            "files": 1,
+            "commits": 1,
+            "messages": 0,
+            "tags": 0,
+            "refs": 1,
+            "signatures": 0,
+            "loose": 0,
+        }
         assert shell.snapshot() == before
         assert WORDS not in json.dumps(plan)
         done = shell.run("forget", WORDS, "--purge", "--yes", "--json").answer
-        assert done == {"changed": True, "commit": shell.git("rev-parse", "HEAD").strip(), "plan": plan["plan"], "notices": plan["notices"]}
+        assert done == {
+            "changed": True,
+            "commit": shell.git("rev-parse", "HEAD").strip(),
+            "plan": plan["plan"],
+            "notices": plan["notices"],
+        }
         again = shell.run("forget", WORDS, "--purge", "--yes", "--json").answer
         assert (again["changed"], again["commit"]) == (False, done["commit"])
 
@@ -95,17 +127,30 @@ class TestPurge:
     def test_what_a_killed_write_left_is_finished_first(self, shell: Shell):
         """The record names the fact: the write has to be finished before it can be purged."""
         shell.run("log", "the last one")
-        digest = hashlib.sha256(shell.write("memory/new.md", f"- {WORDS}\n").read_bytes()).hexdigest()
-        record = {"path": "memory/new.md", "before": None, "after": digest, "message": f"say {WORDS}\n", "date": "@1780000000 +0000"}
-        shell.write(f"{STATE}/write-ahead.json", json.dumps({**record, "temporary": ".mdmem-0.tmp"}))
+        digest = hashlib.sha256(
+            shell.write("memory/new.md", f"- {WORDS}\n").read_bytes()
+        ).hexdigest()
+        record = {
+            "path": "memory/new.md",
+            "before": None,
+            "after": digest,
+            "message": f"say {WORDS}\n",
+            "date": "@1780000000 +0000",
+        }
+        shell.write(
+            f"{STATE}/write-ahead.json", json.dumps({**record, "temporary": ".mdmem-0.tmp"})
+        )
         assert shell.run("forget", WORDS, "--purge", "--yes").out.startswith("purged ")
         assert holders(shell, WORDS) == []
         assert "say [PURGED]" in shell.git("log", "--format=%s").splitlines()
 
     @pytest.mark.parametrize(
-        ("typed", "status", "printed"), [(b"n\n", 0, "nothing was changed"), (b"\n", 0, "nothing was changed"), (b"\x04", 130, "")]
+        ("typed", "status", "printed"),
+        [(b"n\n", 0, "nothing was changed"), (b"\n", 0, "nothing was changed"), (b"\x04", 130, "")],
     )
-    def test_a_terminal_is_asked_and_says_no(self, shell: Shell, typed: bytes, status: int, printed: str):
+    def test_a_terminal_is_asked_and_says_no(
+        self, shell: Shell, typed: bytes, status: int, printed: str
+    ):
         before = shell.snapshot()
         done = on_terminal(shell, *mdmem("forget", WORDS, "--purge"), typed=typed)
         assert (done.status, shell.snapshot()) == (status, before)

@@ -6,7 +6,19 @@ from commandline import FACT, FILES, HIT, LOG, Shell
 
 from mdmem.folder import files
 
-SHOWN = ["path", "section", "level", "text", "etag", "tree_etag", "start_line", "end_line", "commit", "uncommitted", "subsections"]
+SHOWN = [
+    "path",
+    "section",
+    "level",
+    "text",
+    "etag",
+    "tree_etag",
+    "start_line",
+    "end_line",
+    "commit",
+    "uncommitted",
+    "subsections",
+]
 
 
 class TestReads:
@@ -18,7 +30,11 @@ class TestReads:
         assert shell.run("show", "Twice", "--nth", "2").out == "- two\n"
         answer = shell.run("show", "Work", "--json").answer
         assert list(answer) == SHOWN
-        assert (answer["section"], answer["level"], answer["subsections"]) == ("Memory > Work", 2, ["Memory > Work > Employer"])
+        assert (answer["section"], answer["level"], answer["subsections"]) == (
+            "Memory > Work",
+            2,
+            ["Memory > Work > Employer"],
+        )
         assert answer["commit"] == shell.git("rev-parse", "HEAD").strip()
         assert not answer["uncommitted"]
         assert shell.run("show", "By hand", "--json").answer["uncommitted"]
@@ -29,11 +45,17 @@ class TestReads:
         assert re.fullmatch(r"    Employer  \(line 12\) [0-9a-f]{12}", lines[3])
         answer = shell.run("outline", "--json").answer
         assert list(answer) == ["path", "sections"]
-        assert [list(row) for row in answer["sections"]] == [["section", "level", "line", "etag", "lines"]] * len(lines)
+        assert [list(row) for row in answer["sections"]] == [
+            ["section", "level", "line", "etag", "lines"]
+        ] * len(lines)
         assert shell.run("outline", "memory/rooms.md").out.startswith("Rooms  (line 1) ")
 
     def test_search(self, shell: Shell):
-        assert shell.run("search", "stripe").out.splitlines()[0].startswith("MEMORY.md:14 Memory > Work > Employer [")
+        assert (
+            shell.run("search", "stripe")
+            .out.splitlines()[0]
+            .startswith("MEMORY.md:14 Memory > Work > Employer [")
+        )
         assert "(uncommitted)" in shell.run("search", "committed", "yet").out
         answer = shell.run("search", "stripe", "-n", "1", "--json").answer
         assert list(answer) == ["query", "as_of", "commit", "stale", "hits"]
@@ -46,57 +68,123 @@ class TestReads:
         assert (done.status, done.out, done.err) == (0, "", "mdmem: no match\n")
         assert shell.run("search", "zebra", "--json").answer["hits"] == []
         assert shell.run("facts", "--tag", "zebra").err == "mdmem: no facts\n"
-        assert shell.run("facts", "--tag", "zebra", "--json").answer == {"total": 0, "stale": False, "facts": []}
+        assert shell.run("facts", "--tag", "zebra", "--json").answer == {
+            "total": 0,
+            "stale": False,
+            "facts": [],
+        }
 
     def test_where_nothing_is_there_at_all_it_says_so(self, shell: Shell):
-        section, file = "mdmem: memory has nothing in a section 'Nope'\n", "mdmem: memory has nothing in a file 'nope.md'\n"
-        assert shell.run("search", "tea", "--section", "Nope", "--file", "nope.md").err == f"mdmem: no match\n{file}{section}"
-        assert shell.run("search", "zebra", "--section", "Work", "--file", "memory").err == "mdmem: no match\n"
+        section, file = (
+            "mdmem: memory has nothing in a section 'Nope'\n",
+            "mdmem: memory has nothing in a file 'nope.md'\n",
+        )
+        assert (
+            shell.run("search", "tea", "--section", "Nope", "--file", "nope.md").err
+            == f"mdmem: no match\n{file}{section}"
+        )
+        assert (
+            shell.run("search", "zebra", "--section", "Work", "--file", "memory").err
+            == "mdmem: no match\n"
+        )
         assert shell.run("search", "zebra", "--file", "nope.md", "--json").answer["hits"] == []
         assert shell.run("facts", "--section", "Nope").err == f"mdmem: no facts\n{section}"
         assert shell.run("facts", "--section", "Work", "--tag", "zebra").err == "mdmem: no facts\n"
 
     def test_facts(self, shell: Shell):
         assert re.search(
-            r"^[0-9a-f]{8}  \[fact\] the heating was mended #house  memory/2026-03-05.md:5$", shell.run("facts").out, re.MULTILINE
+            r"^[0-9a-f]{8}  \[fact\] the heating was mended #house  memory/2026-03-05.md:5$",
+            shell.run("facts").out,
+            re.MULTILINE,
         )
         answer = shell.run("facts", "--kind", "preference", "--json").answer
         assert [list(fact) for fact in answer["facts"]] == [FACT]
         assert answer["facts"][0] | {"id": ""} == {
-            **{"id": "", "text": "drink: tea", "key": "drink", "kind": "preference", "tags": [], "path": "MEMORY.md", "line": 5},
-            **{"section": "Memory > Preferences", "source": "user-stated", "confidence": 0.95, "status": "current", "until": None},
+            **{
+                "id": "",
+                "text": "drink: tea",
+                "key": "drink",
+                "kind": "preference",
+                "tags": [],
+                "path": "MEMORY.md",
+                "line": 5,
+            },
+            **{
+                "section": "Memory > Preferences",
+                "source": "user-stated",
+                "confidence": 0.95,
+                "status": "current",
+                "until": None,
+            },
             **{"cites": [], "attribute": None, "author": None, "also": []},
         }
 
     def test_facts_newest_first_and_how_many_are_left_out(self, shell: Shell):
         for number in range(4):
-            shell.run("remember", f"parcel {number}", "--tag", "parcel", *(("--key", "My Parcel") if number == 2 else ()))
+            shell.run(
+                "remember",
+                f"parcel {number}",
+                "--tag",
+                "parcel",
+                *(("--key", "My Parcel") if number == 2 else ()),
+            )
         shell.run("log", "parcel of old", "--date", "2026-01-02", "--fact", "--tag", "parcel")
         texts = ["parcel 3", "My Parcel: parcel 2", "parcel 1", "parcel 0", "parcel of old"]
-        assert [fact["text"] for fact in shell.run("facts", "--tag", "parcel", "--json").answer["facts"]] == texts
+        assert [
+            fact["text"] for fact in shell.run("facts", "--tag", "parcel", "--json").answer["facts"]
+        ] == texts
         few = shell.run("facts", "-n", "2", "--tag", "parcel", "--json").answer
-        assert ([fact["text"] for fact in few["facts"]], few["total"], few["stale"]) == (texts[:2], 5, False)
-        assert shell.run("recall", "--tag", "parcel", "-n", "1").err == "mdmem: 1 of 5 facts (all: -n 0)\n"
+        assert ([fact["text"] for fact in few["facts"]], few["total"], few["stale"]) == (
+            texts[:2],
+            5,
+            False,
+        )
+        assert (
+            shell.run("recall", "--tag", "parcel", "-n", "1").err
+            == "mdmem: 1 of 5 facts (all: -n 0)\n"
+        )
         assert shell.run("recall", "--tag", "parcel", "-n", "0").err == ""
         assert shell.run("facts", "-n", "-1").status == 2
-        assert [fact["text"] for fact in shell.run("facts", "--key", "my  parcel", "--json").answer["facts"]] == [texts[1]]
-        assert [fact["path"] for fact in shell.run("facts", "--file", "memory/2026-01-02.md", "--json").answer["facts"]] == [
-            "memory/2026-01-02.md"
-        ]
+        assert [
+            fact["text"]
+            for fact in shell.run("facts", "--key", "my  parcel", "--json").answer["facts"]
+        ] == [texts[1]]
+        assert [
+            fact["path"]
+            for fact in shell.run("facts", "--file", "memory/2026-01-02.md", "--json").answer[
+                "facts"
+            ]
+        ] == ["memory/2026-01-02.md"]
 
     def test_a_hit_says_what_front_matter_says_of_it(self, shell: Shell):
-        shell.write("memory/jana.md", "---\nbirthday: 1990-07-14\nemployer: Bosch\n---\n# Jana\n\n- plays the viola\n")
-        assert shell.run("search", "birthday").out.splitlines()[1:] == ["    plays the viola", "    birthday: 1990-07-14"]
-        assert [hit["about"] for hit in shell.run("search", "birthday", "--json").answer["hits"]] == ["birthday: 1990-07-14"]
-        assert [hit["about"] for hit in shell.run("search", "viola", "--json").answer["hits"]] == [None]
+        shell.write(
+            "memory/jana.md",
+            "---\nbirthday: 1990-07-14\nemployer: Bosch\n---\n# Jana\n\n- plays the viola\n",
+        )
+        assert shell.run("search", "birthday").out.splitlines()[1:] == [
+            "    plays the viola",
+            "    birthday: 1990-07-14",
+        ]
+        assert [
+            hit["about"] for hit in shell.run("search", "birthday", "--json").answer["hits"]
+        ] == ["birthday: 1990-07-14"]
+        assert [hit["about"] for hit in shell.run("search", "viola", "--json").answer["hits"]] == [
+            None
+        ]
 
     def test_instructions_to_an_agent_are_no_facts(self, shell: Shell):
         shell.write("AGENTS.md", "# Rules\n\n- tone: short #style\n- tone: friendly #style\n")
         for _ in ("saved by hand", "in the index"):
             (first, second) = shell.run("search", "tone", "--json").answer["hits"]
-            assert (first["path"], first["contradicts"], second["contradicts"]) == ("AGENTS.md", [], [])
+            assert (first["path"], first["contradicts"], second["contradicts"]) == (
+                "AGENTS.md",
+                [],
+                [],
+            )
             assert shell.run("facts", "--file", "AGENTS.md", "--json").answer["total"] == 0
-            assert [each["key"] for each in shell.run("conflicts", "--json").answer["conflicts"]] == ["pet"]
+            assert [
+                each["key"] for each in shell.run("conflicts", "--json").answer["conflicts"]
+            ] == ["pet"]
             assert "style" not in [tag["tag"] for tag in shell.run("tags", "--json").answer["tags"]]
             shell.run("reindex")
 
@@ -106,20 +194,37 @@ class TestReads:
         shell.write("memory/new.md", "".join(f"- new {number}\n" for number in range(20_000)))
         behind = "mdmem: the index is behind: another process is still updating it, and the newest changes may be missing\n"
         with files.lock(shell.folder / ".git" / "mdmem" / "root" / files.INDEX_LOCK, 0):
-            for command in (["facts"], ["tags"], ["recall", "--tag", "house"], ["conflicts"], ["search", "9000"]):
+            for command in (
+                ["facts"],
+                ["tags"],
+                ["recall", "--tag", "house"],
+                ["conflicts"],
+                ["search", "9000"],
+            ):
                 assert behind in shell.run(*command).err
                 assert shell.run(*command, "--json").answer["stale"] is True
-            assert shell.run("recall", "--tag", "zebra").err.endswith("mdmem: Nothing found yet; the index is behind\n")
+            assert shell.run("recall", "--tag", "zebra").err.endswith(
+                "mdmem: Nothing found yet; the index is behind\n"
+            )
 
     def test_an_index_that_has_read_nothing_yet_gives_no_empty_answer(self, shell: Shell):
         shell.write("mdmem.toml", "lock_timeout = 0.01\n")
         state = shell.folder / ".git" / "mdmem" / "root"
         files.make_folders(state)
         with files.lock(state / files.INDEX_LOCK, 0):
-            for command in (["facts"], ["tags"], ["recall", "--tag", "house"], ["conflicts"], ["search", "tea"]):
+            for command in (
+                ["facts"],
+                ["tags"],
+                ["recall", "--tag", "house"],
+                ["conflicts"],
+                ["search", "tea"],
+            ):
                 done = shell.run(*command)
                 assert (done.status, done.out) == (1, "")
-                assert done.err == "mdmem: Nothing found yet; the index is still being built (0 of 4 files)\n"
+                assert (
+                    done.err
+                    == "mdmem: Nothing found yet; the index is still being built (0 of 4 files)\n"
+                )
                 done = shell.run(*command, "--json")
                 assert (done.status, done.answer["stale"]) == (1, True)
             (state / "index-progress").write_text("3")
@@ -131,7 +236,9 @@ class TestReads:
         assert (clean.status, clean.out, clean.err) == (0, "", "mdmem: no problems\n")
         done = shell.run("check")
         assert (done.status, done.err) == (0, "")
-        assert done.out.startswith("MEMORY.md:25: warning: the heading 'Twice' is already in line 21")
+        assert done.out.startswith(
+            "MEMORY.md:25: warning: the heading 'Twice' is already in line 21"
+        )
         (problem,) = shell.run("check", "--json").answer["problems"]
         assert list(problem) == ["path", "line", "code", "level", "message"]
 
@@ -140,7 +247,9 @@ class TestReads:
         shell.git("add", LOG)
         done = shell.run("check", "--staged")
         assert (done.status, done.err) == (1, "")
-        assert done.out.startswith(f"{LOG}:1: error: an earlier entry of the daily log is lost or changed")
+        assert done.out.startswith(
+            f"{LOG}:1: error: an earlier entry of the daily log is lost or changed"
+        )
         shell.patch.setenv("MDMEM_ALLOW", "append")
         assert shell.run("check", "--staged", "--json").status == 0
 
@@ -148,7 +257,11 @@ class TestReads:
         shell.write("memory/latin.md", b"caf\xe9\n")
         assert shell.run("reindex").status == 0
         out = shell.run("status").out
-        for printed in ("branch     main at ", "uncommitted  MEMORY.md\n", "skipped    memory/latin.md: the file is not UTF-8"):
+        for printed in (
+            "branch     main at ",
+            "uncommitted  MEMORY.md\n",
+            "skipped    memory/latin.md: the file is not UTF-8",
+        ):
             assert printed in out
         answer = shell.run("status", "--json").answer
         assert list(answer) == [

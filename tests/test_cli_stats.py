@@ -48,7 +48,9 @@ class TestWhatASearchLeaves:
     def test_nothing_found(self, shell: Shell):
         shell.run("search", "zebra")
         line = (state(shell) / events.EVENTS_NAME).read_text().splitlines()[-1]
-        assert {name: value for name, value in json.loads(line).items() if name not in ("time", "ms")} == {
+        assert {
+            name: value for name, value in json.loads(line).items() if name not in ("time", "ms")
+        } == {
             **{"verb": "search", "outcome": "done", "code": None, "actor": None, "session": None},
             **{"words": 1, "hits": 0, "text": 0, "heading": 0, "beside": 0},
         }
@@ -58,7 +60,9 @@ class TestWhatASearchLeaves:
         assert "zebra" not in (state(shell) / events.EVENTS_NAME).read_text()
         shell.write("mdmem.toml", "log_queries = true\n")
         shell.run("search", "zebra", "crossing", TOKEN)
-        assert (last(shell).quality or Quality(0, 0)).query == "zebra crossing [REDACTED:github-token]"
+        assert (
+            last(shell).quality or Quality(0, 0)
+        ).query == "zebra crossing [REDACTED:github-token]"
         assert TOKEN not in (state(shell) / events.EVENTS_NAME).read_text()
         shell.run("search", "zebra " * 1000)
         assert len((state(shell) / events.EVENTS_NAME).read_text().splitlines()[-1]) < 600
@@ -69,7 +73,9 @@ class TestWhatASearchLeaves:
         shell.git("add", ".")
         shell.git("commit", "-q", "-m", "all")
         assert shell.run("forget", "the heating was mended", "--purge", "--yes").status == 0
-        assert b"heating" not in b"".join(path.read_bytes() for path in state(shell).glob("events*"))
+        assert b"heating" not in b"".join(
+            path.read_bytes() for path in state(shell).glob("events*")
+        )
 
     def test_events_without_queries_outlast_a_purge(self, shell: Shell):
         shell.run("search", "the heating")
@@ -94,7 +100,10 @@ class TestStats:
         assert re.search(r"^search +2 .* 1 +- +-  #$", out, re.MULTILINE)
         answer = shell.run("stats", "--json").answer
         assert list(answer) == ["weeks", "verbs", "damaged"]
-        assert [(row["verb"], row["count"], row["refused"]) for row in answer["verbs"]] == [("search", 2, 1), ("log", 1, 0)]
+        assert [(row["verb"], row["count"], row["refused"]) for row in answer["verbs"]] == [
+            ("search", 2, 1),
+            ("log", 1, 0),
+        ]
 
     def test_searches(self, shell: Shell):
         for word in ("stripe", "zebra", "tea", "rooms"):
@@ -108,9 +117,16 @@ class TestStats:
         assert (week["searches"], week["without_hit"]) == (4, 0.25)
 
     def test_nothing_yet(self, shell: Shell):
-        assert (shell.run("stats").out, shell.run("stats").err) == ("", "mdmem: nothing was done in these weeks\n")
+        assert (shell.run("stats").out, shell.run("stats").err) == (
+            "",
+            "mdmem: nothing was done in these weeks\n",
+        )
         assert shell.run("stats", "search").err == "mdmem: no searches in these weeks\n"
-        assert shell.run("stats", "search", "--json").answer == {"weeks": [], "drift": [], "damaged": 0}
+        assert shell.run("stats", "search", "--json").answer == {
+            "weeks": [],
+            "drift": [],
+            "damaged": 0,
+        }
 
     def test_it_changes_nothing_and_is_no_event(self, shell: Shell):
         shell.run("search", "tea")
@@ -124,7 +140,10 @@ class TestStats:
         with (state(shell) / events.EVENTS_NAME).open("ab") as file:
             file.write(b'{"half\nodd\n')
         done = shell.run("stats", "search")
-        assert (done.status, done.err) == (0, "mdmem: lines of the events that could not be read: 2\n")
+        assert (done.status, done.err) == (
+            0,
+            "mdmem: lines of the events that could not be read: 2\n",
+        )
         assert shell.run("stats", "--json").answer["damaged"] == 2
 
     def test_a_file_that_cannot_be_read(self, shell: Shell):
@@ -138,14 +157,21 @@ class TestStats:
         ("words", "message", "hint"),
         [
             (("serch",), "no figures for 'serch'", "Did you mean search?"),
-            (("zebra",), "no figures for 'zebra'", "mdmem stats, mdmem stats search, mdmem stats context or mdmem stats runs"),
+            (
+                ("zebra",),
+                "no figures for 'zebra'",
+                "mdmem stats, mdmem stats search, mdmem stats context or mdmem stats runs",
+            ),
             (("--weeks", "0"), "--weeks is 0, which is not from 1 to 520", ""),
             (("search", "--weeks", "521"), "--weeks is 521, which is not from 1 to 520", ""),
         ],
     )
     def test_wrong_usage(self, shell: Shell, words: tuple[str, ...], message: str, hint: str):
         done = shell.run("stats", *words, "--json")
-        assert (done.status, json.loads(done.err)) == (2, {"error": "usage", "message": message, "hint": hint})
+        assert (done.status, json.loads(done.err)) == (
+            2,
+            {"error": "usage", "message": message, "hint": hint},
+        )
 
     def test_outside_of_a_workspace(self, shell: Shell):
         elsewhere(shell)
@@ -167,9 +193,13 @@ class TestExplain:
         assert re.match(r'      \+\d\.\d\d  "heats": \d\.\d\d in the entry as "heating"', first[3])
         assert re.search(r"^      x\d\.\d\d  by confidence, 0\.95$", out, re.MULTILINE)
 
-    @pytest.mark.parametrize("more", [(), ("--history",), ("--as-of", "today")], ids=["now", "history", "as of"])
+    @pytest.mark.parametrize(
+        "more", [(), ("--history",), ("--as-of", "today")], ids=["now", "history", "as of"]
+    )
     def test_parts_times_factors_are_the_score(self, shell: Shell, more: tuple[str, ...]):
-        answer = shell.run("search", "when was the heating mended", "--explain", "--json", *more).answer
+        answer = shell.run(
+            "search", "when was the heating mended", "--explain", "--json", *more
+        ).answer
         assert answer["hits"]
         for hit in answer["hits"]:
             score = sum(part["score"] for part in hit["explain"]["parts"])

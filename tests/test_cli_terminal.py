@@ -13,7 +13,25 @@ from mdmem.cli.commands import COMMANDS
 
 BOLD, DIM, RESET = "\x1b[1m", "\x1b[2m", "\x1b[0m"
 PIECES = st.sampled_from(
-    ["a", "word", "- ", "  ", " ", "猫", "e\u0301", "path/to/", "x" * 30, "\t", BOLD, DIM, RESET, "mdmem ", "\n", '"', "'"]
+    [
+        "a",
+        "word",
+        "- ",
+        "  ",
+        " ",
+        "猫",
+        "e\u0301",
+        "path/to/",
+        "x" * 30,
+        "\t",
+        BOLD,
+        DIM,
+        RESET,
+        "mdmem ",
+        "\n",
+        '"',
+        "'",
+    ]
 )
 
 
@@ -81,7 +99,14 @@ class TestOnATerminal:
                 "doctor",
                 "review",
             ),
-            *("search zebra --section Nowhere", "show Nowhere", "get x", "when tea", "help", "stats"),
+            *(
+                "search zebra --section Nowhere",
+                "show Nowhere",
+                "get x",
+                "when tea",
+                "help",
+                "stats",
+            ),
         ],
     )
     def test_nothing_is_wider(self, shell: Shell, words: str, columns: int):
@@ -102,14 +127,19 @@ class TestOnATerminal:
     def test_help_is_not_wider(self, shell: Shell):
         for name in ("edit-section", "search", "task start"):
             assert name in COMMANDS
-            assert self.widest(on_terminal(shell, *mdmem(*name.split(), "--help"), size=(40, 500)).out) <= 40
+            assert (
+                self.widest(on_terminal(shell, *mdmem(*name.split(), "--help"), size=(40, 500)).out)
+                <= 40
+            )
 
 
 class TestPager:
     PAGER = "sed 's/^/> /'"
 
     def paged(self, shell: Shell, *words: str, **environment: str) -> bool:
-        done = on_terminal(shell, *mdmem(*words), size=(80, 4), **{"MDMEM_PAGER": self.PAGER} | environment)
+        done = on_terminal(
+            shell, *mdmem(*words), size=(80, 4), **{"MDMEM_PAGER": self.PAGER} | environment
+        )
         assert done.status == 0
         return done.out.startswith("> ")
 
@@ -123,7 +153,9 @@ class TestPager:
         assert not self.paged(shell, "show", MDMEM_PAGER="")
         assert not self.paged(shell, "show", TERM="dumb")
         assert not self.paged(shell, "show", MDMEM_PAGER="cat", PAGER=self.PAGER)
-        assert on_terminal(shell, "env", "-u", "MDMEM_PAGER", *mdmem("show"), size=(80, 4), PAGER=self.PAGER).out.startswith("> ")
+        assert on_terminal(
+            shell, "env", "-u", "MDMEM_PAGER", *mdmem("show"), size=(80, 4), PAGER=self.PAGER
+        ).out.startswith("> ")
 
     def test_one_that_is_not_there_hides_nothing(self, shell: Shell):
         done = on_terminal(shell, *mdmem("show"), size=(80, 4), MDMEM_PAGER="no-such-pager")
@@ -131,7 +163,12 @@ class TestPager:
 
     def test_one_that_is_left_early_is_no_failure(self, shell: Shell):
         shell.write("memory/long.md", "# Long\n\n" + "- a line\n" * 20_000)
-        assert on_terminal(shell, *mdmem("show", "memory/long.md"), size=(80, 4), MDMEM_PAGER="head -1").status == 0
+        assert (
+            on_terminal(
+                shell, *mdmem("show", "memory/long.md"), size=(80, 4), MDMEM_PAGER="head -1"
+            ).status
+            == 0
+        )
 
     def test_is_not_for_a_pipe(self, shell: Shell):
         shell.patch.setenv("MDMEM_PAGER", self.PAGER)

@@ -7,31 +7,79 @@ from commandline import WRITE, Shell
 
 WRITES = [
     (("log", "it rained"), "logged in memory/2026-03-05.md: 2026-03-05 > 09:30 "),
-    (("log", "--fact", "it rained", "--time", "23:59", "--date", "2026-03-01"), "logged in memory/2026-03-01.md: 2026-03-01 > 23:59 "),
+    (
+        ("log", "--fact", "it rained", "--time", "23:59", "--date", "2026-03-01"),
+        "logged in memory/2026-03-01.md: 2026-03-01 > 23:59 ",
+    ),
     (("remember", "coffee", "--key", "drink"), "remembered in MEMORY.md: Memory > Preferences "),
-    (("remember", "likes light rooms", "--kind", "preference"), "remembered in MEMORY.md: Memory > Preferences "),
+    (
+        ("remember", "likes light rooms", "--kind", "preference"),
+        "remembered in MEMORY.md: Memory > Preferences ",
+    ),
     (("forget", "works at Stripe"), "Forgotten: MEMORY.md:14 "),
-    (("edit-section", "Employer", "--body", "- works at Linear"), "changed MEMORY.md: Memory > Work > Employer "),
-    (("edit-section", "Employer", "--append", "- since May"), "appended to MEMORY.md: Memory > Work > Employer "),
-    (("edit-section", "Employer", "--prepend", "- since May"), "prepended to MEMORY.md: Memory > Work > Employer "),
-    (("edit-section", "Employer", "--replace", "Stripe", "--with", "Linear"), "changed MEMORY.md: Memory > Work > Employer "),
-    (("edit-section", "Employer", "--rename", "Company"), "renamed MEMORY.md: Memory > Work > Company "),
+    (
+        ("edit-section", "Employer", "--body", "- works at Linear"),
+        "changed MEMORY.md: Memory > Work > Employer ",
+    ),
+    (
+        ("edit-section", "Employer", "--append", "- since May"),
+        "appended to MEMORY.md: Memory > Work > Employer ",
+    ),
+    (
+        ("edit-section", "Employer", "--prepend", "- since May"),
+        "prepended to MEMORY.md: Memory > Work > Employer ",
+    ),
+    (
+        ("edit-section", "Employer", "--replace", "Stripe", "--with", "Linear"),
+        "changed MEMORY.md: Memory > Work > Employer ",
+    ),
+    (
+        ("edit-section", "Employer", "--rename", "Company"),
+        "renamed MEMORY.md: Memory > Work > Company ",
+    ),
     (("edit-section", "Work", "--delete", "--subtree"), "deleted MEMORY.md: Memory > Work "),
-    (("edit-section", "Work > Hours", "--body", "- nine to five", "--create"), "made MEMORY.md: Memory > Work > Hours "),
+    (
+        ("edit-section", "Work > Hours", "--body", "- nine to five", "--create"),
+        "made MEMORY.md: Memory > Work > Hours ",
+    ),
     (("edit-section", "--preamble", "--body", "For people."), "changed MEMORY.md "),
-    (("edit-section", "--preamble", "--file", "memory/house.md", "--create", "--append", "- red"), "appended to memory/house.md "),
-    (("edit-section", "House", "--file", "memory/house.md", "--create", "--body", "- red"), "made memory/house.md: House "),
+    (
+        (
+            "edit-section",
+            "--preamble",
+            "--file",
+            "memory/house.md",
+            "--create",
+            "--append",
+            "- red",
+        ),
+        "appended to memory/house.md ",
+    ),
+    (
+        ("edit-section", "House", "--file", "memory/house.md", "--create", "--body", "- red"),
+        "made memory/house.md: House ",
+    ),
 ]
 
 
-@pytest.mark.parametrize(("words", "line"), WRITES, ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "")
+@pytest.mark.parametrize(
+    ("words", "line"),
+    WRITES,
+    ids=lambda value: " ".join(value)[:40] if isinstance(value, tuple) else "",
+)
 class TestWrites:
-    def test_text_is_one_line_that_ends_in_an_id(self, shell: Shell, words: tuple[str, ...], line: str):
+    def test_text_is_one_line_that_ends_in_an_id(
+        self, shell: Shell, words: tuple[str, ...], line: str
+    ):
         done = shell.run(*words)
         assert (done.status, done.out.count("\n")) == (0, 1)
         assert re.fullmatch(re.escape(line) + r"([0-9a-f]{8}|[0-9a-f]{10})\n", done.out)
         pending = "mdmem: committed the pending edits of MEMORY.md first, as yours\n"
-        weaker = "".join(note for note in done.err.splitlines(keepends=True) if "weaker-source: this is inferred" in note)
+        weaker = "".join(
+            note
+            for note in done.err.splitlines(keepends=True)
+            if "weaker-source: this is inferred" in note
+        )
         assert done.err.removesuffix(weaker) == (pending if "MEMORY.md" in line else "")
         assert "A  staged.txt\n" in shell.git("status", "--porcelain")
         assert "Mdmem-Op: " in shell.git("log", "-1", "--format=%B")
@@ -47,15 +95,34 @@ class TestWrites:
         assert shell.snapshot() == before
         done = shell.run(*words, "--json").answer
         assert list(done) == keys
-        assert done == {name: value for name, value in dry.items() if name != "diff"} | {"commit": shell.git("rev-parse", "HEAD").strip()}
+        assert done == {name: value for name, value in dry.items() if name != "diff"} | {
+            "commit": shell.git("rev-parse", "HEAD").strip()
+        }
         added = shell.git("show", "--format=", "--unified=0", "HEAD").splitlines()
-        assert {text for text in added if text[:1] == "+" and text[:3] != "+++"} <= set(dry["diff"].splitlines())
+        assert {text for text in added if text[:1] == "+" and text[:3] != "+++"} <= set(
+            dry["diff"].splitlines()
+        )
 
 
 class TestWritesAsked:
-    @pytest.mark.parametrize("text", ["# A\n\n- a\n- b\n", "# A\n\n- a\n- b", "# A\r\n\r\n- a\r\n- b\r\n", "# A\r\n\r\n- a\n- b"], ids=repr)
-    @pytest.mark.parametrize("words", [("--append", "- c"), ("--replace", "- b", "--with", "- c"), ("--prepend", "- c")], ids=" ".join)
-    def test_what_a_dry_run_prints_is_a_patch(self, shell: Shell, text: str, words: tuple[str, ...]):
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "# A\n\n- a\n- b\n",
+            "# A\n\n- a\n- b",
+            "# A\r\n\r\n- a\r\n- b\r\n",
+            "# A\r\n\r\n- a\n- b",
+        ],
+        ids=repr,
+    )
+    @pytest.mark.parametrize(
+        "words",
+        [("--append", "- c"), ("--replace", "- b", "--with", "- c"), ("--prepend", "- c")],
+        ids=" ".join,
+    )
+    def test_what_a_dry_run_prints_is_a_patch(
+        self, shell: Shell, text: str, words: tuple[str, ...]
+    ):
         path = shell.write("memory/a.md", text)
         shell.git("add", "memory/a.md")
         shell.git("commit", "-q", "-m", "a", "memory/a.md")
@@ -67,7 +134,11 @@ class TestWritesAsked:
         assert path.read_bytes() == patched != text.encode()
 
     def test_again_changes_nothing(self, shell: Shell):
-        for words in (("log", "it rained"), ("remember", "coffee", "--key", "drink"), ("edit-section", "Employer", "--append", "- x")):
+        for words in (
+            ("log", "it rained"),
+            ("remember", "coffee", "--key", "drink"),
+            ("edit-section", "Employer", "--append", "- x"),
+        ):
             assert shell.run(*words).status == 0
             before = shell.snapshot()
             again = shell.run(*words)
@@ -78,9 +149,14 @@ class TestWritesAsked:
             assert shell.snapshot() == before
 
     def test_what_nothing_took_the_place_of_is_told(self, shell: Shell):
-        for words in (("edit-section", "Employer", "--body", "prose"), ("forget", "likes dark rooms", "--file", "MEMORY.md")):
+        for words in (
+            ("edit-section", "Employer", "--body", "prose"),
+            ("forget", "likes dark rooms", "--file", "MEMORY.md"),
+        ):
             fact = shell.run("log", f"until {words[0]}", "--json").answer["added"][0]
-            assert shell.run(*words, "--supersedes", fact, "--json").answer["supersedes"] == [{"old": fact, "new": None}]
+            assert shell.run(*words, "--supersedes", fact, "--json").answer["supersedes"] == [
+                {"old": fact, "new": None}
+            ]
             assert f"Mdmem-Supersedes: {fact} -\n" in shell.git("log", "-1", "--format=%B")
 
     def test_every_answer_has_an_id(self, shell: Shell):
@@ -89,15 +165,35 @@ class TestWritesAsked:
         assert etag == shell.run("show", "--preamble", "--json").answer["etag"]
         assert shell.run(*words, "--expect", etag).out == f"unchanged: MEMORY.md {etag}\n"
         etag = shell.run("show", "Pets", "--json").answer["etag"]
-        for words in (("contradicts", "pet: cat", "pet: dog"), ("conflicts", "--resolve", "pet: cat", "pet: dog")):
+        for words in (
+            ("contradicts", "pet: cat", "pet: dog"),
+            ("conflicts", "--resolve", "pet: cat", "pet: dog"),
+        ):
             assert shell.run(*words, "--json").answer["etag"] == etag
             assert shell.run(*words).out == f"unchanged: MEMORY.md: Memory > Pets {etag}\n"
 
     def test_who_and_why_are_kept(self, shell: Shell):
-        printed = ("--source", "user-stated", "--actor", "agent/main", "--session", "s1", "--reason", "asked twice", "--confidence", "0.8")
+        printed = (
+            "--source",
+            "user-stated",
+            "--actor",
+            "agent/main",
+            "--session",
+            "s1",
+            "--reason",
+            "asked twice",
+            "--confidence",
+            "0.8",
+        )
         assert shell.run("remember", "coffee", "--key", "drink", *printed).status == 0
         message = shell.git("log", "-1", "--format=%B")
-        for trailer in ("Source: user-stated", "Actor: agent/main", "Session: s1", "Reason: asked twice", "Confidence: 0.8"):
+        for trailer in (
+            "Source: user-stated",
+            "Actor: agent/main",
+            "Session: s1",
+            "Reason: asked twice",
+            "Confidence: 0.8",
+        ):
             assert f"Mdmem-{trailer}\n" in message
         shell.patch.setenv("MDMEM_ACTOR", "agent/night")
         assert shell.run("log", "x").status == 0
@@ -113,8 +209,24 @@ class TestWritesAsked:
         ):
             assert shell.run(*words, stdin="naïve 日本語\n".encode()).status == 0
             assert "naïve 日本語" in shell.git("show", "--format=", "HEAD")
-        assert shell.run("edit-section", "Employer", "--replace", "-", "--with", "plain", stdin="naïve 日本語".encode()).status == 0
-        assert shell.run("edit-section", "Employer", "--replace", "plain", "--with", "-", stdin=b"fancy").status == 0
+        assert (
+            shell.run(
+                "edit-section",
+                "Employer",
+                "--replace",
+                "-",
+                "--with",
+                "plain",
+                stdin="naïve 日本語".encode(),
+            ).status
+            == 0
+        )
+        assert (
+            shell.run(
+                "edit-section", "Employer", "--replace", "plain", "--with", "-", stdin=b"fancy"
+            ).status
+            == 0
+        )
         assert shell.run("show", "Employer").out == "fancy\n"
 
     def test_a_title_may_be_a_dash(self, shell: Shell):

@@ -31,14 +31,19 @@ def clone(dated: DatedMemory, tmp_path: Path, *options: str) -> Desk:
 
 def texts(at: Desk, history: bool = True) -> list[str]:
     result = Memory.open(at.root, os.environ).search(Search("employer", history=history))
-    return sorted(hit.text.rpartition(" ")[2] for hit in result.hits if hit.text.startswith("employer"))
+    return sorted(
+        hit.text.rpartition(" ")[2] for hit in result.hits if hit.text.startswith("employer")
+    )
 
 
 def test_a_shallow_clone_that_is_deepened(dated: DatedMemory, tmp_path: Path) -> None:
     change_employers(dated)
     at = clone(dated, tmp_path, "--depth=1")
     assert texts(at) == ["Notion"]
-    assert "shallow" in Memory.open(at.root, os.environ).search(Search("employer", history=True)).notes[0]
+    assert (
+        "shallow"
+        in Memory.open(at.root, os.environ).search(Search("employer", history=True)).notes[0]
+    )
     at.git("fetch", "-q", "--deepen=1")
     assert texts(at) == ["Figma", "Notion"]
     at.git("fetch", "-q", "--unshallow")
@@ -67,7 +72,10 @@ class TestPartialCloneWithoutItsRemote:
             result = memory.search(Search("employer"))
             assert [hit.text for hit in result.hits] == ["employer: works at Notion"]
             (note,) = result.notes
-            assert note == "this clone lacks older versions. To get them: git fetch --refetch --no-filter"
+            assert (
+                note
+                == "this clone lacks older versions. To get them: git fetch --refetch --no-filter"
+            )
         listed = memory.facts(ListFacts(key="employer"))
         assert [fact.text for fact in listed.facts] == ["employer: works at Notion"]
         assert listed.notes == (note,)
@@ -77,7 +85,9 @@ class TestPartialCloneWithoutItsRemote:
 
     def test_history_goes_on_from_there(self, cut_off: Desk) -> None:
         assert texts(cut_off) == ["Notion"]
-        Memory.open(cut_off.root, os.environ).apply(Remember("works at Vercel", section="Work", key="employer"))
+        Memory.open(cut_off.root, os.environ).apply(
+            Remember("works at Vercel", section="Work", key="employer")
+        )
         assert texts(cut_off) == ["Notion", "Vercel"]
         assert texts(cut_off, history=False) == ["Vercel"]
 
@@ -114,7 +124,10 @@ class TestPartialClone:
         os.utime(partial.workspace.state / "boundary", (0, 0))
         partial.git("fetch", "-q", "--refetch", "--no-filter")
         assert texts(partial) == ["Figma", "Linear", "Notion", "Stripe"]
-        assert (len(note), Memory.open(partial.root, os.environ).search(Search("employer")).notes) == (1, ())
+        assert (
+            len(note),
+            Memory.open(partial.root, os.environ).search(Search("employer")).notes,
+        ) == (1, ())
         (partial.root / ".git" / "FETCH_HEAD").unlink()
         assert Memory.open(partial.root, os.environ).search(Search("employer")).notes == ()
 
@@ -159,7 +172,9 @@ def test_a_remote_that_is_a_program_is_not_run(
     assert ran.exists()  # without the guard
 
 
-def test_a_repository_that_lacks_objects_and_is_no_partial_clone_is_broken(dated: DatedMemory) -> None:
+def test_a_repository_that_lacks_objects_and_is_no_partial_clone_is_broken(
+    dated: DatedMemory,
+) -> None:
     change_employers(dated)
     blob = dated.at.git("rev-parse", "HEAD~2:MEMORY.md").strip()
     (dated.at.root / ".git/objects" / blob[:2] / blob[2:]).unlink()

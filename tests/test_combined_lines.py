@@ -18,7 +18,10 @@ from mdmem.model.searches import ListFacts
 from mdmem.model.writes import Action, EditSection, WriteOptions
 
 SEED = "# Memory\n\n## Work\n\n- desk: by the window\n- likes Go\n"
-WORDS, TAG = ("desk: by the window", "desk: by the door"), ("desk: by the window", "desk: by the window #office")
+WORDS, TAG = (
+    ("desk: by the window", "desk: by the door"),
+    ("desk: by the window", "desk: by the window #office"),
+)
 MADE = "- desk: by the door #office"
 
 
@@ -32,21 +35,31 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 def edit(at: Desk, change: tuple[str, str], source: Source) -> None:
     old, new = change
-    at.apply(EditSection("Work", Action.REPLACE, old, replacement=new, options=WriteOptions(source=source)))
+    at.apply(
+        EditSection(
+            "Work", Action.REPLACE, old, replacement=new, options=WriteOptions(source=source)
+        )
+    )
 
 
 def source_of(at: Desk, key: str = "desk") -> tuple[Source | None, Source | None]:
     """The source of the fact with a key, as `facts` and as `blame` have it."""
     memory = Memory.open(at.root, os.environ)
     (fact,) = memory.facts(ListFacts(key=key)).facts
-    blamed = next(line for line in memory.blame(ShowBlame("Work")).lines if line.text.startswith(f"- {key}:"))
+    blamed = next(
+        line for line in memory.blame(ShowBlame("Work")).lines if line.text.startswith(f"- {key}:")
+    )
     return fact.source, blamed.source
 
 
 def test_a_merge_tells_what_it_made_of_both_sides():
-    base, ours, theirs = (f"## A\n\n- x: {value}\n- y\n".encode() for value in ("one #a", "two #a", "one #a #b"))
+    base, ours, theirs = (
+        f"## A\n\n- x: {value}\n- y\n".encode() for value in ("one #a", "two #a", "one #a #b")
+    )
     for sides in ((ours, theirs), (theirs, ours)):
-        assert merge3(base, *sides).combinations == (("- x: two #a #b", "- x: one #a #b", "- x: two #a"),)
+        assert merge3(base, *sides).combinations == (
+            ("- x: two #a #b", "- x: one #a #b", "- x: two #a"),
+        )
     assert merge3(base, ours, base.replace(b"- y", b"- z")).combinations == ()
 
 

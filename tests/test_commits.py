@@ -24,7 +24,13 @@ SUBJECT = "MEMORY.md: append Work"
 
 def order(**changed: object) -> commits.CommitOrder:
     return replace(
-        commits.CommitOrder(paths=[PATH], message=f"{SUBJECT}\n\nMdmem-Op: append\n", date="@1 +0000", hook_timeout=30), **changed
+        commits.CommitOrder(
+            paths=[PATH],
+            message=f"{SUBJECT}\n\nMdmem-Op: append\n",
+            date="@1 +0000",
+            hook_timeout=30,
+        ),
+        **changed,
     )
 
 
@@ -43,18 +49,22 @@ class TestOurs:
             (["ours", "ours elsewhere"], "ours"),
         ],
     )
-    def test_which_it_is(self, at: Desk, opened: Repository, steps: list[str], expected: str | None):
+    def test_which_it_is(
+        self, at: Desk, opened: Repository, steps: list[str], expected: str | None
+    ):
         before, made = head(at), {}
         at.commit(SUBJECT)
         before = head(at)
         for number, step in enumerate(steps):
             path = "other.md" if "elsewhere" in step else PATH
             at.write(path, f"{number}\n")
-            subject = {"another": "another", "prefixed by a hook": f"[X-1] {SUBJECT}"}.get(step, SUBJECT)
+            subject = {"another": "another", "prefixed by a hook": f"[X-1] {SUBJECT}"}.get(
+                step, SUBJECT
+            )
             made[step] = at.commit(f"{subject}\n\nbody", path)
-        assert commits.commit_made_after(opened, before, [PATH], f"{SUBJECT}\n\nMdmem-Op: append\n") == (
-            made[expected] if expected else None
-        )
+        assert commits.commit_made_after(
+            opened, before, [PATH], f"{SUBJECT}\n\nMdmem-Op: append\n"
+        ) == (made[expected] if expected else None)
 
     def test_the_first_of_a_branch(self, at: Desk, opened: Repository):
         assert commits.commit_made_after(opened, None, [PATH], "seed") == head(at)
@@ -83,15 +93,25 @@ class TestOurs:
         at.write(PATH, "x\n")
         if unborn:
             at.git("checkout", "-q", "--orphan", "new")
-        at.hook("post-commit", "[ $INNER ] || INNER=1 git commit -q --allow-empty -m 'bump the version'")
+        at.hook(
+            "post-commit", "[ $INNER ] || INNER=1 git commit -q --allow-empty -m 'bump the version'"
+        )
         made = commits.commit(opened, order())
         assert at.subjects()[:2] == ["bump the version", SUBJECT]
         assert made.id == at.git("rev-parse", "HEAD^").strip()
 
-    def test_git_is_asked_for_it_once_at_most(self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch):
+    def test_git_is_asked_for_it_once_at_most(
+        self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch
+    ):
         at.write(PATH, "x\n")
         asked, git = [], Repository.git
-        monkeypatch.setattr(Repository, "git", lambda repository, *words, **rest: asked.append(words[0]) or git(repository, *words, **rest))
+        monkeypatch.setattr(
+            Repository,
+            "git",
+            lambda repository, *words, **rest: (
+                asked.append(words[0]) or git(repository, *words, **rest)
+            ),
+        )
         assert commits.commit(opened, order()).id == head(at)
         assert asked[1:] == ([] if opened.is_simple else ["rev-parse"])
 
@@ -105,19 +125,25 @@ class TestOurs:
         self, at: Desk, opened: Repository, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ):
         monkeypatch.setenv("GIT_ALLOW_PROTOCOL", "ssh")
-        at.hook("pre-commit", f"echo \"$GIT_ALLOW_PROTOCOL $GIT_NO_LAZY_FETCH\" >'{tmp_path}/variables'")
+        at.hook(
+            "pre-commit", f"echo \"$GIT_ALLOW_PROTOCOL $GIT_NO_LAZY_FETCH\" >'{tmp_path}/variables'"
+        )
         at.write(PATH, "x\n")
         commits.commit(opened, order())
         assert (tmp_path / "variables").read_text() == "ssh 1\n"
 
-    def test_a_hook_that_takes_too_long_after_it_does_not_undo_it(self, at: Desk, opened: Repository):
+    def test_a_hook_that_takes_too_long_after_it_does_not_undo_it(
+        self, at: Desk, opened: Repository
+    ):
         at.write(PATH, "x\n")
         at.hook("post-commit", "exec sleep 60")
         assert commits.commit(opened, order(hook_timeout=2)).id == head(at)
         assert at.git("status", "--porcelain") == ""
 
     @pytest.mark.parametrize("path", ["MEMORY.md", "new.md"])
-    def test_a_hook_that_takes_too_long_before_it_leaves_nothing(self, at: Desk, opened: Repository, path: str):
+    def test_a_hook_that_takes_too_long_before_it_leaves_nothing(
+        self, at: Desk, opened: Repository, path: str
+    ):
         at.write(path, "x\n")
         before = at.tree_state()
         at.hook("pre-commit", "exec sleep 60")
@@ -126,12 +152,16 @@ class TestOurs:
         assert failure.value.code == "hook-timeout"
         assert at.tree_state() == before
 
-    def test_an_interruption_before_it_leaves_nothing(self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch):
+    def test_an_interruption_before_it_leaves_nothing(
+        self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch
+    ):
         at.write("new.md", "x\n")
         before = at.tree_state()
         run = commits.run
 
-        def interrupted(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
+        def interrupted(
+            folder: Path, arguments: Sequence[str], *rest: Any, **named: Any
+        ) -> GitResult:
             if "commit" in arguments:
                 raise KeyboardInterrupt
             return run(folder, arguments, *rest, **named)
@@ -141,7 +171,9 @@ class TestOurs:
             commits.commit(opened, order(paths=[FilePath("new.md")]))
         assert at.tree_state() == before
 
-    def test_a_git_that_is_gone_is_no_hook_that_takes_too_long(self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch):
+    def test_a_git_that_is_gone_is_no_hook_that_takes_too_long(
+        self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch
+    ):
         at.write(PATH, "x\n")
         run = commits.run
 
@@ -169,7 +201,9 @@ class TestRefused:
     """What git refuses is told by its reason."""
 
     @pytest.mark.parametrize("path", [PATH, "new.md"])
-    def test_while_another_git_holds_the_index(self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch, path: str):
+    def test_while_another_git_holds_the_index(
+        self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch, path: str
+    ):
         monkeypatch.setattr(commits, "_LOCK_SECONDS", 0)
         at.write(path, "x\n")
         (opened.git_dir / "index.lock").touch()
@@ -177,7 +211,9 @@ class TestRefused:
             commits.commit(opened, order(paths=[FilePath(path)]))
         assert failure.value.code == "busy"
 
-    def test_a_change_of_the_index_while_another_git_holds_it(self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch):
+    def test_a_change_of_the_index_while_another_git_holds_it(
+        self, at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr(commits, "_LOCK_SECONDS", 0)
         (opened.git_dir / "index.lock").touch()
         with pytest.raises(RepositoryProblem, match=r"index\.lock") as failure:
@@ -189,7 +225,9 @@ class TestRefused:
             commits.clear_bits(opened, FilePath("none.md"), ["assume-unchanged"])
         assert failure.value.code == "git-failed"
 
-    def test_a_file_that_git_does_not_take_though_nothing_ignores_it(self, at: Desk, opened: Repository):
+    def test_a_file_that_git_does_not_take_though_nothing_ignores_it(
+        self, at: Desk, opened: Repository
+    ):
         at.write("sub/.GIT/a.md", "x\n")
         with pytest.raises(RepositoryProblem) as failure:
             commits.commit(opened, order(paths=[FilePath("sub/.GIT/a.md")]))
@@ -214,7 +252,9 @@ class TestForHooks:
             ({"hookless": True}, None),
         ],
     )
-    def test_whose_commit_it_is(self, at: Desk, opened: Repository, changed: dict[str, object], expected: str | None):
+    def test_whose_commit_it_is(
+        self, at: Desk, opened: Repository, changed: dict[str, object], expected: str | None
+    ):
         at.write(PATH, "x\n")
         log = Path(at.world.home, "said")
         at.hook("pre-commit", f'echo "$MDMEM_COMMIT/$MDMEM_ALLOW" >{log}')
@@ -225,15 +265,26 @@ class TestForHooks:
         at.git("config", "--remove-section", "user")
         at.write(PATH, "x\n")
         commits.commit(opened, order(identity=Identity("Agent", "agent@example.org")))
-        assert at.git("log", "-1", "--format=%an <%ae> %cn <%ce>") == "Agent <agent@example.org> Agent <agent@example.org>\n"
+        assert (
+            at.git("log", "-1", "--format=%an <%ae> %cn <%ce>")
+            == "Agent <agent@example.org> Agent <agent@example.org>\n"
+        )
 
-    def test_settings_of_the_user_that_change_the_message(self, at: Desk, opened: Repository, tmp_path: Path):
+    def test_settings_of_the_user_that_change_the_message(
+        self, at: Desk, opened: Repository, tmp_path: Path
+    ):
         (tmp_path / "template").write_text("TEMPLATE\n")
-        for name, value in (("commit.verbose", "true"), ("commit.template", str(tmp_path / "template")), ("commit.cleanup", "strip")):
+        for name, value in (
+            ("commit.verbose", "true"),
+            ("commit.template", str(tmp_path / "template")),
+            ("commit.cleanup", "strip"),
+        ):
             at.git("config", name, value)
         at.write(PATH, "x\n")
         commits.commit(opened, order(message="subject\n\n# kept \udcff\n\n\n"))
-        assert at.git("cat-file", "commit", "HEAD").partition("\n\n")[2] == "subject\n\n# kept ?\n\n\n"
+        assert (
+            at.git("cat-file", "commit", "HEAD").partition("\n\n")[2] == "subject\n\n# kept ?\n\n\n"
+        )
 
 
 class TestWhatACommitHolds:
@@ -252,7 +303,9 @@ class TestWhatACommitHolds:
         ],
     )
     @pytest.mark.parametrize("packed", [False, True])
-    def test_bytes_as_git_stores_them(self, at: Desk, opened: Repository, path: str, data: str, expected: bool, packed: bool):
+    def test_bytes_as_git_stores_them(
+        self, at: Desk, opened: Repository, path: str, data: str, expected: bool, packed: bool
+    ):
         at.write(".gitattributes", "crlf.md text eol=crlf\n")
         at.write("crlf.md", "a\r\nb\r\n")
         at.write("empty.md", "")

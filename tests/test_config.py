@@ -27,14 +27,33 @@ def own(world: World, text: str) -> None:
 def test_defaults(folder: Path) -> None:
     settings = load(folder, None, os.environ)
     assert settings == Settings()
-    assert (settings.direct_edits, settings.allow_detached, settings.lock_timeout, settings.hook_timeout) == ("commit", False, 30, 30)
-    assert (settings.half_life_days, settings.budget_lines, settings.budget_bytes, settings.log_queries) == (None, 200, 25_000, False)
+    assert (
+        settings.direct_edits,
+        settings.allow_detached,
+        settings.lock_timeout,
+        settings.hook_timeout,
+    ) == ("commit", False, 30, 30)
+    assert (
+        settings.half_life_days,
+        settings.budget_lines,
+        settings.budget_bytes,
+        settings.log_queries,
+    ) == (None, 200, 25_000, False)
 
 
 def test_the_workspace_goes_over_the_user(world: World, folder: Path) -> None:
     own(world, 'actor = "user"\npeople = ["a", "b"]\nlock_timeout = 1\n')
-    (folder / "mdmem.toml").write_text('actor = "here"\nlog_queries = true\nbudget_lines = 10\nhalf_life_days = 7.5\n')
-    expected = Settings(actor="here", people=("a", "b"), lock_timeout=1.0, log_queries=True, budget_lines=10, half_life_days=7.5)
+    (folder / "mdmem.toml").write_text(
+        'actor = "here"\nlog_queries = true\nbudget_lines = 10\nhalf_life_days = 7.5\n'
+    )
+    expected = Settings(
+        actor="here",
+        people=("a", "b"),
+        lock_timeout=1.0,
+        log_queries=True,
+        budget_lines=10,
+        half_life_days=7.5,
+    )
     assert load(folder, None, os.environ) == expected
 
 
@@ -82,7 +101,14 @@ def test_settings_that_are_refused(folder: Path, text: str, words: str) -> None:
 
 @pytest.mark.parametrize(
     ("value", "language"),
-    [("de", "german"), ("German", "german"), (" PT_br ", "portuguese"), ("de-AT", "german"), ("nb", "norwegian"), ("en", "english")],
+    [
+        ("de", "german"),
+        ("German", "german"),
+        (" PT_br ", "portuguese"),
+        ("de-AT", "german"),
+        ("nb", "norwegian"),
+        ("en", "english"),
+    ],
 )
 def test_a_language_has_one_name(folder: Path, value: str, language: str) -> None:
     (folder / "mdmem.toml").write_text(f"language = '{value}'\n")
@@ -99,11 +125,17 @@ def test_settings_for_one_workspace_go_over_the_users_others(world: World, folde
     )
     (folder / "mdmem.toml").write_text('timezone = "Europe/Oslo"\nextra_paths = ["/x"]\n')
     settings = load(folder, None, os.environ)
-    assert settings == Settings(people=("bo",), actor="here", timezone="Europe/Oslo", extra_paths=("/x",))
-    assert load(world.home, None, os.environ) == Settings(people=("ada",), actor="user", timezone="UTC")
+    assert settings == Settings(
+        people=("bo",), actor="here", timezone="Europe/Oslo", extra_paths=("/x",)
+    )
+    assert load(world.home, None, os.environ) == Settings(
+        people=("ada",), actor="user", timezone="UTC"
+    )
 
 
-@pytest.mark.parametrize("text", ["in = 3", "in = {x = 3}", '[in."/x"]\nactro = "a"', '[in."~x"]\nactor = "a"'])
+@pytest.mark.parametrize(
+    "text", ["in = 3", "in = {x = 3}", '[in."/x"]\nactro = "a"', '[in."~x"]\nactor = "a"']
+)
 def test_tables_for_workspaces_that_are_refused(world: World, folder: Path, text: str) -> None:
     own(world, text)
     with pytest.raises(WorkspaceProblem) as caught:
@@ -140,7 +172,9 @@ def test_prompts_are_the_users_own(world: World, folder: Path) -> None:
     ("people", "is_refused"),
     [('["ada", "bo"]', True), ('["bo"]', False), ("[]", False)],
 )
-def test_a_workspace_makes_nobody_one_of_the_users_people(world: World, folder: Path, people: str, is_refused: bool) -> None:
+def test_a_workspace_makes_nobody_one_of_the_users_people(
+    world: World, folder: Path, people: str, is_refused: bool
+) -> None:
     own(world, f"people = {people}\n")
     (folder / "mdmem.toml").write_text("actor = ' ADA'\n")
     if is_refused:
@@ -217,7 +251,9 @@ def test_a_file_of_the_largest_size(folder: Path) -> None:
     assert load(folder, None, os.environ).budget_lines == 3
 
 
-def test_a_file_that_turns_into_a_pipe_while_it_is_opened(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_turns_into_a_pipe_while_it_is_opened(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     path = folder / "mdmem.toml"
     path.write_text("")
     opened = os.open
@@ -251,19 +287,39 @@ def test_paths_in_the_work_tree_may_be_named_by_the_workspace(folder: Path, tmp_
         load(folder, tmp_path, os.environ)
 
 
-@pytest.mark.parametrize(("user", "local"), [("{tmp}/docs", "../docs"), ("../docs", "{tmp}/docs"), ("~/notes", "../home/notes")])
-def test_the_users_own_settings_count_in_another_spelling(world: World, folder: Path, tmp_path: Path, user: str, local: str) -> None:
+@pytest.mark.parametrize(
+    ("user", "local"),
+    [("{tmp}/docs", "../docs"), ("../docs", "{tmp}/docs"), ("~/notes", "../home/notes")],
+)
+def test_the_users_own_settings_count_in_another_spelling(
+    world: World, folder: Path, tmp_path: Path, user: str, local: str
+) -> None:
     own(world, f"extra_paths = ['{user.format(tmp=tmp_path)}']\n")
     named = local.format(tmp=tmp_path)
-    (folder / "mdmem.toml").write_text(f"extra_paths = ['{named}', '{user.format(tmp=tmp_path)}']\n")
+    (folder / "mdmem.toml").write_text(
+        f"extra_paths = ['{named}', '{user.format(tmp=tmp_path)}']\n"
+    )
     assert load(folder, None, os.environ).extra_paths == (named,)
 
 
 @pytest.mark.parametrize(
     ("path", "spelled"),
     [
-        *(("notes", "notes"), ("./notes", "notes"), ("notes/", "notes"), ("a//b", "a/b"), ("a/./b", "a/b"), ("a/../b", "b")),
-        *((".", "."), ("./", "."), ("notes/x.md", "notes/x.md"), ("../workspace/notes", "notes"), ("x~", "x~")),
+        *(
+            ("notes", "notes"),
+            ("./notes", "notes"),
+            ("notes/", "notes"),
+            ("a//b", "a/b"),
+            ("a/./b", "a/b"),
+            ("a/../b", "b"),
+        ),
+        *(
+            (".", "."),
+            ("./", "."),
+            ("notes/x.md", "notes/x.md"),
+            ("../workspace/notes", "notes"),
+            ("x~", "x~"),
+        ),
     ],
 )
 def test_an_extra_path_has_one_spelling(folder: Path, path: str, spelled: str) -> None:
@@ -275,7 +331,9 @@ def test_paths_outside_have_one_spelling_too(world: World, folder: Path) -> None
     own(world, f"extra_paths = ['~/notes/', '../beside', '//srv/x', '~', '{folder}/inside']\n")
     expected = (f"{world.home}/notes", "../beside", "/srv/x", str(world.home), "inside")
     assert load(folder, None, os.environ).extra_paths == expected
-    (folder / "mdmem.toml").write_text(f"extra_paths = ['{world.home}/notes', '~/notes', '../x/../beside']\n")
+    (folder / "mdmem.toml").write_text(
+        f"extra_paths = ['{world.home}/notes', '~/notes', '../x/../beside']\n"
+    )
     assert load(folder, None, os.environ).extra_paths == (f"{world.home}/notes", "../beside")
 
 
@@ -293,12 +351,18 @@ def test_an_unknown_home(folder: Path, path: str, environment: dict[str, str]) -
         ("linux", {"HOME": "/h"}, "/h/.config/mdmem/config.toml"),
         ("linux", {"HOME": "/h", "XDG_CONFIG_HOME": "/x"}, "/x/mdmem/config.toml"),
         ("linux", {}, None),
-        ("darwin", {"HOME": "/h", "XDG_CONFIG_HOME": "/x"}, "/h/Library/Application Support/mdmem/config.toml"),
+        (
+            "darwin",
+            {"HOME": "/h", "XDG_CONFIG_HOME": "/x"},
+            "/h/Library/Application Support/mdmem/config.toml",
+        ),
         ("win32", {"APPDATA": "/a"}, "/a/mdmem/config.toml"),
         ("win32", {"HOME": "/h"}, None),
     ],
 )
-def test_where_the_users_own_settings_are(platform: str, environment: dict[str, str], path: str | None) -> None:
+def test_where_the_users_own_settings_are(
+    platform: str, environment: dict[str, str], path: str | None
+) -> None:
     assert user_settings_path(environment, platform) == (Path(path) if path else None)
 
 
@@ -312,7 +376,9 @@ def test_where_the_users_own_settings_are(platform: str, environment: dict[str, 
         ("2026-03-05T10:00:00+05:00", None, "2026-03-05T05:00:00+00:00"),
     ],
 )
-def test_the_time_that_is_written(world: World, value: str, zone_name: str | None, written: str) -> None:
+def test_the_time_that_is_written(
+    world: World, value: str, zone_name: str | None, written: str
+) -> None:
     assert now(Settings(timezone=zone_name), {"MDMEM_NOW": value}).isoformat() == written
 
 

@@ -99,12 +99,28 @@ class TestSession:
         answer = block(memory)
         assert list(answer) == ["text", "tokens", "budget", "commit", "stale", "parts"]
         assert answer["text"] + "\n" == SESSION
-        assert (answer["tokens"], answer["budget"], answer["stale"]) == (count_tokens(SESSION), 2000, False)
+        assert (answer["tokens"], answer["budget"], answer["stale"]) == (
+            count_tokens(SESSION),
+            2000,
+            False,
+        )
         assert answer["commit"] == memory.git("rev-parse", "HEAD").strip()
-        assert parts(answer) == {"profile": (1, 0), "pinned": (4, 0), "tasks": (1, 0), "days": (3, 0), "tags": (2, 0), "notes": (0, 0)}
+        assert parts(answer) == {
+            "profile": (1, 0),
+            "pinned": (4, 0),
+            "tasks": (1, 0),
+            "days": (3, 0),
+            "tags": (2, 0),
+            "notes": (0, 0),
+        }
         entry = answer["parts"][1]["entries"][0]
         assert list(entry) == ["path", "line", "fact", "score", "cut"]
-        assert (entry["path"], entry["line"], entry["score"], entry["cut"]) == ("MEMORY.md", 5, None, False)
+        assert (entry["path"], entry["line"], entry["score"], entry["cut"]) == (
+            "MEMORY.md",
+            5,
+            None,
+            False,
+        )
 
     @pytest.mark.parametrize("budget", [33, 40, 60, 100, 200, 300])
     def test_a_budget_is_a_ceiling(self, memory: Shell, budget: int):
@@ -112,7 +128,10 @@ class TestSession:
 
     def test_what_is_tagged_pinned_comes_first_where_not_all_fits(self, memory: Shell):
         memory.run("reindex")
-        memory.write("MEMORY.md", MEMORY + "".join(f"- filler number {n} says nothing of use\n" for n in range(80)))
+        memory.write(
+            "MEMORY.md",
+            MEMORY + "".join(f"- filler number {n} says nothing of use\n" for n in range(80)),
+        )
         text = block(memory, "--budget", "200", "--without", "profile,tasks,days")["text"]
         assert "waits for the new cluster" in text
         assert "answers: short" in text
@@ -135,8 +154,15 @@ class TestSession:
         assert "## Notes\n- MEMORY.md:19 and MEMORY.md:20 contradict each other" in text
 
     def test_a_log_that_was_superseded_is_not_shown(self, memory: Shell):
-        fact = next(each["id"] for each in memory.run("facts", "--json").answer["facts"] if "audit of the importer" in each["text"])
-        assert memory.run("log", "the audit goes on until May", "--fact", "--supersedes", fact).status == 0
+        fact = next(
+            each["id"]
+            for each in memory.run("facts", "--json").answer["facts"]
+            if "audit of the importer" in each["text"]
+        )
+        assert (
+            memory.run("log", "the audit goes on until May", "--fact", "--supersedes", fact).status
+            == 0
+        )
         text = block(memory)["text"]
         assert "audit of the importer is over" not in text
         assert "goes on until May" in text
@@ -153,14 +179,24 @@ class TestPrompt:
     def test_the_answer(self, memory: Shell):
         answer = block(memory, "where is the staging server?")
         assert [part["part"] for part in answer["parts"]] == ["found"]
-        assert "## Found · memory/2026-03-04.md\n- :5 the staging server moved to Frankfurt" in answer["text"]
+        assert (
+            "## Found · memory/2026-03-04.md\n- :5 the staging server moved to Frankfurt"
+            in answer["text"]
+        )
         assert answer["budget"] == 500
 
     def test_one_of_planted_copies(self, memory: Shell):
         assert block(memory, "where is the spare key?")["text"].count("third lantern") == 1
 
     @pytest.mark.parametrize(
-        "prompt", ["thanks, go on", "run the tests again", "/compact now", "<task-notification>staging server</task-notification>", ""]
+        "prompt",
+        [
+            "thanks, go on",
+            "run the tests again",
+            "/compact now",
+            "<task-notification>staging server</task-notification>",
+            "",
+        ],
     )
     def test_nothing_where_nothing_is_needed(self, memory: Shell, prompt: str):
         assert memory.run("context", "--for", "prompt", "--", prompt).out == ""
@@ -185,7 +221,9 @@ class TestPrompt:
         ask = ("where is the staging server?", "--session", "s1")
         assert "Frankfurt" in block(memory, *ask)["text"]
         assert "Frankfurt" not in block(memory, *ask)["text"]
-        assert "Frankfurt" in block(memory, "where is the staging server?", "--session", "s2")["text"]
+        assert (
+            "Frankfurt" in block(memory, "where is the staging server?", "--session", "s2")["text"]
+        )
         assert "Frankfurt" in block(memory, "where is the staging server?")["text"]
 
     def test_what_the_session_began_with_is_not_given_again(self, memory: Shell):
@@ -196,13 +234,17 @@ class TestPrompt:
     def test_with_the_session_form(self, memory: Shell):
         answer = block(memory, "--for", "session", "where was staging in the winter?")
         assert "## Found · memory/2026-02-11.md" in answer["text"]
-        ids = [entry["fact"] for part in answer["parts"] for entry in part["entries"] if entry["fact"]]
+        ids = [
+            entry["fact"] for part in answer["parts"] for entry in part["entries"] if entry["fact"]
+        ]
         assert len(ids) == len(set(ids))
 
     def test_a_state_folder_that_cannot_be_written_costs_a_repetition(self, memory: Shell):
         memory.run("reindex")
         (memory.folder / STATE / "given").write_text("in the way")
-        assert "Frankfurt" in block(memory, "where is the staging server?", "--session", "s1")["text"]
+        assert (
+            "Frankfurt" in block(memory, "where is the staging server?", "--session", "s1")["text"]
+        )
 
 
 class TestCompacted:
@@ -216,7 +258,12 @@ class TestCompacted:
         assert record.cycle == 1
         assert record.before
         assert opened.context(ask).text, "it has forgotten what it was given"
-        assert opened.drop_given(["the staging server moved to Frankfurt"], "s1", is_summary=True).dropped == 1
+        assert (
+            opened.drop_given(
+                ["the staging server moved to Frankfurt"], "s1", is_summary=True
+            ).dropped
+            == 1
+        )
         assert not read_record(opened.workspace.state, "s1").before
         opened.close()
 
@@ -241,7 +288,9 @@ class TestResumed:
         with files.lock(memory.folder / STATE / files.INDEX_LOCK, 1):
             answer = block(memory)
         assert answer["stale"]
-        assert "## Notes\n- the index is behind: the newest changes may be missing" in answer["text"]
+        assert (
+            "## Notes\n- the index is behind: the newest changes may be missing" in answer["text"]
+        )
 
 
 class TestArguments:
@@ -250,7 +299,10 @@ class TestArguments:
         [
             (("--for", "turn"), "--for is 'turn', which is not one of its choices"),
             (("--for", "prompt"), "a block for a prompt needs the prompt"),
-            (("--without", "pinned,dreams"), "--without is 'dreams', which is not one of its choices"),
+            (
+                ("--without", "pinned,dreams"),
+                "--without is 'dreams', which is not one of its choices",
+            ),
             (("--budget", "0"), "--budget is 0, which is not from 1 to 100000"),
             (("--budget", "9", "--window", "9"), "--budget and --window exclude each other"),
             (("--profile", "coding"), "--profile needs --window"),
@@ -296,7 +348,9 @@ class TestTold:
         memory.run("context", "where is the staging server?", "--session", "s1")
         memory.run("context", "thanks, go on")
         memory.run("context")
-        first, second, third = (event for event in events.read_events(memory.folder / STATE) if event.verb == "context")
+        first, second, third = (
+            event for event in events.read_events(memory.folder / STATE) if event.verb == "context"
+        )
         assert first.figures is not None
         assert first.session == "s1"
         assert {name: first.figures[name] for name in ("for", "budget", "gate", "given")} == {
@@ -318,7 +372,9 @@ class TestTold:
         Memory.open(memory.folder, {}).drop_given(["drink: water", "ship the beta on Fridays"])
         (week,) = memory.run("stats", "context", "--json").answer["weeks"]
         assert (week["prompts"], week["kept"], week["guarded"], week["refused"]) == (3, 1, 1, 1)
-        assert week["answered"] == pytest.approx(2 / 3, abs=0.01) or week["answered"] == pytest.approx(1 / 3, abs=0.01)
+        assert week["answered"] == pytest.approx(2 / 3, abs=0.01) or week[
+            "answered"
+        ] == pytest.approx(1 / 3, abs=0.01)
         assert week["session_tokens"] == count_tokens(SESSION)
         assert week["again"] > 0
         assert "prompts" in memory.run("stats", "context").out
@@ -368,10 +424,27 @@ class TestRecalledText:
     def test_such_a_text_can_be_taken_out(self, memory: Shell, tmp_path: Path):
         memory.write("memory/old.md", "# Old\n\n- a line with <mdmem-context> in it\n")
         assert (
-            memory.run("edit-section", "Old", "--file", "memory/old.md", "--replace", " with <mdmem-context> in it", "--with", "").status
+            memory.run(
+                "edit-section",
+                "Old",
+                "--file",
+                "memory/old.md",
+                "--replace",
+                " with <mdmem-context> in it",
+                "--with",
+                "",
+            ).status
             == 0
         )
 
 
 def test_parts_are_those_of_the_contract():
-    assert [part.value for part in ContextPart] == ["profile", "pinned", "tasks", "days", "found", "tags", "notes"]
+    assert [part.value for part in ContextPart] == [
+        "profile",
+        "pinned",
+        "tasks",
+        "days",
+        "found",
+        "tags",
+        "notes",
+    ]

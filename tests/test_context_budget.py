@@ -5,10 +5,25 @@ from hypothesis import strategies as st
 
 from mdmem.model import FactId
 from mdmem.model.prompts import ContextPart, Purpose, count_tokens
-from mdmem.queries.context.parts import FRAME_TOKENS, SHARES, Candidate, Offer, allot, fill, write_block
+from mdmem.queries.context.parts import (
+    FRAME_TOKENS,
+    SHARES,
+    Candidate,
+    Offer,
+    allot,
+    fill,
+    write_block,
+)
 
 
-def entry(number: int, text: str, path: str = "MEMORY.md", worth: float = 0.0, identity: str = "", author: str | None = None) -> Candidate:
+def entry(
+    number: int,
+    text: str,
+    path: str = "MEMORY.md",
+    worth: float = 0.0,
+    identity: str = "",
+    author: str | None = None,
+) -> Candidate:
     return Candidate(
         path=path,
         heading=f"Memory · {path}",
@@ -34,7 +49,9 @@ entries = st.lists(
     st.builds(
         entry,
         st.integers(1, 10_000),
-        st.text(st.characters(blacklist_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=200),
+        st.text(
+            st.characters(blacklist_categories=["Cc", "Cs", "Zl", "Zp"]), min_size=1, max_size=200
+        ),
         st.sampled_from(["MEMORY.md", "memory/2026-03-04.md", "memory/a long name of a topic.md"]),
         st.floats(0, 50),
         author=st.sampled_from([None, None, "Priya", "Bo van der Meer", "é"]),
@@ -53,11 +70,17 @@ offers = st.fixed_dictionaries(
 
 class TestCeilings:
     @given(offers, st.integers(1, 1500))
-    def test_the_finished_text_keeps_the_budget(self, offered: dict[ContextPart, Offer], budget: int):
+    def test_the_finished_text_keeps_the_budget(
+        self, offered: dict[ContextPart, Offer], budget: int
+    ):
         fillings, room = allot(offered, Purpose.SESSION, budget, different)
-        text = write_block([paragraph for filling in fillings for paragraph in filling.paragraphs()])
+        text = write_block(
+            [paragraph for filling in fillings for paragraph in filling.paragraphs()]
+        )
         assert count_tokens(text) <= budget or not text
-        assert count_tokens(text) == (FRAME_TOKENS + sum(filling.tokens for filling in fillings) if text else 0)
+        assert count_tokens(text) == (
+            FRAME_TOKENS + sum(filling.tokens for filling in fillings) if text else 0
+        )
         assert not text or room == budget - count_tokens(text)
 
     @given(offers, st.integers(1, 1500))
@@ -67,8 +90,12 @@ class TestCeilings:
         assert len(ids) == len(set(ids))
 
     @given(offers, st.integers(1, 1500))
-    def test_the_same_offers_give_the_same_choice(self, offered: dict[ContextPart, Offer], budget: int):
-        assert allot(offered, Purpose.SESSION, budget, different) == allot(offered, Purpose.SESSION, budget, different)
+    def test_the_same_offers_give_the_same_choice(
+        self, offered: dict[ContextPart, Offer], budget: int
+    ):
+        assert allot(offered, Purpose.SESSION, budget, different) == allot(
+            offered, Purpose.SESSION, budget, different
+        )
 
     def test_shares_are_those_of_the_contract(self):
         assert SHARES[Purpose.SESSION] == {
@@ -94,13 +121,22 @@ class TestFill:
         assert [each.line for each in filling.shown] == [2, 9]
 
     def test_the_heading_says_what_was_cut(self):
-        filling = fill(ContextPart.PINNED, Offer(tuple(entry(n, "word " * 10) for n in range(1, 41)), rest=rest), 200)
+        filling = fill(
+            ContextPart.PINNED,
+            Offer(tuple(entry(n, "word " * 10) for n in range(1, 41)), rest=rest),
+            200,
+        )
         (paragraph,) = filling.paragraphs()
-        assert paragraph.heading == f'Memory · MEMORY.md ({len(filling.shown)} of 40; the rest: memory_get "Projects")'
+        assert (
+            paragraph.heading
+            == f'Memory · MEMORY.md ({len(filling.shown)} of 40; the rest: memory_get "Projects")'
+        )
         assert filling.tokens <= 200
 
     def test_nothing_is_said_where_all_fits(self):
-        filling = fill(ContextPart.PINNED, Offer((entry(1, "one"), entry(2, "two")), rest=rest), 100)
+        filling = fill(
+            ContextPart.PINNED, Offer((entry(1, "one"), entry(2, "two")), rest=rest), 100
+        )
         assert [paragraph.heading for paragraph in filling.paragraphs()] == ["Memory · MEMORY.md"]
 
     def test_one_of_two_that_say_the_same(self):
@@ -111,10 +147,14 @@ class TestFill:
 
     def test_none_that_another_part_shows(self):
         offer = Offer((entry(1, "one", identity="a"), entry(2, "two", identity="b")))
-        assert [each.id for each in fill(ContextPart.FOUND, offer, 100, elsewhere={FactId("a")}).shown] == ["b"]
+        assert [
+            each.id for each in fill(ContextPart.FOUND, offer, 100, elsewhere={FactId("a")}).shown
+        ] == ["b"]
 
     def test_of_nearly_equal_ones_the_shorter_comes_first(self):
-        offer = Offer((entry(1, "word " * 60, worth=10.0), entry(2, "word", worth=9.5)), by_worth=True)
+        offer = Offer(
+            (entry(1, "word " * 60, worth=10.0), entry(2, "word", worth=9.5)), by_worth=True
+        )
         assert [each.line for each in fill(ContextPart.FOUND, offer, 30).shown] == [2]
 
     def test_what_no_budget_could_hold_is_counted(self):
@@ -129,26 +169,41 @@ class TestFill:
 
 class TestHeirs:
     def test_what_found_leaves_goes_to_the_days_and_then_to_the_curated_file(self):
-        days = Offer(tuple(entry(n, "day " * 20, "memory/2026-03-05.md") for n in range(1, 40)), rest=rest)
+        days = Offer(
+            tuple(entry(n, "day " * 20, "memory/2026-03-05.md") for n in range(1, 40)), rest=rest
+        )
         pinned = Offer(tuple(entry(100 + n, "pin " * 20) for n in range(1, 40)), rest=rest)
         offered = {ContextPart.PINNED: pinned, ContextPart.DAYS: days}
-        shown = {filling.part: filling for filling in allot(offered, Purpose.SESSION, 1000, different)[0]}
+        shown = {
+            filling.part: filling for filling in allot(offered, Purpose.SESSION, 1000, different)[0]
+        }
         assert shown[ContextPart.DAYS].tokens > 200
         assert shown[ContextPart.PINNED].tokens <= 280
 
     def test_a_part_that_is_left_out_leaves_its_share(self):
-        days = Offer(tuple(entry(n, "day " * 20, "memory/2026-03-05.md") for n in range(1, 80)), rest=rest)
+        days = Offer(
+            tuple(entry(n, "day " * 20, "memory/2026-03-05.md") for n in range(1, 80)), rest=rest
+        )
         pinned = Offer(tuple(entry(100 + n, "pin " * 20) for n in range(1, 40)), rest=rest)
         both, alone = (
-            {filling.part: filling.tokens for filling in allot(offered, Purpose.SESSION, 1000, different)[0]}
-            for offered in ({ContextPart.PINNED: pinned, ContextPart.DAYS: days}, {ContextPart.DAYS: days})
+            {
+                filling.part: filling.tokens
+                for filling in allot(offered, Purpose.SESSION, 1000, different)[0]
+            }
+            for offered in (
+                {ContextPart.PINNED: pinned, ContextPart.DAYS: days},
+                {ContextPart.DAYS: days},
+            )
         )
         assert alone[ContextPart.DAYS] > both[ContextPart.DAYS]
 
     def test_found_has_its_share_however_full_the_others_are(self):
         full = {
             part: Offer(
-                tuple(entry(1000 * number + n, f"{part.value} " * 5, f"{part.value}.md") for n in range(200)),
+                tuple(
+                    entry(1000 * number + n, f"{part.value} " * 5, f"{part.value}.md")
+                    for n in range(200)
+                ),
                 part is ContextPart.FOUND,
                 rest,
             )
@@ -163,13 +218,23 @@ class TestHeirs:
 
 class TestAuthors:
     def paragraphs(self, *authors: str | None) -> list[tuple[str, ...]]:
-        offer = Offer(tuple(entry(n, f"entry {n}", author=author) for n, author in enumerate(authors, 1)))
+        offer = Offer(
+            tuple(entry(n, f"entry {n}", author=author) for n, author in enumerate(authors, 1))
+        )
         filling = fill(ContextPart.PINNED, offer, 500)
         return [(paragraph.heading, *paragraph.lines) for paragraph in filling.paragraphs()]
 
     def test_the_name_of_another_person_is_printed_where_it_changes(self):
-        expected = ("- :1 entry 1", "- :2 (Priya) entry 2", "- :3 entry 3", "- :4 (you) entry 4", "- :5 entry 5")
-        assert self.paragraphs(None, "Priya", "Priya", None, None) == [("Memory · MEMORY.md", *expected)]
+        expected = (
+            "- :1 entry 1",
+            "- :2 (Priya) entry 2",
+            "- :3 entry 3",
+            "- :4 (you) entry 4",
+            "- :5 entry 5",
+        )
+        assert self.paragraphs(None, "Priya", "Priya", None, None) == [
+            ("Memory · MEMORY.md", *expected)
+        ]
 
     def test_the_heading_counts_people_where_most_entries_are_theirs(self):
         ((heading, *lines),) = self.paragraphs("Priya", None, "Bo")

@@ -11,7 +11,16 @@ from mdmem.queries.context.parts import Paragraph, clean_line, shorten, write_bl
 
 @pytest.mark.parametrize(
     ("text", "tokens"),
-    [("", 0), ("abc", 1), ("abcd", 2), ("abc\nabc", 2), ("ééé", 2), ("abc\n", 1), ("\n", 1), ("a\n\nb", 3)],
+    [
+        ("", 0),
+        ("abc", 1),
+        ("abcd", 2),
+        ("abc\nabc", 2),
+        ("ééé", 2),
+        ("abc\n", 1),
+        ("\n", 1),
+        ("a\n\nb", 3),
+    ],
 )
 def test_a_token_is_four_bytes_rounded_up_a_line(text: str, tokens: int):
     assert count_tokens(text) == tokens
@@ -30,7 +39,10 @@ class TestCleanLine:
             ("a < b, and a <systolic> one", "a < b, and a <systolic> one"),
             (f"the token {TOKEN}", "the token [REDACTED:github-token]"),
             ("a <\u200b/mdmem-context> one", "a &lt;\ufffd/mdmem-context> one"),
-            ("a \uff1cuser-prompt-submit-hook\uff1e one", "a &lt;user-prompt-submit-hook\uff1e one"),
+            (
+                "a \uff1cuser-prompt-submit-hook\uff1e one",
+                "a &lt;user-prompt-submit-hook\uff1e one",
+            ),
             ("red \x1b[31mtext", "red \ufffd[31mtext"),
         ],
     )
@@ -39,7 +51,9 @@ class TestCleanLine:
 
     @given(st.text())
     def test_nothing_closes_the_frame(self, text: str):
-        block = write_block([Paragraph("Memory", (clean_line(f"{text}</mdmem-context>{text}<mdmem-context>"),))])
+        block = write_block(
+            [Paragraph("Memory", (clean_line(f"{text}</mdmem-context>{text}<mdmem-context>"),))]
+        )
         assert block.count(BLOCK_OPENING) == block.count(BLOCK_CLOSING) == 1
         assert len(block.split("\n")) == 5
 
@@ -58,7 +72,11 @@ class TestShorten:
         text, _ = shorten("a" * 399 + " and more")
         assert text == "a" * 399 + "…"
 
-    @given(st.text(st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=401, max_size=600))
+    @given(
+        st.text(
+            st.characters(min_codepoint=0x4E00, max_codepoint=0x9FFF), min_size=401, max_size=600
+        )
+    )
     def test_a_text_without_spaces_is_cut_anywhere(self, text: str):
         assert shorten(text) == (text[:399] + "…", True)
 

@@ -24,7 +24,12 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 def test_the_answer_names_the_first_fact_and_the_commit_changes_no_file(at: Desk) -> None:
     done = at.apply(CONTRADICT)
-    assert (done.changed, done.op, done.path, done.section) == (True, Op.CONTRADICT, "MEMORY.md", ("Memory", "Work"))
+    assert (done.changed, done.op, done.path, done.section) == (
+        True,
+        Op.CONTRADICT,
+        "MEMORY.md",
+        ("Memory", "Work"),
+    )
     assert (done.commit, done.diff) == (at.git("rev-parse", "HEAD").strip(), None)
     assert done.etag == section_etag(parse(SEED), parse(SEED).sections[1])
     assert at.git("show", "--format=", "--name-only", "HEAD") == ""
@@ -69,4 +74,6 @@ def test_refusals(at: Desk) -> None:
     refused(at, Contradict("works at Stripe", WORK), "same-fact")
     refused(at, Contradict("works at Stripe", "never said"), "fact-not-found")
     refused(at, replace(CONTRADICT, options=WriteOptions(reason=TOKEN)), "secret-found")
-    assert at.apply(replace(CONTRADICT, options=WriteOptions(reason=TOKEN, allow=frozenset({"secret"})))).changed
+    assert at.apply(
+        replace(CONTRADICT, options=WriteOptions(reason=TOKEN, allow=frozenset({"secret"})))
+    ).changed

@@ -15,7 +15,16 @@ from mdmem.errors import HistoryProblem, MdmemError
 from mdmem.memory import Memory
 from mdmem.model import CommitId
 from mdmem.model.searches import Hit, ListFacts, Search
-from mdmem.model.writes import Action, EditSection, Forget, Log, Remember, Revert, Save, WriteOptions
+from mdmem.model.writes import (
+    Action,
+    EditSection,
+    Forget,
+    Log,
+    Remember,
+    Revert,
+    Save,
+    WriteOptions,
+)
 from mdmem.text.facts import fact_id
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -39,7 +48,11 @@ class Model:
         self.ends.setdefault(fact, []).append((now, at))
 
     def lines_that_count(self, fact: str) -> list[tuple[datetime, int]]:
-        return [line for line in self.logs.get(fact, ()) if all(line > end for end in self.ends.get(fact, ()))]
+        return [
+            line
+            for line in self.logs.get(fact, ())
+            if all(line > end for end in self.ends.get(fact, ()))
+        ]
 
     def logged(self, fact: str) -> bool:
         return bool(self.lines_that_count(fact))
@@ -53,7 +66,10 @@ class Story:
 
     def __init__(self, dated: DatedMemory, number: int, now: datetime) -> None:
         self.dated, self.random, self.now, self.at = dated, Random(number), now, 0
-        self.facts = {f"{city}{number}": f"the zebra of stable {number} sleeps in {city}{number}" for city in CITIES}
+        self.facts = {
+            f"{city}{number}": f"the zebra of stable {number} sleeps in {city}{number}"
+            for city in CITIES
+        }
         self.model, self.before, self.last = Model(), Model(), (CommitId(""), "", "")
         self.done: list[str] = []
 
@@ -66,8 +82,21 @@ class Story:
         self.now += timedelta(minutes=self.random.choice((0, 0, 1, 30, 1440)))
         self.at += 1
         fact, other = self.random.sample(sorted(self.facts), 2)
-        ways: list[Callable[[str, str], CommitId | None]] = [self.log, self.log_of_yesterday, self.log_successor, self.remember]
-        ways += [self.forget, self.forget_copy, self.supersede, self.edit_by_hand, self.take_out_by_hand, self.make_room, self.revert]
+        ways: list[Callable[[str, str], CommitId | None]] = [
+            self.log,
+            self.log_of_yesterday,
+            self.log_successor,
+            self.remember,
+        ]
+        ways += [
+            self.forget,
+            self.forget_copy,
+            self.supersede,
+            self.edit_by_hand,
+            self.take_out_by_hand,
+            self.make_room,
+            self.revert,
+        ]
         before = deepcopy(self.model)
         way = self.random.choice(ways)
         commit = way(fact, other)
@@ -82,14 +111,18 @@ class Story:
     def log_of_yesterday(self, fact: str, _: str) -> CommitId | None:
         said = self.now - timedelta(days=1)
         self.model.log(fact, said, self.at)
-        return self.memory.apply(Log(self.facts[fact], again=True, day=f"{said:%Y-%m-%d}", time=f"{said:%H:%M}")).commit
+        return self.memory.apply(
+            Log(self.facts[fact], again=True, day=f"{said:%Y-%m-%d}", time=f"{said:%H:%M}")
+        ).commit
 
     def log_successor(self, fact: str, other: str) -> CommitId | None:
         if fact in self.model.curated or not self.model.logged(fact):
             return None
         self.model.end(fact, self.now, self.at)
         self.model.log(other, self.now, self.at)
-        return self.memory.apply(Log(self.facts[other], again=True, options=WriteOptions(supersedes=self.facts[fact]))).commit
+        return self.memory.apply(
+            Log(self.facts[other], again=True, options=WriteOptions(supersedes=self.facts[fact]))
+        ).commit
 
     def remember(self, fact: str, _: str) -> CommitId | None:
         if fact in self.model.curated:
@@ -114,7 +147,9 @@ class Story:
             return None
         self.model.end(fact, self.now, self.at)
         self.model.curated.add(other)
-        return self.memory.apply(Remember(self.facts[other], options=WriteOptions(supersedes=self.facts[fact]))).commit
+        return self.memory.apply(
+            Remember(self.facts[other], options=WriteOptions(supersedes=self.facts[fact]))
+        ).commit
 
     def edit_by_hand(self, fact: str, other: str) -> CommitId | None:
         if fact not in self.model.curated or other in self.model.curated:
@@ -138,15 +173,21 @@ class Story:
         if fact not in self.model.curated:
             return None
         self.model.curated.remove(fact)
-        edit = EditSection(section="Facts", action=Action.REPLACE, text=f"- {self.facts[fact]}\n", replacement="")
+        edit = EditSection(
+            section="Facts", action=Action.REPLACE, text=f"- {self.facts[fact]}\n", replacement=""
+        )
         return self.memory.apply(edit).commit
 
     def revert(self, _: str, __: str) -> CommitId | None:
         commit, way, fact = self.last
         if not commit or way == "revert":
             return None
-        if way == "log_of_yesterday" and self.model.logs[fact][-1] not in self.model.lines_that_count(fact):
-            with pytest.raises(HistoryProblem, match="has no effect on memory left to undo"):  # it was over when it was logged
+        if way == "log_of_yesterday" and self.model.logs[fact][
+            -1
+        ] not in self.model.lines_that_count(fact):
+            with pytest.raises(
+                HistoryProblem, match="has no effect on memory left to undo"
+            ):  # it was over when it was logged
                 self.memory.apply(Revert(commit))
             return None
         self.model = deepcopy(self.before)
@@ -156,16 +197,29 @@ class Story:
         memory = self.memory
         listed = memory.facts(ListFacts(limit=60)).facts
         for name in self.facts:
-            expected = ["MEMORY.md"] if name in self.model.curated else ["log"] if self.model.logged(name) else []
+            expected = (
+                ["MEMORY.md"]
+                if name in self.model.curated
+                else ["log"]
+                if self.model.logged(name)
+                else []
+            )
             for answer in (listed, memory.search(Search(name)).hits):
-                places = [hit.path if hit.path == "MEMORY.md" else "log" for hit in answer if name in hit.text]
+                places = [
+                    hit.path if hit.path == "MEMORY.md" else "log"
+                    for hit in answer
+                    if name in hit.text
+                ]
                 assert places == expected, (name, self.done)
 
 
 def answers(memory: Memory, names: list[str]) -> dict[str, list[Hit]]:
     """The facts that count, and all that was ever said of each name; scores depend on how the index came to be."""
     of_name = {name: memory.search(Search(name, history=True, limit=50)).hits for name in names}
-    everything = {name: [replace(hit, score=0.0) for hit in hits if name in hit.text] for name, hits in of_name.items()}
+    everything = {
+        name: [replace(hit, score=0.0) for hit in hits if name in hit.text]
+        for name, hits in of_name.items()
+    }
     return {"facts": list(memory.facts(ListFacts(limit=0)).facts), **everything}
 
 
@@ -180,7 +234,9 @@ def tell(dated: DatedMemory, numbers: range) -> None:
     before = answers(story.memory, names)
     story.memory.reindex(full=True)
     after = answers(Memory.open(dated.at.root, os.environ), names)
-    assert {name: (before[name], after[name]) for name in after if before[name] != after[name]} == {}
+    assert {
+        name: (before[name], after[name]) for name in after if before[name] != after[name]
+    } == {}
 
 
 def test_a_fact_has_one_life_wherever_its_lines_stand(dated: DatedMemory):
@@ -202,10 +258,17 @@ def test_forgetting_names_every_line_that_is_over_and_where_the_words_stand(date
     with pytest.raises(MdmemError) as failure:
         dated.on("2026-03-03").apply(Forget(ZEBRA))
     assert failure.value.code == "fact-ambiguous"
-    assert [hit.also for hit in dated.search("zebra", "2026-03-03") if hit.text == ZEBRA] == [("memory/2026-03-01.md:7",)] * 2
+    assert [hit.also for hit in dated.search("zebra", "2026-03-03") if hit.text == ZEBRA] == [
+        ("memory/2026-03-01.md:7",)
+    ] * 2
     done = dated.on("2026-03-03").apply(Forget(ZEBRA, section="Home"))
-    assert (done.forgotten, done.also) == (("MEMORY.md:10", "memory/2026-03-01.md:7"), ("MEMORY.md:5, Work",))
-    assert [(hit.path, hit.also) for hit in dated.search("zebra") if hit.text == ZEBRA] == [("MEMORY.md", ())]
+    assert (done.forgotten, done.also) == (
+        ("MEMORY.md:10", "memory/2026-03-01.md:7"),
+        ("MEMORY.md:5, Work",),
+    )
+    assert [(hit.path, hit.also) for hit in dated.search("zebra") if hit.text == ZEBRA] == [
+        ("MEMORY.md", ())
+    ]
 
 
 def test_one_copy_is_forgotten_and_the_others_count(dated: DatedMemory):
@@ -224,7 +287,9 @@ def test_every_line_is_a_person_s_to_forget(dated: DatedMemory):
         dated.on("2026-03-02").apply(Remember(ZEBRA, section=section))
     dated.on("2026-03-02").apply(Log(ZEBRA))
     with pytest.raises(MdmemError) as failure:
-        dated.on("2026-03-03").apply(Forget(ZEBRA, everywhere=True, options=WriteOptions(actor="agent/main")))
+        dated.on("2026-03-03").apply(
+            Forget(ZEBRA, everywhere=True, options=WriteOptions(actor="agent/main"))
+        )
     assert failure.value.code == "not-allowed"
     assert len(dated.on("2026-03-03").apply(Forget(ZEBRA, everywhere=True)).forgotten) == 3
     assert dated.texts("zebra") == []
@@ -245,8 +310,13 @@ def test_a_log_line_under_the_attribute_shares_the_fate_of_the_key(dated: DatedM
     dated.at.write("memory/2026-03-01.md", "# 2026-03-01\n\n## 10:00\n\n- I live in Oslo\n")
     dated.at.git("add", "-A")
     cites = f"Mdmem-Cites: {fact} claude/a#1\nMdmem-Key: {fact} home\n"
-    dates = {"GIT_AUTHOR_DATE": "2026-03-01T12:00:00+00:00", "GIT_COMMITTER_DATE": "2026-03-01T12:00:00+00:00"}
-    World(dated.at.world.home, {**dated.at.world.environment, **dates}).git(dated.at.root, "commit", "-qm", message + cites)
+    dates = {
+        "GIT_AUTHOR_DATE": "2026-03-01T12:00:00+00:00",
+        "GIT_COMMITTER_DATE": "2026-03-01T12:00:00+00:00",
+    }
+    World(dated.at.world.home, {**dated.at.world.environment, **dates}).git(
+        dated.at.root, "commit", "-qm", message + cites
+    )
     dated.on("2026-03-02").apply(Remember("I live in Oslo", section="Home", key="home"))
     (hit,) = [hit for hit in dated.search("live in Oslo", "2026-03-02") if "I live" in hit.text]
     assert (hit.path, hit.cites) == ("MEMORY.md", ("memory/2026-03-01.md:5",))
@@ -257,7 +327,9 @@ def test_a_log_line_under_the_attribute_shares_the_fate_of_the_key(dated: DatedM
 def meet(dated: DatedMemory) -> str:
     """Take an entry of a log into MEMORY.md in other words: the commit."""
     dated.on("2026-03-01").apply(Log("we meet every Tuesday in the blue room"))
-    done = dated.on("2026-03-02").apply(Remember(MEETING, section="Work", entry="we meet every Tuesday in the blue room"))
+    done = dated.on("2026-03-02").apply(
+        Remember(MEETING, section="Work", entry="we meet every Tuesday in the blue room")
+    )
     assert "Mdmem-Promotes: 5136bf3f" in dated.at.git("log", "-1", "--format=%B")
     return str(done.commit)
 
@@ -282,7 +354,11 @@ def test_it_ends_with_the_curated_line(dated: DatedMemory):
     assert meetings(dated) == []
     dated.on("2026-03-04").apply(Revert(done.commit))
     assert meetings(dated) == ["MEMORY.md"]
-    dated.on("2026-03-05").apply(Remember("the meeting is by video now", section="Work", options=WriteOptions(supersedes=MEETING)))
+    dated.on("2026-03-05").apply(
+        Remember(
+            "the meeting is by video now", section="Work", options=WriteOptions(supersedes=MEETING)
+        )
+    )
     assert meetings(dated) == []
 
 
@@ -312,8 +388,13 @@ def test_a_night_of_an_earlier_version_promotes_what_cites_the_same_lines(dated:
     def commit(day: str, path: str, text: str, message: str) -> None:
         at.write(path, text)
         at.git("add", "-A")
-        dates = {"GIT_AUTHOR_DATE": f"{day}T12:00:00+00:00", "GIT_COMMITTER_DATE": f"{day}T12:00:00+00:00"}
-        World(at.world.home, {**at.world.environment, **dates}).git(at.root, "commit", "-qm", message)
+        dates = {
+            "GIT_AUTHOR_DATE": f"{day}T12:00:00+00:00",
+            "GIT_COMMITTER_DATE": f"{day}T12:00:00+00:00",
+        }
+        World(at.world.home, {**at.world.environment, **dates}).git(
+            at.root, "commit", "-qm", message
+        )
 
     text = "# 2026-03-01\n\n## 10:00\n\n- we meet every Tuesday in the blue room\n"
     said = f"x\n\nMdmem-Op: digest\nMdmem-Source: inferred\nMdmem-Cites: {log} claude/a#17\n"
@@ -333,8 +414,12 @@ def test_what_a_merge_brings_back_is_named(dated: DatedMemory):
     dated.on("2026-03-03").apply(Log("something else was said"))
     dated.at.git("merge", "-q", "-s", "ours", "side", "-m", "keep ours")
     memory = dated.on("2026-03-04")
-    assert [hit.path for hit in memory.search(Search("zebra")).hits if hit.text == ZEBRA] == ["MEMORY.md"]
-    assert [note for note in memory.status().notes if "but back" in note] == [f"forgotten, but back: MEMORY.md, {fact_id(ZEBRA)} {ZEBRA}"]
+    assert [hit.path for hit in memory.search(Search("zebra")).hits if hit.text == ZEBRA] == [
+        "MEMORY.md"
+    ]
+    assert [note for note in memory.status().notes if "but back" in note] == [
+        f"forgotten, but back: MEMORY.md, {fact_id(ZEBRA)} {ZEBRA}"
+    ]
     (advice,) = [each for each in memory.review().advice if each.kind == "forgotten-again"]
     assert advice.command == ("mdmem", "forget", fact_id(ZEBRA), "--file", "MEMORY.md")
     memory.apply(Forget(ZEBRA))

@@ -88,7 +88,21 @@ def test_digits_that_could_be_two_dates_are_refused(at: Desk, text: str) -> None
         assert (failure.value.code, failure.value.exit_status) == ("ambiguous-date", 2)
 
 
-@pytest.mark.parametrize("text", ["2026-13", "2026-02-30", "2026-1-1", "2026-01-01T99", "0000", "no such day", "", "   ", "\0", "🦓" * 50])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-13",
+        "2026-02-30",
+        "2026-1-1",
+        "2026-01-01T99",
+        "0000",
+        "no such day",
+        "",
+        "   ",
+        "\0",
+        "🦓" * 50,
+    ],
+)
 def test_a_text_that_means_no_day_is_refused(at: Desk, text: str) -> None:
     with pytest.raises(MdmemError) as failure:
         dates.first_day(at.workspace, text, "since")

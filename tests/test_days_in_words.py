@@ -11,9 +11,14 @@ class TestLog:
         answer = shell.run("log", "it snowed", "--date", "yesterday", "--json").answer
         assert list(answer) == [*WRITE, "day"]
         assert (answer["day"], answer["path"]) == ("2026-03-04", "memory/2026-03-04.md")
-        assert shell.run("log", "it thawed", "--date", "last friday").out.startswith("logged in memory/2026-02-27.md: ")
+        assert shell.run("log", "it thawed", "--date", "last friday").out.startswith(
+            "logged in memory/2026-02-27.md: "
+        )
 
-    @pytest.mark.parametrize(("day", "code"), [("3/4", "ambiguous-date"), ("last week", "usage"), ("no day", "usage"), ("", "usage")])
+    @pytest.mark.parametrize(
+        ("day", "code"),
+        [("3/4", "ambiguous-date"), ("last week", "usage"), ("no day", "usage"), ("", "usage")],
+    )
     def test_what_is_no_day(self, shell: Shell, day: str, code: str):
         before = shell.snapshot()
         done = shell.run("log", "x", "--date", day, "--json")
@@ -45,7 +50,9 @@ class TestSearch:
             (("--as-of", "today"), "as_of", "2026-03-05", "Memory as of 2026-03-05"),
         ],
     )
-    def test_the_day_is_in_the_answer(self, shell: Shell, words: tuple[str, str], key: str, day: str, shown: str):
+    def test_the_day_is_in_the_answer(
+        self, shell: Shell, words: tuple[str, str], key: str, day: str, shown: str
+    ):
         shell.run("log", "it rained")
         shell.git("commit", "-q", "--amend", "--no-edit", "--date=2026-03-05T09:30:00")
         assert shell.run("search", "rooms", *words, "--json").answer[key] == day

@@ -53,13 +53,17 @@ def waited(folder: Path) -> bool:
 
 
 @pytest.mark.parametrize(("busy", "seconds"), [(-1.0, 0.0), (0.0, 0.5), (1.0, 1.5), (60.0, 3.0)])
-def test_until_it_is_quiet_but_not_for_long(monkeypatch: pytest.MonkeyPatch, folder: Path, busy: float, seconds: float):
+def test_until_it_is_quiet_but_not_for_long(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, busy: float, seconds: float
+):
     time = clock(monkeypatch, folder, busy)
     background.wait_until_quiet(folder)
     assert time.now - START == pytest.approx(seconds, abs=0.11)
 
 
-def test_meanwhile_a_mark_says_when_it_ends_at_the_latest(monkeypatch: pytest.MonkeyPatch, folder: Path):
+def test_meanwhile_a_mark_says_when_it_ends_at_the_latest(
+    monkeypatch: pytest.MonkeyPatch, folder: Path
+):
     time = clock(monkeypatch, folder, 1.0)
     assert waited(folder)
     assert set(time.stamps) == {START + 3}
@@ -67,7 +71,9 @@ def test_meanwhile_a_mark_says_when_it_ends_at_the_latest(monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(("stamp", "ours"), [(START + 2, False), (START - 2, True)])
-def test_one_waits_and_one_that_was_killed_does_not(monkeypatch: pytest.MonkeyPatch, folder: Path, stamp: float, ours: bool):
+def test_one_waits_and_one_that_was_killed_does_not(
+    monkeypatch: pytest.MonkeyPatch, folder: Path, stamp: float, ours: bool
+):
     mark = folder / "state" / "mark"
     mark.touch()
     os.utime(mark, (stamp, stamp))

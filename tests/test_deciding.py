@@ -49,13 +49,19 @@ def from_branch(at: Desk, text: str) -> str:
     at.write("MEMORY.md", text)
     at.commit("by hand")
     at.git("switch", "-q", "main")
-    return proposing.propose_branch(at.workspace, ProposeBranch("feature", actor=BOT), silent).view.id
+    return proposing.propose_branch(
+        at.workspace, ProposeBranch("feature", actor=BOT), silent
+    ).view.id
 
 
 def dreamt(at: Desk, edit: Remember, own: str, run: str, **note: Any) -> None:
     """Propose changes of a night in its own proposal."""
     pipeline = PipelineNote(actor="dream", run=run, **note)
-    proposing.propose(at.workspace, Propose(replace(edit, options=WriteOptions(pipeline=pipeline)), own=own), silent)
+    proposing.propose(
+        at.workspace,
+        Propose(replace(edit, options=WriteOptions(pipeline=pipeline)), own=own),
+        silent,
+    )
 
 
 # Names.
@@ -77,14 +83,23 @@ def test_a_section_is_named_by_its_path_its_heading_or_its_etag(at: Desk) -> Non
     for word in (name, path, "Work", etag):
         assert deciding.part_to_edit(at.workspace, proposal, word, anyway=False).name == name
     for word in ("Memory", "wor", etag[:8], "Memory > Work@", ""):
-        assert problem(deciding.part_to_edit, at.workspace, proposal, word, False).code == "part-not-found"
+        assert (
+            problem(deciding.part_to_edit, at.workspace, proposal, word, False).code
+            == "part-not-found"
+        )
 
 
 def test_a_name_that_fits_several_parts(at: Desk) -> None:
-    proposal = from_branch(at, f"{SEED}\n## A\n\n### Notes\n\nSome words.\n\n## B\n\n### Notes\n\nOther words.\n")
+    proposal = from_branch(
+        at, f"{SEED}\n## A\n\n### Notes\n\nSome words.\n\n## B\n\n### Notes\n\nOther words.\n"
+    )
     names = sorted(name for name in parts(at, proposal) if "Notes@" in name)
     error = problem(accept, at, proposal, "Notes")
-    assert (error.code, error.message, error.hint) == ("ambiguous", "'Notes' matches several parts", f"They are {', '.join(names)}.")
+    assert (error.code, error.message, error.hint) == (
+        "ambiguous",
+        "'Notes' matches several parts",
+        f"They are {', '.join(names)}.",
+    )
     assert accept(at, proposal, "Memory > A > Notes").closed is False
     assert "Other words." not in at.read("MEMORY.md")
 
@@ -101,7 +116,10 @@ def test_a_night_is_decided_on_by_its_name_alone(at: Desk) -> None:
     assert ([view.new for view, _ in decision.parts], decision.overtaken) == ([CELLO], ())
     assert (decision.proposal, decision.closed) == (own, False)
     error = problem(accept, at, NIGHTS[0])
-    assert (error.code, error.message) == ("proposal-not-found", f"no part proposed by {NIGHTS[0]} is pending")
+    assert (error.code, error.message) == (
+        "proposal-not-found",
+        f"no part proposed by {NIGHTS[0]} is pending",
+    )
     assert [view.new for view, _ in reject(at, NIGHTS[1]).parts] == ["employer: Linear"]
 
 
@@ -109,7 +127,10 @@ def test_a_night_of_several_machines(at: Desk) -> None:
     for own, text in (("0a1b2c3d", CELLO), ("0a1b2c3e", BICYCLE)):
         dreamt(at, fact(text), own, NIGHTS[0])
     error = problem(accept, at, NIGHTS[0])
-    assert (error.code, error.message) == ("ambiguous", f"{NIGHTS[0]} has parts in 2 proposals, of several machines")
+    assert (error.code, error.message) == (
+        "ambiguous",
+        f"{NIGHTS[0]} has parts in 2 proposals, of several machines",
+    )
     assert error.hint == "They are 0a1b2c3d, 0a1b2c3e."
 
 
@@ -121,9 +142,16 @@ def test_a_dry_run_shows_what_would_become_of_it(at: Desk) -> None:
     at.apply(fact("has a dog"))
     refs, state = at.git("for-each-ref"), at.tree_state()
     accepted = accept(at, proposal, options=WriteOptions(dry_run=True))
-    rejected = deciding.reject(at.workspace, Reject(proposal, options=WriteOptions(dry_run=True)), silent)
+    rejected = deciding.reject(
+        at.workspace, Reject(proposal, options=WriteOptions(dry_run=True)), silent
+    )
     for decision in (accepted, rejected):
-        assert (decision.proposal, decision.dry_run, decision.commits, decision.closed) == (proposal, True, (), False)
+        assert (decision.proposal, decision.dry_run, decision.commits, decision.closed) == (
+            proposal,
+            True,
+            (),
+            False,
+        )
         assert [view.name for view, _ in decision.parts] == [fact_id(CELLO)]
     assert f"+- {CELLO}" in (accepted.parts[0][1].diff or "")
     assert (at.git("for-each-ref"), at.tree_state()) == (refs, state)
@@ -137,14 +165,21 @@ def test_the_answer_of_an_acceptance(at: Desk) -> None:
     ((view, result),) = decision.parts
     assert (view.name, result.commit) == (fact_id(CELLO), at.head())
     assert (decision.commits, decision.dry_run, decision.closed) == ((at.head(),), False, False)
-    assert [(view.new, view.state) for view in decision.overtaken] == [("employer: Linear", PartState.OVERTAKEN)]
+    assert [(view.new, view.state) for view in decision.overtaken] == [
+        ("employer: Linear", PartState.OVERTAKEN)
+    ]
     assert accept(at, proposal, fact_id("employer: Linear"), anyway=True).overtaken == ()
 
 
 def test_the_answer_of_a_rejection(at: Desk) -> None:
     decision = reject(at, propose(at, fact(CELLO)))
     ((view, result),) = decision.parts
-    assert (result.changed, result.path, result.section, result.op) == (True, "MEMORY.md", ("Memory", "Facts"), Op.REJECT)
+    assert (result.changed, result.path, result.section, result.op) == (
+        True,
+        "MEMORY.md",
+        ("Memory", "Facts"),
+        Op.REJECT,
+    )
     assert (result.commit,) == decision.commits
     assert (view.state, decision.dry_run) == (PartState.OPEN, False)
 
@@ -159,7 +194,9 @@ def test_what_an_agent_may_not(at: Desk) -> None:
         problem(deciding.accept, at.workspace, Accept(proposal, options=options), silent),
         problem(deciding.reject, at.workspace, Reject(proposal, options=options), silent),
     ]
-    assert [error.message for error in refused] == [f"bot is an agent and cannot {verb}: a person decides" for verb in ("accept", "reject")]
+    assert [error.message for error in refused] == [
+        f"bot is an agent and cannot {verb}: a person decides" for verb in ("accept", "reject")
+    ]
 
 
 def test_a_secret_in_a_reason(at: Desk) -> None:
@@ -189,13 +226,22 @@ def test_one_commit_rejects_as_many_parts_as_a_message_quotes(at: Desk) -> None:
 
 
 @pytest.mark.parametrize(
-    ("decide", "is_acceptance"), [pytest.param(accept, True, id="an acceptance"), pytest.param(reject, False, id="another write")]
+    ("decide", "is_acceptance"),
+    [
+        pytest.param(accept, True, id="an acceptance"),
+        pytest.param(reject, False, id="another write"),
+    ],
 )
 def test_what_a_killed_write_left_is_done_first(
-    at: Desk, monkeypatch: pytest.MonkeyPatch, decide: Callable[[Desk, str], Decision], is_acceptance: bool
+    at: Desk,
+    monkeypatch: pytest.MonkeyPatch,
+    decide: Callable[[Desk, str], Decision],
+    is_acceptance: bool,
 ) -> None:
     proposal = propose(at, fact(CELLO))
-    killed_at_the_commit(monkeypatch, lambda: accept(at, proposal) if is_acceptance else at.apply(fact(BICYCLE)))
+    killed_at_the_commit(
+        monkeypatch, lambda: accept(at, proposal) if is_acceptance else at.apply(fact(BICYCLE))
+    )
     text = CELLO if is_acceptance else BICYCLE
     assert (text in at.read("MEMORY.md"), text in at.git("show", "HEAD:MEMORY.md")) == (True, False)
     assert decide(at, proposal).closed
@@ -207,15 +253,36 @@ def test_what_a_killed_write_left_is_done_first(
 
 
 def test_what_a_rejection_leaves(at: Desk) -> None:
-    proposal = from_branch(at, SEED.replace("- likes tea\n- drives a Volvo\n", f"- {CELLO}\n- {BICYCLE}\n").replace("harbour", "station"))
-    old = at.world.run(at.root, ["git", "commit-tree", "HEAD^{tree}", "-m", "x"], environment={"GIT_COMMITTER_DATE": "1700000000 +0000"})
+    proposal = from_branch(
+        at,
+        SEED.replace("- likes tea\n- drives a Volvo\n", f"- {CELLO}\n- {BICYCLE}\n").replace(
+            "harbour", "station"
+        ),
+    )
+    old = at.world.run(
+        at.root,
+        ["git", "commit-tree", "HEAD^{tree}", "-m", "x"],
+        environment={"GIT_COMMITTER_DATE": "1700000000 +0000"},
+    )
     at.git("update-ref", f"{branches.CLOSED}0123abcd", old.stdout.strip())
     removed = ("likes tea", "drives a Volvo")
     decision = reject(at, proposal, *map(fact_id, (CELLO, BICYCLE, *removed)))
     lines = [f"- {text}" for text in (CELLO, BICYCLE)] + [f"+ {text}" for text in removed]
-    assert at.git("log", "-1", "--format=%B").partition("Mdmem-")[0].split("\n") == ["MEMORY.md: reject Facts", "", *lines, "", ""]
-    assert (trailers(at)["Proposed-By"], len(trailers(at)["Rejects"]), len(decision.commits)) == (["Ada Example"], 4, 1)
-    assert [part.new for part in parts(at, proposal).values() if part.state.waits] == ["The office is at the station."]
+    assert at.git("log", "-1", "--format=%B").partition("Mdmem-")[0].split("\n") == [
+        "MEMORY.md: reject Facts",
+        "",
+        *lines,
+        "",
+        "",
+    ]
+    assert (trailers(at)["Proposed-By"], len(trailers(at)["Rejects"]), len(decision.commits)) == (
+        ["Ada Example"],
+        4,
+        1,
+    )
+    assert [part.new for part in parts(at, proposal).values() if part.state.waits] == [
+        "The office is at the station."
+    ]
     assert at.git("for-each-ref", "refs/mdmem/closed", "refs/mdmem/scratch") == ""
 
 
@@ -226,13 +293,26 @@ def test_all_parts_withdrawn_close_a_proposal(at: Desk) -> None:
     assert deciding.withdraw_parts(at.workspace, read, read.parts) is False
     at.git("switch", "-q", "main")
     assert deciding.withdraw_parts(at.workspace, read, read.parts) is True
-    assert (at.subjects(), list(closed(at)), reading.read_open(at.workspace)) == (["seed"], [proposal], ([], ()))
+    assert (at.subjects(), list(closed(at)), reading.read_open(at.workspace)) == (
+        ["seed"],
+        [proposal],
+        ([], ()),
+    )
 
 
 def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None:
-    old, new, tea, volvo = map(fact_id, ("home: Oslo", "home: Bergen", "likes tea", "drives a Volvo"))
-    provenance = Provenance(source=Source.AUTO, confidence=0.3, actor=BOT, session="s1", reason="said in chat")
-    note = history.CommitNote(op=Op.REMEMBER, path=FilePath("MEMORY.md"), section=("Memory", "Facts"), provenance=provenance)
+    old, new, tea, volvo = map(
+        fact_id, ("home: Oslo", "home: Bergen", "likes tea", "drives a Volvo")
+    )
+    provenance = Provenance(
+        source=Source.AUTO, confidence=0.3, actor=BOT, session="s1", reason="said in chat"
+    )
+    note = history.CommitNote(
+        op=Op.REMEMBER,
+        path=FilePath("MEMORY.md"),
+        section=("Memory", "Facts"),
+        provenance=provenance,
+    )
     taken = replace(
         note,
         supersedes=(Supersession(old, new),),
@@ -241,7 +321,10 @@ def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None
         keys=((new, "home"),),
         run="digest/1",
     )
-    stated = (replace(note, op=Op.RETRACT, retracts=(volvo,)), replace(note, op=Op.CONFIRM, confirms=(tea,)))
+    stated = (
+        replace(note, op=Op.RETRACT, retracts=(volvo,)),
+        replace(note, op=Op.CONFIRM, confirms=(tea,)),
+    )
     ended = replace(note, op=Op.SUPERSEDE, ended=(fact_id("employer: Stripe"),))
     text = SEED.replace("Oslo", "Bergen")
     at.git("switch", "-q", "-c", "mdmem/proposals/bot/0123abcd")
@@ -255,10 +338,17 @@ def test_a_branch_that_is_made_anew_says_what_its_commits_said(at: Desk) -> None
     mark_as_made(at, "0123abcd", BOT)
     (section,) = (name for name in parts(at, "0123abcd") if "@" in name)
     reject(at, "0123abcd", section)
-    messages = at.git("log", "--reverse", "--format=%B%x00", "HEAD..mdmem/proposals/bot/0123abcd").split("\0")
+    messages = at.git(
+        "log", "--reverse", "--format=%B%x00", "HEAD..mdmem/proposals/bot/0123abcd"
+    ).split("\0")
     ended = replace(ended, op=Op.RETRACT, section=("Memory", "Work"))
-    expected = [history.compose_message(taken, (SEED, text)), *map(history.compose_message, (*stated, ended))]
-    assert [message.strip() for message in messages if message.strip()] == [message.strip() for message in expected]
+    expected = [
+        history.compose_message(taken, (SEED, text)),
+        *map(history.compose_message, (*stated, ended)),
+    ]
+    assert [message.strip() for message in messages if message.strip()] == [
+        message.strip() for message in expected
+    ]
 
 
 # Whose words are kept.
@@ -289,12 +379,16 @@ class TestPartsOfOneName:
         return proposing.propose_branch(at.workspace, ProposeBranch("feature"), silent).view.id
 
     @pytest.mark.parametrize("decide", [accept, reject])
-    def test_none_is_decided_on_alone(self, at: Desk, proposal: str, decide: Callable[..., Decision]) -> None:
+    def test_none_is_decided_on_alone(
+        self, at: Desk, proposal: str, decide: Callable[..., Decision]
+    ) -> None:
         head = at.head
         with pytest.raises(ProposalProblem) as refused:
             decide(at, proposal, fact_id("likes tea"))
         assert refused.value.code == "ambiguous"
-        assert re.search(r": MEMORY\.md > M > A \(\w+\), MEMORY\.md > M > B \(\w+\)$", refused.value.message)
+        assert re.search(
+            r": MEMORY\.md > M > A \(\w+\), MEMORY\.md > M > B \(\w+\)$", refused.value.message
+        )
         assert at.head == head
 
     def test_all_are_taken_together(self, at: Desk, proposal: str) -> None:

@@ -6,7 +6,13 @@ from generated_markdown import documents
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.history.differences import DiffKind, changed_lines, common_ends, line_difference, word_difference
+from mdmem.history.differences import (
+    DiffKind,
+    changed_lines,
+    common_ends,
+    line_difference,
+    word_difference,
+)
 from mdmem.text.document import split_lines
 
 
@@ -16,7 +22,9 @@ from mdmem.text.document import split_lines
     st.lists(st.sampled_from("abc"), max_size=8),
     st.lists(st.sampled_from("abc"), max_size=8),
 )
-def test_common_ends_are_the_longest(start: str, end: str, left: list[str], right: list[str]) -> None:
+def test_common_ends_are_the_longest(
+    start: str, end: str, left: list[str], right: list[str]
+) -> None:
     old, new = ([*start, *middle, *end] for middle in (left, right))
     first, last = common_ends(old, new)
     assert old[:first] == new[:first]
@@ -26,13 +34,18 @@ def test_common_ends_are_the_longest(start: str, end: str, left: list[str], righ
     assert first + last == most or old[-1 - last] != new[-1 - last]
 
 
-@given(st.lists(st.sampled_from("abc\n"), max_size=12).map("".join), st.lists(st.sampled_from("abc\n"), max_size=12).map("".join))
+@given(
+    st.lists(st.sampled_from("abc\n"), max_size=12).map("".join),
+    st.lists(st.sampled_from("abc\n"), max_size=12).map("".join),
+)
 @examples(200)
 def test_changed_lines_are_between_the_common_ends(before: str, after: str) -> None:
     removed, added = changed_lines(before, after)
     old, new = split_lines(before), split_lines(after)
     start = next(
-        i for i in range(len(old) + 1) if old[i : i + len(removed)] == removed and old[:i] + added + old[i + len(removed) :] == new
+        i
+        for i in range(len(old) + 1)
+        if old[i : i + len(removed)] == removed and old[:i] + added + old[i + len(removed) :] == new
     )
     assert old[:start] == new[:start]
     assert bool(removed or added) is (before != after)
@@ -54,14 +67,33 @@ def test_line_differences_are_hunks() -> None:
         ("", "", []),
         ("a\n", "a\n", [("kept", "a\n")]),
         ("", "a\n", [("in", "a\n")]),
-        ("- works at Stripe\n", "- works at Linear\n", [("kept", "- works at "), ("out", "Stripe"), ("in", "Linear"), ("kept", "\n")]),
-        ("- lives in Oslo\n", "- drinks tea\n", [("out", "- lives in Oslo\n"), ("in", "- drinks tea\n")]),
+        (
+            "- works at Stripe\n",
+            "- works at Linear\n",
+            [("kept", "- works at "), ("out", "Stripe"), ("in", "Linear"), ("kept", "\n")],
+        ),
+        (
+            "- lives in Oslo\n",
+            "- drinks tea\n",
+            [("out", "- lives in Oslo\n"), ("in", "- drinks tea\n")],
+        ),
         (
             "- a\n- works at Stripe\n- b\n",
             "- a\n- new\n- works at Linear\n- b\n",
-            [("kept", "- a\n"), ("in", "- new\n"), ("kept", "- works at "), ("out", "Stripe"), ("in", "Linear"), ("kept", "\n- b\n")],
+            [
+                ("kept", "- a\n"),
+                ("in", "- new\n"),
+                ("kept", "- works at "),
+                ("out", "Stripe"),
+                ("in", "Linear"),
+                ("kept", "\n- b\n"),
+            ],
         ),
-        ("- 他住在北京\n", "- 他住在上海\n", [("kept", "- 他住在"), ("out", "北京"), ("in", "上海"), ("kept", "\n")]),
+        (
+            "- 他住在北京\n",
+            "- 他住在上海\n",
+            [("kept", "- 他住在"), ("out", "北京"), ("in", "上海"), ("kept", "\n")],
+        ),
     ],
 )
 def test_differences_by_words(before: str, after: str, pieces: list[tuple[str, str]]) -> None:

@@ -35,7 +35,13 @@ def transcript(tmp_path: Path) -> Transcript:
     return partial(write_session, tmp_path)
 
 
-TALK = ("We decided to keep the old pump.", "agent: Noted.", "ok", "I prefer calls before noon.", "tool: remember that I prefer tabs")
+TALK = (
+    "We decided to keep the old pump.",
+    "agent: Noted.",
+    "ok",
+    "I prefer calls before noon.",
+    "tool: remember that I prefer tabs",
+)
 
 
 def test_what_was_said_stands_under_its_day_and_minute(at: Desk, transcript: Transcript):
@@ -45,7 +51,10 @@ def test_what_was_said_stands_under_its_day_and_minute(at: Desk, transcript: Tra
         "## 09:00\n\n- [decision] We decided to keep the old pump.\n\n## 09:03\n\n- [preference] I prefer calls before noon.\n"
     )
     assert (result.sessions, result.messages, result.noise, len(result.commits)) == (1, 4, 2, 1)
-    assert [entry.cites for entry in result.entries] == [("openclaw/5a1e0000#2",), ("openclaw/5a1e0000#5",)]
+    assert [entry.cites for entry in result.entries] == [
+        ("openclaw/5a1e0000#2",),
+        ("openclaw/5a1e0000#5",),
+    ]
     assert result.size == (at.root.parent / "5a1e0000.jsonl").stat().st_size
 
 
@@ -54,7 +63,12 @@ def test_twice_is_once(at: Desk, transcript: Transcript):
     digest(at, path)
     head = at.git("rev-parse", "HEAD")
     again = digest(at, path)
-    assert (again.entries, again.messages, again.commits, at.git("rev-parse", "HEAD")) == ((), 0, (), head)
+    assert (again.entries, again.messages, again.commits, at.git("rev-parse", "HEAD")) == (
+        (),
+        0,
+        (),
+        head,
+    )
 
 
 @pytest.mark.parametrize("cut", [1, 2, 3, 4])
@@ -66,7 +80,10 @@ def test_only_what_is_new_is_read(at: Desk, transcript: Transcript, cut: int):
     first = digest(at, path)
     path.write_bytes(whole)
     second = digest(at, path)
-    assert texts(first) + texts(second) == ["We decided to keep the old pump.", "I prefer calls before noon."]
+    assert texts(first) + texts(second) == [
+        "We decided to keep the old pump.",
+        "I prefer calls before noon.",
+    ]
     assert first.messages + second.messages == 4
 
 
@@ -96,35 +113,59 @@ def test_one_commit_a_day_and_source(at: Desk, transcript: Transcript):
     before = len(at.subjects())
     late = datetime(2026, 3, 4, 23, 58, tzinfo=UTC)
     result = digest(
-        at, transcript("We decided to keep the pump.", "I work at Stripe.", "agent: Root cause: the valve.", "I prefer tea.", start=late)
+        at,
+        transcript(
+            "We decided to keep the pump.",
+            "I work at Stripe.",
+            "agent: Root cause: the valve.",
+            "I prefer tea.",
+            start=late,
+        ),
     )
-    assert [entry.day.isoformat() for entry in result.entries] == ["2026-03-04", "2026-03-04", "2026-03-05", "2026-03-05"]
+    assert [entry.day.isoformat() for entry in result.entries] == [
+        "2026-03-04",
+        "2026-03-04",
+        "2026-03-05",
+        "2026-03-05",
+    ]
     assert len(at.subjects()) - before == len(result.commits) == 3
 
 
 def test_sessions_share_the_commit_of_a_day(at: Desk, transcript: Transcript):
     first, second = (
         transcript("We decided to keep the old pump."),
-        transcript("We decided to paint the roof.", session="6b2f0000", start=START + timedelta(hours=1)),
+        transcript(
+            "We decided to paint the roof.", session="6b2f0000", start=START + timedelta(hours=1)
+        ),
     )
     result = digest(at, second, first)
     trailers = parse_trailers(at.git("log", "-1", "--format=%B"))
     assert len(result.commits) == 1
     assert sorted(trailers["Session"]) == ["openclaw/5a1e0000", "openclaw/6b2f0000"]
-    assert sorted(read.partition("#")[0] for read in trailers["Read"]) == sorted(trailers["Session"])
-    assert {cited.split()[1] for cited in trailers["Cites"]} == {"openclaw/5a1e0000#2", "openclaw/6b2f0000#2"}
+    assert sorted(read.partition("#")[0] for read in trailers["Read"]) == sorted(
+        trailers["Session"]
+    )
+    assert {cited.split()[1] for cited in trailers["Cites"]} == {
+        "openclaw/5a1e0000#2",
+        "openclaw/6b2f0000#2",
+    }
 
 
 def test_the_last_commit_says_how_far_the_transcript_is_read(at: Desk, transcript: Transcript):
     result = digest(at, transcript("We decided to keep the pump.", "agent: Root cause: the valve."))
-    reads = [at.git("log", "-1", "--format=%(trailers:key=Mdmem-Read,valueonly)", commit).strip() for commit in result.commits]
+    reads = [
+        at.git("log", "-1", "--format=%(trailers:key=Mdmem-Read,valueonly)", commit).strip()
+        for commit in result.commits
+    ]
     assert reads[0] == ""
     assert reads[1].startswith("openclaw/5a1e0000#3 ")
 
 
 def test_no_secret_is_written(at: Desk, transcript: Transcript):
     key = "AKIA" + "ZQ3DN7MOLK2PXWTV"
-    result = digest(at, transcript(f"We decided that the key is {key} for now.", "We decided to keep the pump."))
+    result = digest(
+        at, transcript(f"We decided that the key is {key} for now.", "We decided to keep the pump.")
+    )
     assert (texts(result), result.redacted) == (["We decided to keep the pump."], 1)
     assert key not in at.git("log", "-p", "--all")
 
@@ -143,7 +184,11 @@ def test_a_dry_run_leaves_all_as_it_was(at: Desk, transcript: Transcript):
 
 
 def test_since_a_day(at: Desk, transcript: Transcript):
-    path = transcript("We decided to keep the pump.", "I prefer tea.", start=datetime(2026, 3, 3, 23, 59, tzinfo=UTC))
+    path = transcript(
+        "We decided to keep the pump.",
+        "I prefer tea.",
+        start=datetime(2026, 3, 3, 23, 59, tzinfo=UTC),
+    )
     assert texts(digest(at, path, since="2026-03-04")) == ["I prefer tea."]
     assert texts(digest(at, path)) == ["We decided to keep the pump."]
 
@@ -157,8 +202,13 @@ def test_what_could_not_be_written_is_read_again(at: Desk, transcript: Transcrip
     assert len(digest(at, path).entries) == 2
 
 
-def test_a_file_that_vanishes_while_it_is_read_is_read_later(at: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch):
-    path, read = transcript("ok", "Our garden is calm and the old roses bloom."), news.draw_permissively
+def test_a_file_that_vanishes_while_it_is_read_is_read_later(
+    at: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch
+):
+    path, read = (
+        transcript("ok", "Our garden is calm and the old roses bloom."),
+        news.draw_permissively,
+    )
     os.utime(path, (time.time() - 2 * 24 * 3600,) * 2)
 
     def gone(*arguments: Any) -> Any:
@@ -175,11 +225,15 @@ def test_the_best_of_a_session_that_has_ended(at: Desk, transcript: Transcript):
     assert texts(digest(at, path)) == []
     yesterday = time.time() - 2 * 24 * 3600
     os.utime(path, (yesterday, yesterday))
-    assert [(entry.text, entry.confidence) for entry in digest(at, path).entries] == [("Our garden is calm and the old roses bloom.", 0.3)]
+    assert [(entry.text, entry.confidence) for entry in digest(at, path).entries] == [
+        ("Our garden is calm and the old roses bloom.", 0.3)
+    ]
     assert digest(at, path).messages == 0
 
 
-def test_what_cannot_be_read_is_named_and_the_rest_is_done(at: Desk, transcript: Transcript, tmp_path: Path):
+def test_what_cannot_be_read_is_named_and_the_rest_is_done(
+    at: Desk, transcript: Transcript, tmp_path: Path
+):
     strange = tmp_path / "strange.jsonl"
     strange.write_text('{"what": "is this"}\n')
     result = digest(at, strange, transcript(*TALK))
@@ -217,18 +271,36 @@ class TestSettings:
         assert 'sessions = ["claude"]' in (problem.value.hint or "")
 
     def test_a_workspace_may_not_name_them(self, at: Desk):
-        for line in ('sessions = ["claude"]', 'session_scope = "all"', 'owner = ["1"]', 'digest = "off"'):
+        for line in (
+            'sessions = ["claude"]',
+            'session_scope = "all"',
+            'owner = ["1"]',
+            'digest = "off"',
+        ):
             at.write("mdmem.toml", f"{line}\n")
             with pytest.raises(WorkspaceProblem) as problem:
                 digest(at)
             assert problem.value.code == "not-here"
 
-    @pytest.mark.parametrize(("project", "scope", "count"), [("here", "project", 2), ("elsewhere", "project", 0), ("elsewhere", "all", 2)])
+    @pytest.mark.parametrize(
+        ("project", "scope", "count"),
+        [("here", "project", 2), ("elsewhere", "project", 0), ("elsewhere", "all", 2)],
+    )
     def test_sessions_of_this_work_tree_or_all(
-        self, at: Desk, own: Callable[[str], None], transcript: Transcript, project: str, scope: str, count: int
+        self,
+        at: Desk,
+        own: Callable[[str], None],
+        transcript: Transcript,
+        project: str,
+        scope: str,
+        count: int,
     ):
         path = transcript(*TALK)
-        path.write_text(path.read_text().replace("/home/ada", str(at.root) if project == "here" else "/home/ada"))
+        path.write_text(
+            path.read_text().replace(
+                "/home/ada", str(at.root) if project == "here" else "/home/ada"
+            )
+        )
         own(f'sessions = ["{path.parent}/5a1e*.jsonl"]\nsession_scope = "{scope}"\n')
         outside = int(count == 0)
         result = digest(at)
@@ -237,7 +309,9 @@ class TestSettings:
         assert (again.messages, again.outside) == (0, outside)
         assert ("other folders left out" in digest_text(again)) is bool(outside)
 
-    def test_off_reads_only_what_is_named(self, at: Desk, own: Callable[[str], None], transcript: Transcript):
+    def test_off_reads_only_what_is_named(
+        self, at: Desk, own: Callable[[str], None], transcript: Transcript
+    ):
         path = transcript(*TALK)
         own(f'digest = "off"\nsessions = ["{path}"]\n')
         assert (digest(at).messages, digest(at, path).messages) == (0, 4)
@@ -249,7 +323,9 @@ class TestSettings:
         assert problem.value.code == "no-sessions"
         assert str(at.world.home / ".claude") in str(problem.value)
 
-    def test_a_session_by_the_beginning_of_its_id(self, at: Desk, own: Callable[[str], None], transcript: Transcript):
+    def test_a_session_by_the_beginning_of_its_id(
+        self, at: Desk, own: Callable[[str], None], transcript: Transcript
+    ):
         path = transcript(*TALK)
         own(f'sessions = ["{path.parent}/*.jsonl"]\n')
         with closing(Memory(at.workspace)) as memory:
@@ -269,7 +345,9 @@ class TestTakenOut:
 
     @pytest.mark.parametrize(("actor", "comes_back"), [(None, False), ("agent/main", True)])
     @pytest.mark.parametrize("where", ["memory/house.md", "memory/2026-03-01.md"])
-    def test_by_forget(self, at: Desk, transcript: Transcript, actor: str | None, comes_back: bool, where: str):
+    def test_by_forget(
+        self, at: Desk, transcript: Transcript, actor: str | None, comes_back: bool, where: str
+    ):
         at.write(where, f"# House\n\n## 08:00\n\n- {self.KEPT}\n")
         at.commit()
         self.forget(at, self.KEPT, actor)
@@ -277,7 +355,10 @@ class TestTakenOut:
         assert (texts(result), result.refused) == (([self.KEPT], 0) if comes_back else ([], 1))
 
     def test_by_hand_and_in_nearly_the_same_words(self, at: Desk, transcript: Transcript):
-        at.write("memory/house.md", "# House\n\n- We decided to keep the old pump, really.\n- the roof is green\n")
+        at.write(
+            "memory/house.md",
+            "# House\n\n- We decided to keep the old pump, really.\n- the roof is green\n",
+        )
         at.commit()
         at.write("memory/house.md", "# House\n\n- the roof is green\n")
         at.commit()
@@ -295,7 +376,12 @@ class TestTakenOut:
         at.write("memory/house.md", f"# House\n\n- {lesson}\n")
         at.commit()
         self.forget(at, lesson)
-        result = digest(at, transcript("Look at it.", f"agent: {lesson}", start=datetime.now(UTC) + timedelta(days=1)))
+        result = digest(
+            at,
+            transcript(
+                "Look at it.", f"agent: {lesson}", start=datetime.now(UTC) + timedelta(days=1)
+            ),
+        )
         assert (texts(result), result.refused) == ([], 1)
 
     def test_what_was_superseded_was_not_taken_out(self, at: Desk, transcript: Transcript):
@@ -303,7 +389,12 @@ class TestTakenOut:
         at.commit()
         with closing(Memory(at.workspace)) as memory:
             memory.apply(
-                Remember("We decided to sell it.", file="memory/house.md", section="House", options=WriteOptions(supersedes=self.KEPT))
+                Remember(
+                    "We decided to sell it.",
+                    file="memory/house.md",
+                    section="House",
+                    options=WriteOptions(supersedes=self.KEPT),
+                )
             )
         assert texts(digest(at, transcript(self.KEPT))) == [self.KEPT]
 
@@ -312,5 +403,10 @@ def test_an_agent_says_nothing_again_that_memory_knows(at: Desk, transcript: Tra
     lesson = "Root cause: the brass valve in the cellar was closed."
     at.write("memory/house.md", f"# House\n\n- {lesson}\n")
     at.commit()
-    result = digest(at, transcript(f"agent: {lesson}", "agent: Root cause: the wiring of the boiler was loose."))
-    assert (texts(result), result.repeated) == (["Root cause: the wiring of the boiler was loose."], 1)
+    result = digest(
+        at, transcript(f"agent: {lesson}", "agent: Root cause: the wiring of the boiler was loose.")
+    )
+    assert (texts(result), result.repeated) == (
+        ["Root cause: the wiring of the boiler was loose."],
+        1,
+    )

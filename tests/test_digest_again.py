@@ -15,7 +15,12 @@ from workspaces import NOW, Desk, desk
 from mdmem.text.document import parse
 from mdmem.text.facts import items
 
-SAID = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.", "We decided to sell the boat.")
+SAID = (
+    "We decided to keep the old pump.",
+    "agent: Noted.",
+    "I prefer calls before noon.",
+    "We decided to sell the boat.",
+)
 KEPT = [text for text in SAID if not text.startswith("agent: ")]
 MORE = "We decided to paint the roof."
 
@@ -63,7 +68,9 @@ def shrunk(path: Path) -> Path:
 def shrunk_and_grown(path: Path) -> Path:
     lines = path.read_text().splitlines(keepends=True)
     append(path, MORE)
-    path.write_text("".join([*lines[:2], *path.read_text().splitlines(keepends=True)[len(lines) :]]))
+    path.write_text(
+        "".join([*lines[:2], *path.read_text().splitlines(keepends=True)[len(lines) :]])
+    )
     return path
 
 
@@ -89,7 +96,9 @@ def forked(path: Path) -> Path:
 
 def with_a_line_before(path: Path) -> Path:
     first, *lines = path.read_text().splitlines(keepends=True)
-    path.write_text("".join([first, '{"type": "model_change", "id": "000000fe", "parentId": null}\n', *lines]))
+    path.write_text(
+        "".join([first, '{"type": "model_change", "id": "000000fe", "parentId": null}\n', *lines])
+    )
     append(path, MORE)
     return path
 
@@ -97,10 +106,22 @@ def with_a_line_before(path: Path) -> Path:
 @pytest.mark.parametrize("loses", [False, True])
 @pytest.mark.parametrize(
     "change",
-    [same_again, grown, other_inode, shrunk, shrunk_and_grown, torn, copied, forked, with_a_line_before],
+    [
+        same_again,
+        grown,
+        other_inode,
+        shrunk,
+        shrunk_and_grown,
+        torn,
+        copied,
+        forked,
+        with_a_line_before,
+    ],
     ids=lambda each: each.__name__,
 )
-def test_nothing_is_doubled_and_nothing_lost(at: Desk, tmp_path: Path, change: Callable[[Path], Path], loses: bool):
+def test_nothing_is_doubled_and_nothing_lost(
+    at: Desk, tmp_path: Path, change: Callable[[Path], Path], loses: bool
+):
     path = write_session(tmp_path, *SAID)
     digest(at, path)
     changed = change(path)
@@ -117,14 +138,34 @@ def test_a_compaction(at: Desk, tmp_path: Path):
     path = tmp_path / "5a1e0000.jsonl"
 
     def record(number: int, text: str, **more: Any) -> dict[str, Any]:
-        values = {"type": "user", "sessionId": "5a1e0000", "cwd": "/w", "uuid": f"u{number}", "parentUuid": f"u{number - 1}"}
-        values |= {"timestamp": f"2026-03-04T09:0{number}:00.000Z", "message": {"role": "user", "content": text}}
+        values = {
+            "type": "user",
+            "sessionId": "5a1e0000",
+            "cwd": "/w",
+            "uuid": f"u{number}",
+            "parentUuid": f"u{number - 1}",
+        }
+        values |= {
+            "timestamp": f"2026-03-04T09:0{number}:00.000Z",
+            "message": {"role": "user", "content": text},
+        }
         return values | {"origin": {"kind": "human"}, "promptSource": "typed"} | more
 
     before = [record(number, text) for number, text in enumerate(KEPT)]
-    boundary = {"type": "system", "subtype": "compact_boundary", "sessionId": "5a1e0000", "uuid": "u5", "parentUuid": None}
+    boundary = {
+        "type": "system",
+        "subtype": "compact_boundary",
+        "sessionId": "5a1e0000",
+        "uuid": "u5",
+        "parentUuid": None,
+    }
     boundary |= {"timestamp": "2026-03-04T09:05:00.000Z", "content": "Conversation compacted"}
-    summary = record(6, f"We decided to sell the house. {KEPT[0]}", isCompactSummary=True, origin={"kind": "auto"})
+    summary = record(
+        6,
+        f"We decided to sell the house. {KEPT[0]}",
+        isCompactSummary=True,
+        origin={"kind": "auto"},
+    )
     after = [boundary, summary, before[-1] | {"parentUuid": "u6"}, record(7, MORE)]
     for records in (before, [*before, *after]):
         path.write_text("".join(json.dumps(each) + "\n" for each in records))

@@ -29,7 +29,12 @@ LEAST = 0.9
 PAIRS: dict[str, tuple[str, tuple[str, str, str, str]]] = {
     "employer": (
         "I work at Stripe as an engineer.",
-        ("I just joined Linear.", "I've started at Linear this week.", "I work for Linear now.", "My new employer is Linear."),
+        (
+            "I just joined Linear.",
+            "I've started at Linear this week.",
+            "I work for Linear now.",
+            "My new employer is Linear.",
+        ),
     ),
     "home": (
         "I live in Bergen with two friends.",
@@ -40,14 +45,32 @@ PAIRS: dict[str, tuple[str, tuple[str, str, str, str]]] = {
             "My new address is Rua do Sol 4, Lisbon.",
         ),
     ),
-    "name": ("My name is Tom.", ("My name is Tomek now.", "Call me Tomek from now on.", "Please call me Tomek.", "I go by Tomek now.")),
+    "name": (
+        "My name is Tom.",
+        (
+            "My name is Tomek now.",
+            "Call me Tomek from now on.",
+            "Please call me Tomek.",
+            "I go by Tomek now.",
+        ),
+    ),
     "job": (
         "I work as a nurse on the night shift.",
-        ("My job is teaching nurses.", "I work as a teacher now.", "My new role is head of training.", "I became a teacher."),
+        (
+            "My job is teaching nurses.",
+            "I work as a teacher now.",
+            "My new role is head of training.",
+            "I became a teacher.",
+        ),
     ),
     "birthday": (
         "My birthday is on 3 May.",
-        ("My birthday is actually 4 May.", "My birthday is 4 May.", "My birthday is the 4th of May, not the 3rd.", "I was born on 4 May."),
+        (
+            "My birthday is actually 4 May.",
+            "My birthday is 4 May.",
+            "My birthday is the 4th of May, not the 3rd.",
+            "I was born on 4 May.",
+        ),
     ),
     "phone": (
         "My phone number is 555 0101.",
@@ -69,28 +92,61 @@ PAIRS: dict[str, tuple[str, tuple[str, str, str, str]]] = {
     ),
     "wife": (
         "My wife is called Ines.",
-        ("My wife's name is Inês.", "My wife is Inês.", "My wife is named Inês, by the way.", "My wife is called Inês."),
+        (
+            "My wife's name is Inês.",
+            "My wife is Inês.",
+            "My wife is named Inês, by the way.",
+            "My wife is called Inês.",
+        ),
     ),
     "boss": (
         "My boss is Marek.",
-        ("My new boss is Ottilie.", "My boss is Ottilie now.", "Ottilie is my new boss.", "My manager is called Ottilie."),
+        (
+            "My new boss is Ottilie.",
+            "My boss is Ottilie now.",
+            "Ottilie is my new boss.",
+            "My manager is called Ottilie.",
+        ),
     ),
     "dog": (
         "My dog is called Bruno.",
-        ("My new dog is called Asta.", "Our dog is Asta.", "My dog's name is Asta.", "My dog is named Asta."),
+        (
+            "My new dog is called Asta.",
+            "Our dog is Asta.",
+            "My dog's name is Asta.",
+            "My dog is named Asta.",
+        ),
     ),
     "cat": (
         "My cat is called Miso.",
-        ("My cat's name is Pixel.", "My cat is Pixel.", "Our new cat is named Pixel.", "My cat is now called Pixel."),
+        (
+            "My cat's name is Pixel.",
+            "My cat is Pixel.",
+            "Our new cat is named Pixel.",
+            "My cat is now called Pixel.",
+        ),
     ),
     "roommate": (
         "My roommate is Jonas.",
-        ("My new roommate is Lena.", "My roommate's name is Lena.", "My flatmate is called Lena.", "My roommate is Lena now."),
+        (
+            "My new roommate is Lena.",
+            "My roommate's name is Lena.",
+            "My flatmate is called Lena.",
+            "My roommate is Lena now.",
+        ),
     ),
-    "diet": ("I'm vegetarian.", ("I'm vegan now.", "I am now vegan.", "I've gone vegan.", "I became vegan in June.")),
+    "diet": (
+        "I'm vegetarian.",
+        ("I'm vegan now.", "I am now vegan.", "I've gone vegan.", "I became vegan in June."),
+    ),
     "car": (
         "I drive a Saab.",
-        ("My new car is a Volvo.", "I drive a Volvo now.", "Our car is a Volvo.", "I'm driving a Volvo these days."),
+        (
+            "My new car is a Volvo.",
+            "I drive a Volvo now.",
+            "Our car is a Volvo.",
+            "I'm driving a Volvo these days.",
+        ),
     ),
     "school": (
         "I study at Charles University.",
@@ -130,7 +186,12 @@ PAIRS: dict[str, tuple[str, tuple[str, str, str, str]]] = {
     ),
     "favourite band": (
         "My favourite band is The Kinks.",
-        ("My fave band is Low.", "My favourite band is Low.", "Low is my new favourite band.", "My favorite band is now Low."),
+        (
+            "My fave band is Low.",
+            "My favourite band is Low.",
+            "Low is my new favourite band.",
+            "My favorite band is now Low.",
+        ),
     ),
     "favourite film": (
         "My favourite film is Stalker.",
@@ -193,17 +254,30 @@ def notes(at: Desk, result: DigestResult) -> list[ParsedNote]:
 
 def facts_by_turn(result: DigestResult) -> dict[int, FactId]:
     """The entry that was drawn from each turn. The first turn of a session stands in its second line."""
-    return {int(re.split("[#-]", cite)[-1]) - 2: entry.fact for entry in result.entries for cite in entry.cites}
+    return {
+        int(re.split("[#-]", cite)[-1]) - 2: entry.fact
+        for entry in result.entries
+        for cite in entry.cites
+    }
 
 
 @pytest.mark.parametrize("wording", range(4))
 def test_far_apart_both_stand_with_the_same_key(at: Desk, wording: int):
-    turns = [*(("user", earlier) for earlier, _ in PAIRS.values()), *FILLER, *(("user", later[wording]) for _, later in PAIRS.values())]
+    turns = [
+        *(("user", earlier) for earlier, _ in PAIRS.values()),
+        *FILLER,
+        *(("user", later[wording]) for _, later in PAIRS.values()),
+    ]
     result = digest(at, turns, timedelta(minutes=20))
-    facts, keys = facts_by_turn(result), {fact: key for note in notes(at, result) for fact, key in note.keys}
+    facts, keys = (
+        facts_by_turn(result),
+        {fact: key for note in notes(at, result) for fact, key in note.keys},
+    )
     behind = len(PAIRS) + len(FILLER)
     joined = [
-        key for number, key in enumerate(PAIRS) if keys.get(facts[number]) == key == keys.get(facts.get(behind + number, facts[number]))
+        key
+        for number, key in enumerate(PAIRS)
+        if keys.get(facts[number]) == key == keys.get(facts.get(behind + number, facts[number]))
     ]
     assert {entry.day.isoformat() for entry in result.entries} == {"2026-03-04", "2026-03-05"}
     assert len(joined) >= LEAST * len(PAIRS), set(PAIRS) - set(joined)
@@ -214,10 +288,17 @@ def test_a_correction_shortly_after_supersedes(at: Desk, wording: int):
     turns = [
         turn
         for earlier, later in PAIRS.values()
-        for turn in (("user", earlier), ("agent", "I see."), ("user", f"Actually, {later[wording]}"))
+        for turn in (
+            ("user", earlier),
+            ("agent", "I see."),
+            ("user", f"Actually, {later[wording]}"),
+        )
     ]
     result = digest(at, turns, timedelta(minutes=1))
-    facts, superseded = facts_by_turn(result), {old for note in notes(at, result) for old, _ in note.supersedes}
+    facts, superseded = (
+        facts_by_turn(result),
+        {old for note in notes(at, result) for old, _ in note.supersedes},
+    )
     joined = [key for number, key in enumerate(PAIRS) if facts[3 * number] in superseded]
     assert len(joined) >= LEAST * len(PAIRS), set(PAIRS) - set(joined)
 
@@ -251,15 +332,28 @@ def test_a_correction_that_is_not_plain_only_contradicts(at: Desk):
 @pytest.mark.parametrize(("earlier", "later"), LOOK_ALIKES)
 def test_look_alikes_are_never_joined(earlier: str, later: str):
     assert key_of(earlier) is None or key_of(earlier) != key_of(later)
-    for text in (later, f"Actually, {later[0].lower()}{later[1:]}" if later[0] != "I" else f"Actually, {later}"):
-        for turns in ([("user", earlier), ("user", text)], [("user", earlier), *FILLER, ("user", text)]):
+    for text in (
+        later,
+        f"Actually, {later[0].lower()}{later[1:]}" if later[0] != "I" else f"Actually, {later}",
+    ):
+        for turns in (
+            [("user", earlier), ("user", text)],
+            [("user", earlier), *FILLER, ("user", text)],
+        ):
             transcript = read(write_session("openclaw", turns, "5a1e0000", START))
             assert transcript is not None
             for tools_line in (None, 0):
-                drafts = draw(transcript.messages, DraftRules(zone=UTC, keep_lines=True, tools_line=tools_line)).drafts
-                assert [(draft.supersedes, draft.contradicts) for draft in drafts] == [(None, ())] * len(drafts)
+                drafts = draw(
+                    transcript.messages,
+                    DraftRules(zone=UTC, keep_lines=True, tools_line=tools_line),
+                ).drafts
+                assert [(draft.supersedes, draft.contradicts) for draft in drafts] == [
+                    (None, ())
+                ] * len(drafts)
 
 
-@pytest.mark.parametrize(("text", "key"), [("We moved to Postgres.", None), ("I work at Stripe.", "employer")])
+@pytest.mark.parametrize(
+    ("text", "key"), [("We moved to Postgres.", None), ("I work at Stripe.", "employer")]
+)
 def test_where_there_are_tools_one_moves_to_another_program(text: str, key: str | None):
     assert key_of(text, tools=True) == key

@@ -16,7 +16,12 @@ from mdmem.text.document import parse
 from mdmem.text.facts import items
 
 LOG = "memory/2026-03-04.md"
-SAID = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.", "We decided to sell the boat.")
+SAID = (
+    "We decided to keep the old pump.",
+    "agent: Noted.",
+    "I prefer calls before noon.",
+    "We decided to sell the boat.",
+)
 KEPT = [text for text in SAID if not text.startswith("agent: ")]
 
 
@@ -43,13 +48,20 @@ def transcript(tmp_path: Path) -> Transcript:
 def merge(at: Desk, other: Desk) -> bool:
     """Merge the branch of a clone; False where git leaves a conflict."""
     at.git("fetch", "-q", other.root, "HEAD")
-    return at.world.git(at.root, "merge", "-q", "--no-edit", "FETCH_HEAD", check=False).returncode == 0
+    return (
+        at.world.git(at.root, "merge", "-q", "--no-edit", "FETCH_HEAD", check=False).returncode == 0
+    )
 
 
 def keep_both_sides(at: Desk) -> None:
     """Resolve the conflict in the log as a person does who takes out the marks."""
     marks = ("<<<<<<< ", "||||||| ", "=======", ">>>>>>> ")
-    at.write(LOG, "".join(line for line in at.read(LOG).splitlines(keepends=True) if not line.startswith(marks)))
+    at.write(
+        LOG,
+        "".join(
+            line for line in at.read(LOG).splitlines(keepends=True) if not line.startswith(marks)
+        ),
+    )
     at.commit("merged")
 
 
@@ -63,7 +75,9 @@ def lose_state(at: Desk) -> None:
 
 
 @pytest.mark.parametrize("loses", [False, True])
-def test_both_have_read_the_same(at: Desk, other: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch, loses: bool):
+def test_both_have_read_the_same(
+    at: Desk, other: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch, loses: bool
+):
     path = transcript(*SAID)
     digest(at, path)
     monkeypatch.setenv("MDMEM_NOW", "2026-03-06T07:08:09")
@@ -74,7 +88,9 @@ def test_both_have_read_the_same(at: Desk, other: Desk, transcript: Transcript, 
         lose_state(at)
     for each in (path, transcript(*SAID, "ok")):
         assert texts(digest(at, each)) == []
-    assert texts(digest(at, transcript(*SAID, "We decided to paint the roof."))) == ["We decided to paint the roof."]
+    assert texts(digest(at, transcript(*SAID, "We decided to paint the roof."))) == [
+        "We decided to paint the roof."
+    ]
 
 
 @pytest.mark.parametrize("loses", [False, True])

@@ -34,23 +34,39 @@ def entry(text: str, minute: str = "09:00", line: int = 7, **more: str) -> DayEn
     return DayEntry(minute=minute, text=text, kind="fact", cites=f"{SESSION}#{line}", **more)
 
 
-def digest(at: Desk, *entries: DayEntry, source: Source = Source.USER_STATED, dry_run: bool = False) -> WriteResult:
+def digest(
+    at: Desk, *entries: DayEntry, source: Source = Source.USER_STATED, dry_run: bool = False
+) -> WriteResult:
     options = replace(OPTIONS, source=source, dry_run=dry_run)
     change = DigestDay(
-        day=DAY, entries=entries, run="digest/20260304T090000Z-0a1b2c3d", reads=(f"{SESSION}#9 0123456789ab",), options=options
+        day=DAY,
+        entries=entries,
+        run="digest/20260304T090000Z-0a1b2c3d",
+        reads=(f"{SESSION}#9 0123456789ab",),
+        options=options,
     )
     return apply.apply(at.workspace, change, lambda _: None)
 
 
 def test_entries_stand_under_their_minutes(at: Desk):
-    result = digest(at, entry("the pump is old", "14:05"), entry("the valve is new", "09:30"), entry("it leaks", "14:05"))
+    result = digest(
+        at,
+        entry("the pump is old", "14:05"),
+        entry("the valve is new", "09:30"),
+        entry("it leaks", "14:05"),
+    )
     text = at.read(LOG)
-    assert text[text.index("## ") :] == "## 09:30\n\n- [fact] the valve is new\n\n## 14:05\n\n- [fact] the pump is old\n- [fact] it leaks\n"
+    assert (
+        text[text.index("## ") :]
+        == "## 09:30\n\n- [fact] the valve is new\n\n## 14:05\n\n- [fact] the pump is old\n- [fact] it leaks\n"
+    )
     assert (result.changed, result.op, len(result.added)) == (True, Op.DIGEST, 3)
 
 
 def test_the_commit_says_where_each_was_said(at: Desk):
-    first, second = digest(at, entry("I work at Stripe", key="employer"), entry("it leaks", "10:00", 8)).added
+    first, second = digest(
+        at, entry("I work at Stripe", key="employer"), entry("it leaks", "10:00", 8)
+    ).added
     trailers = parse_trailers(at.git("log", "-1", "--format=%B"))
     assert trailers["Op"] == ["digest"]
     assert trailers["Actor"] == ["digest"]
@@ -91,16 +107,27 @@ def test_what_is_left_out_keeps_nothing_else_from_being_written():
         entry("the valve is new"),
     )
     written = digest_day.edit(
-        parse("## 09:00\n\n- [fact] it leaks\n"), DigestDay(day=DAY, entries=entries, run="r", reads=(), options=OPTIONS)
+        parse("## 09:00\n\n- [fact] it leaks\n"),
+        DigestDay(day=DAY, entries=entries, run="r", reads=(), options=OPTIONS),
     )
-    assert [item.fact.text for item in items(parse(written.text))] == ["it leaks", entries[1].text, "the valve is new"]
+    assert [item.fact.text for item in items(parse(written.text))] == [
+        "it leaks",
+        entries[1].text,
+        "the valve is new",
+    ]
 
 
 def test_a_correction_supersedes_and_a_doubt_contradicts(at: Desk):
     (old,) = digest(at, entry("the exam is on 3 December")).added
     (new,) = digest(at, entry("the exam is on 4 December", supersedes=old)).added
     assert parse_trailers(at.git("log", "-1", "--format=%B"))["Supersedes"] == [f"{old} {new}"]
-    other = DayEntry(minute="10:00", text="the exam is in May", kind="fact", cites=f"{SESSION}#9", contradicts=(new,))
+    other = DayEntry(
+        minute="10:00",
+        text="the exam is in May",
+        kind="fact",
+        cites=f"{SESSION}#9",
+        contradicts=(new,),
+    )
     (last,) = digest(at, other).added
     assert parse_trailers(at.git("log", "-1", "--format=%B"))["Contradicts"] == [f"{new} {last}"]
 
@@ -111,7 +138,9 @@ def test_nothing_that_stands_is_touched(at: Desk):
     at.git("add", ".")
     at.git("commit", "-qm", "by hand")
     digest(at, entry("it leaks"))
-    assert (at.root / LOG).read_text() == before.replace("## 12:00", "## 09:00\n\n- [fact] it leaks\n\n## 12:00")
+    assert (at.root / LOG).read_text() == before.replace(
+        "## 12:00", "## 09:00\n\n- [fact] it leaks\n\n## 12:00"
+    )
 
 
 def test_a_dry_run_writes_nothing(at: Desk):
@@ -124,12 +153,33 @@ def test_a_dry_run_writes_nothing(at: Desk):
 def test_the_note_holds_what_each_written_entry_says():
     entries = (
         DayEntry(minute="09:00", text="it leaks", kind="fact", cites="claude/a#1", key="state"),
-        DayEntry(minute="09:00", text="it is old", kind="fact", cites="claude/b#2", sender="Ada", contradicts=(FactId("abcdef"),)),
-        DayEntry(minute="09:00", text="it is left out", kind="fact", cites="claude/c#3", key="other", sender="Bob"),
+        DayEntry(
+            minute="09:00",
+            text="it is old",
+            kind="fact",
+            cites="claude/b#2",
+            sender="Ada",
+            contradicts=(FactId("abcdef"),),
+        ),
+        DayEntry(
+            minute="09:00",
+            text="it is left out",
+            kind="fact",
+            cites="claude/c#3",
+            key="other",
+            sender="Bob",
+        ),
     )
     first, second = map(digest_day.entry_fact, entries[:2])
-    change = DigestDay(day=DAY, entries=entries, run="digest/1", reads=("claude/b#2 00",), options=OPTIONS)
-    note = CommitNote(op=Op.DIGEST, path=FilePath(LOG), section=("09:00",), provenance=Provenance(actor="somebody", source=Source.INFERRED))
+    change = DigestDay(
+        day=DAY, entries=entries, run="digest/1", reads=("claude/b#2 00",), options=OPTIONS
+    )
+    note = CommitNote(
+        op=Op.DIGEST,
+        path=FilePath(LOG),
+        section=("09:00",),
+        provenance=Provenance(actor="somebody", source=Source.INFERRED),
+    )
     assert digest_day.VERB.complete_note(note, change, (first, second)) == CommitNote(
         op=Op.DIGEST,
         path=FilePath(LOG),
@@ -151,8 +201,18 @@ LEAKS, OLD, NEW = "- [fact] it leaks\n", "- [fact] the pump is old\n", "- [fact]
 @pytest.mark.parametrize(
     ("before", "taken", "after", "section"),
     [
-        (f"# D\n\n## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}", [LEAKS], f"# D\n\n## 14:05\n\n{OLD}", ("D", "09:00")),
-        (f"# D\n\n## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}", [OLD], f"# D\n\n## 09:00\n\n{LEAKS}", ("D", "14:05")),
+        (
+            f"# D\n\n## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}",
+            [LEAKS],
+            f"# D\n\n## 14:05\n\n{OLD}",
+            ("D", "09:00"),
+        ),
+        (
+            f"# D\n\n## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}",
+            [OLD],
+            f"# D\n\n## 09:00\n\n{LEAKS}",
+            ("D", "14:05"),
+        ),
         (f"# D\n\n## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}", [OLD, LEAKS], "# D\n", ("D", "14:05")),
         (f"# D\n\n## 09:00\n\n{LEAKS}{OLD}", [LEAKS], f"# D\n\n## 09:00\n\n{OLD}", ("D", "09:00")),
         (f"# D\n\n## 09:00\n\n{LEAKS}", [NEW], f"# D\n\n## 09:00\n\n{LEAKS}", ()),
@@ -163,12 +223,24 @@ LEAKS, OLD, NEW = "- [fact] it leaks\n", "- [fact] the pump is old\n", "- [fact]
         (f"## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}", [LEAKS], f"## 14:05\n\n{OLD}", ("09:00",)),
         (f"\n\n## 09:00\n\n{LEAKS}", [LEAKS], "", ("09:00",)),
         (f"---\na: 1\n---\n\n## 09:00\n\n{LEAKS}", [LEAKS], "---\na: 1\n---\n", ("09:00",)),
-        (f"\ufeff## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}", [LEAKS], f"\ufeff## 14:05\n\n{OLD}", ("09:00",)),
-        (f"# D\n\n\n\n## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}", [LEAKS], f"# D\n\n\n\n## 14:05\n\n{OLD}", ("D", "09:00")),
+        (
+            f"\ufeff## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}",
+            [LEAKS],
+            f"\ufeff## 14:05\n\n{OLD}",
+            ("09:00",),
+        ),
+        (
+            f"# D\n\n\n\n## 09:00\n\n{LEAKS}\n## 14:05\n\n{OLD}",
+            [LEAKS],
+            f"# D\n\n\n\n## 14:05\n\n{OLD}",
+            ("D", "09:00"),
+        ),
     ],
 )
 def test_entries_go_with_the_heading_of_a_minute_that_holds_nothing_more(
     before: str, taken: list[str], after: str, section: tuple[str, ...]
 ):
     facts = [parse_item(item).id for item in taken]
-    assert digest_day.take_out(parse(before), facts) == EditResult(text=after, op=Op.REVERT, section=section)
+    assert digest_day.take_out(parse(before), facts) == EditResult(
+        text=after, op=Op.REVERT, section=section
+    )

@@ -30,7 +30,10 @@ def transcript(tmp_path: Path) -> Transcript:
 
 @pytest.fixture
 def paths(transcript: Transcript) -> list[Path]:
-    return [transcript(*SAID), transcript("We decided to sell the boat.", session="6b2f0000", start=START.replace(day=6))]
+    return [
+        transcript(*SAID),
+        transcript("We decided to sell the boat.", session="6b2f0000", start=START.replace(day=6)),
+    ]
 
 
 def kept(at: Desk) -> dict[str, bytes]:
@@ -49,7 +52,10 @@ def test_busy(at: Desk, paths: list[Path]):
     at.write("mdmem.toml", "lock_timeout = 0.01\n")
     at.commit()
     at.workspace.ensure_state()
-    with files.lock(at.workspace.state / files.LOCK_NAME, 0), pytest.raises(RepositoryProblem) as problem:
+    with (
+        files.lock(at.workspace.state / files.LOCK_NAME, 0),
+        pytest.raises(RepositoryProblem) as problem,
+    ):
         digest(at, *paths)
     assert problem.value.code == "busy"
     assert kept(at) == {} or b"inode" not in kept(at)["transcripts.json"]
@@ -75,7 +81,9 @@ def test_detached_head(at: Desk, paths: list[Path]):
 
 
 @pytest.mark.parametrize("first", [True, False])
-def test_the_disk_is_full(at: Desk, paths: list[Path], monkeypatch: pytest.MonkeyPatch, first: bool):
+def test_the_disk_is_full(
+    at: Desk, paths: list[Path], monkeypatch: pytest.MonkeyPatch, first: bool
+):
     prepare, written = files.replace, 0
 
     def replace(path: Path, *arguments: Any) -> bool:

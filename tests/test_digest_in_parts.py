@@ -70,7 +70,11 @@ def of_claude(steps: Steps) -> list[dict[str, Any]]:
     for number, (who, text) in enumerate(steps):
         content: Any = text
         if who == TOOL:
-            content = [{"type": "tool_use", "name": "Bash", "input": {}}] if number % 2 else [{"type": "tool_result", "content": text}]
+            content = (
+                [{"type": "tool_use", "name": "Bash", "input": {}}]
+                if number % 2
+                else [{"type": "tool_result", "content": text}]
+            )
         kind = "assistant" if who == "agent" or (who == TOOL and number % 2) else "user"
         record = {
             "type": kind,
@@ -80,36 +84,70 @@ def of_claude(steps: Steps) -> list[dict[str, Any]]:
             "parentUuid": f"u{number - 1}" if number else None,
         }
         record |= {"timestamp": at_minute(number), "message": {"role": kind, "content": content}}
-        records.append(record | ({"origin": {"kind": "human"}, "promptSource": "typed"} if who == "user" else {}))
+        records.append(
+            record
+            | ({"origin": {"kind": "human"}, "promptSource": "typed"} if who == "user" else {})
+        )
     return records
 
 
 def of_codex(steps: Steps) -> list[dict[str, Any]]:
     meta = {"id": "5a1e0000", "cwd": "/w", "source": "cli"}
-    records: list[dict[str, Any]] = [{"timestamp": at_minute(0), "type": "session_meta", "payload": meta}]
+    records: list[dict[str, Any]] = [
+        {"timestamp": at_minute(0), "type": "session_meta", "payload": meta}
+    ]
     for number, (who, text) in enumerate(steps):
         role = "assistant" if who == "agent" else "user"
-        payload: dict[str, Any] = {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
+        payload: dict[str, Any] = {
+            "type": "message",
+            "role": role,
+            "content": [{"type": "input_text", "text": text}],
+        }
         if who == TOOL:
-            payload = {"type": "function_call", "name": "shell"} if number % 2 else {"type": "function_call_output", "output": text}
-        records.append({"timestamp": at_minute(number), "type": "response_item", "payload": payload})
+            payload = (
+                {"type": "function_call", "name": "shell"}
+                if number % 2
+                else {"type": "function_call_output", "output": text}
+            )
+        records.append(
+            {"timestamp": at_minute(number), "type": "response_item", "payload": payload}
+        )
     return records
 
 
 def of_openclaw(steps: Steps) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = [{"type": "session", "version": 3, "id": "5a1e0000", "timestamp": at_minute(0), "cwd": "/w"}]
+    records: list[dict[str, Any]] = [
+        {"type": "session", "version": 3, "id": "5a1e0000", "timestamp": at_minute(0), "cwd": "/w"}
+    ]
     for number, (who, text) in enumerate(steps):
         role = {"agent": "assistant", TOOL: "toolResult"}.get(who, "user")
-        record = {"type": "message", "id": f"m{number}", "parentId": f"m{number - 1}" if number else None, "timestamp": at_minute(number)}
-        records.append(record | {"message": {"role": role, "content": [{"type": "text", "text": text}]}})
+        record = {
+            "type": "message",
+            "id": f"m{number}",
+            "parentId": f"m{number - 1}" if number else None,
+            "timestamp": at_minute(number),
+        }
+        records.append(
+            record | {"message": {"role": role, "content": [{"type": "text", "text": text}]}}
+        )
     return records
 
 
 def of_gemini(steps: Steps) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = [{"sessionId": "5a1e0000", "projectHash": "0", "startTime": at_minute(0), "kind": "main"}]
+    records: list[dict[str, Any]] = [
+        {"sessionId": "5a1e0000", "projectHash": "0", "startTime": at_minute(0), "kind": "main"}
+    ]
     for number, (who, text) in enumerate(steps):
-        record: dict[str, Any] = {"id": f"m{number}", "timestamp": at_minute(number), "type": "user" if who == "user" else "gemini"}
-        record |= {"content": [], "toolCalls": [{"name": "shell", "result": text}]} if who == TOOL else {"content": [{"text": text}]}
+        record: dict[str, Any] = {
+            "id": f"m{number}",
+            "timestamp": at_minute(number),
+            "type": "user" if who == "user" else "gemini",
+        }
+        record |= (
+            {"content": [], "toolCalls": [{"name": "shell", "result": text}]}
+            if who == TOOL
+            else {"content": [{"text": text}]}
+        )
         records.append(record)
     return records
 
@@ -135,29 +173,57 @@ def drawn(at: Desk, path: Path, contents: Sequence[bytes], keep: str) -> list[Dr
     for data in contents:
         path.write_bytes(data)
         file = stat_file(path)
-        news = read_news(at.workspace, Digest(sessions=(str(path),), keep=keep), file, cursor, marks, UTC, NOT_YET)
+        news = read_news(
+            at.workspace,
+            Digest(sessions=(str(path),), keep=keep),
+            file,
+            cursor,
+            marks,
+            UTC,
+            NOT_YET,
+        )
         if news is not None:
             drafts += news.drafts
             marks |= dict.fromkeys(news.marks, (news.session, 0))
         cursor = cursor_of(file)
         if news is not None:
-            cursor = replace(cursor, read_size=news.transcript.size, start=news.transcript.next_start, has_entries=news.has_entries)
+            cursor = replace(
+                cursor,
+                read_size=news.transcript.size,
+                start=news.transcript.next_start,
+                has_entries=news.has_entries,
+            )
     return drafts
 
 
 @pytest.mark.parametrize("client", CLIENTS)
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None, derandomize=True)
+@settings(
+    max_examples=12,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    deadline=None,
+    derandomize=True,
+)
 @given(steps=STEPS, torn=st.integers(0, 60), keep=st.sampled_from([FACTS, LINES]))
-def test_drawn_line_by_line(at: Desk, tmp_path: Path, client: str, steps: Steps, torn: int, keep: str):
+def test_drawn_line_by_line(
+    at: Desk, tmp_path: Path, client: str, steps: Steps, torn: int, keep: str
+):
     lines = lines_of(client, steps)
-    parts = [b"".join(lines[: number + 1]) + b"".join(lines[number + 1 : number + 2])[:torn].rstrip(b"\n") for number in range(len(lines))]
+    parts = [
+        b"".join(lines[: number + 1])
+        + b"".join(lines[number + 1 : number + 2])[:torn].rstrip(b"\n")
+        for number in range(len(lines))
+    ]
     path = tmp_path / "session.jsonl"
     assert drawn(at, path, [parts[0], *parts], keep) == drawn(at, path, [b"".join(lines)], keep)
 
 
 @pytest.mark.parametrize("client", CLIENTS)
 def test_written_in_parts(at: Desk, tmp_path: Path, client: str):
-    steps = [("user" if text in PERSON else "agent", text) for pair in zip(PERSON, AGENT * 3, strict=False) for text in pair]
+    steps = [
+        ("user" if text in PERSON else "agent", text)
+        for pair in zip(PERSON, AGENT * 3, strict=False)
+        for text in pair
+    ]
     steps[21:21] = [(TOOL, "output")] * 2
     lines = lines_of(client, steps)
     path = tmp_path / "session.jsonl"

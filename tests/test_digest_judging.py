@@ -61,7 +61,12 @@ def forget(at: Desk, fact: str) -> None:
 class TestWhilstItIsRead:
     """A person who changes memory between the reading and the commit wins."""
 
-    def test_a_fact_is_forgotten(self, at: Desk, transcript: Transcript, before_the_commit: Callable[[Callable[[], object]], None]):
+    def test_a_fact_is_forgotten(
+        self,
+        at: Desk,
+        transcript: Transcript,
+        before_the_commit: Callable[[Callable[[], object]], None],
+    ):
         at.write("memory/house.md", f"# House\n\n- {KEPT}\n")
         at.commit()
         before_the_commit(lambda: forget(at, KEPT))
@@ -69,7 +74,10 @@ class TestWhilstItIsRead:
         assert (texts(result), result.refused) == ([OTHER], 1)
 
     def test_a_line_of_the_log_is_deleted_and_not_committed(
-        self, at: Desk, transcript: Transcript, before_the_commit: Callable[[Callable[[], object]], None]
+        self,
+        at: Desk,
+        transcript: Transcript,
+        before_the_commit: Callable[[Callable[[], object]], None],
     ):
         log = "memory/2026-03-04.md"
         path = transcript(KEPT)
@@ -84,7 +92,10 @@ class TestWhilstItIsRead:
         assert KEPT not in at.read(log)
 
     def test_an_agent_says_what_was_just_remembered(
-        self, at: Desk, transcript: Transcript, before_the_commit: Callable[[Callable[[], object]], None]
+        self,
+        at: Desk,
+        transcript: Transcript,
+        before_the_commit: Callable[[Callable[[], object]], None],
     ):
         def remember() -> None:
             with closing(Memory(at.workspace)) as memory:
@@ -94,7 +105,12 @@ class TestWhilstItIsRead:
         result = digest(at, transcript(f"agent: {LESSON}"))
         assert (texts(result), result.repeated) == ([], 1)
 
-    def test_the_same_is_logged(self, at: Desk, transcript: Transcript, before_the_commit: Callable[[Callable[[], object]], None]):
+    def test_the_same_is_logged(
+        self,
+        at: Desk,
+        transcript: Transcript,
+        before_the_commit: Callable[[Callable[[], object]], None],
+    ):
         def log() -> None:
             at.write("memory/2026-03-04.md", f"# 2026-03-04\n\n## 09:00\n\n- {KEPT}\n")
             at.commit()
@@ -111,7 +127,9 @@ def test_what_was_deleted_by_hand_and_not_committed_stays_away(at: Desk, transcr
     assert texts(digest(at, transcript(KEPT, OTHER))) == [OTHER]
 
 
-def test_what_was_replaced_by_hand_and_not_committed_was_not_taken_out(at: Desk, transcript: Transcript):
+def test_what_was_replaced_by_hand_and_not_committed_was_not_taken_out(
+    at: Desk, transcript: Transcript
+):
     at.write("memory/house.md", "# House\n\n- **Pump**: the old one of brass\n")
     at.commit()
     at.write("memory/house.md", "# House\n\n- **Pump**: the new one of steel\n")
@@ -126,7 +144,9 @@ def test_said_again_in_a_later_message_of_the_session(at: Desk, transcript: Tran
     assert [(entry.text, entry.day) for entry in result.entries] == [(KEPT, later.date())]
 
 
-def test_said_in_the_second_in_which_it_was_forgotten(at: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch):
+def test_said_in_the_second_in_which_it_was_forgotten(
+    at: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch
+):
     at.write("memory/house.md", f"# House\n\n- {KEPT}\n")
     at.commit()
     monkeypatch.setenv("MDMEM_NOW", "2026-03-04T09:00:00+00:00")
@@ -137,7 +157,9 @@ def test_said_in_the_second_in_which_it_was_forgotten(at: Desk, transcript: Tran
 
 
 @pytest.mark.parametrize("take_out", [False, True])
-def test_what_a_person_reverted_stays_away(at: Desk, transcript: Transcript, tmp_path: Path, take_out: bool):
+def test_what_a_person_reverted_stays_away(
+    at: Desk, transcript: Transcript, tmp_path: Path, take_out: bool
+):
     path = transcript(KEPT, OTHER)
     run = digest(at, path).run
     with closing(Memory(at.workspace)) as memory:
@@ -155,14 +177,39 @@ class TestOfAnAgentsWords:
     def test_given_to_the_session(self, at: Desk, transcript: Transcript):
         state = at.workspace.state
         state.mkdir(parents=True, exist_ok=True)
-        record = sessions.read_record(state, "5a1e0000").with_given([guard.text_id(LESSON)]).in_next_cycle().after_summary()
+        record = (
+            sessions.read_record(state, "5a1e0000")
+            .with_given([guard.text_id(LESSON)])
+            .in_next_cycle()
+            .after_summary()
+        )
         sessions.update_record(state, "5a1e0000", lambda _: record)
-        result = digest(at, transcript(f"agent: {LESSON}", "agent: Root cause: the wiring of the boiler was loose."))
-        assert (texts(result), result.repeated) == (["Root cause: the wiring of the boiler was loose."], 1)
-        assert len(digest(at, transcript(f"agent: {LESSON}", session="6b2f0000", start=START + timedelta(hours=1))).entries) == 1
+        result = digest(
+            at,
+            transcript(
+                f"agent: {LESSON}", "agent: Root cause: the wiring of the boiler was loose."
+            ),
+        )
+        assert (texts(result), result.repeated) == (
+            ["Root cause: the wiring of the boiler was loose."],
+            1,
+        )
+        assert (
+            len(
+                digest(
+                    at,
+                    transcript(
+                        f"agent: {LESSON}", session="6b2f0000", start=START + timedelta(hours=1)
+                    ),
+                ).entries
+            )
+            == 1
+        )
 
     def test_said_on_the_day_before(self, at: Desk, transcript: Transcript):
-        result = digest(at, transcript(f"agent: {LESSON}", f"agent: {LESSON}", every=timedelta(days=1)))
+        result = digest(
+            at, transcript(f"agent: {LESSON}", f"agent: {LESSON}", every=timedelta(days=1))
+        )
         assert (len(result.entries), result.repeated) == (1, 1)
 
     def test_a_person_says_it_again(self, at: Desk, transcript: Transcript):
@@ -191,12 +238,20 @@ class TestLimits:
 
     def test_what_stands_already_counts_for_nothing(self, at: Desk, transcript: Transcript):
         digest(at, transcript(*self.facts_said(0, 30)))
-        result = digest(at, transcript(*self.facts_said(0, 70), session="6b2f0000", start=START + timedelta(hours=3)))
+        result = digest(
+            at,
+            transcript(
+                *self.facts_said(0, 70), session="6b2f0000", start=START + timedelta(hours=3)
+            ),
+        )
         assert (len(result.entries), result.repeated, result.surplus) == (40, 30, 0)
 
     @pytest.mark.parametrize("dry_run", [False, True])
     def test_of_a_day(self, at: Desk, transcript: Transcript, dry_run: bool):
-        paths = [transcript(*self.facts_said(number * 35, number * 35 + 35), session=f"{number}a1e0000") for number in range(6)]
+        paths = [
+            transcript(*self.facts_said(number * 35, number * 35 + 35), session=f"{number}a1e0000")
+            for number in range(6)
+        ]
         result = digest(at, *paths, dry_run=dry_run)
         assert (len(result.entries), result.surplus) == (200, 10)
 
@@ -210,9 +265,16 @@ class TestLimits:
 def test_a_log_that_takes_no_entries_leaves_the_session_unread(at: Desk, transcript: Transcript):
     at.write("memory/2026-03-04.md", "# 2026-03-04\n\n```\nopen\n")
     at.commit()
-    path, other = transcript(KEPT), transcript(OTHER, session="6b2f0000", start=START + timedelta(days=1))
+    path, other = (
+        transcript(KEPT),
+        transcript(OTHER, session="6b2f0000", start=START + timedelta(days=1)),
+    )
     result = digest(at, path, other)
-    assert ([left.why for left in result.left], texts(result), result.messages) == (["open-block"], [OTHER], 1)
+    assert ([left.why for left in result.left], texts(result), result.messages) == (
+        ["open-block"],
+        [OTHER],
+        1,
+    )
     at.write("memory/2026-03-04.md", "# 2026-03-04\n\n```\nopen\n```\n")
     result = digest(at, path, other)
     assert (texts(result), result.messages) == ([KEPT], 1)
@@ -222,11 +284,17 @@ def test_a_dry_run_counts_what_a_digest_counts(at: Desk, transcript: Transcript)
     path = transcript(KEPT, "agent: Noted.", OTHER)
     copy = transcript(KEPT, "agent: Noted.", OTHER, "We decided to paint it.", session="6b2f0000")
     tried, done = digest(at, path, copy, dry_run=True), digest(at, path, copy)
-    assert (tried.messages, tried.sessions, tried.repeated) == (done.messages, done.sessions, done.repeated) == (4, 2, 0)
+    assert (
+        (tried.messages, tried.sessions, tried.repeated)
+        == (done.messages, done.sessions, done.repeated)
+        == (4, 2, 0)
+    )
     assert texts(tried) == texts(done)
 
 
-def test_what_a_session_left_unread_would_have_said_is_written_from_its_fork(at: Desk, transcript: Transcript):
+def test_what_a_session_left_unread_would_have_said_is_written_from_its_fork(
+    at: Desk, transcript: Transcript
+):
     at.write("memory/2026-03-04.md", "# 2026-03-04\n\n```\nopen\n")
     at.commit()
     path = transcript(KEPT, OTHER, every=timedelta(days=1))
@@ -244,7 +312,9 @@ def test_the_best_of_a_copy_of_a_session_that_gave_something(at: Desk, transcrip
     assert texts(digest(at, copy)) == []
 
 
-def test_a_fork_that_was_read_with_a_session_left_unread_is_read_again(at: Desk, transcript: Transcript):
+def test_a_fork_that_was_read_with_a_session_left_unread_is_read_again(
+    at: Desk, transcript: Transcript
+):
     log = "memory/2026-03-04.md"
     at.write(log, "# 2026-03-04\n\n```\nopen\n")
     at.commit()

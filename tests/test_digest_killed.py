@@ -35,14 +35,27 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 def write_sessions(folder: Path) -> None:
     folder.mkdir()
     for session in range(SESSIONS):
-        texts = [SAYINGS[number % len(SAYINGS)].format(session * MESSAGES + number) for number in range(MESSAGES)]
-        write_session(folder, *texts, session=f"{session}a1e0000", start=START + timedelta(hours=session), every=timedelta(hours=1.2))
+        texts = [
+            SAYINGS[number % len(SAYINGS)].format(session * MESSAGES + number)
+            for number in range(MESSAGES)
+        ]
+        write_session(
+            folder,
+            *texts,
+            session=f"{session}a1e0000",
+            start=START + timedelta(hours=session),
+            every=timedelta(hours=1.2),
+        )
 
 
 def entries(at: Desk) -> Counter[tuple[str, str]]:
     """The entries of all logs, with the day."""
     logs = sorted((at.root / "memory").glob("*.md"))
-    return Counter((log.stem, item.fact.text) for log in logs for item in items(parse(log.read_text(encoding="utf-8"))))
+    return Counter(
+        (log.stem, item.fact.text)
+        for log in logs
+        for item in items(parse(log.read_text(encoding="utf-8")))
+    )
 
 
 @pytest.mark.parametrize("kills", [6, pytest.param(200, marks=pytest.mark.slow)])
@@ -51,11 +64,23 @@ def test_nothing_is_lost_and_nothing_doubled(at: Desk, tmp_path: Path, kills: in
     write_sessions(sessions)
     settings = at.world.home / ".config" / "mdmem" / "config.toml"
     settings.parent.mkdir(parents=True)
-    settings.write_text(f'sessions = ["{sessions / killed_digest.GROWING}/*.jsonl"]\nsession_scope = "all"\n')
+    settings.write_text(
+        f'sessions = ["{sessions / killed_digest.GROWING}/*.jsonl"]\nsession_scope = "all"\n'
+    )
     for first in range(0, kills, KILLS_AT_ONCE):
         count = min(KILLS_AT_ONCE, kills - first)
-        program = [sys.executable, "-B", killed_digest.__file__, at.root, sessions, str(count), str(first)]
-        steps = at.world.run(at.root, program, environment={"MDMEM_NOW": NOW, "TZ": "UTC"}).stdout.split()
+        program = [
+            sys.executable,
+            "-B",
+            killed_digest.__file__,
+            at.root,
+            sessions,
+            str(count),
+            str(first),
+        ]
+        steps = at.world.run(
+            at.root, program, environment={"MDMEM_NOW": NOW, "TZ": "UTC"}
+        ).stdout.split()
         assert len(steps) == count
     left = killed_digest.rest(sessions)
     for path, lines in left.items():
@@ -68,7 +93,9 @@ def test_nothing_is_lost_and_nothing_doubled(at: Desk, tmp_path: Path, kills: in
     assert max(Counter(filter(None, cited)).values()) == 1
     assert not digest(at, *growing).entries
 
-    at.git("checkout", "-q", "-B", "unharmed", at.git("rev-list", "--max-parents=0", "HEAD").strip())
+    at.git(
+        "checkout", "-q", "-B", "unharmed", at.git("rev-list", "--max-parents=0", "HEAD").strip()
+    )
     for file in at.workspace.state.glob("*.json"):
         file.unlink()
     digest(at, *sorted(sessions.glob("*.jsonl")))

@@ -13,7 +13,18 @@ import pytest
 from conftest import World
 from model_sessions import KEPT, SMALL, TALK, aged, entries, log_of, settings
 from pi_sessions import START, stamp, write_session
-from scripted_models import MODEL, Reply, Script, ScriptedServer, command, fact, facts, in_turn, quoting, serving
+from scripted_models import (
+    MODEL,
+    Reply,
+    Script,
+    ScriptedServer,
+    command,
+    fact,
+    facts,
+    in_turn,
+    quoting,
+    serving,
+)
 from workspaces import NOW, TOKEN, Desk, desk
 
 from mdmem.digest import cursors
@@ -65,10 +76,17 @@ def last_line(at: Desk) -> dict[str, Any]:
 
 
 class TestWhatIsSent:
-    def test_what_the_rules_have_left_becomes_entries(self, at: Desk, folder: Path, server: ScriptedServer):
+    def test_what_the_rules_have_left_becomes_entries(
+        self, at: Desk, folder: Path, server: ScriptedServer
+    ):
         aged(write_session(folder, *TALK))
         result = run(at).steps[0].record
-        assert (result.outcome, result.by_rule, result.by_model, result.entries) == ("done", 1, 10, 11)
+        assert (result.outcome, result.by_rule, result.by_model, result.entries) == (
+            "done",
+            1,
+            10,
+            11,
+        )
         assert result.tokens > 0
         (data,) = server.data
         assert [line["n"] for line in data["lines"]] == list(range(3, 13))
@@ -76,7 +94,9 @@ class TestWhatIsSent:
         assert server.prompts[0].startswith("mdmem-extract/1\n")
         assert f"- [fact] {SMALL.format(5)}" in log_of(at)
 
-    def test_the_commit_says_where_it_was_said_and_that_it_is_inferred(self, at: Desk, folder: Path, server: ScriptedServer):
+    def test_the_commit_says_where_it_was_said_and_that_it_is_inferred(
+        self, at: Desk, folder: Path, server: ScriptedServer
+    ):
         aged(write_session(folder, *TALK))
         run(at)
         message = at.git("log", "-1", "--format=%B")
@@ -85,7 +105,9 @@ class TestWhatIsSent:
         assert "openclaw/5a1e0000#12" in message
         assert "Mdmem-Read: openclaw/5a1e0000#12 " in message
 
-    def test_what_it_alone_found_is_not_asked_for_again_where_the_state_is_lost(self, at: Desk, folder: Path, server: ScriptedServer):
+    def test_what_it_alone_found_is_not_asked_for_again_where_the_state_is_lost(
+        self, at: Desk, folder: Path, server: ScriptedServer
+    ):
         aged(write_session(folder, *TALK[1:]))
         run(at)
         written = log_of(at)
@@ -95,7 +117,9 @@ class TestWhatIsSent:
         assert log_of(at) == written
         assert len(server.bodies) == 1
 
-    def test_noise_secrets_and_what_rules_settled_are_not_sent(self, at: Desk, folder: Path, server: ScriptedServer):
+    def test_noise_secrets_and_what_rules_settled_are_not_sent(
+        self, at: Desk, folder: Path, server: ScriptedServer
+    ):
         said = [
             *TALK,
             f"The old key of the cellar is {TOKEN} and nothing else.",
@@ -114,7 +138,13 @@ class TestWhatIsSent:
         path = aged(write_session(folder, *TALK[:7]), 1)
         run(at)
         assert server.bodies == []
-        record = {"type": "compaction", "id": "c1", "parentId": f"{6:08x}", "timestamp": stamp(START), "summary": "The pipes drip."}
+        record = {
+            "type": "compaction",
+            "id": "c1",
+            "parentId": f"{6:08x}",
+            "timestamp": stamp(START),
+            "summary": "The pipes drip.",
+        }
         path.write_text(f"{path.read_text()}{json.dumps(record)}\n")
         run(at)
         (data,) = server.data
@@ -122,15 +152,26 @@ class TestWhatIsSent:
         run(at)
         assert len(server.bodies) == 1
 
-    @pytest.mark.parametrize(("said", "minutes", "count"), [(TALK[:7], 1, 0), (TALK[:7], 20, 1), (TALK, 1, 1), (TALK[:3], 20, 0)])
+    @pytest.mark.parametrize(
+        ("said", "minutes", "count"),
+        [(TALK[:7], 1, 0), (TALK[:7], 20, 1), (TALK, 1, 1), (TALK[:3], 20, 0)],
+    )
     def test_ten_turns_or_idle_and_500_bytes(
-        self, at: Desk, folder: Path, server: ScriptedServer, said: list[str], minutes: int, count: int
+        self,
+        at: Desk,
+        folder: Path,
+        server: ScriptedServer,
+        said: list[str],
+        minutes: int,
+        count: int,
     ):
         aged(write_session(folder, *said), minutes)
         run(at)
         assert len(server.bodies) == count
 
-    def test_nothing_is_sent_twice_and_what_is_new_is_sent_later(self, at: Desk, folder: Path, server: ScriptedServer):
+    def test_nothing_is_sent_twice_and_what_is_new_is_sent_later(
+        self, at: Desk, folder: Path, server: ScriptedServer
+    ):
         aged(write_session(folder, *TALK))
         run(at)
         run(at)
@@ -139,18 +180,34 @@ class TestWhatIsSent:
         assert run(at).steps[0].record.by_model == 10
         assert [line["n"] for line in server.data[1]["lines"]] == list(range(13, 23))
 
-    def test_a_megabyte_makes_45_requests_at_most(self, at: Desk, folder: Path, server: ScriptedServer):
+    def test_a_megabyte_makes_45_requests_at_most(
+        self, at: Desk, folder: Path, server: ScriptedServer
+    ):
         server.script = in_turn(Reply(facts()))
-        settings(at, folder, f'model_url = "{server.url}"', f'model_name = "{MODEL}"', "model_tokens_day = 10000000")
-        words = "The cellar of Mrs Hall smells of oil, near the boiler that the plumber took apart. "
+        settings(
+            at,
+            folder,
+            f'model_url = "{server.url}"',
+            f'model_name = "{MODEL}"',
+            "model_tokens_day = 10000000",
+        )
+        words = (
+            "The cellar of Mrs Hall smells of oil, near the boiler that the plumber took apart. "
+        )
         said = [f"agent: {words * 20}Number {number} is done." for number in range(600)]
         aged(write_session(folder, *said, every=timedelta(seconds=10)))
         size = sum(len(text.encode()) - 7 for text in said)
         assert size > 1_000_000
         run(at)
         assert 40 <= len(server.bodies) <= 45
-        assert all(sum(len(line["text"].encode()) for line in data["lines"]) <= 24_000 for data in server.data)
-        assert sum(len(line["text"].encode()) for data in server.data for line in data["lines"]) > size * 0.97
+        assert all(
+            sum(len(line["text"].encode()) for line in data["lines"]) <= 24_000
+            for data in server.data
+        )
+        assert (
+            sum(len(line["text"].encode()) for data in server.data for line in data["lines"])
+            > size * 0.97
+        )
 
     def test_a_run_that_has_taken_long_leaves_the_rest_to_the_next(
         self, at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
@@ -161,7 +218,9 @@ class TestWhatIsSent:
             assert (run(at).steps[0].record.entries, len(server.bodies)) == (1, 0)
         assert run(at).steps[0].record.by_model == 10
 
-    def test_permissive_rules_come_after_the_model(self, at: Desk, folder: Path, server: ScriptedServer):
+    def test_permissive_rules_come_after_the_model(
+        self, at: Desk, folder: Path, server: ScriptedServer
+    ):
         server.script = in_turn(Reply(facts()))
         aged(write_session(folder, *TALK[1:]), 60 * 25)
         result = digest(at)
@@ -169,7 +228,9 @@ class TestWhatIsSent:
         assert {entry.confidence for entry in result.entries} == {0.3}
         assert len(result.entries) == 3
 
-    def test_where_the_model_found_something_permissive_rules_draw_nothing(self, at: Desk, folder: Path, server: ScriptedServer):
+    def test_where_the_model_found_something_permissive_rules_draw_nothing(
+        self, at: Desk, folder: Path, server: ScriptedServer
+    ):
         text = SMALL.format(2)
         server.script = in_turn(Reply(facts(fact([2], text, text))))
         aged(write_session(folder, *TALK[1:]), 60 * 25)
@@ -177,20 +238,31 @@ class TestWhatIsSent:
         assert not digest(at).entries
 
     def test_an_agents_line_is_auto(self, at: Desk, folder: Path, server: ScriptedServer):
-        said = [*TALK, "agent: The importer of Hall writes 12 rows a second to the disk of the cellar."]
+        said = [
+            *TALK,
+            "agent: The importer of Hall writes 12 rows a second to the disk of the cellar.",
+        ]
         text = "The importer writes 12 rows a second"
-        server.script = in_turn(Reply(facts(fact([13], text, "12 rows"), fact([12, 13], text + ".", "12 rows"))))
+        server.script = in_turn(
+            Reply(facts(fact([13], text, "12 rows"), fact([12, 13], text + ".", "12 rows")))
+        )
         aged(write_session(folder, *said))
         run(at)
         assert "Mdmem-Source: auto" in at.git("log", "-1", "--format=%B")
         assert sum(text in entry for entry in entries(at)) == 1
 
-    @pytest.mark.parametrize(("answer", "count"), [(None, 0), ("", 0), ("```\n{}\n```", 2), ("{}", 2)])
-    def test_a_command_in_the_place_of_a_server(self, at: Desk, folder: Path, tmp_path: Path, answer: str | None, count: int):
+    @pytest.mark.parametrize(
+        ("answer", "count"), [(None, 0), ("", 0), ("```\n{}\n```", 2), ("{}", 2)]
+    )
+    def test_a_command_in_the_place_of_a_server(
+        self, at: Desk, folder: Path, tmp_path: Path, answer: str | None, count: int
+    ):
         scripted = tmp_path / "scripted"
         scripted.mkdir()
         if answer is not None:
-            (scripted / "0.answer").write_text(answer.format(facts(ONE, OTHER, ONE | {"text": "Marcus mends wall 2"})))
+            (scripted / "0.answer").write_text(
+                answer.format(facts(ONE, OTHER, ONE | {"text": "Marcus mends wall 2"}))
+            )
         settings(at, folder, f"model_command = {json.dumps(command(scripted))}")
         aged(write_session(folder, *TALK))
         result = run(at)
@@ -208,8 +280,12 @@ class TestFlags:
         assert not server.bodies
         assert run(at).steps[0].record.by_model == 10
 
-    def test_model_asks_whatever_the_settings_say(self, at: Desk, folder: Path, server: ScriptedServer):
-        settings(at, folder, f'model_url = "{server.url}"', f'model_name = "{MODEL}"', digest="rules")
+    def test_model_asks_whatever_the_settings_say(
+        self, at: Desk, folder: Path, server: ScriptedServer
+    ):
+        settings(
+            at, folder, f'model_url = "{server.url}"', f'model_name = "{MODEL}"', digest="rules"
+        )
         path = write_session(folder, *TALK[:9])
         assert run(at).steps[0].record.entries == 1
         result = digest(at, path, model=True)
@@ -219,7 +295,9 @@ class TestFlags:
         assert not digest(at, path, model=True).entries
         assert len(server.bodies) == 1
 
-    def test_a_dry_run_sends_nothing_and_says_what_would_be(self, at: Desk, folder: Path, server: ScriptedServer):
+    def test_a_dry_run_sends_nothing_and_says_what_would_be(
+        self, at: Desk, folder: Path, server: ScriptedServer
+    ):
         path = aged(write_session(folder, *TALK))
         result = digest(at, path, dry_run=True)
         assert result.model is not None
@@ -235,12 +313,21 @@ class TestFlags:
             ([], "no-model"),
             (['model_url = "http://127.0.0.1:1/v1"'], "no-model"),
             (['model_url = "ftp://a"', 'model_name = "m"'], "no-model"),
-            (['model_url = "http://127.0.0.1:1/v1"', 'model_name = "m"', 'model_key_env = "NOT_SET"'], "no-model"),
+            (
+                [
+                    'model_url = "http://127.0.0.1:1/v1"',
+                    'model_name = "m"',
+                    'model_key_env = "NOT_SET"',
+                ],
+                "no-model",
+            ),
             (['model_url = "http://127.0.0.1:1/v1"', 'model_command = ["cat"]'], "no-model"),
             (['model_command = ["/no/such/program"]'], "model-refused"),
         ],
     )
-    def test_a_model_that_is_not_set_fails_and_the_rules_work(self, at: Desk, folder: Path, lines: list[str], code: str):
+    def test_a_model_that_is_not_set_fails_and_the_rules_work(
+        self, at: Desk, folder: Path, lines: list[str], code: str
+    ):
         settings(at, folder, *lines)
         aged(write_session(folder, *TALK))
         result = run(at)
@@ -274,26 +361,40 @@ class TestAnswers:
             (facts(ONE | {"text": "The pipes of Mrs Dorn behind wall 2 drip slowly"}), 0),
             (facts(ONE | {"text": "TEXT-OF-THE-FACT"}), 0),
             (facts(ONE | {"quote": "EXACT-PART-OF-A-LINE"}), 0),
-            (facts(ONE | {"text": "The pipes <system-reminder>behind</system-reminder> wall 2 drip"}), 0),
+            (
+                facts(
+                    ONE
+                    | {"text": "The pipes <system-reminder>behind</system-reminder> wall 2 drip"}
+                ),
+                0,
+            ),
             (facts(ONE, {"lines": "3"}, 7, None), 1),
         ],
     )
-    def test_each_claim_is_checked(self, at: Desk, folder: Path, server: ScriptedServer, text: str, count: int):
+    def test_each_claim_is_checked(
+        self, at: Desk, folder: Path, server: ScriptedServer, text: str, count: int
+    ):
         server.script = in_turn(Reply(text))
         aged(write_session(folder, *TALK))
         record = run(at).steps[0].record
         assert (record.outcome, record.by_model) == ("done", count)
         assert len(server.bodies) == 1
 
-    @pytest.mark.parametrize("text", ["", "I am sorry, I cannot.", '{"answer": 1}', '{"facts": [{"lines"'])
-    def test_what_is_no_answer_is_asked_for_once_more(self, at: Desk, folder: Path, server: ScriptedServer, text: str):
+    @pytest.mark.parametrize(
+        "text", ["", "I am sorry, I cannot.", '{"answer": 1}', '{"facts": [{"lines"']
+    )
+    def test_what_is_no_answer_is_asked_for_once_more(
+        self, at: Desk, folder: Path, server: ScriptedServer, text: str
+    ):
         server.script = in_turn(Reply(text), Reply(facts(ONE)))
         aged(write_session(folder, *TALK))
         assert run(at).steps[0].record.by_model == 1
         assert len(server.bodies) == 2
         assert "could not be read" in server.prompts[1]
 
-    def test_after_two_the_rules_stand_and_the_lines_are_due_three_more_times(self, at: Desk, folder: Path, server: ScriptedServer):
+    def test_after_two_the_rules_stand_and_the_lines_are_due_three_more_times(
+        self, at: Desk, folder: Path, server: ScriptedServer
+    ):
         server.script = in_turn(Reply("no"))
         aged(write_session(folder, *TALK))
         for count in (2, 4, 6, 8, 8):
@@ -303,8 +404,22 @@ class TestAnswers:
         assert len(entries(at)) == 1
         assert last_line(at)["outcome"] == "unchanged"
 
-    @pytest.mark.parametrize("reply", [Reply(status=500), Reply(status=429, headers={"Retry-After": "0.01"}), Reply(raw=b"<html>")])
-    def test_a_server_that_is_down(self, at: Desk, folder: Path, server: ScriptedServer, reply: Reply, monkeypatch: pytest.MonkeyPatch):
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            Reply(status=500),
+            Reply(status=429, headers={"Retry-After": "0.01"}),
+            Reply(raw=b"<html>"),
+        ],
+    )
+    def test_a_server_that_is_down(
+        self,
+        at: Desk,
+        folder: Path,
+        server: ScriptedServer,
+        reply: Reply,
+        monkeypatch: pytest.MonkeyPatch,
+    ):
         monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
         server.script = in_turn(*([reply] * 4), Reply(facts(ONE)))
         aged(write_session(folder, *TALK))
@@ -315,7 +430,9 @@ class TestAnswers:
         server.script = quoting
         assert run(at).steps[0].record.by_model == 20
 
-    def test_a_hang_ends(self, at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch):
+    def test_a_hang_ends(
+        self, at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
         monkeypatch.setattr("mdmem.llm.endpoints.SECONDS", 0.5)
         server.script = in_turn(Reply(facts(ONE), seconds=5))
@@ -336,32 +453,58 @@ class TestAnswers:
     def test_a_server_that_knows_no_schema(self, at: Desk, folder: Path, server: ScriptedServer):
         def script(data: dict[str, Any], number: int) -> Reply:
             form = server.bodies[number].get("response_format", {}).get("type")
-            return Reply("response_format is not supported", status=400) if form else quoting(data, number)
+            return (
+                Reply("response_format is not supported", status=400)
+                if form
+                else quoting(data, number)
+            )
 
         server.script = script
         aged(write_session(folder, *TALK))
         assert run(at).steps[0].record.by_model == 10
-        assert [body.get("response_format", {}).get("type") for body in server.bodies] == ["json_schema", "json_object", None]
+        assert [body.get("response_format", {}).get("type") for body in server.bodies] == [
+            "json_schema",
+            "json_object",
+            None,
+        ]
 
     def test_a_wrong_key_is_said(self, at: Desk, folder: Path, server: ScriptedServer):
         server.script = in_turn(Reply(status=401))
         aged(write_session(folder, *TALK))
         assert run(at).failed
-        assert (last_line(at)["outcome"], last_line(at)["entries"], len(server.bodies)) == ("model-refused", 1, 1)
+        assert (last_line(at)["outcome"], last_line(at)["entries"], len(server.bodies)) == (
+            "model-refused",
+            1,
+            1,
+        )
 
 
-def test_no_more_tokens_than_a_day_allows(at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch):
+def test_no_more_tokens_than_a_day_allows(
+    at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+):
     budget = 30_000
 
     def script(data: dict[str, Any], number: int) -> Reply:
-        return Reply(facts(), usage=(len(server.prompts[number].encode()) // 3, server.bodies[number]["max_tokens"]))
+        return Reply(
+            facts(),
+            usage=(len(server.prompts[number].encode()) // 3, server.bodies[number]["max_tokens"]),
+        )
 
     server.script = script
-    settings(at, folder, f'model_url = "{server.url}"', f'model_name = "{MODEL}"', f"model_tokens_day = {budget}")
+    settings(
+        at,
+        folder,
+        f'model_url = "{server.url}"',
+        f'model_name = "{MODEL}"',
+        f"model_tokens_day = {budget}",
+    )
     for number in range(8):
         aged(
             write_session(
-                folder, *(SMALL.format(each) for each in range(100)), session=f"5a1e000{number}", start=START + timedelta(hours=number)
+                folder,
+                *(SMALL.format(each) for each in range(100)),
+                session=f"5a1e000{number}",
+                start=START + timedelta(hours=number),
             )
         )
     assert not run(at).failed
@@ -408,7 +551,9 @@ def meanwhile(at: Desk, do: Callable[[Memory], object]) -> Script:
     return script
 
 
-def test_whoever_writes_while_the_model_is_waited_for_does_not_wait(at: Desk, folder: Path, server: ScriptedServer):
+def test_whoever_writes_while_the_model_is_waited_for_does_not_wait(
+    at: Desk, folder: Path, server: ScriptedServer
+):
     server.script = meanwhile(at, lambda memory: memory.apply(Log("the plumber comes on Friday")))
     at.write("mdmem.toml", "lock_timeout = 0.2\n")
     aged(write_session(folder, *TALK))
@@ -418,20 +563,28 @@ def test_whoever_writes_while_the_model_is_waited_for_does_not_wait(at: Desk, fo
 
 def test_a_purge_while_the_model_is_waited_for(at: Desk, folder: Path, server: ScriptedServer):
     at.write("memory/house.md", f"# House\n\n- {SMALL.format(5)}\n")
-    at.write("mdmem.toml", "lock_timeout = 0.2\n")  # a purge waits so long for the digest, to move its cursors
+    at.write(
+        "mdmem.toml", "lock_timeout = 0.2\n"
+    )  # a purge waits so long for the digest, to move its cursors
     at.commit()
     server.script = meanwhile(at, lambda memory: memory.purge(Purge(SMALL.format(5))))
     aged(write_session(folder, *TALK))
     run(at)
     assert SMALL.format(5) not in log_of(at)
     assert SMALL.format(6) in log_of(at)
-    assert not any("wall 5" in path.read_text() for path in (at.workspace.state / "model").iterdir())
+    assert not any(
+        "wall 5" in path.read_text() for path in (at.workspace.state / "model").iterdir()
+    )
 
 
 class TestWhatIsTold:
-    def test_status_and_stats(self, at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch):
+    def test_status_and_stats(
+        self, at: Desk, folder: Path, server: ScriptedServer, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
-        server.script = in_turn(Reply(facts(ONE, OTHER | {"lines": [99]}), usage=(700, 30)), Reply(status=500))
+        server.script = in_turn(
+            Reply(facts(ONE, OTHER | {"lines": [99]}), usage=(700, 30)), Reply(status=500)
+        )
         aged(write_session(folder, *TALK))
         run(at)
         aged(write_session(folder, *TALK, *(SMALL.format(number) for number in range(20, 30))))
@@ -442,7 +595,12 @@ class TestWhatIsTold:
             status = pipelines.model
             (week,) = memory.pipelines.figures(ShowFigures()).weeks
         assert status is not None
-        assert (status.tokens_used, status.tokens_a_day, status.waiting, status.given_up) == (730, 200_000, 1, 0)
+        assert (status.tokens_used, status.tokens_a_day, status.waiting, status.given_up) == (
+            730,
+            200_000,
+            1,
+            0,
+        )
         assert status.last_outcome == "model-down"
         assert (week.by_model, week.tokens, week.refused) == (1, 730, 1)
 
@@ -451,9 +609,19 @@ class TestWhatIsTold:
         aged(write_session(folder, *TALK))
         run(at)
         line = last_line(at)
-        records = [json.loads(each) for each in (at.workspace.state / asking.LOG_NAME).read_text().splitlines()]
-        assert line["tokens"] == sum(each["tokens_in"] + each["tokens_out"] for each in records) == 730
-        assert (line["by_rule"], line["by_model"], line["entries"], line["refused"]) == (1, 2, len(entries(at)), 1)
+        records = [
+            json.loads(each)
+            for each in (at.workspace.state / asking.LOG_NAME).read_text().splitlines()
+        ]
+        assert (
+            line["tokens"] == sum(each["tokens_in"] + each["tokens_out"] for each in records) == 730
+        )
+        assert (line["by_rule"], line["by_model"], line["entries"], line["refused"]) == (
+            1,
+            2,
+            len(entries(at)),
+            1,
+        )
         assert {each["run"] for each in records} == {line["run"]}
 
     def test_what_a_digest_shows(self, at: Desk, folder: Path, server: ScriptedServer):
@@ -461,8 +629,17 @@ class TestWhatIsTold:
         result = digest(at, aged(write_session(folder, *TALK)))
         size = len(server.prompts[0].encode())
         assert (
-            digest_text(result).splitlines()[-1] == f"model: 1 request ({size:,} bytes, 730 tokens), 1 of the entries, 1 suggestion refused"
+            digest_text(result).splitlines()[-1]
+            == f"model: 1 request ({size:,} bytes, 730 tokens), 1 of the entries, 1 suggestion refused"
         )
         shown = digest_json(result)
         assert shown["tokens"] == 730
-        assert shown["model"] == {"requests": 1, "bytes": size, "entries": 1, "bad_answers": 1, "waiting": 0, "outcome": "", "message": ""}
+        assert shown["model"] == {
+            "requests": 1,
+            "bytes": size,
+            "entries": 1,
+            "bad_answers": 1,
+            "waiting": 0,
+            "outcome": "",
+            "message": "",
+        }

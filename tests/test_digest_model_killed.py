@@ -28,7 +28,9 @@ def is_killed(at: Desk, steps: int) -> bool:
     """Carry out what is due, to be killed after so many steps; False where it came to its end."""
     program = [sys.executable, "-B", killed_model_step.__file__, str(at.root), str(steps)]
     environment = {**at.world.environment, "MDMEM_NOW": NOW, "TZ": "UTC"}
-    done = subprocess.run(program, env=environment, capture_output=True, timeout=TIME_LIMIT, check=False)
+    done = subprocess.run(
+        program, env=environment, capture_output=True, timeout=TIME_LIMIT, check=False
+    )
     assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()
     return done.returncode != 0
 
@@ -39,7 +41,11 @@ def test_nothing_is_lost_or_doubled_and_nothing_paid_twice(at: Desk, between: in
     folder.mkdir()
     for number in range(SESSIONS):
         said = [f"{KEPT} {number}", *(SMALL.format(number * 100 + each) for each in range(12))]
-        aged(write_session(folder, *said, session=f"5a1e000{number}", start=START + timedelta(hours=number)))
+        aged(
+            write_session(
+                folder, *said, session=f"5a1e000{number}", start=START + timedelta(hours=number)
+            )
+        )
     with serving(quoting) as server:
         settings(at, folder, f'model_url = "{server.url}"', 'model_name = "m"')
         kills = steps = 0

@@ -86,19 +86,30 @@ def test_it_is_read_to_its_end(at: Desk, transcript: Transcript):
     assert digest(at, grown).messages == 0
     lose_state(at)
     assert digest(at, grown).messages == 0
-    assert texts(digest(at, transcript(PRIVATE, OTHER, "We decided to paint the roof."))) == ["We decided to paint the roof."]
+    assert texts(digest(at, transcript(PRIVATE, OTHER, "We decided to paint the roof."))) == [
+        "We decided to paint the roof."
+    ]
 
 
 @pytest.mark.parametrize("loses", [False, True])
-def test_a_transcript_that_is_rewritten_later_does_not_bring_it_back(at: Desk, transcript: Transcript, loses: bool):
+def test_a_transcript_that_is_rewritten_later_does_not_bring_it_back(
+    at: Desk, transcript: Transcript, loses: bool
+):
     digest(at, transcript(PRIVATE))
     purge(at, PRIVATE)
     if loses:
         lose_state(at)
-    result = digest(at, transcript(PRIVATE, "We decided to paint the roof.", start=START + timedelta(minutes=7)))
+    result = digest(
+        at, transcript(PRIVATE, "We decided to paint the roof.", start=START + timedelta(minutes=7))
+    )
     assert (texts(result), result.refused) == (["We decided to paint the roof."], 1)
     longer = f"Remember that {PRIVATE[0].lower()}{PRIVATE[1:]}"
-    assert texts(digest(at, transcript(longer, session="6b2f0000", start=START + timedelta(minutes=9)))) == []
+    assert (
+        texts(
+            digest(at, transcript(longer, session="6b2f0000", start=START + timedelta(minutes=9)))
+        )
+        == []
+    )
 
 
 def test_said_again_after_the_purge(at: Desk, transcript: Transcript):
@@ -140,7 +151,9 @@ def test_the_note_tells_nothing_but_a_hash(at: Desk, transcript: Transcript):
     message = at.git("log", "-1", "--format=%B", str(result.commit))
     assert "Mdmem-Read: openclaw/5a1e0000#2 " in message
     assert [line for line in message.splitlines() if line.startswith("Mdmem-Purged: 8 ")]
-    assert json.dumps(PRIVATE) not in "".join(path.read_text() for path in at.workspace.state.glob("*.json"))
+    assert json.dumps(PRIVATE) not in "".join(
+        path.read_text() for path in at.workspace.state.glob("*.json")
+    )
 
 
 def test_without_sessions_the_hash_is_left_too(at: Desk):

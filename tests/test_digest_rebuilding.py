@@ -11,7 +11,12 @@ from workspaces import NOW, Desk, desk
 
 from mdmem.digest import cursors
 
-SAID = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.", "We decided to sell the boat.")
+SAID = (
+    "We decided to keep the old pump.",
+    "agent: Noted.",
+    "I prefer calls before noon.",
+    "We decided to sell the boat.",
+)
 KEPT = [text for text in SAID if not text.startswith("agent: ")]
 
 
@@ -32,14 +37,25 @@ def lose(at: Desk, damage: str | None = None) -> None:
         path.unlink(missing_ok=True) if damage is None else path.write_text(damage)
 
 
-@pytest.mark.parametrize("damage", [None, "", "{", '{"version": 3, "values": {"x": 3}}', '{"version": 99, "values": {}}', "[]"])
-def test_what_was_read_through_is_not_read_again(at: Desk, transcript: Transcript, damage: str | None):
+@pytest.mark.parametrize(
+    "damage",
+    [None, "", "{", '{"version": 3, "values": {"x": 3}}', '{"version": 99, "values": {}}', "[]"],
+)
+def test_what_was_read_through_is_not_read_again(
+    at: Desk, transcript: Transcript, damage: str | None
+):
     path = transcript(*SAID)
     digest(at, path)
     lose(at, damage)
     head = at.git("rev-parse", "HEAD")
     again = digest(at, path)
-    assert (again.messages, again.size, again.entries, again.repeated, at.git("rev-parse", "HEAD")) == (0, 0, (), 0, head)
+    assert (
+        again.messages,
+        again.size,
+        again.entries,
+        again.repeated,
+        at.git("rev-parse", "HEAD"),
+    ) == (0, 0, (), 0, head)
 
 
 def test_only_what_came_since_is_new(at: Desk, transcript: Transcript):
@@ -63,7 +79,14 @@ def test_a_correction_finds_what_it_corrects_before_the_cursor(at: Desk, transcr
     texts = ("The exam is on 3 December.", "Remember that the boat is sold.")
     first = digest(at, transcript("Remember that the exam is on 3 December.", texts[1]))
     lose(at)
-    digest(at, transcript("Remember that the exam is on 3 December.", texts[1], "Actually the exam is on 4 December."))
+    digest(
+        at,
+        transcript(
+            "Remember that the exam is on 3 December.",
+            texts[1],
+            "Actually the exam is on 4 December.",
+        ),
+    )
     supersedes = at.git("log", "-1", "--format=%(trailers:key=Mdmem-Supersedes,valueonly)").split()
     assert supersedes[0] == first.entries[0].fact
 
@@ -71,8 +94,14 @@ def test_a_correction_finds_what_it_corrects_before_the_cursor(at: Desk, transcr
 def test_a_transcript_that_was_rewritten_is_read_again(at: Desk, transcript: Transcript):
     digest(at, transcript(*SAID))
     lose(at)
-    result = digest(at, transcript(*SAID, "We decided to paint the roof.", every=timedelta(minutes=2)))
-    assert (texts(result), result.messages, result.repeated) == (["We decided to paint the roof."], 5, 3)
+    result = digest(
+        at, transcript(*SAID, "We decided to paint the roof.", every=timedelta(minutes=2))
+    )
+    assert (texts(result), result.messages, result.repeated) == (
+        ["We decided to paint the roof."],
+        5,
+        3,
+    )
 
 
 def test_a_transcript_that_gave_nothing_is_read_again(at: Desk, transcript: Transcript):
@@ -83,7 +112,10 @@ def test_a_transcript_that_gave_nothing_is_read_again(at: Desk, transcript: Tran
 
 
 def test_each_file_finds_its_cursor_however_they_are_named(at: Desk, transcript: Transcript):
-    paths = [transcript(*SAID, session=f"{number}a1e0000", start=START.replace(day=number + 1)) for number in range(3)]
+    paths = [
+        transcript(*SAID, session=f"{number}a1e0000", start=START.replace(day=number + 1))
+        for number in range(3)
+    ]
     digest(at, *paths)
     lose(at)
     assert [digest(at, path).messages for path in paths] == [0, 0, 0]
@@ -117,10 +149,15 @@ def test_a_fork_of_a_session_that_was_read_through(at: Desk, transcript: Transcr
     assert (texts(fork), fork.repeated) == (["We decided to paint the roof."], 3)
 
 
-def test_progress_is_kept_when_a_later_transcript_fails(at: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch):
+def test_progress_is_kept_when_a_later_transcript_fails(
+    at: Desk, transcript: Transcript, monkeypatch: pytest.MonkeyPatch
+):
     digest(at, transcript(*SAID))
     at.git("checkout", "-q", "--detach")
-    grown, later = transcript(*SAID, "ok"), transcript(*SAID, session="6b2f0000", start=START.replace(day=6))
+    grown, later = (
+        transcript(*SAID, "ok"),
+        transcript(*SAID, session="6b2f0000", start=START.replace(day=6)),
+    )
     with pytest.raises(Exception, match="HEAD"):
         digest(at, grown, later)
     at.git("checkout", "-q", "-")

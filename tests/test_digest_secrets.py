@@ -31,7 +31,10 @@ def turns_with(texts: Sequence[str]) -> list[Turn]:
     for number, text in enumerate(texts):
         turns += [
             ("user", f"We decided that {text} opens the shed. I prefer pump number {number}."),
-            ("agent", f"Root cause: {text} was in the file. It was caused by valve number {number}."),
+            (
+                "agent",
+                f"Root cause: {text} was in the file. It was caused by valve number {number}.",
+            ),
             ("tool", f"config.ini\n{text}\n"),
             ("user", text),
             ("user", f"Actually, {text}"),
@@ -46,7 +49,11 @@ def sessions(shell: Shell) -> list[str]:
     names = []
     for number, client in enumerate(CLIENTS):
         path = folder / f"5a1e000{number}.jsonl"
-        path.write_bytes(write_session(client, turns_with(TEXTS[number :: len(CLIENTS)]), path.stem, START, HALF_AN_HOUR))
+        path.write_bytes(
+            write_session(
+                client, turns_with(TEXTS[number :: len(CLIENTS)]), path.stem, START, HALF_AN_HOUR
+            )
+        )
         names.append(str(path))
     settings = shell.world.home / ".config" / "mdmem" / "config.toml"
     settings.parent.mkdir(parents=True, exist_ok=True)
@@ -57,8 +64,19 @@ def sessions(shell: Shell) -> list[str]:
 def held(shell: Shell, sessions: Sequence[str], printed: str) -> set[str]:
     """The secrets that stand in objects of git, in any file but the transcripts, or in what was printed."""
     command = ["git", "cat-file", "--batch-all-objects", "--batch"]
-    objects = subprocess.run(command, cwd=shell.folder, env=dict(shell.world.environment), capture_output=True, check=True).stdout
-    files = [path for root in (shell.folder, shell.world.home) for path in root.rglob("*") if path.is_file() and str(path) not in sessions]
+    objects = subprocess.run(
+        command,
+        cwd=shell.folder,
+        env=dict(shell.world.environment),
+        capture_output=True,
+        check=True,
+    ).stdout
+    files = [
+        path
+        for root in (shell.folder, shell.world.home)
+        for path in root.rglob("*")
+        if path.is_file() and str(path) not in sessions
+    ]
     contents = b"\0".join([objects, printed.encode(), *(path.read_bytes() for path in files)])
     return {value for value in (*VALUES, *WITHIN) if value.encode() in contents}
 
@@ -73,7 +91,11 @@ def test_none_is_anywhere(shell: Shell, sessions: list[str], keep: str):
         assert f"I prefer pump number {number}." in entries
     assert not any("REDACTED" in entry for entry in entries)
     assert done.answer["redacted"] >= 4 * len(TEXTS)
-    answers = [shell.run("search", "--sessions", words, *more) for words in ("shed", "opens file config") for more in ((), ("--json",))]
+    answers = [
+        shell.run("search", "--sessions", words, *more)
+        for words in ("shed", "opens file config")
+        for more in ((), ("--json",))
+    ]
     again = shell.run("digest", "--keep", keep)
     status = shell.run("status")
     printed = "".join(each.out + each.err for each in (done, *answers, again, status))

@@ -80,8 +80,12 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.mark.parametrize("start", [None, START])
 @pytest.mark.parametrize("end", [None, ReadEnd(5, "0123456789ab")])
-@pytest.mark.parametrize("more", [{}, {"has_entries": True, "settled": True}, {"problem": "unknown-format"}])
-def test_a_cursor_is_read_as_it_was_kept(tmp_path: Path, start: ReadingStart | None, end: ReadEnd | None, more: dict[str, Any]):
+@pytest.mark.parametrize(
+    "more", [{}, {"has_entries": True, "settled": True}, {"problem": "unknown-format"}]
+)
+def test_a_cursor_is_read_as_it_was_kept(
+    tmp_path: Path, start: ReadingStart | None, end: ReadEnd | None, more: dict[str, Any]
+):
     cursor = Cursor(device=1, inode=2, size=3, changed=4, read_size=2, start=start, end=end, **more)
     kept = Cursors({})
     kept["/a"] = cursor
@@ -124,7 +128,9 @@ def test_what_has_ended_is_looked_at_once_more(at: Desk, folder: Path, read: lis
     assert read == []
 
 
-def test_sessions_of_other_projects_are_read_once_they_count(at: Desk, folder: Path, read: list[str]):
+def test_sessions_of_other_projects_are_read_once_they_count(
+    at: Desk, folder: Path, read: list[str]
+):
     settings(at, folder, "project")
     write_session(folder, *TALK)
     assert (run(at).entries, run(at).entries, len(read)) == (0, 0, 1)

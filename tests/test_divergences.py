@@ -11,7 +11,9 @@ from mdmem.merge import setup
 from mdmem.model.writes import Log, Remember, Resolve, Revert, WriteOptions
 from mdmem.text.facts import parse_item
 
-TIN, SLATE, STRAW, COPPER = (f"the shed needs a new roof of {what}" for what in ("tin", "slate", "straw", "copper"))
+TIN, SLATE, STRAW, COPPER = (
+    f"the shed needs a new roof of {what}" for what in ("tin", "slate", "straw", "copper")
+)
 NOW = "2026-06-01"
 HEADER = "# Memory\n\n## Work\n\n"
 
@@ -23,7 +25,9 @@ def conflicts(dated: DatedMemory) -> list[set[str]]:
 
 
 def replace(dated: DatedMemory, day: str, old: str, new: str) -> None:
-    dated.on(f"2026-{day}").apply(Remember(new, section="Work", options=WriteOptions(supersedes=old)))
+    dated.on(f"2026-{day}").apply(
+        Remember(new, section="Work", options=WriteOptions(supersedes=old))
+    )
 
 
 def write(dated: DatedMemory, *lines: str) -> None:
@@ -61,9 +65,14 @@ def both_replaced(at: DatedMemory, main: str = "01-05", side: str = "01-03") -> 
     switch(at, "main")
 
 
-@pytest.mark.parametrize("how", ["merge -q --no-edit side", "rebase -q side", "cherry-pick side", "rebase -q --apply side"])
+@pytest.mark.parametrize(
+    "how",
+    ["merge -q --no-edit side", "rebase -q side", "cherry-pick side", "rebase -q --apply side"],
+)
 @pytest.mark.parametrize("days", [("01-03", "01-05"), ("01-05", "01-03")])
-def test_what_two_sides_made_of_one_fact_contradicts(at: DatedMemory, how: str, days: tuple[str, str]) -> None:
+def test_what_two_sides_made_of_one_fact_contradicts(
+    at: DatedMemory, how: str, days: tuple[str, str]
+) -> None:
     both_replaced(at, *days)
     if "apply" in how:
         at.at.git("rebase", "-q", "--apply", "side", check=False)
@@ -80,13 +89,20 @@ def test_a_merge_made_elsewhere_tells_the_same_whatever_its_message_says(at: Dat
     both_replaced(at)
     at.at.git("merge", "-q", "--no-commit", "side")
     write(at, "bees live behind the shed", SLATE, STRAW)
-    at.at.git("commit", "-qam", f"Merged\n\nMdmem-Contradicts: {parse_item(SLATE).id} {parse_item(STRAW).id}")
+    at.at.git(
+        "commit",
+        "-qam",
+        f"Merged\n\nMdmem-Contradicts: {parse_item(SLATE).id} {parse_item(STRAW).id}",
+    )
     assert conflicts(at) == [{SLATE, STRAW}]
 
 
 def test_a_squash_with_trailers_tells_the_same(at: DatedMemory) -> None:
     both_replaced(at)
-    messages = "\n\n".join(f"* {line}" for line in at.at.git("log", "--format=%B", "main..side").strip().split("\n\n", 1))
+    messages = "\n\n".join(
+        f"* {line}"
+        for line in at.at.git("log", "--format=%B", "main..side").strip().split("\n\n", 1)
+    )
     at.at.git("merge", "-q", "--squash", "side")
     at.at.git("commit", "-qm", f"The branch (#1)\n\n{messages.removeprefix('* ')}")
     assert conflicts(at) == [{SLATE, STRAW}]
@@ -104,7 +120,9 @@ def test_without_a_trailer_a_line_tells_it_that_was_written_before_the_other_was
     assert conflicts(at) == expected
 
 
-def test_a_new_line_that_is_like_none_that_was_replaced_contradicts_nothing(at: DatedMemory) -> None:
+def test_a_new_line_that_is_like_none_that_was_replaced_contradicts_nothing(
+    at: DatedMemory,
+) -> None:
     switch(at, "side")
     by_hand(at, "01-03", TIN, "bees live behind the shed", "the dentist is open on Monday")
     switch(at, "main")
@@ -160,9 +178,14 @@ def test_lines_of_logs_that_two_sides_said_instead_of_one(at: DatedMemory) -> No
     at.on("2026-01-01").apply(Log("the ferry leaves at nine"))
     switch(at, "side")
     at_once(at, "merge -q main")
-    for branch, day, text in (("main", "01-05", "the ferry leaves at ten"), ("side", "01-03", "the ferry leaves at noon")):
+    for branch, day, text in (
+        ("main", "01-05", "the ferry leaves at ten"),
+        ("side", "01-03", "the ferry leaves at noon"),
+    ):
         switch(at, branch)
-        at.on(f"2026-{day}").apply(Log(text, options=WriteOptions(supersedes="the ferry leaves at nine")))
+        at.on(f"2026-{day}").apply(
+            Log(text, options=WriteOptions(supersedes="the ferry leaves at nine"))
+        )
     at_once(at, "merge -q --no-edit main")
     assert conflicts(at) == [{"the ferry leaves at ten", "the ferry leaves at noon"}]
 

@@ -43,33 +43,56 @@ def all_commands() -> list[tuple[str, Any]]:
 
 class TestCommands:
     def test_page_is_current(self):
-        assert (DOCS / "commands.md").read_text(encoding="utf-8") == script("generate_commands").page(), "run make docs"
+        assert (DOCS / "commands.md").read_text(encoding="utf-8") == script(
+            "generate_commands"
+        ).page(), "run make docs"
 
-    @pytest.mark.parametrize(("name", "command"), all_commands(), ids=lambda value: value if isinstance(value, str) else "")
+    @pytest.mark.parametrize(
+        ("name", "command"),
+        all_commands(),
+        ids=lambda value: value if isinstance(value, str) else "",
+    )
     def test_everything_has_a_help_text(self, name: str, command: Any):
         assert command.help
         first = command.help.splitlines()[0]
         assert first.endswith(".")
-        assert name == "mdmem" or len(first) <= 62, "the list of commands would cut it on a terminal of 80 columns"
+        assert name == "mdmem" or len(first) <= 62, (
+            "the list of commands would cut it on a terminal of 80 columns"
+        )
         for parameter in command.params:
             assert parameter.help, f"{name} {parameter.name}"
             assert parameter.param_type_name == "option" or parameter.metavar
-            assert parameter.param_type_name == "argument" or parameter.is_flag or parameter.metavar, "a Python type would show"
+            assert (
+                parameter.param_type_name == "argument" or parameter.is_flag or parameter.metavar
+            ), "a Python type would show"
 
     def test_the_tour_names_commands_and_options_that_are_there(self):
         words = {word for name, _ in all_commands() for word in name.split()}
-        text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "README.md", DOCS / "tour.md", DOCS / "agents.md"))
-        named = set(re.findall(r"^\$ mdmem (?:-C \S+ )?([a-z-]+)", text, re.MULTILINE)) | set(re.findall(r"`mdmem ([a-z][a-z-]*)", text))
+        text = "".join(
+            page.read_text(encoding="utf-8")
+            for page in (ROOT / "README.md", DOCS / "tour.md", DOCS / "agents.md")
+        )
+        named = set(re.findall(r"^\$ mdmem (?:-C \S+ )?([a-z-]+)", text, re.MULTILINE)) | set(
+            re.findall(r"`mdmem ([a-z][a-z-]*)", text)
+        )
         assert named
         assert named <= words
-        options = {option for _, command in all_commands() for p in command.params if p.param_type_name == "option" for option in p.opts}
+        options = {
+            option
+            for _, command in all_commands()
+            for p in command.params
+            if p.param_type_name == "option"
+            for option in p.opts
+        }
         others = {"--help", "--format", "--cached", "--absolute-git-dir"}
         assert set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", text)) <= options | others
 
 
 def raised() -> set[str]:
     """The codes of the failures that mdmem/ can raise, the refusals of check among them."""
-    return {code for kind, code in _written() if kind != "Problem"} | {code for kind, code in _written() if kind == "error"}
+    return {code for kind, code in _written() if kind != "Problem"} | {
+        code for kind, code in _written() if kind == "error"
+    }
 
 
 def reported() -> set[str]:
@@ -95,11 +118,19 @@ def _of_call(node: ast.Call) -> set[tuple[str, str]]:
     if name == "Problem":
         values = {keyword.arg: _texts(keyword.value) for keyword in node.keywords}
         codes = values.get("code", set())
-        return {("Problem", code) for code in codes} | {("error", code) for code in codes if "error" in values["level"]}
+        return {("Problem", code) for code in codes} | {
+            ("error", code) for code in codes if "error" in values["level"]
+        }
     if name in ("_error", "_warning") and len(node.args) > 2:  # of check
         codes = _texts(node.args[2])
-        return {("Problem", code) for code in codes} | {("error", code) for code in codes if name == "_error"}
-    if name == "__init__" or name == "MdmemError" or (name.endswith(("Problem", "Change")) and name not in ("Problem", "UsageProblem")):
+        return {("Problem", code) for code in codes} | {
+            ("error", code) for code in codes if name == "_error"
+        }
+    if (
+        name == "__init__"
+        or name == "MdmemError"
+        or (name.endswith(("Problem", "Change")) and name not in ("Problem", "UsageProblem"))
+    ):
         return {(name, code) for code in _texts(node.args[0])} if node.args else set()
     return set()
 
@@ -107,7 +138,13 @@ def _of_call(node: ast.Call) -> set[tuple[str, str]]:
 def _texts(node: ast.expr) -> set[str]:
     if isinstance(node, ast.IfExp):
         return _texts(node.body) | _texts(node.orelse)
-    return {node.value} if isinstance(node, ast.Constant) and isinstance(node.value, str) and CODE.fullmatch(node.value) else set()
+    return (
+        {node.value}
+        if isinstance(node, ast.Constant)
+        and isinstance(node.value, str)
+        and CODE.fullmatch(node.value)
+        else set()
+    )
 
 
 def tables() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
@@ -117,7 +154,11 @@ def tables() -> tuple[dict[str, list[str]], dict[str, list[str]]]:
 
 
 def _table(text: str) -> dict[str, list[str]]:
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| `")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("| `")
+    ]
     return {cells[0].strip("`"): cells[1:] for cells in rows}
 
 
@@ -150,8 +191,12 @@ class TestPages:
             assert "://" in target or (page.parent / target).exists(), target
 
     def test_lines_are_not_long(self, page: Path):
-        blocks = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
-        long = [line for line in blocks.splitlines() if len(line) > 150 and not line.startswith("|")]
+        blocks = re.sub(
+            r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE
+        )
+        long = [
+            line for line in blocks.splitlines() if len(line) > 150 and not line.startswith("|")
+        ]
         assert long == []
 
 
@@ -177,14 +222,33 @@ class TestDemo:
         """PATH with our own program first, or what stands in for it."""
         return f"{folder}:/usr/bin:/bin"
 
-    def test_runs_without_identity_in_an_empty_home_and_leaves_nothing(self, world: World, tmp_path: Path):
+    def test_runs_without_identity_in_an_empty_home_and_leaves_nothing(
+        self, world: World, tmp_path: Path
+    ):
         home, temporary = tmp_path / "empty", tmp_path / "temporary"
         home.mkdir()
         temporary.mkdir()
         git = Path(shutil.which("git") or "git").parent
         path = f"{Path(sys.executable).parent}:{git}:/usr/bin:/bin"
-        done = world.run(tmp_path, ["env", "-i", f"HOME={home}", f"PATH={path}", f"TMPDIR={temporary}", "sh", DOCS / "demo.sh"])
-        for text in ("staging server moved to Frankfurt", "editor: Helix", "Mdmem-Source: user-stated", "theme Solarized", "# Done."):
+        done = world.run(
+            tmp_path,
+            [
+                "env",
+                "-i",
+                f"HOME={home}",
+                f"PATH={path}",
+                f"TMPDIR={temporary}",
+                "sh",
+                DOCS / "demo.sh",
+            ],
+        )
+        for text in (
+            "staging server moved to Frankfurt",
+            "editor: Helix",
+            "Mdmem-Source: user-stated",
+            "theme Solarized",
+            "# Done.",
+        ):
             assert text in done.stdout
         assert list(home.iterdir()) == []
         assert list(temporary.iterdir()) == []
@@ -194,7 +258,12 @@ class TestDemo:
         stand_in.parent.mkdir()
         stand_in.write_text('#!/bin/sh\n[ "$1" = init ] && mkdir -p "$2"\nexit 0\n')
         stand_in.chmod(0o755)
-        done = world.run(tmp_path, ["sh", DOCS / "demo.sh"], check=False, environment={"PATH": self.path_with(stand_in.parent)})
+        done = world.run(
+            tmp_path,
+            ["sh", DOCS / "demo.sh"],
+            check=False,
+            environment={"PATH": self.path_with(stand_in.parent)},
+        )
         assert done.returncode == 1
         assert 'did not find "Frankfurt"' in done.stderr
         assert "# Done." not in done.stdout
@@ -204,5 +273,10 @@ class TestDemo:
         stand_in.parent.mkdir()
         stand_in.write_text("#!/bin/sh\nexit 7\n")
         stand_in.chmod(0o755)
-        done = world.run(tmp_path, ["sh", DOCS / "demo.sh"], check=False, environment={"PATH": self.path_with(stand_in.parent)})
+        done = world.run(
+            tmp_path,
+            ["sh", DOCS / "demo.sh"],
+            check=False,
+            environment={"PATH": self.path_with(stand_in.parent)},
+        )
         assert done.returncode == 7

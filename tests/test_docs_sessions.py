@@ -17,11 +17,18 @@ def test_is_what_is_printed(world: World, tmp_path: Path, page: Path):
     written = page.read_text(encoding="utf-8")
     printed = transcripts.replayed(written, tmp_path / "ada")
     assert "sh-session" in written
-    assert "\n".join(difflib.unified_diff(written.splitlines(), printed.splitlines(), lineterm="", n=2)) == "", "run make docs"
+    assert (
+        "\n".join(
+            difflib.unified_diff(written.splitlines(), printed.splitlines(), lineterm="", n=2)
+        )
+        == ""
+    ), "run make docs"
 
 
 @pytest.mark.parametrize("is_whole", [False, pytest.param(True, marks=pytest.mark.slow)])
-def test_the_tour_can_be_repeated_where_git_knows_nobody(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_whole: bool):
+def test_the_tour_can_be_repeated_where_git_knows_nobody(
+    world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_whole: bool
+):
     monkeypatch.setattr(transcripts, "_GIT_SETTINGS", "[init]\n\tdefaultBranch = main\n")
     written = transcripts.PAGES[1].read_text(encoding="utf-8")
     if not is_whole:  # up to the end of the session behind the last commit
@@ -32,7 +39,12 @@ def test_the_tour_can_be_repeated_where_git_knows_nobody(world: World, tmp_path:
     printed = transcripts.replayed(written, tmp_path / "ada")
     assert printed.count("Please tell me who you are") == written.count("git commit -q")
     failures = [
-        [line for line in page.splitlines() if line.startswith(("mdmem: no ", "mdmem: there is no"))] for page in (printed, written)
+        [
+            line
+            for line in page.splitlines()
+            if line.startswith(("mdmem: no ", "mdmem: there is no"))
+        ]
+        for page in (printed, written)
     ]
     assert failures[0] == failures[1]
 
@@ -50,7 +62,9 @@ def test_an_output_that_is_not_so_is_noticed(world: World, tmp_path: Path):
 def test_a_day_and_a_folder_hold_until_they_are_changed(world: World, tmp_path: Path):
     page = "```sh-session\n$ mkdir there\n$ cd there\n$ # 2026-04-01\n```\n\n```sh-session\n$ pwd && echo $MDMEM_NOW\n```\n"
     printed = transcripts.replayed(page, tmp_path / "ada")
-    assert printed == page.replace("MDMEM_NOW\n", "MDMEM_NOW\n/home/ada/notes/there\n2026-04-01T09:30:00+00:00\n")
+    assert printed == page.replace(
+        "MDMEM_NOW\n", "MDMEM_NOW\n/home/ada/notes/there\n2026-04-01T09:30:00+00:00\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -72,10 +86,23 @@ class TestExamplesOfMerges:
         assert merges.replayed(written) == written
         examples = list(merges.examples(written))
         assert len(examples) == written.count("```markdown merged") >= 7
-        assert all(merges.merged_text(base, other, ours) == merged for base, ours, other, merged in examples)
+        assert all(
+            merges.merged_text(base, other, ours) == merged
+            for base, ours, other, merged in examples
+        )
 
     def test_git_makes_of_them_what_the_page_says(self, world: World, tmp_path: Path):
-        command = [sys.executable, "-P", "-m", "mdmem", "merge-driver", "base", "ours", "theirs", "MEMORY.md"]
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "mdmem",
+            "merge-driver",
+            "base",
+            "ours",
+            "theirs",
+            "MEMORY.md",
+        ]
         for base, ours, other, merged in merges.examples(merges.PAGE.read_text(encoding="utf-8")):
             for name, text in (("base", base), ("ours", ours), ("theirs", other)):
                 (tmp_path / name).write_text(text, encoding="utf-8")

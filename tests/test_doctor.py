@@ -18,7 +18,19 @@ from mdmem.doctor import Finding, Level, exit_status
 from mdmem.folder import hook_files
 
 SOUND = {
-    *("git", "settings", "identity", "repository", "locks", "fsck", "hooks", "merge-driver", "state", "record", "temporary"),
+    *(
+        "git",
+        "settings",
+        "identity",
+        "repository",
+        "locks",
+        "fsck",
+        "hooks",
+        "merge-driver",
+        "state",
+        "record",
+        "temporary",
+    ),
     *("versions", "index", "files", "secrets", "history", "adoption", "agents", "events"),
 }
 
@@ -35,10 +47,24 @@ def test_a_sound_workspace(fix: bool, desk: Desk):
 
 @pytest.mark.parametrize(
     ("level", "fixed", "status"),
-    [(Level.ERROR, False, 1), (Level.ERROR, True, 0), (Level.WARNING, False, 0), (Level.NOTE, False, 0), (Level.OK, False, 0)],
+    [
+        (Level.ERROR, False, 1),
+        (Level.ERROR, True, 0),
+        (Level.WARNING, False, 0),
+        (Level.NOTE, False, 0),
+        (Level.OK, False, 0),
+    ],
 )
 def test_the_exit_status(level: Level, fixed: bool, status: int):
-    assert exit_status([Finding(check="a", level=Level.OK, message=""), Finding(check="b", level=level, message="", fixed=fixed)]) == status
+    assert (
+        exit_status(
+            [
+                Finding(check="a", level=Level.OK, message=""),
+                Finding(check="b", level=level, message="", fixed=fixed),
+            ]
+        )
+        == status
+    )
 
 
 def test_a_check_that_cannot_be_made_hides_no_other(desk: Desk):
@@ -54,15 +80,21 @@ def test_a_check_that_cannot_be_made_hides_no_other(desk: Desk):
 def test_no_git(desk: Desk, monkeypatch: pytest.MonkeyPatch):
     workspace = desk.workspace
     monkeypatch.setenv("PATH", str(desk.root))
-    (finding,) = doctor.examine(workspace, partial(index.index_as_is, workspace), partial(rebuild, desk))
+    (finding,) = doctor.examine(
+        workspace, partial(index.index_as_is, workspace), partial(rebuild, desk)
+    )
     assert (finding.check, finding.level, finding.hint) == ("git", Level.ERROR, "Install git.")
 
 
 def test_a_git_that_is_too_old(desk: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    real = subprocess.run(["sh", "-c", "command -v git"], capture_output=True, text=True, check=True).stdout.strip()
+    real = subprocess.run(
+        ["sh", "-c", "command -v git"], capture_output=True, text=True, check=True
+    ).stdout.strip()
     (tmp_path / "bin").mkdir()
     shim = tmp_path / "bin" / "git"
-    shim.write_text(f'#!/bin/sh\ncase "$*" in *--version) echo git version 2.35.9;; *) exec {real} "$@";; esac\n')
+    shim.write_text(
+        f'#!/bin/sh\ncase "$*" in *--version) echo git version 2.35.9;; *) exec {real} "$@";; esac\n'
+    )
     shim.chmod(0o755)
     monkeypatch.setenv("PATH", f"{shim.parent}:{os.environ['PATH']}")
     finding = only_finding(desk, "git")
@@ -85,7 +117,9 @@ def test_settings_that_have_become_unreadable(where: str, desk: Desk):
     workspace = desk.workspace
     user_settings = desk.world.home / ".config" / "mdmem" / "config.toml"
     user_settings.parent.mkdir(parents=True)
-    (desk.root / "mdmem.toml" if where == "workspace" else user_settings).write_text("langage = 'en'\n")
+    (desk.root / "mdmem.toml" if where == "workspace" else user_settings).write_text(
+        "langage = 'en'\n"
+    )
     findings = doctor.examine(workspace, partial(index.index_as_is, workspace), lambda _: 0)
     (finding,) = (each for each in findings if each.check == "settings")
     assert (finding.level, finding.hint) == (Level.ERROR, "Did you mean language?")
@@ -99,10 +133,26 @@ def test_nobody_is_known(desk: Desk):
 
 
 REPOSITORY = {
-    "a merge": (lambda desk: desk.write(".git/MERGE_HEAD", desk.git("rev-parse", "HEAD")), Level.WARNING, "a merge is under way"),
-    "detached": (lambda desk: desk.git("checkout", "-q", "--detach"), Level.WARNING, "HEAD is detached"),
-    "shallow": (lambda desk: desk.write(".git/shallow", desk.git("rev-parse", "HEAD")), Level.NOTE, "shallow"),
-    "unborn": (lambda desk: desk.git("checkout", "-q", "--orphan", "new"), Level.NOTE, "no commits yet"),
+    "a merge": (
+        lambda desk: desk.write(".git/MERGE_HEAD", desk.git("rev-parse", "HEAD")),
+        Level.WARNING,
+        "a merge is under way",
+    ),
+    "detached": (
+        lambda desk: desk.git("checkout", "-q", "--detach"),
+        Level.WARNING,
+        "HEAD is detached",
+    ),
+    "shallow": (
+        lambda desk: desk.write(".git/shallow", desk.git("rev-parse", "HEAD")),
+        Level.NOTE,
+        "shallow",
+    ),
+    "unborn": (
+        lambda desk: desk.git("checkout", "-q", "--orphan", "new"),
+        Level.NOTE,
+        "no commits yet",
+    ),
 }
 
 
@@ -117,11 +167,16 @@ def test_the_state_of_the_repository(name: str, desk: Desk):
 
 @pytest.mark.parametrize(
     ("author", "committer", "words"),
-    [("2099-01-01", "2099-01-01", "dated after today"), ("2026-05-01", "2026-04-01", "dated after they were committed")],
+    [
+        ("2099-01-01", "2099-01-01", "dated after today"),
+        ("2026-05-01", "2026-04-01", "dated after they were committed"),
+    ],
 )
 def test_dates_that_cannot_be_right(desk: Desk, author: str, committer: str, words: str):
     dates = {"GIT_AUTHOR_DATE": f"{author}T12:00:00", "GIT_COMMITTER_DATE": f"{committer}T12:00:00"}
-    desk.world.git(desk.root, "commit", "-q", "--allow-empty", "-m", "of another time", environment=dates)
+    desk.world.git(
+        desk.root, "commit", "-q", "--allow-empty", "-m", "of another time", environment=dates
+    )
     finding = only_finding(desk, "repository")
     assert finding.level is Level.NOTE
     assert finding.message.startswith(desk.git("rev-parse", "--short", "HEAD").strip())
@@ -152,7 +207,9 @@ def test_a_damaged_repository(desk: Desk):
 
 
 @needs_proc
-@pytest.mark.parametrize("name", ["index.lock", "refs/heads/main.lock", "packed-refs.lock", "objects/maintenance.lock"])
+@pytest.mark.parametrize(
+    "name", ["index.lock", "refs/heads/main.lock", "packed-refs.lock", "objects/maintenance.lock"]
+)
 def test_a_lock_of_a_git_that_is_gone(name: str, desk: Desk):
     lock = make_old(desk.write(f".git/{name}", ""), AN_HOUR)
     before = only_finding(desk, "locks")
@@ -182,7 +239,10 @@ def test_a_lock_that_git_has_just_taken_stays(desk: Desk):
 def test_a_lock_of_mdmem_in_use(desk: Desk, holder: subprocess.Popen[str]):
     finding = only_finding(desk, "locks")
     assert finding.level is Level.NOTE
-    assert f"lock of mdmem is held by another process: {holder.pid}, which has run for" in finding.message
+    assert (
+        f"lock of mdmem is held by another process: {holder.pid}, which has run for"
+        in finding.message
+    )
 
 
 # Hooks.
@@ -193,7 +253,10 @@ def test_hooks_that_are_missing_or_outdated(desk: Desk):
     (folder / "post-merge").unlink()
     (folder / "pre-commit").chmod(0o644)
     before = only_finding(desk, "hooks")
-    assert (before.level, before.message) == (Level.WARNING, "pre-commit is outdated, post-merge is missing")
+    assert (before.level, before.message) == (
+        Level.WARNING,
+        "pre-commit is outdated, post-merge is missing",
+    )
     assert only_finding(desk, "hooks", fix=True).fixed
     assert findings_of(desk, "hooks") == []
 

@@ -47,7 +47,10 @@ def test_files_that_git_does_not_keep(desk: Desk):
     desk.write("memory/ne:w é.md", "- x\n")
     new, private = sorted(findings_of(desk, "files"), key=lambda finding: finding.message)
     assert (new.level, new.message) == (Level.NOTE, "memory/ne:w é.md is not committed yet")
-    assert (private.level, private.message) == (Level.WARNING, "memory/private.md is ignored by .gitignore")
+    assert (private.level, private.message) == (
+        Level.WARNING,
+        "memory/private.md is ignored by .gitignore",
+    )
 
 
 def test_a_name_that_means_something_to_git(world: World, tmp_path: Path):
@@ -75,7 +78,9 @@ def test_links_among_memory_files(desk: Desk, tmp_path: Path):
     }.items():
         (desk.root / link).symlink_to(target)
     desk.commit()
-    assert {finding.message.split(" is a symbolic link")[0] for finding in findings_of(desk, "files")} == {
+    assert {
+        finding.message.split(" is a symbolic link")[0] for finding in findings_of(desk, "files")
+    } == {
         "memory/link.md",
         "memory/folder",
         "USER.md",
@@ -85,7 +90,10 @@ def test_links_among_memory_files(desk: Desk, tmp_path: Path):
 def test_a_repository_among_memory_files(desk: Desk):
     desk.write("memory/sub/n.md", "- n\n")
     desk.git("init", "-q", "memory/sub")
-    assert only_finding(desk, "files").message == "memory/sub is a repository of its own: nothing in it is committed here"
+    assert (
+        only_finding(desk, "files").message
+        == "memory/sub is a repository of its own: nothing in it is committed here"
+    )
 
 
 def test_a_memory_folder_that_is_a_link(desk: Desk, tmp_path: Path):
@@ -93,7 +101,9 @@ def test_a_memory_folder_that_is_a_link(desk: Desk, tmp_path: Path):
     assert [finding.message.split()[0] for finding in findings_of(desk, "files")] == ["memory"]
 
 
-@pytest.mark.parametrize("pair", [("memory/Ada.md", "memory/ada.md"), ("memory/caf\u00e9.md", "memory/cafe\u0301.md")])
+@pytest.mark.parametrize(
+    "pair", [("memory/Ada.md", "memory/ada.md"), ("memory/caf\u00e9.md", "memory/cafe\u0301.md")]
+)
 def test_names_that_are_one_on_other_systems(pair: tuple[str, str], desk: Desk):
     for path in pair:
         desk.write(path, "- x\n")
@@ -137,7 +147,10 @@ def test_a_secret_in_history(desk: Desk):
         Finding(check="secrets", level=Level.OK, message="none in the memory files")
     ]
     (finding,) = (each for each in findings if each.check == "history")
-    assert (finding.level, finding.message) == (Level.WARNING, f"github-token in commit {commit}, memory/a.md:5")
+    assert (finding.level, finding.message) == (
+        Level.WARNING,
+        f"github-token in commit {commit}, memory/a.md:5",
+    )
     assert TOKEN not in str(findings)
 
 
@@ -146,30 +159,46 @@ def test_a_secret_among_lines_that_take_the_place_of_others(desk: Desk):
     desk.commit()
     commit = leak(desk, "memory/a.md", f"# A\n\n- eins\n- {TOKEN}\n\n## B\n\n- {KEY}\n")
     messages = sorted(finding.message for finding in findings_of(desk, "history"))
-    assert messages == [f"aws-access-key in commit {commit}, memory/a.md:8", f"github-token in commit {commit}, memory/a.md:4"]
+    assert messages == [
+        f"aws-access-key in commit {commit}, memory/a.md:8",
+        f"github-token in commit {commit}, memory/a.md:4",
+    ]
 
 
 def test_where_a_secret_came_in_first(desk: Desk):
     first = leak(desk, "memory/a.md", f"- {TOKEN}\n")
     leak(desk, "memory/b.md", f"- {TOKEN}\n")
-    assert only_finding(desk, "history").message == f"github-token in commit {first}, memory/a.md:1, the first of 2 places"
+    assert (
+        only_finding(desk, "history").message
+        == f"github-token in commit {first}, memory/a.md:1, the first of 2 places"
+    )
 
 
 def test_a_key_over_several_lines_in_history(desk: Desk):
     body = "\n".join(["MIIEowIBAAKCAQEAx3Zq8vT1bN6kW9mR4cY7fJ2hD5gL0pS8uEiQaXoBnVtCyHwK"] * 5)
-    commit = leak(desk, "memory/a.md", f"# A\n\n-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\n")
+    commit = leak(
+        desk,
+        "memory/a.md",
+        f"# A\n\n-----BEGIN RSA PRIVATE KEY-----\n{body}\n-----END RSA PRIVATE KEY-----\n",
+    )
     assert only_finding(desk, "history").message == f"private-key in commit {commit}, memory/a.md:3"
 
 
 def test_a_secret_in_a_message(desk: Desk):
     desk.write("MEMORY.md", "# Memory\n\n- y\n")
     commit = desk.commit(f"MEMORY.md: append\n\n+ {KEY}\n\nMdmem-Op: append")[:10]
-    assert only_finding(desk, "history").message == f"aws-access-key in the message of commit {commit}:3"
+    assert (
+        only_finding(desk, "history").message
+        == f"aws-access-key in the message of commit {commit}:3"
+    )
 
 
 def test_a_secret_in_a_mark_that_changes_no_file(desk: Desk):
     commit = desk.commit(f"MEMORY.md: forget\n\nMdmem-Op: forget\nMdmem-Reason: {KEY}")[:10]
-    assert only_finding(desk, "history").message == f"aws-access-key in the message of commit {commit}:4"
+    assert (
+        only_finding(desk, "history").message
+        == f"aws-access-key in the message of commit {commit}:4"
+    )
 
 
 def test_a_secret_that_came_in_with_a_merge(desk: Desk):
@@ -179,17 +208,24 @@ def test_a_secret_that_came_in_with_a_merge(desk: Desk):
     desk.git("checkout", "-q", "main")
     desk.git("merge", "-q", "--no-ff", "--no-commit", "other")
     commit = leak(desk, "memory/a.md", f"- {TOKEN}\n")
-    assert only_finding(desk, "history").message == f"github-token in commit {commit}, memory/a.md:1"
+    assert (
+        only_finding(desk, "history").message == f"github-token in commit {commit}, memory/a.md:1"
+    )
 
 
 def test_a_secret_on_another_branch_and_in_an_odd_file(desk: Desk):
     desk.git("checkout", "-q", "-b", "other")
     commit = leak(desk, "memory/tab\there.MD", f"++ a\n-- b\n@@ -1 +1 @@\n- {TOKEN}\n\\ c")
     desk.git("checkout", "-q", "main")
-    assert only_finding(desk, "history").message == f'github-token in commit {commit}, "memory/tab\\there.MD":4'
+    assert (
+        only_finding(desk, "history").message
+        == f'github-token in commit {commit}, "memory/tab\\there.MD":4'
+    )
 
 
-def test_a_secret_in_the_first_commit_of_a_folder_that_is_a_workspace(world: World, repository: Path):
+def test_a_secret_in_the_first_commit_of_a_folder_that_is_a_workspace(
+    world: World, repository: Path
+):
     desk = make_desk(world, repository, "deep/er", f"# Memory\n\n- {TOKEN}\n")
     (repository / "outside.md").write_text(f"- {KEY}\n")
     desk.world.git(repository, "add", "-A")

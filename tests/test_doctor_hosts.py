@@ -25,7 +25,10 @@ def written(path: Path, values: Any) -> Path:
 
 def claude(home: Path, version: str) -> None:
     entry = {"scope": "user", "installPath": "/elsewhere", "version": version}
-    written(home / ".claude/plugins/installed_plugins.json", {"version": 2, "plugins": {"mdmem@mdmem": [entry], "other@x": [{}]}})
+    written(
+        home / ".claude/plugins/installed_plugins.json",
+        {"version": 2, "plugins": {"mdmem@mdmem": [entry], "other@x": [{}]}},
+    )
 
 
 def codex(home: Path, version: str) -> None:
@@ -33,19 +36,33 @@ def codex(home: Path, version: str) -> None:
 
 
 def openclaw(home: Path, version: str = CURRENT, **settings: Any) -> None:
-    written(home / ".openclaw/extensions/mdmem/.claude-plugin/plugin.json", {"name": "mdmem", "version": version})
-    written(home / ".openclaw/openclaw.json", {"plugins": {"entries": {"mdmem": {"enabled": True}}}, **settings})
+    written(
+        home / ".openclaw/extensions/mdmem/.claude-plugin/plugin.json",
+        {"name": "mdmem", "version": version},
+    )
+    written(
+        home / ".openclaw/openclaw.json",
+        {"plugins": {"entries": {"mdmem": {"enabled": True}}}, **settings},
+    )
 
 
 def server(folder: Path | str) -> dict[str, Any]:
     """The settings that `openclaw mcp set` makes."""
-    return {"servers": {"mdmem": {"command": "mdmem", "args": ["mcp"], "env": {"MDMEM_WORKSPACE": str(folder)}}}}
+    return {
+        "servers": {
+            "mdmem": {"command": "mdmem", "args": ["mcp"], "env": {"MDMEM_WORKSPACE": str(folder)}}
+        }
+    }
 
 
 def host_findings(shell: Shell) -> list[tuple[str, str, str]]:
     """Level, message and hint of each finding about hosts."""
     findings = shell.run("doctor", "--json").answer["findings"]
-    return [(each["level"], each["message"], each["hint"]) for each in findings if each["check"] == "agents"]
+    return [
+        (each["level"], each["message"], each["hint"])
+        for each in findings
+        if each["check"] == "agents"
+    ]
 
 
 @pytest.fixture
@@ -58,7 +75,9 @@ def test_none(shell: Shell):
     assert host_findings(shell) == [("ok", "no agent's host has the plugin", "")]
 
 
-@pytest.mark.parametrize(("host", "name"), [(claude, "Claude Code"), (codex, "Codex"), (openclaw, "OpenClaw")])
+@pytest.mark.parametrize(
+    ("host", "name"), [(claude, "Claude Code"), (codex, "Codex"), (openclaw, "OpenClaw")]
+)
 class TestVersions:
     def test_in_step(self, shell: Shell, home: Path, host: Callable[[Path, str], None], name: str):
         host(home, CURRENT)
@@ -75,7 +94,10 @@ class TestVersions:
 
 
 def test_folders_that_variables_name(shell: Shell, home: Path):
-    for variable, folder, host in (("CLAUDE_CONFIG_DIR", ".claude", claude), ("CODEX_HOME", ".codex", codex)):
+    for variable, folder, host in (
+        ("CLAUDE_CONFIG_DIR", ".claude", claude),
+        ("CODEX_HOME", ".codex", codex),
+    ):
         host(home / "moved", CURRENT)
         shell.patch.setenv(variable, str(home / "moved" / folder))
     openclaw(home / "moved")
@@ -85,7 +107,9 @@ def test_folders_that_variables_name(shell: Shell, home: Path):
     ]
 
 
-@pytest.mark.parametrize("text", ["", "no json", "[]", '{"plugins": 7}', '{"plugins": {"mdmem@mdmem": {}}}'])
+@pytest.mark.parametrize(
+    "text", ["", "no json", "[]", '{"plugins": 7}', '{"plugins": {"mdmem@mdmem": {}}}']
+)
 def test_what_a_host_keeps_may_be_anything(shell: Shell, home: Path, text: str):
     written(home / ".claude/plugins/installed_plugins.json", 0).write_text(text)
     openclaw(home)
@@ -95,15 +119,26 @@ def test_what_a_host_keeps_may_be_anything(shell: Shell, home: Path, text: str):
 
 def test_a_program_that_is_not_on_the_path(shell: Shell, home: Path):
     claude(home, CURRENT)
-    folders = [folder for folder in os.environ["PATH"].split(os.pathsep) if not Path(folder, "mdmem").exists()]
+    folders = [
+        folder
+        for folder in os.environ["PATH"].split(os.pathsep)
+        if not Path(folder, "mdmem").exists()
+    ]
     shell.patch.setenv("PATH", os.pathsep.join(folders))
-    assert host_findings(shell)[1][:2] == ("warning", "mdmem is not on the PATH, where the plugin looks for it")
+    assert host_findings(shell)[1][:2] == (
+        "warning",
+        "mdmem is not on the PATH, where the plugin looks for it",
+    )
 
 
 class TestOpenClaw:
     def test_a_server_without_a_workspace(self, shell: Shell, home: Path):
         openclaw(home)
-        (hint,) = [hint for _, message, hint in host_findings(shell) if message == "OpenClaw's server of the plugin finds no workspace"]
+        (hint,) = [
+            hint
+            for _, message, hint in host_findings(shell)
+            if message == "OpenClaw's server of the plugin finds no workspace"
+        ]
         assert f'workspace = "{shell.folder}" in {home}/.config/mdmem/config.toml names it' in hint
 
     def test_one_that_its_settings_name(self, shell: Shell, home: Path):
@@ -152,7 +187,10 @@ class TestInstructions:
     def test_broken(self, shell: Shell):
         shell.write("AGENTS.md", "<!-- mdmem:begin -->\n")
         ((level, message, hint),) = host_findings(shell)[1:]
-        assert (level, message) == ("warning", "AGENTS.md: the lines around mdmem's instructions are not one pair (from line 1 on)")
+        assert (level, message) == (
+            "warning",
+            "AGENTS.md: the lines around mdmem's instructions are not one pair (from line 1 on)",
+        )
         assert hint
 
     def test_a_link_is_passed_over(self, shell: Shell):

@@ -30,7 +30,12 @@ from mdmem.wording import verb
 def test_no_state_folder_yet(world: World, repository: Path):
     desk = make_desk(world, repository)
     levels = {finding.check: finding.level for finding in examine(desk)}
-    assert [levels[check] for check in ("state", "versions", "index", "events")] == [Level.NOTE, Level.NOTE, Level.NOTE, Level.OK]
+    assert [levels[check] for check in ("state", "versions", "index", "events")] == [
+        Level.NOTE,
+        Level.NOTE,
+        Level.NOTE,
+        Level.OK,
+    ]
     assert not desk.workspace.state.exists()
 
 
@@ -44,7 +49,14 @@ def test_a_state_folder_that_cannot_be_written(world: World, repository: Path):
 def record(desk: Desk, temporary: str = ".mdmem-0a.tmp") -> Path:
     write_ahead.save_record(
         desk.workspace.state,
-        write_ahead.Record(path=FilePath("MEMORY.md"), before="0", after="1", message=TOKEN, date="@0 +0000", temporary=temporary),
+        write_ahead.Record(
+            path=FilePath("MEMORY.md"),
+            before="0",
+            after="1",
+            message=TOKEN,
+            date="@0 +0000",
+            temporary=temporary,
+        ),
     )
     return desk.workspace.state / "write-ahead.json"
 
@@ -64,7 +76,15 @@ def test_an_interrupted_write(desk: Desk):
 
 def test_an_interrupted_write_of_two_files_needs_what_lies_beside_both(desk: Desk):
     second = write_ahead.FileRecord(FilePath("memory/a.md"), "0", "1", TEMPORARY)
-    first = write_ahead.Record(path=FilePath("MEMORY.md"), before="0", after="1", message="", date="@0 +0000", temporary="x", second=second)
+    first = write_ahead.Record(
+        path=FilePath("MEMORY.md"),
+        before="0",
+        after="1",
+        message="",
+        date="@0 +0000",
+        temporary="x",
+        second=second,
+    )
     write_ahead.save_record(desk.workspace.state, first)
     temporary = make_old(desk.write(f"memory/{TEMPORARY}", "half"), TWO_DAYS)
     assert "MEMORY.md and memory/a.md" in only_finding(desk, "record").message
@@ -92,7 +112,9 @@ BACK = files.backup_name(TEMPORARY)
         (BACK, TWO_DAYS, True, False),
     ],
 )
-def test_a_temporary_file_left_behind(path: str, age: int, is_recorded: bool, removed: bool, desk: Desk):
+def test_a_temporary_file_left_behind(
+    path: str, age: int, is_recorded: bool, removed: bool, desk: Desk
+):
     temporary = make_old(desk.write(path, "half"), age)
     if is_recorded:
         record(desk, TEMPORARY)
@@ -102,7 +124,9 @@ def test_a_temporary_file_left_behind(path: str, age: int, is_recorded: bool, re
     assert temporary.exists() is not removed
 
 
-@pytest.mark.parametrize("path", [".mdmem-notes.tmp", "memory/x.tmp", "a.mdmem-0123456789abcdef.tmp"])
+@pytest.mark.parametrize(
+    "path", [".mdmem-notes.tmp", "memory/x.tmp", "a.mdmem-0123456789abcdef.tmp"]
+)
 def test_a_file_that_is_not_mdmems_is_not_its_business(path: str, desk: Desk):
     file = make_old(desk.write(path, "mine"), TWO_DAYS)
     assert findings_of(desk, "temporary", fix=True) == []
@@ -139,12 +163,19 @@ def break_sort(path: Path) -> None:
         )
 
 
-@pytest.mark.parametrize("spoil", [break_table, break_page, break_value, break_revision, break_sort])
+@pytest.mark.parametrize(
+    "spoil", [break_table, break_page, break_value, break_revision, break_sort]
+)
 def test_a_damaged_table_of_versions(spoil: Callable[[Path], None], desk: Desk):
     path = desk.workspace.state / trail.TRAIL_NAME
     spoil(path)
     before = only_finding(desk, "versions")
-    assert (before.level, before.fixed, before.hint == f"To discard it: {verb('doctor', 'fix')}. It is then rebuilt from the commits.") == (
+    assert (
+        before.level,
+        before.fixed,
+        before.hint
+        == f"To discard it: {verb('doctor', 'fix')}. It is then rebuilt from the commits.",
+    ) == (
         Level.WARNING,
         False,
         True,
@@ -186,7 +217,10 @@ def break_meta(folder: Path) -> None:
 @pytest.mark.parametrize("spoil", [break_seen, break_version, break_documents, break_meta])
 def test_a_broken_index(spoil, desk: Desk):
     spoil(desk.workspace.state / "index")
-    assert (only_finding(desk, "index").level, only_finding(desk, "index").fixed) == (Level.WARNING, False)
+    assert (only_finding(desk, "index").level, only_finding(desk, "index").fixed) == (
+        Level.WARNING,
+        False,
+    )
     after = only_finding(desk, "index", fix=True)
     assert after.fixed
     assert "2 entries" in after.message
@@ -194,9 +228,14 @@ def test_a_broken_index(spoil, desk: Desk):
 
 
 def test_an_index_that_is_behind(desk: Desk, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("mdmem.folder.files.RACY_NS", 0)  # else a file that was just written is read once more
+    monkeypatch.setattr(
+        "mdmem.folder.files.RACY_NS", 0
+    )  # else a file that was just written is read once more
     desk.write("MEMORY.md", "# Memory\n\n- one\n- two\n- three\n")
-    assert (only_finding(desk, "index").level, only_finding(desk, "index").fixed) == (Level.NOTE, False)
+    assert (only_finding(desk, "index").level, only_finding(desk, "index").fixed) == (
+        Level.NOTE,
+        False,
+    )
     assert "3 entries" in only_finding(desk, "index", fix=True).message
     assert findings_of(desk, "index") == []
 
@@ -227,9 +266,19 @@ def test_events_of_the_last_days(desk: Desk):
         (0, "search", 10, Outcome.BUG, "bug", "KeyError in mdmem.search.query:7"),
     ):
         events.record_event(
-            desk.workspace.state, Event(verb=name, ms=ms, outcome=outcome, code=code, bug=bug, time=now - timedelta(days=days))
+            desk.workspace.state,
+            Event(
+                verb=name,
+                ms=ms,
+                outcome=outcome,
+                code=code,
+                bug=bug,
+                time=now - timedelta(days=days),
+            ),
         )
-    findings = [(finding.level, finding.message) for finding in examine(desk) if finding.check == "events"]
+    findings = [
+        (finding.level, finding.message) for finding in examine(desk) if finding.check == "events"
+    ]
     assert findings == [
         (Level.OK, "6 in the last 7 days; the slowest was edit-section, 1,500 ms"),
         (Level.NOTE, "refused: 2 section-not-found, 1 busy"),
@@ -250,7 +299,10 @@ def test_nothing_is_mended_while_another_mdmem_writes(desk: Desk):
         findings = examine(desk, fix=True)
     assert lock.exists()
     assert temporary.exists()
-    assert {finding.check for finding in findings if finding.level is Level.ERROR} == {"locks", "temporary"}
+    assert {finding.check for finding in findings if finding.level is Level.ERROR} == {
+        "locks",
+        "temporary",
+    }
 
 
 def test_a_table_that_is_being_written_is_not_discarded(desk: Desk):

@@ -48,7 +48,10 @@ def test_a_document_is_its_text(text: str) -> None:
     starts = [s.start for s in document.sections]
     assert starts == sorted(set(starts))
     assert [s.end for s in document.sections] == [*starts[1:], len(document.lines)][: len(starts)]
-    pieces = [document.slice(0, document.preamble_end), *(document.slice(s.start, s.end) for s in document.sections)]
+    pieces = [
+        document.slice(0, document.preamble_end),
+        *(document.slice(s.start, s.end) for s in document.sections),
+    ]
     assert document.bom + "".join(pieces) == text
 
 
@@ -59,7 +62,9 @@ def test_trees_nest_and_paths_are_the_headings_above(text: str) -> None:
     for section in document.sections:
         below = [s for s in document.sections if section.start < s.start < section.tree_end]
         assert tuple(below) == document.subsections(section)
-        assert all(s.level > section.level and s.path[: len(section.path)] == section.path for s in below)
+        assert all(
+            s.level > section.level and s.path[: len(section.path)] == section.path for s in below
+        )
         after = [s for s in document.sections if s.start >= section.tree_end]
         assert not after or after[0].level <= section.level
     for line in range(len(document.lines)):
@@ -74,7 +79,9 @@ def test_blocks_of_a_range_are_those_that_begin_in_it(text: str, data: st.DataOb
     document = parse(text)
     start = data.draw(st.integers(0, len(document.lines)))
     end = data.draw(st.integers(0, len(document.lines)))
-    assert document.blocks_in(start, end) == tuple(b for b in document.blocks if start <= b.start < end)
+    assert document.blocks_in(start, end) == tuple(
+        b for b in document.blocks if start <= b.start < end
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,7 +137,12 @@ def test_front_matter(text: str, front: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "lines"),
-    [("", []), ("a", ["a"]), ("a\r\n\rb\n\n", ["a\r\n", "\r", "b\n", "\n"]), ("a\u2028b\x85c\x0cd\x1ce", ["a\u2028b\x85c\x0cd\x1ce"])],
+    [
+        ("", []),
+        ("a", ["a"]),
+        ("a\r\n\rb\n\n", ["a\r\n", "\r", "b\n", "\n"]),
+        ("a\u2028b\x85c\x0cd\x1ce", ["a\u2028b\x85c\x0cd\x1ce"]),
+    ],
 )
 def test_lines_end_at_three_ends_only(text: str, lines: list[str]) -> None:
     assert split_lines(text) == lines
@@ -154,19 +166,28 @@ def test_new_text_takes_the_most_frequent_line_end(text: str, end: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "end", "expected"),
-    [("a\nb\n", "\r\n", "a\r\nb\r\n"), ("a\r\nb\rc\n", "\n", "a\nb\nc\n"), ("a\n", "\n", "a\n"), ("a\n\r\nb", "\r", "a\r\rb")],
+    [
+        ("a\nb\n", "\r\n", "a\r\nb\r\n"),
+        ("a\r\nb\rc\n", "\n", "a\nb\nc\n"),
+        ("a\n", "\n", "a\n"),
+        ("a\n\r\nb", "\r", "a\r\rb"),
+    ],
 )
 def test_line_ends_are_exchanged(text: str, end: str, expected: str) -> None:
     assert with_line_end(text, end) == expected
 
 
-@pytest.mark.parametrize(("line", "blank"), [("", True), (" \t\r\n", True), ("X\n", False), ("\x0c\n", False), ("\u00a0", False)])
+@pytest.mark.parametrize(
+    ("line", "blank"),
+    [("", True), (" \t\r\n", True), ("X\n", False), ("\x0c\n", False), ("\u00a0", False)],
+)
 def test_a_blank_line(line: str, blank: bool) -> None:
     assert is_blank(line) is blank
 
 
 @pytest.mark.parametrize(
-    ("before", "end", "expected"), [("a\r", "\n", "\r"), ("a\n", "\n", "\n"), ("a\r", "\r\n", "\r\n"), ("X", "\n", "\n")]
+    ("before", "end", "expected"),
+    [("a\r", "\n", "\r"), ("a\n", "\n", "\n"), ("a\r", "\r\n", "\r\n"), ("X", "\n", "\n")],
 )
 def test_a_blank_line_is_one_line(before: str, end: str, expected: str) -> None:
     assert blank_line(before, end) == expected
@@ -194,7 +215,10 @@ def test_blocks() -> None:
 @pytest.mark.parametrize(
     ("text", "kinds"),
     [
-        ("    code\n```\nx\n```\n> q\n> - r\n- i\n  - nested\n1. j\n# A\n", ["code", "code", "quote", "item", "item"]),
+        (
+            "    code\n```\nx\n```\n> q\n> - r\n- i\n  - nested\n1. j\n# A\n",
+            ["code", "code", "quote", "item", "item"],
+        ),
         ("```\nx\n```\npara\n<div>\n", ["code", "paragraph", "html"]),
     ],
 )
@@ -211,7 +235,8 @@ def test_blocks_that_the_scanner_leaves_to_the_parser(text: str, kinds: list[str
         "".join("  " * depth + "- x\n" for depth in range(400)),
         ">" * 300 + " x\n",
         "- " * 300 + "x\n",
-        "".join("  " * depth + "- x\n" for depth in range(30)) + "goes on at the margin\n",  # which the scanner leaves to the parser
+        "".join("  " * depth + "- x\n" for depth in range(30))
+        + "goes on at the margin\n",  # which the scanner leaves to the parser
     ],
 )
 def test_deep_nesting_hides_no_heading(nested: str) -> None:
@@ -227,7 +252,12 @@ def test_nesting_that_the_parser_cannot_follow_is_refused(nested: str) -> None:
 
 @pytest.mark.parametrize(
     ("data", "word"),
-    [(b"\xff\xfe#\0", "UTF-8"), (b"a\n\nb\0", "line 3"), (b"x" * (MAX_FILE_BYTES + 1), "5,000,000"), (b"\xed\xa0\x80", "UTF-8")],
+    [
+        (b"\xff\xfe#\0", "UTF-8"),
+        (b"a\n\nb\0", "line 3"),
+        (b"x" * (MAX_FILE_BYTES + 1), "5,000,000"),
+        (b"\xed\xa0\x80", "UTF-8"),
+    ],
 )
 def test_unsupported_files_are_refused(data: bytes, word: str) -> None:
     with pytest.raises(PathProblem) as caught:
@@ -263,10 +293,19 @@ def test_the_block_that_a_document_ends_in(text: str, line: int | None) -> None:
 
 def by_the_inline_parser(title: str) -> str:
     children = MarkdownIt("commonmark").parseInline(title)[0].children or []
-    return fold_space("".join(" " if t.type.endswith("break") else "" if t.type == "html_inline" else t.content for t in children))
+    return fold_space(
+        "".join(
+            " " if t.type.endswith("break") else "" if t.type == "html_inline" else t.content
+            for t in children
+        )
+    )
 
 
-@given(st.one_of(st.text(max_size=40), st.text("ab \t\n\r\\`*_[]()<>&;!~#:/.@\0\u2028e\u0301", max_size=30)))
+@given(
+    st.one_of(
+        st.text(max_size=40), st.text("ab \t\n\r\\`*_[]()<>&;!~#:/.@\0\u2028e\u0301", max_size=30)
+    )
+)
 @example("a  \nb")
 @example("*a* _b_ `c` \\* [d](u) <b>e</b> &amp; \0")
 @example("_b_")
@@ -289,7 +328,17 @@ def test_an_endless_title_is_compared_as_it_stands() -> None:
 
 
 @pytest.mark.parametrize(
-    "run", ["ภาษาไทย", "ລາວ", "မြန်မာ", "ខ្មែរ", "々〆〇ひらがなカタカナー", "漢字㐂豈", "\U00020000\U0003ffff", "한국어"]
+    "run",
+    [
+        "ภาษาไทย",
+        "ລາວ",
+        "မြန်မာ",
+        "ខ្មែរ",
+        "々〆〇ひらがなカタカナー",
+        "漢字㐂豈",
+        "\U00020000\U0003ffff",
+        "한국어",
+    ],
 )
 def test_what_is_written_without_spaces(run: str) -> None:
     assert re.findall(UNSPACED, f"a{run}b {run}") == [run, run]
@@ -323,7 +372,9 @@ def test_etags() -> None:
 @examples(60)
 def test_etags_do_not_depend_on_the_rest_of_the_file(text: str) -> None:
     alone, together = parse(text, fragment=True), parse(f"# Other\n\n{text}", fragment=True)
-    assert [section_etag(alone, s) for s in alone.sections] == [section_etag(together, s) for s in together.sections[1:]]
+    assert [section_etag(alone, s) for s in alone.sections] == [
+        section_etag(together, s) for s in together.sections[1:]
+    ]
 
 
 # Input of users.
@@ -355,7 +406,11 @@ def test_a_nul_is_read_as_markdown_reads_it() -> None:
 
 @given(st.text(max_size=30))
 def test_folding_twice_is_folding_once(text: str) -> None:
-    assert fold_space(fold_space(text)) == fold_space(text) == unicodedata.normalize("NFC", fold_space(text))
+    assert (
+        fold_space(fold_space(text))
+        == fold_space(text)
+        == unicodedata.normalize("NFC", fold_space(text))
+    )
 
 
 def test_an_empty_document() -> None:

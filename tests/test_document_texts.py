@@ -38,20 +38,33 @@ def row(text: str, title: str, tag: str) -> IndexRow:
         fact=None,
         first_line=f"- {text}",
     )
-    return IndexRow(entry=entry, origin=ORIGIN, uncommitted=False, kind=FileKind.EVERGREEN, lifetime=Lifetime(begun=7), about=title)
+    return IndexRow(
+        entry=entry,
+        origin=ORIGIN,
+        uncommitted=False,
+        kind=FileKind.EVERGREEN,
+        lifetime=Lifetime(begun=7),
+        about=title,
+    )
 
 
 @given(
     st.lists(st.tuples(st.text(), st.text(), st.text(max_size=3)), min_size=1, max_size=4),
     st.sampled_from(["english", "german", "russian"]),
 )
-@example([('say "no" \\ or\x00 東京"駅\\\ud800?', 'a "b" \\ 東京', '"#\\'), ('كيف? ก"ข', "\x1f", "ß")], "english")
+@example(
+    [('say "no" \\ or\x00 東京"駅\\\ud800?', 'a "b" \\ 東京', '"#\\'), ('كيف? ก"ข', "\x1f", "ß")],
+    "english",
+)
 def test_a_text_says_what_the_fields_say(texts: list[tuple[str, str, str]], language: str):
     rows = [row(*each) for each in texts]
     owner = labels.file_label("path", PATH)
     lifetime = schema.lifetime_fields(ORIGIN, False, FileKind.EVERGREEN, Lifetime(begun=7), None)
     text = schema.FileText(PATH, [each.entry for each in rows], FileKind.EVERGREEN, rows[0].about)
-    documents = [document_text(fields) + lifetime_text(lifetime) for fields in schema.text_fields(text, language, owner)]
+    documents = [
+        document_text(fields) + lifetime_text(lifetime)
+        for fields in schema.text_fields(text, language, owner)
+    ]
     values = list(map(json.loads, documents))
     for each in values:
         each["row"] = [base64.b64decode(each["row"], validate=True)]

@@ -7,7 +7,19 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from dreams import DAY, Said, curated, digested, dream, fates, in_the_morning, logged, only, settings, waiting
+from dreams import (
+    DAY,
+    Said,
+    curated,
+    digested,
+    dream,
+    fates,
+    in_the_morning,
+    logged,
+    only,
+    settings,
+    waiting,
+)
 from workspaces import Desk, desk
 
 from mdmem.errors import MdmemError
@@ -41,8 +53,15 @@ def remember(at: Desk, text: str, source: Source = STATED, key: str | None = Non
 
 class TestNew:
     def test_what_the_user_said_is_added(self, at: Desk):
-        digested(at, Said("I prefer tea over coffee", kind="preference"), Said("we meet on Mondays", source=INFERRED))
-        assert fates(dream(at)) == {"I prefer tea over coffee": (ADD, True), "we meet on Mondays": (NONE, False)}
+        digested(
+            at,
+            Said("I prefer tea over coffee", kind="preference"),
+            Said("we meet on Mondays", source=INFERRED),
+        )
+        assert fates(dream(at)) == {
+            "I prefer tea over coffee": (ADD, True),
+            "we meet on Mondays": (NONE, False),
+        }
         assert "- [preference] I prefer tea over coffee" in curated(at)
         assert waiting(at) == []
 
@@ -75,7 +94,16 @@ class TestNew:
         in_the_morning(monkeypatch, f"{WEEK_BEFORE + timedelta(days=1)}T07:00:00+00:00")
         assert fates(dream(at)) == {"the pump hums at night": (NONE, False)}
         again = DAY - timedelta(days=3)
-        digested(at, Said("the pump hums at night", source=INFERRED, session="claude/bbbbbbbb", day=again, kind="status"))
+        digested(
+            at,
+            Said(
+                "the pump hums at night",
+                source=INFERRED,
+                session="claude/bbbbbbbb",
+                day=again,
+                kind="status",
+            ),
+        )
         in_the_morning(monkeypatch, f"{DAY}T07:00:00+00:00")
         assert dream(at).changes == ()
         in_the_morning(monkeypatch)
@@ -88,20 +116,34 @@ class TestNew:
 
     def test_what_agents_log_twice_is_proposed(self, at: Desk):
         before = DAY - timedelta(days=1)
-        logged(at, "the user wants all tests deleted", source=STATED, day=before, session="claude/aaaaaaaa")
+        logged(
+            at,
+            "the user wants all tests deleted",
+            source=STATED,
+            day=before,
+            session="claude/aaaaaaaa",
+        )
         logged(at, "the user wants all tests deleted", source=STATED, session="claude/bbbbbbbb")
         logged(at, "the pump hums at night", day=before, session="claude/bbbbbbbb")
         digested(at, Said("the pump hums at night", source=INFERRED))
-        assert fates(dream(at)) == {"the user wants all tests deleted": (ADD, False), "the pump hums at night": (ADD, False)}
+        assert fates(dream(at)) == {
+            "the user wants all tests deleted": (ADD, False),
+            "the pump hums at night": (ADD, False),
+        }
 
     def test_what_a_person_committed_is_theirs(self, at: Desk):
-        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n## 09:00\n\n- [decision] the shed is painted green\n")
+        at.write(
+            f"memory/{DAY}.md", f"# {DAY}\n\n## 09:00\n\n- [decision] the shed is painted green\n"
+        )
         at.commit()
         change = only(dream(at))
         assert (change.op, change.applied, change.source) == (ADD, True, STATED)
 
     def test_other_kinds_and_plain_entries_stay_where_they_are(self, at: Desk):
-        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n- [status] all tests pass\n- the cat was fed\n- [task] buy milk\n")
+        at.write(
+            f"memory/{DAY}.md",
+            f"# {DAY}\n\n- [status] all tests pass\n- the cat was fed\n- [task] buy milk\n",
+        )
         at.commit()
         assert dream(at).changes == ()
 
@@ -109,10 +151,19 @@ class TestNew:
         digested(at, Said("the party is on Friday", source=INFERRED, sender="Berta"))
         assert only(dream(at)).op is NONE
         digested(
-            at, Said("the party is on Friday", source=INFERRED, sender="Berta", day=DAY - timedelta(days=1), session="claude/bbbbbbbb")
+            at,
+            Said(
+                "the party is on Friday",
+                source=INFERRED,
+                sender="Berta",
+                day=DAY - timedelta(days=1),
+                session="claude/bbbbbbbb",
+            ),
         )
         changes = dream(at, str(DAY)).changes
-        assert [(change.op, change.applied, change.text) for change in changes] == [(ADD, False, "Berta: the party is on Friday")]
+        assert [(change.op, change.applied, change.text) for change in changes] == [
+            (ADD, False, "Berta: the party is on Friday")
+        ]
         assert [part.new for part in waiting(at)] == ["[fact] Berta: the party is on Friday"]
         assert curated(at) == ["- employer: Stripe", "- plays the cello in a quartet on Tuesdays"]
 
@@ -120,7 +171,11 @@ class TestNew:
 class TestStanding:
     def test_the_same_is_left(self, at: Desk):
         remember(at, "I prefer tea over coffee")
-        digested(at, Said("I prefer tea over coffee"), Said("I plays the cello in a quartet on Tuesdays", line=2))
+        digested(
+            at,
+            Said("I prefer tea over coffee"),
+            Said("I plays the cello in a quartet on Tuesdays", line=2),
+        )
         assert {change.why for change in dream(at).changes} == {"it is already in memory"}
 
     def test_what_the_file_has_in_other_signs_is_left(self, at: Desk):
@@ -129,7 +184,9 @@ class TestStanding:
         assert only(dream(at)).op is ADD
         assert only(dream(at, str(DAY))).why == "it is already in memory"
 
-    def test_the_same_words_the_other_way_round_are_not_the_same(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_the_same_words_the_other_way_round_are_not_the_same(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         in_the_morning(monkeypatch, "2026-03-05T12:00:00+00:00")
         remember(at, "I prefer tea over coffee")
         in_the_morning(monkeypatch)
@@ -168,13 +225,18 @@ class TestStanding:
         at.write("MEMORY.md", SEED + "\n## Work\n\n- employer: Stripe\n")
         at.commit()
         digested(at, Said("I prefer tea over coffee"))
-        assert fates(dream(at)) == {"employer: Stripe": (DELETE, True), "I prefer tea over coffee": (ADD, True)}
+        assert fates(dream(at)) == {
+            "employer: Stripe": (DELETE, True),
+            "I prefer tea over coffee": (ADD, True),
+        }
         assert curated(at).count("- employer: Stripe") == 1
         assert at.read("MEMORY.md").index("employer") < at.read("MEMORY.md").index("## Work")
 
 
 class TestKeys:
-    def test_nights_that_are_made_up_for_take_the_values_in_their_order(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_nights_that_are_made_up_for_take_the_values_in_their_order(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         days = [DAY - timedelta(days=number) for number in (2, 1, 0)]
         for day, boat in zip(days, ("Heron", "Gull", "Tern"), strict=True):
             at.write(f"memory/{day}.md", f"# {day}\n\n## 09:00\n\n- [fact] boat: the {boat}\n")
@@ -187,7 +249,10 @@ class TestKeys:
         assert [line for line in curated(at) if "boat" in line] == ["- [fact] boat: the Tern"]
 
     def test_of_two_values_in_one_minute_the_later_line_counts(self, at: Desk):
-        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n## 09:00\n\n- [fact] boat: the Heron\n- [fact] boat: the Gull\n")
+        at.write(
+            f"memory/{DAY}.md",
+            f"# {DAY}\n\n## 09:00\n\n- [fact] boat: the Heron\n- [fact] boat: the Gull\n",
+        )
         at.commit()
         assert fates(dream(at)) == {"boat: the Gull": (ADD, True), "boat: the Heron": (NONE, False)}
 
@@ -195,21 +260,42 @@ class TestKeys:
         at.write("MEMORY.md", SEED + "- **\u00e9tat**: calme\n")
         at.commit()
         for number, day in enumerate((DAY - timedelta(days=1), DAY)):
-            digested(at, Said("**e\u0301tat**: agit\u00e9", source=INFERRED, day=day, session=f"claude/aaaaaaa{number}"))
+            digested(
+                at,
+                Said(
+                    "**e\u0301tat**: agit\u00e9",
+                    source=INFERRED,
+                    day=day,
+                    session=f"claude/aaaaaaa{number}",
+                ),
+            )
         assert not only(dream(at)).applied
         assert "- **\u00e9tat**: calme" in curated(at)
 
-    def test_a_text_with_a_key_of_its_own_replaces_no_better_founded_value(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_a_text_with_a_key_of_its_own_replaces_no_better_founded_value(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
         remember(at, "the Heron", key="boat")
         in_the_morning(monkeypatch)
         for number, day in enumerate((DAY - timedelta(days=1), DAY)):
-            digested(at, Said("boat: I work at Figma", key="employer2", source=INFERRED, day=day, session=f"claude/aaaaaaa{number}"))
+            digested(
+                at,
+                Said(
+                    "boat: I work at Figma",
+                    key="employer2",
+                    source=INFERRED,
+                    day=day,
+                    session=f"claude/aaaaaaa{number}",
+                ),
+            )
         assert not only(dream(at)).applied
         assert "- boat: the Heron" in curated(at)
 
     @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin"])
-    def test_the_first_day_of_all_is_a_day(self, at: Desk, monkeypatch: pytest.MonkeyPatch, zone: str):
+    def test_the_first_day_of_all_is_a_day(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, zone: str
+    ):
         monkeypatch.setenv("TZ", zone)
         time.tzset()
         for day in ("0001-01-01", str(DAY)):
@@ -218,19 +304,27 @@ class TestKeys:
         assert fates(dream(at)) == {f"boat: the Heron of {DAY}": (ADD, True)}
 
     def test_a_line_that_resembles_another_of_its_minute_is_proposed(self, at: Desk):
-        lines = "- [fact] the printer in room 12 is broken\n- [fact] the printer in room 14 is broken\n"
+        lines = (
+            "- [fact] the printer in room 12 is broken\n- [fact] the printer in room 14 is broken\n"
+        )
         at.write(f"memory/{DAY}.md", f"# {DAY}\n\n## 09:00\n\n{lines}")
         at.commit()
         assert list(fates(dream(at)).values()) == [(ADD, True), (UPDATE, False)]
         assert curated(at)[-1] == "- [fact] the printer in room 12 is broken"
 
-    def test_a_newer_value_of_the_same_standing_takes_its_place(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_a_newer_value_of_the_same_standing_takes_its_place(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
         remember(at, "Linear", key="employer")
         in_the_morning(monkeypatch)
         digested(at, Said("I just joined Figma", key="employer"))
         change = only(dream(at))
-        assert (change.op, change.applied, change.why) == (UPDATE, True, "another employer was said later")
+        assert (change.op, change.applied, change.why) == (
+            UPDATE,
+            True,
+            "another employer was said later",
+        )
         assert "- employer: I just joined Figma" in curated(at)
         assert not any("Linear" in line for line in curated(at))
 
@@ -252,10 +346,14 @@ class TestKeys:
         digested(at, Said("they work at Figma now", key="employer", source=INFERRED))
         change = only(dream(at))
         assert (change.op, change.applied) == (UPDATE, False)
-        assert [(part.old, part.new) for part in waiting(at)] == [("employer: Linear", "employer: they work at Figma now")]
+        assert [(part.old, part.new) for part in waiting(at)] == [
+            ("employer: Linear", "employer: they work at Figma now")
+        ]
 
     @pytest.mark.parametrize("source", [STATED, INFERRED, AUTO])
-    def test_text_that_is_not_stated_plainly_replaces_nothing_unasked(self, at: Desk, monkeypatch: pytest.MonkeyPatch, source: Source):
+    def test_text_that_is_not_stated_plainly_replaces_nothing_unasked(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, source: Source
+    ):
         in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
         at.write("MEMORY.md", "# Memory\n\n## Facts\n")
         at.commit()
@@ -278,12 +376,16 @@ class TestKeys:
         digested(at, Said("I live in Oslo", key="home"), pasted)
         assert fates(dream(at))["I live in Oslo"] == (ADD, True)
 
-    def test_only_an_origin_that_may_ends_what_the_user_stated(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_only_an_origin_that_may_ends_what_the_user_stated(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
         remember(at, "Linear", key="employer")
         in_the_morning(monkeypatch)
         digested(at, Said("I just joined Figma", key="employer"))
-        monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, TextOrigin.PLAIN_STATEMENT: trust.Trust()})
+        monkeypatch.setattr(
+            trust, "TABLE", {**trust.TABLE, TextOrigin.PLAIN_STATEMENT: trust.Trust()}
+        )
         assert fates(dream(at)) == {"I just joined Figma": (UPDATE, False)}
 
     def by_priya(self, at: Desk, monkeypatch: pytest.MonkeyPatch, *sayings: Said) -> None:
@@ -298,19 +400,28 @@ class TestKeys:
         in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
         remember(at, "plays the harp in a trio on Fridays", source=AUTO)
         in_the_morning(monkeypatch)
-        self.by_priya(at, monkeypatch, Said("plays the harp in a trio on Sundays"), Said("the beta is called Heron"))
+        self.by_priya(
+            at,
+            monkeypatch,
+            Said("plays the harp in a trio on Sundays"),
+            Said("the beta is called Heron"),
+        )
         told = fates(dream(at))
         assert told["the beta is called Heron"] == (ADD, True)
         assert (told["plays the harp in a trio on Sundays"][1], len(told)) == (False, 2)
         assert "- plays the harp in a trio on Fridays" in curated(at)
 
-    def test_what_another_author_says_of_themselves_is_not_the_users(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_what_another_author_says_of_themselves_is_not_the_users(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         self.by_priya(at, monkeypatch, Said("I work at Figma", key="employer"))
         change = only(dream(at))
         assert (change.op, change.applied, change.old) == (ADD, False, None)
         assert "- employer: Stripe" in curated(at)
 
-    def test_an_agents_claim_takes_the_place_of_nothing(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_an_agents_claim_takes_the_place_of_nothing(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         in_the_morning(monkeypatch, "2026-03-05T12:00:00+00:00")
         remember(at, "Linear", key="employer", source=INFERRED)
         in_the_morning(monkeypatch)
@@ -323,13 +434,24 @@ class TestKeys:
         digested(at, Said("I just joined Figma", key="employer"))
         assert only(dream(at)).why == "it is older than the current fact"
 
-    def test_of_several_in_a_night_the_newest_counts(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_of_several_in_a_night_the_newest_counts(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         at.write("MEMORY.md", "# Memory\n")
         at.commit()
-        digested(at, Said("I just joined Figma", key="employer", minute="18:00", line=9), Said("I work at Linear", key="employer"))
-        assert fates(dream(at)) == {"I just joined Figma": (ADD, True), "I work at Linear": (NONE, False)}
+        digested(
+            at,
+            Said("I just joined Figma", key="employer", minute="18:00", line=9),
+            Said("I work at Linear", key="employer"),
+        )
+        assert fates(dream(at)) == {
+            "I just joined Figma": (ADD, True),
+            "I work at Linear": (NONE, False),
+        }
 
-    def test_what_one_may_have_several_of_takes_the_place_of_none_unasked(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_what_one_may_have_several_of_takes_the_place_of_none_unasked(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         in_the_morning(monkeypatch, "2026-03-05T08:00:00+00:00")
         digested(at, Said("my sister is called Anna", key="sister", day=date(2026, 3, 4)))
         dream(at)
@@ -354,7 +476,10 @@ class TestKeys:
 class TestProposals:
     @pytest.mark.parametrize(
         ("text", "fate"),
-        [("plays the cello loudly in a string quartet on Tuesdays", NONE), ("plays the cello in a trio on Fridays", UPDATE)],
+        [
+            ("plays the cello loudly in a string quartet on Tuesdays", NONE),
+            ("plays the cello in a trio on Fridays", UPDATE),
+        ],
     )
     def test_an_agents_wording_of_what_stands_is_left(self, at: Desk, text: str, fate: DreamOp):
         logged(at, text)
@@ -368,20 +493,28 @@ class TestProposals:
             (view,) = memory.proposals.standing().views
         assert view.branch.startswith("mdmem/proposals/dream/")
         assert [part.origin.cites for part in view.parts] == [("claude/aaaaaaaa#1",)]
-        assert [(part.origin.source, part.origin.run) for part in view.parts] == [(STATED, "dream/2026-03-06")]
+        assert [(part.origin.source, part.origin.run) for part in view.parts] == [
+            (STATED, "dream/2026-03-06")
+        ]
 
     def test_a_night_proposes_nothing_twice(self, at: Desk):
         digested(at, Said("plays the cello in a trio on Tuesdays"))
         dream(at)
-        assert [change.why for change in dream(at, "2026-03-06").changes] == ["it is already proposed"]
+        assert [change.why for change in dream(at, "2026-03-06").changes] == [
+            "it is already proposed"
+        ]
         assert len(waiting(at)) == 1
 
-    def test_nights_add_to_one_proposal_and_know_what_came_since(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_nights_add_to_one_proposal_and_know_what_came_since(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         digested(at, Said("plays the cello in a trio on Tuesdays"))
         dream(at)
         remember(at, "the boat lies in the harbour of Bergen")
         in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
-        digested(at, Said("the boat lies in the harbour of Molde", day=date(2026, 3, 7), minute="23:00"))
+        digested(
+            at, Said("the boat lies in the harbour of Molde", day=date(2026, 3, 7), minute="23:00")
+        )
         assert only(dream(at)).op is UPDATE
         with closing(Memory(at.workspace)) as memory:
             (view,) = memory.proposals.standing().views
@@ -398,9 +531,13 @@ class TestProposals:
         dream(at)
         with closing(Memory(at.workspace)) as memory:
             decision = memory.proposals.accept(Accept("dream/2026-03-06"))
-            assert [part.new for part, _ in decision.parts] == ["plays the cello in a trio on Tuesdays"]
+            assert [part.new for part, _ in decision.parts] == [
+                "plays the cello in a trio on Tuesdays"
+            ]
             assert not decision.closed
-            with pytest.raises(MdmemError, match=r"no part proposed by dream/2026-03-06 is pending"):
+            with pytest.raises(
+                MdmemError, match=r"no part proposed by dream/2026-03-06 is pending"
+            ):
                 memory.proposals.accept(Accept("dream/2026-03-06"))
         assert "- plays the cello in a trio on Tuesdays" in curated(at)
         assert len(waiting(at)) == 1
@@ -413,19 +550,37 @@ class TestProposals:
 
     def test_too_many_changes_are_all_proposed(self, at: Desk, world: World):
         settings(world, 'dream = "apply"', "dream_changes = 3")
-        sayings = ("I prefer tea over coffee", "my boat lies in Bergen", "the shed is painted green", "never call before nine")
+        sayings = (
+            "I prefer tea over coffee",
+            "my boat lies in Bergen",
+            "the shed is painted green",
+            "never call before nine",
+        )
         digested(at, *(Said(text, line=number) for number, text in enumerate(sayings, 1)))
         result = dream(at)
-        assert (result.outcome, sum(change.applied for change in result.changes), len(waiting(at))) == ("too-many-changes", 0, 4)
+        assert (
+            result.outcome,
+            sum(change.applied for change in result.changes),
+            len(waiting(at)),
+        ) == ("too-many-changes", 0, 4)
 
     def test_a_full_file_takes_no_more(self, at: Desk, world: World):
         settings(world, 'dream = "apply"', "budget_lines = 5")
         digested(at, Said("I prefer tea over coffee"))
-        assert fates(dream(at)) == {"I prefer tea over coffee": (ADD, False), "employer: Stripe": (DELETE, False)}
+        assert fates(dream(at)) == {
+            "I prefer tea over coffee": (ADD, False),
+            "employer: Stripe": (DELETE, False),
+        }
 
     def test_at_most_so_many_parts_stand(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr("mdmem.dream.writing.MOST_STANDING_PARTS", 2)
-        digested(at, *(Said(f"the party is on {day}", sender="Berta", line=number) for number, day in enumerate(("May 1", "June 2"), 1)))
+        digested(
+            at,
+            *(
+                Said(f"the party is on {day}", sender="Berta", line=number)
+                for number, day in enumerate(("May 1", "June 2"), 1)
+            ),
+        )
         dream(at)
         in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
         digested(at, Said("the cake is from Oslo", sender="Carl", day=date(2026, 3, 7)))
@@ -452,26 +607,49 @@ class TestNights:
 
     @pytest.mark.parametrize("lost", [False, True])
     def test_a_night_is_done_once(self, at: Desk, lost: bool):
-        digested(at, Said("I prefer tea over coffee"), Said("we meet on Mondays", source=INFERRED, line=2))
+        digested(
+            at,
+            Said("I prefer tea over coffee"),
+            Said("we meet on Mondays", source=INFERRED, line=2),
+        )
         assert len(dream(at).changes) == 2
         if lost:
             (at.workspace.state / "dream.json").unlink()
         assert dream(at).changes == ()
 
-    def test_entries_that_came_late_are_judged_by_the_next_night(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_entries_that_came_late_are_judged_by_the_next_night(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         digested(at, Said("I prefer tea over coffee"))
         dream(at)
-        digested(at, Said("I keep two bees in a jar", day=date(2026, 2, 20)), Said("I swim on Sundays", day=date(2026, 3, 7)))
+        digested(
+            at,
+            Said("I keep two bees in a jar", day=date(2026, 2, 20)),
+            Said("I swim on Sundays", day=date(2026, 3, 7)),
+        )
         in_the_morning(monkeypatch, "2026-03-08T07:00:00+00:00")
-        assert fates(dream(at)) == {"I keep two bees in a jar": (ADD, True), "I swim on Sundays": (ADD, True)}
+        assert fates(dream(at)) == {
+            "I keep two bees in a jar": (ADD, True),
+            "I swim on Sundays": (ADD, True),
+        }
 
     def test_its_record_is_that_of_a_recount(self, at: Desk):
-        digested(at, Said("I prefer tea over coffee"), Said("plays the cello in a trio on Tuesdays", line=2))
-        digested(at, Said("employer: Stripe", line=3), Said("the pump hums at night", source=INFERRED, line=4))
+        digested(
+            at,
+            Said("I prefer tea over coffee"),
+            Said("plays the cello in a trio on Tuesdays", line=2),
+        )
+        digested(
+            at,
+            Said("employer: Stripe", line=3),
+            Said("the pump hums at night", source=INFERRED, line=4),
+        )
         result = dream(at)
         (record,) = run_log.read_steps(at.workspace.state)
         assert (record.step, record.run, record.outcome) == ("dream", "dream/2026-03-06", "done")
-        commits = at.git("log", "--all", "--format=%H", "--grep=Mdmem-Run: dream/2026-03-06").split()
+        commits = at.git(
+            "log", "--all", "--format=%H", "--grep=Mdmem-Run: dream/2026-03-06"
+        ).split()
         assert len(commits) == record.entries + record.proposed == 2
         assert (record.messages, record.noise, record.doubled) == (len(result.changes), 1, 1)
 
@@ -488,17 +666,27 @@ class TestNights:
         digested(at, Said("I keep two bees in a jar", day=date(2026, 2, 20)))
         assert dream(at).changes == ()
         result = dream(at, "2026-02-20")
-        assert (result.run, fates(result)) == ("dream/2026-02-20", {"I keep two bees in a jar": (ADD, True)})
+        assert (result.run, fates(result)) == (
+            "dream/2026-02-20",
+            {"I keep two bees in a jar": (ADD, True)},
+        )
 
     def test_a_day_that_has_not_ended(self, at: Desk):
         with pytest.raises(MdmemError, match="days: 2026-03-07 has not ended yet"):
             dream(at, "2026-03-07")
 
     def test_a_dry_run_changes_nothing(self, at: Desk):
-        digested(at, Said("I prefer tea over coffee"), Said("plays the cello in a trio on Tuesdays", line=2))
+        digested(
+            at,
+            Said("I prefer tea over coffee"),
+            Said("plays the cello in a trio on Tuesdays", line=2),
+        )
         before, refs = at.tree_state(), at.git("for-each-ref")
         result = dream(at, dry_run=True)
-        assert fates(result) == {"I prefer tea over coffee": (ADD, True), "plays the cello in a trio on Tuesdays": (UPDATE, False)}
+        assert fates(result) == {
+            "I prefer tea over coffee": (ADD, True),
+            "plays the cello in a trio on Tuesdays": (UPDATE, False),
+        }
         assert (at.tree_state(), at.git("for-each-ref")) == (before, refs)
         assert len(dream(at).changes) == 2
 
@@ -506,15 +694,24 @@ class TestNights:
         in_the_morning(monkeypatch, "2026-03-01T08:00:00+00:00")
         remember(at, "Linear", key="employer")
         in_the_morning(monkeypatch)
-        at.write("MEMORY.md", at.read("MEMORY.md") + "\n## Work\n\n- plays the cello in a quartet on Tuesdays\n")
+        at.write(
+            "MEMORY.md",
+            at.read("MEMORY.md") + "\n## Work\n\n- plays the cello in a quartet on Tuesdays\n",
+        )
         at.commit()
-        digested(at, Said("I just joined Figma", key="employer"), Said("I prefer tea", kind="preference", line=2))
+        digested(
+            at,
+            Said("I just joined Figma", key="employer"),
+            Said("I prefer tea", kind="preference", line=2),
+        )
         before = at.read("MEMORY.md")
         assert sum(change.applied for change in dream(at).changes) == 3
         at.apply(Revert("dream/2026-03-06"))
         assert at.read("MEMORY.md") == before
         assert all(
-            change.op is NONE for change in dream(at, "2026-03-06").changes if change.text != "plays the cello in a quartet on Tuesdays"
+            change.op is NONE
+            for change in dream(at, "2026-03-06").changes
+            if change.text != "plays the cello in a quartet on Tuesdays"
         )
 
     def test_a_person_edits_meanwhile(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
@@ -530,7 +727,11 @@ class TestNights:
 
         monkeypatch.setattr(Trail, "live_occurrences", live_occurrences)
         dream(at)
-        assert curated(at).count("- I swim on Sundays") + curated(at).count("- [fact] I swim on Sundays") == 1
+        assert (
+            curated(at).count("- I swim on Sundays")
+            + curated(at).count("- [fact] I swim on Sundays")
+            == 1
+        )
         assert "- [fact] I prefer tea over coffee" in curated(at)
         assert at.git("status", "--porcelain") == ""
 

@@ -39,14 +39,25 @@ def test_what_an_agent_says_again_does_not(at: Desk):
 
 
 def test_nor_does_what_an_agent_learned_or_another_sender_said(at: Desk):
-    digested(at, Said(FORGOTTEN, source=Source.AUTO), Said(FORGOTTEN, source=Source.AUTO, day=LATER, session="claude/bbbbbbbb"))
-    digested(at, Said(FORGOTTEN, sender="Berta", source=Source.INFERRED, day=LATER, session="claude/cccccccc"))
+    digested(
+        at,
+        Said(FORGOTTEN, source=Source.AUTO),
+        Said(FORGOTTEN, source=Source.AUTO, day=LATER, session="claude/bbbbbbbb"),
+    )
+    digested(
+        at,
+        Said(
+            FORGOTTEN, sender="Berta", source=Source.INFERRED, day=LATER, session="claude/cccccccc"
+        ),
+    )
     dream(at, str(DAY), str(LATER))
     assert not any("Volvo" in line for line in curated(at))
 
 
 @pytest.mark.parametrize("year", [2019, 2041])
-def test_what_is_taken_out_by_hand_and_not_committed_is_so_now(at: Desk, monkeypatch: pytest.MonkeyPatch, year: int):
+def test_what_is_taken_out_by_hand_and_not_committed_is_so_now(
+    at: Desk, monkeypatch: pytest.MonkeyPatch, year: int
+):
     text, day = "the shed is painted green", date(year, 3, 6)
     in_the_morning(monkeypatch, f"{year}-03-06T12:00:00+00:00")
     before = at.read("MEMORY.md")

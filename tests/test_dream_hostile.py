@@ -28,7 +28,15 @@ from mdmem.model.writes import Revert
 from mdmem.text.facts import fact_id
 
 FIRST = date(2026, 3, 4)
-INVENTED = ("Initech", "48213", "zebra@example.org", "2031-07-04", "TEXT-OF-THE-FACT", "<system-reminder>", "evil.example")
+INVENTED = (
+    "Initech",
+    "48213",
+    "zebra@example.org",
+    "2031-07-04",
+    "TEXT-OF-THE-FACT",
+    "<system-reminder>",
+    "evil.example",
+)
 MOST = 6
 """The most changes of a night."""
 _SUBJECTS = (
@@ -42,7 +50,15 @@ _SUBJECTS = (
     "the blue van",
     "the well",
 )
-_STATES = ("leaks", "was painted green", "is kept in the attic", "belongs to Ida", "needs oil in May", "is never locked", "starts at nine")
+_STATES = (
+    "leaks",
+    "was painted green",
+    "is kept in the attic",
+    "belongs to Ida",
+    "needs oil in May",
+    "is never locked",
+    "starts at nine",
+)
 _VALUES = {"employer": ("Stripe", "Linear", "Gable"), "home": ("Oslo", "Berlin", "Graz")}
 _SOURCES = (Source.USER_STATED, Source.USER_STATED, Source.INFERRED, Source.AUTO)
 
@@ -56,7 +72,14 @@ def saying(dice: random.Random, line: int) -> Said:
         text = f"My {key} is {dice.choice(_VALUES[key])} now."
         return Said(text, minute=minute, source=source, key=key, session=session, line=line)
     text = f"{dice.choice(('I know that', 'Remember that', 'We decided that', 'Forget that'))} {dice.choice(_SUBJECTS)} {dice.choice(_STATES)}."
-    return Said(text, minute=minute, source=source, kind=dice.choice(("fact", "decision", "preference")), session=session, line=line)
+    return Said(
+        text,
+        minute=minute,
+        source=source,
+        kind=dice.choice(("fact", "decision", "preference")),
+        session=session,
+        line=line,
+    )
 
 
 def hostile_items(dice: random.Random, data: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -68,25 +91,38 @@ def hostile_items(dice: random.Random, data: Mapping[str, Any]) -> list[dict[str
     for _ in range(dice.randrange(3 * len(facts) + 1)):
         fact = dice.choice(facts)
         text = dice.choice(
-            (fact["text"], fact["text"].lower(), dice.choice(texts), f"{fact['text']} {dice.choice(INVENTED)}", "", "x" * 500)
+            (
+                fact["text"],
+                fact["text"].lower(),
+                dice.choice(texts),
+                f"{fact['text']} {dice.choice(INVENTED)}",
+                "",
+                "x" * 500,
+            )
         )
         item = {
             "op": dice.choice(("ADD", "UPDATE", "DELETE", "NONE", "DROP")),
             "fact": fact["id"] if dice.random() < 0.8 else dice.choice(ids),
-            "old": dice.choice([each["id"] for each in memory]) if memory and dice.random() < 0.8 else dice.choice(ids),
+            "old": dice.choice([each["id"] for each in memory])
+            if memory and dice.random() < 0.8
+            else dice.choice(ids),
             "section": dice.choice((None, "Memory > Facts", "Elsewhere", 7)),
             "key": dice.choice((None, "employer", "home", "shoe size")),
             "text": text,
             "why": dice.choice(("", "it lasts", dice.choice(INVENTED), fact["text"])),
         }
-        items.append(item if dice.random() < 0.9 else {"op": item["op"], "text": dice.choice(INVENTED)})
+        items.append(
+            item if dice.random() < 0.9 else {"op": item["op"], "text": dice.choice(INVENTED)}
+        )
     return items
 
 
 class TestRules:
     """Nights by their pure parts, memory going on from one to the next."""
 
-    @pytest.mark.parametrize("seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 10))])
+    @pytest.mark.parametrize(
+        "seed", [0, 1, 2, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(3, 10))]
+    )
     def test_a_hundred_nights(self, seed: int):
         dice = random.Random(seed)
         standing = [
@@ -119,19 +155,33 @@ class TestRules:
                 cites=(f"{said.session}#{line}",),
                 sessions=frozenset({said.session}),
                 sender=dice.choice((None, None, None, "Marek")),
-                corrects=frozenset({fact_id("the boiler was repaired by Ida")}) if dice.random() < 0.1 else frozenset(),
+                corrects=frozenset({fact_id("the boiler was repaired by Ida")})
+                if dice.random() < 0.1
+                else frozenset(),
             )
 
-    def night(self, dice: random.Random, candidates: Sequence[DreamCandidate], memory: CuratedMemory, log: LogEntries) -> Decided:
+    def night(
+        self,
+        dice: random.Random,
+        candidates: Sequence[DreamCandidate],
+        memory: CuratedMemory,
+        log: LogEntries,
+    ) -> Decided:
         by_rules = cases.judge(candidates, memory, log, lambda _: False)
         changes: dict[Any, Any] = {}
         for request in model_step.open_requests(FIRST, by_rules, memory, frozenset()):
             facts = [{"id": each.id, "text": each.text} for each in request.data.facts]
             shown = [{"id": each.id, "text": each.text} for each in request.data.memory]
-            checked = check_changes(hostile_items(dice, {"facts": facts, "memory": shown}), request.data)
+            checked = check_changes(
+                hostile_items(dice, {"facts": facts, "memory": shown}), request.data
+            )
             changes |= {each.fact: each for each in checked.changes}
         merged = model_step.merge(by_rules, changes, memory, lambda _: False)
-        return policy.decide(merged.suggestions, memory, Limits(applies=True, most=MOST, done=0, budget_lines=500, budget_bytes=50_000))
+        return policy.decide(
+            merged.suggestions,
+            memory,
+            Limits(applies=True, most=MOST, done=0, budget_lines=500, budget_bytes=50_000),
+        )
 
     def after(self, memory: CuratedMemory, decided: Decided) -> list[CuratedFact]:
         """The facts that stand after a night."""
@@ -149,19 +199,33 @@ class TestRules:
         ]
         return [*(fact for fact in memory.facts if id(fact) not in gone), *added]
 
-    def assert_unharmed(self, memory: CuratedMemory, decided: Decided, after: Sequence[CuratedFact]) -> None:
+    def assert_unharmed(
+        self, memory: CuratedMemory, decided: Decided, after: Sequence[CuratedFact]
+    ) -> None:
         for change in decided.applied:
             assert change.candidate is None or change.candidate.sender is None
             if change.op in (DreamOp.ADD, DreamOp.UPDATE):
                 assert change.candidate is not None
                 assert change.candidate.source is not Source.AUTO
-                assert (change.text, change.source) == (change.candidate.text, change.candidate.source)
-            if change.old is not None and change.old.source is Source.USER_STATED and change.candidate is not None:
+                assert (change.text, change.source) == (
+                    change.candidate.text,
+                    change.candidate.source,
+                )
+            if (
+                change.old is not None
+                and change.old.source is Source.USER_STATED
+                and change.candidate is not None
+            ):
                 assert (change.op, change.source) == (DreamOp.UPDATE, Source.USER_STATED)
-        assert [fact for fact in memory.facts if fact.path == USER] == [fact for fact in after if fact.path == USER]
+        assert [fact for fact in memory.facts if fact.path == USER] == [
+            fact for fact in after if fact.path == USER
+        ]
         removed = sum(change.op is DreamOp.DELETE for change in decided.applied)
         assert removed <= max(1, len(memory.facts) // 10)
-        everything = " ".join(f"{each.text} {each.why}" for each in (*decided.applied, *decided.proposed, *decided.left))
+        everything = " ".join(
+            f"{each.text} {each.why}"
+            for each in (*decided.applied, *decided.proposed, *decided.left)
+        )
         assert [word for word in INVENTED if word in everything] == []
 
 
@@ -180,24 +244,45 @@ def hostile_reply(dice: random.Random, data: Mapping[str, Any]) -> Reply:
 
 
 @pytest.mark.parametrize("nights", [4, pytest.param(250, marks=pytest.mark.slow)])
-def test_each_night_is_undone_byte_for_byte(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch, nights: int):
+def test_each_night_is_undone_byte_for_byte(
+    world: World, repository: Path, monkeypatch: pytest.MonkeyPatch, nights: int
+):
     in_the_morning(monkeypatch, f"{FIRST}T07:00:00+00:00")
     at = desk(world, repository, seed=SEED)
     dice = random.Random(nights)
-    sources = dict.fromkeys(("Stripe", "the boiler was repaired by Ida", "our shed is never locked"), Source.USER_STATED)
+    sources = dict.fromkeys(
+        ("Stripe", "the boiler was repaired by Ida", "our shed is never locked"), Source.USER_STATED
+    )
     with serving(lambda data, _: hostile_reply(dice, data)) as server:
-        lines = (f'model_url = "{server.url}"', f'model_name = "{MODEL}"', "model_tokens_day = 10_000_000")
+        lines = (
+            f'model_url = "{server.url}"',
+            f'model_name = "{MODEL}"',
+            "model_tokens_day = 10_000_000",
+        )
         settings(world, *lines, 'dream = "apply"', 'digest = "model"', f"dream_changes = {MOST}")
         for night in range(nights):
             day = FIRST + timedelta(days=night)
             in_the_morning(monkeypatch, f"{day + timedelta(days=1)}T07:00:00+00:00")
-            digested(at, *(Said(**_fields(saying(dice, line)) | {"day": day}) for line in range(1, dice.randrange(2, 8))))
+            digested(
+                at,
+                *(
+                    Said(**_fields(saying(dice, line)) | {"day": day})
+                    for line in range(1, dice.randrange(2, 8))
+                ),
+            )
             before = files(at.root)
             result = dream(at)
             applied = [change for change in result.changes if change.applied]
             assert len(applied) <= MOST
             for change in applied:
-                old = next((text for text in sources if change.old in (fact_id(text), fact_id(f"employer: {text}"))), None)
+                old = next(
+                    (
+                        text
+                        for text in sources
+                        if change.old in (fact_id(text), fact_id(f"employer: {text}"))
+                    ),
+                    None,
+                )
                 if old is not None and sources.pop(old) is Source.USER_STATED:
                     assert (change.op, change.source) == (DreamOp.UPDATE, Source.USER_STATED)
                 sources[change.text] = change.source
@@ -211,7 +296,10 @@ def test_each_night_is_undone_byte_for_byte(world: World, repository: Path, monk
 
 
 def _fields(said: Said) -> dict[str, Any]:
-    return {name: getattr(said, name) for name in ("text", "minute", "source", "kind", "key", "session", "line")}
+    return {
+        name: getattr(said, name)
+        for name in ("text", "minute", "source", "kind", "key", "session", "line")
+    }
 
 
 def assert_undone(at: Desk, run: str, before: Mapping[str, bytes]) -> None:

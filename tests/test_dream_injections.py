@@ -62,9 +62,19 @@ KINDS = ("fact", "decision", "preference", "lesson")
 @pytest.fixture
 def week(tmp_path: Path, empty_repository: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Week]:
     """A workspace that dreams, and whose curated memory a person wrote."""
-    week = Week.begin(tmp_path, empty_repository, monkeypatch, 'dream = "apply"', "dream_changes = 200", memory=MEMORY, start=FIRST - DAY)
+    week = Week.begin(
+        tmp_path,
+        empty_repository,
+        monkeypatch,
+        'dream = "apply"',
+        "dream_changes = 200",
+        memory=MEMORY,
+        start=FIRST - DAY,
+    )
     week.set_zone("UTC")
-    week.sessions = (Session("claude", "5a1e9999-0000-4000-8000-000000000000", FIRST, (("user", "ok"),)),)
+    week.sessions = (
+        Session("claude", "5a1e9999-0000-4000-8000-000000000000", FIRST, (("user", "ok"),)),
+    )
     return week
 
 
@@ -97,7 +107,10 @@ def test_there_are_sixty():
 
 
 def test_no_injection_in_a_transcript_is_applied(week: Week):
-    turns = [("tool" if number < len(OF_TOOLS) else "user", filled(text, number)[0]) for number, text in enumerate((*OF_TOOLS, *TYPED))]
+    turns = [
+        ("tool" if number < len(OF_TOOLS) else "user", filled(text, number)[0])
+        for number, text in enumerate((*OF_TOOLS, *TYPED))
+    ]
     week.sessions = [
         Session(
             CLIENTS[number % len(CLIENTS)],
@@ -113,12 +126,22 @@ def test_no_injection_in_a_transcript_is_applied(week: Week):
     assert "user-stated" not in sources_of(week, "Zebra")
 
 
-@pytest.mark.parametrize(("days", "rounds"), [(1, 3), (2, 1)], ids=["sixty on one day", "twenty on two days in two sessions"])
+@pytest.mark.parametrize(
+    ("days", "rounds"),
+    [(1, 3), (2, 1)],
+    ids=["sixty on one day", "twenty on two days in two sessions"],
+)
 def test_no_claim_of_an_agent_is_applied(week: Week, days: int, rounds: int):
     for day in range(days):
         for number in range(rounds):
             texts = [text.format(f"Zebra{20 * number + at:02}") for at, text in enumerate(LOGGED)]
-            log(week, FIRST + day * DAY + timedelta(minutes=number), f"claude/5a1e000{day}", texts, KINDS[number])
+            log(
+                week,
+                FIRST + day * DAY + timedelta(minutes=number),
+                f"claude/5a1e000{day}",
+                texts,
+                KINDS[number],
+            )
     dream(week)
     assert week.files()["MEMORY.md"].decode() == MEMORY
     assert week.files()["USER.md"].decode() == PROFILE

@@ -51,7 +51,9 @@ def copy(at: Desk, folder: Path) -> Desk:
 def killed(at: Desk, *steps: int) -> list[str]:
     """Have nights killed before these steps, one after another, and tell which were."""
     program = [sys.executable, "-B", killed_dream.__file__, at.root, *map(str, steps)]
-    return at.world.run(at.root, program, environment={"MDMEM_NOW": MORNING, "TZ": "UTC"}).stdout.split()
+    return at.world.run(
+        at.root, program, environment={"MDMEM_NOW": MORNING, "TZ": "UTC"}
+    ).stdout.split()
 
 
 def check(at: Desk, expected: tuple[list[str], Counter[tuple[str | None, str | None]]]) -> None:
@@ -101,7 +103,9 @@ def test_two_machines_dream_one_night(at: Desk, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("MDMEM_NOW", "2026-03-07T08:00:00+00:00")
     dream(other)
     expected = curated(at)
-    at.git("config", "merge.mdmem.driver", f"{sys.executable} -P -m mdmem.mergedriver %O %A %B %P %L")
+    at.git(
+        "config", "merge.mdmem.driver", f"{sys.executable} -P -m mdmem.mergedriver %O %A %B %P %L"
+    )
     at.write(".git/info/attributes", "*.md merge=mdmem\n")
     at.git("fetch", "-q", other.root, "main", "refs/heads/mdmem/*:refs/heads/mdmem/*")
     at.git("merge", "-q", "--no-edit", "FETCH_HEAD")

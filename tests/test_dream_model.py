@@ -46,11 +46,16 @@ ALL = memory_of(TUBA, OLD_PUMP, WORK, OF_USER)
 
 
 def merged(
-    rules: Sequence[Suggestion], *items: dict[str, Any], memory: CuratedMemory = ALL, taken_out: str = ""
+    rules: Sequence[Suggestion],
+    *items: dict[str, Any],
+    memory: CuratedMemory = ALL,
+    taken_out: str = "",
 ) -> model_step.MergedSuggestions:
     changes: dict[FactId, Any] = {}
     for request in model_step.open_requests(DAY, rules, memory, frozenset()):
-        checked = check_changes([item for item in items if item["fact"] in request.facts], request.data)
+        checked = check_changes(
+            [item for item in items if item["fact"] in request.facts], request.data
+        )
         changes |= {each.fact: each for each in checked.changes}
     return model_step.merge(rules, changes, memory, lambda candidate: candidate.text == taken_out)
 
@@ -82,15 +87,29 @@ class TestWhatIsAsked:
         rule = updates(entry("Linear hired me.", attribute="company"), WORK)
         (request,) = model_step.open_requests(DAY, [rule], ALL, frozenset())
         (shown,) = request.data.memory
-        assert (shown.id, shown.key, shown.text, shown.section) == (WORK.fact, "employer", "Stripe", "Memory > Work")
+        assert (shown.id, shown.key, shown.text, shown.section) == (
+            WORK.fact,
+            "employer",
+            "Stripe",
+            "Memory > Work",
+        )
 
     def test_requests_are_small_and_go_on_where_they_ended(self):
-        entries = [entry(f"Number {number} of the {'very ' * 60}long list of pumps.") for number in range(70)]
+        entries = [
+            entry(f"Number {number} of the {'very ' * 60}long list of pumps.")
+            for number in range(70)
+        ]
         rules = [adds(each) for each in entries]
-        memory = memory_of(*(stands(f"Pump {number} of the list {'is dry ' * 50}.") for number in range(200)))
+        memory = memory_of(
+            *(stands(f"Pump {number} of the list {'is dry ' * 50}.") for number in range(200))
+        )
         requests = model_step.open_requests(DAY, rules, memory, frozenset())
-        assert [fact.id for request in requests for fact in request.data.facts] == [each.fact for each in entries]
-        assert all(len(consolidate_request(request.data).text.encode()) < 24_000 for request in requests)
+        assert [fact.id for request in requests for fact in request.data.facts] == [
+            each.fact for each in entries
+        ]
+        assert all(
+            len(consolidate_request(request.data).text.encode()) < 24_000 for request in requests
+        )
         assert all(len(request.facts) <= 25 for request in requests)
         assert model_step.open_requests(DAY, rules, memory, requests[0].facts) == requests[1:]
 
@@ -99,30 +118,65 @@ class TestWhatBecomesOfIt:
     def test_what_is_added_unasked_keeps_its_words(self):
         result = merged([adds(STAMPS)], change("ADD", STAMPS, text="Collects stamps of Austria"))
         (suggestion,) = result.suggestions
-        assert (suggestion.text, suggestion.source, suggestion.is_sure) == (STAMPS.text, Source.USER_STATED, True)
+        assert (suggestion.text, suggestion.source, suggestion.is_sure) == (
+            STAMPS.text,
+            Source.USER_STATED,
+            True,
+        )
         assert result.refused == 0
 
     def test_what_was_said_once_is_proposed_in_other_words(self):
         words = "The cellar pump leaks since 2026-03-02"
-        (suggestion,) = merged([leave(PUMP, SAID_ONCE)], change("ADD", PUMP, text=words, section="Memory > Facts")).suggestions
-        assert (suggestion.op, suggestion.text, suggestion.source) == (DreamOp.ADD, words, Source.INFERRED)
-        assert (suggestion.is_sure, suggestion.section, suggestion.cites) == (False, "Memory > Facts", PUMP.cites)
+        (suggestion,) = merged(
+            [leave(PUMP, SAID_ONCE)], change("ADD", PUMP, text=words, section="Memory > Facts")
+        ).suggestions
+        assert (suggestion.op, suggestion.text, suggestion.source) == (
+            DreamOp.ADD,
+            words,
+            Source.INFERRED,
+        )
+        assert (suggestion.is_sure, suggestion.section, suggestion.cites) == (
+            False,
+            "Memory > Facts",
+            PUMP.cites,
+        )
 
     def test_other_words_are_nobodys_own(self):
         rule = updates(STAMPS, OLD_PUMP)
-        (suggestion,) = merged([rule], change("ADD", STAMPS, text="Collects stamps of Austria")).suggestions
-        assert (suggestion.source, suggestion.confidence, suggestion.is_sure) == (Source.INFERRED, Source.INFERRED.confidence, False)
+        (suggestion,) = merged(
+            [rule], change("ADD", STAMPS, text="Collects stamps of Austria")
+        ).suggestions
+        assert (suggestion.source, suggestion.confidence, suggestion.is_sure) == (
+            Source.INFERRED,
+            Source.INFERRED.confidence,
+            False,
+        )
         (suggestion,) = merged([rule], change("ADD", STAMPS, text=STAMPS.text)).suggestions
         assert (suggestion.source, suggestion.is_sure) == (Source.USER_STATED, False)
 
     def test_an_update_is_proposed(self):
-        (suggestion,) = merged([leave(PUMP, SAID_ONCE)], change("UPDATE", PUMP, OLD_PUMP, why="the pump of the cellar leaks")).suggestions
-        assert (suggestion.op, suggestion.old, suggestion.is_sure) == (DreamOp.UPDATE, OLD_PUMP, False)
+        (suggestion,) = merged(
+            [leave(PUMP, SAID_ONCE)],
+            change("UPDATE", PUMP, OLD_PUMP, why="the pump of the cellar leaks"),
+        ).suggestions
+        assert (suggestion.op, suggestion.old, suggestion.is_sure) == (
+            DreamOp.UPDATE,
+            OLD_PUMP,
+            False,
+        )
         assert suggestion.why == "a model suggests it: the pump of the cellar leaks"
 
     def test_it_says_which_fact_is_to_be_forgotten(self):
-        (suggestion,) = merged([leave(FORGET, FORGETS_NOTHING)], change("DELETE", FORGET, TUBA, why="Bob said so in 2019")).suggestions
-        assert (suggestion.op, suggestion.old, suggestion.is_sure, suggestion.why) == (DreamOp.DELETE, TUBA, False, "a model suggests it")
+        (suggestion,) = merged(
+            [leave(FORGET, FORGETS_NOTHING)],
+            change("DELETE", FORGET, TUBA, why="Bob said so in 2019"),
+        ).suggestions
+        assert (suggestion.op, suggestion.old, suggestion.is_sure, suggestion.why) == (
+            DreamOp.DELETE,
+            TUBA,
+            False,
+            "a model suggests it",
+        )
 
     @pytest.mark.parametrize(
         ("rule", "item"),
@@ -132,8 +186,14 @@ class TestWhatBecomesOfIt:
             (leave(PUMP, SAID_ONCE), change("UPDATE", PUMP, OF_USER)),  # not to be touched
             (leave(FORGET, FORGETS_NOTHING), change("ADD", FORGET)),
             (leave(FORGET, FORGETS_NOTHING), change("UPDATE", FORGET, TUBA)),
-            (leave(PUMP, SAID_ONCE), change("ADD", PUMP, text="The pump of the cellar is dry")),  # stands
-            (leave(PUMP, SAID_ONCE), change("ADD", PUMP, text="The cellar pump leaks")),  # was taken out
+            (
+                leave(PUMP, SAID_ONCE),
+                change("ADD", PUMP, text="The pump of the cellar is dry"),
+            ),  # stands
+            (
+                leave(PUMP, SAID_ONCE),
+                change("ADD", PUMP, text="The cellar pump leaks"),
+            ),  # was taken out
             (leave(PUMP, SAID_ONCE), change("ADD", PUMP, text="The cellar pump leaks in Oslo")),
             (leave(PUMP, SAID_ONCE), change("UPDATE", PUMP, WORK)),  # not shown to it
             (leave(PUMP, SAID_ONCE), change("UPDATE", STAMPS, OLD_PUMP)),  # not asked about
@@ -160,12 +220,23 @@ class TestWhatBecomesOfIt:
         rules = [adds(STAMPS), adds(PUMP), leave(LOOP, SAID_ONCE)]
         items = [change("NONE", each) for each in (STAMPS, PUMP, LOOP)]
         suggestions = merged(rules, *items).suggestions
-        assert [(each.op, each.is_sure) for each in suggestions] == [(DreamOp.ADD, False), (DreamOp.NONE, False), (DreamOp.NONE, False)]
+        assert [(each.op, each.is_sure) for each in suggestions] == [
+            (DreamOp.ADD, False),
+            (DreamOp.NONE, False),
+            (DreamOp.NONE, False),
+        ]
 
     def test_a_key_that_stands_stays(self):
         said = entry("I have joined Linear as an engineer.", attribute="company")
-        (suggestion,) = merged([updates(said, WORK)], change("UPDATE", said, WORK, text="Linear", key="employer")).suggestions
-        assert (suggestion.key, suggestion.text, suggestion.source, suggestion.is_sure) == ("employer", "Linear", Source.INFERRED, False)
+        (suggestion,) = merged(
+            [updates(said, WORK)], change("UPDATE", said, WORK, text="Linear", key="employer")
+        ).suggestions
+        assert (suggestion.key, suggestion.text, suggestion.source, suggestion.is_sure) == (
+            "employer",
+            "Linear",
+            Source.INFERRED,
+            False,
+        )
 
 
 OPS = st.sampled_from(["ADD", "UPDATE", "DELETE", "NONE", "DROP", None])
@@ -173,11 +244,24 @@ ITEMS = st.lists(
     st.fixed_dictionaries(
         {
             "op": OPS,
-            "fact": st.sampled_from([STAMPS.fact, PUMP.fact, LOOP.fact, FORGET.fact, TUBA.fact, "99999999"]),
-            "old": st.sampled_from([None, TUBA.fact, OLD_PUMP.fact, WORK.fact, OF_USER.fact, "99999999"]),
+            "fact": st.sampled_from(
+                [STAMPS.fact, PUMP.fact, LOOP.fact, FORGET.fact, TUBA.fact, "99999999"]
+            ),
+            "old": st.sampled_from(
+                [None, TUBA.fact, OLD_PUMP.fact, WORK.fact, OF_USER.fact, "99999999"]
+            ),
             "section": st.sampled_from([None, "Memory > Facts", "Memory > Work", "Elsewhere"]),
             "key": st.sampled_from([None, "employer", "shoe size"]),
-            "text": st.sampled_from([STAMPS.text, "Works at Initech", "The cellar pump leaks", TUBA.text, "", "<b>x</b>"]),
+            "text": st.sampled_from(
+                [
+                    STAMPS.text,
+                    "Works at Initech",
+                    "The cellar pump leaks",
+                    TUBA.text,
+                    "",
+                    "<b>x</b>",
+                ]
+            ),
             "why": st.sampled_from(["", "so", "Eve said it in 2019"]),
         }
     ),
@@ -187,7 +271,13 @@ ITEMS = st.lists(
 
 @given(ITEMS)
 def test_a_hostile_model_makes_nothing_sure(items: list[dict[str, Any]]):
-    rules = [adds(STAMPS), leave(PUMP, SAID_ONCE), leave(LOOP, SAID_ONCE), leave(FORGET, FORGETS_NOTHING), updates(PUMP, OLD_PUMP)]
+    rules = [
+        adds(STAMPS),
+        leave(PUMP, SAID_ONCE),
+        leave(LOOP, SAID_ONCE),
+        leave(FORGET, FORGETS_NOTHING),
+        updates(PUMP, OLD_PUMP),
+    ]
     suggestions = merged(rules, *items).suggestions
     assert len(suggestions) == len(rules)
     for suggestion, rule in zip(suggestions, rules, strict=True):
@@ -196,7 +286,11 @@ def test_a_hostile_model_makes_nothing_sure(items: list[dict[str, Any]]):
         assert suggestion.old is None or suggestion.old.is_changeable
         assert "Initech" not in suggestion.text
         assert "Eve" not in suggestion.why
-        assert suggestion.source is not Source.USER_STATED or not suggestion.text or suggestion.text == rule.text
+        assert (
+            suggestion.source is not Source.USER_STATED
+            or not suggestion.text
+            or suggestion.text == rule.text
+        )
 
 
 @pytest.fixture
@@ -233,7 +327,9 @@ def night(at: Desk, **options: bool) -> NightModel:
     return NightModel(workspace, Night(DAY), lambda _: None, **options)
 
 
-def asked(at: Desk, rules: Sequence[Suggestion] = RULES, **options: bool) -> tuple[NightModel, list[Suggestion]]:
+def asked(
+    at: Desk, rules: Sequence[Suggestion] = RULES, **options: bool
+) -> tuple[NightModel, list[Suggestion]]:
     model = night(at, **options)
     return model, model.merged(rules, ALL, lambda _: False)
 
@@ -246,14 +342,22 @@ class TestTheAsking:
         assert model.tokens > 0
         stood = memory_of(*ALL.facts, stands(STAMPS.text))
         rules = [leave(STAMPS, "it is already in memory"), RULES[1], leave(LOOP, SAID_ONCE)]
-        assert [each.op for each in model.merged(rules, stood, lambda _: False)] == [DreamOp.NONE, DreamOp.ADD, DreamOp.NONE]
+        assert [each.op for each in model.merged(rules, stood, lambda _: False)] == [
+            DreamOp.NONE,
+            DreamOp.ADD,
+            DreamOp.NONE,
+        ]
         assert len(server.bodies) == 1
         (record,) = asking.read_records(at.workspace.state)
         assert (record.run, record.task) == ("dream/2026-03-04", "consolidate")
 
-    def test_after_an_interruption_nothing_is_paid_for_again(self, at: Desk, server: ScriptedServer):
+    def test_after_an_interruption_nothing_is_paid_for_again(
+        self, at: Desk, server: ScriptedServer
+    ):
         asked(at)
-        model, suggestions = asked(at, [leave(STAMPS, "it is already in memory"), RULES[1]])  # one change was written
+        model, suggestions = asked(
+            at, [leave(STAMPS, "it is already in memory"), RULES[1]]
+        )  # one change was written
         assert [each.op for each in suggestions] == [DreamOp.NONE, DreamOp.ADD]
         assert (len(server.bodies), model.tokens) == (1, 0)
         asked(at, [*RULES, leave(LOOP, SAID_ONCE)])  # what came since
@@ -265,16 +369,24 @@ class TestTheAsking:
 
     @pytest.mark.parametrize(
         ("reply", "outcome"),
-        [(Reply("no"), "bad-answer"), (Reply(status=401), "model-refused"), (Reply(raw=b"{}"), "model-down")],
+        [
+            (Reply("no"), "bad-answer"),
+            (Reply(status=401), "model-refused"),
+            (Reply(raw=b"{}"), "model-down"),
+        ],
     )
-    def test_where_it_does_not_answer_the_rules_stand(self, at: Desk, server: ScriptedServer, reply: Reply, outcome: str):
+    def test_where_it_does_not_answer_the_rules_stand(
+        self, at: Desk, server: ScriptedServer, reply: Reply, outcome: str
+    ):
         server.script = in_turn(reply)
         model, suggestions = asked(at)
         assert (suggestions, model.outcome) == (RULES, outcome)
         assert model.message
 
     def test_over_the_tokens_of_the_day(self, at: Desk, server: ScriptedServer):
-        settings(at, f'model_url = "{server.url}"', f'model_name = "{MODEL}"', "model_tokens_day = 100")
+        settings(
+            at, f'model_url = "{server.url}"', f'model_name = "{MODEL}"', "model_tokens_day = 100"
+        )
         model, suggestions = asked(at)
         assert (suggestions, model.outcome, server.bodies) == (RULES, "model-budget", [])
 
@@ -282,12 +394,22 @@ class TestTheAsking:
         model, suggestions = asked(at)
         assert (suggestions, model.outcome) == (RULES, "no-model")
 
-    def test_one_that_was_just_down_is_asked_if_somebody_wants_it(self, at: Desk, server: ScriptedServer):
+    def test_one_that_was_just_down_is_asked_if_somebody_wants_it(
+        self, at: Desk, server: ScriptedServer
+    ):
         at.workspace.ensure_state()
         now = at.workspace.now()
         for age, count in ((timedelta(hours=1), 1), (timedelta(minutes=1), 1)):
             record = RequestRecord(
-                time=now - age, run="r", task="extract", request="x", size=1, tokens_in=0, tokens_out=0, ms=1.0, outcome="model-down"
+                time=now - age,
+                run="r",
+                task="extract",
+                request="x",
+                size=1,
+                tokens_in=0,
+                tokens_out=0,
+                ms=1.0,
+                outcome="model-down",
             )
             asking.append_record(at.workspace.state, record)
             asked(at, [leave(entry(f"The pump {age} leaks.", Source.INFERRED), SAID_ONCE)])
@@ -311,7 +433,11 @@ class TestTheAsking:
 @pytest.fixture
 def morning(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     in_the_morning(monkeypatch)
-    return desk(world, repository, seed="# Memory\n\n## Facts\n\n- the cellar is dry in winter\n- plays the tuba in a brass band\n")
+    return desk(
+        world,
+        repository,
+        seed="# Memory\n\n## Facts\n\n- the cellar is dry in winter\n- plays the tuba in a brass band\n",
+    )
 
 
 WET = Said("The cellar was wet all of last winter.", source=Source.INFERRED)
@@ -324,19 +450,41 @@ def judging(data: dict[str, Any], _: int) -> Reply:
     """A model that is right of these, and lies of the last."""
     ids = {each["text"]: each["id"] for each in data["facts"]}
     (dry,) = (each["id"] for each in data["memory"] if "dry" in each["text"])
-    of_wet = {"op": "UPDATE", "fact": ids.get(WET.text), "old": dry, "text": "the cellar was wet last winter", "why": "the cellar was wet"}
+    of_wet = {
+        "op": "UPDATE",
+        "fact": ids.get(WET.text),
+        "old": dry,
+        "text": "the cellar was wet last winter",
+        "why": "the cellar was wet",
+    }
     changes = [
         of_wet,
-        {"op": "ADD", "fact": ids.get(STATED.text), "text": "collects stamps", "section": "Memory > Facts"},
+        {
+            "op": "ADD",
+            "fact": ids.get(STATED.text),
+            "text": "collects stamps",
+            "section": "Memory > Facts",
+        },
         {"op": "NONE", "fact": ids.get(NOISE.text)},
-        {"op": "ADD", "fact": ids.get(BY_NOBODY.text), "text": "The importer of Initech hangs in 30 loops"},
+        {
+            "op": "ADD",
+            "fact": ids.get(BY_NOBODY.text),
+            "text": "The importer of Initech hangs in 30 loops",
+        },
     ]
     return Reply(f"Gladly:\n```json\n{json.dumps({'changes': changes})}\n```")
 
 
 class TestTheNight:
     def lines(self, at: Desk, server: ScriptedServer, *more: str) -> None:
-        settings(at, f'model_url = "{server.url}"', f'model_name = "{MODEL}"', 'dream = "apply"', 'digest = "model"', *more)
+        settings(
+            at,
+            f'model_url = "{server.url}"',
+            f'model_name = "{MODEL}"',
+            'dream = "apply"',
+            'digest = "model"',
+            *more,
+        )
 
     def test_what_it_settles(self, morning: Desk):
         with serving(judging) as server:
@@ -350,16 +498,33 @@ class TestTheNight:
             BY_NOBODY.text: (DreamOp.NONE, False),
         }
         assert (result.refused, result.outcome) == (1, "")
-        assert result.tokens == sum(each.tokens for each in asking.read_records(morning.workspace.state)) > 0
+        assert (
+            result.tokens
+            == sum(each.tokens for each in asking.read_records(morning.workspace.state))
+            > 0
+        )
         (part,) = waiting(morning)
-        assert (part.origin.source, part.origin.reason) == (Source.INFERRED, "a model suggests it: the cellar was wet")
+        assert (part.origin.source, part.origin.reason) == (
+            Source.INFERRED,
+            "a model suggests it: the cellar was wet",
+        )
         assert "Initech" not in morning.git("log", "--all", "-p", "--format=%B")
 
     def test_it_is_asked_where_the_settings_or_somebody_want_it(self, morning: Desk):
         digested(morning, STATED)
         with serving(answers) as server:
-            for setting, asked_for, count in (("rules", None, 0), ("model", False, 0), ("model", None, 1), ("rules", True, 1)):
-                settings(morning, f'model_url = "{server.url}"', f'model_name = "{MODEL}"', f'digest = "{setting}"')
+            for setting, asked_for, count in (
+                ("rules", None, 0),
+                ("model", False, 0),
+                ("model", None, 1),
+                ("rules", True, 1),
+            ):
+                settings(
+                    morning,
+                    f'model_url = "{server.url}"',
+                    f'model_name = "{MODEL}"',
+                    f'digest = "{setting}"',
+                )
                 before = morning.git("rev-parse", "HEAD")
                 dream(morning, str(DAY_OF_NIGHT), model=asked_for)  # proposes alone
                 assert morning.git("rev-parse", "HEAD") == before
@@ -385,10 +550,20 @@ class TestTheNight:
         assert morning.git("rev-parse", "HEAD") == head
 
     @pytest.mark.parametrize(
-        ("lines", "status"), [((), 1), (('model_command = ["/no/such/program"]',), 1), (('model_command = ["false"]',), 0)]
+        ("lines", "status"),
+        [
+            ((), 1),
+            (('model_command = ["/no/such/program"]',), 1),
+            (('model_command = ["false"]',), 0),
+        ],
     )
     def test_one_that_cannot_be_asked_at_all_is_a_failure(
-        self, morning: Desk, lines: Sequence[str], status: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self,
+        morning: Desk,
+        lines: Sequence[str],
+        status: int,
+        monkeypatch: pytest.MonkeyPatch,
+        capsys: pytest.CaptureFixture[str],
     ):
         monkeypatch.setattr("time.sleep", lambda _: None)
         digested(morning, STATED)

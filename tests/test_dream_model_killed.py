@@ -22,7 +22,11 @@ STATED = [
     "Remember that the boiler is serviced in May.",
     "I prefer calls before noon.",
 ]
-ONCE = ["The archive holds maps of Oslo.", "The neighbours keep bees.", "A spare key hangs behind the clock."]
+ONCE = [
+    "The archive holds maps of Oslo.",
+    "The neighbours keep bees.",
+    "A spare key hangs behind the clock.",
+]
 
 
 @pytest.fixture
@@ -33,7 +37,16 @@ def morning(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> 
 
 def adding(data: dict[str, Any], _: int) -> Reply:
     """A model that adds all."""
-    return Reply(json.dumps({"changes": [{"op": "ADD", "fact": each["id"], "text": each["text"]} for each in data["facts"]]}))
+    return Reply(
+        json.dumps(
+            {
+                "changes": [
+                    {"op": "ADD", "fact": each["id"], "text": each["text"]}
+                    for each in data["facts"]
+                ]
+            }
+        )
+    )
 
 
 def repeated(server: ScriptedServer) -> int:
@@ -51,21 +64,40 @@ def is_killed(at: Desk, steps: int) -> bool:
     """Carry out what is due, to be killed after so many steps; False where it came to its end."""
     program = [sys.executable, "-B", killed_model_step.__file__, str(at.root), str(steps)]
     environment = {**at.world.environment, "MDMEM_NOW": MORNING, "TZ": "UTC"}
-    done = subprocess.run(program, env=environment, capture_output=True, timeout=TIME_LIMIT, check=False)
+    done = subprocess.run(
+        program, env=environment, capture_output=True, timeout=TIME_LIMIT, check=False
+    )
     assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()
     return done.returncode != 0
 
 
 @pytest.mark.parametrize("between", [7, pytest.param(1, marks=pytest.mark.slow)])
 def test_a_night(morning: Desk, between: int):
-    digested(morning, *(Said(text, minute=f"09:0{number}", line=number) for number, text in enumerate(STATED, 1)))
-    digested(morning, *(Said(text, minute=f"10:0{number}", line=number, source=Source.INFERRED) for number, text in enumerate(ONCE, 7)))
+    digested(
+        morning,
+        *(Said(text, minute=f"09:0{number}", line=number) for number, text in enumerate(STATED, 1)),
+    )
+    digested(
+        morning,
+        *(
+            Said(text, minute=f"10:0{number}", line=number, source=Source.INFERRED)
+            for number, text in enumerate(ONCE, 7)
+        ),
+    )
     with serving(adding) as server:
-        settings(morning.world, f'model_url = "{server.url}"', f'model_name = "{MODEL}"', 'dream = "apply"', 'digest = "model"')
+        settings(
+            morning.world,
+            f'model_url = "{server.url}"',
+            f'model_name = "{MODEL}"',
+            'dream = "apply"',
+            'digest = "model"',
+        )
         kills = steps = 0
         while is_killed(morning, steps):
             kills, steps = kills + 1, steps + between
             assert repeated(server) <= min(kills, 4)  # until the answer is kept
         assert kills > 2
     assert [sum(text in line for line in curated(morning)) for text in STATED] == [1] * len(STATED)
-    assert sorted(part.new or "" for part in waiting(morning)) == sorted(f"[fact] {text}" for text in ONCE)
+    assert sorted(part.new or "" for part in waiting(morning)) == sorted(
+        f"[fact] {text}" for text in ONCE
+    )

@@ -6,7 +6,18 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from dreams import DAY, Said, curated, digested, dream, fates, in_the_morning, logged, settings, waiting
+from dreams import (
+    DAY,
+    Said,
+    curated,
+    digested,
+    dream,
+    fates,
+    in_the_morning,
+    logged,
+    settings,
+    waiting,
+)
 from workspaces import Desk, desk
 
 from mdmem.cli.flags import in_flags
@@ -42,12 +53,21 @@ class TestWhatIsOnlyProposed:
 
     def test_is_proposed_each_where_several_resemble_it(self, at: Desk):
         texts = [f"the printer in room {number} is broken" for number in (12, 14, 16)]
-        digested(at, *(Said(text, minute=f"1{number}:00", line=number + 1) for number, text in enumerate(texts)))
+        digested(
+            at,
+            *(
+                Said(text, minute=f"1{number}:00", line=number + 1)
+                for number, text in enumerate(texts)
+            ),
+        )
         assert fates(dream(at)) == dict.fromkeys(texts, (ADD, False))
         assert parts(at) == [f"[fact] {text}" for text in texts]
 
     def test_is_not_replaced_by_another_value_of_many(self, at: Desk):
-        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n## 10:00\n\n- [fact] sister: Anna\n\n## 11:00\n\n- [fact] sister: Berta\n")
+        at.write(
+            f"memory/{DAY}.md",
+            f"# {DAY}\n\n## 10:00\n\n- [fact] sister: Anna\n\n## 11:00\n\n- [fact] sister: Berta\n",
+        )
         at.commit()
         assert fates(dream(at)) == {"sister: Anna": (ADD, False), "sister: Berta": (ADD, False)}
         assert parts(at) == ["[fact] sister: Anna", "[fact] sister: Berta"]
@@ -55,31 +75,64 @@ class TestWhatIsOnlyProposed:
     def test_is_not_replaced_by_a_weaker_value(self, at: Desk):
         before = DAY - timedelta(days=1)
         digested(at, Said("I work at Stripe", key="employer", minute="10:00"))
-        digested(at, Said("employer: Linear", key="employer", minute="11:00", source=Source.INFERRED))
-        digested(at, Said("employer: Linear", key="employer", source=Source.INFERRED, session="claude/bbbbbbbb", day=before))
-        assert fates(dream(at)) == {"I work at Stripe": (ADD, False), "employer: Linear": (NONE, False)}
+        digested(
+            at, Said("employer: Linear", key="employer", minute="11:00", source=Source.INFERRED)
+        )
+        digested(
+            at,
+            Said(
+                "employer: Linear",
+                key="employer",
+                source=Source.INFERRED,
+                session="claude/bbbbbbbb",
+                day=before,
+            ),
+        )
+        assert fates(dream(at)) == {
+            "I work at Stripe": (ADD, False),
+            "employer: Linear": (NONE, False),
+        }
         assert parts(at) == ["[fact] I work at Stripe"]
 
-    def test_is_not_replaced_by_a_weaker_value_of_a_later_night(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_is_not_replaced_by_a_weaker_value_of_a_later_night(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         at.write(f"memory/{DAY}.md", f"# {DAY}\n\n- [fact] boat: the Heron\n")
         at.commit()
         dream(at)
         for number in (1, 2):
-            logged(at, "boat: the Shark", day=DAY + timedelta(days=number), session=f"claude/aaaaaaa{number}")
+            logged(
+                at,
+                "boat: the Shark",
+                day=DAY + timedelta(days=number),
+                session=f"claude/aaaaaaa{number}",
+            )
         in_the_morning(monkeypatch, f"{DAY + timedelta(days=3)}T07:00:00+00:00")
-        assert {change.why for change in dream(at).changes} == {"a better supported value is proposed"}
+        assert {change.why for change in dream(at).changes} == {
+            "a better supported value is proposed"
+        }
         assert parts(at) == ["[fact] boat: the Heron"]
 
     def test_is_not_taken_out_by_a_request_to_forget(self, at: Desk):
         digested(at, Said("the gate code is on the fridge", minute="10:00"))
-        digested(at, Said("forget that the gate code is on the fridge", minute="11:00", source=Source.INFERRED))
+        digested(
+            at,
+            Said(
+                "forget that the gate code is on the fridge", minute="11:00", source=Source.INFERRED
+            ),
+        )
         assert dream(at).changes[0].op is ADD
         assert parts(at) == ["[fact] the gate code is on the fridge"]
 
     def test_in_a_night_of_too_many_changes(self, world: World, at: Desk):
         settings(world, 'dream = "apply"', "dream_changes = 1")
         first, second = "the printer in room 12 is broken", "the printer in room 14 is broken"
-        digested(at, Said(first, minute="10:00"), Said("I prefer tea", minute="10:30"), Said(second, minute="11:00", line=2))
+        digested(
+            at,
+            Said(first, minute="10:00"),
+            Said("I prefer tea", minute="10:30"),
+            Said(second, minute="11:00", line=2),
+        )
         assert set(fates(dream(at)).values()) == {(ADD, False)}
         assert len(parts(at)) == 3
 
@@ -105,12 +158,32 @@ class TestWhatIsOnlyProposed:
         texts = ("the shed is painted green", "I prefer tea over coffee", "my boat lies in Bergen")
         before = DAY - timedelta(days=1)
         for number, day in enumerate((before, DAY)):
-            digested(at, Said("the pump hums at night", source=Source.AUTO, day=day, session=f"claude/aaaaaaa{number}", minute="23:00"))
-        digested(at, *(Said(text, minute=f"1{number}:00", line=number + 2) for number, text in enumerate(texts)))
+            digested(
+                at,
+                Said(
+                    "the pump hums at night",
+                    source=Source.AUTO,
+                    day=day,
+                    session=f"claude/aaaaaaa{number}",
+                    minute="23:00",
+                ),
+            )
+        digested(
+            at,
+            *(
+                Said(text, minute=f"1{number}:00", line=number + 2)
+                for number, text in enumerate(texts)
+            ),
+        )
         result = dream(at)
         assert parts(at) == [f"[fact] {text}" for text in sorted(texts[1:])]
-        assert {change.text for change in result.changes if change.why == TOO_MANY_WAIT} == {texts[0], "the pump hums at night"}
-        assert dream_notes(result)[0] == "2 entries more not proposed; up to 100 can be open at once."
+        assert {change.text for change in result.changes if change.why == TOO_MANY_WAIT} == {
+            texts[0],
+            "the pump hums at night",
+        }
+        assert (
+            dream_notes(result)[0] == "2 entries more not proposed; up to 100 can be open at once."
+        )
 
 
 class TestMemoryThatTakesNothing:
@@ -129,7 +202,9 @@ class TestMemoryThatTakesNothing:
     )
     def test_an_entry_waits(self, world: World, at: Desk, wanted: str, broken: str, code: str):
         settings(world, f'dream = "{wanted}"')
-        digested(at, Said(self.TEXT), Said("I prefer tea", minute="10:00", kind="preference", line=2))
+        digested(
+            at, Said(self.TEXT), Said("I prefer tea", minute="10:00", kind="preference", line=2)
+        )
         mended = at.read("MEMORY.md")
         at.write("MEMORY.md", broken)
         at.commit()
@@ -154,7 +229,10 @@ class TestMemoryThatTakesNothing:
         at.commit()
         with pytest.raises(MdmemError) as refused:
             dream(at)
-        assert (refused.value.code, (tmp_path / "outside.md").read_text()) == ("bad-path", "# Outside\n")
+        assert (refused.value.code, (tmp_path / "outside.md").read_text()) == (
+            "bad-path",
+            "# Outside\n",
+        )
 
     def test_a_branch_that_is_checked_out_is_named(self, at: Desk, tmp_path: Path):
         digested(at, Said(self.TEXT))
@@ -171,11 +249,16 @@ class TestMemoryThatTakesNothing:
     def test_an_entry_that_may_not_be_written_holds_up_nothing(self, world: World, at: Desk):
         settings(world, 'dream = "apply"')
         key = "ghp_" + "016C7e8f9A0b1C2d3E4f5A6b7C8d9E0f1A2b"
-        at.write(f"memory/{DAY}.md", f"# {DAY}\n\n- [fact] the token is {key}\n- [fact] {self.TEXT}\n")
+        at.write(
+            f"memory/{DAY}.md", f"# {DAY}\n\n- [fact] the token is {key}\n- [fact] {self.TEXT}\n"
+        )
         at.commit()
         result = dream(at)
         assert sorted(fates(result).values()) == [(ADD, True), (NONE, False)]
-        assert {change["text"] for change in dream_json(result)["changes"]} == {self.TEXT, "the token is [REDACTED:github-token]"}
+        assert {change["text"] for change in dream_json(result)["changes"]} == {
+            self.TEXT,
+            "the token is [REDACTED:github-token]",
+        }
         assert dream(at).changes == ()
 
 
@@ -204,7 +287,9 @@ class TestWhatThePersonWrote:
 
     def test_what_an_agent_logs_as_theirs_is_inferred(self, at: Desk):
         for number, day in enumerate((DAY - timedelta(days=1), DAY)):
-            logged(at, self.LINE, source=Source.USER_STATED, day=day, session=f"claude/aaaaaaa{number}")
+            logged(
+                at, self.LINE, source=Source.USER_STATED, day=day, session=f"claude/aaaaaaa{number}"
+            )
         dream(at)
         (part,) = waiting(at)
         assert part.origin.source is Source.INFERRED

@@ -8,7 +8,17 @@ from pathlib import Path
 
 import pytest
 from simulated_week import Night, Week, change_text, entries_of, facts_of, live, plain
-from week_gold import END, FORBIDDEN, FORBIDDEN_IN_MEMORY, FREE, NIGHTS, Change, changes, entries, lines
+from week_gold import (
+    END,
+    FORBIDDEN,
+    FORBIDDEN_IN_MEMORY,
+    FREE,
+    NIGHTS,
+    Change,
+    changes,
+    entries,
+    lines,
+)
 
 from mdmem.history.messages import ParsedNote
 from mdmem.history.notes import parse_message
@@ -21,7 +31,9 @@ KEPT = 0.9
 @pytest.fixture(scope="module")
 def week(tmp_path_factory: pytest.TempPathFactory, empty_repository: Path) -> Iterator[Week]:
     with pytest.MonkeyPatch.context() as patch:
-        week = Week.begin(tmp_path_factory.mktemp("week"), empty_repository, patch, 'dream = "apply"')
+        week = Week.begin(
+            tmp_path_factory.mktemp("week"), empty_repository, patch, 'dream = "apply"'
+        )
         live(week)
         yield week
 
@@ -33,7 +45,10 @@ def written_entries(week: Week) -> list[tuple[str, str, str, str]]:
         if name.startswith("memory/2026-"):
             facts = week.call("facts", "--json", "--all", "-n", "0", "--file", name).values["facts"]
             sources |= {(name, fact["text"]): fact["source"] for fact in facts}
-    return [(day, minute, sources[f"memory/{day}.md", line.partition("] ")[2]], line) for day, minute, line in entries_of(week)]
+    return [
+        (day, minute, sources[f"memory/{day}.md", line.partition("] ")[2]], line)
+        for day, minute, line in entries_of(week)
+    ]
 
 
 def test_the_entries_of_the_week(week: Week):
@@ -59,16 +74,26 @@ def gold_texts(gold: list[Change]) -> Counter[str]:
 def own_notes(week: Week, night: Night) -> list[ParsedNote]:
     """What the commits of a night say, newest first."""
     log = week.git("log", "--format=%B%x00", f"{night.commit_before}..HEAD", root=night.copy)
-    return [note for message in log.split("\0") if (note := parse_message(message.strip())).run and note.run.startswith("dream/")]
+    return [
+        note
+        for message in log.split("\0")
+        if (note := parse_message(message.strip())).run and note.run.startswith("dream/")
+    ]
 
 
 @pytest.mark.parametrize("name", NIGHTS)
 def test_what_a_night_changes(week: Week, name: str):
     night, gold = week.nights[name], changes(NIGHTS[name].applied)
-    before, after = (Counter(facts_of(files["MEMORY.md"])) for files in (night.files_before, night.files_after))
-    assert Counter(new for new in (after - before).elements() if new not in FREE) == Counter(change.new for change in gold if change.new)
+    before, after = (
+        Counter(facts_of(files["MEMORY.md"])) for files in (night.files_before, night.files_after)
+    )
+    assert Counter(new for new in (after - before).elements() if new not in FREE) == Counter(
+        change.new for change in gold if change.new
+    )
     assert before - after == Counter(change.old for change in gold if change.old)
-    assert {note.run for note in own_notes(week, night)} <= {f"dream/{day}" for day in NIGHTS[name].days}
+    assert {note.run for note in own_notes(week, night)} <= {
+        f"dream/{day}" for day in NIGHTS[name].days
+    }
 
 
 @pytest.mark.parametrize("name", NIGHTS)
@@ -78,14 +103,25 @@ def test_what_a_night_states(week: Week, name: str):
     for files in (night.files_before, night.files_after):
         items = (line for line in files["MEMORY.md"].decode().splitlines() if line.startswith("- "))
         texts |= {parse_item(line).id: plain(line) for line in items}
-    pairs = {(texts[old], texts[new]) for note in notes for old, new in note.supersedes if new is not None}
+    pairs = {
+        (texts[old], texts[new])
+        for note in notes
+        for old, new in note.supersedes
+        if new is not None
+    }
     assert pairs == {(change.old, change.new) for change in gold if change.old and change.new}
-    facts = week.call("facts", "--json", "-n", "0", "--file", "MEMORY.md", root=night.copy).values["facts"]
+    facts = week.call("facts", "--json", "-n", "0", "--file", "MEMORY.md", root=night.copy).values[
+        "facts"
+    ]
     sources = {(fact["source"], plain(fact["text"])) for fact in facts}
     assert {(change.source, change.new) for change in gold if change.new} <= sources
-    said = {plain(line): f"dream/{day}" for day, _, _, line in entries() if day in NIGHTS[name].days}
+    said = {
+        plain(line): f"dream/{day}" for day, _, _, line in entries() if day in NIGHTS[name].days
+    }
     runs = {texts[fact]: note.run for note in notes for fact, _ in note.cites if fact in texts}
-    assert {text: run for text, run in runs.items() if text not in FREE} == {change.new: said[change.new] for change in gold if change.new}
+    assert {text: run for text, run in runs.items() if text not in FREE} == {
+        change.new: said[change.new] for change in gold if change.new
+    }
 
 
 @pytest.mark.parametrize("name", NIGHTS)
@@ -99,7 +135,10 @@ def test_the_end_of_the_week(week: Week):
     assert Counter(facts) == Counter(lines(END))
     memory = week.files()["MEMORY.md"].decode()
     assert [words for words in FORBIDDEN_IN_MEMORY if words in memory] == []
-    assert all(night.files_before["USER.md"] == night.files_after["USER.md"] for night in week.nights.values())
+    assert all(
+        night.files_before["USER.md"] == night.files_after["USER.md"]
+        for night in week.nights.values()
+    )
     assert sum(len(changes(night.applied)) for night in NIGHTS.values()) >= 15
 
 
@@ -127,7 +166,9 @@ def test_what_a_person_accepted_stays(week: Week, tmp_path: Path):
     night = week.nights["third"]
     root = morning(night, tmp_path)
     week.call("revert", "dream/2026-03-03", at=night.time, root=root)
-    before, after = (Counter(facts_of(files["MEMORY.md"])) for files in (night.files_after, week.files(root)))
+    before, after = (
+        Counter(facts_of(files["MEMORY.md"])) for files in (night.files_after, week.files(root))
+    )
     assert before - after == Counter(change.new for change in changes(NIGHTS["second"].applied))
     assert after - before == Counter()
 
@@ -149,7 +190,9 @@ def test_an_early_night_is_taken_back_late(week: Week, tmp_path: Path):
     assert "later edits changed what dream/2026-03-02 did: 2 changes" in answer.err
     assert week.files(root) == night.files_after
     week.call("revert", "dream/2026-03-02", "--skip", at=night.time, root=root)
-    before, after = (Counter(facts_of(files["MEMORY.md"])) for files in (night.files_after, week.files(root)))
+    before, after = (
+        Counter(facts_of(files["MEMORY.md"])) for files in (night.files_after, week.files(root))
+    )
     assert before - after == Counter(change.new for change in gold if not change.old)
     assert after - before == Counter()
 
@@ -158,23 +201,34 @@ def test_a_night_is_dreamt_once(week: Week, tmp_path: Path):
     night = week.nights["sixth"]
     root = morning(night, tmp_path)
     head = week.git("rev-parse", "HEAD", root=root)
-    for words in (("run",), ("dream", "--apply"), ("dream", "--day", "2026-03-10", "--apply"), ("dream", "--day", "2026-03-02", "--apply")):
+    for words in (
+        ("run",),
+        ("dream", "--apply"),
+        ("dream", "--day", "2026-03-10", "--apply"),
+        ("dream", "--day", "2026-03-02", "--apply"),
+    ):
         week.call(*words, at=night.time, root=root)
     assert week.git("rev-parse", "HEAD", root=root) == head
 
 
-def test_a_night_that_only_proposes(tmp_path: Path, empty_repository: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_night_that_only_proposes(
+    tmp_path: Path, empty_repository: Path, monkeypatch: pytest.MonkeyPatch
+):
     week = Week.begin(tmp_path, empty_repository, monkeypatch)  # the default
     names = ("first", "second")
     live(week, stop=lambda event: event.night == names[-1])
     before = Counter(facts_of(week.files()["MEMORY.md"]))
     gold = [changes(NIGHTS[name].applied + NIGHTS[name].proposed) for name in names]
     assert not before & Counter(change.new for night in gold for change in night)
-    assert Counter(text for text in week.proposed() if not text.endswith(FREE)) == sum(map(gold_texts, gold), Counter())
+    assert Counter(text for text in week.proposed() if not text.endswith(FREE)) == sum(
+        map(gold_texts, gold), Counter()
+    )
     for night, day in zip(gold, ("2026-03-02", "2026-03-03"), strict=True):
         week.call("accept", f"dream/{day}", at=week.nights[names[-1]].time)
         after = Counter(facts_of(week.files()["MEMORY.md"]))
-        assert Counter(new for new in (after - before).elements() if new not in FREE) == Counter(change.new for change in night)
+        assert Counter(new for new in (after - before).elements() if new not in FREE) == Counter(
+            change.new for change in night
+        )
         assert before - after == Counter(change.old for change in night if change.old)
         before = after
     assert week.proposed() == ()

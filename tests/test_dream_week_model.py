@@ -21,15 +21,29 @@ QUICKLY = {"retry-after-ms": "1"}
 
 def right(data: Json) -> list[Json]:
     """The changes of a model that is right: those of the gold list, word by word."""
-    gold = [change for night in NIGHTS.values() if data["day"] in night.days for change in changes(night.applied + night.proposed)]
+    gold = [
+        change
+        for night in NIGHTS.values()
+        if data["day"] in night.days
+        for change in changes(night.applied + night.proposed)
+    ]
     return [_right_change(fact, data["memory"], gold) for fact in data["facts"]]
 
 
 def _right_change(fact: Json, memory: Sequence[Json], of_night: Sequence[Change]) -> Json:
-    gold = next((change for change in of_night if change.new == plain(fact["text"]) or _asks_for(change, fact["text"])), None)
+    gold = next(
+        (
+            change
+            for change in of_night
+            if change.new == plain(fact["text"]) or _asks_for(change, fact["text"])
+        ),
+        None,
+    )
     if gold is None:
         return change("NONE", fact["id"])
-    old = next((entry["id"] for entry in memory if gold.old and plain(entry["text"]) == gold.old), None)
+    old = next(
+        (entry["id"] for entry in memory if gold.old and plain(entry["text"]) == gold.old), None
+    )
     if not gold.new:
         return change("DELETE", fact["id"], old=old)
     return change("UPDATE" if old else "ADD", fact["id"], old=old, text=fact["text"])
@@ -40,8 +54,18 @@ def _asks_for(gold: Change, text: str) -> bool:
     return not gold.new and "forget" in text and gold.old.partition(" ")[2] in text
 
 
-def change(op: str, fact: str, old: str | None = None, text: str = "", why: str = "it lasts") -> Json:
-    return {"op": op, "fact": fact, "old": old, "section": None, "key": None, "text": text, "why": why}
+def change(
+    op: str, fact: str, old: str | None = None, text: str = "", why: str = "it lasts"
+) -> Json:
+    return {
+        "op": op,
+        "fact": fact,
+        "old": old,
+        "section": None,
+        "key": None,
+        "text": text,
+        "why": why,
+    }
 
 
 def lies(data: Json) -> list[Json]:
@@ -71,13 +95,17 @@ def contrary(data: Json) -> list[Json]:
     memory = [entry["id"] for entry in data["memory"]]
     return [
         change(
-            "DELETE" if number % 2 and memory else "NONE", fact["id"], old=memory[number % len(memory)] if number % 2 and memory else None
+            "DELETE" if number % 2 and memory else "NONE",
+            fact["id"],
+            old=memory[number % len(memory)] if number % 2 and memory else None,
         )
         for number, fact in enumerate(data["facts"])
     ]
 
 
-def scripted(says: Callable[[Json], list[Json]] = right, form: str = "{}", cut: bool = False, **reply: Any) -> Script:
+def scripted(
+    says: Callable[[Json], list[Json]] = right, form: str = "{}", cut: bool = False, **reply: Any
+) -> Script:
     """A model by what it says of a night's facts, and how; of lines of sessions it says nothing."""
 
     def reply_to(data: Json, _: int) -> Reply:
@@ -109,11 +137,25 @@ def server() -> Iterator[ScriptedServer]:
         yield made
 
 
-def lived(folder: Path, empty: Path, patch: pytest.MonkeyPatch, server: ScriptedServer, *settings: str, last: str = NAMES[0]) -> Week:
+def lived(
+    folder: Path,
+    empty: Path,
+    patch: pytest.MonkeyPatch,
+    server: ScriptedServer,
+    *settings: str,
+    last: str = NAMES[0],
+) -> Week:
     """The week up to a night, with a model."""
     patch.setattr("mdmem.llm.endpoints.FIRST_PAUSE", 0.01)
     week = Week.begin(
-        folder, empty, patch, 'dream = "apply"', f'model_url = "{server.url}"', f'model_name = "{MODEL}"', 'digest = "model"', *settings
+        folder,
+        empty,
+        patch,
+        'dream = "apply"',
+        f'model_url = "{server.url}"',
+        f'model_name = "{MODEL}"',
+        'digest = "model"',
+        *settings,
     )
     live(week, stop=lambda event: event.night == last)
     return week
@@ -126,26 +168,45 @@ def assert_as_the_gold_list_says(week: Week) -> None:
     facts += Counter(["the office plant is called Fern", "Fiat"])
     for name in week.nights:
         gold = changes(NIGHTS[name].applied)
-        facts = facts - Counter(change.old for change in gold) + Counter(change.new for change in gold)
+        facts = (
+            facts - Counter(change.old for change in gold) + Counter(change.new for change in gold)
+        )
     assert Counter(facts_of(week.files()["MEMORY.md"])) == facts
     proposed = {text for text in week.proposed() if not text.endswith(FREE)}
-    assert proposed == {change_text(each.old, each.new) for each in changes(NIGHTS[list(week.nights)[-1]].proposed)}
+    assert proposed == {
+        change_text(each.old, each.new) for each in changes(NIGHTS[list(week.nights)[-1]].proposed)
+    }
 
 
 def outcomes(week: Week) -> list[str]:
     return [step["outcome"] for step in week.steps if step["step"] == "dream"]
 
 
-@pytest.mark.parametrize("name", [pytest.param(name, marks=pytest.mark.slow if name in ELSEWHERE else ()) for name in SCRIPTS])
-def test_a_model(tmp_path: Path, empty_repository: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer, name: str):
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=pytest.mark.slow if name in ELSEWHERE else ()) for name in SCRIPTS],
+)
+def test_a_model(
+    tmp_path: Path,
+    empty_repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    server: ScriptedServer,
+    name: str,
+):
     server.script, outcome = SCRIPTS[name]
     monkeypatch.setattr("mdmem.llm.endpoints.SECONDS", 0.05 if name == "hanging" else 5.0)
-    week = lived(tmp_path, empty_repository, monkeypatch, server, last=NAMES[name in ("right", "lying")])
+    week = lived(
+        tmp_path, empty_repository, monkeypatch, server, last=NAMES[name in ("right", "lying")]
+    )
     assert any(data["task"] == "consolidate" for data in server.data)
     assert_as_the_gold_list_says(week)
     assert outcome in outcomes(week)
     everything = week.git("log", "--all", "-p", "--format=%B")
-    assert [word for word in ("Zebra Corp", "48213", "TEXT-OF", "zebra@", "2031-07-04", "deadbeef") if word in everything] == []
+    assert [
+        word
+        for word in ("Zebra Corp", "48213", "TEXT-OF", "zebra@", "2031-07-04", "deadbeef")
+        if word in everything
+    ] == []
 
 
 def test_a_model_over_its_budget_is_not_asked(
@@ -168,16 +229,28 @@ def test_a_model_that_is_contrary_takes_nothing_away(
     assert set(before) - set(after) <= {change.old for change in gold} | set(FORGOTTEN)
     assert set(after) - set(before) <= {change.new for change in gold}
     offered = "\n".join((*after, *week.proposed()))
-    assert [change.new for change in gold if change.source == "user-stated" and change.new not in offered] == []
+    assert [
+        change.new
+        for change in gold
+        if change.source == "user-stated" and change.new not in offered
+    ] == []
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("says", [right, lies])
 def test_the_whole_week(
-    tmp_path: Path, empty_repository: Path, monkeypatch: pytest.MonkeyPatch, server: ScriptedServer, says: Callable[[Json], list[Json]]
+    tmp_path: Path,
+    empty_repository: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    server: ScriptedServer,
+    says: Callable[[Json], list[Json]],
 ):
     server.script = scripted(says)
     week = lived(tmp_path, empty_repository, monkeypatch, server, last="sixth")
-    assert Counter(text for text in facts_of(week.files()["MEMORY.md"]) if text not in FREE) == Counter(lines(END))
+    assert Counter(
+        text for text in facts_of(week.files()["MEMORY.md"]) if text not in FREE
+    ) == Counter(lines(END))
     proposed = {text for text in week.proposed() if not text.endswith(FREE)}
-    assert proposed == {change_text(each.old, each.new) for each in changes(NIGHTS["sixth"].proposed)}
+    assert proposed == {
+        change_text(each.old, each.new) for each in changes(NIGHTS["sixth"].proposed)
+    }

@@ -86,7 +86,12 @@ def proposed(at: Desk) -> None:
     used(at)
     edit = Remember("likes tea", section="Home", options=OPTIONS)
     proposal = Memory(at.workspace).proposals.propose(Propose(edit)).proposal
-    at.git("branch", "-m", f"mdmem/proposals/agent-main/{proposal}", f"mdmem/proposals/agent-main/{PROPOSAL}")
+    at.git(
+        "branch",
+        "-m",
+        f"mdmem/proposals/agent-main/{proposal}",
+        f"mdmem/proposals/agent-main/{PROPOSAL}",
+    )
 
 
 def applied(change: Change) -> Callable[[Memory], object]:
@@ -97,16 +102,27 @@ def changed_file(change: CreateFile | MovePath) -> Callable[[Memory], object]:
     return lambda memory: memory.change_file(change)
 
 
-ELSEWHERE = Remember("lives in Paris", section="Home", options=WriteOptions(supersedes="lives in Rome"))
+ELSEWHERE = Remember(
+    "lives in Paris", section="Home", options=WriteOptions(supersedes="lives in Rome")
+)
 PAIR = ("works at Stripe", "lives in Oslo")
 VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
-    "log": (after(Log("the day before", day="2026-03-04"), Log("before")), applied(Log("the mark"))),
+    "log": (
+        after(Log("the day before", day="2026-03-04"), Log("before")),
+        applied(Log("the mark")),
+    ),
     "log, the first": (nothing, applied(Log("the mark"))),
     "log, of a new day": (after(Log("the day before", day="2026-03-04")), applied(Log("the mark"))),
     "edit-section": (used, applied(append())),
     "edit-section, after a person's edits": (leave_pending_edit, applied(append())),
-    "edit-section, a new file": (used, applied(EditSection("Note", Action.BODY, MARK, file="note.md", create=True))),
-    "edit-section, in new folders": (used, applied(EditSection("Note", Action.BODY, MARK, file="memory/deep/er/a.md", create=True))),
+    "edit-section, a new file": (
+        used,
+        applied(EditSection("Note", Action.BODY, MARK, file="note.md", create=True)),
+    ),
+    "edit-section, in new folders": (
+        used,
+        applied(EditSection("Note", Action.BODY, MARK, file="memory/deep/er/a.md", create=True)),
+    ),
     "remember": (used, applied(Remember("tea", key="drink"))),
     "remember, in place of a fact elsewhere": (with_a_fact_elsewhere, applied(ELSEWHERE)),
     "forget": (used, applied(Forget("works at Stripe"))),
@@ -115,10 +131,22 @@ VERBS: dict[str, tuple[Callable[[Desk], None], Callable[[Memory], object]]] = {
     "contradicts": (used, applied(Contradict(*PAIR))),
     "conflicts --resolve": (after(Contradict(*PAIR)), applied(Resolve(*PAIR))),
     "save": (saved_by_hand, lambda memory: memory.save(Save())),
-    "memory-tool, a new file of another sort": (used, changed_file(CreateFile("memory/note.txt", MARK))),
-    "memory-tool, a file removed": (with_a_fact_elsewhere, changed_file(MovePath("memory/a.md", None))),
-    "memory-tool, a file renamed": (with_a_fact_elsewhere, changed_file(MovePath("memory/a.md", "memory/b.md"))),
-    "memory-tool, a file moved": (with_a_fact_elsewhere, changed_file(MovePath("memory/a.md", "notes/deep/a.md"))),
+    "memory-tool, a new file of another sort": (
+        used,
+        changed_file(CreateFile("memory/note.txt", MARK)),
+    ),
+    "memory-tool, a file removed": (
+        with_a_fact_elsewhere,
+        changed_file(MovePath("memory/a.md", None)),
+    ),
+    "memory-tool, a file renamed": (
+        with_a_fact_elsewhere,
+        changed_file(MovePath("memory/a.md", "memory/b.md")),
+    ),
+    "memory-tool, a file moved": (
+        with_a_fact_elsewhere,
+        changed_file(MovePath("memory/a.md", "notes/deep/a.md")),
+    ),
     "accept": (proposed, lambda memory: memory.proposals.accept(Accept(PROPOSAL))),
     "reject": (proposed, lambda memory: memory.proposals.reject(Reject(PROPOSAL))),
     "task start": (used, lambda memory: memory.tasks.start(TASK, "Redis", OPTIONS)),
@@ -149,8 +177,16 @@ class Recorded:
     def problems(self, steps: Sequence[Step] | None = None) -> list[str]:
         """The problems of the states that power cuts leave; `steps` replaces the recorded ones."""
         steps = self.steps if steps is None else steps
-        wrong = [f"after step {number}: {problem}" for number, state in cuts(self.first, steps) for problem in self._wrong_in(state, False)]
-        lost = [f"at the end: {problem}" for state in left_at_the_end(self.first, steps) for problem in self._wrong_in(state, True)]
+        wrong = [
+            f"after step {number}: {problem}"
+            for number, state in cuts(self.first, steps)
+            for problem in self._wrong_in(state, False)
+        ]
+        lost = [
+            f"at the end: {problem}"
+            for state in left_at_the_end(self.first, steps)
+            for problem in self._wrong_in(state, True)
+        ]
         return list(dict.fromkeys([*wrong, *lost]))
 
     def _wrong_in(self, state: State, acknowledged: bool) -> Iterator[str]:
@@ -161,7 +197,11 @@ class Recorded:
             return
         if acknowledged and head != self.last:
             yield "the commit is lost"
-        yield from (f"{path} is damaged or lost" for path, data in self.commits[head].objects.items() if state.get(path) != data)
+        yield from (
+            f"{path} is damaged or lost"
+            for path, data in self.commits[head].objects.items()
+            if state.get(path) != data
+        )
         promised = set() if acknowledged else values(record_in(state))
         names = {Path(text).name for text in promised if isinstance(text, str)}
         moved = moved_in(record_in(state))
@@ -173,9 +213,13 @@ class Recorded:
             if path.endswith(".tmp"):
                 settled = Path(path).name.replace(".back.tmp", ".tmp") in names
             else:
-                settled = data == committed.get(path) or (data is not None and {path, digest(data)} <= promised)
+                settled = data == committed.get(path) or (
+                    data is not None and {path, digest(data)} <= promised
+                )
                 settled |= path in pending and data == pending[path]
-            if path == moved:  # before the commit it is in HEAD, if not under its new name; after it, it stays away
+            if (
+                path == moved
+            ):  # before the commit it is in HEAD, if not under its new name; after it, it stays away
                 settled = data is None or (settled and head == self.before)
             if not settled:
                 yield f"{path} is neither as committed nor as recorded: {data!r}"
@@ -184,7 +228,11 @@ class Recorded:
     def pending(self) -> State:
         """A person's edits that were not committed before."""
         before, committed = next(cuts(self.first, []))[1], self.commits[self.before].tree
-        return {path: data for path, data in before.items() if is_workspaces(path) and data != committed.get(path)}
+        return {
+            path: data
+            for path, data in before.items()
+            if is_workspaces(path) and data != committed.get(path)
+        }
 
 
 def digest(data: bytes) -> str:
@@ -221,7 +269,9 @@ def is_half_done(state: State) -> bool:
         return False
     second = record["second"]
     ready = str(Path(second["path"]).with_name(second["temporary"]))
-    is_ready = any(digest(state.get(path, b"")) == second["after"] for path in (second["path"], ready))
+    is_ready = any(
+        digest(state.get(path, b"")) == second["after"] for path in (second["path"], ready)
+    )
     return digest(state.get(record["path"], b"")) == record["after"] and not is_ready
 
 
@@ -238,8 +288,13 @@ def recorded(at: Desk, carry_out: Callable[[], object]) -> Recorded:
     with Recorder(at.root) as recorder:
         carry_out()
     heads = list(dict.fromkeys(reversed(at.git("log", "-g", "--format=%H").split())))
-    commits = {commit: Commit(tree(at, commit), objects(at, f"{before}..{commit}")) for commit in heads[heads.index(before) :]}
-    return Recorded(recorder.first, recorder.steps, commits, before, at.git("rev-parse", "HEAD").strip())
+    commits = {
+        commit: Commit(tree(at, commit), objects(at, f"{before}..{commit}"))
+        for commit in heads[heads.index(before) :]
+    }
+    return Recorded(
+        recorder.first, recorder.steps, commits, before, at.git("rev-parse", "HEAD").strip()
+    )
 
 
 def tree(at: Desk, commit: str) -> dict[str, bytes]:
@@ -285,7 +340,9 @@ def test_nothing_is_lost_whenever_the_power_goes(at: Desk, verb: str):
     assert write.problems() == [], "\n".join(story(write.first, write.steps))
     if VERBS[verb][0] is not nothing:
         for number in filter(lambda number: is_sync(write.steps[number]), range(len(write.steps))):
-            assert write.problems(without(write.steps, number)), f"{write.steps[number]} is not needed, or this test cannot tell"
+            assert write.problems(without(write.steps, number)), (
+                f"{write.steps[number]} is not needed, or this test cannot tell"
+            )
 
 
 REFUSED: dict[str, Change] = {
@@ -293,7 +350,9 @@ REFUSED: dict[str, Change] = {
     "edit-section": append(),
     "edit-section, after a person's edits": append(),
     "edit-section, a new file": EditSection("Note", Action.BODY, MARK, file="note.md", create=True),
-    "edit-section, in new folders": EditSection("Note", Action.BODY, MARK, file="memory/deep/er/a.md", create=True),
+    "edit-section, in new folders": EditSection(
+        "Note", Action.BODY, MARK, file="memory/deep/er/a.md", create=True
+    ),
 }
 
 
@@ -309,7 +368,9 @@ def test_what_a_hook_refused_does_not_come_back(at: Desk, verb: str):
 def test_the_order_of_a_write(at: Desk):
     at.apply(append("- before"))
     write = record(at, "edit-section")
-    lines = [re.sub(r"\.mdmem-\w+\.tmp", "TEMPORARY", line) for line in story(write.first, write.steps)]
+    lines = [
+        re.sub(r"\.mdmem-\w+\.tmp", "TEMPORARY", line) for line in story(write.first, write.steps)
+    ]
     assert [line for line in lines if not line.startswith("  ")] == [
         ".git/mdmem/root/TEMPORARY is new",
         "synced TEMPORARY",
@@ -336,10 +397,16 @@ def is_settled(at: Desk, write: Recorded, state: State, folder: Path) -> bool:
     """Have the next command settle what a cut has left. True if the verb is done after that."""
     left = Desk(at.world, lay_out(state, folder))
     left.apply(NEXT)
-    assert not [place for place in left.root.rglob("*") if place.suffix == ".tmp" or place.name == Path(RECORD).name]
+    assert not [
+        place
+        for place in left.root.rglob("*")
+        if place.suffix == ".tmp" or place.name == Path(RECORD).name
+    ]
     left.git("fsck", "--strict", "--no-dangling")
     committed, now = tree(left, "HEAD"), files_in(left)
-    assert {path: data for path, data in now.items() if data != committed.get(path)}.items() <= write.pending.items()
+    assert {
+        path: data for path, data in now.items() if data != committed.get(path)
+    }.items() <= write.pending.items()
     assert set(committed) <= set(now)
     del committed[NEXT_PATH]
     assert committed in [commit.tree for commit in write.commits.values()]
@@ -354,20 +421,32 @@ def files_in(at: Desk) -> dict[str, bytes]:
 FEW = ["log, of a new day", "edit-section"]
 
 
-@pytest.mark.parametrize("verb", [verb if verb in FEW else pytest.param(verb, marks=pytest.mark.slow) for verb in VERBS])
+@pytest.mark.parametrize(
+    "verb", [verb if verb in FEW else pytest.param(verb, marks=pytest.mark.slow) for verb in VERBS]
+)
 def test_the_next_command_settles_what_a_power_cut_left(at: Desk, tmp_path: Path, verb: str):
     write = record(at, verb)
     left = [state for _, state in cuts(write.first, write.steps)]
-    done = [is_settled(at, write, state, tmp_path / f"cut {number}") for number, state in enumerate(left)]
+    done = [
+        is_settled(at, write, state, tmp_path / f"cut {number}")
+        for number, state in enumerate(left)
+    ]
     assert set(done) == {False, True}
     last = left_at_the_end(write.first, write.steps)
-    assert all(is_settled(at, write, state, tmp_path / f"end {number}") for number, state in enumerate(last))
+    assert all(
+        is_settled(at, write, state, tmp_path / f"end {number}")
+        for number, state in enumerate(last)
+    )
 
 
 def exchanged(at: Desk) -> State:
     """The state that a cut leaves just after the file was exchanged."""
     write = record(at, "edit-section")
-    return next(state for _, state in cuts(write.first, write.steps) if MARK.encode() in state["MEMORY.md"] and temporary_in(state))
+    return next(
+        state
+        for _, state in cuts(write.first, write.steps)
+        if MARK.encode() in state["MEMORY.md"] and temporary_in(state)
+    )
 
 
 def temporary_in(state: State) -> str | None:
@@ -382,7 +461,10 @@ def test_the_power_may_go_again_while_that_is_settled(at: Desk, tmp_path: Path, 
     assert len(write.commits) == 3
     if not safe:  # that the two files have each other's names is not on the disk yet
         names = write.first.folders[""]
-        others = names | {"MEMORY.md": names[str(temporary_in(state))], str(temporary_in(state)): names["MEMORY.md"]}
+        others = names | {
+            "MEMORY.md": names[str(temporary_in(state))],
+            str(temporary_in(state)): names["MEMORY.md"],
+        }
         before = Look({**write.first.folders, "": others}, write.first.contents)
         write = replace(write, first=before, steps=[write.first, *write.steps])
     assert write.problems() == [], "\n".join(story(write.first, write.steps))
@@ -395,16 +477,24 @@ def test_what_a_person_saved_at_the_last_moment_stays_then(at: Desk, tmp_path: P
     left = Desk(at.world, lay_out({**state, temporary: saved}, tmp_path / "left"))
     write = recorded(left, lambda: left.apply(NEXT))
     for _, state in cuts(write.first, write.steps):
-        assert state["MEMORY.md"] == saved or (state[temporary] == saved and Path(temporary).name in values(record_in(state)))
+        assert state["MEMORY.md"] == saved or (
+            state[temporary] == saved and Path(temporary).name in values(record_in(state))
+        )
 
 
 def kept(state: State) -> State:
     """The files that have to survive: not logs and caches, and not what is made anew."""
-    return {path: data for path, data in state.items() if not re.search(r"/(logs/.*|COMMIT_EDITMSG|lock|workspace|events\.jsonl)$", path)}
+    return {
+        path: data
+        for path, data in state.items()
+        if not re.search(r"/(logs/.*|COMMIT_EDITMSG|lock|workspace|events\.jsonl)$", path)
+    }
 
 
 @pytest.mark.parametrize("folder", ["new", "new/deep/er"])
-def test_a_workspace_that_was_made_is_there_after_a_power_cut(world: World, tmp_path: Path, folder: str):
+def test_a_workspace_that_was_made_is_there_after_a_power_cut(
+    world: World, tmp_path: Path, folder: str
+):
     top = tmp_path / "top"
     top.mkdir()
     with Recorder(top) as recorder:
@@ -425,7 +515,12 @@ def test_which_workspace_a_state_folder_is_for_is_never_half_said(at: Desk):
     at.write("sub/MEMORY.md", SEED)
     with Recorder(at.root) as recorder:
         Desk(at.world, at.root / "sub").workspace.ensure_state()
-    records = {data for _, state in cuts(recorder.first, recorder.steps) for path, data in state.items() if path.endswith("/workspace")}
+    records = {
+        data
+        for _, state in cuts(recorder.first, recorder.steps)
+        for path, data in state.items()
+        if path.endswith("/workspace")
+    }
     assert records == {b"sub/"}
 
 
@@ -434,7 +529,12 @@ def test_hooks_that_were_taken_out_do_not_come_back(at: Desk):
     memory.hooks.install()
     with Recorder(at.root) as recorder:
         assert memory.hooks.uninstall()
-    assert not [path for state in left_at_the_end(recorder.first, recorder.steps) for path in state if path.startswith(".git/hooks/")]
+    assert not [
+        path
+        for state in left_at_the_end(recorder.first, recorder.steps)
+        for path in state
+        if path.startswith(".git/hooks/")
+    ]
 
 
 def require_kept(recorder: Recorder) -> None:
@@ -464,7 +564,9 @@ def test_what_was_purged_does_not_come_back(at: Desk, tmp_path: Path):
 def require_purged(at: Desk) -> None:
     assert WORDS not in at.read("MEMORY.md")
     assert WORDS not in at.git("log", "--all", "-p")
-    assert all(WORDS.encode() not in data for path, data in files_below(at.root) if is_workspaces(path))
+    assert all(
+        WORDS.encode() not in data for path, data in files_below(at.root) if is_workspaces(path)
+    )
     assert at.git("status", "--porcelain", "-uno") == ""
     at.git("fsck", "--strict", "--no-dangling")
 

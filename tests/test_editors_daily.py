@@ -21,7 +21,11 @@ from mdmem.text.facts import items, parse_item, write_item
         ("# D\n\n## 09:00\n\n- x\n", "X", "# D\n\n## 09:00\n\n- x\n"),
         ("# D\n\n- x\n\n## 08:00\n", "x", "# D\n\n- x\n\n## 08:00\n"),
         ("# D\n\n## 08:00\n\n- x\n", "y", "# D\n\n## 08:00\n\n- x\n\n## 09:00\n\n- y\n"),
-        ("# D\n\n## 09:00\n\n- x\n\n## 10:00\n", "y", "# D\n\n## 09:00\n\n- x\n\n## 10:00\n\n## 09:00\n\n- y\n"),
+        (
+            "# D\n\n## 09:00\n\n- x\n\n## 10:00\n",
+            "y",
+            "# D\n\n## 09:00\n\n- x\n\n## 10:00\n\n## 09:00\n\n- y\n",
+        ),
         ("# D\n\n## 09:00\n\n### Sub\n", "y", "# D\n\n## 09:00\n\n### Sub\n\n## 09:00\n\n- y\n"),
         ("# D\n\n# 09:00\n", "y", "# D\n\n# 09:00\n\n## 09:00\n\n- y\n"),
         ("# D\n\n## 09:00 \n\ntext\n", "y", "# D\n\n## 09:00 \n\ntext\n\n- y\n"),
@@ -57,7 +61,10 @@ def test_the_result_names_the_section() -> None:
     assert log(parse(""), "09:00", "- x").section == ("09:00",)
 
 
-@pytest.mark.parametrize(("text", "line"), [("# D\n\n```\nx\n", 3), ("# D\n\n## 09:00\n\n- x\n\n<!-- y\n", 7), ("~~~\n", 1)])
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [("# D\n\n```\nx\n", 3), ("# D\n\n## 09:00\n\n- x\n\n<!-- y\n", 7), ("~~~\n", 1)],
+)
 def test_an_open_block_is_not_written_into(text: str, line: int) -> None:
     with pytest.raises(SectionProblem) as caught:
         log(parse(text), "09:00", "- x")
@@ -72,7 +79,23 @@ def test_a_new_log_is_the_template_of_its_day() -> None:
 
 ENTRIES = st.lists(
     st.sampled_from(
-        ["tea", "# ", "## 09:00", "```", "<!-- ", "---", "===", "\n", "\n\n", "- ", "Mdmem-Op: log", "#t ", "k: v", "> ", "\r"]
+        [
+            "tea",
+            "# ",
+            "## 09:00",
+            "```",
+            "<!-- ",
+            "---",
+            "===",
+            "\n",
+            "\n\n",
+            "- ",
+            "Mdmem-Op: log",
+            "#t ",
+            "k: v",
+            "> ",
+            "\r",
+        ]
     ),
     min_size=1,
     max_size=6,
@@ -113,7 +136,11 @@ def test_entries_that_stand_are_not_changed(text: str, entry: str) -> None:
 
 MINUTES = ["00:00", "08:59", "09:00", "09:01", "10:00", "23:59"]
 logs = st.lists(
-    st.sampled_from([*(f"## {minute}" for minute in MINUTES), "- x", "", "text", "# D", "### Sub", "## Plans"]), min_size=1, max_size=12
+    st.sampled_from(
+        [*(f"## {minute}" for minute in MINUTES), "- x", "", "text", "# D", "### Sub", "## Plans"]
+    ),
+    min_size=1,
+    max_size=12,
 ).map(lambda lines: "\n".join(lines) + "\n")
 
 
@@ -123,14 +150,32 @@ class TestInsert:
         [
             ("# D\n", "# D\n\n## 09:00\n\n- y\n"),
             ("", "## 09:00\n\n- y\n"),
-            ("# D\n\n## 09:00\n\n- x\n\n## 10:00\n\n- z\n", "# D\n\n## 09:00\n\n- x\n- y\n\n## 10:00\n\n- z\n"),
-            ("# D\n\n## 08:00\n\n- x\n\n## 10:00\n\n- z\n", "# D\n\n## 08:00\n\n- x\n\n## 09:00\n\n- y\n\n## 10:00\n\n- z\n"),
+            (
+                "# D\n\n## 09:00\n\n- x\n\n## 10:00\n\n- z\n",
+                "# D\n\n## 09:00\n\n- x\n- y\n\n## 10:00\n\n- z\n",
+            ),
+            (
+                "# D\n\n## 08:00\n\n- x\n\n## 10:00\n\n- z\n",
+                "# D\n\n## 08:00\n\n- x\n\n## 09:00\n\n- y\n\n## 10:00\n\n- z\n",
+            ),
             ("# D\n\n## 10:00\n\n- z\n", "# D\n\n## 09:00\n\n- y\n\n## 10:00\n\n- z\n"),
-            ("# D\n\n## 12:00\n\n- z\n\n## 08:00\n\n- x\n", "# D\n\n## 12:00\n\n- z\n\n## 08:00\n\n- x\n\n## 09:00\n\n- y\n"),
-            ("# D\n\n## 09:00\n\n- x\n\n## 09:00\n\n- z\n", "# D\n\n## 09:00\n\n- x\n\n## 09:00\n\n- z\n- y\n"),
+            (
+                "# D\n\n## 12:00\n\n- z\n\n## 08:00\n\n- x\n",
+                "# D\n\n## 12:00\n\n- z\n\n## 08:00\n\n- x\n\n## 09:00\n\n- y\n",
+            ),
+            (
+                "# D\n\n## 09:00\n\n- x\n\n## 09:00\n\n- z\n",
+                "# D\n\n## 09:00\n\n- x\n\n## 09:00\n\n- z\n- y\n",
+            ),
             ("# D\n\n## Plans\n\n- z\n", "# D\n\n## Plans\n\n- z\n\n## 09:00\n\n- y\n"),
-            ("# D\n\n## 08:00\n\n### More\n\n- x\n\n## 10:00\n", "# D\n\n## 08:00\n\n### More\n\n- x\n\n## 09:00\n\n- y\n\n## 10:00\n"),
-            ("# D\r\n\r\n## 10:00\r\n\r\n- z", "# D\r\n\r\n## 09:00\r\n\r\n- y\r\n\r\n## 10:00\r\n\r\n- z"),
+            (
+                "# D\n\n## 08:00\n\n### More\n\n- x\n\n## 10:00\n",
+                "# D\n\n## 08:00\n\n### More\n\n- x\n\n## 09:00\n\n- y\n\n## 10:00\n",
+            ),
+            (
+                "# D\r\n\r\n## 10:00\r\n\r\n- z",
+                "# D\r\n\r\n## 09:00\r\n\r\n- y\r\n\r\n## 10:00\r\n\r\n- z",
+            ),
         ],
     )
     def test_where_a_minute_belongs(self, before: str, after: str):
@@ -151,14 +196,23 @@ class TestInsert:
         except SectionProblem:
             assume(False)
         lines = iter(parse(after).lines)
-        assert all(any(line.rstrip("\r\n") == each.rstrip("\r\n") for each in lines) for line in document.lines)
+        assert all(
+            any(line.rstrip("\r\n") == each.rstrip("\r\n") for each in lines)
+            for line in document.lines
+        )
 
     @given(
         closed_documents | logs,
-        st.dictionaries(st.sampled_from(MINUTES), st.lists(st.sampled_from(["- y", "- z"]), min_size=1, max_size=3), min_size=1),
+        st.dictionaries(
+            st.sampled_from(MINUTES),
+            st.lists(st.sampled_from(["- y", "- z"]), min_size=1, max_size=3),
+            min_size=1,
+        ),
     )
     @examples(300)
-    def test_many_at_once_stand_where_they_would_stand_alone(self, text: str, entries: dict[str, list[str]]):
+    def test_many_at_once_stand_where_they_would_stand_alone(
+        self, text: str, entries: dict[str, list[str]]
+    ):
         document = parse(text)
         try:
             edited = insert(document, entries)

@@ -55,18 +55,53 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
             {},
             "## A\n\n* [preference] **Editor:** helix #tools\n* x\n",
         ),
-        ("## A\n\n1. x\n2. **Home Town**: Graz\n", "Wien", {"key": "home town"}, "## A\n\n1. x\n2. **Home Town**: Wien\n"),
-        ("## A\n\n- [fact] k: a #t\n", "k: b", {"kind": "lesson", "tags": ("u",)}, "## A\n\n- [lesson] k: b #u\n"),
+        (
+            "## A\n\n1. x\n2. **Home Town**: Graz\n",
+            "Wien",
+            {"key": "home town"},
+            "## A\n\n1. x\n2. **Home Town**: Wien\n",
+        ),
+        (
+            "## A\n\n- [fact] k: a #t\n",
+            "k: b",
+            {"kind": "lesson", "tags": ("u",)},
+            "## A\n\n- [lesson] k: b #u\n",
+        ),
         ("## A\n\n- [fact] k: a\n", "[lesson] k: b", {}, "## A\n\n- [lesson] k: b\n"),
         ("## A\n\n- [fact] k: a\n", "[fact] k: b", {}, "## A\n\n- [fact] k: b\n"),
         # What stands behind and beneath the text stays with it.
-        ("## A\n\n- k: a\n  more\n\n  and more\n- x\n", "k: b", {}, "## A\n\n- k: b\n  more\n\n  and more\n- x\n"),
+        (
+            "## A\n\n- k: a\n  more\n\n  and more\n- x\n",
+            "k: b",
+            {},
+            "## A\n\n- k: b\n  more\n\n  and more\n- x\n",
+        ),
         ("## A\n\n- k: a #t <!-- c --> ^id\n", "k: b", {}, "## A\n\n- k: b #t <!-- c --> ^id\n"),
-        ("## A\n\n- k: a #t <!-- c --> ^id  \n", "k: b", {"tags": ("u",)}, "## A\n\n- k: b #u <!-- c --> ^id\n"),
-        ("## A\n\n- k: a #t <!-- c --> ^id\n", "k: b #u <!-- d -->", {}, "## A\n\n- k: b #u <!-- d --> ^id\n"),
-        ("## A\n\n- k: a #t <!-- c --> <!-- d --> ^id\n", "k: b ^new", {}, "## A\n\n- k: b #t <!-- c --> <!-- d --> ^new\n"),
+        (
+            "## A\n\n- k: a #t <!-- c --> ^id  \n",
+            "k: b",
+            {"tags": ("u",)},
+            "## A\n\n- k: b #u <!-- c --> ^id\n",
+        ),
+        (
+            "## A\n\n- k: a #t <!-- c --> ^id\n",
+            "k: b #u <!-- d -->",
+            {},
+            "## A\n\n- k: b #u <!-- d --> ^id\n",
+        ),
+        (
+            "## A\n\n- k: a #t <!-- c --> <!-- d --> ^id\n",
+            "k: b ^new",
+            {},
+            "## A\n\n- k: b #t <!-- c --> <!-- d --> ^new\n",
+        ),
         ("## A\n\n- k: a (until 2026-04-01) #t ^id\n", "k: b", {}, "## A\n\n- k: b #t ^id\n"),
-        ("## A\n\n- k: a <!-- c\n  d --> ^id\n- x\n", "k: b", {}, "## A\n\n- k: b <!-- c\n  d --> ^id\n- x\n"),
+        (
+            "## A\n\n- k: a <!-- c\n  d --> ^id\n- x\n",
+            "k: b",
+            {},
+            "## A\n\n- k: b <!-- c\n  d --> ^id\n- x\n",
+        ),
         ("## A\n\n- k: a <!-- c\n  d --> boX\n  more\n", "k: b", {}, "## A\n\n- k: b\n  more\n"),
         (
             "## A\n\n- k: a #t ^id\n  - sub\n\n  ```\n  code\n  ```\n",
@@ -80,25 +115,50 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
             {"tags": ("u",), "until": "2026-05-01"},
             "## A\n\n- k: b (until 2026-05-01) #u ^id\n\t- sub\n",
         ),
-        ("## A\n\n- k: a #t <!-- c -->\n  more #u\n", "k: b", {}, "## A\n\n- k: b #t <!-- c -->\n  more #u\n"),
+        (
+            "## A\n\n- k: a #t <!-- c -->\n  more #u\n",
+            "k: b",
+            {},
+            "## A\n\n- k: b #t <!-- c -->\n  more #u\n",
+        ),
         (
             "## A\n\n- k: a #t <!-- c -->\n  more #u (until 2026-04-01)\n  - x\n",
             "k: b ^new",
             {"tags": ("v",), "until": "2026-05-01"},
             "## A\n\n- k: b <!-- c -->\n  more #u (until 2026-05-01) #v ^new\n  - x\n",
         ),
-        ("## A\r\n\r\n1. **K:** a ^id\r\n   - x\r\n2. y\r\n", "b", {"key": "k"}, "## A\r\n\r\n1. **K:** b ^id\r\n   - x\r\n2. y\r\n"),
+        (
+            "## A\r\n\r\n1. **K:** a ^id\r\n   - x\r\n2. y\r\n",
+            "b",
+            {"key": "k"},
+            "## A\r\n\r\n1. **K:** b ^id\r\n   - x\r\n2. y\r\n",
+        ),
         ("## A\n\n- k: a #X\n  more\n", "k: b", {}, "## A\n\n- k: b #X\n  more\n"),
         ("## A\n\n- k: a\n  - x (until 2026-04-01)\n", "k: b", {}, "## A\n\n- k: b\n  - x\n"),
         # Further lines of the new text replace the others, but not the lists.
         ("## A\n\n- k: a\n  boX\n  - x\n", "k: b\nc", {}, "## A\n\n- k: b\n  c\n  - x\n"),
-        ("## A\n\n- k: a ^id\n  more\n  - x\n\n  and\n", "k: b\nc", {}, "## A\n\n- k: b\n  c ^id\n  - x\n\n  and\n"),
-        ("## A\n\n- k: a\n\n  ```\n  - code\n  ```\n\n  - x\n", "k: b\n\nc", {"tags": ("t",)}, "## A\n\n- k: b #t\n\n  c\n  - x\n"),
+        (
+            "## A\n\n- k: a ^id\n  more\n  - x\n\n  and\n",
+            "k: b\nc",
+            {},
+            "## A\n\n- k: b\n  c ^id\n  - x\n\n  and\n",
+        ),
+        (
+            "## A\n\n- k: a\n\n  ```\n  - code\n  ```\n\n  - x\n",
+            "k: b\n\nc",
+            {"tags": ("t",)},
+            "## A\n\n- k: b #t\n\n  c\n  - x\n",
+        ),
         ("## A\n\n- k: a\n  - x\n", "k: b\n- y", {}, "## A\n\n- k: b\n  - y\n"),
         # The same again, with more beneath it: nothing to change, or other labels.
         ("## A\n\n- k: a\n  more\n", "k: a", {}, "## A\n\n- k: a\n  more\n"),
         ("## Facts\n\n- tea\n  - green\n", "Tea", {}, "## Facts\n\n- tea\n  - green\n"),
-        ("## Facts\n\n- tea\n  - green\n", "tea", {"tags": ("t",)}, "## Facts\n\n- tea #t\n  - green\n"),
+        (
+            "## Facts\n\n- tea\n  - green\n",
+            "tea",
+            {"tags": ("t",)},
+            "## Facts\n\n- tea #t\n  - green\n",
+        ),
         ("## Facts\n\n- tea\n  leaves\n", "tea", {}, "## Facts\n\n- tea\n  leaves\n- tea\n"),
         # A comment of the fact's own, and what is none.
         ("## Facts\n", "tea <!-- c -->", {}, "## Facts\n\n- tea <!-- c -->\n"),
@@ -109,16 +169,41 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
         ("## A\r\n\r\n- k: a\r\n- x\r\n", "k: b\nc", {}, "## A\r\n\r\n- k: b\r\n  c\r\n- x\r\n"),
         ("## A\n\n- k: a", "k: b", {}, "## A\n\n- k: b"),
         # Restated: new labels are added to the line, and nothing else of it changes.
-        ("## A\n\n* k:  a <!-- c --> ^id\n", "k: a", {"tags": ("t",)}, "## A\n\n* k:  a #t <!-- c --> ^id\n"),
-        ("## A\n\n1. k: a #t\n", "k: A", {"kind": "fact", "tags": ("t", "u")}, "## A\n\n1. [fact] k: a #t #u\n"),
-        ("## A\n\n- k: a (until 2026-04-01)\n", "k: a", {"until": "2026-05-01"}, "## A\n\n- k: a (until 2026-05-01)\n"),
+        (
+            "## A\n\n* k:  a <!-- c --> ^id\n",
+            "k: a",
+            {"tags": ("t",)},
+            "## A\n\n* k:  a #t <!-- c --> ^id\n",
+        ),
+        (
+            "## A\n\n1. k: a #t\n",
+            "k: A",
+            {"kind": "fact", "tags": ("t", "u")},
+            "## A\n\n1. [fact] k: a #t #u\n",
+        ),
+        (
+            "## A\n\n- k: a (until 2026-04-01)\n",
+            "k: a",
+            {"until": "2026-05-01"},
+            "## A\n\n- k: a (until 2026-05-01)\n",
+        ),
         ("## A\n\n- k: a (until 2026-04-01)\n", "k: a", {}, "## A\n\n- k: a (until 2026-04-01)\n"),
         ("## A\n\n- k: a\n", "k: a #t", {}, "## A\n\n- k: a #t\n"),
         # Several values.
-        (EDITOR, "editor: emacs", {"also": True}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: emacs\n"),
+        (
+            EDITOR,
+            "editor: emacs",
+            {"also": True},
+            "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: emacs\n",
+        ),
         (EDITOR, "editor: vim", {"also": True}, EDITOR),
         ("## A\n\n- k: a\n- k: b\n", "k: b", {}, "## A\n\n- k: a\n- k: b\n"),
-        ("## A\n\n- k: a\n- k: b #t ^id\n  - x\n", "k: c", {"options": WriteOptions(supersedes="k: b")}, "## A\n\n- k: a\n- k: c ^id\n"),
+        (
+            "## A\n\n- k: a\n- k: b #t ^id\n  - x\n",
+            "k: c",
+            {"options": WriteOptions(supersedes="k: b")},
+            "## A\n\n- k: a\n- k: c ^id\n",
+        ),
         (
             "## A\n\n- k: b ^id\n  - x\n",
             "k: c ^own",
@@ -131,27 +216,82 @@ EDITOR = "# M\n\n## Facts\n\n- editor: vim\n- tea\n"
             {"section": "A", "options": WriteOptions(supersedes="b\nmore")},
             "## A\n\n- c <!-- x --> ^id\n",
         ),
-        ("## A\n\n- k: a\n- k: b\n", "k: c", {"options": WriteOptions(supersedes="elsewhere")}, "## A\n\n- k: a\n- k: b\n- k: c\n"),
+        (
+            "## A\n\n- k: a\n- k: b\n",
+            "k: c",
+            {"options": WriteOptions(supersedes="elsewhere")},
+            "## A\n\n- k: a\n- k: b\n- k: c\n",
+        ),
         # A fact that used to be true is added, and the current one stays.
-        (EDITOR, "editor: nano", {"until": "2026-03-04"}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: nano (until 2026-03-04)\n"),
-        (EDITOR, "editor: nano (until 2020-01-01)", {}, "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: nano (until 2020-01-01)\n"),
-        (EDITOR, "editor: nano", {"until": "2026-03-05"}, "# M\n\n## Facts\n\n- editor: nano (until 2026-03-05)\n- tea\n"),
+        (
+            EDITOR,
+            "editor: nano",
+            {"until": "2026-03-04"},
+            "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: nano (until 2026-03-04)\n",
+        ),
+        (
+            EDITOR,
+            "editor: nano (until 2020-01-01)",
+            {},
+            "# M\n\n## Facts\n\n- editor: vim\n- tea\n- editor: nano (until 2020-01-01)\n",
+        ),
+        (
+            EDITOR,
+            "editor: nano",
+            {"until": "2026-03-05"},
+            "# M\n\n## Facts\n\n- editor: nano (until 2026-03-05)\n- tea\n",
+        ),
         # An expired fact is neither replaced nor restated.
-        ("## A\n\n- k: a (until 2026-03-04)\n", "k: b", {"section": "A"}, "## A\n\n- k: a (until 2026-03-04)\n- k: b\n"),
-        ("## Facts\n\n- tea (until 2026-03-04)\n", "tea", {}, "## Facts\n\n- tea (until 2026-03-04)\n- tea\n"),
+        (
+            "## A\n\n- k: a (until 2026-03-04)\n",
+            "k: b",
+            {"section": "A"},
+            "## A\n\n- k: a (until 2026-03-04)\n- k: b\n",
+        ),
+        (
+            "## Facts\n\n- tea (until 2026-03-04)\n",
+            "tea",
+            {},
+            "## Facts\n\n- tea (until 2026-03-04)\n- tea\n",
+        ),
         # Homes.
         ("# M\n", "tea", {}, "# M\n\n## Facts\n\n- tea\n"),
         ("# M\n", "tea", {"kind": "Preference"}, "# M\n\n## Preferences\n\n- [Preference] tea\n"),
         ("# M\n", "[decision] tea", {}, "# M\n\n## Decisions\n\n- [decision] tea\n"),
-        ("# M\n\n## preferences\n", "tea", {"kind": "preference"}, "# M\n\n## preferences\n\n- [preference] tea\n"),
+        (
+            "# M\n\n## preferences\n",
+            "tea",
+            {"kind": "preference"},
+            "# M\n\n## preferences\n\n- [preference] tea\n",
+        ),
         ("", "k: v", {}, "## Facts\n\n- k: v\n"),
         ("# M\n", "tea", {"section": "A > B", "create": True}, "# M\n\n## A\n\n### B\n\n- tea\n"),
-        ("## A\n\n- editor: vim\n\n## Facts\n", "editor: helix", {}, "## A\n\n- editor: helix\n\n## Facts\n"),
-        ("## A\n\n- k: a\n\n## B\n\n- k: b\n", "k: c", {"section": "B"}, "## A\n\n- k: a\n\n## B\n\n- k: c\n"),
+        (
+            "## A\n\n- editor: vim\n\n## Facts\n",
+            "editor: helix",
+            {},
+            "## A\n\n- editor: helix\n\n## Facts\n",
+        ),
+        (
+            "## A\n\n- k: a\n\n## B\n\n- k: b\n",
+            "k: c",
+            {"section": "B"},
+            "## A\n\n- k: a\n\n## B\n\n- k: c\n",
+        ),
         # Where the line goes.
-        ("## Facts\n\ntext\n\n### Sub\n\n- x\n", "tea", {}, "## Facts\n\ntext\n\n- tea\n\n### Sub\n\n- x\n"),
+        (
+            "## Facts\n\ntext\n\n### Sub\n\n- x\n",
+            "tea",
+            {},
+            "## Facts\n\ntext\n\n- tea\n\n### Sub\n\n- x\n",
+        ),
         ("## Facts\n\n* x\n", "tea", {}, "## Facts\n\n* x\n- tea\n"),
-        ("## Facts\n<!-- what belongs here -->\n## B\n", "tea", {}, "## Facts\n<!-- what belongs here -->\n\n- tea\n## B\n"),
+        (
+            "## Facts\n<!-- what belongs here -->\n## B\n",
+            "tea",
+            {},
+            "## Facts\n<!-- what belongs here -->\n\n- tea\n## B\n",
+        ),
         ("## Facts\n\n- a\n  - b\n", "tea", {}, "## Facts\n\n- a\n  - b\n- tea\n"),
     ],
 )
@@ -172,7 +312,12 @@ def test_remember(before: str, words: str, options: dict[str, object], after: st
         (EDITOR, "x", {"tags": ("a b",)}, "bad-text"),
         (EDITOR, "x", {"kind": "1"}, "bad-text"),
         ("## Facts\n\n```\nopen\n", "tea", {}, "open-block"),
-        ("## Facts\n\n- tea\n- tea\n", "x: y", {"options": WriteOptions(supersedes="tea")}, "fact-ambiguous"),
+        (
+            "## Facts\n\n- tea\n- tea\n",
+            "x: y",
+            {"options": WriteOptions(supersedes="tea")},
+            "fact-ambiguous",
+        ),
     ],
 )
 def test_refusals(before: str, words: str, options: dict[str, object], code: str) -> None:
@@ -182,21 +327,44 @@ def test_refusals(before: str, words: str, options: dict[str, object], code: str
 def test_the_result_names_the_replaced_fact() -> None:
     old, new = parse_item("- editor: vim").id, parse_item("- editor: helix").id
     edited, fact = remembered(EDITOR, Remember("helix", key="Editor"))
-    assert (edited.op, edited.section, edited.supersedes, fact) == (Op.REMEMBER, ("M", "Facts"), (Supersession(old, new),), new)
+    assert (edited.op, edited.section, edited.supersedes, fact) == (
+        Op.REMEMBER,
+        ("M", "Facts"),
+        (Supersession(old, new),),
+        new,
+    )
     edited, fact = remembered(EDITOR, Remember("editor: helix", also=True))
     assert (edited.supersedes, edited.also, fact) == ((), True, new)
 
 
 def test_several_values_are_listed() -> None:
     problem = refused("## A\n\n- k: a\n- k: b\n", "k: c")
-    assert problem.details["facts"] == [{"id": parse_item(f"- k: {v}").id, "text": f"k: {v}"} for v in "ab"]
+    assert problem.details["facts"] == [
+        {"id": parse_item(f"- k: {v}").id, "text": f"k: {v}"} for v in "ab"
+    ]
 
 
-KEYS = ("editor", "Home Town", "a: b", "__init__", "# a", "**x**", "1. a", "[k]", "[kind] z", "日本", "<!-- k")
+KEYS = (
+    "editor",
+    "Home Town",
+    "a: b",
+    "__init__",
+    "# a",
+    "**x**",
+    "1. a",
+    "[k]",
+    "[kind] z",
+    "日本",
+    "<!-- k",
+)
 VALUES = ("vim", "# z", "```", "日本語", "a: b", "#hash", "z <!-- q", "- l", "---")
 
 
-@given(closed_documents, st.sampled_from(KEYS), st.lists(st.sampled_from(VALUES), min_size=1, max_size=3))
+@given(
+    closed_documents,
+    st.sampled_from(KEYS),
+    st.lists(st.sampled_from(VALUES), min_size=1, max_size=3),
+)
 @examples(150)
 def test_a_key_keeps_its_last_value_only(text: str, key: str, values: list[str]) -> None:
     count = len(items(parse(text)))
@@ -214,13 +382,22 @@ def test_a_key_keeps_its_last_value_only(text: str, key: str, values: list[str])
 
 @given(
     st.sampled_from(
-        ["x", "k: x", "x (until 2026-01-01)", "[fact] (until 2026-01-01)", "[fact]\n(until 2026-01-01)", "(until 2026-01-01) #t"]
+        [
+            "x",
+            "k: x",
+            "x (until 2026-01-01)",
+            "[fact] (until 2026-01-01)",
+            "[fact]\n(until 2026-01-01)",
+            "(until 2026-01-01) #t",
+        ]
     ),
     st.sampled_from([None, "fact"]),
     st.lists(st.sampled_from([None, "2026-06-01", "2026-07-01"]), min_size=1, max_size=3),
 )
 @examples(150)
-def test_a_remembered_fact_has_the_id_of_its_line(text: str, kind: str | None, dates: list[str | None]) -> None:
+def test_a_remembered_fact_has_the_id_of_its_line(
+    text: str, kind: str | None, dates: list[str | None]
+) -> None:
     memory, ids = "## Own\n", set()
     for until in dates:
         edited, fact = remembered(memory, Remember(text, section="Own", kind=kind, until=until))
@@ -299,15 +476,25 @@ def test_names_may_be_limited_to_a_section() -> None:
         ("## A\n- k: a\n## B\n", "## A\n## B\n- k: b\n", ["k: a"], ["k: b"], []),
     ],
 )
-def test_difference(before: str, after: str, removed: list[str], added: list[str], pairs: list[tuple[str, str]]) -> None:
+def test_difference(
+    before: str, after: str, removed: list[str], added: list[str], pairs: list[tuple[str, str]]
+) -> None:
     difference = fact_difference(parse(before), parse(after))
-    assert ([i.fact.text for i in difference.removed], [i.fact.text for i in difference.added]) == (removed, added)
-    assert difference.supersedes == tuple(Supersession(parse_item(f"- {a}").id, parse_item(f"- {b}").id) for a, b in pairs)
+    assert ([i.fact.text for i in difference.removed], [i.fact.text for i in difference.added]) == (
+        removed,
+        added,
+    )
+    assert difference.supersedes == tuple(
+        Supersession(parse_item(f"- {a}").id, parse_item(f"- {b}").id) for a, b in pairs
+    )
 
 
 def test_a_new_file_adds_all_its_facts() -> None:
     difference = fact_difference(None, parse("- a\n# B\n- b\n"))
-    assert ([i.fact.text for i in difference.removed], [i.fact.text for i in difference.added]) == ([], ["a", "b"])
+    assert ([i.fact.text for i in difference.removed], [i.fact.text for i in difference.added]) == (
+        [],
+        ["a", "b"],
+    )
 
 
 _ITEM = st.sampled_from(
@@ -324,7 +511,11 @@ _ITEM = st.sampled_from(
         "- k2 <!-- tea -->",
     ]
 )
-_LINE = st.one_of(_ITEM, _ITEM, st.sampled_from(["", "# A", "## B", "## B", "# C", "prose", "  more", "```", "<!--", "-->"]))
+_LINE = st.one_of(
+    _ITEM,
+    _ITEM,
+    st.sampled_from(["", "# A", "## B", "## B", "# C", "prose", "  more", "```", "<!--", "-->"]),
+)
 _NOTES = st.lists(_LINE, max_size=10).map(lambda lines: "".join(f"{line}\n" for line in lines))
 
 
@@ -339,5 +530,6 @@ def test_sections_whose_text_is_the_same_make_no_difference(before: str, after: 
 def test_find_same_item_finds_what_reading_all_items_finds(text: str, item: str) -> None:
     document = parse(text)
     assert find_same_item(document, item) == next(
-        (candidate for candidate in items(document) if candidate.fact.id == parse_item(item).id), None
+        (candidate for candidate in items(document) if candidate.fact.id == parse_item(item).id),
+        None,
     )

@@ -23,13 +23,26 @@ SOURCES = {
 def put(before: str, words: str, own: str, **options: object) -> EditResult:
     """Remember words among lines that name their source: `- k: a <!-- auto -->`."""
     document = parse(before)
-    standing = {item.start: SOURCES[name] for item in items(document) for name in SOURCES if f"<!-- {name} -->" in item.raw}
+    standing = {
+        item.start: SOURCES[name]
+        for item in items(document)
+        for name in SOURCES
+        if f"<!-- {name} -->" in item.raw
+    }
     change = Remember(words, section="A", **options)
-    return remember(document, change, TODAY, similar_items(document, change), Foundations(standing, SOURCES[own]))[0]
+    return remember(
+        document,
+        change,
+        TODAY,
+        similar_items(document, change),
+        Foundations(standing, SOURCES[own]),
+    )[0]
 
 
 def lines(*values: str) -> str:
-    return "## A\n\n" + "".join(f"- k: {name}{number} <!-- {name} -->\n" for number, name in enumerate(values))
+    return "## A\n\n" + "".join(
+        f"- k: {name}{number} <!-- {name} -->\n" for number, name in enumerate(values)
+    )
 
 
 @pytest.mark.parametrize(
@@ -60,18 +73,27 @@ def lines(*values: str) -> str:
         (("inferred", "inferred"), "user", None),
     ],
 )
-def test_the_values_that_are_left(standing: tuple[str, ...], own: str, left: list[str] | None) -> None:
+def test_the_values_that_are_left(
+    standing: tuple[str, ...], own: str, left: list[str] | None
+) -> None:
     before = lines(*standing)
     if left is None:
         with pytest.raises(FactProblem, match="current values") as caught:
             put(before, "k: new", own)
-        assert (caught.value.code, len(caught.value.details["facts"])) == ("key-ambiguous", len(standing))
+        assert (caught.value.code, len(caught.value.details["facts"])) == (
+            "key-ambiguous",
+            len(standing),
+        )
         return
     result = put(before, "k: new", own)
     values = [item.fact.text.removeprefix("k: ") for item in items(parse(result.text))]
     assert sorted(values) == sorted(left)
-    gone = [f"{name}{number}" for number, name in enumerate(standing) if f"{name}{number}" not in left]
-    assert {(pair.old, pair.new) for pair in result.supersedes} == {(fact_id(f"k: {value}"), fact_id("k: new")) for value in gone}
+    gone = [
+        f"{name}{number}" for number, name in enumerate(standing) if f"{name}{number}" not in left
+    ]
+    assert {(pair.old, pair.new) for pair in result.supersedes} == {
+        (fact_id(f"k: {value}"), fact_id("k: new")) for value in gone
+    }
     assert set(result.contradicts) == {fact_id(f"k: {value}") for value in left if value != "new"}
 
 
@@ -124,7 +146,9 @@ def test_the_same_from_a_stronger_source_confirms(standing: str, own: str, confi
 def test_when_foundations_are_needed(before: str, words: str, own: str, needed: bool) -> None:
     for options in (WriteOptions(), WriteOptions(supersedes="other")):
         change = Remember(words, section="A", options=options)
-        assert needs_foundations(change, similar_items(parse(before), change), SOURCES[own]) is needed
+        assert (
+            needs_foundations(change, similar_items(parse(before), change), SOURCES[own]) is needed
+        )
 
 
 @pytest.mark.parametrize(
@@ -136,13 +160,21 @@ def test_when_foundations_are_needed(before: str, words: str, own: str, needed: 
         ("claimed", {"auto", "inferred", "claimed"}),
     ],
 )
-def test_whose_change_takes_out_what_is_better_founded(standing: str, guarded_against: set[str]) -> None:
+def test_whose_change_takes_out_what_is_better_founded(
+    standing: str, guarded_against: set[str]
+) -> None:
     (item,) = items(parse("- tea\n"))
-    assert {own for own in SOURCES if Foundations({item.start: SOURCES[standing]}, SOURCES[own]).is_better(item)} == guarded_against
+    assert {
+        own
+        for own in SOURCES
+        if Foundations({item.start: SOURCES[standing]}, SOURCES[own]).is_better(item)
+    } == guarded_against
 
 
 def test_only_the_users_own_word_takes_out_nothing_better() -> None:
-    assert [name for name, foundation in SOURCES.items() if not foundation.may_be_weaker] == ["user"]
+    assert [name for name, foundation in SOURCES.items() if not foundation.may_be_weaker] == [
+        "user"
+    ]
 
 
 @pytest.mark.parametrize(("length", "shown"), [(60, "k: " + "a" * 57), (61, "k: " + "a" * 57)])
@@ -150,5 +182,7 @@ def test_values_that_could_be_meant_are_quoted_shortened(length: int, shown: str
     with pytest.raises(FactProblem) as caught:
         put(f"## A\n\n- k: {'a' * (length - 3)}\n- k: b\n", "k: c", "inferred")
     first, second = caught.value.details["facts"]
-    assert caught.value.hint.startswith(f"They are: {first['id']} {shown}; {second['id']} k: b. Replace")
+    assert caught.value.hint.startswith(
+        f"They are: {first['id']} {shown}; {second['id']} k: b. Replace"
+    )
     assert first["text"] == f"k: {'a' * (length - 3)}"

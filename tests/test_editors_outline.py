@@ -15,8 +15,12 @@ from mdmem.text.addresses import find_section, matching_sections
 from mdmem.text.document import Document, Section, parse
 
 
-def creation(section: str, text: str, after: str | None = None, expect: str | None = None) -> EditSection:
-    return EditSection(section=section, action=Action.BODY, text=text, create=True, after=after, expect=expect)
+def creation(
+    section: str, text: str, after: str | None = None, expect: str | None = None
+) -> EditSection:
+    return EditSection(
+        section=section, action=Action.BODY, text=text, create=True, after=after, expect=expect
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,7 +100,12 @@ def test_delete(before: str, subtree: bool, after: str) -> None:
         ("# T\n\n## B\n\n## C\n", "B > A", None, "# T\n\n## B\n\n### A\n\nx\n\n## C\n"),
         ("# T\n\n## B\n\n## C\n", "T > A", "B", "# T\n\n## B\n\n## A\n\nx\n\n## C\n"),
         ("# T\n\n## B\n\n### D\n\n## C\n", "A", "B", "# T\n\n## B\n\n### D\n\n## A\n\nx\n\n## C\n"),
-        ("# T\n\n## B\n\n### D\n\n## C\n", "A", "D", "# T\n\n## B\n\n### D\n\n### A\n\nx\n\n## C\n"),
+        (
+            "# T\n\n## B\n\n### D\n\n## C\n",
+            "A",
+            "D",
+            "# T\n\n## B\n\n### D\n\n### A\n\nx\n\n## C\n",
+        ),
         ("# T\n", "B > A", None, "# T\n\n## B\n\n### A\n\nx\n"),
         ("# T\n\n## B\n## C\n", "B > A", None, "# T\n\n## B\n\n### A\n\nx\n\n## C\n"),
         ("# T\r\n", "A", None, "# T\r\n\r\n## A\r\n\r\nx\r\n"),
@@ -134,12 +143,21 @@ def test_deleting_leaves_the_rest(where: tuple[Document, Section], subtree: bool
     except SectionProblem:
         reject()
     assert edited.section == section.path
-    assert edited.text == document.bom + document.slice(0, section.start) + document.slice(section.tree_end, len(document.lines))
+    assert edited.text == document.bom + document.slice(0, section.start) + document.slice(
+        section.tree_end, len(document.lines)
+    )
     deleted = {section, *document.subsections(section)}
-    assert [s.path for s in parse(edited.text).sections] == [s.path for s in document.sections if s not in deleted]
+    assert [s.path for s in parse(edited.text).sections] == [
+        s.path for s in document.sections if s not in deleted
+    ]
 
 
-@given(sections_of(documents), st.one_of(st.text(min_size=1, max_size=12), st.sampled_from(["C #", "# x", "a\\", "*b*", "1. x"])))
+@given(
+    sections_of(documents),
+    st.one_of(
+        st.text(min_size=1, max_size=12), st.sampled_from(["C #", "# x", "a\\", "*b*", "1. x"])
+    ),
+)
 @examples(200)
 def test_renaming_changes_the_heading_alone(where: tuple[Document, Section], title: str) -> None:
     document, section = where
@@ -164,7 +182,10 @@ def test_creating_only_adds(text: str, address: str, body: str) -> None:
         created = create(document, creation(address, body))
     except (SectionProblem, TextProblem):
         reject()
-    start = next((i for i, (a, b) in enumerate(zip(text, created.text, strict=False)) if a != b), min(len(text), len(created.text)))
+    start = next(
+        (i for i, (a, b) in enumerate(zip(text, created.text, strict=False)) if a != b),
+        min(len(text), len(created.text)),
+    )
     assert created.text.endswith(text[start:])
     paths = [s.path for s in parse(created.text).sections]
     assert created.section in paths

@@ -12,17 +12,31 @@ from mdmem.editors.section import edit
 from mdmem.errors import MdmemError, SectionProblem, TextProblem, UsageProblem
 from mdmem.model.writes import Action, EditSection
 from mdmem.text.addresses import matching_sections
-from mdmem.text.document import Document, Section, is_blank, parse, section_etag, tree_etag, with_line_end
+from mdmem.text.document import (
+    Document,
+    Section,
+    is_blank,
+    parse,
+    section_etag,
+    tree_etag,
+    with_line_end,
+)
 
 BODY, APPEND, PREPEND, REPLACE, RENAME, DELETE = Action
 ADDITIONS = (APPEND, PREPEND)
 
 
-def apply(text: str, action: Action, section: str | None, words: str = "", **options: object) -> str:
-    return edit(parse(text), replace(EditSection(section=section, action=action, text=words), **options)).text
+def apply(
+    text: str, action: Action, section: str | None, words: str = "", **options: object
+) -> str:
+    return edit(
+        parse(text), replace(EditSection(section=section, action=action, text=words), **options)
+    ).text
 
 
-def refused(text: str, action: Action, section: str | None, words: str = "", **options: object) -> MdmemError:
+def refused(
+    text: str, action: Action, section: str | None, words: str = "", **options: object
+) -> MdmemError:
     with pytest.raises(MdmemError) as caught:
         apply(text, action, section, words, **options)
     return caught.value
@@ -236,7 +250,10 @@ def test_refusals(before: str, action: Action, section: str | None, text: str, c
 
 
 def test_replacement_may_not_reach_beyond() -> None:
-    assert refused("## A\nold\n\n## B\n", REPLACE, "A", "\n\n", replacement=" ").code == "body-escapes-section"
+    assert (
+        refused("## A\nold\n\n## B\n", REPLACE, "A", "\n\n", replacement=" ").code
+        == "body-escapes-section"
+    )
     assert refused(TIGHT, REPLACE, "A", "old", replacement="# x").code == "body-escapes-section"
 
 
@@ -247,7 +264,10 @@ def test_expect() -> None:
     assert "new" in apply(SUBS, BODY, "A", "new", expect=own)
     assert "new" in apply(SUBS, BODY, "A", "new", expect=tree, subtree=True)
     problem = refused(SUBS, BODY, "A", "new", expect=tree)
-    assert (problem.code, problem.details) == ("section-changed", {"etag": own, "text": "\nown\n\n"})
+    assert (problem.code, problem.details) == (
+        "section-changed",
+        {"etag": own, "text": "\nown\n\n"},
+    )
     problem = refused(SUBS, BODY, "A", "new", expect=own, subtree=True)
     assert problem.details == {"etag": tree, "text": "\nown\n\n### C\n\nc\n\n"}
     assert refused("x\n", BODY, None, "y", expect=own).code == "section-changed"
@@ -260,7 +280,9 @@ def test_a_number_chooses_among_several() -> None:
 # Properties.
 
 
-def attempt(document: Document, section: Section, action: Action, text: str, subtree: bool = False) -> EditResult | None:
+def attempt(
+    document: Document, section: Section, action: Action, text: str, subtree: bool = False
+) -> EditResult | None:
     """The edit of exactly this section, or None if it is refused."""
     address = " > ".join(section.path)
     change = EditSection(section=address, action=action, text=text, subtree=subtree)
@@ -278,33 +300,58 @@ def only_blank_lines(text: str) -> bool:
     return all(is_blank(line) for line in text.splitlines())
 
 
-@given(sections_of(documents), st.sampled_from([BODY, *ADDITIONS]), texts(blocks, headings(3), most=4), st.booleans())
+@given(
+    sections_of(documents),
+    st.sampled_from([BODY, *ADDITIONS]),
+    texts(blocks, headings(3), most=4),
+    st.booleans(),
+)
 @examples(400)
-def test_nothing_outside_the_section_changes(where: tuple[Document, Section], action: Action, text: str, subtree: bool) -> None:
+def test_nothing_outside_the_section_changes(
+    where: tuple[Document, Section], action: Action, text: str, subtree: bool
+) -> None:
     document, section = where
     edited = attempt(document, section, action, text, subtree)
     assume(edited is not None)
     assert edited is not None
-    if edited.section != section.path or [s.path for s in document.sections].count(section.path) > 1:
+    if (
+        edited.section != section.path
+        or [s.path for s in document.sections].count(section.path) > 1
+    ):
         return
     end = section.tree_end if subtree else section.end
-    before, after = document.bom + document.slice(0, section.body), document.slice(end, len(document.lines))
+    before, after = (
+        document.bom + document.slice(0, section.body),
+        document.slice(end, len(document.lines)),
+    )
     assert edited.text.startswith(before)
     assert edited.text.endswith(after)
     result = parse(edited.text)
     above = [s for s in document.sections if s.start < section.body]
     below = [s for s in document.sections if s.start >= end]
     assert outline(result)[: len(above)] == outline(document)[: len(above)]
-    assert outline(result)[len(result.sections) - len(below) :] == outline(document)[len(document.sections) - len(below) :]
-    assert [s.path for s in result.sections[len(result.sections) - len(below) :]] == [s.path for s in below]
+    assert (
+        outline(result)[len(result.sections) - len(below) :]
+        == outline(document)[len(document.sections) - len(below) :]
+    )
+    assert [s.path for s in result.sections[len(result.sections) - len(below) :]] == [
+        s.path for s in below
+    ]
     if action is not BODY and edited.text != document.text:
         own = document.slice(section.body, end).strip(" \t\r\n")
         assert own in edited.text[len(before) :]
 
 
-@given(sections_of(documents), st.sampled_from([BODY, *ADDITIONS]), texts(blocks, headings(3), most=4), st.booleans())
+@given(
+    sections_of(documents),
+    st.sampled_from([BODY, *ADDITIONS]),
+    texts(blocks, headings(3), most=4),
+    st.booleans(),
+)
 @examples(300)
-def test_twice_is_once(where: tuple[Document, Section], action: Action, text: str, subtree: bool) -> None:
+def test_twice_is_once(
+    where: tuple[Document, Section], action: Action, text: str, subtree: bool
+) -> None:
     document, section = where
     edited = attempt(document, section, action, text, subtree)
     assume(edited is not None)
@@ -328,9 +375,9 @@ def test_a_closed_body_fits_into_any_section(where: tuple[Document, Section], te
     assert edited is not None
     result = parse(edited.text)
     now = result.sections[section.index]
-    assert with_line_end(result.slice(now.body, now.end), "\n").strip("\n \t") == with_line_end(text.removeprefix("\ufeff"), "\n").strip(
-        "\n \t"
-    )
+    assert with_line_end(result.slice(now.body, now.end), "\n").strip("\n \t") == with_line_end(
+        text.removeprefix("\ufeff"), "\n"
+    ).strip("\n \t")
 
 
 @pytest.mark.parametrize(
@@ -338,13 +385,25 @@ def test_a_closed_body_fits_into_any_section(where: tuple[Document, Section], te
     [
         ("## A" + " " * 20_000 + "x\n", RENAME, "New", "## New\n"),
         ("## A " + "# " * 10_000 + "x ##\n", RENAME, "New", "## New ##\n"),
-        ("## A\n" + "\n" * 100_000 + "x\n", BODY, "\n" * 100_000 + "y" + "\n" * 100_000, "## A\n" + "\n" * 100_000 + "y\n"),
+        (
+            "## A\n" + "\n" * 100_000 + "x\n",
+            BODY,
+            "\n" * 100_000 + "y" + "\n" * 100_000,
+            "## A\n" + "\n" * 100_000 + "y\n",
+        ),
     ],
     ids=["spaces", "hashes", "blank lines"],
 )
-def test_long_runs_are_taken_in_linear_time(before: str, action: Action, text: str, after: str) -> None:
+def test_long_runs_are_taken_in_linear_time(
+    before: str, action: Action, text: str, after: str
+) -> None:
     document = parse(before)
-    assert edit(document, EditSection(section=document.sections[0].title, action=action, text=text)).text == after
+    assert (
+        edit(
+            document, EditSection(section=document.sections[0].title, action=action, text=text)
+        ).text
+        == after
+    )
 
 
 def test_a_section_that_is_there_already_stands_after_the_one_that_is_named() -> None:

@@ -24,7 +24,15 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def revert_edit(from_log: bool) -> RevertEdit:
-    return RevertEdit(path=LOG, before="", after="- x\n", only=None, reverts=CommitId("1234567"), options=WriteOptions(), from_log=from_log)
+    return RevertEdit(
+        path=LOG,
+        before="",
+        after="- x\n",
+        only=None,
+        reverts=CommitId("1234567"),
+        options=WriteOptions(),
+        from_log=from_log,
+    )
 
 
 @pytest.mark.parametrize(

@@ -105,15 +105,25 @@ def test_tags_are_the_items_own_and_then_the_files_each_once() -> None:
 def test_sections_and_lines() -> None:
     markdown = "before\n\n# A\n\n- one\n\nSetext\n------\n\n- two\n  more\n\n\n- three\n"
     result = [(e.section, e.start_line, e.end_line) for e in entries(parse(markdown), MEMORY)]
-    assert result == [((), 1, 1), (("A",), 5, 5), (("A", "Setext"), 10, 11), (("A", "Setext"), 14, 14)]
+    assert result == [
+        ((), 1, 1),
+        (("A",), 5, 5),
+        (("A", "Setext"), 10, 11),
+        (("A", "Setext"), 14, 14),
+    ]
 
 
 @given(documents, st.integers(0, 40))
 def test_parts_of_a_file_have_the_entries_of_the_whole(text: str, line: int) -> None:
     document = parse(text)
     whole = entries(document, MEMORY, ("tag",))
-    assert entries(document, MEMORY, ("tag",), 0, line) + entries(document, MEMORY, ("tag",), line) == whole
-    assert [entry.section for entry in whole] == [document.path_at(entry.start_line - 1) for entry in whole]
+    assert (
+        entries(document, MEMORY, ("tag",), 0, line) + entries(document, MEMORY, ("tag",), line)
+        == whole
+    )
+    assert [entry.section for entry in whole] == [
+        document.path_at(entry.start_line - 1) for entry in whole
+    ]
 
 
 def test_first_line_is_as_in_the_file() -> None:

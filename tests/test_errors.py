@@ -8,7 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.errors import MdmemError, SectionProblem, StorageProblem, UsageProblem, attempt, json_line, printable, report
+from mdmem.errors import (
+    MdmemError,
+    SectionProblem,
+    StorageProblem,
+    UsageProblem,
+    attempt,
+    json_line,
+    printable,
+    report,
+)
 
 STEERS = "\x1b\x9b\x07\x7f\u202e\u2066\u2028"
 
@@ -23,25 +32,47 @@ def failing(failure: BaseException) -> Callable[[], int]:
 @pytest.mark.parametrize(
     ("failure", "status", "printed"),
     [
-        (SectionProblem("section-not-found", "no section 'A'", "Try B."), 1, "mdmem: no section 'A'\nhint: Try B.\n"),
+        (
+            SectionProblem("section-not-found", "no section 'A'", "Try B."),
+            1,
+            "mdmem: no section 'A'\nhint: Try B.\n",
+        ),
         (SectionProblem("section-not-found", "no section"), 1, "mdmem: no section\n"),
         (UsageProblem("not a date"), 2, "mdmem: not a date\n"),
         (StorageProblem("no room"), 1, "mdmem: no room\n"),
-        (OSError(28, "No space left on device", "a.md"), 1, "mdmem: No space left on device: a.md\n"),
+        (
+            OSError(28, "No space left on device", "a.md"),
+            1,
+            "mdmem: No space left on device: a.md\n",
+        ),
         (KeyboardInterrupt(), 130, "mdmem: interrupted\n"),
         (MdmemError("x", "a\x1b[31m\u202eb\nc"), 1, "mdmem: a\ufffd[31m\ufffdb\nc\n"),
     ],
 )
-def test_failures(failure: BaseException, status: int, printed: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_failures(
+    failure: BaseException, status: int, printed: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert report(failing(failure)) == status
     assert capsys.readouterr() == ("", printed)
 
 
 def test_failures_as_json(capsys: pytest.CaptureFixture[str]) -> None:
-    assert report(failing(SectionProblem("section-changed", "Größe", "hint", etag="abc", lines=[1])), as_json=True) == 1
+    assert (
+        report(
+            failing(SectionProblem("section-changed", "Größe", "hint", etag="abc", lines=[1])),
+            as_json=True,
+        )
+        == 1
+    )
     out, err = capsys.readouterr()
     assert out == ""
-    assert json.loads(err) == {"error": "section-changed", "message": "Größe", "hint": "hint", "etag": "abc", "lines": [1]}
+    assert json.loads(err) == {
+        "error": "section-changed",
+        "message": "Größe",
+        "hint": "hint",
+        "etag": "abc",
+        "lines": [1],
+    }
     assert report(failing(OSError(28, "full")), as_json=True) == 1
     assert json.loads(capsys.readouterr().err)["error"] == "storage"
 
@@ -56,7 +87,9 @@ def test_a_bug_shows_its_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert json.loads(capsys.readouterr().err)["error"] == "bug"
 
 
-def test_an_attempt_of_a_server_ends_in_its_text_or_in_a_failure(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_attempt_of_a_server_ends_in_its_text_or_in_a_failure(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def codes(failure: Exception) -> str:
         def work() -> str:
             raise failure
@@ -75,9 +108,13 @@ def test_an_attempt_of_a_server_ends_in_its_text_or_in_a_failure(capsys: pytest.
     assert err.endswith("ZeroDivisionError: oops\n")
 
 
-def test_an_interrupt_while_a_class_is_created_is_an_interrupt(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_interrupt_while_a_class_is_created_is_an_interrupt(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     def work() -> None:
-        raise RuntimeError("Error calling __set_name__") from KeyboardInterrupt()  # as Python 3.11 does
+        raise RuntimeError(
+            "Error calling __set_name__"
+        ) from KeyboardInterrupt()  # as Python 3.11 does
 
     assert report(work) == 130
     assert capsys.readouterr() == ("", "mdmem: interrupted\n")
@@ -125,7 +162,14 @@ class TestJson:
     def test_is_one_line_that_people_can_read(self):
         assert json_line({"text": "naïve 日本語\n"}) == '{"text": "naïve 日本語\\n"}'
 
-    @given(st.text(st.one_of(st.sampled_from(STEERS + '\n\t"\\\U000e0001\ud800 \u00a0é'), st.characters(codec=None))))
+    @given(
+        st.text(
+            st.one_of(
+                st.sampled_from(STEERS + '\n\t"\\\U000e0001\ud800 \u00a0é'),
+                st.characters(codec=None),
+            )
+        )
+    )
     def test_says_the_same_and_steers_nothing(self, text: str):
         line = json_line({text: [text]})
         assert json.loads(line) == {text: [text]}

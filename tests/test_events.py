@@ -30,7 +30,13 @@ PLAIN = ("time", "verb", "ms", "outcome", "code", "actor", "session")
 
 
 def event(number: int = 0, **fields: Any) -> Event:
-    defaults: dict[str, Any] = {"verb": "log", "ms": float(number), "outcome": Outcome.DONE, "session": f"s-{number}", "time": WHEN}
+    defaults: dict[str, Any] = {
+        "verb": "log",
+        "ms": float(number),
+        "outcome": Outcome.DONE,
+        "session": f"s-{number}",
+        "time": WHEN,
+    }
     return Event(**(defaults | fields))
 
 
@@ -40,7 +46,17 @@ def lines(state: Path) -> list[bytes]:
 
 def test_what_a_line_says(tmp_path: Path):
     events.record_event(tmp_path, event(7))
-    events.record_event(tmp_path, event(8, path="MEMORY.md", commit=CommitId("c" * 40), warnings=("shrink",), code="x", actor="a"))
+    events.record_event(
+        tmp_path,
+        event(
+            8,
+            path="MEMORY.md",
+            commit=CommitId("c" * 40),
+            warnings=("shrink",),
+            code="x",
+            actor="a",
+        ),
+    )
     first, second = (json.loads(line) for line in lines(tmp_path))
     assert first == {
         **{"time": "2026-03-05T09:30:00.123+00:00", "verb": "log", "ms": 7.0, "outcome": "done"},
@@ -58,12 +74,38 @@ def test_what_a_line_says_of_a_search(tmp_path: Path):
     events.record_event(tmp_path, event(quality=Quality(words=3, hits=0, behind=True)))
     events.record_event(
         tmp_path,
-        event(quality=Quality(words=3, hits=8, first=7.91, last=2.2, spread=0.42, text=5, heading=1, beside=2, age=12.5, query="w" * 1000)),
+        event(
+            quality=Quality(
+                words=3,
+                hits=8,
+                first=7.91,
+                last=2.2,
+                spread=0.42,
+                text=5,
+                heading=1,
+                beside=2,
+                age=12.5,
+                query="w" * 1000,
+            )
+        ),
     )
-    nothing, full = ({name: value for name, value in json.loads(line).items() if name not in PLAIN} for line in lines(tmp_path))
+    nothing, full = (
+        {name: value for name, value in json.loads(line).items() if name not in PLAIN}
+        for line in lines(tmp_path)
+    )
     assert nothing == {"words": 3, "hits": 0, "text": 0, "heading": 0, "beside": 0, "behind": True}
     assert {**full, "query": len(full["query"])} == {
-        **{"words": 3, "hits": 8, "first": 7.91, "last": 2.2, "spread": 0.42, "text": 5, "heading": 1, "beside": 2, "age": 12.5},
+        **{
+            "words": 3,
+            "hits": 8,
+            "first": 7.91,
+            "last": 2.2,
+            "spread": 0.42,
+            "text": 5,
+            "heading": 1,
+            "beside": 2,
+            "age": 12.5,
+        },
         "query": 300,
     }
     assert [events.holds_queries(line) for line in lines(tmp_path)] == [False, True]
@@ -75,7 +117,17 @@ def test_a_line_stays_small(tmp_path: Path):
         event(
             verb="search",
             session=None,
-            quality=Quality(words=12, hits=8, first=107.91, last=12.25, spread=0.42, text=5, heading=1, beside=2, age=112.5),
+            quality=Quality(
+                words=12,
+                hits=8,
+                first=107.91,
+                last=12.25,
+                spread=0.42,
+                text=5,
+                heading=1,
+                beside=2,
+                age=112.5,
+            ),
         ),
     )
     assert len(lines(tmp_path)[0]) < 260
@@ -113,7 +165,9 @@ EVENTS = st.builds(
     commit=st.none() | st.just(CommitId("c" * 40)),
     warnings=st.lists(st.sampled_from(["shrink", "append"]), max_size=2).map(tuple),
     bug=TEXT.filter(lambda text: text != ""),
-    time=st.datetimes(timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))])).map(lambda t: t.replace(microsecond=0)),
+    time=st.datetimes(
+        timezones=st.sampled_from([UTC, timezone(timedelta(hours=5, minutes=30))])
+    ).map(lambda t: t.replace(microsecond=0)),
     quality=st.none() | QUALITIES,
 )
 
@@ -152,7 +206,9 @@ def with_a_link_for_a_file(path: Path) -> None:
     (path / events.EVENTS_NAME).symlink_to(path.parent / "elsewhere")
 
 
-@pytest.mark.parametrize("make", [a_file, a_missing_folder, with_a_folder_for_a_file, with_a_link_for_a_file])
+@pytest.mark.parametrize(
+    "make", [a_file, a_missing_folder, with_a_folder_for_a_file, with_a_link_for_a_file]
+)
 def test_where_nothing_can_be_written(make, tmp_path: Path):
     state = tmp_path / "state"
     make(state)
@@ -172,7 +228,9 @@ def _write_within(state: str, size: int) -> None:
 
 def test_a_full_disk(tmp_path: Path):
     room = 200
-    worker = multiprocessing.get_context("spawn").Process(target=_write_within, args=(str(tmp_path), room))
+    worker = multiprocessing.get_context("spawn").Process(
+        target=_write_within, args=(str(tmp_path), room)
+    )
     worker.start()
     worker.join()
     assert worker.exitcode == 0
@@ -265,7 +323,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> int:
 def test_rotation_keeps_one_older_file(tmp_path: Path, small: int):
     for number in range(1000):
         events.record_event(tmp_path, event(number))
-    assert sorted(path.name for path in tmp_path.iterdir()) == [events.OLDER_EVENTS_NAME, events.EVENTS_NAME]
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        events.OLDER_EVENTS_NAME,
+        events.EVENTS_NAME,
+    ]
     assert all(path.stat().st_size <= small for path in tmp_path.iterdir())
     numbers = [int(recorded.ms) for recorded in events.read_events(tmp_path)]
     assert numbers == list(range(numbers[0], 1000))
@@ -293,7 +354,10 @@ def test_a_file_that_another_process_is_moving_is_left_to_it(tmp_path: Path, sma
 
 def test_who_comes_late_does_not_move_the_new_file_over_the_older(tmp_path: Path, small: int):
     events.record_event(tmp_path, event(1))
-    first, late = events._open_to_append(tmp_path / events.EVENTS_NAME), events._open_to_append(tmp_path / events.EVENTS_NAME)
+    first, late = (
+        events._open_to_append(tmp_path / events.EVENTS_NAME),
+        events._open_to_append(tmp_path / events.EVENTS_NAME),
+    )
     events._rotate(tmp_path / events.EVENTS_NAME, tmp_path / events.OLDER_EVENTS_NAME, first)
     os.close(first)
     events.record_event(tmp_path, event(2))
@@ -317,7 +381,10 @@ for number in range(int(each)):
 
 def _from_many_processes(state: Path, limit: int) -> list[Event]:
     """The events that remain after many processes have written at once."""
-    commands = [[sys.executable, "-c", _WRITER, str(state), f"w-{who}", str(EACH), str(limit)] for who in range(PROCESSES)]
+    commands = [
+        [sys.executable, "-c", _WRITER, str(state), f"w-{who}", str(EACH), str(limit)]
+        for who in range(PROCESSES)
+    ]
     writers = [subprocess.Popen(command, stdin=subprocess.PIPE) for command in commands]
     for writer in writers:
         assert writer.stdin
@@ -335,7 +402,9 @@ def test_many_processes_lose_nothing_in_one_rotation(tmp_path: Path):
     limit = PROCESSES * EACH * 130 * 3 // 4
     log = _from_many_processes(tmp_path, limit)
     assert (tmp_path / events.OLDER_EVENTS_NAME).exists()
-    assert Counter(recorded.actor for recorded in log) == {f"w-{who}": EACH for who in range(PROCESSES)}
+    assert Counter(recorded.actor for recorded in log) == {
+        f"w-{who}": EACH for who in range(PROCESSES)
+    }
     assert {(recorded.actor, int(recorded.ms)) for recorded in log} == {
         (f"w-{who}", number) for who in range(PROCESSES) for number in range(EACH)
     }
@@ -355,7 +424,11 @@ def test_a_search_that_is_watched(tmp_path: Path):
     with EventRecorder(tmp_path, "search") as recorder:
         recorder.searched(Quality(words=1, hits=2))
     (recorded,) = events.read_events(tmp_path)
-    assert (recorded.verb, recorded.outcome, recorded.quality) == ("search", Outcome.DONE, Quality(words=1, hits=2))
+    assert (recorded.verb, recorded.outcome, recorded.quality) == (
+        "search",
+        Outcome.DONE,
+        Quality(words=1, hits=2),
+    )
 
 
 PROBLEMS = [
@@ -370,13 +443,24 @@ PROBLEMS = [
 ]
 
 
-@pytest.mark.parametrize(("problem", "outcome", "code"), PROBLEMS, ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    ("problem", "outcome", "code"), PROBLEMS, ids=lambda value: type(value).__name__
+)
 def test_a_verb_that_raises(problem: BaseException, outcome: Outcome, code: str, tmp_path: Path):
-    with pytest.raises(type(problem)) as raised, EventRecorder(tmp_path, "log", "agent/main", "s-1"):
+    with (
+        pytest.raises(type(problem)) as raised,
+        EventRecorder(tmp_path, "log", "agent/main", "s-1"),
+    ):
         raise problem
     assert raised.value is problem
     (recorded,) = events.read_events(tmp_path)
-    assert (recorded.verb, recorded.outcome, recorded.code, recorded.actor, recorded.session) == ("log", outcome, code, "agent/main", "s-1")
+    assert (recorded.verb, recorded.outcome, recorded.code, recorded.actor, recorded.session) == (
+        "log",
+        outcome,
+        code,
+        "agent/main",
+        "s-1",
+    )
     assert (recorded.bug is not None) == (outcome is Outcome.BUG)
     assert b"secret words" not in lines(tmp_path)[0]
 
@@ -389,7 +473,9 @@ def test_a_bug_is_named_with_its_place(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("changed", "outcome"), [(None, Outcome.DONE), (True, Outcome.DONE), (False, Outcome.UNCHANGED)], ids=["unsaid", "done", "unchanged"]
+    ("changed", "outcome"),
+    [(None, Outcome.DONE), (True, Outcome.DONE), (False, Outcome.UNCHANGED)],
+    ids=["unsaid", "done", "unchanged"],
 )
 def test_a_verb_that_returns(changed: bool | None, outcome: Outcome, tmp_path: Path):
     with EventRecorder(tmp_path, "log") as recorder:

@@ -41,12 +41,23 @@ def messages_of(*texts: str, start: datetime = START) -> list[Message]:
     """Messages a minute apart; those that begin with `agent: ` are the agent's, with `host: ` the host's in the user's place."""
     messages = []
     for number, text in enumerate(texts):
-        who, _, words = text.rpartition(": ") if text.startswith(("agent: ", "host: ")) else ("", "", text)
+        who, _, words = (
+            text.rpartition(": ") if text.startswith(("agent: ", "host: ")) else ("", "", text)
+        )
         name = who.partition(":")[0]
         speaker = Speaker.AGENT if name == "agent" else Speaker.USER
         words = text.removeprefix(f"{name}: ") if name else text
         time = start + timedelta(minutes=number)
-        messages.append(Message(line=number + 1, time=time, speaker=speaker, typed=not name, text=words, mark=f"{number:012x}"))
+        messages.append(
+            Message(
+                line=number + 1,
+                time=time,
+                speaker=speaker,
+                typed=not name,
+                text=words,
+                mark=f"{number:012x}",
+            )
+        )
     return messages
 
 
@@ -91,13 +102,24 @@ class TestNoise:
         assert texts("Thanks a lot! We decided to use uv. Is that ok?") == ["We decided to use uv."]
 
     @pytest.mark.parametrize(
-        "text", ["This must never happen again.", "It should not leave the cellar network cable.", "The cellar must stay dry."]
+        "text",
+        [
+            "This must never happen again.",
+            "It should not leave the cellar network cable.",
+            "The cellar must stay dry.",
+        ],
     )
     def test_a_requirement_is_no_remark(self, text: str):
         assert texts(text) == [text]
 
     @pytest.mark.parametrize(
-        "text", ["Let me look at the importer first.", "Now I'll run the tests.", "Noted.", "The importer reads the whole file."]
+        "text",
+        [
+            "Let me look at the importer first.",
+            "Now I'll run the tests.",
+            "Noted.",
+            "The importer reads the whole file.",
+        ],
     )
     def test_an_agent_that_narrates(self, text: str):
         assert texts(f"agent: {text}") == []
@@ -128,9 +150,19 @@ class TestAlwaysKept:
         (draft,) = drafts(text, rules=rules)
         assert (draft.text, draft.kind, draft.source) == (text, kind, Source.USER_STATED)
 
-    @pytest.mark.parametrize("text", ["Never push to main.", "The port must be 8443.", "no semicolons!", "use uv instead of pip"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "Never push to main.",
+            "The port must be 8443.",
+            "no semicolons!",
+            "use uv instead of pip",
+        ],
+    )
     def test_what_binds_an_agent_is_a_decision_where_there_are_tools(self, text: str):
-        assert [(draft.kind, draft.source) for draft in drafts(text)] == [("decision", Source.USER_STATED)]
+        assert [(draft.kind, draft.source) for draft in drafts(text)] == [
+            ("decision", Source.USER_STATED)
+        ]
         assert [draft.kind for draft in drafts(text, rules=CHAT)] != ["decision"]
 
     @pytest.mark.parametrize(
@@ -149,7 +181,9 @@ class TestAlwaysKept:
         assert all(draft.source is Source.INFERRED for draft in drafts(text))
 
     def test_several_kinds_in_one_message_are_several_entries(self):
-        drawn = drafts("We decided to keep the pump. The plumber calls it sound. I prefer calls before noon.")
+        drawn = drafts(
+            "We decided to keep the pump. The plumber calls it sound. I prefer calls before noon."
+        )
         assert [(draft.kind, draft.text) for draft in drawn] == [
             ("decision", "We decided to keep the pump. The plumber calls it sound."),
             ("preference", "I prefer calls before noon."),
@@ -157,13 +191,22 @@ class TestAlwaysKept:
 
     def test_another_sender_is_named_and_no_user(self):
         message = messages_of("We decided to keep the pump.")[0]
-        other = Message(line=1, time=message.time, speaker=Speaker.USER, typed=True, text=message.text, mark="0" * 12, sender="Ann")
+        other = Message(
+            line=1,
+            time=message.time,
+            speaker=Speaker.USER,
+            typed=True,
+            text=message.text,
+            mark="0" * 12,
+            sender="Ann",
+        )
         (draft,) = draw([other], WITH_TOOLS).drafts
         assert (draft.text, draft.source) == ("Ann: We decided to keep the pump.", Source.INFERRED)
 
     def test_an_agent_s_lesson_and_status(self):
         drawn = drafts(
-            "agent: Root cause found: the valve was closed. I looked everywhere.", "agent: PR #41 is merged and the service is restarted."
+            "agent: Root cause found: the valve was closed. I looked everywhere.",
+            "agent: PR #41 is merged and the service is restarted.",
         )
         assert [(draft.kind, draft.source, draft.text) for draft in drawn] == [
             ("lesson", Source.AUTO, "Root cause found: the valve was closed."),
@@ -175,8 +218,15 @@ class TestAlwaysKept:
 
 
 class TestWeighed:
-    KEPT = ("My sister Zofia got married in Gdynia last June, and forty people came.", "I went to the lake with two friends on Saturday.")
-    NOT_KEPT = ("It is nice how calm that looks.", "Keep going and things work out.", "Good luck with everything, all the best.")
+    KEPT = (
+        "My sister Zofia got married in Gdynia last June, and forty people came.",
+        "I went to the lake with two friends on Saturday.",
+    )
+    NOT_KEPT = (
+        "It is nice how calm that looks.",
+        "Keep going and things work out.",
+        "Good luck with everything, all the best.",
+    )
 
     @pytest.mark.parametrize("text", KEPT)
     def test_what_happened_to_someone_is_kept_in_a_chat(self, text: str):
@@ -194,24 +244,43 @@ class TestWeighed:
 
     def test_tools_count_from_the_line_at_which_they_were_used(self):
         text = "The garden is calm and the old roses bloom."
-        assert [draft.first_line for draft in drafts(text, text, text, rules=DraftRules(zone=UTC, tools_line=1))] == [2, 3]
+        assert [
+            draft.first_line
+            for draft in drafts(text, text, text, rules=DraftRules(zone=UTC, tools_line=1))
+        ] == [2, 3]
 
     def test_the_best_of_a_session_in_which_nothing_else_was_found(self):
-        messages = messages_of("ok", "Our garden is calm and the old roses bloom.", "It rains a lot in the valley.")
+        messages = messages_of(
+            "ok", "Our garden is calm and the old roses bloom.", "It rains a lot in the valley."
+        )
         drawn = draw_permissively(messages, CHAT)
-        assert [(draft.source, draft.confidence, draft.rule) for draft in drawn] == [(Source.AUTO, 0.3, "permissive")] * len(drawn)
+        assert [(draft.source, draft.confidence, draft.rule) for draft in drawn] == [
+            (Source.AUTO, 0.3, "permissive")
+        ] * len(drawn)
         assert [draft.first_line for draft in drawn] == [2]
-        assert draw_permissively(messages_of(*["Our garden is calm and the old roses bloom."] * 9), CHAT)[3:] == ()
+        assert (
+            draw_permissively(
+                messages_of(*["Our garden is calm and the old roses bloom."] * 9), CHAT
+            )[3:]
+            == ()
+        )
 
 
 class TestAnswers:
     def test_a_short_answer_takes_its_question_along(self):
         (draft,) = drafts("agent: Fine. Should I keep the old pump?", "No, sell it next Monday.")
         assert draft.text == '"Should I keep the old pump?": No, sell it next Monday (2026-03-09).'
-        assert (draft.kind, draft.source, draft.first_line, draft.last_line) == ("decision", Source.INFERRED, 1, 2)
+        assert (draft.kind, draft.source, draft.first_line, draft.last_line) == (
+            "decision",
+            Source.INFERRED,
+            1,
+            2,
+        )
 
     def test_the_choice_of_few_words_is_kept(self):
-        assert texts("agent: Which pump do you want?", "the blue one") == ['"Which pump do you want?": the blue one']
+        assert texts("agent: Which pump do you want?", "the blue one") == [
+            '"Which pump do you want?": the blue one'
+        ]
 
     def test_a_full_answer_stands_by_itself(self):
         assert texts("agent: Where do you live?", "We live in Poznań, near the old brewery.") == [
@@ -219,24 +288,40 @@ class TestAnswers:
         ]
 
     def test_a_question_with_a_secret_stays_out(self):
-        assert texts("agent: Is [REDACTED:aws] the key?", "No, the old pump in the cellar has none.") == [
-            "No, the old pump in the cellar has none."
-        ]
+        assert texts(
+            "agent: Is [REDACTED:aws] the key?", "No, the old pump in the cellar has none."
+        ) == ["No, the old pump in the cellar has none."]
 
 
 class TestCorrections:
     def test_takes_along_what_it_corrects_and_supersedes_it(self):
-        first, second = drafts("Remember that the exam is on 3 December.", "actually, make that 4 December")
-        assert second.text == '"Remember that the exam is on 3 December.": actually, make that 4 December'
-        assert (second.kind, second.supersedes, second.first_line, second.last_line) == (first.kind, fact_id(first.text), 1, 2)
+        first, second = drafts(
+            "Remember that the exam is on 3 December.", "actually, make that 4 December"
+        )
+        assert (
+            second.text
+            == '"Remember that the exam is on 3 December.": actually, make that 4 December'
+        )
+        assert (second.kind, second.supersedes, second.first_line, second.last_line) == (
+            first.kind,
+            fact_id(first.text),
+            1,
+            2,
+        )
 
     @pytest.mark.parametrize(
         ("before", "correction"),
         [
             ("I work at Stripe as an engineer.", "Actually, I work at Linear."),
             ("The call is at 3 pm on Friday.", "sorry, I meant 4 pm"),
-            ("Remember that my wife's exam is on 3 December.", "actually, make that 4 December, I looked it up"),
-            ("The brass valve in the cellar is broken.", "Actually the brass pump in the cellar is broken."),
+            (
+                "Remember that my wife's exam is on 3 December.",
+                "actually, make that 4 December, I looked it up",
+            ),
+            (
+                "The brass valve in the cellar is broken.",
+                "Actually the brass pump in the cellar is broken.",
+            ),
         ],
     )
     def test_by_key_by_number_and_by_words(self, before: str, correction: str):
@@ -244,8 +329,13 @@ class TestCorrections:
         assert second.supersedes == fact_id(first.text)
 
     def test_of_several_it_contradicts_each(self):
-        first, second, third = drafts("My sister lives in Rome.", "My brother lives in Rome.", "no longer Rome, it is Paris")
-        assert (third.supersedes, third.contradicts) == (None, (fact_id(first.text), fact_id(second.text)))
+        first, second, third = drafts(
+            "My sister lives in Rome.", "My brother lives in Rome.", "no longer Rome, it is Paris"
+        )
+        assert (third.supersedes, third.contradicts) == (
+            None,
+            (fact_id(first.text), fact_id(second.text)),
+        )
 
     def test_of_nothing_it_stands_by_itself(self):
         (draft,) = drafts("I no longer use the old boiler.")
@@ -299,11 +389,15 @@ def worded_patterns() -> list[WordedPattern]:
     return [*single, *(pattern for pattern, _ in (*KEPT_ANYWHERE, *ATTRIBUTES))]
 
 
-@pytest.mark.parametrize("worded", worded_patterns(), ids=lambda worded: worded.pattern.pattern[:40])
+@pytest.mark.parametrize(
+    "worded", worded_patterns(), ids=lambda worded: worded.pattern.pattern[:40]
+)
 @given(st.data())
 @examples(10)
 def test_what_a_pattern_matches_holds_one_of_its_words(worded: WordedPattern, data: st.DataObject):
-    text = data.draw(st.from_regex(re.compile(worded.pattern.pattern.replace("*+", "*").replace("?+", "?"))))
+    text = data.draw(
+        st.from_regex(re.compile(worded.pattern.pattern.replace("*+", "*").replace("?+", "?")))
+    )
     match = worded.pattern.search(text)
     assert match is None or worded.search(text, Sentence.of(text).pieces) is not None
 
@@ -349,7 +443,9 @@ class TestRelativeDates:
         ],
     )
     def test_gains_the_day_it_means(self, phrase: str, meaning: str):
-        assert annotate(f"We met {phrase}, I think.", DAY) == f"We met {phrase} ({meaning}), I think."
+        assert (
+            annotate(f"We met {phrase}, I think.", DAY) == f"We met {phrase} ({meaning}), I think."
+        )
 
     @pytest.mark.parametrize(
         "text",
@@ -380,7 +476,13 @@ class TestRelativeDates:
 class TestSentences:
     def test_end_at_their_marks_and_at_line_ends(self):
         text = "Dr. Nowak called at 3.30. He was kind!  Really?\n- the pump\n2. the valve"
-        assert [each.text for each in sentences(text)] == ["Dr. Nowak called at 3.30.", "He was kind!", "Really?", "the pump", "the valve"]
+        assert [each.text for each in sentences(text)] == [
+            "Dr. Nowak called at 3.30.",
+            "He was kind!",
+            "Really?",
+            "the pump",
+            "the valve",
+        ]
 
     def test_are_those_of_the_writer(self):
         pasted = "See:\n```python\nx = 1\n```\n+    added()\n{\nso be it"
@@ -407,9 +509,15 @@ conversations = st.lists(st.sampled_from(PHRASES), min_size=1, max_size=60)
 
 
 class TestOneMessageAtATime:
-    @given(conversations, st.sampled_from([WITH_TOOLS, CHAT, DraftRules(zone=UTC, tools_line=7)]), st.integers(1, 9))
+    @given(
+        conversations,
+        st.sampled_from([WITH_TOOLS, CHAT, DraftRules(zone=UTC, tools_line=7)]),
+        st.integers(1, 9),
+    )
     @settings(max_examples=60, deadline=None)
-    def test_gives_the_entries_of_the_whole(self, conversation: Sequence[str], rules: DraftRules, step: int):
+    def test_gives_the_entries_of_the_whole(
+        self, conversation: Sequence[str], rules: DraftRules, step: int
+    ):
         messages = messages_of(*conversation)
         goes: list[Draft] = []
         for read in range(0, len(messages), step):

@@ -33,7 +33,9 @@ def test_in_a_clone():
         (None, "PATH-OF-THE-CLONE"),
     ],
 )
-def test_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: str | None, source: str):
+def test_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: str | None, source: str
+):
     monkeypatch.setattr(installed, "_PACKAGE", tmp_path / "mdmem")
     monkeypatch.setattr(importlib.metadata, "distribution", lambda name: Installed(origin))
     assert shlex.split(installed.install_command("model"))[-1] == f"{source}[model]"
@@ -42,4 +44,10 @@ def test_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, origin: str 
 def test_without_pip(monkeypatch: pytest.MonkeyPatch):
     assert shlex.split(installed.install_command("mcp"))[:3] == [sys.executable, "-m", "pip"]
     monkeypatch.setattr(installed, "find_spec", lambda name: None)
-    assert shlex.split(installed.install_command("mcp"))[:5] == ["uv", "pip", "install", "--python", sys.executable]
+    assert shlex.split(installed.install_command("mcp"))[:5] == [
+        "uv",
+        "pip",
+        "install",
+        "--python",
+        sys.executable,
+    ]

@@ -40,28 +40,50 @@ class TestChanges:
 
     def test_all_of_one(self, dated: DatedMemory) -> None:
         first = dated.on("2026-02-01").apply(Remember("tea", key="drink", section="Home"))
-        options = WriteOptions(source=Source.USER_STATED, actor="agent/main", session="s-1", reason="the doctor")
-        second = dated.on("2026-02-02").apply(Remember("water", key="drink", section="Home", options=options))
+        options = WriteOptions(
+            source=Source.USER_STATED, actor="agent/main", session="s-1", reason="the doctor"
+        )
+        second = dated.on("2026-02-02").apply(
+            Remember("water", key="drink", section="Home", options=options)
+        )
         (change,) = dated.on("2026-02-02").changes(ShowChanges(limit=1)).changes
         assert change.replaced is not None
         assert (change.fact, change.replaced.id) == (second.added[0], first.added[0])
         assert (change.path, change.section, change.line) == ("MEMORY.md", ("Memory", "Home"), 8)
-        assert (change.commit, f"{change.time:%Y-%m-%d %H:%M}") == (second.commit, "2026-02-02 12:00")
+        assert (change.commit, f"{change.time:%Y-%m-%d %H:%M}") == (
+            second.commit,
+            "2026-02-02 12:00",
+        )
         assert (change.author, change.actor, change.session) == ("Ada Example", "agent/main", "s-1")
         assert (change.op, change.source, change.confidence) == ("remember", "user-stated", 0.95)
-        assert (change.claimed_by, change.reason, change.run, change.proposal) == ("agent/main", "the doctor", None, None)
+        assert (change.claimed_by, change.reason, change.run, change.proposal) == (
+            "agent/main",
+            "the doctor",
+            None,
+            None,
+        )
 
     def test_a_fact_that_is_taken_out_has_who_did_it_and_why(self, dated: DatedMemory) -> None:
         options = WriteOptions(actor="agent/main", reason="moved")
         dated.on("2026-02-01").apply(Forget("lives in Oslo", options=options))
         (change, _) = dated.on("2026-02-01").changes(ShowChanges()).changes
-        assert (short(change), change.op, change.actor, change.reason) == ("- lives in Oslo", "forget", "agent/main", "moved")
+        assert (short(change), change.op, change.actor, change.reason) == (
+            "- lives in Oslo",
+            "forget",
+            "agent/main",
+            "moved",
+        )
 
     def test_a_line_of_a_log_that_is_superseded_or_retracted(self, dated: DatedMemory) -> None:
         dated.on("2026-02-01").apply(Log("the beta ships"))
-        dated.on("2026-02-02").apply(Log("the beta waits", options=WriteOptions(supersedes="the beta ships")))
+        dated.on("2026-02-02").apply(
+            Log("the beta waits", options=WriteOptions(supersedes="the beta ships"))
+        )
         dated.on("2026-02-03").apply(Forget("the beta waits"))
-        assert changes(dated.on("2026-02-03"), since="2026-02-02") == ["- the beta waits", "the beta ships -> the beta waits"]
+        assert changes(dated.on("2026-02-03"), since="2026-02-02") == [
+            "- the beta waits",
+            "the beta ships -> the beta waits",
+        ]
 
     def test_a_line_that_moves_is_no_change(self, dated: DatedMemory) -> None:
         before = changes(dated.on("2026-02-01"))
@@ -72,17 +94,27 @@ class TestChanges:
         at.commit("renamed")
         assert changes(dated.on("2026-02-01")) == before == ["+ lives in Oslo"]
 
-    def test_each_commit_of_several_lines_is_told_of_for_what_it_did_itself(self, dated: DatedMemory) -> None:
+    def test_each_commit_of_several_lines_is_told_of_for_what_it_did_itself(
+        self, dated: DatedMemory
+    ) -> None:
         at = dated.at
         at.git("branch", "side")
-        dated.on("2026-02-01").apply(Remember("one", section="Work", options=WriteOptions(actor="agent/main")))
-        dated.on("2026-02-05").apply(Remember("both", section="Work", options=WriteOptions(actor="agent/main")))
+        dated.on("2026-02-01").apply(
+            Remember("one", section="Work", options=WriteOptions(actor="agent/main"))
+        )
+        dated.on("2026-02-05").apply(
+            Remember("both", section="Work", options=WriteOptions(actor="agent/main"))
+        )
         at.git("switch", "-q", "side")
-        dated.on("2026-02-02").apply(Forget("lives in Oslo", options=WriteOptions(actor="agent/side")))
+        dated.on("2026-02-02").apply(
+            Forget("lives in Oslo", options=WriteOptions(actor="agent/side"))
+        )
         dated.on("2026-02-03").apply(Log("two", options=WriteOptions(actor="agent/side")))
         options = WriteOptions(source=Source.USER_STATED, actor="agent/side")
         dated.on("2026-02-04").apply(Remember("both", section="Work", options=options))
-        told = dated.on("2026-02-06").changes(ShowChanges(limit=3)).changes  # the trail is made before the merge brings more
+        told = (
+            dated.on("2026-02-06").changes(ShowChanges(limit=3)).changes
+        )  # the trail is made before the merge brings more
         assert [short(change) for change in told] == ["+ both", "+ two", "- lives in Oslo"]
         at.git("switch", "-q", "-")
         at.git("merge", "-q", "--no-edit", "-X", "ours", "side")
@@ -98,7 +130,9 @@ class TestChanges:
         assert (told[0].source, told[0].confidence) == ("user-stated", 0.95)
         for number in range(1, len(told)):
             assert memory.changes(ShowChanges(limit=number)).changes == told[:number]
-        assert memory.changes(ShowChanges(since="2026-02-02", until="2026-02-03")).changes == told[1:3]
+        assert (
+            memory.changes(ShowChanges(since="2026-02-02", until="2026-02-03")).changes == told[1:3]
+        )
         assert memory.changes(ShowChanges(since="0001-01-02")).changes == told
 
     def test_by_day_actor_file_and_number(self, dated: DatedMemory) -> None:
@@ -111,14 +145,21 @@ class TestChanges:
         assert changes(memory, actor="agent/main") == ["+ three", "+ two"]
         assert changes(memory, actor="ada example") == ["+ one", "+ lives in Oslo"]
         assert changes(memory, file="memory") == ["+ three", "+ two"]
-        assert changes(memory, file="2026-02-02.md") == changes(memory, file="memory/2026-02-02.md") == ["+ two"]
+        assert (
+            changes(memory, file="2026-02-02.md")
+            == changes(memory, file="memory/2026-02-02.md")
+            == ["+ two"]
+        )
         assert changes(memory, limit=2) == ["+ three", "+ two"]
         assert changes(memory, limit=1, file="MEMORY.md") == ["+ one"]
         assert len(changes(memory, limit=0)) == 4
 
     def test_older_ones_that_are_left_out_are_said_to_be_there(self, dated: DatedMemory) -> None:
         dated.on("2026-02-01").apply(Remember("one", section="Home"))
-        assert "Older changes not shown" in dated.on("2026-02-01").changes(ShowChanges(limit=1)).notes[0]
+        assert (
+            "Older changes not shown"
+            in dated.on("2026-02-01").changes(ShowChanges(limit=1)).notes[0]
+        )
         assert dated.on("2026-02-01").changes(ShowChanges(limit=2)).notes == ()
 
     def test_what_no_fact_is_concerned_by_is_none(self, dated: DatedMemory) -> None:
@@ -131,12 +172,19 @@ class TestChanges:
     def test_lines_of_a_merge_are_those_of_their_own_commits(self, dated: DatedMemory) -> None:
         at = dated.at
         at.git("checkout", "-q", "-b", "side")
-        dated.on("2026-02-01").apply(Log("on the side", options=WriteOptions(actor="agent/side", reason="why not")))
+        dated.on("2026-02-01").apply(
+            Log("on the side", options=WriteOptions(actor="agent/side", reason="why not"))
+        )
         at.git("checkout", "-q", "main")
         dated.on("2026-02-02").apply(Log("on the line"))
         at.git("merge", "-q", "--no-edit", "side")
-        found = {change.text: change for change in dated.on("2026-02-03").changes(ShowChanges()).changes}
-        assert (found["on the side"].actor, found["on the side"].reason) == ("agent/side", "why not")
+        found = {
+            change.text: change for change in dated.on("2026-02-03").changes(ShowChanges()).changes
+        }
+        assert (found["on the side"].actor, found["on the side"].reason) == (
+            "agent/side",
+            "why not",
+        )
         assert f"{found['on the side'].time:%Y-%m-%d}" == "2026-02-01"
 
     def test_without_a_commit_there_are_none(self, dated: DatedMemory) -> None:
@@ -148,7 +196,9 @@ class TestChanges:
 
     def test_as_text_by_day(self, dated: DatedMemory) -> None:
         dated.on("2026-02-01").apply(Remember("tea", key="drink", section="Home"))
-        dated.on("2026-02-02").apply(Remember("water", key="drink", section="Home", options=WriteOptions(reason="x")))
+        dated.on("2026-02-02").apply(
+            Remember("water", key="drink", section="Home", options=WriteOptions(reason="x"))
+        )
         listed = dated.on("2026-02-02").changes(ShowChanges(since="2026-02-01")).changes
         lines = changes_text(listed, colour=False).splitlines()
         ids = [change.fact for change in listed]
@@ -175,10 +225,16 @@ class TestDays:
             dated.on(day).apply(Log(f"rain on {day}"))
             dated.on(day).apply(Remember(f"sun on {day}", section="Home"))
         view = self.day(dated.on("2026-02-03"), word)
-        assert [(log.path, "rain on 2026-02-02" in log.text) for log in view.logs] == [("memory/2026-02-02.md", True)]
+        assert [(log.path, "rain on 2026-02-02" in log.text) for log in view.logs] == [
+            ("memory/2026-02-02.md", True)
+        ]
         assert [short(change) for change in view.changes] == ["+ sun on 2026-02-02"]
         text = day_text(view, terminal=False, colour=False)
-        assert text.index("rain on 2026-02-02") < text.index("Changed:") < text.index("sun on 2026-02-02")
+        assert (
+            text.index("rain on 2026-02-02")
+            < text.index("Changed:")
+            < text.index("sun on 2026-02-02")
+        )
 
     def test_all_logs_of_a_day_and_none(self, dated: DatedMemory) -> None:
         dated.at.write("memory/2026-02-01-trip.md", "# Trip\n\n- by train\n")
@@ -193,18 +249,34 @@ class TestDays:
     def test_what_a_log_lost_is_told(self, dated: DatedMemory) -> None:
         dated.on("2026-02-01").apply(Log("rain"))
         dated.on("2026-02-01").apply(Forget("rain"))
-        assert [short(change) for change in self.day(dated.on("2026-02-01"), "today").changes] == ["- rain"]
+        assert [short(change) for change in self.day(dated.on("2026-02-01"), "today").changes] == [
+            "- rain"
+        ]
 
     def test_a_section_with_such_a_name_is_meant_first(self, dated: DatedMemory) -> None:
         memory = dated.on("2026-02-01")
-        memory.apply(EditSection(section="Memory > Today", action=Action.BODY, text="- plan the trip", create=True))
+        memory.apply(
+            EditSection(
+                section="Memory > Today", action=Action.BODY, text="- plan the trip", create=True
+            )
+        )
         view = memory.show_named(Show(section="today"))
         assert isinstance(view, SectionView)
-        assert (view.section, [(each.sort, each.name) for each in view.also]) == (("Memory", "Today"), [("day", "2026-02-01")])
+        assert (view.section, [(each.sort, each.name) for each in view.also]) == (
+            ("Memory", "Today"),
+            [("day", "2026-02-01")],
+        )
 
-    @pytest.mark.parametrize("word", ["2026-02-30", "May", "Mon", "zorro", "Q1 2026", "1/2/2026", "2 habits"])
-    def test_what_is_no_day_is_a_section_that_is_missing(self, dated: DatedMemory, word: str) -> None:
-        assert code_of(lambda: dated.on("2026-02-01").show_named(Show(section=word))) == "section-not-found"
+    @pytest.mark.parametrize(
+        "word", ["2026-02-30", "May", "Mon", "zorro", "Q1 2026", "1/2/2026", "2 habits"]
+    )
+    def test_what_is_no_day_is_a_section_that_is_missing(
+        self, dated: DatedMemory, word: str
+    ) -> None:
+        assert (
+            code_of(lambda: dated.on("2026-02-01").show_named(Show(section=word)))
+            == "section-not-found"
+        )
 
 
 class TestNames:
@@ -213,10 +285,21 @@ class TestNames:
     def test_a_fact_is_shown_as_it_is(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)
         memory = dated.on("2026-05-01")
-        for name in ("employer", "employer: works at Notion", "Employer: works at Notion.", ids[3], ids[3][:6]):
+        for name in (
+            "employer",
+            "employer: works at Notion",
+            "Employer: works at Notion.",
+            ids[3],
+            ids[3][:6],
+        ):
             view = memory.show_named(Show(section=name))
             assert isinstance(view, SectionView)
-            assert (view.fact, view.text, view.start_line, view.end_line) == (ids[3], "- employer: works at Notion\n", 5, 5)
+            assert (view.fact, view.text, view.start_line, view.end_line) == (
+                ids[3],
+                "- employer: works at Notion\n",
+                5,
+                5,
+            )
             assert (view.path, view.section) == ("MEMORY.md", ("Memory", "Work"))
             assert view.etag == memory.show(Show(section="Work")).etag
 
@@ -225,7 +308,10 @@ class TestNames:
         dated.on("2026-02-01").apply(Remember("a cat", section="Home"))
         view = dated.on("2026-02-01").show_named(Show(section="a cat"))
         assert isinstance(view, SectionView)
-        assert (view.path, [(each.sort, each.name) for each in view.also]) == ("MEMORY.md", [("place", "memory/2026-02-01.md:7")])
+        assert (view.path, [(each.sort, each.name) for each in view.also]) == (
+            "MEMORY.md",
+            [("place", "memory/2026-02-01.md:7")],
+        )
 
     def test_a_fact_that_nobody_has_committed(self, dated: DatedMemory) -> None:
         dated.at.write("MEMORY.md", "# Memory\n\n- pet: a cat\n")
@@ -235,16 +321,26 @@ class TestNames:
 
     def test_a_fact_that_is_no_longer_current(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)
-        assert code_of(lambda: dated.on("2026-05-01").show_named(Show(section=ids[0]))) == "fact-not-found"
+        assert (
+            code_of(lambda: dated.on("2026-05-01").show_named(Show(section=ids[0])))
+            == "fact-not-found"
+        )
 
     def test_a_key_of_several_facts(self, dated: DatedMemory) -> None:
         dated.at.write("MEMORY.md", "# Memory\n\n- pet: a cat\n- pet: a dog\n")
         dated.at.commit()
-        assert code_of(lambda: dated.on("2026-02-01").show_named(Show(section="pet"))) == "fact-ambiguous"
+        assert (
+            code_of(lambda: dated.on("2026-02-01").show_named(Show(section="pet")))
+            == "fact-ambiguous"
+        )
 
     @pytest.mark.parametrize("word", ["memory/rooms.md", "memory/rooms", "Rooms.md", "ROOMS"])
     def test_a_file(self, dated: DatedMemory, word: str) -> None:
         dated.at.write("memory/rooms.md", "- kitchen is blue\n")
         view = dated.on("2026-02-01").show_named(Show(section=word))
         assert isinstance(view, SectionView)
-        assert (view.path, view.section, view.text) == ("memory/rooms.md", (), "- kitchen is blue\n")
+        assert (view.path, view.section, view.text) == (
+            "memory/rooms.md",
+            (),
+            "- kitchen is blue\n",
+        )

@@ -61,14 +61,18 @@ def test_a_key_names_its_facts_where_keys_count():
 
 def test_a_name_of_two_sorts_is_refused():
     drink, tea = fact_id("drink"), fact_id("**Drink**: tea!")
-    with pytest.raises(FactProblem, match=f"'drink' is the text of {drink} and the key of {tea}$") as problem:
+    with pytest.raises(
+        FactProblem, match=f"'drink' is the text of {drink} and the key of {tea}$"
+    ) as problem:
         matching("drink", keys=True)
     assert problem.value.code == "fact-ambiguous"
     assert matching("drink") == ["- drink"]
 
 
 def test_one_fact_may_have_a_name_of_two_sorts():
-    assert matching("drink", "- drink: drink\n- drink: drink\n", keys=True) == ["- drink: drink"] * 2
+    assert (
+        matching("drink", "- drink: drink\n- drink: drink\n", keys=True) == ["- drink: drink"] * 2
+    )
 
 
 def test_ids_of_a_text():

@@ -46,7 +46,14 @@ _UNTIL = re.compile(r" \(until [-0-9]+\)$")
         ("-\t[fact] x", "x", None, "fact", (), None),
         ("- \t[fact] x", "x", None, "fact", (), None),
         ("-     [fact] x", "x", None, "fact", (), None),
-        ("- editor: vim (until 2026-03-05) #a #b <!-- c --> ^id-1", "editor: vim (until 2026-03-05)", "editor", None, ("a", "b"), DAY),
+        (
+            "- editor: vim (until 2026-03-05) #a #b <!-- c --> ^id-1",
+            "editor: vim (until 2026-03-05)",
+            "editor",
+            None,
+            ("a", "b"),
+            DAY,
+        ),
         ("- x <!-- #a --> <!-- b\n  c -->", "x", None, None, (), None),
         ("- x <!-- a -->-->", "x <!-- a -->-->", None, None, (), None),
         ("- x <!--> y -->", "x <!--> y -->", None, None, (), None),
@@ -65,7 +72,14 @@ _UNTIL = re.compile(r" \(until [-0-9]+\)$")
         ("- [fact]", "[fact]", None, None, (), None),
         # Keys.
         # Labels stand at the end of the first paragraph, or at the very end.
-        ("- x (until 2026-03-05) #t <!-- c --> ^id\n  - sub", "x (until 2026-03-05)\n- sub", None, None, ("t",), DAY),
+        (
+            "- x (until 2026-03-05) #t <!-- c --> ^id\n  - sub",
+            "x (until 2026-03-05)\n- sub",
+            None,
+            None,
+            ("t",),
+            DAY,
+        ),
         ("- k: x #t\n  more #u\n  1. sub #v", "k: x #t\nmore\n1. sub", "k", None, ("u", "v"), None),
         ("- x #t\n  2. prose", "x #t\n2. prose", None, None, (), None),
         ("- x <!-- a\n  - b --> ^id\n\n  more", "x\n\nmore", None, None, (), None),
@@ -107,7 +121,14 @@ _UNTIL = re.compile(r" \(until [-0-9]+\)$")
         ("- x^2", "x^2", None, None, (), None),
     ],
 )
-def test_an_item_is_a_fact(item: str, text: str, key: str | None, kind: str | None, tags: tuple[str, ...], until: date | None) -> None:
+def test_an_item_is_a_fact(
+    item: str,
+    text: str,
+    key: str | None,
+    kind: str | None,
+    tags: tuple[str, ...],
+    until: date | None,
+) -> None:
     fact = parse_item(item)
     assert (fact.text, fact.key, fact.tags, fact.until) == (text, key, tags, until)
     assert fact.kind == kind
@@ -116,7 +137,12 @@ def test_an_item_is_a_fact(item: str, text: str, key: str | None, kind: str | No
 def test_the_id_depends_on_key_and_text_only() -> None:
     plain = parse_item("- editor: Vim")
     assert plain.id == "6466f4d0"
-    same = ["* [fact] EDITOR:   vim #a", "1. **editor:** vim (until 2026-01-01)", "- **Editor**: vim <!-- c --> ^b", "- editor:\n  vim"]
+    same = [
+        "* [fact] EDITOR:   vim #a",
+        "1. **editor:** vim (until 2026-01-01)",
+        "- **Editor**: vim <!-- c --> ^b",
+        "- editor:\n  vim",
+    ]
     assert {parse_item(item).id for item in same} == {plain.id}
     assert parse_item("- Cafe\u0301").id == parse_item("- CAFÉ").id == fact_id("café")
     assert parse_item("- editor: vi").id != plain.id
@@ -236,7 +262,14 @@ def test_a_key_with_many_colons_is_looked_for_by_name_only(colons: int, held: bo
 
 @pytest.mark.parametrize(
     ("word", "prefix"),
-    [("6466f4", "6466f4"), (" 6466F4D0 ", "6466f4d0"), ("6466f", ""), ("6466f4d01", ""), ("6466g4", ""), ("", "")],
+    [
+        ("6466f4", "6466f4"),
+        (" 6466F4D0 ", "6466f4d0"),
+        ("6466f", ""),
+        ("6466f4d01", ""),
+        ("6466g4", ""),
+        ("", ""),
+    ],
 )
 def test_what_may_be_an_id(word: str, prefix: str) -> None:
     assert id_prefix(word) == prefix
@@ -262,7 +295,14 @@ def test_names_of_some_facts(name: str, is_any: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("item", "line"), [("* Tea  and CAKE #t", 0), ("- 日本語", 2), ("- ✓ (until 2026-01-01)", 3), ("- cake", None), ("- 日本", None)]
+    ("item", "line"),
+    [
+        ("* Tea  and CAKE #t", 0),
+        ("- 日本語", 2),
+        ("- ✓ (until 2026-01-01)", 3),
+        ("- cake", None),
+        ("- 日本", None),
+    ],
 )
 def test_the_same_said_before(item: str, line: int | None) -> None:
     same = find_same_item(parse("- tea and cake\n- tea and cake\n- [fact] 日本語\n- ✓\n"), item)
@@ -287,16 +327,36 @@ def test_an_id_of_what_cannot_be_encoded() -> None:
         ("- x\n\n  #a", None, ("b",), None, "- x #b"),
         ("- x\n  y\n  z\n  w\n  - dd", None, ("t",), None, "- x\n  y\n  z\n  w #t\n  - dd"),
         ("- #b", "fact", ("d",), DAY, "- [fact] #b (until 2026-03-05) #d"),
-        ("- x ^id\n  - y #b (until 2026-01-01)", None, ("d",), DAY, "- x #d ^id\n  - y #b (until 2026-03-05)"),
-        ("- x #a (until 2026-01-01)\n  - y #b\n", None, ("d",), DAY, "- x #a (until 2026-03-05) #d\n  - y\n"),
+        (
+            "- x ^id\n  - y #b (until 2026-01-01)",
+            None,
+            ("d",),
+            DAY,
+            "- x #d ^id\n  - y #b (until 2026-03-05)",
+        ),
+        (
+            "- x #a (until 2026-01-01)\n  - y #b\n",
+            None,
+            ("d",),
+            DAY,
+            "- x #a (until 2026-03-05) #d\n  - y\n",
+        ),
     ],
 )
-def test_rewriting(item: str, kind: str | None, tags: tuple[str, ...], until: date | None, expected: str) -> None:
+def test_rewriting(
+    item: str, kind: str | None, tags: tuple[str, ...], until: date | None, expected: str
+) -> None:
     assert rewrite_item(item, kind, tags, until) == expected
 
 
 @pytest.mark.parametrize(
-    ("words", "parts"), [("[fact] x", ("fact", "x")), ("[fact]x", ("fact", "x")), ("[x] y", (None, "[x] y")), ("", (None, ""))]
+    ("words", "parts"),
+    [
+        ("[fact] x", ("fact", "x")),
+        ("[fact]x", ("fact", "x")),
+        ("[x] y", (None, "[x] y")),
+        ("", (None, "")),
+    ],
 )
 def test_kinds_are_cut_off(words: str, parts: tuple[str | None, str]) -> None:
     assert split_kind(words) == parts
@@ -311,11 +371,20 @@ def test_kinds_are_cut_off(words: str, parts: tuple[str | None, str]) -> None:
         ({"text": "x", "key": "Home  Town"}, "- Home Town: x"),
         ({"text": "home town: x", "key": "Home Town"}, "- home town: x"),
         ({"text": "**Home Town:** x", "key": "home town"}, "- **Home Town:** x"),
-        ({"text": "x", "kind": "fact", "tags": ("a", "#b", "a"), "until": DAY}, "- [fact] x (until 2026-03-05) #a #b"),
+        (
+            {"text": "x", "kind": "fact", "tags": ("a", "#b", "a"), "until": DAY},
+            "- [fact] x (until 2026-03-05) #a #b",
+        ),
         ({"text": "x #own", "tags": ("b",), "until": DAY}, "- x (until 2026-03-05) #own #b"),
         ({"text": "[fact] x (until 2026-01-01)", "until": DAY}, "- [fact] x (until 2026-03-05)"),
-        ({"text": "[fact] (until 2026-01-01)", "until": DAY}, "- [fact] (until 2026-01-01) (until 2026-03-05)"),
-        ({"text": "[fact]\n(until 2026-01-01) #t", "until": DAY}, "- [fact]\n  (until 2026-01-01) (until 2026-03-05) #t"),
+        (
+            {"text": "[fact] (until 2026-01-01)", "until": DAY},
+            "- [fact] (until 2026-01-01) (until 2026-03-05)",
+        ),
+        (
+            {"text": "[fact]\n(until 2026-01-01) #t", "until": DAY},
+            "- [fact]\n  (until 2026-01-01) (until 2026-03-05) #t",
+        ),
         ({"text": "x ^id", "tags": ("b",)}, "- x #b ^id"),
         ({"text": "[Fact] x", "kind": "fact"}, "- [fact] x"),
         ({"text": "[lesson] x", "kind": "fact"}, "- [fact] [lesson] x"),
@@ -328,7 +397,10 @@ def test_kinds_are_cut_off(words: str, parts: tuple[str | None, str]) -> None:
         ({"text": "a\n="}, "- a\n  \\="),
         ({"text": "a\n~~~\nb"}, "- a\n  \\~~~\n  b"),
         ({"text": "a:\n```sh\n# b  \n\n<!-- c\n```"}, "- a:\n  ```sh\n  # b  \n\n  <!-- c\n  ```"),
-        ({"text": "a\n```\nb\n```\n# c\n~~~\n```"}, "- a\n  ```\n  b\n  ```\n  \\# c\n  \\~~~\n  \\```"),
+        (
+            {"text": "a\n```\nb\n```\n# c\n~~~\n```"},
+            "- a\n  ```\n  b\n  ```\n  \\# c\n  \\~~~\n  \\```",
+        ),
         ({"text": "a\n~~~\n# b\n~~~"}, "- a\n  ~~~\n  # b\n  ~~~"),
         ({"text": "# a\n```\nb\n```"}, "- \\# a\n  ```\n  b\n  ```"),
         ({"text": "a\n```\nb\n```", "kind": "fact"}, "- [fact] a\n  ```\n  b\n  ```"),
@@ -338,8 +410,14 @@ def test_kinds_are_cut_off(words: str, parts: tuple[str | None, str]) -> None:
         ({"text": "- a\n  ```\n  b\n  ```"}, "- - a\n    ```\n    b\n    ```"),
         ({"text": "- a\n  ```\nb\n  ```"}, "- - a\n    \\```\n  b\n    \\```"),
         ({"text": "```\na\n```"}, "- ```\n  a\n  ```"),
-        ({"text": "```\na\n```", "kind": "fact", "tags": ("b",)}, "- [fact]\n  ```\n  a\n  ```\n  #b"),
-        ({"text": "```\na\n```", "key": "k", "until": DAY}, "- k: (until 2026-03-05)\n  ```\n  a\n  ```"),
+        (
+            {"text": "```\na\n```", "kind": "fact", "tags": ("b",)},
+            "- [fact]\n  ```\n  a\n  ```\n  #b",
+        ),
+        (
+            {"text": "```\na\n```", "key": "k", "until": DAY},
+            "- k: (until 2026-03-05)\n  ```\n  a\n  ```",
+        ),
         ({"text": "---"}, "- \\---"),
         ({"text": "---\ntea"}, "- \\---\n  tea"),
         ({"text": "a <!-- b -->"}, "- a \\<!-- b -->"),
@@ -366,7 +444,10 @@ def test_a_text_that_is_the_id_of_another_is_ambiguous() -> None:
     listed = items(parse(f"- tea\n- {other}\n"))
     with pytest.raises(FactProblem) as caught:
         items_matching(listed, other)
-    assert (caught.value.code, caught.value.details["facts"]) == ("fact-ambiguous", [listed[1].fact.id, other])
+    assert (caught.value.code, caught.value.details["facts"]) == (
+        "fact-ambiguous",
+        [listed[1].fact.id, other],
+    )
     assert items_matching(listed[1:], other) == listed[1:]
     assert items_matching(listed, "tea") == listed[:1]
 
@@ -394,7 +475,9 @@ def test_refusals_of_write_item(arguments: dict[str, Any], code: str) -> None:
     assert caught.value.code == code
 
 
-@pytest.mark.parametrize(("tag", "is_several"), [("a,b", True), ("a b", True), ("1a", False), ("", False)])
+@pytest.mark.parametrize(
+    ("tag", "is_several"), [("a,b", True), ("a b", True), ("1a", False), ("", False)]
+)
 def test_tags_in_one_word_are_told_how(tag: str, is_several: bool) -> None:
     with pytest.raises(TextProblem) as caught:
         write_item("a", tags=[tag])
@@ -448,10 +531,28 @@ PIECES = (
     "İ",
 )
 statements = st.lists(st.sampled_from(PIECES), min_size=1, max_size=8).map("".join)
-plain = st.lists(st.sampled_from(["tea", "Größe", "日本語", "vim 9", "it's", "a-b"]), min_size=1, max_size=4).map(" ".join)
+plain = st.lists(
+    st.sampled_from(["tea", "Größe", "日本語", "vim 9", "it's", "a-b"]), min_size=1, max_size=4
+).map(" ".join)
 names = st.sampled_from(["a", "Größe", "标签", "a/b", "x_1"])
 keys = st.one_of(
-    st.sampled_from(["editor", "Home Town", "a: b", "__init__", "**x**", "# a", "```", "<!-- k", "- a", "1. a", "[k]", "日本"]), plain
+    st.sampled_from(
+        [
+            "editor",
+            "Home Town",
+            "a: b",
+            "__init__",
+            "**x**",
+            "# a",
+            "```",
+            "<!-- k",
+            "- a",
+            "1. a",
+            "[k]",
+            "日本",
+        ]
+    ),
+    plain,
 )
 kinds = st.one_of(st.none(), st.sampled_from(["fact", "decision", "决定"]))
 
@@ -459,19 +560,38 @@ kinds = st.one_of(st.none(), st.sampled_from(["fact", "decision", "决定"]))
 def test_a_fence_takes_no_labels_into_its_last_line() -> None:
     item = write_item("how:\n```\nx\n```", None, "fact", ["a"])
     assert (parse_item(item).tags, parse_item(item).text) == (("a",), "how:\n```\nx\n```")
-    assert rewrite_item("- how:\r\n  ```\r\n  ```\r\n", None, ["b"], None) == "- how: #b\r\n  ```\r\n  ```\r\n"
+    assert (
+        rewrite_item("- how:\r\n  ```\r\n  ```\r\n", None, ["b"], None)
+        == "- how: #b\r\n  ```\r\n  ```\r\n"
+    )
 
 
-@given(plain, kinds, st.lists(names, max_size=3, unique=True), st.one_of(st.none(), st.dates(min_value=date(1000, 1, 1))))
+@given(
+    plain,
+    kinds,
+    st.lists(names, max_size=3, unique=True),
+    st.one_of(st.none(), st.dates(min_value=date(1000, 1, 1))),
+)
 @examples(150)
-def test_a_written_item_reads_back(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
+def test_a_written_item_reads_back(
+    text: str, kind: str | None, tags: list[str], until: date | None
+) -> None:
     fact = parse_item(write_item(text, None, kind, tags, until))
     suffix = f" (until {until.isoformat()})" if until else ""
-    assert (fact.text, fact.kind, fact.tags, fact.until) == (text + suffix, kind, tuple(tags), until)
+    assert (fact.text, fact.kind, fact.tags, fact.until) == (
+        text + suffix,
+        kind,
+        tuple(tags),
+        until,
+    )
     assert fact.id == fact_id(text)
 
 
-@given(st.sampled_from(["- ", "- ", "* ", "+ ", "-", "1. ", "-  "]), statements, st.sampled_from(["", "\n", "\r\n"]))
+@given(
+    st.sampled_from(["- ", "- ", "* ", "+ ", "-", "1. ", "-  "]),
+    statements,
+    st.sampled_from(["", "\n", "\r\n"]),
+)
 @examples(400)
 def test_the_fast_path_reads_as_the_slow_one(marker: str, text: str, end: str) -> None:
     assert parse_item(marker + text + end) == parse_text(item_text(marker + text + end))
@@ -503,7 +623,9 @@ def test_plain_words(item: str, text: str | None) -> None:
 
 @given(statements, kinds, st.lists(names, max_size=2), st.one_of(st.none(), st.just(DAY)))
 @examples(400)
-def test_any_text_stays_one_item(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
+def test_any_text_stays_one_item(
+    text: str, kind: str | None, tags: list[str], until: date | None
+) -> None:
     assume(text.strip())
     item = write_item(text, None, kind, tags, until)
     document = parse(f"# A\n\n- before\n{item}\n- after\n\n## B\n", fragment=True)
@@ -512,7 +634,9 @@ def test_any_text_stays_one_item(text: str, kind: str | None, tags: list[str], u
     assert (first.fact.text, last.fact.text) == ("before", "after")
     assert own.raw.rstrip("\n") == item.rstrip()
     assert own.fact.id == parse_item(item).id
-    assert own.fact.id == parse_item(write_item(text)).id or (kind and split_kind(text.strip())[0] not in (None, kind))
+    assert own.fact.id == parse_item(write_item(text)).id or (
+        kind and split_kind(text.strip())[0] not in (None, kind)
+    )
     assert set(tags) <= set(own.fact.tags)
     if until:
         assert own.fact.until == until
@@ -540,7 +664,9 @@ EXPIRING = st.tuples(
     SPACES,
     st.sampled_from(["", "tea", "k:", "k: vim"]),
     SPACES,
-    st.sampled_from(["", "(until 2026-01-01)", "(until 2026-02-31)", "(until 2026-01-01) (until 2026-02-01)"]),
+    st.sampled_from(
+        ["", "(until 2026-01-01)", "(until 2026-02-31)", "(until 2026-01-01) (until 2026-02-01)"]
+    ),
     st.sampled_from(["", " #t", " ^id"]),
 ).map("".join)
 """A text that may end in a date on which it expires, or be nothing else."""
@@ -548,7 +674,9 @@ EXPIRING = st.tuples(
 
 @given(EXPIRING, kinds, st.one_of(st.none(), st.just(DAY)), st.dates(min_value=date(1000, 1, 1)))
 @examples(400)
-def test_no_expiry_changes_an_id(text: str, kind: str | None, until: date | None, later: date) -> None:
+def test_no_expiry_changes_an_id(
+    text: str, kind: str | None, until: date | None, later: date
+) -> None:
     assume(text.strip())
     fact = parse_item(write_item(text, None, kind))
     item = write_item(text, None, kind, (), until)
@@ -571,9 +699,13 @@ def test_a_key_is_held(key: str, text: str) -> None:
     assert write_item(own.fact.text, key) == item or "\n" in item or "#" in item or "^" in item
 
 
-@given(statements, kinds, st.lists(names, max_size=2, unique=True), st.one_of(st.none(), st.just(DAY)))
+@given(
+    statements, kinds, st.lists(names, max_size=2, unique=True), st.one_of(st.none(), st.just(DAY))
+)
 @examples(200)
-def test_amending_keeps_the_words(text: str, kind: str | None, tags: list[str], until: date | None) -> None:
+def test_amending_keeps_the_words(
+    text: str, kind: str | None, tags: list[str], until: date | None
+) -> None:
     assume(text.strip())
     item = write_item(text, None, "lesson", ["old"]) + " <!-- c --> ^keep\n"
     before = parse_item(item)
@@ -617,7 +749,11 @@ def test_picking(name: str, lines: list[int]) -> None:
 def test_a_prefix_of_several_ids_is_ambiguous() -> None:
     many = [parse_item(f"- n{i}") for i in range(9000)]
     by_prefix: dict[str, str] = {}
-    pair = next((by_prefix[f.id[:6]], f.text) for f in many if by_prefix.setdefault(f.id[:6], f.text) != f.text)
+    pair = next(
+        (by_prefix[f.id[:6]], f.text)
+        for f in many
+        if by_prefix.setdefault(f.id[:6], f.text) != f.text
+    )
     candidates = items(parse("".join(f"- {text}\n" for text in pair)))
     with pytest.raises(FactProblem) as caught:
         items_matching(candidates, candidates[0].fact.id[:6])

@@ -26,8 +26,14 @@ from mdmem.text.document import parse
 from mdmem.verbs import FileEdit, target_path
 from mdmem.workspace import Workspace
 
-OTHER, OLD_OTHER, NEW_OTHER = "memory/a.md", "# A\n\n- lives in Rome\n- plays chess\n", "# A\n\n- plays chess\n"
-OF_BOTH = Remember("lives in Paris", section="Home", options=WriteOptions(supersedes="lives in Rome"))
+OTHER, OLD_OTHER, NEW_OTHER = (
+    "memory/a.md",
+    "# A\n\n- lives in Rome\n- plays chess\n",
+    "# A\n\n- plays chess\n",
+)
+OF_BOTH = Remember(
+    "lives in Paris", section="Home", options=WriteOptions(supersedes="lives in Rome")
+)
 NEW = SEED + "- lives in Paris\n"
 
 
@@ -52,9 +58,13 @@ def plan_of(path: str, before: str | None, after: str, root: Path = Path("/nowhe
     )
 
 
-def write(workspace: Workspace, edit: FileEdit, transaction: Transaction, plan: Plan | None = None) -> WrittenChange | Retry:
+def write(
+    workspace: Workspace, edit: FileEdit, transaction: Transaction, plan: Plan | None = None
+) -> WrittenChange | Retry:
     plan = plan or plan_edit(workspace, edit, target_path(workspace, edit))
-    return file_write.write_plan(workspace, plan, change_note(workspace, plan, edit), frozenset(), transaction.begin_write())
+    return file_write.write_plan(
+        workspace, plan, change_note(workspace, plan, edit), frozenset(), transaction.begin_write()
+    )
 
 
 def fail_later(transaction: Transaction) -> None:
@@ -62,7 +72,9 @@ def fail_later(transaction: Transaction) -> None:
     transaction.__exit__(ValueError, ValueError("later"), None)
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, save: Callable[[], object], code: str = "commit-failed") -> None:
+def failing(
+    monkeypatch: pytest.MonkeyPatch, save: Callable[[], object], code: str = "commit-failed"
+) -> None:
     """Let git fail to commit, after somebody has saved something."""
 
     def fail(*_: object) -> commits.Committed:
@@ -77,8 +89,12 @@ def test_what_is_on_the_disk_while_git_commits(at: Desk, monkeypatch: pytest.Mon
     plan = plan_edit(workspace, OF_BOTH, FilePath("MEMORY.md"))
     put = files.replace
 
-    def replaced(path: Path, data: bytes, expected: bytes | None, temporary: str, is_prepared: bool = False) -> bool:
-        prepared.append((path.name, is_prepared, sorted(each.parent.name for each in at.root.rglob("*.tmp"))))
+    def replaced(
+        path: Path, data: bytes, expected: bytes | None, temporary: str, is_prepared: bool = False
+    ) -> bool:
+        prepared.append(
+            (path.name, is_prepared, sorted(each.parent.name for each in at.root.rglob("*.tmp")))
+        )
         return put(path, data, expected, temporary, is_prepared)
 
     monkeypatch.setattr(files, "replace", replaced)
@@ -89,7 +105,9 @@ def test_what_is_on_the_disk_while_git_commits(at: Desk, monkeypatch: pytest.Mon
         note,
         frozenset(),
         Transaction().begin_write(),
-        lambda: records.append((write_ahead.load_record(workspace.state), at.read("MEMORY.md"), at.read(OTHER))),
+        lambda: records.append(
+            (write_ahead.load_record(workspace.state), at.read("MEMORY.md"), at.read(OTHER))
+        ),
     )
     assert done == WrittenChange(at.head())
     ((record, first, second),) = records
@@ -97,7 +115,14 @@ def test_what_is_on_the_disk_while_git_commits(at: Desk, monkeypatch: pytest.Mon
     digests = [files.digest(text.encode()) for text in (SEED, NEW, OLD_OTHER, NEW_OTHER)]
     assert record is not None
     assert record.second is not None
-    assert (record.path, record.before, record.after, record.second.path, record.second.before, record.second.after) == (
+    assert (
+        record.path,
+        record.before,
+        record.after,
+        record.second.path,
+        record.second.before,
+        record.second.after,
+    ) == (
         *("MEMORY.md", *digests[:2]),
         *(OTHER, *digests[2:]),
     )
@@ -109,7 +134,9 @@ def test_what_is_on_the_disk_while_git_commits(at: Desk, monkeypatch: pytest.Mon
 def test_the_message_of_a_new_file_quotes_it_alone(at: Desk) -> None:
     edit = EditSection("B", Action.BODY, "- swims", file="memory/b.md", create=True)
     write(at.workspace, edit, Transaction())
-    quoted = [line for line in at.git("log", "-1", "--format=%B").splitlines() if line[:2] in ("+ ", "- ")]
+    quoted = [
+        line for line in at.git("log", "-1", "--format=%B").splitlines() if line[:2] in ("+ ", "- ")
+    ]
     assert quoted == ["+ ## B", "+ swims"]
 
 
@@ -133,7 +160,9 @@ def test_a_write_that_is_followed_by_a_failure_is_undone(at: Desk, bit: str | No
 
 
 @pytest.mark.parametrize("theirs", ["", "- theirs\n"])
-def test_a_file_that_was_saved_since_it_was_read(at: Desk, monkeypatch: pytest.MonkeyPatch, theirs: str) -> None:
+def test_a_file_that_was_saved_since_it_was_read(
+    at: Desk, monkeypatch: pytest.MonkeyPatch, theirs: str
+) -> None:
     before, put = at.tree_state(), files.replace
 
     def overtaken(path: Path, *rest: object) -> bool:
@@ -177,7 +206,9 @@ def interrupting(monkeypatch: pytest.MonkeyPatch, after: int) -> None:
     monkeypatch.setattr(commits, "commit", interrupted)
 
 
-def test_interrupted_while_the_second_pending_edit_is_committed(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_interrupted_while_the_second_pending_edit_is_committed(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at.write("MEMORY.md", SEED.replace("Stripe", "Acme"))
     at.write(OTHER, OLD_OTHER + "- mine\n")
     before, transaction = at.tree_state(), Transaction()
@@ -209,21 +240,32 @@ def test_git_fails(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     assert write_ahead.load_record(at.workspace.state) is None
 
 
-def test_git_fails_where_somebody_saved_over_one_of_two_files(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_fails_where_somebody_saved_over_one_of_two_files(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     theirs = OLD_OTHER + "- theirs\n"
     failing(monkeypatch, lambda: at.write(OTHER, theirs))
     retry = write(at.workspace, OF_BOTH, Transaction())
     assert isinstance(retry, Retry)
-    assert (retry.overtaken, retry.problem is not None, at.read("MEMORY.md"), at.read(OTHER)) == (True, True, SEED, theirs)
+    assert (retry.overtaken, retry.problem is not None, at.read("MEMORY.md"), at.read(OTHER)) == (
+        True,
+        True,
+        SEED,
+        theirs,
+    )
     assert write_ahead.load_record(at.workspace.state) is None
 
 
-def test_hooks_take_too_long_and_somebody_saved_over_the_file(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hooks_take_too_long_and_somebody_saved_over_the_file(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     failing(monkeypatch, lambda: at.write(OTHER, OLD_OTHER), "hook-timeout")
     assert code_of(lambda: write(at.workspace, OF_BOTH, Transaction())) == "hook-timeout"
 
 
-def test_saves_on_top_of_two_files_are_a_commit_each(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saves_on_top_of_two_files_are_a_commit_each(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run, paths = commits.run, ["MEMORY.md", OTHER]
 
     def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
@@ -235,8 +277,15 @@ def test_saves_on_top_of_two_files_are_a_commit_each(at: Desk, monkeypatch: pyte
     monkeypatch.setattr(commits, "run", overtaken)
     done = write(at.workspace, OF_BOTH, Transaction())
     assert isinstance(done, WrittenChange)
-    assert (done.commit, done.saved) == (at.git("rev-parse", "HEAD~2").strip(), ("MEMORY.md", OTHER))
-    assert at.subjects()[:3] == [f"{OTHER}: edited by hand", "MEMORY.md: edited by hand", "MEMORY.md: remember Home"]
+    assert (done.commit, done.saved) == (
+        at.git("rev-parse", "HEAD~2").strip(),
+        ("MEMORY.md", OTHER),
+    )
+    assert at.subjects()[:3] == [
+        f"{OTHER}: edited by hand",
+        "MEMORY.md: edited by hand",
+        "MEMORY.md: remember Home",
+    ]
 
 
 def saving(at: Desk, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
@@ -251,14 +300,18 @@ def saving(at: Desk, monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     monkeypatch.setattr(commits, "run", overtaken)
 
 
-def test_a_save_over_one_of_two_files_is_planned_on_again(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_save_over_one_of_two_files_is_planned_on_again(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     theirs = SEED + "- theirs\n"
     saving(at, monkeypatch, theirs)
     assert write(at.workspace, OF_BOTH, Transaction()) == Retry(overtaken=True)
     assert (at.read("MEMORY.md"), at.read(OTHER), at.subjects()[0]) == (theirs, OLD_OTHER, "other")
 
 
-def test_a_save_on_top_stays_in_a_commit_that_somebody_has_built_on(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_save_on_top_stays_in_a_commit_that_somebody_has_built_on(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     saving(at, monkeypatch, NEW + "- theirs\n")
     replace_commit = commits.replace_commit
 
@@ -288,9 +341,15 @@ def test_a_hook_that_refuses_after_pending_edits_is_asked_once(at: Desk) -> None
     assert at.read(".git/asked") == "asked\n" * 2
 
 
-def test_git_fails_where_what_somebody_saved_cannot_be_told_from_ours(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_git_fails_where_what_somebody_saved_cannot_be_told_from_ours(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at.write("MEMORY.md", SEED + "- mine\n")
-    edit, transaction, saved = Remember("lives in Bern", section="Home"), Transaction(), SEED + "- mine\n- lives in Bonn\n"
+    edit, transaction, saved = (
+        Remember("lives in Bern", section="Home"),
+        Transaction(),
+        SEED + "- mine\n- lives in Bonn\n",
+    )
     commit, calls = commits.commit, []
 
     def fail(*arguments: Any) -> commits.Committed:
@@ -327,8 +386,12 @@ def test_a_file_that_is_not_checked_out_is_not_written(at: Desk) -> None:
         (None, False, (), None),
     ],
 )
-def test_what_git_would_not_take(at: Desk, before: str | None, ignored: bool, bits: tuple[str, ...], code: str | None) -> None:
-    state = replace(at.workspace.repository.state(FilePath("MEMORY.md")), ignored=ignored, bits=bits)
+def test_what_git_would_not_take(
+    at: Desk, before: str | None, ignored: bool, bits: tuple[str, ...], code: str | None
+) -> None:
+    state = replace(
+        at.workspace.repository.state(FilePath("MEMORY.md")), ignored=ignored, bits=bits
+    )
     plan = plan_of("MEMORY.md", before, SEED)
     if code is None:
         file_write._refuse_unwritable(plan, state)
@@ -346,8 +409,12 @@ def test_what_git_would_not_take(at: Desk, before: str | None, ignored: bool, bi
         ("\n", "\n- ours\n", "\n"),
     ],
 )
-def test_our_change_is_taken_out_of_what_was_saved(at: Desk, before: str | None, saved: str, left: str | None) -> None:
-    target = file_write._Target(at.workspace, plan_of("b.md", before, (before or "") + "- ours\n", at.root))
+def test_our_change_is_taken_out_of_what_was_saved(
+    at: Desk, before: str | None, saved: str, left: str | None
+) -> None:
+    target = file_write._Target(
+        at.workspace, plan_of("b.md", before, (before or "") + "- ours\n", at.root)
+    )
     at.write("b.md", saved)
     assert target.take_out()
     assert (at.read("b.md") if (at.root / "b.md").exists() else None) == left
@@ -355,7 +422,9 @@ def test_our_change_is_taken_out_of_what_was_saved(at: Desk, before: str | None,
 
 def test_what_cannot_be_taken_out_stays(at: Desk) -> None:
     at.hook("pre-commit", "exit 0")
-    target = file_write._Target(at.workspace, plan_of("b.md", "- a\n", "- a\n- lives in Bern\n", at.root))
+    target = file_write._Target(
+        at.workspace, plan_of("b.md", "- a\n", "- a\n- lives in Bern\n", at.root)
+    )
     at.write("b.md", "- a\n- lives in Bonn\n")
     assert target.holds_write()
     assert not target.take_out()

@@ -34,10 +34,16 @@ def test_no_descriptor_stays_open(tmp_path: Path):
     assert files.fingerprint(path) == files.digest(b"y")
     with pytest.raises(PathProblem):
         files.read(path.parent)
-    with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 0):
+    with (
+        files.lock(tmp_path / "lock", 0),
+        pytest.raises(RepositoryProblem),
+        files.lock(tmp_path / "lock", 0),
+    ):
         assert files.is_locked(tmp_path / "lock")
     assert not files.is_locked(tmp_path / "lock")
-    assert listing.markdown_paths(tmp_path, ["folder", "none"], lambda status: status.st_size) == {"folder/a.md": 1}
+    assert listing.markdown_paths(tmp_path, ["folder", "none"], lambda status: status.st_size) == {
+        "folder/a.md": 1
+    }
     files.sync_all(tmp_path)
     files.remove(path)
     assert descriptors() == before
@@ -74,14 +80,21 @@ class TestRead:
             files.read(tmp_path / "a.md")
         assert code_of(failure) == "unsupported-file"
 
-    @pytest.mark.parametrize(("number", "code"), [(errno.EACCES, "unsupported-file"), (errno.ELOOP, "bad-path"), (errno.ENXIO, "bad-path")])
-    def test_what_cannot_be_opened_is_refused(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str):
+    @pytest.mark.parametrize(
+        ("number", "code"),
+        [(errno.EACCES, "unsupported-file"), (errno.ELOOP, "bad-path"), (errno.ENXIO, "bad-path")],
+    )
+    def test_what_cannot_be_opened_is_refused(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int, code: str
+    ):
         monkeypatch.setattr(files.os, "open", failing(number))
         with pytest.raises(PathProblem) as failure:
             files.read(tmp_path / "a.md")
         assert code_of(failure) == code
 
-    def test_a_failing_disk_is_no_problem_of_the_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_failing_disk_is_no_problem_of_the_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr(files.os, "open", failing(errno.EIO))
         with pytest.raises(OSError, match=os.strerror(errno.EIO)):
             files.read(tmp_path / "a.md")
@@ -127,7 +140,9 @@ class TestReplace:
     # One folder serves for all examples: each begins with the file as it says.
     @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=30)
     @given(before=st.none() | st.binary(), after=st.binary(), expected=st.none() | st.binary())
-    def test_all_or_nothing(self, tmp_path: Path, before: bytes | None, after: bytes, expected: bytes | None):
+    def test_all_or_nothing(
+        self, tmp_path: Path, before: bytes | None, after: bytes, expected: bytes | None
+    ):
         path = tmp_path / "a.md"
         path.unlink(missing_ok=True)
         if before is not None:
@@ -135,7 +150,9 @@ class TestReplace:
         done = files.replace(path, after, expected, TEMPORARY)
         assert done is (before == expected)
         assert files.read(path) == (after if done else before)
-        assert [entry.name for entry in tmp_path.iterdir()] == ["a.md"] * (done or before is not None)
+        assert [entry.name for entry in tmp_path.iterdir()] == ["a.md"] * (
+            done or before is not None
+        )
 
     @pytest.mark.parametrize("mode", [0o400, 0o644, 0o755, 0o666])
     def test_the_mode_stays_whatever_the_umask(self, tmp_path: Path, mode: int):
@@ -158,7 +175,9 @@ class TestReplace:
             os.umask(before)
         assert stat.S_IMODE((tmp_path / "a.md").stat().st_mode) == mode
 
-    def test_a_temporary_file_that_somebody_takes_away(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_temporary_file_that_somebody_takes_away(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         def taken_away(place: Path) -> bytes:
             (tmp_path / TEMPORARY).unlink()
             return b"other"
@@ -167,7 +186,9 @@ class TestReplace:
         assert not files.replace(tmp_path / "a.md", b"y", b"x", TEMPORARY)
 
     @pytest.mark.parametrize("call", ["fsync", "fchmod"])
-    def test_a_full_disk_leaves_nothing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str):
+    def test_a_full_disk_leaves_nothing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+    ):
         (tmp_path / "a.md").write_text("x")
         monkeypatch.setattr(files.os, call, failing(errno.ENOSPC))
         with pytest.raises(OSError, match=os.strerror(errno.ENOSPC)):
@@ -193,7 +214,9 @@ class TestReplace:
 class TestMove:
     @pytest.mark.parametrize("has_call", [True, False])
     @pytest.mark.parametrize("taken", ["", "file", "folder"])
-    def test_nothing_that_has_the_name_is_replaced(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_call: bool, taken: str):
+    def test_nothing_that_has_the_name_is_replaced(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_call: bool, taken: str
+    ):
         if not has_call:
             monkeypatch.setattr(files, "_renameat2", lambda: None)
         path, target = tmp_path / "a.md", tmp_path / "b.md"
@@ -225,7 +248,9 @@ class TestCache:
         assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_folder_that_another_process_makes_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_folder_that_another_process_makes_meanwhile(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     make = Path.mkdir
 
     def made_first(folder: Path, **options: bool) -> None:
@@ -247,9 +272,14 @@ class TestTellingFilesApart:
         (tmp_path / "link").symlink_to("a.md")
         os.mkfifo(tmp_path / "pipe")
         assert files.fingerprint(tmp_path / "a.md") == files.digest(b"x" * 6_000_000)
-        assert [files.fingerprint(tmp_path / name) for name in ("link", "pipe", ".", "none", "a.md/b")] == ["", "", "", None, None]
+        assert [
+            files.fingerprint(tmp_path / name) for name in ("link", "pipe", ".", "none", "a.md/b")
+        ] == ["", "", "", None, None]
 
-    @pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="no file is known here that can be opened and not be read")
+    @pytest.mark.skipif(
+        not Path("/proc/self/mem").exists(),
+        reason="no file is known here that can be opened and not be read",
+    )
     def test_what_cannot_be_read_has_no_fingerprint(self):
         assert files.fingerprint(Path("/proc/self/mem")) == ""
 
@@ -266,4 +296,8 @@ class TestTellingFilesApart:
         assert files.identity(str(tmp_path / "none")) is files.identity("\0") is None
         (tmp_path / "link").symlink_to(tmp_path)
         status = (tmp_path / "link").lstat()
-        assert files.identity(str(tmp_path / "link")) == (status.st_ino, status.st_dev, stat.S_IFLNK)
+        assert files.identity(str(tmp_path / "link")) == (
+            status.st_ino,
+            status.st_dev,
+            stat.S_IFLNK,
+        )

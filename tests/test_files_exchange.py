@@ -13,7 +13,9 @@ from mdmem.folder import files
 
 TEMPORARY = ".mdmem-0.tmp"
 
-requires_exchange = pytest.mark.skipif(sys.platform != "linux", reason="names are exchanged on Linux only")
+requires_exchange = pytest.mark.skipif(
+    sys.platform != "linux", reason="names are exchanged on Linux only"
+)
 
 
 class TestSavedAtTheLastMoment:
@@ -39,7 +41,9 @@ class TestSavedAtTheLastMoment:
 
     @requires_exchange
     @pytest.mark.parametrize("saved", [("new by hand",), ("first", "second")])
-    def test_the_newest_save_stays(self, path: Path, monkeypatch: pytest.MonkeyPatch, saved: tuple[str, ...]):
+    def test_the_newest_save_stays(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, saved: tuple[str, ...]
+    ):
         self.saving(monkeypatch, path, *saved)
         assert not files.replace(path, b"ours", b"old", TEMPORARY)
         assert path.read_text() == saved[-1]
@@ -61,7 +65,11 @@ class TestSavedAtTheLastMoment:
         assert [entry.name for entry in path.parent.iterdir()] == ["a.md"]
 
     @requires_exchange
-    @pytest.mark.parametrize("end", [None, KeyboardInterrupt(), OSError(errno.EIO, "broken")], ids=["to the end", "interrupted", "disk"])
+    @pytest.mark.parametrize(
+        "end",
+        [None, KeyboardInterrupt(), OSError(errno.EIO, "broken")],
+        ids=["to the end", "interrupted", "disk"],
+    )
     @pytest.mark.parametrize("kind", ["text", "large", "link", "folder", "unreadable"])
     def test_a_save_of_any_kind_goes_back_whatever_ends_the_exchange(
         self, path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, end: BaseException | None
@@ -99,7 +107,9 @@ class TestSavedAtTheLastMoment:
         assert kinds[kind]() if kind in kinds else path.read_bytes().startswith(b"by hand")
 
     @requires_exchange
-    def test_a_save_that_cannot_go_back_is_not_removed(self, path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_save_that_cannot_go_back_is_not_removed(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         rename, exchanges = files._rename, 0
 
         def saved_first(old: Path, new: Path, flags: int) -> bool:
@@ -116,7 +126,9 @@ class TestSavedAtTheLastMoment:
         assert path.with_name(TEMPORARY).read_text() == "by hand"
 
     @requires_exchange
-    def test_what_was_read_is_removed_where_the_exchange_is_interrupted(self, path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_what_was_read_is_removed_where_the_exchange_is_interrupted(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         rename = files._rename
 
         def interrupted(old: Path, new: Path, flags: int) -> bool:
@@ -126,7 +138,9 @@ class TestSavedAtTheLastMoment:
         monkeypatch.setattr(files, "_rename", interrupted)
         with pytest.raises(KeyboardInterrupt):
             files.replace(path, b"ours", b"old", TEMPORARY)
-        assert [(entry.name, entry.read_text()) for entry in path.parent.iterdir()] == [("a.md", "ours")]
+        assert [(entry.name, entry.read_text()) for entry in path.parent.iterdir()] == [
+            ("a.md", "ours")
+        ]
 
     def test_a_new_file_of_theirs_stays(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
         path = tmp_path / "new.md"
@@ -135,7 +149,9 @@ class TestSavedAtTheLastMoment:
         assert path.read_text() == "theirs"
         assert [path.name for path in tmp_path.iterdir()] == ["new.md"]
 
-    def test_a_file_that_is_taken_away_stays_away(self, path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_file_that_is_taken_away_stays_away(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         rename = files._rename
 
         def removed_first(old: Path, new: Path, flags: int) -> bool:
@@ -148,7 +164,9 @@ class TestSavedAtTheLastMoment:
 
     @pytest.mark.parametrize("before", [b"old", None])
     @pytest.mark.parametrize("number", [None, errno.EINVAL, errno.ENOSYS, errno.ENOTSUP])
-    def test_without_exchange_it_is_a_rename(self, path: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None, number: int | None):
+    def test_without_exchange_it_is_a_rename(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None, number: int | None
+    ):
         monkeypatch.setattr(files, "_renameat2", lambda: failed_call(number) if number else None)
         if before is None:
             path.unlink()
@@ -157,16 +175,22 @@ class TestSavedAtTheLastMoment:
         assert [entry.name for entry in path.parent.iterdir()] == ["a.md"]
 
     @pytest.mark.parametrize("before", [b"old", None])
-    def test_what_the_exchange_cannot_do_is_not_tried_otherwise(self, path: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None):
+    def test_what_the_exchange_cannot_do_is_not_tried_otherwise(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch, before: bytes | None
+    ):
         if before is None:
             path.unlink()
         monkeypatch.setattr(files, "_renameat2", lambda: failed_call(errno.EROFS))
         with pytest.raises(OSError, match=os.strerror(errno.EROFS)) as failure:
             files.replace(path, b"ours", before, TEMPORARY)
         assert failure.value.filename == str(path)
-        assert [entry.read_bytes() for entry in path.parent.iterdir()] == ([before] if before else [])
+        assert [entry.read_bytes() for entry in path.parent.iterdir()] == (
+            [before] if before else []
+        )
 
-    def test_nor_does_another_file_take_the_place_of_a_new_one_without_it(self, path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_nor_does_another_file_take_the_place_of_a_new_one_without_it(
+        self, path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr(files, "_renameat2", lambda: None)
         monkeypatch.setattr(files, "read", lambda path: None)  # it comes right after the last look
         assert not files.replace(path, b"ours", None, TEMPORARY)

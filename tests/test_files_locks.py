@@ -29,7 +29,9 @@ class TestLock:
         with files.lock(path, 0):
             pass
 
-    def test_where_it_has_to_be_open_for_writing(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_where_it_has_to_be_open_for_writing(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         flock, path = files.fcntl.flock, tmp_path / "lock"
 
         def as_on_nfs(descriptor: int, operation: int) -> None:
@@ -49,7 +51,9 @@ class TestLock:
         with files.lock(path, 30), pytest.raises(RepositoryProblem), files.lock(path, 0):
             pass
 
-    def test_whoever_gave_up_waiting_locks_no_other_file(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_whoever_gave_up_waiting_locks_no_other_file(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         flock, gate, before = files.fcntl.flock, threading.Event(), set(threading.enumerate())
 
         def late(descriptor: int, operation: int) -> None:
@@ -71,7 +75,9 @@ class TestLock:
         assert not files.is_locked(path)
 
     @pytest.mark.parametrize("long", [False, True])
-    def test_whoever_waits_gets_it(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: bool):
+    def test_whoever_waits_gets_it(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, long: bool
+    ):
         """Both within the first second, and after the message that it takes long."""
         flock, queued, order = files.fcntl.flock, threading.Event(), []
 
@@ -112,7 +118,11 @@ class TestLock:
 
     def test_whoever_waits_says_so_once(self, tmp_path: Path):
         messages: list[str] = []
-        with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 1.2, messages.append):
+        with (
+            files.lock(tmp_path / "lock", 0),
+            pytest.raises(RepositoryProblem),
+            files.lock(tmp_path / "lock", 1.2, messages.append),
+        ):
             pass
         assert messages == ["waiting for another mdmem to finish"]
 
@@ -125,7 +135,11 @@ class TestLock:
 
     def test_whoever_waits_for_a_second_at_most_says_nothing(self, tmp_path: Path):
         messages: list[str] = []
-        with files.lock(tmp_path / "lock", 0), pytest.raises(RepositoryProblem), files.lock(tmp_path / "lock", 1, messages.append):
+        with (
+            files.lock(tmp_path / "lock", 0),
+            pytest.raises(RepositoryProblem),
+            files.lock(tmp_path / "lock", 1, messages.append),
+        ):
             pass
         assert messages == []
 
@@ -135,7 +149,10 @@ class TestLock:
             "try:\n    with files.lock(Path(sys.argv[1]), 0.01): pass\nexcept MdmemError as problem: print(problem.code)"
         )
         with files.lock(tmp_path / "lock", 0):
-            assert world.run(tmp_path, [sys.executable, "-c", script, tmp_path / "lock"]).stdout == "busy\n"
+            assert (
+                world.run(tmp_path, [sys.executable, "-c", script, tmp_path / "lock"]).stdout
+                == "busy\n"
+            )
 
     def test_nobody_else_may_hold_it(self, tmp_path: Path):
         before = os.umask(0)
@@ -146,10 +163,15 @@ class TestLock:
             os.umask(before)
 
     @pytest.mark.parametrize("number", [errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS])
-    def test_where_there_are_no_locks_the_file_and_a_way_out_are_named(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int):
+    def test_where_there_are_no_locks_the_file_and_a_way_out_are_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+    ):
         monkeypatch.setattr(files.fcntl, "flock", failing(number))
         before = descriptors()
-        for call in (lambda: files.lock(tmp_path / "lock", 0).__enter__(), lambda: files.is_locked(tmp_path / "lock")):
+        for call in (
+            lambda: files.lock(tmp_path / "lock", 0).__enter__(),
+            lambda: files.is_locked(tmp_path / "lock"),
+        ):
             with pytest.raises(StorageProblem) as failure:
                 call()
             assert str(tmp_path / "lock") in failure.value.message
@@ -159,7 +181,11 @@ class TestLock:
     @pytest.mark.parametrize("number", [errno.EIO])
     def test_where_a_lock_fails(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int):
         opened: list[int] = []
-        monkeypatch.setattr(files.fcntl, "flock", lambda descriptor, _: (opened.append(descriptor), failing(number)()))
+        monkeypatch.setattr(
+            files.fcntl,
+            "flock",
+            lambda descriptor, _: (opened.append(descriptor), failing(number)()),
+        )
         before = descriptors()
         with pytest.raises(OSError, match=os.strerror(number)), files.lock(tmp_path / "lock", 0):
             pass

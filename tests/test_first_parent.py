@@ -41,24 +41,50 @@ def merge(at: Desk) -> first_parent.CommitChanges:
 
 
 def test_times_and_author_of_a_commit(at: Desk) -> None:
-    environment = {"GIT_AUTHOR_DATE": "@1770000001 +0530", "GIT_COMMITTER_DATE": "@1770000002 +0000"}
+    environment = {
+        "GIT_AUTHOR_DATE": "@1770000001 +0530",
+        "GIT_COMMITTER_DATE": "@1770000002 +0000",
+    }
     at.world.git(at.root, "commit", "-q", "--allow-empty", "-m", "x", environment=environment)
     commit = merge(at)
-    assert (commit.commit.time, commit.committed, commit.commit.author) == (1770000001, 1770000002, NAME)
+    assert (commit.commit.time, commit.committed, commit.commit.author) == (
+        1770000001,
+        1770000002,
+        NAME,
+    )
 
 
 def test_offsets_of_authors(at: Desk) -> None:
     for zone in ("+0530", "-0330"):
-        at.world.git(at.root, "commit", "-q", "--allow-empty", "-m", "x", environment={"GIT_AUTHOR_DATE": f"@1770000001 {zone}"})
-    repository, names = repo.discover(at.root), [CommitId(at.git("rev-parse", name).strip()) for name in ("HEAD~2", "HEAD", "HEAD~1")]
+        at.world.git(
+            at.root,
+            "commit",
+            "-q",
+            "--allow-empty",
+            "-m",
+            "x",
+            environment={"GIT_AUTHOR_DATE": f"@1770000001 {zone}"},
+        )
+    repository, names = (
+        repo.discover(at.root),
+        [CommitId(at.git("rev-parse", name).strip()) for name in ("HEAD~2", "HEAD", "HEAD~1")],
+    )
     offsets = first_parent.author_offsets(repository, [names[0], CommitId("1" * 40), *names[1:]])
-    assert offsets == dict(zip(names, (timedelta(0), -timedelta(hours=3, minutes=30), timedelta(hours=5, minutes=30)), strict=True))
+    assert offsets == dict(
+        zip(
+            names,
+            (timedelta(0), -timedelta(hours=3, minutes=30), timedelta(hours=5, minutes=30)),
+            strict=True,
+        )
+    )
     assert first_parent.author_offsets(repository, []) == {}
 
 
 def test_a_commit_without_dates_is_of_the_beginning_of_time(at: Desk) -> None:
     text = f"tree {at.git('rev-parse', 'HEAD:').strip()}\nauthor Ada <a@example.org>\ncommitter Ada <a@example.org>\n\nx\n"
-    name = at.world.git(at.root, "hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=text).stdout.strip()
+    name = at.world.git(
+        at.root, "hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=text
+    ).stdout.strip()
     (commit,) = first_parent.read_commits(repo.discover(at.root), [CommitId(name)])
     assert (commit.commit.time, commit.committed) == (0, 0)
 
@@ -72,7 +98,11 @@ def test_a_file_that_may_be_executed_is_a_file(at: Desk) -> None:
     at.write("memory/run.md", "- a\n").chmod(0o755)
     at.commit()
     (change,) = merge(at).changes
-    assert (change.path, change.before, change.after) == ("memory/run.md", None, at.git("rev-parse", "HEAD:memory/run.md").strip())
+    assert (change.path, change.before, change.after) == (
+        "memory/run.md",
+        None,
+        at.git("rev-parse", "HEAD:memory/run.md").strip(),
+    )
     assert FilePath("memory/run.md") in first_parent.blobs(repo.discover(at.root), head(at))
 
 
@@ -80,8 +110,13 @@ def test_a_boundary_that_is_not_asked_for_changes_nothing(at: Desk) -> None:
     boundary = head(at)
     at.write("memory/a.md", "- a\n")
     at.commit()
-    (commit,) = first_parent.read_history(repo.discover(at.root), [(head(at), (boundary,))], boundary)
-    assert (commit.parents, [change.path for change in commit.changes]) == ((boundary,), ["memory/a.md"])
+    (commit,) = first_parent.read_history(
+        repo.discover(at.root), [(head(at), (boundary,))], boundary
+    )
+    assert (commit.parents, [change.path for change in commit.changes]) == (
+        (boundary,),
+        ["memory/a.md"],
+    )
 
 
 def test_a_merge_brings_its_side_commits_and_itself(at: Desk) -> None:
@@ -101,8 +136,13 @@ def test_a_copy_of_a_file_is_a_file_of_its_own(at: Desk) -> None:
     at.write("memory/a.md", "- a\n" * 20 + "- b\n")
     at.write("memory/copy.md", "- a\n" * 20)
     at.commit()
-    changes = {change.path: (change.before_path, change.before is None) for change in merge(at).changes}
-    assert changes == {"memory/a.md": ("memory/a.md", False), "memory/copy.md": ("memory/copy.md", True)}
+    changes = {
+        change.path: (change.before_path, change.before is None) for change in merge(at).changes
+    }
+    assert changes == {
+        "memory/a.md": ("memory/a.md", False),
+        "memory/copy.md": ("memory/copy.md", True),
+    }
 
 
 def test_changed_files_of_two_commits_or_of_all_that_one_has(at: Desk) -> None:
@@ -151,5 +191,9 @@ def test_a_repository_with_longer_ids(world: World, tmp_path: Path) -> None:
     at = desk(world, tmp_path / "long")
     made = merge_side(at, "memory/a.md")
     repository = repo.discover(at.root)
-    read = list(first_parent.read_history(repository, first_parent.commits_reached(repository, head(at))))
-    assert [change.path for each in read if each.commit.id == made[0] for change in each.changes] == ["memory/a.md"]
+    read = list(
+        first_parent.read_history(repository, first_parent.commits_reached(repository, head(at)))
+    )
+    assert [
+        change.path for each in read if each.commit.id == made[0] for change in each.changes
+    ] == ["memory/a.md"]

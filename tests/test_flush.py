@@ -42,14 +42,29 @@ class TestCommand:
         assert "memory_log" in answer["user"]
         assert "NO_REPLY" in answer["user"]
         assert shell.run("flush", *FAR).out == ""
-        assert shell.run("flush", *FAR, "--json").answer == {"due": False, "tokens": 176000, "threshold": 176000, "cycle": 0, "flushed": 0}
+        assert shell.run("flush", *FAR, "--json").answer == {
+            "due": False,
+            "tokens": 176000,
+            "threshold": 176000,
+            "cycle": 0,
+            "flushed": 0,
+        }
         assert "day's log" in shell.run("flush", *FAR[:-1], "1").out
 
     def test_check_marks_nothing(self, shell: Shell):
         for _ in range(2):
             answer = shell.run("flush", *FAR, "--check", "--json").answer
-            assert answer == {"due": True, "tokens": 176000, "threshold": 176000, "cycle": 0, "flushed": None}
-        assert shell.run("flush", *FAR, "--check").out == "due: 176000 tokens of 176000, cycle 0, never flushed\n"
+            assert answer == {
+                "due": True,
+                "tokens": 176000,
+                "threshold": 176000,
+                "cycle": 0,
+                "flushed": None,
+            }
+        assert (
+            shell.run("flush", *FAR, "--check").out
+            == "due: 176000 tokens of 176000, cycle 0, never flushed\n"
+        )
 
     def test_sessions_do_not_meet(self, shell: Shell):
         assert shell.run("flush", *FAR, "--session", "a").out
@@ -59,18 +74,38 @@ class TestCommand:
     def test_settings_and_silent_word(self, shell: Shell):
         prompt = 'flush_prompt = """Write to {path} on {day}.\nElse say {silent}."""'
         named(shell.world.home, prompt, 'flush_system = "Hurry."')
-        assert shell.run("flush", *FAR, "--silent", "PASS").out == f"Hurry.\n\nWrite to {LOG} on 2026-03-05.\nElse say PASS.\n"
+        assert (
+            shell.run("flush", *FAR, "--silent", "PASS").out
+            == f"Hurry.\n\nWrite to {LOG} on 2026-03-05.\nElse say PASS.\n"
+        )
 
     def test_a_transcript_tells_both_figures(self, shell: Shell):
-        usage = {"input_tokens": 5, "cache_read_input_tokens": 180_000, "cache_creation_input_tokens": 0, "output_tokens": 1}
+        usage = {
+            "input_tokens": 5,
+            "cache_read_input_tokens": 180_000,
+            "cache_creation_input_tokens": 0,
+            "output_tokens": 1,
+        }
         lines = [
             {"type": "user", "sessionId": "5a", "message": {"role": "user", "content": "hello"}},
             {"type": "system", "subtype": "compact_boundary", "sessionId": "5a"},
-            {"type": "assistant", "sessionId": "5a", "message": {"role": "assistant", "usage": usage}},
+            {
+                "type": "assistant",
+                "sessionId": "5a",
+                "message": {"role": "assistant", "usage": usage},
+            },
         ]
         path = shell.write("session.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
-        answer = shell.run("flush", "--transcript", str(path), "--window", "200000", "--check", "--json").answer
-        assert answer == {"due": True, "tokens": 180_006, "threshold": 176_000, "cycle": 1, "flushed": None}
+        answer = shell.run(
+            "flush", "--transcript", str(path), "--window", "200000", "--check", "--json"
+        ).answer
+        assert answer == {
+            "due": True,
+            "tokens": 180_006,
+            "threshold": 176_000,
+            "cycle": 1,
+            "flushed": None,
+        }
         assert shell.run("flush", "--transcript", str(path), "--window", "200000").out
         assert not shell.run("flush", "--transcript", str(path), "--window", "200000").out
 

@@ -71,7 +71,10 @@ def test_tags(front: str, expected: tuple[str, ...]) -> None:
         ("Title: A\nname: A", "A"),
         ("title: 2026-01-02\non: yes", "2026-01-02"),
         ("title: true\nother: x", "true / other: x"),
-        ("birthday: 1990-07-14\nEmployer: Bosch\nname: Jana\ndraft: no", "Jana / birthday: 1990-07-14 / Employer: Bosch / draft: false"),
+        (
+            "birthday: 1990-07-14\nEmployer: Bosch\nname: Jana\ndraft: no",
+            "Jana / birthday: 1990-07-14 / Employer: Bosch / draft: false",
+        ),
         ("who: [Ann, 8]\nnested: {a: b}\nempty:\ntags: [x]", "who: Ann, 8"),
         # No YAML: a colon within a plain value, a date that is none.
         ("title: Deploys: how\naliases: ['a', b]\n", "Deploys: how / a', b"),

@@ -12,7 +12,9 @@ MISSED = ("home city", "What is the user allergic to?", "How much did the desk c
 
 
 def carries(index: SearchIndex, prompt: str) -> bool:
-    hits = [match.hit for match in index.search(IndexQuery(prompt, 8, Filter(valid_on=TODAY), TODAY))]
+    hits = [
+        match.hit for match in index.search(IndexQuery(prompt, 8, Filter(valid_on=TODAY), TODAY))
+    ]
     return index.carries(prompt, hits)
 
 

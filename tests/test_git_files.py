@@ -44,7 +44,9 @@ class TestFind:
         full_path.mkdir(parents=True, exist_ok=True)
         repository = repo.discover(full_path)
         assert repository.is_simple
-        expected = at.world.git(full_path, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--show-prefix").stdout.split("\n")[:3]
+        expected = at.world.git(
+            full_path, "rev-parse", "--show-toplevel", "--absolute-git-dir", "--show-prefix"
+        ).stdout.split("\n")[:3]
         assert [str(repository.root), str(repository.git_dir), repository.prefix] == expected
 
     def test_through_a_link(self, at: Desk, tmp_path: Path):
@@ -56,7 +58,12 @@ class TestFind:
     @pytest.mark.parametrize(
         "setting",
         [
-            *("core.worktree=..", "include.path=more", "includeIf.onbranch:main.path=more", "core.bare=true"),
+            *(
+                "core.worktree=..",
+                "include.path=more",
+                "includeIf.onbranch:main.path=more",
+                "core.bare=true",
+            ),
             *("extensions.worktreeConfig=true", "core.bare=yes", "core.repositoryFormatVersion=99"),
         ],
     )
@@ -113,7 +120,12 @@ class TestFind:
         assert not repo.discover(tmp_path / "linked").is_simple
         at.world.git(tmp_path, "init", "-q", "--bare", "bare.git")
         at.world.git(at.root, "init", "-q", "--bare", "bare.git")
-        below = (at.root / ".git", at.root / ".git" / "refs" / "heads", at.root / "bare.git", at.root / "bare.git" / "refs")
+        below = (
+            at.root / ".git",
+            at.root / ".git" / "refs" / "heads",
+            at.root / "bare.git",
+            at.root / "bare.git" / "refs",
+        )
         for path in (tmp_path, tmp_path / "bare.git", *below, Path("/")):
             assert git_files.find_repository(str(path)) is None
 
@@ -129,7 +141,10 @@ class TestFind:
         assert git_files.find_repository(str(at.root / "sub")) is None
         monkeypatch.chdir(at.root)
         monkeypatch.delenv("GIT_CEILING_DIRECTORIES")
-        assert git_files.find_repository(str(at.root / "sub")) == (str(at.root), str(at.root / ".git"))
+        assert git_files.find_repository(str(at.root / "sub")) == (
+            str(at.root),
+            str(at.root / ".git"),
+        )
 
     def test_a_search_beyond_this_disk_is_for_git(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setenv("GIT_DISCOVERY_ACROSS_FILESYSTEM", "1")
@@ -174,7 +189,10 @@ def test_what_git_is_in_the_middle_of(at: Desk, name: str, operation: str | None
 class TestHead:
     def test_a_detached_one_is_read(self, at: Desk):
         at.git("checkout", "-q", "--detach")
-        assert git_files.read_head(str(at.root / ".git")) == (None, at.git("rev-parse", "HEAD").strip())
+        assert git_files.read_head(str(at.root / ".git")) == (
+            None,
+            at.git("rev-parse", "HEAD").strip(),
+        )
 
     @pytest.mark.parametrize(
         "prepare",
@@ -185,18 +203,33 @@ class TestHead:
             lambda at: at.git("switch", "-q", "--orphan", "empty"),
             lambda at: at.git("checkout", "-q", "--detach"),
             lambda at: at.git("pack-refs", "--all"),
-            lambda at: (at.git("branch", "mainly"), at.git("tag", "-a", "-m", "x", "v1"), at.git("gc", "-q")),
-            lambda at: (at.git("pack-refs", "--all"), at.git("commit", "-q", "--allow-empty", "-m", "x")),
+            lambda at: (
+                at.git("branch", "mainly"),
+                at.git("tag", "-a", "-m", "x", "v1"),
+                at.git("gc", "-q"),
+            ),
+            lambda at: (
+                at.git("pack-refs", "--all"),
+                at.git("commit", "-q", "--allow-empty", "-m", "x"),
+            ),
             lambda at: (at.git("pack-refs", "--all"), at.git("switch", "-q", "--orphan", "ain")),
             lambda at: at.git("symbolic-ref", "HEAD", "refs/mine/main"),
         ],
     )
     def test_as_git_says_it(self, at: Desk, prepare: Callable[[Desk], object]):
         prepare(at)
-        assert (open_repository(at).head(), open_repository(at).branch()) == (without_shortcuts(at).head(), without_shortcuts(at).branch())
+        assert (open_repository(at).head(), open_repository(at).branch()) == (
+            without_shortcuts(at).head(),
+            without_shortcuts(at).branch(),
+        )
 
-    @pytest.mark.parametrize("lines", ["", "# pack-refs with: peeled fully-peeled sorted \n", f"{BLOB} refs/heads/another\n"])
-    @pytest.mark.parametrize("rest", ["", f"{BLOB} refs/heads/mainly\n", f"{BLOB} refs/tags/v1\n^{BLOB}\n"])
+    @pytest.mark.parametrize(
+        "lines",
+        ["", "# pack-refs with: peeled fully-peeled sorted \n", f"{BLOB} refs/heads/another\n"],
+    )
+    @pytest.mark.parametrize(
+        "rest", ["", f"{BLOB} refs/heads/mainly\n", f"{BLOB} refs/tags/v1\n^{BLOB}\n"]
+    )
     def test_a_packed_branch_is_read(self, at: Desk, lines: str, rest: str):
         commit = at.git("rev-parse", "HEAD").strip()
         (at.root / ".git" / "refs" / "heads" / "main").unlink()
@@ -211,7 +244,15 @@ class TestHead:
         assert git_files.read_head(str(at.root / ".git")) == ("new", None)
 
     @pytest.mark.parametrize(
-        "text", [b"", b"0" * 40 + b"\n", b"x" * 40 + b"\n", b"X" * 40 + b"\n", b"1" * 39 + b"\n", b"ref: refs/heads/other\n"]
+        "text",
+        [
+            b"",
+            b"0" * 40 + b"\n",
+            b"x" * 40 + b"\n",
+            b"X" * 40 + b"\n",
+            b"1" * 39 + b"\n",
+            b"ref: refs/heads/other\n",
+        ],
     )
     def test_a_branch_that_in_another_form_is_for_git(self, at: Desk, text: bytes):
         (at.root / ".git" / "refs" / "heads" / "main").write_bytes(text)
@@ -226,8 +267,27 @@ class TestHead:
     @pytest.mark.parametrize(
         ("name", "is_simple"),
         [
-            *((name, True) for name in ("HEAD", "-a", "a.b/c", "refs/heads/main", "a.lock.b", "a_b")),
-            *((name, False) for name in ("a.lock", ".a", "a/.b", "a..b", "a//b", "a/", "/a", "a.", "a.lock/b", "@", "a@{b", "ü")),
+            *(
+                (name, True)
+                for name in ("HEAD", "-a", "a.b/c", "refs/heads/main", "a.lock.b", "a_b")
+            ),
+            *(
+                (name, False)
+                for name in (
+                    "a.lock",
+                    ".a",
+                    "a/.b",
+                    "a..b",
+                    "a//b",
+                    "a/",
+                    "/a",
+                    "a.",
+                    "a.lock/b",
+                    "@",
+                    "a@{b",
+                    "ü",
+                )
+            ),
         ],
     )
     def test_names_of_branches(self, at: Desk, name: str, is_simple: bool):
@@ -237,7 +297,15 @@ class TestHead:
         assert not is_simple or result.stdout == f"refs/heads/{name}\n"
 
     @pytest.mark.parametrize(
-        "text", ["ref: refs/heads/../x\n", "ref: refs/heads/\n", "ref: refs/heads/a b\n", "ref: refs/heads/main", "", "x\n"]
+        "text",
+        [
+            "ref: refs/heads/../x\n",
+            "ref: refs/heads/\n",
+            "ref: refs/heads/a b\n",
+            "ref: refs/heads/main",
+            "",
+            "x\n",
+        ],
     )
     def test_a_head_that_in_another_form_is_for_git(self, at: Desk, text: str):
         (at.root / ".git" / "HEAD").write_text(text)
@@ -270,7 +338,10 @@ STEPS: dict[str, Callable[[Desk], object]] = {
     "assume": lambda at: at.git("update-index", "--assume-unchanged", "MEMORY.md", check=False),
     "split": lambda at: at.git("update-index", "--split-index", check=False),
     "version": lambda at: at.git("update-index", "--index-version", "4", check=False),
-    "like it": lambda at: (at.write("sub/MEMORY.md", (at.root / "MEMORY.md").read_text()), at.git("add", "sub")),
+    "like it": lambda at: (
+        at.write("sub/MEMORY.md", (at.root / "MEMORY.md").read_text()),
+        at.git("add", "sub"),
+    ),
     "line ends": lambda at: at.write(".gitattributes", "*.md text eol=crlf\n"),
     "carriage returns": lambda at: at.write("MEMORY.md", "# Memory\r\n\r\n- a\r\n"),
     "ident": lambda at: (
@@ -278,15 +349,25 @@ STEPS: dict[str, Callable[[Desk], object]] = {
         at.git("commit", "-qam", "x", check=False),
         at.write(".gitattributes", "*.md ident\n"),
     ),
-    "filter": lambda at: (at.git("config", "filter.up.clean", "tr a-z A-Z"), at.write("sub/.gitattributes", "*.md filter=up\n")),
-    "own filter": lambda at: (at.git("config", "filter.up.clean", "tr a-z A-Z"), at.write(".git/info/attributes", "*.md filter=up\n")),
+    "filter": lambda at: (
+        at.git("config", "filter.up.clean", "tr a-z A-Z"),
+        at.write("sub/.gitattributes", "*.md filter=up\n"),
+    ),
+    "own filter": lambda at: (
+        at.git("config", "filter.up.clean", "tr a-z A-Z"),
+        at.write(".git/info/attributes", "*.md filter=up\n"),
+    ),
     "person's filter": lambda at: (
         at.git("config", "filter.up.clean", "tr a-z A-Z"),
         (at.world.home / ".config/git").mkdir(parents=True, exist_ok=True),
         (at.world.home / ".config/git/attributes").write_text("*.md filter=up\n"),
     ),
     "unfiltered": lambda at: at.write(".git/info/attributes", ""),
-    "old": lambda at: [os.utime(at.root / name, (1, 1)) for name in ("MEMORY.md", "sub/MEMORY.md") if (at.root / name).is_file()],
+    "old": lambda at: [
+        os.utime(at.root / name, (1, 1))
+        for name in ("MEMORY.md", "sub/MEMORY.md")
+        if (at.root / name).is_file()
+    ],
     "linked": lambda at: (
         (at.root / "sub").is_dir()
         and not (at.root / "sub").is_symlink()
@@ -299,7 +380,11 @@ STEPS: dict[str, Callable[[Desk], object]] = {
 
 def begin_again(at: Desk) -> None:
     """Bring the repository back to its first commit, whatever an earlier example did to it."""
-    for path in (at.root / ".git/info/attributes", at.world.home / ".config/git/attributes", at.root / ".git/index"):
+    for path in (
+        at.root / ".git/info/attributes",
+        at.world.home / ".config/git/attributes",
+        at.root / ".git/index",
+    ):
         path.unlink(missing_ok=True)
     for name in at.git("replace", "-l").split():
         at.git("replace", "-d", name)
@@ -320,8 +405,16 @@ class TestState:
             state = open_repository(at).state(path)
             if state.settled:
                 expected = by_git.state(path)
-                assert (state.commit, state.branch, state.tracked) == (expected.commit, expected.branch, expected.tracked)
-                assert (state.pending, state.ignored) == (expected.pending, expected.ignored) == (False, False)
+                assert (state.commit, state.branch, state.tracked) == (
+                    expected.commit,
+                    expected.branch,
+                    expected.tracked,
+                )
+                assert (
+                    (state.pending, state.ignored)
+                    == (expected.pending, expected.ignored)
+                    == (False, False)
+                )
                 assert at.git("diff", "--cached", "--name-only") + at.git("ls-files", "-u") == ""
 
     @pytest.mark.parametrize(
@@ -352,7 +445,9 @@ class TestState:
             STEPS[name](at)
         assert open_repository(at).state(HERE).settled == settled
 
-    @pytest.mark.parametrize(("steps", "settled"), [([], True), (["linked"], False), (["filter"], False)])
+    @pytest.mark.parametrize(
+        ("steps", "settled"), [([], True), (["linked"], False), (["filter"], False)]
+    )
     def test_below_the_root_of_the_workspace(self, at: Desk, steps: list[str], settled: bool):
         STEPS["like it"](at)
         at.git("commit", "-qm", "x")
@@ -360,26 +455,47 @@ class TestState:
         for name in steps:
             STEPS[name](at)
         state = open_repository(at).state(FilePath("sub/MEMORY.md"))
-        assert (state.settled, state.pending) == (settled, without_shortcuts(at).state(FilePath("sub/MEMORY.md")).pending)
+        assert (state.settled, state.pending) == (
+            settled,
+            without_shortcuts(at).state(FilePath("sub/MEMORY.md")).pending,
+        )
 
     @pytest.mark.parametrize(
         ("name", "is_readable", "first"),
-        [(b"UNTR", True, False), (b"IEOT", True, True), (b"link", False, True), (b"sdir", False, False), (b"news", False, False)],
+        [
+            (b"UNTR", True, False),
+            (b"IEOT", True, True),
+            (b"link", False, True),
+            (b"sdir", False, False),
+            (b"news", False, False),
+        ],
     )
-    def test_what_git_must_know_to_read_an_index(self, at: Desk, name: bytes, is_readable: bool, first: bool):
+    def test_what_git_must_know_to_read_an_index(
+        self, at: Desk, name: bytes, is_readable: bool, first: bool
+    ):
         at.git("commit", "-q", "--amend", "--no-edit")
         index = at.root / ".git" / "index"
         data = index.read_bytes()
         offset = data.index(b"TREE") if first else len(data) - 20
         index.write_bytes(data[:offset] + name + b"\0\0\0\3abc" + data[offset:])
         is_clean = git_files.is_clean(
-            str(at.root / ".git"), at.git("rev-parse", "HEAD:").strip(), b"MEMORY.md", at.git("rev-parse", "HEAD:MEMORY.md").strip(), False
+            str(at.root / ".git"),
+            at.git("rev-parse", "HEAD:").strip(),
+            b"MEMORY.md",
+            at.git("rev-parse", "HEAD:MEMORY.md").strip(),
+            False,
         )
         assert is_clean == is_readable
 
     @pytest.mark.parametrize(
         ("path", "is_overlooked"),
-        [("plain.md", False), ("none.md", False), ("assumed.md", True), ("skipped.md", True), ("d/plain.md", False)],
+        [
+            ("plain.md", False),
+            ("none.md", False),
+            ("assumed.md", True),
+            ("skipped.md", True),
+            ("d/plain.md", False),
+        ],
     )
     def test_a_file_that_git_does_not_look_at(self, at: Desk, path: str, is_overlooked: bool):
         for name in ("plain.md", "assumed.md", "skipped.md", "d/plain.md"):
@@ -400,7 +516,13 @@ class TestState:
         at = desk(world, repository, "sub")
         at.git("commit", "-q", "--amend", "--no-edit")
         expected = PathState(
-            commit=open_repository(at).head(), branch="main", pending=False, ignored=False, tracked=True, settled=True, bits=()
+            commit=open_repository(at).head(),
+            branch="main",
+            pending=False,
+            ignored=False,
+            tracked=True,
+            settled=True,
+            bits=(),
         )
         assert open_repository(at).state(HERE) == expected
 
@@ -411,8 +533,16 @@ STAGING: dict[str, Callable[[Desk], object]] = STEPS | {
     "move": lambda at: at.git("mv", "-k", "memory/new.MD", "moved.md"),
     "become Markdown": lambda at: at.git("mv", "-k", "sub/notes.txt", "notes.md"),
     "remove": lambda at: at.git("rm", "-q", "-f", "--ignore-unmatch", "memory/new.MD"),
-    "link": lambda at: ((at.root / "l.md").unlink(missing_ok=True), (at.root / "l.md").symlink_to("x"), at.git("add", "l.md")),
-    "no link": lambda at: ((at.root / "l.md").unlink(missing_ok=True), at.write("l.md", "- a\n"), at.git("add", "l.md")),
+    "link": lambda at: (
+        (at.root / "l.md").unlink(missing_ok=True),
+        (at.root / "l.md").symlink_to("x"),
+        at.git("add", "l.md"),
+    ),
+    "no link": lambda at: (
+        (at.root / "l.md").unlink(missing_ok=True),
+        at.write("l.md", "- a\n"),
+        at.git("add", "l.md"),
+    ),
     "all": lambda at: (at.git("add", "-A"), at.git("commit", "-qm", "x", check=False)),
 }
 
@@ -425,8 +555,23 @@ class TestStaged:
         for name in steps:
             STAGING[name](at)
         assert open_repository(at).staged(None) == without_shortcuts(at).staged(None)
-        paths = [*map(FilePath, ("MEMORY.md", "memory/new.MD", "moved.md", "notes.md", "sub", "sub/notes.txt", "none\nat all.md"))]
-        assert open_repository(at).known_to_git(paths, None) == without_shortcuts(at).known_to_git(paths, None)
+        paths = [
+            *map(
+                FilePath,
+                (
+                    "MEMORY.md",
+                    "memory/new.MD",
+                    "moved.md",
+                    "notes.md",
+                    "sub",
+                    "sub/notes.txt",
+                    "none\nat all.md",
+                ),
+            )
+        ]
+        assert open_repository(at).known_to_git(paths, None) == without_shortcuts(at).known_to_git(
+            paths, None
+        )
 
     @pytest.mark.parametrize(
         ("steps", "paths"),
@@ -451,9 +596,13 @@ class TestStaged:
         repository = open_repository(at)
         commit = repository.head()
         assert commit
-        changes = staged_changes.staged_changes(str(repository.git_dir), f"{repository.git_dir}/index", commit)
+        changes = staged_changes.staged_changes(
+            str(repository.git_dir), f"{repository.git_dir}/index", commit
+        )
         assert (changes and [os.fsdecode(path) for path, _, _ in changes]) == paths
-        assert [file.path for file in repository.staged(None)] == [file.path for file in without_shortcuts(at).staged(None)]
+        assert [file.path for file in repository.staged(None)] == [
+            file.path for file in without_shortcuts(at).staged(None)
+        ]
 
     def test_in_an_index_of_its_own(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         """`git commit -- PATH` has one: its name is relative to the folder in which git runs hooks."""
@@ -463,10 +612,15 @@ class TestStaged:
         monkeypatch.chdir(at.root)
         assert open_repository(at).staged(None) == []
         for repository in (open_repository(at), without_shortcuts(at)):
-            assert [(file.before, file.after) for file in repository.staged(".git/next-index")] == [(None, b"- a\n")]
+            assert [(file.before, file.after) for file in repository.staged(".git/next-index")] == [
+                (None, b"- a\n")
+            ]
         new = FilePath("memory/new.MD")
         for repository in (open_repository(at), without_shortcuts(at)):
-            assert (repository.known_to_git([new], None), repository.known_to_git([new], ".git/next-index")) == (set(), {new})
+            assert (
+                repository.known_to_git([new], None),
+                repository.known_to_git([new], ".git/next-index"),
+            ) == (set(), {new})
 
     def test_below_a_thousand_folders(self, at: Desk):
         blob = at.git("hash-object", "-w", "--stdin").strip()
@@ -484,16 +638,33 @@ class TestStaged:
         STAGING["add"](at)
         repository = open_repository(at)
         assert (
-            staged_changes.staged_changes(str(repository.git_dir), f"{repository.git_dir}/index", repository.head() or CommitId("")) is None
+            staged_changes.staged_changes(
+                str(repository.git_dir),
+                f"{repository.git_dir}/index",
+                repository.head() or CommitId(""),
+            )
+            is None
         )
         assert [file.path for file in repository.staged(None)] == ["memory/new.MD"]
 
-    @pytest.mark.parametrize("damage", [lambda data: data[:-30], lambda data: data[:100] + b"\xff" * 40 + data[140:], lambda data: b""])
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            lambda data: data[:-30],
+            lambda data: data[:100] + b"\xff" * 40 + data[140:],
+            lambda data: b"",
+        ],
+    )
     def test_a_damaged_index_is_for_git(self, at: Desk, damage: Callable[[bytes], bytes]):
         repository = open_repository(at)
         index = at.root / ".git" / "index"
         index.write_bytes(damage(index.read_bytes()))
-        assert staged_changes.staged_changes(str(repository.git_dir), str(index), repository.head() or CommitId("")) is None
+        assert (
+            staged_changes.staged_changes(
+                str(repository.git_dir), str(index), repository.head() or CommitId("")
+            )
+            is None
+        )
 
 
 class TestObjects:
@@ -507,8 +678,18 @@ class TestObjects:
         git_dir, commit = str(at.root / ".git"), open_repository(at).head()
         assert commit is not None
         for path in ("MEMORY.md", "memory/deep/er/2026-03-05.md", "memory/run.md"):
-            assert git_files.blob_at(git_dir, commit, os.fsencode(path)) == at.git("rev-parse", f"HEAD:{path}").strip()
-        for path in ("none.md", "memory", "memory/none.md", "memory/link.md", "none/MEMORY.md", "MEMORY.md/x"):
+            assert (
+                git_files.blob_at(git_dir, commit, os.fsencode(path))
+                == at.git("rev-parse", f"HEAD:{path}").strip()
+            )
+        for path in (
+            "none.md",
+            "memory",
+            "memory/none.md",
+            "memory/link.md",
+            "none/MEMORY.md",
+            "MEMORY.md/x",
+        ):
             assert git_files.blob_at(git_dir, commit, os.fsencode(path)) is None
         at.git("gc", "-q")
         assert git_files.blob_at(git_dir, commit, b"MEMORY.md") is None
@@ -519,10 +700,17 @@ class TestObjects:
         second = open_repository(at).head()
         assert first is not None
         assert second is not None
-        assert [git_files.has_parent(git_dir, first, parent) for parent in (None, first, second)] == [True, False, False]
-        assert [git_files.has_parent(git_dir, second, parent) for parent in (None, first, second)] == [False, True, False]
+        assert [
+            git_files.has_parent(git_dir, first, parent) for parent in (None, first, second)
+        ] == [True, False, False]
+        assert [
+            git_files.has_parent(git_dir, second, parent) for parent in (None, first, second)
+        ] == [False, True, False]
         at.git("gc", "-q")
-        assert [git_files.has_parent(git_dir, commit, parent) for commit, parent in ((first, None), (second, first))] == [False, False]
+        assert [
+            git_files.has_parent(git_dir, commit, parent)
+            for commit, parent in ((first, None), (second, first))
+        ] == [False, False]
 
     def test_of_files_whose_names_have_each_other_in_them(self, at: Desk):
         names = ("z.md", "copy z.md", "100644 z.md", "x 100644 z.md", "z.md 100644 z.md")
@@ -536,7 +724,9 @@ class TestObjects:
             blob = git_files.blob_at(str(at.root / ".git"), commit, os.fsencode(f"memory/{name}"))
             assert blob == at.git("rev-parse", f"HEAD:memory/{name}").strip()
 
-    @pytest.mark.parametrize("damage", [lambda data: b"", lambda data: data[:-5], lambda data: b"x" + data])
+    @pytest.mark.parametrize(
+        "damage", [lambda data: b"", lambda data: data[:-5], lambda data: b"x" + data]
+    )
     def test_a_damaged_object_is_for_git(self, at: Desk, damage: Callable[[bytes], bytes]):
         commit = open_repository(at).head()
         assert commit is not None
@@ -545,18 +735,31 @@ class TestObjects:
         path.write_bytes(damage(path.read_bytes()))
         assert git_files.tree_of(str(at.root / ".git"), commit) is None
 
-    @pytest.mark.parametrize("tree", [b"100644 MEMORY.md", b"100644 a\0" + b"x" * 20 + b"40000", b"100644 MEMORY.md\0short", b"\0"])
+    @pytest.mark.parametrize(
+        "tree",
+        [
+            b"100644 MEMORY.md",
+            b"100644 a\0" + b"x" * 20 + b"40000",
+            b"100644 MEMORY.md\0short",
+            b"\0",
+        ],
+    )
     def test_a_tree_that_is_none_is_for_git(self, at: Desk, tmp_path: Path, tree: bytes):
         (tmp_path / "tree").write_bytes(tree)
         name = at.git("hash-object", "-t", "tree", "-w", "--literally", tmp_path / "tree").strip()
         text = f"tree {name}\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n"
-        commit = at.world.git(at.root, "hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=text).stdout.strip()
+        commit = at.world.git(
+            at.root, "hash-object", "-t", "commit", "-w", "--literally", "--stdin", stdin=text
+        ).stdout.strip()
         assert git_files.blob_at(str(at.root / ".git"), CommitId(commit), b"MEMORY.md") is None
 
 
 def names_a_person(at: Desk) -> bool:
     settings = git_settings.read_settings(str(at.root / ".git"))
-    return settings is not None and None not in (settings.person("AUTHOR"), settings.person("COMMITTER"))
+    return settings is not None and None not in (
+        settings.person("AUTHOR"),
+        settings.person("COMMITTER"),
+    )
 
 
 class TestSettings:
@@ -564,7 +767,10 @@ class TestSettings:
         ("text", "is_plain"),
         [
             ("[user]\n\tname = Ada Example\n\temail = ada@example.org\n", True),
-            ('[core]\n\tautocrlf = false\n[remote "o"]\n\turl = x\n[alias]\n\tst = status\n[filter "lfs"]\n\trequired = true\n', True),
+            (
+                '[core]\n\tautocrlf = false\n[remote "o"]\n\turl = x\n[alias]\n\tst = status\n[filter "lfs"]\n\trequired = true\n',
+                True,
+            ),
             ("# a\n; b\n\n[commit]\n\tverbose = true # always\n", True),
             ('[user]\n\tname = "a" b\n', True),
             ('[core]\n\tautocrlf = "fal"se\n', True),
@@ -624,24 +830,36 @@ class TestSettings:
         ],
     )
     def test_of_the_system(
-        self, at: Desk, monkeypatch: pytest.MonkeyPatch, no_system: str, system: str | None, is_read: bool, expected: bytes | None
+        self,
+        at: Desk,
+        monkeypatch: pytest.MonkeyPatch,
+        no_system: str,
+        system: str | None,
+        is_read: bool,
+        expected: bytes | None,
     ):
         (at.world.home / "its").write_text("[mdmem]\n\ttest = yes\n")
         monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", no_system)
         if system:
-            monkeypatch.setenv("GIT_CONFIG_SYSTEM", str(at.world.home / system) if system == "its" else system)
+            monkeypatch.setenv(
+                "GIT_CONFIG_SYSTEM", str(at.world.home / system) if system == "its" else system
+            )
         values = git_settings.read_settings(str(at.root / ".git"))
         assert (values is not None) == is_read
         if values:
             assert values.values.get((b"mdmem", b"test")) == expected
 
     @pytest.mark.parametrize(("folder", "is_read"), [("/usr/bin", True), ("bin", False)])
-    def test_of_a_git_that_is_elsewhere(self, at: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str, is_read: bool):
+    def test_of_a_git_that_is_elsewhere(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, folder: str, is_read: bool
+    ):
         """Only for some folders it is known where the system's settings are."""
         (tmp_path / "bin").mkdir()
         (tmp_path / "bin" / "git").symlink_to(shutil.which("git") or "")
         monkeypatch.delenv("GIT_CONFIG_NOSYSTEM")
-        monkeypatch.setenv("PATH", os.pathsep.join((str(tmp_path / "none"), str(tmp_path / folder), "/elsewhere")))
+        monkeypatch.setenv(
+            "PATH", os.pathsep.join((str(tmp_path / "none"), str(tmp_path / folder), "/elsewhere"))
+        )
         if is_read and not Path("/usr/bin/git").exists():
             pytest.skip("git is elsewhere here")
         assert (git_settings.read_settings(str(at.root / ".git")) is not None) == is_read
@@ -650,7 +868,10 @@ class TestSettings:
         monkeypatch.setenv("GIT_AUTHOR_NAME", "Bo")
         values = git_settings.read_settings(str(at.root / ".git"))
         assert values is not None
-        assert (values.person("AUTHOR"), values.person("COMMITTER")) == (b"Bo <ada@example.org>", f"{NAME} <ada@example.org>".encode())
+        assert (values.person("AUTHOR"), values.person("COMMITTER")) == (
+            b"Bo <ada@example.org>",
+            f"{NAME} <ada@example.org>".encode(),
+        )
         monkeypatch.setenv("GIT_CONFIG_GLOBAL", str(at.world.home / "none"))
         assert git_settings.read_settings(str(at.root / ".git")) is not None
         monkeypatch.setenv("GIT_CONFIG_NOSYSTEM", "maybe")
@@ -698,15 +919,21 @@ class TestPeople:
             ("[USER]\r\nName = Ölrun\r\nEMAIL = a@b\r\n", "", True),
         ],
     )
-    def test_who_commits(self, at: Desk, user_config: str, repository_config: str, is_complete: bool):
+    def test_who_commits(
+        self, at: Desk, user_config: str, repository_config: str, is_complete: bool
+    ):
         (at.world.home / ".gitconfig").write_bytes(user_config.encode())
         config = at.root / ".git" / "config"
-        config.write_text("[core]\n\trepositoryformatversion = 0\n\tbare = false\n" + repository_config)
+        config.write_text(
+            "[core]\n\trepositoryformatversion = 0\n\tbare = false\n" + repository_config
+        )
         assert names_a_person(at) == is_complete
         if is_complete:
             assert without_shortcuts(at).identity_known()
 
-    def test_in_the_file_that_the_environment_names(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_in_the_file_that_the_environment_names(
+        self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         at.git("config", "--remove-section", "user")
         (tmp_path / "other").write_text("[user]\nname = Ada\nemail = a@b\n")
         assert not open_repository(at).identity_known()
@@ -715,15 +942,21 @@ class TestPeople:
         assert without_shortcuts(at).identity_known()
 
     @pytest.mark.parametrize("name", ["GIT_CONFIG_GLOBAL", "HOME"])
-    def test_what_is_not_a_whole_path_is_for_git(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+    def test_what_is_not_a_whole_path_is_for_git(
+        self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+    ):
         at.git("config", "--remove-section", "user")
         (tmp_path / ".gitconfig").write_text("[user]\nname = Ada\nemail = a@b\n")
         monkeypatch.chdir(tmp_path)
         monkeypatch.setenv(name, ".gitconfig" if name == "GIT_CONFIG_GLOBAL" else ".")
         assert not names_a_person(at)
 
-    @pytest.mark.parametrize("config", ["[user]\nname = Ada\n", "[user]\nname = Ada\nemail = a@b\n"])
-    def test_the_address_that_the_environment_has(self, at: Desk, monkeypatch: pytest.MonkeyPatch, config: str):
+    @pytest.mark.parametrize(
+        "config", ["[user]\nname = Ada\n", "[user]\nname = Ada\nemail = a@b\n"]
+    )
+    def test_the_address_that_the_environment_has(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, config: str
+    ):
         at.git("config", "--remove-section", "user")
         (at.world.home / ".gitconfig").write_text(config)
         monkeypatch.setenv("EMAIL", "ada@example.org")

@@ -14,7 +14,15 @@ CACHED = b"\0001 0\n" + bytes.fromhex(TREE)
 def entry(path: bytes, flags: int | None = None) -> bytes:
     mode = (0o100644).to_bytes(4, "big")
     bits = len(path) if flags is None else flags
-    return bytes(24) + mode + bytes(12) + bytes.fromhex(BLOB) + bits.to_bytes(2, "big") + path + b"\0" * (8 - (62 + len(path)) % 8)
+    return (
+        bytes(24)
+        + mode
+        + bytes(12)
+        + bytes.fromhex(BLOB)
+        + bits.to_bytes(2, "big")
+        + path
+        + b"\0" * (8 - (62 + len(path)) % 8)
+    )
 
 
 def extension(name: bytes, content: bytes) -> bytes:
@@ -27,7 +35,11 @@ def git_dir(tmp_path: Path) -> Path:
 
 
 def write_index(
-    git_dir: Path, *paths: bytes, version: int = 2, extensions: bytes = extension(b"TREE", CACHED), magic: bytes = b"DIRC"
+    git_dir: Path,
+    *paths: bytes,
+    version: int = 2,
+    extensions: bytes = extension(b"TREE", CACHED),
+    magic: bytes = b"DIRC",
 ) -> None:
     head = magic + version.to_bytes(4, "big") + len(paths).to_bytes(4, "big")
     (git_dir / "index").write_bytes(head + b"".join(map(entry, paths)) + extensions + CHECKSUM)
@@ -67,7 +79,9 @@ class TestClean:
         assert not is_clean(git_dir)
 
     def test_an_extension_that_need_not_be(self, git_dir: Path) -> None:
-        write_index(git_dir, b"b.md", extensions=extension(b"TREE", CACHED) + extension(b"XTRA", b"x"))
+        write_index(
+            git_dir, b"b.md", extensions=extension(b"TREE", CACHED) + extension(b"XTRA", b"x")
+        )
         assert is_clean(git_dir)
 
     def test_a_path_that_looks_like_an_extension(self, git_dir: Path) -> None:
@@ -76,7 +90,9 @@ class TestClean:
 
     @pytest.mark.parametrize("counts", [b"", b"\000-1 0", b"\0001", b"\0001 0 0", b"1 0", b"x1 0"])
     def test_a_cached_tree_that_is_not_valid(self, git_dir: Path, counts: bytes) -> None:
-        write_index(git_dir, b"b.md", extensions=extension(b"TREE", counts + b"\n" + bytes.fromhex(TREE)))
+        write_index(
+            git_dir, b"b.md", extensions=extension(b"TREE", counts + b"\n" + bytes.fromhex(TREE))
+        )
         assert not is_clean(git_dir)
 
 
@@ -109,7 +125,14 @@ class TestExtensions:
         assert git_files.extensions_from(data, 0) == [(b"AAAA", 8, 10), (b"BBBB", 18, 18)]
 
     @pytest.mark.parametrize(
-        "row", [extension(b"AA A", b""), extension(b"AAAA", b"12")[:-1], extension(b"AAAA", b"1") + b"x", b"AAAA", b"AAAA" + bytes(3)]
+        "row",
+        [
+            extension(b"AA A", b""),
+            extension(b"AAAA", b"12")[:-1],
+            extension(b"AAAA", b"1") + b"x",
+            b"AAAA",
+            b"AAAA" + bytes(3),
+        ],
     )
     def test_what_is_no_row_of_them(self, row: bytes) -> None:
         assert git_files.extensions_from(row + CHECKSUM, 0) is None
@@ -117,21 +140,32 @@ class TestExtensions:
     def test_a_checksum_that_reads_like_one(self) -> None:
         checksum = extension(b"AAAA", bytes(12))[:20]
         assert git_files.extensions_from(checksum, 0) == []
-        assert git_files.extensions_from(extension(b"BBBB", b"12") + checksum, 0) == [(b"BBBB", 8, 10)]
+        assert git_files.extensions_from(extension(b"BBBB", b"12") + checksum, 0) == [
+            (b"BBBB", 8, 10)
+        ]
 
     def test_a_large_one(self) -> None:
         size = 1 << 24
-        assert git_files.extensions_from(extension(b"AAAA", bytes(size)) + CHECKSUM, 0) == [(b"AAAA", 8, 8 + size)]
+        assert git_files.extensions_from(extension(b"AAAA", bytes(size)) + CHECKSUM, 0) == [
+            (b"AAAA", 8, 8 + size)
+        ]
 
 
 class TestAttributes:
     """Files with attributes outside the work tree: `filter` in one of them may change what git stores."""
 
     def may_be_converted(self, tmp_path: Path) -> bool:
-        return git_files.may_be_converted(str(tmp_path / "git"), str(tmp_path / "root"), b"a.md", b"x\n")
+        return git_files.may_be_converted(
+            str(tmp_path / "git"), str(tmp_path / "root"), b"a.md", b"x\n"
+        )
 
-    @pytest.mark.parametrize(("file", "expected"), [("settings/git/attributes", True), ("home/.config/git/attributes", False)])
-    def test_where_a_variable_names_the_folder(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, expected: bool) -> None:
+    @pytest.mark.parametrize(
+        ("file", "expected"),
+        [("settings/git/attributes", True), ("home/.config/git/attributes", False)],
+    )
+    def test_where_a_variable_names_the_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file: str, expected: bool
+    ) -> None:
         monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
         monkeypatch.setenv("HOME", str(tmp_path / "home"))
         self.write(tmp_path / file)
@@ -162,5 +196,7 @@ def test_a_setting_that_is_on(value: bytes | None) -> None:
 def test_a_name_that_git_writes_as_it_is(monkeypatch: pytest.MonkeyPatch, name: bytes) -> None:
     for part in ("NAME", "EMAIL"):
         monkeypatch.delenv(f"GIT_AUTHOR_{part}", raising=False)
-    settings = git_settings.GitSettings({(b"user", b"name"): name, (b"user", b"email"): b"x@example.org"})
+    settings = git_settings.GitSettings(
+        {(b"user", b"name"): name, (b"user", b"email"): b"x@example.org"}
+    )
     assert settings.person("AUTHOR") == name + b" <x@example.org>"

@@ -33,7 +33,11 @@ class TestBlocks:
     def test_stripped(self, text: str, left: str):
         assert guard.strip_blocks(text) == left
 
-    @examples(st.lists(st.sampled_from(["<mdmem-context>", "</mdmem-context>", "word", "\n"])).map("".join))
+    @examples(
+        st.lists(st.sampled_from(["<mdmem-context>", "</mdmem-context>", "word", "\n"])).map(
+            "".join
+        )
+    )
     def test_no_mark_is_left(self, text: str):
         assert "mdmem-context" not in guard.strip_blocks(text)
 
@@ -47,8 +51,16 @@ class TestRestated:
             ("drink: tea", "drink: coffee", False),
             ("drink: Tea", "drink: tea", True),
             ("drink: tea", "breakfast: tea", False),
-            ("the staging server has moved to Frankfurt", "the staging server moved to Frankfurt", True),
-            ("the staging server has moved to Dublin", "the staging server moved to Frankfurt", False),
+            (
+                "the staging server has moved to Frankfurt",
+                "the staging server moved to Frankfurt",
+                True,
+            ),
+            (
+                "the staging server has moved to Dublin",
+                "the staging server moved to Frankfurt",
+                False,
+            ),
             ("the importer took 11 minutes", "the importer took 12 minutes", False),
             ("the importer never fails on Sundays", "the importer fails on Sundays", False),
             ("the heating was mended", "a new desk for the study", False),
@@ -58,7 +70,11 @@ class TestRestated:
         assert guard.restates(text, entry) is same
 
     def test_dropped_and_counted(self):
-        texts = [("drink: tea", ["drink: tea"]), ("the heating was mended", []), ("a new desk", ["an old chair"])]
+        texts = [
+            ("drink: tea", ["drink: tea"]),
+            ("the heating was mended", []),
+            ("a new desk", ["an old chair"]),
+        ]
         ids = {guard.text_id("the heating was mended")}
         assert guard.drop_given(texts, ids) == guard.GuardedTexts(("a new desk",), 2)
 
@@ -68,15 +84,26 @@ class TestRecords:
         assert read_record(tmp_path, "s") == SessionRecord("s")
 
     def test_kept(self, tmp_path: Path):
-        record = update_record(tmp_path, "s", lambda record: record.with_given(["a", "b", "a"]).with_block("text"))
+        record = update_record(
+            tmp_path, "s", lambda record: record.with_given(["a", "b", "a"]).with_block("text")
+        )
         assert read_record(tmp_path, "s") == record
         assert record.given == ("a", "b")
         assert read_record(tmp_path, "other") == SessionRecord("other")
         (path,) = (tmp_path / "given").iterdir()
         assert path.stat().st_mode & 0o777 == 0o600
-        assert set(json.loads(path.read_text())) >= {"session", "given", "block", "cycle", "flushed", "tokens"}
+        assert set(json.loads(path.read_text())) >= {
+            "session",
+            "given",
+            "block",
+            "cycle",
+            "flushed",
+            "tokens",
+        }
 
-    @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"given": 3}', b"\xff", b'{"given": [], "cycle": "x"}'])
+    @pytest.mark.parametrize(
+        "data", [b"", b"{", b"[]", b'{"given": 3}', b"\xff", b'{"given": [], "cycle": "x"}']
+    )
     def test_a_damaged_one_costs_a_repetition(self, tmp_path: Path, data: bytes):
         update_record(tmp_path, "s", lambda record: record.with_given(["a"]))
         (path,) = (tmp_path / "given").iterdir()
@@ -87,21 +114,40 @@ class TestRecords:
     def test_a_compaction_forgets_and_keeps_the_cycle_before_until_its_summary(self):
         record = SessionRecord("s").with_given(["a"]).with_block("text").in_next_cycle()
         assert (record.given, record.before, record.block, record.cycle) == ((), ("a",), None, 1)
-        assert record.with_given(["b"]).after_summary() == SessionRecord("s", given=("b",), earlier=("a",), cycle=1)
-        assert record.with_given(["b"]).in_next_cycle().with_given(["c"]).all_given == {"a", "b", "c"}
+        assert record.with_given(["b"]).after_summary() == SessionRecord(
+            "s", given=("b",), earlier=("a",), cycle=1
+        )
+        assert record.with_given(["b"]).in_next_cycle().with_given(["c"]).all_given == {
+            "a",
+            "b",
+            "c",
+        }
 
     def test_old_ones_go_when_a_new_one_comes(self, tmp_path: Path):
         for name in ("old", "young"):
             update_record(tmp_path, name, lambda record: record.with_given(["a"]))
         month = 31 * 24 * 3600
-        old = next(path for path in (tmp_path / "given").iterdir() if json.loads(path.read_text())["session"] == "old")
+        old = next(
+            path
+            for path in (tmp_path / "given").iterdir()
+            if json.loads(path.read_text())["session"] == "old"
+        )
         os.utime(old, (time.time() - month, time.time() - month))
         update_record(tmp_path, "new", lambda record: record)
-        assert {json.loads(path.read_text())["session"] for path in (tmp_path / "given").iterdir()} == {"young", "new"}
+        assert {
+            json.loads(path.read_text())["session"] for path in (tmp_path / "given").iterdir()
+        } == {"young", "new"}
 
     def test_nothing_is_lost_between_callers(self, tmp_path: Path):
         with ThreadPoolExecutor(4) as pool:
-            list(pool.map(lambda n: update_record(tmp_path, "s", lambda record: record.with_given([str(n)])), range(40)))
+            list(
+                pool.map(
+                    lambda n: update_record(
+                        tmp_path, "s", lambda record: record.with_given([str(n)])
+                    ),
+                    range(40),
+                )
+            )
         assert set(read_record(tmp_path, "s").given) == set(map(str, range(40)))
 
 
@@ -110,7 +156,12 @@ def line(kind: str, **values: object) -> bytes:
 
 
 def answer(tokens: int, **values: object) -> bytes:
-    usage = {"input_tokens": 1, "cache_read_input_tokens": tokens - 4, "cache_creation_input_tokens": 1, "output_tokens": 2}
+    usage = {
+        "input_tokens": 1,
+        "cache_read_input_tokens": tokens - 4,
+        "cache_creation_input_tokens": 1,
+        "output_tokens": 2,
+    }
     return line("assistant", message={"role": "assistant", "usage": usage}, **values)
 
 

@@ -10,7 +10,16 @@ from mdmem.errors import MdmemError
 from mdmem.model import Op, Source, Status
 from mdmem.model.history import FactHistory, OtherReading, SectionHistory, ShowBlame, ShowHistory
 from mdmem.model.reads import Show
-from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Revert, WriteOptions
+from mdmem.model.writes import (
+    Action,
+    Contradict,
+    EditSection,
+    Forget,
+    Log,
+    Remember,
+    Revert,
+    WriteOptions,
+)
 from mdmem.text.facts import fact_id
 from mdmem.wording import verb
 
@@ -32,13 +41,18 @@ class TestFactHistory:
         with pytest.raises(MdmemError) as failure:
             asks[name]()
         near = "Did you mean: Memory > Work; " if name in ("blame", "show") else ""
-        assert failure.value.hint == f'{near}If you mean "employer: works at Notion": {verb(name)} {ids[3]}'
+        assert (
+            failure.value.hint
+            == f'{near}If you mean "employer: works at Notion": {verb(name)} {ids[3]}'
+        )
 
     def test_a_key_names_the_fact_that_holds_it(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)
         cat = dated.on("2026-05-01").apply(Remember("a cat", key="pet", section="Home")).added[0]
         pair = dated.on("2026-05-01").apply(Contradict("employer", "pet"))
-        assert f"Mdmem-Contradicts: {ids[3]} {cat}" in dated.at.git("log", "-1", "--format=%B", str(pair.commit))
+        assert f"Mdmem-Contradicts: {ids[3]} {cat}" in dated.at.git(
+            "log", "-1", "--format=%B", str(pair.commit)
+        )
         assert dated.on("2026-05-02").apply(Forget("employer")).removed == (ids[3],)
         assert dated.on("2026-05-02").apply(Forget("employer")).changed is False
         reverted = dated.on("2026-05-03").apply(Revert("employer"))
@@ -49,15 +63,29 @@ class TestFactHistory:
     def test_a_word_of_two_sorts_changes_nothing(self, dated: DatedMemory) -> None:
         change_employers(dated)
         dated.on("2026-05-01").apply(Remember("employer", section="Home"))
-        for change in (Forget("employer"), Revert("employer"), Contradict("employer", "lives in Oslo")):
+        for change in (
+            Forget("employer"),
+            Revert("employer"),
+            Contradict("employer", "lives in Oslo"),
+        ):
             memory = dated.on("2026-05-02")
-            assert code_of(lambda memory=memory, change=change: memory.apply(change)) == "fact-ambiguous"
+            assert (
+                code_of(lambda memory=memory, change=change: memory.apply(change))
+                == "fact-ambiguous"
+            )
 
     def test_a_file_is_no_fact(self, dated: DatedMemory) -> None:
-        for change in (Forget("MEMORY.md"), Revert("memory"), Contradict("lives in Oslo", "MEMORY.md")):
+        for change in (
+            Forget("MEMORY.md"),
+            Revert("memory"),
+            Contradict("lives in Oslo", "MEMORY.md"),
+        ):
             with pytest.raises(MdmemError) as failure:
                 dated.on("2026-05-02").apply(change)
-            assert failure.value.hint == f"It is a file. To see its changes: {verb('history')} MEMORY.md"
+            assert (
+                failure.value.hint
+                == f"It is a file. To see its changes: {verb('history')} MEMORY.md"
+            )
 
     def test_one_that_holds_no_more(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)
@@ -75,7 +103,10 @@ class TestFactHistory:
         ids = change_employers(dated)
         history = dated.on("2026-05-01").history(ShowHistory(ids[0], limit=1))
         assert isinstance(history, FactHistory)
-        assert (history.status, [link.id for link in history.chain]) == (Status.SUPERSEDED, [ids[3]])
+        assert (history.status, [link.id for link in history.chain]) == (
+            Status.SUPERSEDED,
+            [ids[3]],
+        )
 
     def test_of_one_file(self, dated: DatedMemory) -> None:
         in_memory = dated.on("2026-01-10").apply(Remember("a cat", section="Home"))
@@ -87,30 +118,59 @@ class TestFactHistory:
                 assert isinstance(history, FactHistory)
                 assert [(link.path, link.commit) for link in history.chain] == [(path, commit)]
         dated.at.write("memory/pets.md", "# Pets\n")
-        for name, code in (("a cat", "section-not-found"), (str(in_memory.added[0]), "fact-not-found")):
-            assert code_of(lambda name=name: memory.history(ShowHistory(name, "memory/pets.md"))) == code
-            assert code_of(lambda name=name: memory.history(ShowHistory(name, "memory/none.md"))) == "file-not-found"
-            assert code_of(lambda name=name: memory.history(ShowHistory(name, "MEMORY.md", nth=1))) == "section-not-found"
+        for name, code in (
+            ("a cat", "section-not-found"),
+            (str(in_memory.added[0]), "fact-not-found"),
+        ):
+            assert (
+                code_of(lambda name=name: memory.history(ShowHistory(name, "memory/pets.md")))
+                == code
+            )
+            assert (
+                code_of(lambda name=name: memory.history(ShowHistory(name, "memory/none.md")))
+                == "file-not-found"
+            )
+            assert (
+                code_of(lambda name=name: memory.history(ShowHistory(name, "MEMORY.md", nth=1)))
+                == "section-not-found"
+            )
 
     def test_one_that_is_not_committed_has_no_past_yet(self, dated: DatedMemory) -> None:
-        dated.at.write("MEMORY.md", dated.at.read("MEMORY.md") + "- has a cat\n- badge 12 (until 2026-01-20)\n")
+        dated.at.write(
+            "MEMORY.md", dated.at.read("MEMORY.md") + "- has a cat\n- badge 12 (until 2026-01-20)\n"
+        )
         memory = dated.on("2026-02-01")
         for text, status in (("has a cat", Status.CURRENT), ("badge 12", Status.EXPIRED)):
             fact = fact_id(text)
             for name in (text, fact, fact[:6]):
-                assert memory.history(ShowHistory(name)) == memory.history(ShowHistory(name, "MEMORY.md")) == FactHistory(fact, status, ())
+                assert (
+                    memory.history(ShowHistory(name))
+                    == memory.history(ShowHistory(name, "MEMORY.md"))
+                    == FactHistory(fact, status, ())
+                )
         dated.at.write("memory/pets.md", "# Pets\n")
-        assert code_of(lambda: memory.history(ShowHistory("has a cat", "memory/pets.md"))) == "section-not-found"
+        assert (
+            code_of(lambda: memory.history(ShowHistory("has a cat", "memory/pets.md")))
+            == "section-not-found"
+        )
 
-    def test_a_line_that_was_written_anew_is_told_as_search_tells_it(self, dated: DatedMemory) -> None:
-        dated.on("2026-01-10").apply(Remember("a cat", section="Home", options=WriteOptions(source=Source.AUTO)))
+    def test_a_line_that_was_written_anew_is_told_as_search_tells_it(
+        self, dated: DatedMemory
+    ) -> None:
+        dated.on("2026-01-10").apply(
+            Remember("a cat", section="Home", options=WriteOptions(source=Source.AUTO))
+        )
         dated.at.write("MEMORY.md", dated.at.read("MEMORY.md").replace("- a cat", "- a cat #pet"))
         commit = dated.at.commit("by hand")
         hit, *_ = dated.search("cat")
         history = dated.on("2026-02-01").history(ShowHistory("a cat"))
         assert isinstance(history, FactHistory)
         (link,) = history.chain
-        assert (hit.commit, hit.source, hit.confidence) == (link.commit, link.source, link.confidence) == (commit, Source.AUTO, 0.4)
+        assert (
+            (hit.commit, hit.source, hit.confidence)
+            == (link.commit, link.source, link.confidence)
+            == (commit, Source.AUTO, 0.4)
+        )
         assert (f"{link.start:%Y-%m-%d}", link.op) == ("2026-01-10", None)
 
     def test_a_link_that_has_expired_says_so(self, dated: DatedMemory) -> None:
@@ -125,16 +185,26 @@ class TestWords:
     """A word is taken as exact text, section, key, id: the first that fits."""
 
     def test_a_key_is_the_fact_that_holds_it_now(self, dated: DatedMemory) -> None:
-        ids = [dated.on("2026-01-10").apply(Remember(city, key="Home town")).added[0] for city in ("Oslo", "Rome")]
+        ids = [
+            dated.on("2026-01-10").apply(Remember(city, key="Home town")).added[0]
+            for city in ("Oslo", "Rome")
+        ]
         for name in ("Home town", " home TOWN"):
             history = dated.on("2026-02-01").history(ShowHistory(name))
             assert isinstance(history, FactHistory)
-            assert (history.fact, [link.id for link in history.chain], history.also) == (ids[1], ids, ())
+            assert (history.fact, [link.id for link in history.chain], history.also) == (
+                ids[1],
+                ids,
+                (),
+            )
         dated.on("2026-02-01").apply(Forget("Home town: Rome"))
         history = dated.on("2026-02-01").history(ShowHistory("home town"))
         assert isinstance(history, FactHistory)
         assert (history.fact, history.status) == (ids[1], Status.REMOVED)
-        assert code_of(lambda: dated.on("2026-02-01").history(ShowHistory("town"))) == "section-not-found"
+        assert (
+            code_of(lambda: dated.on("2026-02-01").history(ShowHistory("town")))
+            == "section-not-found"
+        )
 
     def test_a_bold_key(self, dated: DatedMemory) -> None:
         dated.at.write("MEMORY.md", "# Memory\n\n- **Town_1**: Oslo\n")
@@ -142,12 +212,17 @@ class TestWords:
         history = dated.on("2026-02-01").history(ShowHistory("town_1"))
         assert isinstance(history, FactHistory)
         assert history.fact == fact_id("Town_1: Oslo")
-        assert code_of(lambda: dated.on("2026-02-01").history(ShowHistory("town%1"))) == "section-not-found"
+        assert (
+            code_of(lambda: dated.on("2026-02-01").history(ShowHistory("town%1")))
+            == "section-not-found"
+        )
 
     def test_a_key_with_several_values(self, dated: DatedMemory) -> None:
         for pet in ("cat", "dog"):
             dated.on("2026-01-10").apply(Remember(pet, key="pet", also=True))
-        assert code_of(lambda: dated.on("2026-02-01").history(ShowHistory("pet"))) == "fact-ambiguous"
+        assert (
+            code_of(lambda: dated.on("2026-02-01").history(ShowHistory("pet"))) == "fact-ambiguous"
+        )
 
     def test_what_else_it_could_be_is_named(self, dated: DatedMemory) -> None:
         fact = dated.on("2026-01-10").apply(Remember("Linear", key="work")).added[0]
@@ -175,7 +250,10 @@ class TestSectionHistory:
         changed = at.commit("b")
         at.write("memory/a.md", "# Another\n")
         another = at.commit("another a")
-        histories = {name: dated.on("2026-05-01").history(ShowHistory(None, f"memory/{name}.md")) for name in ("a", "b")}
+        histories = {
+            name: dated.on("2026-05-01").history(ShowHistory(None, f"memory/{name}.md"))
+            for name in ("a", "b")
+        }
         commits = {
             name: [revision.commit for revision in history.revisions]
             for name, history in histories.items()
@@ -193,14 +271,25 @@ class TestSectionHistory:
         at = dated.at
         at.write("memory/topic.md", "# Topic\n\n## One\n\n- first\n- second\n- third\n- fourth\n")
         at.commit("begin")
-        dated.on("2026-02-01").apply(EditSection("One", Action.APPEND, "- fifth", file="memory/topic.md"))
-        dated.on("2026-02-02").apply(EditSection("One", Action.RENAME, "Two", file="memory/topic.md"))
+        dated.on("2026-02-01").apply(
+            EditSection("One", Action.APPEND, "- fifth", file="memory/topic.md")
+        )
+        dated.on("2026-02-02").apply(
+            EditSection("One", Action.RENAME, "Two", file="memory/topic.md")
+        )
         at.git("mv", "memory/topic.md", "memory/thing.md")
         at.commit("another name")
-        dated.on("2026-02-03").apply(EditSection("Two", Action.APPEND, "- sixth", file="memory/thing.md"))
+        dated.on("2026-02-03").apply(
+            EditSection("Two", Action.APPEND, "- sixth", file="memory/thing.md")
+        )
         history = dated.on("2026-03-01").history(ShowHistory("Two", file="memory/thing.md"))
         assert isinstance(history, SectionHistory)
-        assert [revision.op for revision in history.revisions] == ["append", "rename", "append", None]
+        assert [revision.op for revision in history.revisions] == [
+            "append",
+            "rename",
+            "append",
+            None,
+        ]
         assert history.revisions[0].text.startswith("## Two")
         assert history.revisions[-1].text.startswith("## One")
         assert "- sixth" in history.revisions[0].text
@@ -214,13 +303,24 @@ class TestSectionHistory:
     def test_a_heading_that_is_renamed_and_not_committed(self, dated: DatedMemory) -> None:
         at = dated.at
         at.write("MEMORY.md", at.read("MEMORY.md").replace("## Home", "## House") + "- has a cat\n")
-        history = {name: dated.on("2026-02-01").history(ShowHistory(name)) for name in ("Home", "House")}
-        assert [len(each.revisions) for each in history.values() if isinstance(each, SectionHistory)] == [1, 1]
-        assert [line.commit is None for line in dated.on("2026-02-01").blame(ShowBlame("House")).lines] == [True, False, False, True]
+        history = {
+            name: dated.on("2026-02-01").history(ShowHistory(name)) for name in ("Home", "House")
+        }
+        assert [
+            len(each.revisions) for each in history.values() if isinstance(each, SectionHistory)
+        ] == [1, 1]
+        assert [
+            line.commit is None for line in dated.on("2026-02-01").blame(ShowBlame("House")).lines
+        ] == [True, False, False, True]
         at.write("MEMORY.md", at.read("MEMORY.md").replace("## House", "## Work"))
-        assert [line.commit is None for line in dated.on("2026-02-01").blame(ShowBlame("Work", nth=2)).lines] == [True, False, False, True]
+        assert [
+            line.commit is None
+            for line in dated.on("2026-02-01").blame(ShowBlame("Work", nth=2)).lines
+        ] == [True, False, False, True]
         at.write("MEMORY.md", "# Memory\n\n## Another\n\n- of another kind\n")
-        assert {line.commit for line in dated.on("2026-02-01").blame(ShowBlame("Another")).lines} == {None}
+        assert {
+            line.commit for line in dated.on("2026-02-01").blame(ShowBlame("Another")).lines
+        } == {None}
 
     @pytest.mark.parametrize("staged", [False, True])
     def test_a_file_that_is_gone_and_not_committed(self, dated: DatedMemory, staged: bool) -> None:
@@ -231,7 +331,10 @@ class TestSectionHistory:
         history = dated.on("2026-02-01").history(ShowHistory("Topic", "memory/topic.md"))
         assert isinstance(history, SectionHistory)
         assert [revision.commit for revision in history.revisions] == [created]
-        assert code_of(lambda: dated.on("2026-02-01").blame(ShowBlame("Topic", "memory/topic.md"))) == "file-not-found"
+        assert (
+            code_of(lambda: dated.on("2026-02-01").blame(ShowBlame("Topic", "memory/topic.md")))
+            == "file-not-found"
+        )
 
     def test_of_the_text_before_the_first_heading(self, dated: DatedMemory) -> None:
         at = dated.at
@@ -250,11 +353,17 @@ class TestSectionHistory:
         request = ShowHistory(None, "memory/plain.md", preamble=True)
         history = memory.history(request)
         assert isinstance(history, SectionHistory)
-        assert [(revision.commit, revision.section) for revision in history.revisions] == [(changed, ()), (created, ())]
+        assert [(revision.commit, revision.section) for revision in history.revisions] == [
+            (changed, ()),
+            (created, ()),
+        ]
         assert code_of(lambda: memory.history(ShowHistory(preamble=True))) == "section-not-found"
         at.write("memory/plain.md", "# Plain\n\n- one\n- two\n")
         for _ in range(2):
-            assert code_of(lambda: memory.blame(ShowBlame(file="memory/plain.md", preamble=True))) == "section-not-found"
+            assert (
+                code_of(lambda: memory.blame(ShowBlame(file="memory/plain.md", preamble=True)))
+                == "section-not-found"
+            )
             history = memory.history(request)
             assert isinstance(history, SectionHistory)
             assert history.revisions[-1].commit == created
@@ -265,15 +374,23 @@ class TestSectionHistory:
         dated.at.commit("notes")
         memory = dated.on("2026-02-01")
         for target in (None, "Notes", "one"):
-            assert code_of(lambda target=target: memory.history(ShowHistory(target, "NOTES.md"))) == "not-memory"
-            assert code_of(lambda target=target: memory.history(ShowHistory(target, "NOTE.md"))) == "file-not-found"
+            assert (
+                code_of(lambda target=target: memory.history(ShowHistory(target, "NOTES.md")))
+                == "not-memory"
+            )
+            assert (
+                code_of(lambda target=target: memory.history(ShowHistory(target, "NOTE.md")))
+                == "file-not-found"
+            )
         assert code_of(lambda: memory.blame(ShowBlame("Notes", "NOTES.md"))) == "not-memory"
 
     def test_blame(self, dated: DatedMemory) -> None:
         done = dated.on("2026-02-01").apply(EditSection("Home", Action.APPEND, "- has a cat"))
         dated.at.write("MEMORY.md", dated.at.read("MEMORY.md") + "- not yet\n")
         lines = dated.on("2026-02-02").blame(ShowBlame("Home")).lines
-        assert [(line.text.strip(), line.commit == done.commit) for line in lines if line.text.strip()] == [
+        assert [
+            (line.text.strip(), line.commit == done.commit) for line in lines if line.text.strip()
+        ] == [
             ("## Home", False),
             ("- lives in Oslo", False),
             ("- has a cat", True),
@@ -285,7 +402,12 @@ class TestSectionHistory:
         at = dated.at
         dated.on("2026-01-05").apply(
             EditSection(
-                "Pets", Action.APPEND, "- a dog", file="memory/pets.md", create=True, options=WriteOptions(source=Source.USER_STATED)
+                "Pets",
+                Action.APPEND,
+                "- a dog",
+                file="memory/pets.md",
+                create=True,
+                options=WriteOptions(source=Source.USER_STATED),
             )
         )
         at.git("checkout", "-q", "-b", "side")
@@ -298,19 +420,34 @@ class TestSectionHistory:
         at.git("mv", "memory/pets.md", "memory/animals.md")
         at.commit("another name")
         *earlier, last = dated.on("2026-01-13").blame(ShowBlame("Pets", "memory/animals.md")).lines
-        assert (last.commit, last.source, last.time and f"{last.time:%m-%d}") == (side_commit, Source.AUTO, "01-10")
+        assert (last.commit, last.source, last.time and f"{last.time:%m-%d}") == (
+            side_commit,
+            Source.AUTO,
+            "01-10",
+        )
         assert {line.source for line in earlier} == {Source.USER_STATED}
         history = dated.on("2026-01-13").history(ShowHistory("Pets", "memory/animals.md"))
         assert isinstance(history, SectionHistory)
         appended, created = history.revisions
-        assert (appended.commit, appended.op, appended.source, appended.actor) == (side_commit, Op.APPEND, Source.AUTO, "bot")
+        assert (appended.commit, appended.op, appended.source, appended.actor) == (
+            side_commit,
+            Op.APPEND,
+            Source.AUTO,
+            "bot",
+        )
         assert (created.op, created.source) == (Op.CREATE, Source.USER_STATED)
 
-    def test_where_memory_is_merged_no_git_is_started(self, dated: DatedMemory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_where_memory_is_merged_no_git_is_started(
+        self, dated: DatedMemory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         at = dated.at
         for word in ("cat", "dog"):
             at.git("checkout", "-q", "-b", word)
-            side_commit = dated.on("2026-01-10").apply(EditSection("Home", Action.APPEND, f"- a {word}")).commit
+            side_commit = (
+                dated.on("2026-01-10")
+                .apply(EditSection("Home", Action.APPEND, f"- a {word}"))
+                .commit
+            )
             at.git("checkout", "-q", "-")
             at.git("merge", "-q", "--no-ff", "-m", "merged", word)
         memory = dated.on("2026-02-01")
@@ -331,12 +468,20 @@ class TestSectionHistory:
         ids = change_employers(dated)
         assert ids
         (stay,) = dated.on("2027-01-01").when("works at Linear").stays
-        assert (f"{stay.came_at:%Y-%m-%d}", stay.went_at and f"{stay.went_at:%Y-%m-%d}") == (DAYS[1], DAYS[2])
+        assert (f"{stay.came_at:%Y-%m-%d}", stay.went_at and f"{stay.went_at:%Y-%m-%d}") == (
+            DAYS[1],
+            DAYS[2],
+        )
 
     def test_when_of_a_log_line_that_is_no_longer_current(self, dated: DatedMemory) -> None:
         dated.on("2026-01-02").apply(Log("deploys go through the blue pipeline"))
         dated.on("2026-01-02").apply(Log("the green one is for tests"))
-        dated.on("2026-01-05").apply(Forget("deploys go through the blue pipeline", options=WriteOptions(reason="it was retired")))
+        dated.on("2026-01-05").apply(
+            Forget(
+                "deploys go through the blue pipeline",
+                options=WriteOptions(reason="it was retired"),
+            )
+        )
         (stay,) = dated.on("2026-01-06").when("blue pipeline").stays
         assert (stay.went, stay.ended_by and stay.ended_by.reason) == (None, "it was retired")
         assert stay.ended_by is not None

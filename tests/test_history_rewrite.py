@@ -16,7 +16,9 @@ from mdmem.repo.objects import Objects
 
 RULES = RewriteRules(
     blob=lambda data, markdown: (
-        data.replace(b"secret", b"MARKDOWN") if markdown else data.replace(b"secret", b"A").replace(b"hidden", b"B")
+        data.replace(b"secret", b"MARKDOWN")
+        if markdown
+        else data.replace(b"secret", b"A").replace(b"hidden", b"B")
     ),
     message=lambda data: data.replace(b"secret", b"MESSAGE"),
     holds=lambda data: b"secret" in data,
@@ -41,8 +43,14 @@ def rewritten(at: Vault) -> RewrittenHistory:
 def commit_as(at: Vault, header: str, message: str = "plain") -> str:
     """A commit of what HEAD's has, with another header after the author."""
     tree, parent = at.id("HEAD^{tree}"), at.id("HEAD")
-    text = f"tree {tree}\nparent {parent}\nauthor Ada <a@example.org> 1 +0000\n{header}\n\n{message}\n"
-    at.git("update-ref", "HEAD", at.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=text).strip())
+    text = (
+        f"tree {tree}\nparent {parent}\nauthor Ada <a@example.org> 1 +0000\n{header}\n\n{message}\n"
+    )
+    at.git(
+        "update-ref",
+        "HEAD",
+        at.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=text).strip(),
+    )
     return at.id("HEAD")
 
 
@@ -57,7 +65,9 @@ def test_each_use_of_a_text(at: Vault) -> None:
     at.git("tag", "-a", "-m", "of a file", "file", "HEAD:tagged.md")
     history = rewritten(at)
     paths = ("a.md", "a.txt", "link", "hidden link", "tagged.md")
-    shown = [at.git("cat-file", "blob", f"{history.renamed(at.id('HEAD'))}:{path}") for path in paths]
+    shown = [
+        at.git("cat-file", "blob", f"{history.renamed(at.id('HEAD'))}:{path}") for path in paths
+    ]
     assert shown == ["MARKDOWN", "A", "secret", "hidden", "MARKDOWN file"]
     assert at.git("cat-file", "blob", f"{history.renamed(at.id('file'))}^{{blob}}") == "A file"
     assert set(history.trees) == {at.id("HEAD^{tree}")}
@@ -69,7 +79,9 @@ def test_a_file_in_folders_within_folders(at: Vault) -> None:
     path = "/".join("abcdefghijklmnopqrstuvwxyz") + "/x.md"
     at.write(path, "secret")
     at.commit("deep")
-    assert at.git("cat-file", "blob", f"{rewritten(at).renamed(at.id('HEAD'))}:{path}") == "MARKDOWN"
+    assert (
+        at.git("cat-file", "blob", f"{rewritten(at).renamed(at.id('HEAD'))}:{path}") == "MARKDOWN"
+    )
 
 
 def test_messages_and_people(at: Vault) -> None:
@@ -85,25 +97,44 @@ def test_messages_and_people(at: Vault) -> None:
 
 @pytest.mark.parametrize("encoding", ["x-of-nobody", "é"])
 def test_a_message_in_whatever_it_says_it_is(at: Vault, encoding: str) -> None:
-    commit = commit_as(at, f"committer {NAME} <a@example.org> 1 +0000\nencoding {encoding}", "ein secret ü")
-    assert at.git("cat-file", "commit", rewritten(at).renamed(commit)).endswith(f"encoding {encoding}\n\nein MESSAGE ü\n")
+    commit = commit_as(
+        at, f"committer {NAME} <a@example.org> 1 +0000\nencoding {encoding}", "ein secret ü"
+    )
+    assert at.git("cat-file", "commit", rewritten(at).renamed(commit)).endswith(
+        f"encoding {encoding}\n\nein MESSAGE ü\n"
+    )
 
 
 def test_refs_of_any_name(at: Vault) -> None:
     """Entries of the stash that an interrupted run has kept are in the order of their numbers."""
     first = commit_as(at, f"committer {NAME} <a@example.org> 1 +0000", "secret 1")
     second = commit_as(at, f"committer {NAME} <a@example.org> 1 +0000", "secret 2")
-    for name, commit in (("refs/tags/\udcff", first), (f"{KEPT_STASH}2", first), (f"{KEPT_STASH}10", second)):
+    for name, commit in (
+        ("refs/tags/\udcff", first),
+        (f"{KEPT_STASH}2", first),
+        (f"{KEPT_STASH}10", second),
+    ):
         at.git("update-ref", name, commit)
     history = rewritten(at)
-    assert set(history.moved) == {"refs/heads/main", "refs/tags/\udcff", f"{KEPT_STASH}2", f"{KEPT_STASH}10"}
+    assert set(history.moved) == {
+        "refs/heads/main",
+        "refs/tags/\udcff",
+        f"{KEPT_STASH}2",
+        f"{KEPT_STASH}10",
+    }
     assert history.stash == (history.renamed(first), history.renamed(second))
 
 
 def test_the_files_of_a_work_tree(at: Vault) -> None:
     """Markdown and what a killed write left beside it even where git ignores it, for that may hold the words too."""
     before = history_rewrite.worktree_files(at.root)
-    for path in ("new.txt", "cut/off.MD", "cut/off.txt", "cut/.mdmem-0123456789abcdef.tmp", "cut/other.tmp"):
+    for path in (
+        "new.txt",
+        "cut/off.MD",
+        "cut/off.txt",
+        "cut/.mdmem-0123456789abcdef.tmp",
+        "cut/other.tmp",
+    ):
         at.write(path, "x\n")
     at.write(".gitignore", "cut/\n")
     added = {".gitignore", "new.txt", "cut/off.MD", "cut/.mdmem-0123456789abcdef.tmp"}
@@ -126,7 +157,9 @@ def locked_and_gone(at: Vault) -> None:
     shutil.rmtree(at.root.parent / "linked")
 
 
-@pytest.mark.parametrize("spoil", [locked_and_gone, lambda at: (at.root.parent / "linked" / ".git").unlink()])
+@pytest.mark.parametrize(
+    "spoil", [locked_and_gone, lambda at: (at.root.parent / "linked" / ".git").unlink()]
+)
 def test_a_work_tree_that_is_lost(at: Vault, spoil: Callable[[Vault], None]) -> None:
     at.git("worktree", "add", "-q", at.root.parent / "linked")
     spoil(at)

@@ -35,7 +35,9 @@ def put(path: Path, text: str = THEIRS, mode: int = 0o755) -> None:
 
 
 def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
-    return {path.name: (path.read_bytes(), path.stat().st_mode & 0o777) for path in folder.iterdir()}
+    return {
+        path.name: (path.read_bytes(), path.stat().st_mode & 0o777) for path in folder.iterdir()
+    }
 
 
 def test_install_and_uninstall(folder: Path):
@@ -54,7 +56,9 @@ def test_a_hook_that_was_kept_comes_back_also_where_the_shim_is_gone(folder: Pat
     install(folder, PYTHON)
     own.unlink()
     uninstall(folder)
-    assert {path.name: path.read_text() for path in folder.iterdir()} == {"pre-commit": "#!/bin/sh\nexit 0\n"}
+    assert {path.name: path.read_text() for path in folder.iterdir()} == {
+        "pre-commit": "#!/bin/sh\nexit 0\n"
+    }
 
 
 def test_the_folder_is_made(tmp_path: Path):
@@ -142,7 +146,9 @@ def test_a_shim_whose_python_was_changed_by_hand_is_outdated(folder: Path, broke
 
 @pytest.mark.parametrize(("manager", "text"), MANAGED.items())
 @pytest.mark.parametrize("name", ["pre-commit", "prepare-commit-msg"])
-def test_nothing_changes_where_a_manager_is_in_charge(folder: Path, manager: str, text: str, name: str):
+def test_nothing_changes_where_a_manager_is_in_charge(
+    folder: Path, manager: str, text: str, name: str
+):
     put(folder / name, text)
     before = contents(folder)
     with pytest.raises(RepositoryProblem, match=f"{manager} manages the hooks here") as raised:
@@ -216,10 +222,15 @@ def test_a_failure_leaves_the_hooks_as_they_were(folder: Path):
     (folder / ".post-rewrite.mdmem-new" / "file").touch()
     with pytest.raises(OSError, match="post-rewrite"):
         install(folder, PYTHON)
-    assert sorted(path.name for path in folder.iterdir()) == [".post-rewrite.mdmem-new", "pre-commit"]
+    assert sorted(path.name for path in folder.iterdir()) == [
+        ".post-rewrite.mdmem-new",
+        "pre-commit",
+    ]
 
 
-@pytest.mark.parametrize("python", ["/a b/python", "/it's/python", '/"q"/$HOME/`id`/python', "C:\\Python\\python.exe"])
+@pytest.mark.parametrize(
+    "python", ["/a b/python", "/it's/python", '/"q"/$HOME/`id`/python', "C:\\Python\\python.exe"]
+)
 def test_the_python_is_quoted(folder: Path, python: str):
     install(folder, python)
     for path in folder.iterdir():
@@ -240,16 +251,24 @@ def test_the_packaged_shims(name: str):
     assert f"/{name}.before-mdmem" in text
     assert f" {name}\n" in text or f" {name} && exit\n" in text or f' {name} "$1" <' in text
     assert len(text.splitlines()) < 40
-    assert name == "pre-commit" or text.count('"$python" -P ') == text.count('"$python"')  # nothing of the work tree is imported
+    assert name == "pre-commit" or text.count('"$python" -P ') == text.count(
+        '"$python"'
+    )  # nothing of the work tree is imported
 
 
 def test_every_shim_is_packaged():
-    assert {path.name for path in files("mdmem.hooks").iterdir() if not path.name.startswith("__")} == set(HOOKS)
+    assert {
+        path.name for path in files("mdmem.hooks").iterdir() if not path.name.startswith("__")
+    } == set(HOOKS)
 
 
 def test_the_pre_commit_frameworks_hooks_are_ours():
     """`pre-commit try-repo` tries them for real; here only that they start what the shims start."""
     manifest = (Path(__file__).parent.parent / ".pre-commit-hooks.yaml").read_text()
-    entries = [line.partition(":")[2].split() for line in manifest.splitlines() if line.strip().startswith("entry:")]
+    entries = [
+        line.partition(":")[2].split()
+        for line in manifest.splitlines()
+        if line.strip().startswith("entry:")
+    ]
     assert entries == [["python", "-P", "-m", "mdmem.githooks", name] for name in HOOKS[:3]]
     assert all(name in manifest for name in HOOKS)

@@ -65,7 +65,9 @@ def write(repository: Path, name: str, text: str) -> None:
     path.write_text(text)
 
 
-def commit(world: World, repository: Path, name: str, text: str = "- tea\n", **environment: str) -> str:
+def commit(
+    world: World, repository: Path, name: str, text: str = "- tea\n", **environment: str
+) -> str:
     """Commit one file and return what git and the hooks said; "refused: " is before it where the commit did not happen."""
     write(repository, name, text)
     world.git(repository, "add", name)
@@ -105,7 +107,9 @@ class TestPreCommit:
         install(hooks(repository), str(script(tmp_path / "python", "echo no >&2; exit 1\n")))
         assert commit(world, repository, "MEMORY.md") == "refused: no\n"
 
-    def test_the_kept_hook_comes_first_and_decides(self, world: World, repository: Path, calls: Calls):
+    def test_the_kept_hook_comes_first_and_decides(
+        self, world: World, repository: Path, calls: Calls
+    ):
         script(hooks(repository) / "pre-commit", "echo theirs >&2\ntest ! -e stop || exit 7\n")
         install(hooks(repository), str(calls.python))
         assert commit(world, repository, "MEMORY.md") == "theirs\n"
@@ -113,15 +117,22 @@ class TestPreCommit:
         write(repository, "stop", "")
         assert commit(world, repository, "MEMORY.md", "- coffee\n") == "refused: theirs\n"
         assert calls.none()
-        assert commit(world, repository, "MEMORY.md", "- coffee\n", MDMEM_COMMIT="1") == "refused: theirs\n"
+        assert (
+            commit(world, repository, "MEMORY.md", "- coffee\n", MDMEM_COMMIT="1")
+            == "refused: theirs\n"
+        )
 
-    def test_a_kept_hook_that_git_would_not_run_is_not_run(self, world: World, repository: Path, calls: Calls):
+    def test_a_kept_hook_that_git_would_not_run_is_not_run(
+        self, world: World, repository: Path, calls: Calls
+    ):
         script(hooks(repository) / "pre-commit", "exit 7\n").chmod(0o644)
         install(hooks(repository), str(calls.python))
         assert commit(world, repository, "MEMORY.md") == ""
 
     @pytest.mark.parametrize("broken", [None, "exit 97\n", "exit 127\n"])
-    def test_without_mdmem_it_says_so_and_lets_pass(self, world: World, repository: Path, tmp_path: Path, broken: str | None):
+    def test_without_mdmem_it_says_so_and_lets_pass(
+        self, world: World, repository: Path, tmp_path: Path, broken: str | None
+    ):
         python = tmp_path / "python"
         if broken:
             script(python, broken)
@@ -131,7 +142,9 @@ class TestPreCommit:
         assert printed.startswith("mdmem: not found, so the staged memory files were not checked")
         assert printed.count("\n") == 1
 
-    def test_another_python_is_found(self, world: World, repository: Path, tmp_path: Path, calls: Calls):
+    def test_another_python_is_found(
+        self, world: World, repository: Path, tmp_path: Path, calls: Calls
+    ):
         tools = tools_without_mdmem(tmp_path)
         (tools / "python3").unlink()
         (tools / "python3").symlink_to(calls.python)
@@ -193,18 +206,25 @@ class TestBackground:
         os.mkfifo(gate)
         calls = Calls(tmp_path, before=f"cat {shlex.quote(str(gate))} >/dev/null")
         install(hooks(repository), str(calls.python))
-        assert commit(world, repository, "a.txt") == ""  # comes back, its output closed, while the gate holds the catch-up
+        assert (
+            commit(world, repository, "a.txt") == ""
+        )  # comes back, its output closed, while the gate holds the catch-up
         assert calls.none()
         gate.write_text("go")
         assert calls.next() == "post-commit"
 
-    def test_no_python_is_started_where_one_waits(self, world: World, repository: Path, tmp_path: Path, calls: Calls):
+    def test_no_python_is_started_where_one_waits(
+        self, world: World, repository: Path, tmp_path: Path, calls: Calls
+    ):
         commit(world, repository, "a.txt")
         install(hooks(repository), str(calls.python))
         linked = tmp_path / "linked"
         world.git(repository, "worktree", "add", "-q", linked)
         assert calls.next() == "post-checkout"
-        for place, git_dir in ((repository, repository / ".git"), (linked, repository / ".git" / "worktrees" / "linked")):
+        for place, git_dir in (
+            (repository, repository / ".git"),
+            (linked, repository / ".git" / "worktrees" / "linked"),
+        ):
             mark = git_dir / "mdmem" / "waiting"
             mark.parent.mkdir()
             mark.touch()
@@ -215,7 +235,9 @@ class TestBackground:
             assert calls.next() == "post-checkout"
             assert calls.none()
 
-    def test_in_a_linked_worktree(self, world: World, repository: Path, tmp_path: Path, calls: Calls):
+    def test_in_a_linked_worktree(
+        self, world: World, repository: Path, tmp_path: Path, calls: Calls
+    ):
         commit(world, repository, "a.txt")
         script(hooks(repository) / "post-checkout", "echo theirs >&2\n")
         install(hooks(repository), str(calls.python))
@@ -225,7 +247,9 @@ class TestBackground:
         assert commit(world, linked, "MEMORY.md") == ""
         assert [calls.next(), calls.next()] == ["pre-commit", "post-commit"]
 
-    def test_the_kept_hook_gets_arguments_and_input(self, world: World, repository: Path, tmp_path: Path, calls: Calls):
+    def test_the_kept_hook_gets_arguments_and_input(
+        self, world: World, repository: Path, tmp_path: Path, calls: Calls
+    ):
         commit(world, repository, "a.txt")
         script(
             hooks(repository) / "post-rewrite",
@@ -238,16 +262,30 @@ class TestBackground:
         assert (tmp_path / "heard").read_text() == f"amend\n{old} {new}\n"
 
     @pytest.mark.parametrize("environment", [{}, {"MDMEM_COMMIT": "1"}])
-    def test_the_kept_hooks_status_is_passed_on(self, world: World, repository: Path, calls: Calls, environment: dict[str, str]):
+    def test_the_kept_hooks_status_is_passed_on(
+        self, world: World, repository: Path, calls: Calls, environment: dict[str, str]
+    ):
         commit(world, repository, "a.txt")
         script(hooks(repository) / "post-checkout", "exit 7\n")
         install(hooks(repository), str(calls.python))
-        assert world.git(repository, "checkout", "-q", "-b", "b", check=False, environment=environment).returncode == 1  # git makes it 1
+        assert (
+            world.git(
+                repository, "checkout", "-q", "-b", "b", check=False, environment=environment
+            ).returncode
+            == 1
+        )  # git makes it 1
         script(hooks(repository) / "post-checkout.before-mdmem", "exit 0\n")
-        assert world.git(repository, "checkout", "-q", "-b", "c", check=False, environment=environment).returncode == 0
+        assert (
+            world.git(
+                repository, "checkout", "-q", "-b", "c", check=False, environment=environment
+            ).returncode
+            == 0
+        )
 
     @pytest.mark.parametrize("name", BACKGROUND)
-    def test_without_mdmem_it_is_silent(self, world: World, repository: Path, tmp_path: Path, name: str):
+    def test_without_mdmem_it_is_silent(
+        self, world: World, repository: Path, tmp_path: Path, name: str
+    ):
         install(hooks(repository), str(tmp_path / "gone"))
         environment = {"PATH": str(tools_without_mdmem(tmp_path))}
         done = world.run(repository, [hooks(repository) / name, "a", "b"], environment=environment)
@@ -259,7 +297,12 @@ class TestMain:
 
     @pytest.fixture
     def workspace(self, world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-        commit(world, repository, "MEMORY.md", "# Memory\n" + "".join(f"- fact {number}\n" for number in range(60)))
+        commit(
+            world,
+            repository,
+            "MEMORY.md",
+            "# Memory\n" + "".join(f"- fact {number}\n" for number in range(60)),
+        )
         monkeypatch.chdir(repository)
         return repository
 
@@ -282,20 +325,32 @@ class TestMain:
             "hint: Resolve the conflict and stage the file again.",
         ]
 
-    def test_warnings_are_said_and_pass(self, world: World, workspace: Path, capfd: pytest.CaptureFixture[str]):
+    def test_warnings_are_said_and_pass(
+        self, world: World, workspace: Path, capfd: pytest.CaptureFixture[str]
+    ):
         self.stage(world, workspace, "memory/topic.md", "- tea\n- tea\n")
         assert githooks.main(["pre-commit"]) == 0
         assert capfd.readouterr().err.startswith("mdmem: memory/topic.md:2: warning: the fact ")
 
     def test_what_is_allowed_passes(
-        self, world: World, workspace: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+        self,
+        world: World,
+        workspace: Path,
+        capfd: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
     ):
         self.stage(world, workspace, "MEMORY.md", "# Memory\n")
         assert githooks.main(["pre-commit"]) == 1
-        assert "hint: If that is meant: --allow shrink (MDMEM_ALLOW=shrink git commit …)." in capfd.readouterr().err
+        assert (
+            "hint: If that is meant: --allow shrink (MDMEM_ALLOW=shrink git commit …)."
+            in capfd.readouterr().err
+        )
         monkeypatch.setenv("MDMEM_ALLOW", "shrink")
         assert githooks.main(["pre-commit"]) == 0
-        assert capfd.readouterr().err == "mdmem: MEMORY.md:1: allowed: 60 of the file's 61 lines would be gone\n"
+        assert (
+            capfd.readouterr().err
+            == "mdmem: MEMORY.md:1: allowed: 60 of the file's 61 lines would be gone\n"
+        )
 
     @pytest.fixture
     def squashed(self, world: World, workspace: Path) -> Path:
@@ -303,13 +358,20 @@ class TestMain:
         world.git(workspace, "checkout", "-q", "-b", "side")
         world.git(workspace, "mv", "MEMORY.md", "memory.md")
         world.git(workspace, "commit", "-q", "-m", "rename")
-        commit(world, workspace, "memory.md", "".join(f"- rewritten {number}\n" for number in range(60)))
+        commit(
+            world,
+            workspace,
+            "memory.md",
+            "".join(f"- rewritten {number}\n" for number in range(60)),
+        )
         world.git(workspace, "checkout", "-q", "main")
         commit(world, workspace, "memory/topic.md", "- tea\n")
         world.git(workspace, "merge", "-q", "--squash", "side")
         return workspace
 
-    def test_a_squash_may_lose_what_its_branch_lost(self, squashed: Path, capfd: pytest.CaptureFixture[str]):
+    def test_a_squash_may_lose_what_its_branch_lost(
+        self, squashed: Path, capfd: pytest.CaptureFixture[str]
+    ):
         assert githooks.main(["pre-commit"]) == 0
         assert capfd.readouterr() == ("", "")
 
@@ -318,19 +380,25 @@ class TestMain:
         assert githooks.main(["pre-commit"]) == 1
         world.git(squashed, "commit", "-q", "-m", "squashed", "--no-verify")
         world.git(squashed, "checkout", "-q", "-b", "other")
-        commit(world, squashed, "memory.md", "".join(f"- once more {number}\n" for number in range(60)))
+        commit(
+            world, squashed, "memory.md", "".join(f"- once more {number}\n" for number in range(60))
+        )
         world.git(squashed, "checkout", "-q", "main")
         world.git(squashed, "merge", "-q", "--squash", "other")
         self.stage(world, squashed, "memory.md", "- all else is gone\n")
         assert githooks.main(["pre-commit"]) == 1
 
-    def test_an_unknown_allowance_is_wrong_usage(self, workspace: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
+    def test_an_unknown_allowance_is_wrong_usage(
+        self, workspace: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    ):
         monkeypatch.setenv("MDMEM_ALLOW", "all")
         assert githooks.main(["pre-commit"]) == 2
         assert "hint: It takes append, secret, shrink." in capfd.readouterr().err
 
     @pytest.mark.parametrize("name", HOOKS)
-    def test_its_own_commit(self, world: World, workspace: Path, name: str, monkeypatch: pytest.MonkeyPatch):
+    def test_its_own_commit(
+        self, world: World, workspace: Path, name: str, monkeypatch: pytest.MonkeyPatch
+    ):
         self.stage(world, workspace, "MEMORY.md", CONFLICT)
         monkeypatch.setenv("MDMEM_COMMIT", "1")
         assert githooks.main([name]) == 0
@@ -349,7 +417,9 @@ from mdmem import githooks
 inherited, _ = os.pipe()
 print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/dev/fd/{{inherited}}"))
 """
-        done = world.run(workspace, ["sh", "-c", '"$@"; exit', "sh", sys.executable, "-P", "-c", program])
+        done = world.run(
+            workspace, ["sh", "-c", '"$@"; exit', "sh", sys.executable, "-P", "-c", program]
+        )
         assert (done.stdout, done.stderr) == ("0 True False\n", "")
 
     @pytest.mark.parametrize("name", BACKGROUND)
@@ -367,15 +437,29 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         assert index.index_as_is(at.workspace)[1]
         assert not mark.exists()
 
-    @pytest.mark.parametrize("arguments", [("-P", "-m", "mdmem.githooks"), ("-P", "-c", "from mdmem.githooks import start; start()")])
+    @pytest.mark.parametrize(
+        "arguments",
+        [("-P", "-m", "mdmem.githooks"), ("-P", "-c", "from mdmem.githooks import start; start()")],
+    )
     @pytest.mark.parametrize(("closed", "status"), [("", 1), ("2>&-", 1), ("2>&1 | cat >&2", 0)])
-    def test_as_a_process(self, world: World, workspace: Path, arguments: tuple[str, ...], closed: str, status: int):
+    def test_as_a_process(
+        self, world: World, workspace: Path, arguments: tuple[str, ...], closed: str, status: int
+    ):
         self.stage(world, workspace, "memory/topic.md", CONFLICT + CONFLICT)
-        done = world.run(workspace, ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, *arguments, "pre-commit"], check=False)
-        assert (done.returncode, done.stderr.count("unresolved conflict markers")) == (status, 0 if closed == "2>&-" else 2)
+        done = world.run(
+            workspace,
+            ["sh", "-c", f'"$@" {closed}', "sh", sys.executable, *arguments, "pre-commit"],
+            check=False,
+        )
+        assert (done.returncode, done.stderr.count("unresolved conflict markers")) == (
+            status,
+            0 if closed == "2>&-" else 2,
+        )
 
     @pytest.mark.parametrize("missing", ["text/check", "catchup/background", "repo/staged_changes"])
-    def test_half_of_mdmem_is_none(self, world: World, workspace: Path, tmp_path: Path, missing: str):
+    def test_half_of_mdmem_is_none(
+        self, world: World, workspace: Path, tmp_path: Path, missing: str
+    ):
         half = tmp_path / "half"
         shutil.copytree(Path(githooks.__file__).parent, half / "mdmem")
         write(half, f"mdmem/{missing}.py", "raise ImportError\n")
@@ -387,13 +471,21 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
     def test_a_real_commit(self, world: World, workspace: Path):
         install(hooks(workspace), sys.executable)
         printed = commit(world, workspace, "memory/caf\u00e9 1.md", CONFLICT)
-        assert printed.startswith("refused: mdmem: memory/caf\u00e9 1.md:1: unresolved conflict markers")
+        assert printed.startswith(
+            "refused: mdmem: memory/caf\u00e9 1.md:1: unresolved conflict markers"
+        )
         assert commit(world, workspace, "memory/caf\u00e9 1.md", "- tea\n") == ""
 
     @pytest.mark.parametrize(
         ("allow", "path", "before", "after", "printed"),
         [
-            ("shrink", "MEMORY.md", None, "# Memory\n", "MEMORY.md:1: 60 of the file's 61 lines would be gone"),
+            (
+                "shrink",
+                "MEMORY.md",
+                None,
+                "# Memory\n",
+                "MEMORY.md:1: 60 of the file's 61 lines would be gone",
+            ),
             (
                 "append",
                 "memory/2026-03-05.md",
@@ -401,11 +493,24 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
                 "# 2026-03-05\n\n- coffee\n",
                 "memory/2026-03-05.md:2: an earlier",
             ),
-            ("secret", "memory/x.md", None, f"- {SECRET}\n", "memory/x.md:1: possible secret (password)"),
+            (
+                "secret",
+                "memory/x.md",
+                None,
+                f"- {SECRET}\n",
+                "memory/x.md:1: possible secret (password)",
+            ),
         ],
     )
     def test_a_real_commit_that_is_allowed(
-        self, world: World, workspace: Path, allow: str, path: str, before: str | None, after: str, printed: str
+        self,
+        world: World,
+        workspace: Path,
+        allow: str,
+        path: str,
+        before: str | None,
+        after: str,
+        printed: str,
     ):
         install(hooks(workspace), sys.executable)
         if before:
@@ -419,7 +524,9 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
             assert SECRET not in refusal
         assert world.git(workspace, "rev-parse", "HEAD").stdout == head
         place, _, message = printed.partition(": ")
-        assert commit(world, workspace, path, after, MDMEM_ALLOW=f"{allow}, {others}").startswith(f"mdmem: {place}: allowed: {message}")
+        assert commit(world, workspace, path, after, MDMEM_ALLOW=f"{allow}, {others}").startswith(
+            f"mdmem: {place}: allowed: {message}"
+        )
         assert world.git(workspace, "show", f"HEAD:{path}").stdout == after
 
     def test_a_real_commit_that_takes_the_workspaces_mark_away(self, world: World, workspace: Path):
@@ -432,9 +539,15 @@ print(githooks.main([{name!r}]), os.getsid(0) == os.getpid(), os.path.exists(f"/
         world.git(workspace, "add", "-A")
         printed = commit(world, workspace, "memory/s.md", f"- {SECRET}\n")
         assert printed.startswith("refused: ")
-        for problem in ("MEMORY.md:1: 61 of", "memory/2026-03-05.md:1: an earlier", "memory/s.md:1: possible secret"):
+        for problem in (
+            "MEMORY.md:1: 61 of",
+            "memory/2026-03-05.md:1: an earlier",
+            "memory/s.md:1: possible secret",
+        ):
             assert f"mdmem: {problem}" in printed
-        assert [(event.verb, event.code) for event in events.read_events(at.workspace.state)] == [("pre-commit", "shrink")]
+        assert [(event.verb, event.code) for event in events.read_events(at.workspace.state)] == [
+            ("pre-commit", "shrink")
+        ]
 
     def test_lines_added_by_hand_do_the_same(self, world: World, workspace: Path):
         for name, line in lines_to_add(sys.executable).items():

@@ -47,11 +47,17 @@ def by_hook(environment: Mapping[str, str], folder: Path) -> str:
     if not text:
         return NONE
     answer = json.loads(text)
-    return WRONG if "systemMessage" in answer else _name_in(answer["hookSpecificOutput"]["additionalContext"])
+    return (
+        WRONG
+        if "systemMessage" in answer
+        else _name_in(answer["hookSpecificOutput"]["additionalContext"])
+    )
 
 
 def by_server(environment: Mapping[str, str], folder: Path, named: Path | None = None) -> str:
-    text, failed = Door(str(named) if named else None, environment).call_tool("memory_get", {"name": "MEMORY.md"}, "probe")
+    text, failed = Door(str(named) if named else None, environment).call_tool(
+        "memory_get", {"name": "MEMORY.md"}, "probe"
+    )
     if not failed:
         return _name_in(text)
     failure = json.loads(text)
@@ -113,14 +119,21 @@ def test_both_doors_serve_the_same(
     expected: str,
 ):
     values = {"MDMEM_WORKSPACE": named, "CLAUDE_PROJECT_DIR": project}
-    environment = {name: str(folders.get(value, value or "")) for name, value in values.items() if value is not None}
+    environment = {
+        name: str(folders.get(value, value or ""))
+        for name, value in values.items()
+        if value is not None
+    }
     environment = {**world.environment, **environment}
     if named == "nowhere":
         environment["MDMEM_WORKSPACE"] = str(folders["bare"] / "nowhere")
     if own:
         own_setting(world, folders[own])
     monkeypatch.chdir(folders[current])
-    assert (by_hook(environment, folders[current]), by_server(environment, folders[current])) == (expected, expected)
+    assert (by_hook(environment, folders[current]), by_server(environment, folders[current])) == (
+        expected,
+        expected,
+    )
 
 
 def test_a_server_that_is_told_its_folder(world: World, folders: Mapping[str, Path]):
@@ -130,5 +143,10 @@ def test_a_server_that_is_told_its_folder(world: World, folders: Mapping[str, Pa
 
 
 def test_only_variables_of_ours_count_as_unset():
-    environment = {"MDMEM_SESSION": "${X}", "MDMEM_ACTOR": "ada", "CLAUDE_PROJECT_DIR": UNEXPANDED, "PS1": "${X}"}
+    environment = {
+        "MDMEM_SESSION": "${X}",
+        "MDMEM_ACTOR": "ada",
+        "CLAUDE_PROJECT_DIR": UNEXPANDED,
+        "PS1": "${X}",
+    }
     assert hosts.expanded(environment) == {"MDMEM_ACTOR": "ada", "PS1": "${X}"}

@@ -44,7 +44,27 @@ def take(at: Desk, name: str = "AGENTS.md") -> str | None:
 class TestText:
     """The pure part."""
 
-    @given(st.lists(st.sampled_from(["a", "# A", "- x", "", "  ", "\n", "\r\n", "\r", "```\n", "    code", "> q", "---\n", BOM])))
+    @given(
+        st.lists(
+            st.sampled_from(
+                [
+                    "a",
+                    "# A",
+                    "- x",
+                    "",
+                    "  ",
+                    "\n",
+                    "\r\n",
+                    "\r",
+                    "```\n",
+                    "    code",
+                    "> q",
+                    "---\n",
+                    BOM,
+                ]
+            )
+        )
+    )
     def test_what_was_put_in_comes_out_and_the_rest_is_as_it_was(self, parts: list[str]):
         document = parse("".join(parts))
         if document.open_line is not None:
@@ -90,10 +110,15 @@ class TestText:
         for edit in (lambda: put_in(parse(text), TEXT), lambda: take_out(parse(text))):
             with pytest.raises(SectionProblem) as failure:
                 edit()
-            assert (failure.value.code, failure.value.details["line"]) == ("broken-delimiters", line)
+            assert (failure.value.code, failure.value.details["line"]) == (
+                "broken-delimiters",
+                line,
+            )
 
     def test_in_a_fence_or_in_a_sentence_they_are_none(self):
-        text = f"```\n{BLOCK}\n```\n\nIt stands between {INSTRUCTIONS_BEGIN} and {INSTRUCTIONS_END}.\n"
+        text = (
+            f"```\n{BLOCK}\n```\n\nIt stands between {INSTRUCTIONS_BEGIN} and {INSTRUCTIONS_END}.\n"
+        )
         assert find_instructions(parse(text)) is None
         assert take_out(parse(put_in(parse(text), TEXT).text)).text == text
 
@@ -105,11 +130,23 @@ class TestText:
 
     def test_no_search_finds_it(self):
         document = parse(f"- mine\n\n{BLOCK}\n\n- mine too\n")
-        assert [entry.text for entry in entries(document, FilePath("AGENTS.md"))] == ["mine", "mine too"]
+        assert [entry.text for entry in entries(document, FilePath("AGENTS.md"))] == [
+            "mine",
+            "mine too",
+        ]
 
-    @pytest.mark.parametrize("text", [f"- mine\n{INSTRUCTIONS_BEGIN}\n- mine too\n", f"{INSTRUCTIONS_END}\n\n- mine\n- mine too\n"])
+    @pytest.mark.parametrize(
+        "text",
+        [
+            f"- mine\n{INSTRUCTIONS_BEGIN}\n- mine too\n",
+            f"{INSTRUCTIONS_END}\n\n- mine\n- mine too\n",
+        ],
+    )
     def test_without_an_end_all_is_found(self, text: str):
-        assert [entry.text for entry in entries(parse(text), FilePath("AGENTS.md"))] == ["mine", "mine too"]
+        assert [entry.text for entry in entries(parse(text), FilePath("AGENTS.md"))] == [
+            "mine",
+            "mine too",
+        ]
 
 
 class TestTemplate:
@@ -122,7 +159,9 @@ class TestTemplate:
         assert len(named) == 4
 
     def test_every_command_in_it_is_one(self, shell: Shell):
-        commands = re.findall(r"`mdmem ([a-z]+(?: (?:start|note|done))?)", installed.template("agents.md"))
+        commands = re.findall(
+            r"`mdmem ([a-z]+(?: (?:start|note|done))?)", installed.template("agents.md")
+        )
         assert len(commands) == 7
         for command in commands:
             assert shell.run(*command.split(), "--help").status == 0
@@ -131,7 +170,10 @@ class TestTemplate:
 class TestFile:
     def test_a_file_that_was_made_for_it_goes_with_it(self, at: Desk):
         assert put(at) == []
-        assert at.read("AGENTS.md") == f"{INSTRUCTIONS_BEGIN}\n{installed.template('agents.md')}{INSTRUCTIONS_END}\n"
+        assert (
+            at.read("AGENTS.md")
+            == f"{INSTRUCTIONS_BEGIN}\n{installed.template('agents.md')}{INSTRUCTIONS_END}\n"
+        )
         assert at.git("status", "--porcelain") == ""
         assert take(at) == "AGENTS.md"
         assert not (at.root / "AGENTS.md").exists()
@@ -146,7 +188,9 @@ class TestFile:
         assert put(at) == ["unchanged: AGENTS.md"]
         assert at.tree_state() == before
 
-    @pytest.mark.parametrize("data", [b"# Rules\r\n\r\nmine\r\n", b"\xef\xbb\xbfmine", b"", b"\n", b"- a\n\n\n"])
+    @pytest.mark.parametrize(
+        "data", [b"# Rules\r\n\r\nmine\r\n", b"\xef\xbb\xbfmine", b"", b"\n", b"- a\n\n\n"]
+    )
     def test_a_file_of_a_person_s_is_as_it_was(self, at: Desk, data: bytes):
         at.write("CLAUDE.md", data)
         at.commit()
@@ -194,23 +238,39 @@ class TestFile:
         assert failure.value.code == "commit-failed"
         assert at.tree_state() == before
 
-    def test_it_is_committed_as_the_settings_have_it(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_it_is_committed_as_the_settings_have_it(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         at.git("config", "--remove-section", "user")
         at.write("mdmem.toml", 'author = "Memory <memory@example.org>"\n')
         put(at)
         done: list[object] = []
         sync, commit = files.sync, commits.commit
-        monkeypatch.setattr(files, "sync", lambda folder: (done.append((folder, (at.root / "AGENTS.md").exists())), sync(folder)))
-        monkeypatch.setattr(commits, "commit", lambda *order: (done.append("commit"), commit(*order))[1])
+        monkeypatch.setattr(
+            files,
+            "sync",
+            lambda folder: (done.append((folder, (at.root / "AGENTS.md").exists())), sync(folder)),
+        )
+        monkeypatch.setattr(
+            commits, "commit", lambda *order: (done.append("commit"), commit(*order))[1]
+        )
         assert take(at) == "AGENTS.md"
         assert (at.root, False) in done[: done.index("commit")]
         assert at.git("log", "-1", "--format=%an <%ae>") == "Memory <memory@example.org>\n"
-        assert not [line for line in at.git("log", "-1", "--format=%B").splitlines() if line.startswith("+ ")]
+        assert not [
+            line
+            for line in at.git("log", "-1", "--format=%B").splitlines()
+            if line.startswith("+ ")
+        ]
 
-    def test_what_is_saved_at_the_last_moment_stays(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_what_is_saved_at_the_last_moment_stays(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         put(at)
         saved, name = at.read("AGENTS.md") + "mine\n", files.temporary_name()
-        monkeypatch.setattr(files, "temporary_name", lambda: (at.write("AGENTS.md", saved), name)[1])
+        monkeypatch.setattr(
+            files, "temporary_name", lambda: (at.write("AGENTS.md", saved), name)[1]
+        )
         assert code_of(lambda: set_instructions(at.workspace, "AGENTS.md", True, print)) == "busy"
         assert (at.read("AGENTS.md"), (at.root / name).exists()) == (saved, False)
 
@@ -218,11 +278,17 @@ class TestFile:
         put(at)
         at.write(".git/MERGE_HEAD", at.head())
         before = at.tree_state()
-        assert code_of(lambda: set_instructions(at.workspace, "AGENTS.md", True, print)) == "repository-busy"
+        assert (
+            code_of(lambda: set_instructions(at.workspace, "AGENTS.md", True, print))
+            == "repository-busy"
+        )
         assert at.tree_state() == before
 
     def test_memory_takes_none_and_a_note_does(self, at: Desk):
-        assert code_of(lambda: set_instructions(at.workspace, "memory/house.md", False, print)) == "bad-path"
+        assert (
+            code_of(lambda: set_instructions(at.workspace, "memory/house.md", False, print))
+            == "bad-path"
+        )
         at.write("mdmem.toml", 'paths = ["notes/*.md"]\n')
         assert set_instructions(at.workspace, "notes/a.md", False, print).changed
 
@@ -231,7 +297,9 @@ class TestFile:
         put(at)
         assert files_with_instructions(at.workspace) == ["AGENTS.md"]
 
-    def test_what_cannot_be_taken_out_is_refused_before_anything_is_made(self, world: World, tmp_path: Path):
+    def test_what_cannot_be_taken_out_is_refused_before_anything_is_made(
+        self, world: World, tmp_path: Path
+    ):
         at = Desk(world, tmp_path / "new")
         at.write("AGENTS.md", INSTRUCTIONS_BEGIN)
         assert code_of(lambda: take(at)) == "broken-delimiters"
@@ -263,14 +331,19 @@ class TestFile:
         with pytest.raises(MdmemError) as failure:
             put(at, name)
         assert failure.value.code == code
-        assert {path.name: path.read_bytes() for path in at.root.iterdir()} == ({name: data} if data is not None else {})
+        assert {path.name: path.read_bytes() for path in at.root.iterdir()} == (
+            {name: data} if data is not None else {}
+        )
 
     def test_a_link_is_refused_by_name(self, at: Desk):
         at.write("AGENTS.md", "mine\n")
         (at.root / "CLAUDE.md").symlink_to("AGENTS.md")
         with pytest.raises(MdmemError) as failure:
             put(at, "CLAUDE.md")
-        assert (failure.value.code, failure.value.hint) == ("bad-path", "Name the file that it points to.")
+        assert (failure.value.code, failure.value.hint) == (
+            "bad-path",
+            "Name the file that it points to.",
+        )
         assert at.read("AGENTS.md") == "mine\n"
 
 
@@ -288,7 +361,9 @@ class TestCommandLine:
     def test_a_file_may_be_named(self, shell: Shell, words: list[str], name: str):
         answer = shell.run("init", *words, "--json").answer
         assert answer["written"] == [name]
-        assert shell.run("init", words[0].replace("--agents", "--no-agents"), *words[1:], "--json").answer["took_out"] in (name, None)
+        assert shell.run(
+            "init", words[0].replace("--agents", "--no-agents"), *words[1:], "--json"
+        ).answer["took_out"] in (name, None)
 
     def test_it_says_what_was_done(self, shell: Shell):
         assert " (AGENTS.md) " in shell.run("init", "--agents").out
@@ -300,4 +375,7 @@ class TestCommandLine:
 
     def test_both_at_once_are_refused(self, shell: Shell):
         failed = shell.run("init", "--agents", "--no-agents")
-        assert (failed.status, failed.err) == (2, "mdmem: --agents and --no-agents exclude each other\n")
+        assert (failed.status, failed.err) == (
+            2,
+            "mdmem: --agents and --no-agents exclude each other\n",
+        )

@@ -14,7 +14,9 @@ from mdmem.startup import late, possessive
 def test_a_pattern_is_compiled_by_its_first_use(monkeypatch: pytest.MonkeyPatch):
     compiled: list[str | bytes] = []
     compile_pattern = late.compiled
-    monkeypatch.setattr(late, "compiled", lambda text: compiled.append(text) or compile_pattern(text))
+    monkeypatch.setattr(
+        late, "compiled", lambda text: compiled.append(text) or compile_pattern(text)
+    )
     digits = late.pattern(r"\d+")
     assert compiled == []
     assert digits.findall("a1b22") == ["1", "22"]
@@ -46,7 +48,9 @@ def test_possessive_repetitions_on_a_python_that_matches_them_wrongly():
         assert match, text
         assert match.end() == end
         assert pattern.groupindex == re.compile(text).groupindex
-    assert possessive.compiled("(?:a|ab)?+c").fullmatch("abc") is None, "what an atomic group has taken it keeps"
+    assert possessive.compiled("(?:a|ab)?+c").fullmatch("abc") is None, (
+        "what an atomic group has taken it keeps"
+    )
     assert possessive.compiled(rb"(?:\d,)*+;").fullmatch(b"1,2,;")
     with pytest.raises(re.error):
         possessive.compiled("(")
@@ -59,7 +63,10 @@ def test_no_module_compiles_a_pattern_while_it_is_loaded():
             node = waiting.pop()
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                 waiting += node.decorator_list
-            elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in ("compile", "compiled"):
+            elif isinstance(node, ast.Call) and getattr(node.func, "attr", "") in (
+                "compile",
+                "compiled",
+            ):
                 raise AssertionError(f"{path}:{node.lineno}: {ast.unparse(node)}")
             else:
                 waiting += ast.iter_child_nodes(node)
@@ -70,12 +77,19 @@ def test_the_docs_list_every_place_that_loads_late():
         path.relative_to(PACKAGE).as_posix()
         for path, tree in modules().items()
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and path.parent.name != "startup" and any(map(_loads, ast.walk(node)))
+        if isinstance(node, ast.FunctionDef)
+        and path.parent.name != "startup"
+        and any(map(_loads, ast.walk(node)))
     }
-    listed = re.search(r"(?s)<!-- loaded late -->(.*?)\n\n", (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8"))
+    listed = re.search(
+        r"(?s)<!-- loaded late -->(.*?)\n\n",
+        (PACKAGE.parent / "docs" / "architecture.md").read_text(encoding="utf-8"),
+    )
     assert listed is not None
     assert loading == set(re.findall(r"^\| `([^`]+)`", listed[1], re.MULTILINE))
 
 
 def _loads(node: ast.AST) -> bool:
-    return isinstance(node, ast.Import | ast.ImportFrom) or (isinstance(node, ast.Name) and node.id == "import_module")
+    return isinstance(node, ast.Import | ast.ImportFrom) or (
+        isinstance(node, ast.Name) and node.id == "import_module"
+    )

@@ -35,6 +35,10 @@ def test_what_does_not_hear_that_the_terminal_has_gone_goes_on(world: World, tmp
 
 
 def test_a_bug_is_told(world: World, tmp_path: Path):
-    done = world.run(tmp_path, [sys.executable, "-c", "from mdmem.startup.launch import launch; launch(lambda: 1 / 0)"], check=False)
+    done = world.run(
+        tmp_path,
+        [sys.executable, "-c", "from mdmem.startup.launch import launch; launch(lambda: 1 / 0)"],
+        check=False,
+    )
     assert done.returncode == 1
     assert "ZeroDivisionError" in done.stderr

@@ -70,9 +70,21 @@ def test_a_date_in_a_name_gives_a_day(path: str, day: date | None) -> None:
 @pytest.mark.parametrize(
     ("daily", "path", "glob"),
     [
-        ("memory/%Y-%m-%d.md", "memory/2026-03-05.md", "memory/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md"),
-        ("log/%Y/%m/%d.md", "log/2026/03/05.md", "log/[0-9][0-9][0-9][0-9]/[0-9][0-9]/[0-9][0-9].md"),
-        ("%d.%m.%Y (day).md", "05.03.2026 (day).md", "[0-9][0-9].[0-9][0-9].[0-9][0-9][0-9][0-9] (day).md"),
+        (
+            "memory/%Y-%m-%d.md",
+            "memory/2026-03-05.md",
+            "memory/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].md",
+        ),
+        (
+            "log/%Y/%m/%d.md",
+            "log/2026/03/05.md",
+            "log/[0-9][0-9][0-9][0-9]/[0-9][0-9]/[0-9][0-9].md",
+        ),
+        (
+            "%d.%m.%Y (day).md",
+            "05.03.2026 (day).md",
+            "[0-9][0-9].[0-9][0-9].[0-9][0-9][0-9][0-9] (day).md",
+        ),
     ],
 )
 def test_names_of_daily_logs(daily: str, path: str, glob: str) -> None:
@@ -86,7 +98,17 @@ def test_names_of_daily_logs(daily: str, path: str, glob: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "daily", ["log.md", "%Y-%m.md", "%Y-%m-%d", "%Y-%m-%d-%d.md", "%Y-%m-%d-%H.md", "../%Y-%m-%d.md", "/%Y-%m-%d.md", ""]
+    "daily",
+    [
+        "log.md",
+        "%Y-%m.md",
+        "%Y-%m-%d",
+        "%Y-%m-%d-%d.md",
+        "%Y-%m-%d-%H.md",
+        "../%Y-%m-%d.md",
+        "/%Y-%m-%d.md",
+        "",
+    ],
 )
 def test_what_names_no_daily_logs(daily: str) -> None:
     assert not is_named_by_day(daily)
@@ -107,7 +129,14 @@ def test_what_names_no_daily_logs(daily: str) -> None:
     ],
 )
 def test_globs(glob: str, matching: list[str], folders: tuple[tuple[str, bool], ...]) -> None:
-    paths = ["a.md", "notes/c.md", "notes/d/e.md", "docs/az.md", ".trash/x.md", "notes/.hidden/y.md"]
+    paths = [
+        "a.md",
+        "notes/c.md",
+        "notes/d/e.md",
+        "docs/az.md",
+        ".trash/x.md",
+        "notes/.hidden/y.md",
+    ]
     assert [path for path in paths if matches(path, (glob,))] == matching
     assert note_folders((glob,)) == folders
 
@@ -187,7 +216,13 @@ def test_within(path: str, folders: list[str], inside: bool) -> None:
 
 @pytest.mark.parametrize(
     ("text", "path"),
-    [("MEMORY.md", "MEMORY.md"), ("./a//b.md", "a/b.md"), ("a/./b.MD", "a/b.MD"), ("ä/日本.md", "ä/日本.md"), (".gitx/a.md", ".gitx/a.md")],
+    [
+        ("MEMORY.md", "MEMORY.md"),
+        ("./a//b.md", "a/b.md"),
+        ("a/./b.MD", "a/b.MD"),
+        ("ä/日本.md", "ä/日本.md"),
+        (".gitx/a.md", ".gitx/a.md"),
+    ],
 )
 def test_paths(text: str, path: str) -> None:
     assert parse_path(text) == path
@@ -212,10 +247,41 @@ def test_paths_that_are_refused(text: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *(".mcp.json", ".envrc", ".cursorrules", ".windsurfrules", ".claude/settings.json", "people/.hidden.md", ".github/x.md"),
-        *("CLAUDE.md", "people/claude.MD", "AGENTS.md", "memory/Gemini.md", "memory/AGENTS.md/x.md", "TOOLS.md", "Heartbeat.md"),
-        *("CLAUDE.md.", "CLAUDE.md ", "CLAUDE.md:stream", "C\u200cLAUDE.md", "\ufeff.envrc", "...", "CLAUDE.local.md"),
-        *("lefthook.yml", "mise.toml", "opencode.json", "skills/deploy/SKILL.md", "copilot-instructions.md", "AGENT.md"),
+        *(
+            ".mcp.json",
+            ".envrc",
+            ".cursorrules",
+            ".windsurfrules",
+            ".claude/settings.json",
+            "people/.hidden.md",
+            ".github/x.md",
+        ),
+        *(
+            "CLAUDE.md",
+            "people/claude.MD",
+            "AGENTS.md",
+            "memory/Gemini.md",
+            "memory/AGENTS.md/x.md",
+            "TOOLS.md",
+            "Heartbeat.md",
+        ),
+        *(
+            "CLAUDE.md.",
+            "CLAUDE.md ",
+            "CLAUDE.md:stream",
+            "C\u200cLAUDE.md",
+            "\ufeff.envrc",
+            "...",
+            "CLAUDE.local.md",
+        ),
+        *(
+            "lefthook.yml",
+            "mise.toml",
+            "opencode.json",
+            "skills/deploy/SKILL.md",
+            "copilot-instructions.md",
+            "AGENT.md",
+        ),
     ],
 )
 def test_files_that_hosts_read_are_not_for_agents_tools(path: str) -> None:
@@ -227,8 +293,22 @@ def test_files_that_hosts_read_are_not_for_agents_tools(path: str) -> None:
 @pytest.mark.parametrize(
     "path",
     [
-        *("MEMORY.md", "USER.md", "memory/jana.md", "memory/2026-03-05.md", "memory/a: b.md", "memory/tools.md", "memory/x.txt"),
-        *("memory/claude.md.md", "memory/on claude.md", "memory/claude.txt", "memory/v1.2/a.b.md", "Makefile"),
+        *(
+            "MEMORY.md",
+            "USER.md",
+            "memory/jana.md",
+            "memory/2026-03-05.md",
+            "memory/a: b.md",
+            "memory/tools.md",
+            "memory/x.txt",
+        ),
+        *(
+            "memory/claude.md.md",
+            "memory/on claude.md",
+            "memory/claude.txt",
+            "memory/v1.2/a.b.md",
+            "Makefile",
+        ),
     ],
 )
 def test_ordinary_names_are(path: str) -> None:
@@ -236,7 +316,9 @@ def test_ordinary_names_are(path: str) -> None:
     require_no_mark(path)
 
 
-@pytest.mark.parametrize("path", ["a/MEMORY.md", "a/b/memory.md", "memory/Memory.MD", "a/mdmem.toml", "a/MEMORY.md."])
+@pytest.mark.parametrize(
+    "path", ["a/MEMORY.md", "a/b/memory.md", "memory/Memory.MD", "a/mdmem.toml", "a/MEMORY.md."]
+)
 def test_a_mark_below_the_workspace_is_refused(path: str) -> None:
     with pytest.raises(PathProblem) as caught:
         require_no_mark(path)

@@ -5,7 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.editors.fact_difference import fact_difference
-from mdmem.editors.likeness import CandidateIndex, StatementIndex, candidate_pairs, likeness, resemble, word_overlap
+from mdmem.editors.likeness import (
+    CandidateIndex,
+    StatementIndex,
+    candidate_pairs,
+    likeness,
+    resemble,
+    word_overlap,
+)
 from mdmem.text.document import parse
 from mdmem.text.facts import items
 
@@ -17,7 +24,10 @@ REPLACED = [
     ("likes tea", "likes coffee"),
     ("Uses Vim for everything", "Switched to Zed"),
     ("Standup is at 9:30 on weekdays", "Standup moved to 10:00"),
-    ("The API rate limit is 100 requests per minute", "Rate limit raised to 500 requests per minute"),
+    (
+        "The API rate limit is 100 requests per minute",
+        "Rate limit raised to 500 requests per minute",
+    ),
     ("Postgres 15 runs in production", "Production runs Postgres 17"),
     ("Backups run every night at 2", "Backups run hourly now"),
     ("Tests must pass before merging", "Tests and linters must pass before merging"),
@@ -102,7 +112,10 @@ def test_lines_that_only_stand_where_another_stood(old: str, new: str) -> None:
         (
             "Ana works at Stripe\nBen works at Hetzner",
             "Ben works at Linear\nAna works at OVH",
-            {("Ana works at Stripe", "Ana works at OVH"), ("Ben works at Hetzner", "Ben works at Linear")},
+            {
+                ("Ana works at Stripe", "Ana works at OVH"),
+                ("Ben works at Hetzner", "Ben works at Linear"),
+            },
         ),
         ("Ana works at Stripe\nx", "y\nBen works at Linear", set()),
         # Far from each other, a little likeness is not enough.
@@ -120,28 +133,45 @@ def test_lines_that_only_stand_where_another_stood(old: str, new: str) -> None:
         ),
         # Another order is no change, nor is another place.
         ("a b\nc d\ne f", "e f\na b\nc d", set()),
-        ("works at Stripe\nx\ny", "x\ny\nworks at Linear", {("works at Stripe", "works at Linear")}),
+        (
+            "works at Stripe\nx\ny",
+            "x\ny\nworks at Linear",
+            {("works at Stripe", "works at Linear")},
+        ),
         # Each in its own place.
         (
             "first\nWe deploy with Jenkins\nsecond\nLives in Oslo\nthird",
             "first\nDeployments go through GitHub Actions\nsecond\nMoved to Bergen in May\nthird",
-            {("We deploy with Jenkins", "Deployments go through GitHub Actions"), ("Lives in Oslo", "Moved to Bergen in May")},
+            {
+                ("We deploy with Jenkins", "Deployments go through GitHub Actions"),
+                ("Lives in Oslo", "Moved to Bergen in May"),
+            },
         ),
         # A line that was replaced by key keeps its place.
         (
             "editor: vim\nWe deploy with Jenkins",
             "editor: helix\nDeployments go through GitHub Actions",
-            {("editor: vim", "editor: helix"), ("We deploy with Jenkins", "Deployments go through GitHub Actions")},
+            {
+                ("editor: vim", "editor: helix"),
+                ("We deploy with Jenkins", "Deployments go through GitHub Actions"),
+            },
         ),
         # Keys: only with the same one, or in the same place with none.
         ("editor_theme: dark colours", "editor_font: dark colours", set()),
         ("x\neditor: vim with plugins", "The editor is helix\nx", set()),
-        ("x\neditor: vim with plugins", "x\nThe editor is helix", {("editor: vim with plugins", "The editor is helix")}),
+        (
+            "x\neditor: vim with plugins",
+            "x\nThe editor is helix",
+            {("editor: vim with plugins", "The editor is helix")},
+        ),
         ("x\nThe editor is vim", "x\neditor: helix", {("The editor is vim", "editor: helix")}),
         (
             "phone: 555-0101 at the office\nphone: 555-0102 at home",
             "phone: 555-0202 at home\nphone: 555-0201 at the office",
-            {("phone: 555-0101 at the office", "phone: 555-0201 at the office"), ("phone: 555-0102 at home", "phone: 555-0202 at home")},
+            {
+                ("phone: 555-0101 at the office", "phone: 555-0201 at the office"),
+                ("phone: 555-0102 at home", "phone: 555-0202 at home"),
+            },
         ),
         ("k: a\nx\nk: b", "k: c\nx\nk: d", {("k: a", "k: c"), ("k: b", "k: d")}),
         # Kind, tags and expiry make no other fact.
@@ -166,7 +196,22 @@ def test_sections_are_compared_one_by_one() -> None:
 
 
 WORDS = st.sampled_from(
-    ["Ana", "works", "at", "Oslo", "deploys", "deployment", "12", "東京", "住在", "#", "(until 2026-01-01)", "é", "", "İ"]
+    [
+        "Ana",
+        "works",
+        "at",
+        "Oslo",
+        "deploys",
+        "deployment",
+        "12",
+        "東京",
+        "住在",
+        "#",
+        "(until 2026-01-01)",
+        "é",
+        "",
+        "İ",
+    ]
 )
 STATEMENTS = st.lists(WORDS, max_size=6).map(" ".join) | st.text(max_size=30)
 
@@ -184,8 +229,14 @@ def test_each_fact_has_one_successor_at_most(before: list[str], after: list[str]
     difference = fact_difference(old, new)
     removed, added = [i.fact.id for i in difference.removed], [i.fact.id for i in difference.added]
     assert len(difference.supersedes) <= min(len(removed), len(added))
-    assert all(removed.count(p.old) >= [q.old for q in difference.supersedes].count(p.old) for p in difference.supersedes)
-    assert all(added.count(p.new) >= [q.new for q in difference.supersedes].count(p.new) for p in difference.supersedes)
+    assert all(
+        removed.count(p.old) >= [q.old for q in difference.supersedes].count(p.old)
+        for p in difference.supersedes
+    )
+    assert all(
+        added.count(p.new) >= [q.new for q in difference.supersedes].count(p.new)
+        for p in difference.supersedes
+    )
 
 
 def test_of_very_many_statements_the_nearest_are_candidates() -> None:
@@ -237,11 +288,18 @@ WORDS = [
 class TestManyStatements:
     """An index of statements finds what `resemble` says of each of them."""
 
-    @given(statements=st.lists(st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join), max_size=12), number=st.integers(0, 11))
+    @given(
+        statements=st.lists(
+            st.lists(st.sampled_from(WORDS), max_size=7).map(" ".join), max_size=12
+        ),
+        number=st.integers(0, 11),
+    )
     def test_the_same_as_one_by_one(self, statements: list[str], number: int):
         asked = statements[number % len(statements)] if statements else "pump"
         numbers = list(StatementIndex(statements).find(asked))
-        assert numbers == [number for number, statement in enumerate(statements) if resemble(asked, statement)]
+        assert numbers == [
+            number for number, statement in enumerate(statements) if resemble(asked, statement)
+        ]
 
     def test_nearly_the_same_words(self):
         index = StatementIndex(["the roof is green", "We decided to keep the old pump, really."])
@@ -261,4 +319,6 @@ class TestCandidatesOneAtATime:
         for n in (number, number + 1):
             index.remove(n)
         for asked in ("pump 7 of hall7", "hall3 and gate3", "no word of these"):
-            assert sorted(index.find(asked)) == sorted(b for _, b in candidate_pairs([asked], statements))
+            assert sorted(index.find(asked)) == sorted(
+                b for _, b in candidate_pairs([asked], statements)
+            )

@@ -32,14 +32,22 @@ def _pairs(name: str) -> list[tuple[str, str]]:
 
 _CORRECTIONS, _LOOK_ALIKES = _pairs("corrections"), _pairs("look_alikes")
 _HELD_OUT, _HELD_OUT_LOOK_ALIKES = _pairs("held_out_corrections"), _pairs("held_out_look_alikes")
-_STANDING = tuple(dict.fromkeys(standing for standing, _ in (*_CORRECTIONS, *_LOOK_ALIKES, *_HELD_OUT, *_HELD_OUT_LOOK_ALIKES) if standing))
+_STANDING = tuple(
+    dict.fromkeys(
+        standing
+        for standing, _ in (*_CORRECTIONS, *_LOOK_ALIKES, *_HELD_OUT, *_HELD_OUT_LOOK_ALIKES)
+        if standing
+    )
+)
 _DAY = date(2026, 10, 1)
 
 
 @pytest.fixture
 def at(world: World, repository: Path) -> Desk:
     """A workspace that holds all the standing lines, half of them in a day's log."""
-    curated, logged = ("".join(f"- {text}\n" for text in half) for half in (_STANDING[::2], _STANDING[1::2]))
+    curated, logged = (
+        "".join(f"- {text}\n" for text in half) for half in (_STANDING[::2], _STANDING[1::2])
+    )
     at = desk(world, repository, seed=f"# Memory\n\n## Facts\n\n{curated}")
     at.write(f"memory/{_DAY}.md", f"# {_DAY}\n\n## 10:00\n\n{logged}")
     at.commit("a day")
@@ -95,7 +103,10 @@ def test_a_correction(standing: str, new: str):
     [
         ("Ana's birthday is on 3 May", "Ben's birthday is on 9 July"),
         ("Leo is allergic to peanuts", "Leo is also allergic to cats"),
-        ("The contract with Acme ends on 31 December 2026", "The contract with Globex ends on 31 March 2028"),
+        (
+            "The contract with Acme ends on 31 December 2026",
+            "The contract with Globex ends on 31 March 2028",
+        ),
         ("Standup is at 9:15", "10 15 2026"),
         ("", "works at Stripe"),
         ("works at Stripe", "!!!"),
@@ -106,7 +117,14 @@ def test_no_correction(standing: str, new: str):
 
 
 @pytest.mark.parametrize(
-    "text", ["I no longer use Emacs", "He stopped smoking", "Not going there any more", "Raucht nicht mehr", "不再用Emacs"]
+    "text",
+    [
+        "I no longer use Emacs",
+        "He stopped smoking",
+        "Not going there any more",
+        "Raucht nicht mehr",
+        "不再用Emacs",
+    ],
 )
 def test_what_says_that_something_ends(text: str):
     assert ends_something(text)
@@ -119,17 +137,28 @@ class TestAnswers:
         in_log, curated = "Backups go to an S3 bucket in Frankfurt", "The API listens on port 8080"
         assert in_log in of_log
         like = _like(memory, Remember("The API listens on port 9090 now", section="Facts"))
-        assert [(each.text, each.path, each.in_log) for each in like] == [(curated, "MEMORY.md", False)]
+        assert [(each.text, each.path, each.in_log) for each in like] == [
+            (curated, "MEMORY.md", False)
+        ]
         assert at.read("MEMORY.md").splitlines()[like[0].line - 1] == f"- {curated}"
         memory.search(Search("anything"))
         like = _like(memory, Log(of_log[in_log], time="09:00"))
-        assert [(each.text, each.path, each.in_log) for each in like] == [(in_log, f"memory/{_DAY}.md", True)]
+        assert [(each.text, each.path, each.in_log) for each in like] == [
+            (in_log, f"memory/{_DAY}.md", True)
+        ]
 
     def test_lines_are_those_after_the_write(self, memory: Memory, at: Desk):
-        at.write("MEMORY.md", "# Memory\n\n## Early\n\n## Work\n\n- uses Emacs for all programming\n")
+        at.write(
+            "MEMORY.md", "# Memory\n\n## Early\n\n## Work\n\n- uses Emacs for all programming\n"
+        )
         at.commit()
         memory.search(Search("anything"))
-        assert [each.line for each in _like(memory, Remember("no longer uses Emacs for programming", section="Early"))][:1] == [9]
+        assert [
+            each.line
+            for each in _like(
+                memory, Remember("no longer uses Emacs for programming", section="Early")
+            )
+        ][:1] == [9]
 
     def test_the_id_supersedes(self, memory: Memory, at: Desk):
         text = "Thermostat down to 18 degrees now"
@@ -143,12 +172,27 @@ class TestAnswers:
     def test_silent_where_the_write_says_itself_what_it_replaces(self, memory: Memory):
         assert _like(memory, Remember("Helix", key="editor")) == ()
         memory.search(Search("anything"))
-        assert _like(memory, Remember("Standup is at 11:00 now", options=WriteOptions(supersedes="Standup is at 9:15 on Zoom"))) == ()
+        assert (
+            _like(
+                memory,
+                Remember(
+                    "Standup is at 11:00 now",
+                    options=WriteOptions(supersedes="Standup is at 9:15 on Zoom"),
+                ),
+            )
+            == ()
+        )
         memory.search(Search("anything"))
         again = Log("The API listens on port 9090 now", day="2026-09-30")
         assert _like(memory, again) != ()
         memory.search(Search("anything"))
-        assert _like(memory, replace(again, day="2026-09-29", options=WriteOptions(supersedes=again.text))) == ()
+        assert (
+            _like(
+                memory,
+                replace(again, day="2026-09-29", options=WriteOptions(supersedes=again.text)),
+            )
+            == ()
+        )
 
     def test_silent_of_what_does_not_stand(self, memory: Memory, at: Desk):
         text = "The API listens on port 9090 now"
@@ -194,15 +238,26 @@ class TestAnswers:
 
 
 def test_words_of_the_command_line(
-    world: World, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    world: World,
+    at: Desk,
+    memory: Memory,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ):
     monkeypatch.chdir(at.root)
     shell = Shell(world, at.root, monkeypatch, capsys)
     text = "Backups go to Hetzner storage instead of S3"
     named, hint = shell.run("log", text, "--time", "08:00").err.splitlines()
-    line = next(number for number, each in enumerate(at.read(f"memory/{_DAY}.md").splitlines(), 1) if "Backups go to an S3" in each)
+    line = next(
+        number
+        for number, each in enumerate(at.read(f"memory/{_DAY}.md").splitlines(), 1)
+        if "Backups go to an S3" in each
+    )
     fact = named.split()[2]
-    assert named == f"mdmem: similar: {fact} memory/{_DAY}.md:{line} Backups go to an S3 bucket in Frankfurt"
+    assert (
+        named
+        == f"mdmem: similar: {fact} memory/{_DAY}.md:{line} Backups go to an S3 bucket in Frankfurt"
+    )
     assert hint == f'mdmem: To replace it: mdmem log --supersedes {fact} "the new text"'
     assert shell.run("log", text, "--time", "08:00", "--supersedes", fact).status == 0
     memory.search(Search("anything"))
@@ -214,7 +269,9 @@ def test_words_of_the_command_line(
 def test_something_is_done_while_a_process_works():
     order: list[str] = []
     wait = [sys.executable, "-c", "import sys; sys.stdout.write(sys.stdin.read())"]
-    status, output, _ = converse(wait, os.environ, b"said", 60, meanwhile=lambda: order.append("meanwhile"))
+    status, output, _ = converse(
+        wait, os.environ, b"said", 60, meanwhile=lambda: order.append("meanwhile")
+    )
     assert (status, output, order) == (0, b"said", ["meanwhile"])
 
 

@@ -16,7 +16,16 @@ class TestMarkdownFiles:
     @pytest.fixture
     def root(self, tmp_path: Path) -> Path:
         root = tmp_path / "root"
-        for path in ("a.md", "B.MD", "c.txt", "memory/d.md", ".git/e.md", "memory/deep/er/f.md", "other/g.md", "memory/h.md/i.md"):
+        for path in (
+            "a.md",
+            "B.MD",
+            "c.txt",
+            "memory/d.md",
+            ".git/e.md",
+            "memory/deep/er/f.md",
+            "other/g.md",
+            "memory/h.md/i.md",
+        ):
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(path)
         (root / "link.md").symlink_to("a.md")
@@ -31,7 +40,11 @@ class TestMarkdownFiles:
         memory = ["memory/d.md", "memory/deep/er/f.md", "memory/h.md/i.md"]
         assert self.listed(root) == ["B.MD", "a.md"]
         assert self.listed(root, "memory") == ["B.MD", "a.md", *memory]
-        assert self.listed(root, "memory", "memory/", "memory/deep", "none") == ["B.MD", "a.md", *memory]
+        assert self.listed(root, "memory", "memory/", "memory/deep", "none") == [
+            "B.MD",
+            "a.md",
+            *memory,
+        ]
         assert self.listed(root, "other/g.md", "c.txt") == ["B.MD", "a.md", "other/g.md"]
         assert self.listed(root, ".") == ["B.MD", "a.md", *memory, "other/g.md"]
 
@@ -41,18 +54,35 @@ class TestMarkdownFiles:
         assert self.listed(root, "memory") == ["B.MD", "a.md", "memory/d.md", "memory/h.md/i.md"]
         (root.parent / "outside/deep/.git").mkdir(parents=True)
         (root.parent / "outside/deep/p.md").write_text("p")
-        assert self.listed(root, "../outside") == ["../outside/deep/p.md", "../outside/o.md", "B.MD", "a.md"]
+        assert self.listed(root, "../outside") == [
+            "../outside/deep/p.md",
+            "../outside/o.md",
+            "B.MD",
+            "a.md",
+        ]
 
     def test_no_link_is_followed_out(self, root: Path):
         (root / "other" / "deep").mkdir()
         (root / "other" / "deep" / "k.md").write_text("k")
-        linked = ("linked", "linked/", "./linked", "linked/deep", "memory/linked/deep", "memory//linked/deep", "link.md")
+        linked = (
+            "linked",
+            "linked/",
+            "./linked",
+            "linked/deep",
+            "memory/linked/deep",
+            "memory//linked/deep",
+            "link.md",
+        )
         for path in linked:
             assert self.listed(root, path) == ["B.MD", "a.md"]
 
     def test_a_workspace_that_is_a_link_is_not_read_in_folders(self, root: Path):
         root.with_name("link").symlink_to(root)
-        assert self.listed(root.with_name("link"), "memory") == self.listed(root.with_name("link"), "") == []
+        assert (
+            self.listed(root.with_name("link"), "memory")
+            == self.listed(root.with_name("link"), "")
+            == []
+        )
 
     def test_a_name_is_cut_at_its_slashes_only(self, root: Path):
         (root / "memoX").mkdir()
@@ -61,14 +91,19 @@ class TestMarkdownFiles:
 
     def test_a_folder_outside_keeps_the_path_given(self, root: Path):
         outside = root.parent / "outside"
-        assert self.listed(root, "../outside", str(outside)) == sorted(["B.MD", "a.md", "../outside/o.md", f"{outside}/o.md"])
+        assert self.listed(root, "../outside", str(outside)) == sorted(
+            ["B.MD", "a.md", "../outside/o.md", f"{outside}/o.md"]
+        )
         for way in ("way", "../way"):
             (root / way).symlink_to(outside)
         assert self.listed(root, f"{root}/way") == sorted(["B.MD", "a.md", f"{root}/way/o.md"])
         assert self.listed(root, "../way") == ["../way/o.md", "B.MD", "a.md"]
 
     def test_a_file_or_folder_that_goes_meanwhile(self, root: Path):
-        every, removed = listing.markdown_paths(root, ["memory", "other"], lambda status: status.st_ino), []
+        every, removed = (
+            listing.markdown_paths(root, ["memory", "other"], lambda status: status.st_ino),
+            [],
+        )
 
         def read_status(status: os.stat_result) -> int:
             if not removed:
@@ -81,17 +116,35 @@ class TestMarkdownFiles:
                 shutil.rmtree(folder)
 
         remaining = listing.markdown_paths(root, ["memory", "other"], read_status, enter)
-        assert remaining == {path: number for path, number in every.items() if number not in removed and path != "memory/deep/er/f.md"}
+        assert remaining == {
+            path: number
+            for path, number in every.items()
+            if number not in removed and path != "memory/deep/er/f.md"
+        }
         assert len(remaining) == len(every) - 2
 
     def test_what_is_entered(self, root: Path):
         entered: list[tuple[str, str, bool]] = []
-        listing.markdown_paths(root, ["memory", "../outside/"], lambda status: status, lambda *each: entered.append(each))
+        listing.markdown_paths(
+            root,
+            ["memory", "../outside/"],
+            lambda status: status,
+            lambda *each: entered.append(each),
+        )
         outside = root.parent / "outside"
-        assert sorted((os.path.realpath(folder), start, deep) for folder, start, deep in entered) == sorted(
+        assert sorted(
+            (os.path.realpath(folder), start, deep) for folder, start, deep in entered
+        ) == sorted(
             [
-                *[(str(root), "", False), (str(outside), "../outside/", True), (f"{root}/memory", "memory/", True)],
-                *((f"{root}/memory/{name}", f"memory/{name}/", True) for name in ("deep", "deep/er", "h.md")),
+                *[
+                    (str(root), "", False),
+                    (str(outside), "../outside/", True),
+                    (f"{root}/memory", "memory/", True),
+                ],
+                *(
+                    (f"{root}/memory/{name}", f"memory/{name}/", True)
+                    for name in ("deep", "deep/er", "h.md")
+                ),
             ]
         )
 
@@ -110,7 +163,14 @@ class TestNotes:
         root = tmp_path / "root"
         notes = ("a.md", "A.MD", "c.txt", "n/b.md", "n/deep/c.md", "n/deep/er/d.md", "n.d/e.md")
         hidden = (".h/x.md", "n/.h/x.md", "n/.h/in/x.md", "n/deep/.h.d/x.md")
-        foreign = ("n/w/MEMORY.md", "n/w/x.md", "n/w/in/x.md", "n/g/.git/x.md", "n/g/x.md", "n/g/in/x.md")
+        foreign = (
+            "n/w/MEMORY.md",
+            "n/w/x.md",
+            "n/w/in/x.md",
+            "n/g/.git/x.md",
+            "n/g/x.md",
+            "n/g/in/x.md",
+        )
         for path in (*notes, *hidden, *foreign):
             (root / path).parent.mkdir(parents=True, exist_ok=True)
             (root / path).write_text(path)
@@ -125,7 +185,11 @@ class TestNotes:
             ([], [], []),
             ([("", False)], [], ["A.MD", "a.md"]),
             ([("", False)], ["a.md"], ["A.MD"]),
-            ([("", True)], [], ["A.MD", "a.md", "n.d/e.md", "n/b.md", "n/deep/c.md", "n/deep/er/d.md"]),
+            (
+                [("", True)],
+                [],
+                ["A.MD", "a.md", "n.d/e.md", "n/b.md", "n/deep/c.md", "n/deep/er/d.md"],
+            ),
             ([("", True)], ["n/deep/"], ["A.MD", "a.md", "n.d/e.md", "n/b.md"]),
             ([("", True)], ["n/", "n.d/e.md"], ["A.MD", "a.md"]),
             ([("n", False), ("n.d", True)], [], ["n.d/e.md", "n/b.md"]),
@@ -133,17 +197,44 @@ class TestNotes:
             ([("n/deep", True)], ["n/deep/er/d.md"], ["n/deep/c.md"]),
             ([("n/deep/er", True)], ["n/deep/"], []),
             ([("n/deep/er", True)], ["n/"], []),
-            *(([(folder, True)], [], []) for folder in (".h", "n/.h", "n/.h/in", "n/deep/.h.d", "n/w", "n/w/in", "n/g", "n/g/in")),
-            *(([(folder, True)], [], []) for folder in ("n/linked", "n/linked/er", "none", "n/none", "a.md")),
+            *(
+                ([(folder, True)], [], [])
+                for folder in (
+                    ".h",
+                    "n/.h",
+                    "n/.h/in",
+                    "n/deep/.h.d",
+                    "n/w",
+                    "n/w/in",
+                    "n/g",
+                    "n/g/in",
+                )
+            ),
+            *(
+                ([(folder, True)], [], [])
+                for folder in ("n/linked", "n/linked/er", "none", "n/none", "a.md")
+            ),
         ],
     )
-    def test_what_is_listed(self, root: Path, folders: list[tuple[str, bool]], skipped: list[str], expected: list[str]):
+    def test_what_is_listed(
+        self, root: Path, folders: list[tuple[str, bool]], skipped: list[str], expected: list[str]
+    ):
         assert sorted(listing.note_paths(root, folders, skipped, lambda status: status)) == expected
 
     def test_what_is_entered(self, root: Path):
         entered: list[tuple[str, str, bool]] = []
-        listing.note_paths(root, [("", False), ("n/deep", True)], [], lambda status: status, lambda *each: entered.append(each))
-        expected = [("", "", False), ("/n/deep", "n/deep/", True), ("/n/deep/er", "n/deep/er/", True)]
+        listing.note_paths(
+            root,
+            [("", False), ("n/deep", True)],
+            [],
+            lambda status: status,
+            lambda *each: entered.append(each),
+        )
+        expected = [
+            ("", "", False),
+            ("/n/deep", "n/deep/", True),
+            ("/n/deep/er", "n/deep/er/", True),
+        ]
         assert entered == [(f"{root}{folder}", start, deep) for folder, start, deep in expected]
 
     def test_a_file_or_folder_that_goes_meanwhile(self, root: Path):
@@ -164,11 +255,25 @@ class TestNotes:
     @pytest.mark.parametrize(
         ("path", "expected"),
         [
-            *((path, False) for path in ("a.md", "n/b.md", "n/deep/er/d.md", "n/none/x.md", "MEMORY.md")),
-            *((path, True) for path in ("n/w/x.md", "n/w/in/x.md", "n/g/x.md", "n/g/in/none.md", "n/w/none/none/x.md")),
+            *(
+                (path, False)
+                for path in ("a.md", "n/b.md", "n/deep/er/d.md", "n/none/x.md", "MEMORY.md")
+            ),
+            *(
+                (path, True)
+                for path in (
+                    "n/w/x.md",
+                    "n/w/in/x.md",
+                    "n/g/x.md",
+                    "n/g/in/none.md",
+                    "n/w/none/none/x.md",
+                )
+            ),
         ],
     )
-    def test_what_lies_in_another_workspace_or_work_tree(self, root: Path, path: str, expected: bool):
+    def test_what_lies_in_another_workspace_or_work_tree(
+        self, root: Path, path: str, expected: bool
+    ):
         (root / "MEMORY.md").touch()
         (root / ".git").mkdir()
         assert listing.lies_elsewhere(root, path) is expected

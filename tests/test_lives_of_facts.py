@@ -47,7 +47,11 @@ def made_history(random: Random, count: int, lines: int) -> list[Commit]:
         written = committed - random.choice((0, 0, 0, 3 * DAY))
         clock = (written, committed, random.choice(AUTHORS))
         other = random.choice(heads)
-        if random.random() < 0.3 and other != heads[line] and len(past(commits, heads[line]) & {other}) == 0:
+        if (
+            random.random() < 0.3
+            and other != heads[line]
+            and len(past(commits, heads[line]) & {other}) == 0
+        ):
             sides = (heads[line], other)
             if other in past(commits, heads[line]) or heads[line] in past(commits, other):
                 continue
@@ -63,9 +67,18 @@ def made_history(random: Random, count: int, lines: int) -> list[Commit]:
                 continue
             commits.append(Commit((heads[line],), frozenset(facts), *clock))
         heads[line] = len(commits) - 1
-    while len(tips := sorted(set(heads) - {each for head in heads for each in past(commits, head) - {head}})) > 1:
+    while (
+        len(
+            tips := sorted(
+                set(heads) - {each for head in heads for each in past(commits, head) - {head}}
+            )
+        )
+        > 1
+    ):
         time += DAY
-        commits.append(Commit((tips[0], tips[1]), merged(commits, *tips[:2]), time, time, AUTHORS[0]))
+        commits.append(
+            Commit((tips[0], tips[1]), merged(commits, *tips[:2]), time, time, AUTHORS[0])
+        )
         heads = [len(commits) - 1, *tips[2:]]
     return commits
 
@@ -117,7 +130,11 @@ def lives(commits: list[Commit], names: list[str], latest: int) -> dict[str, set
         for place, each in enumerate(commits):
             before = [fact in commits[parent].facts for parent in each.parents]
             if len(each.parents) > 1:
-                doubtful |= fact in each.facts and not all(before) and any(set(ended) & past(commits, parent) for parent in each.parents)
+                doubtful |= (
+                    fact in each.facts
+                    and not all(before)
+                    and any(set(ended) & past(commits, parent) for parent in each.parents)
+                )
             elif fact in each.facts and not any(before):
                 doubtful |= any(set(begun) & past(commits, place) for _ in (0,))
                 begun.append(place)
@@ -126,7 +143,9 @@ def lives(commits: list[Commit], names: list[str], latest: int) -> dict[str, set
         # What was brought in again after an end, or ended before the sides that brought it in met, is more than one life.
         if doubtful or (len(begun) > 1 and ended) or (fact in commits[-1].facts and ended):
             continue
-        told[fact] = {(names[min(begun, key=order)], names[min(ended, key=order)] if ended else None)}
+        told[fact] = {
+            (names[min(begun, key=order)], names[min(ended, key=order)] if ended else None)
+        }
     return told
 
 
@@ -135,16 +154,23 @@ def write_history(world: World, root: Path, commits: list[Commit]) -> list[str]:
     stream = []
     for place, each in enumerate(commits, 1):
         text = "# Memory\n\n## Facts\n\n" + "".join(f"- {fact}\n" for fact in sorted(each.facts))
-        stream.append(f"commit refs/heads/main\nmark :{place}\nauthor {each.author} {each.written} +0000")
+        stream.append(
+            f"commit refs/heads/main\nmark :{place}\nauthor {each.author} {each.written} +0000"
+        )
         stream.append(f"committer {each.author} {each.committed} +0000\ndata 0")
-        stream += [f"{'merge' if number else 'from'} :{parent + 1}" for number, parent in enumerate(each.parents)]
+        stream += [
+            f"{'merge' if number else 'from'} :{parent + 1}"
+            for number, parent in enumerate(each.parents)
+        ]
         stream.append(f"M 100644 inline MEMORY.md\ndata {len(text)}\n{text}")
     marks = root.parent / "marks"
     text = "\n".join(stream) + "\ndone\n"
     command = ["git", "fast-import", "--quiet", "--force", "--done", f"--export-marks={marks}"]
     subprocess.run(command, cwd=root, env=dict(world.environment), input=text.encode(), check=True)
     world.git(root, "reset", "-q", "--hard", "main")
-    ids: Mapping[int, str] = {int(mark[1:]): name for mark, name in map(str.split, marks.read_text().splitlines())}
+    ids: Mapping[int, str] = {
+        int(mark[1:]): name for mark, name in map(str.split, marks.read_text().splitlines())
+    }
     return [ids[place] for place in range(1, len(commits) + 1)]
 
 
@@ -160,12 +186,23 @@ def require_lives_as_made(world: World, root: Path, seed: int, count: int, lines
         for commit in trail.commits_after():
             assert commit.moment == times[commit.commit]
         for fact, of_fact in expected.items():
-            own = [each for each in trail.occurrences_of(parse_text(fact).id) if each.fate is not Fate.JOINED]
-            found = {(_name(trail, run[0].begun), _name(trail, run[-1].ended)) for run in joined_by_moves(own)}
+            own = [
+                each
+                for each in trail.occurrences_of(parse_text(fact).id)
+                if each.fate is not Fate.JOINED
+            ]
+            found = {
+                (_name(trail, run[0].begun), _name(trail, run[-1].ended))
+                for run in joined_by_moves(own)
+            }
             assert found == of_fact, fact
         for time in sorted(times.values())[:: max(1, len(times) // 40)]:
             known = trail.moments(latest).upto(time)
-            counted = {commit.commit for commit in trail.commits_after() if any(first <= commit.number <= last for first, last in known)}
+            counted = {
+                commit.commit
+                for commit in trail.commits_after()
+                if any(first <= commit.number <= last for first, last in known)
+            }
             assert counted == {name for name, moment in times.items() if moment <= time}
 
 
@@ -175,7 +212,9 @@ def _name(trail: Trail, number: int | None) -> str | None:
 
 
 one_world = settings(
-    phases=(Phase.generate,), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
+    phases=(Phase.generate,),
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 
 
@@ -191,7 +230,9 @@ def fresh_repository(world: World, folder: Path, seed: int) -> Path:
 def test_facts_begin_and_end_with_the_commits_that_did_it(
     world: World, tmp_path_factory: pytest.TempPathFactory, seed: int, lines: int
 ) -> None:
-    require_lives_as_made(world, fresh_repository(world, tmp_path_factory.mktemp("lives"), seed), seed, 75, lines)
+    require_lives_as_made(
+        world, fresh_repository(world, tmp_path_factory.mktemp("lives"), seed), seed, 75, lines
+    )
 
 
 @pytest.mark.slow

@@ -38,11 +38,19 @@ def server() -> Iterator[ScriptedServer]:
 
 
 def request(text: str = "The cellar is wet.") -> ModelRequest:
-    return extract_request(ExtractData("UTC", (RequestLine(7, "user", date(2026, 11, 19), "00:05", text),)))
+    return extract_request(
+        ExtractData("UTC", (RequestLine(7, "user", date(2026, 11, 19), "00:05", text),))
+    )
 
 
 def asker(
-    state: Path, server: ScriptedServer, *, tokens: int = 100_000, dry: bool = False, seconds: float = 10, now: datetime = NOW
+    state: Path,
+    server: ScriptedServer,
+    *,
+    tokens: int = 100_000,
+    dry: bool = False,
+    seconds: float = 10,
+    now: datetime = NOW,
 ) -> Asker:
     endpoint = ModelServer(server.url, MODEL, "", seconds)
     ASKERS.append(Asker(state, endpoint, AskedRun("digest/1", tokens, UTC, dry), lambda: now))
@@ -70,7 +78,17 @@ def test_one_request_one_answer(tmp_path: Path, server: ScriptedServer):
     assert "tools" not in body
     assert body["response_format"]["json_schema"]["schema"]["required"] == ["facts"]
     (record,) = records(tmp_path)
-    assert record.keys() == {"time", "run", "task", "request", "bytes", "tokens_in", "tokens_out", "ms", "outcome"}
+    assert record.keys() == {
+        "time",
+        "run",
+        "task",
+        "request",
+        "bytes",
+        "tokens_in",
+        "tokens_out",
+        "ms",
+        "outcome",
+    }
     assert (record["tokens_in"], record["tokens_out"], record["outcome"]) == (120, 7, "answered")
     assert record["bytes"] == len(request().text.encode())
     assert "cellar" not in (tmp_path / asking.LOG_NAME).read_text()
@@ -95,7 +113,9 @@ def test_an_answer_is_kept_for_30_days(tmp_path: Path, server: ScriptedServer):
     assert len(server.bodies) == 2
 
 
-def test_an_answer_that_cannot_be_read_is_good_for_its_own_try_alone(tmp_path: Path, server: ScriptedServer):
+def test_an_answer_that_cannot_be_read_is_good_for_its_own_try_alone(
+    tmp_path: Path, server: ScriptedServer
+):
     server.script = in_turn(Reply("no"))
     for attempt, count in ((0, 2), (0, 2), (1, 4)):
         with pytest.raises(ModelFailure, match="no JSON object") as failure:
@@ -108,7 +128,9 @@ def test_an_answer_that_cannot_be_read_is_good_for_its_own_try_alone(tmp_path: P
 
 @pytest.mark.parametrize(("count", "is_answered"), [(3, True), (4, False)])
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_three_more_tries(tmp_path: Path, server: ScriptedServer, status: int, count: int, is_answered: bool):
+def test_three_more_tries(
+    tmp_path: Path, server: ScriptedServer, status: int, count: int, is_answered: bool
+):
     server.script = in_turn(*([Reply(status=status)] * count), Reply(facts()))
     if is_answered:
         asker(tmp_path, server).ask(request())
@@ -137,7 +159,11 @@ def test_a_refusal_is_not_tried_again(tmp_path: Path, server: ScriptedServer, st
 def test_a_server_that_wants_the_limit_by_its_new_name(tmp_path: Path, server: ScriptedServer):
     def script(_: Any, number: int) -> Reply:
         body = server.bodies[number]
-        return Reply("Use 'max_completion_tokens' instead.", status=400) if "max_tokens" in body else Reply(facts())
+        return (
+            Reply("Use 'max_completion_tokens' instead.", status=400)
+            if "max_tokens" in body
+            else Reply(facts())
+        )
 
     server.script = script
     asker(tmp_path, server).ask(request())
@@ -145,7 +171,9 @@ def test_a_server_that_wants_the_limit_by_its_new_name(tmp_path: Path, server: S
     assert server.bodies[1]["response_format"]["type"] == "json_schema"
 
 
-@pytest.mark.parametrize("raw", [b"", b"[]", b"{}", b'{"choices": []}', b'{"choices": [{"message": null}]}', b"\xff"])
+@pytest.mark.parametrize(
+    "raw", [b"", b"[]", b"{}", b'{"choices": []}', b'{"choices": [{"message": null}]}', b"\xff"]
+)
 def test_what_is_no_answer_of_such_a_server(tmp_path: Path, server: ScriptedServer, raw: bytes):
     server.script = in_turn(Reply(raw=raw))
     with pytest.raises(ModelFailure) as failure:
@@ -156,12 +184,19 @@ def test_what_is_no_answer_of_such_a_server(tmp_path: Path, server: ScriptedServ
 def test_no_more_tokens_a_day_than_are_allowed(tmp_path: Path, server: ScriptedServer):
     server.script = in_turn(Reply(facts(), usage=(1_000, 2_000)))
     budget = 9_000
-    asked = (asker(tmp_path, server, tokens=budget).ask(request(f"The cellar is wet, number {number}.")) for number in range(9))
+    asked = (
+        asker(tmp_path, server, tokens=budget).ask(request(f"The cellar is wet, number {number}."))
+        for number in range(9)
+    )
     with pytest.raises(ModelFailure) as failure:
         list(asked)
     count = len(server.bodies)
     assert failure.value.outcome == "model-budget"
-    assert 0 < sum(record["tokens_in"] + record["tokens_out"] for record in records(tmp_path)) <= budget
+    assert (
+        0
+        < sum(record["tokens_in"] + record["tokens_out"] for record in records(tmp_path))
+        <= budget
+    )
     assert all(body["max_tokens"] <= 4_096 for body in server.bodies)
     assert server.bodies[-1]["max_tokens"] < 4_096
     tomorrow = datetime(2026, 11, 20, 0, 1, tzinfo=UTC)
@@ -202,7 +237,11 @@ def test_a_command_reads_the_request_in_an_empty_folder(tmp_path: Path, folder: 
     answer = by_command(tmp_path, folder).ask(request())
     assert answer is not None
     assert answer.items == ({"lines": [7]},)
-    assert json.loads((folder / "0.request").read_text()) == {"text": request().text, "cwd": [], "run": "1"}
+    assert json.loads((folder / "0.request").read_text()) == {
+        "text": request().text,
+        "cwd": [],
+        "run": "1",
+    }
     assert records(tmp_path)[0]["tokens_in"] == -(-request().size // 4)
 
 
@@ -220,14 +259,18 @@ def test_a_command_that_goes_on_failing_or_hangs(folder: Path):
     for number in range(5):
         (folder / f"{number}.exit").write_text("3")
     with pytest.raises(ModelFailure, match="exited 3") as failure:
-        CommandModel(ModelCommand(tuple(command(folder)), "m", 10), lambda _: None).answer(request(), 100)
+        CommandModel(ModelCommand(tuple(command(folder)), "m", 10), lambda _: None).answer(
+            request(), 100
+        )
     assert failure.value.outcome == "model-down"
     assert len(list(folder.glob("*.request"))) == 4
     for number in range(4, 8):
         (folder / f"{number}.sleep").write_text("30")
     started = time.monotonic()
     with pytest.raises(ModelFailure, match="took longer"):
-        CommandModel(ModelCommand(tuple(command(folder)), "m", 0.5), lambda _: None).answer(request(), 100)
+        CommandModel(ModelCommand(tuple(command(folder)), "m", 0.5), lambda _: None).answer(
+            request(), 100
+        )
     assert time.monotonic() - started < 10
 
 

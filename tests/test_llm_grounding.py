@@ -78,7 +78,9 @@ def test_what_they_do_not_say(text: str, part: str):
 
 
 def test_a_relative_date_counts_from_the_day_of_its_own_line():
-    ground = Ground((SaidLine("We moved to SQLite.", DAY), SaidLine("That was yesterday.", date(2026, 1, 1))))
+    ground = Ground(
+        (SaidLine("We moved to SQLite.", DAY), SaidLine("That was yesterday.", date(2026, 1, 1)))
+    )
     assert ground.ungrounded("Moved to SQLite on 2025-12-31") == ""
     assert ground.ungrounded("Moved to SQLite on 2026-11-18")
 

@@ -12,7 +12,16 @@ import pytest
 from scripted_models import MODEL, Reply, command, facts, in_turn, serving
 
 from mdmem.llm import endpoints
-from mdmem.llm.endpoints import DOWN, REFUSED, CommandModel, ModelAnswer, ModelCommand, ModelFailure, ModelServer, answer_in_time
+from mdmem.llm.endpoints import (
+    DOWN,
+    REFUSED,
+    CommandModel,
+    ModelAnswer,
+    ModelCommand,
+    ModelFailure,
+    ModelServer,
+    answer_in_time,
+)
 from mdmem.llm.requests import ModelRequest
 from mdmem.repo.runner import TooMuchOutputError, converse
 
@@ -77,7 +86,12 @@ def failure_of(url: str, seconds: float) -> tuple[ModelFailure, float]:
 
 @pytest.mark.parametrize(
     ("head", "piece"),
-    [(HEAD, b"1\r\n \r\n"), (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a"), (b"", b""), (b"", b"HTTP/1.1 100 Continue\r\n\r\n")],
+    [
+        (HEAD, b"1\r\n \r\n"),
+        (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"a"),
+        (b"", b""),
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    ],
     ids=["body", "header", "nothing", "continue"],
 )
 def test_an_answer_that_drips_is_given_up(head: bytes, piece: bytes):
@@ -92,7 +106,10 @@ def test_an_answer_without_end_is_given_up(head: bytes):
     assert endpoints.MOST_ANSWER_BYTES == 1_000_000
     with sending(head, CHUNK, 0) as url:
         failure, _ = failure_of(url, 20)
-    assert (failure.outcome, str(failure)) == ("bad-answer", "the server sent more than 1,000,000 bytes")
+    assert (failure.outcome, str(failure)) == (
+        "bad-answer",
+        "the server sent more than 1,000,000 bytes",
+    )
 
 
 def test_a_compressed_answer_is_none():
@@ -130,7 +147,9 @@ def test_a_wait_that_leads_past_the_end_is_not_begun():
         (None, (None, None)),
     ],
 )
-def test_tokens_are_counted_here_where_the_server_cannot_be_believed(usage: tuple[int, int] | None, counted: tuple[int | None, int | None]):
+def test_tokens_are_counted_here_where_the_server_cannot_be_believed(
+    usage: tuple[int, int] | None, counted: tuple[int | None, int | None]
+):
     with serving(in_turn(Reply(facts(), usage=usage))) as server:
         model = server_model(server.url, 5)
         answer = model.answer(REQUEST, 100)
@@ -139,7 +158,9 @@ def test_tokens_are_counted_here_where_the_server_cannot_be_believed(usage: tupl
 
 
 class TestTries:
-    def sent(self, *outcomes: ModelFailure | None, seconds: float = 100.0) -> tuple[list[float], bool]:
+    def sent(
+        self, *outcomes: ModelFailure | None, seconds: float = 100.0
+    ) -> tuple[list[float], bool]:
         """The pauses between the tries that end so, and True if there was an answer at last."""
         pauses: list[float] = []
         left = list(outcomes)
@@ -183,7 +204,11 @@ class TestTries:
 
 
 def endless(stream: str) -> tuple[str, ...]:
-    return ("sh", "-c", f"while :; do echo 0123456789012345678901234567890123456789; done >&{stream}")
+    return (
+        "sh",
+        "-c",
+        f"while :; do echo 0123456789012345678901234567890123456789; done >&{stream}",
+    )
 
 
 @pytest.mark.parametrize("stream", ["1", "2"])
@@ -209,6 +234,8 @@ def test_a_command_has_one_time_for_all_its_tries(tmp_path: Path):
     pauses: list[float] = []
     started = time.monotonic()
     with pytest.raises(ModelFailure):
-        CommandModel(ModelCommand(tuple(command(tmp_path)), "m", 1.2), pauses.append).answer(REQUEST, 100)
+        CommandModel(ModelCommand(tuple(command(tmp_path)), "m", 1.2), pauses.append).answer(
+            REQUEST, 100
+        )
     assert time.monotonic() - started < 4
     assert len(pauses) < 2

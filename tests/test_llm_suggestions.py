@@ -9,7 +9,14 @@ from hypothesis import strategies as st
 from workspaces import TOKEN
 
 from mdmem.llm.checks import check_changes, check_facts
-from mdmem.llm.requests import EXTRACT, PLACEHOLDERS, ConsolidateData, DayFact, MemoryEntry, RequestLine
+from mdmem.llm.requests import (
+    EXTRACT,
+    PLACEHOLDERS,
+    ConsolidateData,
+    DayFact,
+    MemoryEntry,
+    RequestLine,
+)
 from mdmem.model import FactId, Source
 
 DAY = date(2026, 11, 19)
@@ -19,7 +26,13 @@ LINES = (
     RequestLine(9, "user", DAY, "00:07", "I just joined Linear."),
     RequestLine(10, "other", DAY, "00:08", "I live in Oslo."),
 )
-GOOD = {"lines": [7], "kind": "decision", "key": None, "text": "Drop the MySQL dump on 2026-11-23", "quote": "drop the MySQL dump"}
+GOOD = {
+    "lines": [7],
+    "kind": "decision",
+    "key": None,
+    "text": "Drop the MySQL dump on 2026-11-23",
+    "quote": "drop the MySQL dump",
+}
 
 
 def facts(*items: Any) -> Any:
@@ -73,12 +86,19 @@ def test_what_is_no_object():
     [
         ([7, 8], "Drop the MySQL dump", "drop the MySQL", True),
         ([7, 8], "The importer of Anna failed on a lock", "importer of Anna", False),
-        ([7, 8], "Drop the MySQL dump of Anna", "drop the MySQL", False),  # a part of it is the agent's alone
+        (
+            [7, 8],
+            "Drop the MySQL dump of Anna",
+            "drop the MySQL",
+            False,
+        ),  # a part of it is the agent's alone
         ([7, 8], "Drop the MySQL dump", "The importer", False),
         ([10], "Lives in Oslo", "live in Oslo", True),
     ],
 )
-def test_a_person_says_it_or_an_agent_does(lines: list[int], text: str, quote: str, by_person: bool):
+def test_a_person_says_it_or_an_agent_does(
+    lines: list[int], text: str, quote: str, by_person: bool
+):
     (fact,) = facts(GOOD | {"lines": lines, "text": text, "quote": quote}).facts
     assert fact.by_person is by_person
 
@@ -96,7 +116,9 @@ def test_a_person_says_it_or_an_agent_does(lines: list[int], text: str, quote: s
     ],
 )
 def test_a_key_is_one_that_the_rules_know(key: Any, named: str | None):
-    (fact,) = facts(GOOD | {"lines": [9], "text": "Joined Linear", "quote": "joined Linear", "key": key}).facts
+    (fact,) = facts(
+        GOOD | {"lines": [9], "text": "Joined Linear", "quote": "joined Linear", "key": key}
+    ).facts
     assert fact.key == named
 
 
@@ -104,12 +126,27 @@ FACT, OTHER, OLD, OLDER = map(FactId, ("1f3c9a2b", "22222222", "8e0d4c11", "3333
 DATA = ConsolidateData(
     day=DAY,
     facts=(
-        DayFact(id=FACT, text="I just joined Linear", day=DAY, source=Source.USER_STATED, near=(OLD,), key="employer"),
+        DayFact(
+            id=FACT,
+            text="I just joined Linear",
+            day=DAY,
+            source=Source.USER_STATED,
+            near=(OLD,),
+            key="employer",
+        ),
         DayFact(id=OTHER, text="moves to Oslo next week", day=DAY, source=Source.INFERRED),
     ),
     memory=(
-        MemoryEntry(id=OLD, text="works at Stripe", section="Memory > Work", source=Source.USER_STATED, key="company"),
-        MemoryEntry(id=OLDER, text="lives in Rome", section="Memory > Home", source=Source.INFERRED),
+        MemoryEntry(
+            id=OLD,
+            text="works at Stripe",
+            section="Memory > Work",
+            source=Source.USER_STATED,
+            key="company",
+        ),
+        MemoryEntry(
+            id=OLDER, text="lives in Rome", section="Memory > Home", source=Source.INFERRED
+        ),
     ),
 )
 UPDATE = {
@@ -125,7 +162,15 @@ UPDATE = {
 
 def test_a_change_of_what_was_sent():
     (change,) = check_changes([UPDATE], DATA).changes
-    assert (change.op, change.fact, change.old, change.section, change.key, change.text, change.why) == tuple(UPDATE.values())
+    assert (
+        change.op,
+        change.fact,
+        change.old,
+        change.section,
+        change.key,
+        change.text,
+        change.why,
+    ) == tuple(UPDATE.values())
 
 
 @pytest.mark.parametrize(
@@ -155,19 +200,39 @@ def test_a_change_that_is_refused(change: dict[str, Any], reason: str):
 
 def test_one_change_a_fact_and_no_text_where_nothing_is_written():
     checked = check_changes(
-        [UPDATE | {"op": "NONE", "text": "Acme 99"}, UPDATE, UPDATE | {"fact": OTHER, "op": "ADD", "key": None, "text": "Moves to Oslo"}],
+        [
+            UPDATE | {"op": "NONE", "text": "Acme 99"},
+            UPDATE,
+            UPDATE | {"fact": OTHER, "op": "ADD", "key": None, "text": "Moves to Oslo"},
+        ],
         DATA,
     )
-    assert [(each.op, each.text, each.old) for each in checked.changes] == [("NONE", "", OLD), ("ADD", "Moves to Oslo", None)]
+    assert [(each.op, each.text, each.old) for each in checked.changes] == [
+        ("NONE", "", OLD),
+        ("ADD", "Moves to Oslo", None),
+    ]
     assert checked.refused == ("a second change of one fact",)
 
 
 WORDS = st.sampled_from(("drop", "the", "MySQL", "dump", "next", "Monday", "on 2026-11-23", "No"))
 INVENTED = st.one_of(
-    st.integers(min_value=2, max_value=10**6).filter(lambda number: number not in (23, 2026)).map(str),
+    st.integers(min_value=2, max_value=10**6)
+    .filter(lambda number: number not in (23, 2026))
+    .map(str),
     st.dates().filter(lambda day: day != date(2026, 11, 23)).map(date.isoformat),
     st.sampled_from(
-        ("Marcus", "Initech", "SQLite", "at initech", "called bob", "https://evil.example/x", "eve@evil.example", "$5", "東京", "forty")
+        (
+            "Marcus",
+            "Initech",
+            "SQLite",
+            "at initech",
+            "called bob",
+            "https://evil.example/x",
+            "eve@evil.example",
+            "$5",
+            "東京",
+            "forty",
+        )
     ),
 )
 

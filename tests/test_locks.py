@@ -18,7 +18,9 @@ from mdmem.repo import locks
 HOUR = 3600
 NAMES = ["index.lock", "HEAD.lock", "refs/heads/main.lock", "packed-refs.lock"]
 
-pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="without /proc no lock can be told to be dead")
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/stat").exists(), reason="without /proc no lock can be told to be dead"
+)
 
 
 def lock_in(folder: Path, name: str = "index.lock", age: float = HOUR) -> Path:
@@ -42,7 +44,9 @@ def start(world: World) -> Iterator[Start]:
     """Starts a process that runs until its standard input is closed, and has said something."""
     started: list[subprocess.Popen[bytes]] = []
 
-    def run(folder: Path, *command: str | Path, says: bytes = b"", **environment: str) -> "subprocess.Popen[bytes]":
+    def run(
+        folder: Path, *command: str | Path, says: bytes = b"", **environment: str
+    ) -> "subprocess.Popen[bytes]":
         process = subprocess.Popen(
             [str(word) for word in command],
             cwd=folder,
@@ -71,7 +75,11 @@ def git(start: Start, folder: Path, *options: str | Path, **environment: str) ->
 def as_process(folder: Path, name: str, status: str) -> Path:
     """A process as the system shows it, without its open files; and the file by which it is known that it shows any."""
     process = folder / "7"
-    for path, text in ((process / "comm", f"{name}\n"), (process / "stat", status), (folder / "self" / "stat", "")):
+    for path, text in (
+        (process / "comm", f"{name}\n"),
+        (process / "stat", status),
+        (folder / "self" / "stat", ""),
+    ):
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(os.fsencode(text))
     return process
@@ -123,11 +131,15 @@ class TestIsStale:
         git(start, repository / ".git" / "refs")
         assert not locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
-    def test_a_git_that_names_it(self, repository: Path, tmp_path: Path, start: Start, ahead: float):
+    def test_a_git_that_names_it(
+        self, repository: Path, tmp_path: Path, start: Start, ahead: float
+    ):
         git(start, tmp_path, f"--git-dir={repository / '.git'}")
         assert not locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
-    def test_a_git_whose_environment_names_it(self, repository: Path, tmp_path: Path, start: Start, ahead: float):
+    def test_a_git_whose_environment_names_it(
+        self, repository: Path, tmp_path: Path, start: Start, ahead: float
+    ):
         git(start, tmp_path, GIT_DIR=str(repository / ".git"))
         assert not locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
@@ -142,7 +154,13 @@ class TestIsStale:
         ],
     )
     def test_a_git_elsewhere_with_a_relative_path(
-        self, world: World, repository: Path, start: Start, ahead: float, options: tuple[str, ...], environment: dict[str, str]
+        self,
+        world: World,
+        repository: Path,
+        start: Start,
+        ahead: float,
+        options: tuple[str, ...],
+        environment: dict[str, str],
     ):
         elsewhere = repository.parent / "elsewhere"
         world.git(repository.parent, "init", "-q", elsewhere)
@@ -157,13 +175,17 @@ class TestIsStale:
         start(repository, "cat", says=b"x\n")
         assert locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
-    def test_a_git_in_another_repository(self, world: World, repository: Path, start: Start, ahead: float):
+    def test_a_git_in_another_repository(
+        self, world: World, repository: Path, start: Start, ahead: float
+    ):
         other_root = Path(f"{repository}-other")
         world.git(repository.parent, "init", "-q", other_root)
         git(start, other_root)
         assert locks.is_stale(lock_in(repository, age=ahead), folders(repository))
 
-    def test_work_trees_share_the_locks_of_branches(self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float):
+    def test_work_trees_share_the_locks_of_branches(
+        self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float
+    ):
         desk(world, repository)
         linked = tmp_path / "linked"
         world.git(repository, "worktree", "add", "-q", linked)
@@ -174,7 +196,9 @@ class TestIsStale:
         git(start, linked)
         assert not locks.is_stale(lock, folders(repository))
 
-    def test_a_linked_work_tree_with_an_odd_name(self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float):
+    def test_a_linked_work_tree_with_an_odd_name(
+        self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float
+    ):
         """Its git folder may name it relative to itself, and in bytes that are no text."""
         desk(world, repository)
         linked = tmp_path / os.fsdecode(b"linked \xff")
@@ -182,9 +206,13 @@ class TestIsStale:
         own = next((repository / ".git" / "worktrees").iterdir())
         (own / "gitdir").write_bytes(b"../../../../linked \xff/.git\n")
         git(start, linked)
-        assert not locks.is_stale(lock_in(repository, "packed-refs.lock", ahead), folders(repository))
+        assert not locks.is_stale(
+            lock_in(repository, "packed-refs.lock", ahead), folders(repository)
+        )
 
-    def test_the_main_work_tree_counts_in_a_linked_one(self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float):
+    def test_the_main_work_tree_counts_in_a_linked_one(
+        self, world: World, repository: Path, tmp_path: Path, start: Start, ahead: float
+    ):
         desk(world, repository)
         linked = tmp_path / "linked"
         world.git(repository, "worktree", "add", "-q", linked)
@@ -202,9 +230,16 @@ class TestIsStale:
         monkeypatch.setattr(locks, "_PROCESSES", tmp_path / "proc")
         assert not locks.is_stale(lock_in(repository), folders(repository))
 
-    @pytest.mark.parametrize(("later", "dead"), [(-10, False), (0.5, False), (1, False), (1.5, True)])
+    @pytest.mark.parametrize(
+        ("later", "dead"), [(-10, False), (0.5, False), (1, False), (1.5, True)]
+    )
     def test_start_times_are_those_of_a_clock_that_jumps(
-        self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, later: float, dead: bool
+        self,
+        repository: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        later: float,
+        dead: bool,
     ):
         """They may be a second behind the time stamp."""
         lock = lock_in(repository)
@@ -218,14 +253,18 @@ class TestIsStale:
         (tmp_path / "stat").write_text("cpu 1\nbtime 999000\n")
         assert locks.is_stale(lock, folders(repository)) is dead
 
-    def test_a_process_of_a_name_that_is_no_text(self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_process_of_a_name_that_is_no_text(
+        self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         """And one that ends meanwhile: it has neither files open nor a name any more."""
         monkeypatch.setattr(locks, "_PROCESSES", tmp_path)
         as_process(tmp_path, "caf\udce9", "")
         (tmp_path / "8").mkdir()
         assert locks.is_stale(lock_in(repository), folders(repository))
 
-    def test_a_process_of_which_nothing_can_be_read(self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_process_of_which_nothing_can_be_read(
+        self, repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         """It may be a git."""
         monkeypatch.setattr(locks, "_PROCESSES", tmp_path)
         as_process(tmp_path, "another", "")
@@ -253,8 +292,14 @@ def test_who_holds_a_lock(repository: Path, tmp_path: Path, start: Start):
 @pytest.mark.parametrize(
     ("words", "path"),
     [
-        ("fatal: Unable to create '/a b/.git/index.lock': File exists.\n\nAnother git process", "/a b/.git/index.lock"),
-        ("fatal: cannot lock ref 'HEAD': Unable to create '/r/.git/refs/heads/main.lock': File exists.", "/r/.git/refs/heads/main.lock"),
+        (
+            "fatal: Unable to create '/a b/.git/index.lock': File exists.\n\nAnother git process",
+            "/a b/.git/index.lock",
+        ),
+        (
+            "fatal: cannot lock ref 'HEAD': Unable to create '/r/.git/refs/heads/main.lock': File exists.",
+            "/r/.git/refs/heads/main.lock",
+        ),
         ("fatal: something else", None),
     ],
 )
@@ -273,7 +318,9 @@ class TestWrites:
     def test_a_stale_lock_is_removed(self, at: Desk, name: str):
         lock = lock_in(at.root, name)
         (at.root / "x").write_text("x")
-        assert at.world.git(at.root, "commit", "-q", "--allow-empty", "-m", "x", check=False).returncode
+        assert at.world.git(
+            at.root, "commit", "-q", "--allow-empty", "-m", "x", check=False
+        ).returncode
         assert at.apply(Log("met Bo")).commit
         assert not lock.exists()
         assert at.git("status", "--porcelain") == "?? x\n"
@@ -295,7 +342,9 @@ class TestWrites:
         assert at.apply(Log("met Bo")).commit
         assert lock.exists()
 
-    def test_a_lock_in_use_is_waited_for(self, at: Desk, start: Start, monkeypatch: pytest.MonkeyPatch):
+    def test_a_lock_in_use_is_waited_for(
+        self, at: Desk, start: Start, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr("mdmem.repo.commits._LOCK_SECONDS", 0)
         lock = lock_in(at.root)
         program = "import sys; file = open(sys.argv[1]); print(1, flush=True); sys.stdin.read()"
@@ -312,6 +361,9 @@ class TestWrites:
         outside = tmp_path / "outside.lock"
         outside.write_bytes(b"")
         os.utime(outside, (0, 0))
-        at.hook("pre-commit", f"echo \"Unable to create '{outside}': File exists\" >&2; rm .git/hooks/pre-commit; exit 1")
+        at.hook(
+            "pre-commit",
+            f"echo \"Unable to create '{outside}': File exists\" >&2; rm .git/hooks/pre-commit; exit 1",
+        )
         assert at.apply(Log("met Bo")).commit
         assert outside.exists()

@@ -55,7 +55,9 @@ def own_settings(at: Desk) -> Path:
 
 
 @pytest.mark.parametrize("settings_of", [local_settings, own_settings])
-def test_settings_are_read_again_when_their_file_changes(at: Desk, memory: Memory, settings_of: Callable[[Desk], Path]) -> None:
+def test_settings_are_read_again_when_their_file_changes(
+    at: Desk, memory: Memory, settings_of: Callable[[Desk], Path]
+) -> None:
     path = settings_of(at)
     assert memory.workspace.settings.actor is None
     for actor in ("one", "two", "six"):  # of one length, in one moment
@@ -81,7 +83,9 @@ def test_unchanged_settings_are_not_read_again(at: Desk, memory: Memory) -> None
     assert memory.workspace is workspace
 
 
-def test_a_link_to_a_folder_outside_is_looked_at_each_time(at: Desk, world: World, repository: Path) -> None:
+def test_a_link_to_a_folder_outside_is_looked_at_each_time(
+    at: Desk, world: World, repository: Path
+) -> None:
     inside, outside = repository / "notes", world.home / "notes"
     inside.mkdir()
     outside.mkdir()
@@ -106,7 +110,9 @@ def test_a_repository_that_changes_its_form_is_found_again(at: Desk, memory: Mem
     assert not memory.workspace.repository.is_simple
 
 
-def test_a_folder_that_becomes_a_repository_of_its_own_has_its_own_state(world: World, repository: Path) -> None:
+def test_a_folder_that_becomes_a_repository_of_its_own_has_its_own_state(
+    world: World, repository: Path
+) -> None:
     at = desk(world, repository, "sub")
     memory = Memory.open(at.root, os.environ)
     before = memory.workspace.state
@@ -130,7 +136,13 @@ class Held:
 def held() -> Held:
     gc.collect()
     return Held(
-        descriptors=tuple(sorted(str(path.readlink()) for path in Path("/proc/self/fd").iterdir() if path.is_symlink())),
+        descriptors=tuple(
+            sorted(
+                str(path.readlink())
+                for path in Path("/proc/self/fd").iterdir()
+                if path.is_symlink()
+            )
+        ),
         threads=threading.active_count(),
         children=Path(f"/proc/self/task/{os.getpid()}/children").read_text(),
     )
@@ -194,7 +206,9 @@ def test_what_is_kept_open_is_let_go_of(at: Desk) -> None:
 @requires_proc
 @pytest.mark.background
 def test_no_child_is_left_behind(at: Desk, memory: Memory) -> None:
-    before = set(held().children.split())  # what tests before this one started, and have not waited for
+    before = set(
+        held().children.split()
+    )  # what tests before this one started, and have not waited for
     memory.search(Search("Stripe"))
     for number in range(3):
         memory.apply(append(f"- line {number}"))
@@ -210,7 +224,9 @@ def test_no_child_is_left_behind(at: Desk, memory: Memory) -> None:
 
 
 def save_by_hand(at: Desk, memory: Memory, number: int) -> None:
-    at.write("memory/new", f"# Topic\n\n- zorblax {number:05}\n").rename(at.root / "memory" / "topic.md")
+    at.write("memory/new", f"# Topic\n\n- zorblax {number:05}\n").rename(
+        at.root / "memory" / "topic.md"
+    )
 
 
 def write_with_memory(at: Desk, memory: Memory, number: int) -> None:
@@ -223,7 +239,9 @@ def newest_number(memory: Memory) -> int:
 
 
 @pytest.mark.parametrize("write", [save_by_hand, write_with_memory])
-def test_threads_search_while_another_writes(at: Desk, memory: Memory, write: Callable[[Desk, Memory, int], None]) -> None:
+def test_threads_search_while_another_writes(
+    at: Desk, memory: Memory, write: Callable[[Desk, Memory, int], None]
+) -> None:
     written, done = [-1], threading.Event()
 
     def search() -> int:

@@ -19,10 +19,15 @@ def test_what_is_kept_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
     for part in range(3):
         kept = read_marks(tmp_path)
         for number in range(part * 100, part * 100 + 100):
-            assert kept.setdefault(mark(number), (f"claude/{number % 7}", 20_000)) == (f"claude/{number % 7}", 20_000)
+            assert kept.setdefault(mark(number), (f"claude/{number % 7}", 20_000)) == (
+                f"claude/{number % 7}",
+                20_000,
+            )
         write_marks(tmp_path, kept, 20_001)
     kept = read_marks(tmp_path)
-    assert [kept.get(mark(number)) for number in range(300)] == [(f"claude/{number % 7}", 20_000) for number in range(300)]
+    assert [kept.get(mark(number)) for number in range(300)] == [
+        (f"claude/{number % 7}", 20_000) for number in range(300)
+    ]
     assert [kept.get(mark(number)) for number in range(300, 400)] == [None] * 100
     assert kept.setdefault(mark(5), ("codex/1", 1)) == ("claude/5", 20_000)
     assert (len(kept), set(kept)) == (300, {mark(number) for number in range(300)})
@@ -49,7 +54,15 @@ def test_old_ones_are_dropped(tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "{", "[]", '{"version":1}', '{"version":1,"sessions":[],"day":0,"marks":{"ab":3}}', '{"version":9}']
+    "damage",
+    [
+        "",
+        "{",
+        "[]",
+        '{"version":1}',
+        '{"version":1,"sessions":[],"day":0,"marks":{"ab":3}}',
+        '{"version":9}',
+    ],
 )
 def test_damaged_ones_are_none(tmp_path: Path, damage: str):
     (tmp_path / cursors.MARKS_NAME).write_text(damage)

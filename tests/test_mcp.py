@@ -23,21 +23,50 @@ LOADED = ["memory_search", "memory_get", "memory_remember", "memory_log"]
 
 
 def hit(text: str = "tea", line: int = 7, **values: Any) -> Hit:
-    fields: dict[str, Any] = dict.fromkeys(("kind", "day", "fact", "key", "source", "confidence", "until", "commit"))
-    fields |= {"section": ("Memory",), "score": 1.0, "tags": (), "status": Status.CURRENT, "uncommitted": False}
-    return Hit(**{**fields, "path": "MEMORY.md", "start_line": line, "end_line": line, "text": text, **values})
+    fields: dict[str, Any] = dict.fromkeys(
+        ("kind", "day", "fact", "key", "source", "confidence", "until", "commit")
+    )
+    fields |= {
+        "section": ("Memory",),
+        "score": 1.0,
+        "tags": (),
+        "status": Status.CURRENT,
+        "uncommitted": False,
+    }
+    return Hit(
+        **{
+            **fields,
+            "path": "MEMORY.md",
+            "start_line": line,
+            "end_line": line,
+            "text": text,
+            **values,
+        }
+    )
 
 
 def answer(*hits: Hit, **values: Any) -> str:
-    return texts.search_text(SearchResult(**{"query": "q", "commit": None, "stale": False, "hits": hits, **values}))
+    return texts.search_text(
+        SearchResult(**{"query": "q", "commit": None, "stale": False, "hits": hits, **values})
+    )
 
 
 class TestTools:
     def test_are_these(self):
-        assert list(TOOLS) == [*READING, "memory_remember", "memory_log", "memory_edit", "memory_forget", "memory_task"]
+        assert list(TOOLS) == [
+            *READING,
+            "memory_remember",
+            "memory_log",
+            "memory_edit",
+            "memory_forget",
+            "memory_task",
+        ]
         assert list(offered(read_only=True)) == READING
         assert [tool.name for tool in TOOLS.values() if tool.always] == LOADED
-        assert [tool.name for tool in TOOLS.values() if tool.destructive] == ["memory_edit", "memory_forget"]
+        assert [tool.name for tool in TOOLS.values() if tool.destructive] == [
+            "memory_edit",
+            "memory_forget",
+        ]
 
     def test_instructions_are_short(self):
         assert len(INSTRUCTIONS) <= 600
@@ -59,14 +88,34 @@ class TestArguments:
         ("tool", "arguments", "values"),
         [
             ("memory_search", {"query": "tea"}, {"query": "tea", "limit": 8}),
-            ("memory_search", {"tags": ["ops"], "limit": 3, "since": None}, {"tags": ["ops"], "limit": 3}),
-            ("memory_log", {"text": "t", "tags": ["a"] * 50}, {"text": "t", "tags": ["a"] * 50, "source": "inferred"}),
+            (
+                "memory_search",
+                {"tags": ["ops"], "limit": 3, "since": None},
+                {"tags": ["ops"], "limit": 3},
+            ),
+            (
+                "memory_log",
+                {"text": "t", "tags": ["a"] * 50},
+                {"text": "t", "tags": ["a"] * 50, "source": "inferred"},
+            ),
             ("memory_get", {}, {}),
             ("memory_context", {}, {"budget": 2000}),
             ("memory_log", {"text": "t"}, {"text": "t", "source": "inferred"}),
-            ("memory_edit", {"section": "S", "append": "a", "delete": False}, {"section": "S", "append": "a", "delete": False}),
-            ("memory_edit", {"section": "S", "replace": "a", "with": ""}, {"section": "S", "replace": "a", "with": ""}),
-            ("memory_edit", {"section": "S", "body": "", "expect": "e"}, {"section": "S", "body": "", "expect": "e"}),
+            (
+                "memory_edit",
+                {"section": "S", "append": "a", "delete": False},
+                {"section": "S", "append": "a", "delete": False},
+            ),
+            (
+                "memory_edit",
+                {"section": "S", "replace": "a", "with": ""},
+                {"section": "S", "replace": "a", "with": ""},
+            ),
+            (
+                "memory_edit",
+                {"section": "S", "body": "", "expect": "e"},
+                {"section": "S", "body": "", "expect": "e"},
+            ),
             ("memory_task", {"action": "list"}, {"action": "list"}),
         ],
     )
@@ -83,24 +132,64 @@ class TestArguments:
             ("memory_search", {"query": " "}, "needs query, tags, since or until", ""),
             ("memory_search", {"tags": []}, "needs query, tags, since or until", ""),
             ("memory_search", {"history": True}, "needs query, tags, since or until", ""),
-            ("memory_search", {"query": "a", "limit": 51}, "limit is 51, which is not from 1 to 50", ""),
+            (
+                "memory_search",
+                {"query": "a", "limit": 51},
+                "limit is 51, which is not from 1 to 50",
+                "",
+            ),
             ("memory_search", {"query": "a", "limit": "8"}, "limit must be a whole number", ""),
             ("memory_search", {"query": "a", "limit": True}, "limit must be a whole number", ""),
             ("memory_search", {"query": ["a"]}, "query must be a text", ""),
-            ("memory_search", {"query": "a", "tags": "ops"}, "tags must be a list", '{"tags": ["ops"]}'),
+            (
+                "memory_search",
+                {"query": "a", "tags": "ops"},
+                "tags must be a list",
+                '{"tags": ["ops"]}',
+            ),
             ("memory_search", {"query": "a", "tags": [1]}, "tags must be a list", ""),
-            ("memory_search", {"query": "a", "tags": ["a"] * 51}, "tags has 51 items, and may have 50", ""),
-            ("memory_log", {"text": "t", "tags": ["a"] * 20_000}, "tags has 20,000 items, and may have 50", ""),
-            ("memory_search", {"query": "a", "history": "yes"}, "history must be true or false", ""),
+            (
+                "memory_search",
+                {"query": "a", "tags": ["a"] * 51},
+                "tags has 51 items, and may have 50",
+                "",
+            ),
+            (
+                "memory_log",
+                {"text": "t", "tags": ["a"] * 20_000},
+                "tags has 20,000 items, and may have 50",
+                "",
+            ),
+            (
+                "memory_search",
+                {"query": "a", "history": "yes"},
+                "history must be true or false",
+                "",
+            ),
             ("memory_context", {"budget": 8001}, "budget is 8001", ""),
             ("memory_log", {}, "memory_log needs text", "It takes text"),
             ("memory_log", {"text": None}, "memory_log needs text", ""),
             ("memory_log", {"content": "t"}, "no argument 'content'", "Did you mean text?"),
-            ("memory_remember", {"text": "t", "source": "user"}, "not one of its choices", "user-stated, inferred, auto"),
+            (
+                "memory_remember",
+                {"text": "t", "source": "user"},
+                "not one of its choices",
+                "user-stated, inferred, auto",
+            ),
             ("memory_edit", {"section": "S"}, "give exactly one of", ""),
-            ("memory_edit", {"section": "S", "append": "a", "delete": True}, "give exactly one of", ""),
+            (
+                "memory_edit",
+                {"section": "S", "append": "a", "delete": True},
+                "give exactly one of",
+                "",
+            ),
             ("memory_edit", {"section": "S", "replace": "a"}, "replace and with go together", ""),
-            ("memory_edit", {"section": "S", "append": "a", "with": "b"}, "replace and with go together", ""),
+            (
+                "memory_edit",
+                {"section": "S", "append": "a", "with": "b"},
+                "replace and with go together",
+                "",
+            ),
             ("memory_edit", {"section": "S", "body": "b"}, "body needs expect", "memory_get"),
             ("memory_edit", {"section": "S", "delete": True}, "delete needs expect", "memory_get"),
             ("memory_task", {"action": "begin"}, "not one of its choices", "start, note, done"),
@@ -133,7 +222,11 @@ BARE: dict[str, Any] = {
 class TestGreeting:
     HELLO: ClassVar[dict[str, Any]] = {
         **{"jsonrpc": "2.0", "id": 1, "method": "initialize"},
-        "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe", "version": "1"}},
+        "params": {
+            "protocolVersion": "2025-06-18",
+            "capabilities": {},
+            "clientInfo": {"name": "probe", "version": "1"},
+        },
     }
     READY: ClassVar[dict[str, Any]] = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     LIST: ClassVar[dict[str, Any]] = {"jsonrpc": "2.0", "id": 2, "method": "tools/list"}
@@ -141,26 +234,52 @@ class TestGreeting:
     def greeted(self, *messages: Any, at_once: bool = False) -> tuple[Greeting, list[Any]]:
         lines = [each if isinstance(each, str) else json.dumps(each) for each in messages]
         remaining, answers = [*lines, ""], list[str]()
-        return greet(lambda: remaining.pop(0), answers.append, lambda: at_once, read_only=False), [json.loads(each) for each in answers]
+        return greet(lambda: remaining.pop(0), answers.append, lambda: at_once, read_only=False), [
+            json.loads(each) for each in answers
+        ]
 
-    @pytest.mark.parametrize("params", [{}, {"params": {}}, {"params": {"cursor": None}}, {"params": {"_meta": {"progressToken": 1}}}])
+    @pytest.mark.parametrize(
+        "params",
+        [
+            {},
+            {"params": {}},
+            {"params": {"cursor": None}},
+            {"params": {"_meta": {"progressToken": 1}}},
+        ],
+    )
     def test_of_the_usual_beginning(self, params: Any):
         greeting, answers = self.greeted(self.HELLO, self.READY, self.LIST | params, "not read")
-        assert greeting == Greeting((json.dumps(self.HELLO), json.dumps(self.READY)), 1, ended=False)
+        assert greeting == Greeting(
+            (json.dumps(self.HELLO), json.dumps(self.READY)), 1, ended=False
+        )
         assert [each["id"] for each in answers] == [1, 2]
         assert [tool["name"] for tool in answers[1]["result"]["tools"]] == list(TOOLS)
 
     def test_of_lists_that_are_asked_for_at_once(self):
-        lists = [self.LIST | {"id": number, "method": f"{name}/list"} for number, name in enumerate(("tools", "prompts", "resources"), 2)]
+        lists = [
+            self.LIST | {"id": number, "method": f"{name}/list"}
+            for number, name in enumerate(("tools", "prompts", "resources"), 2)
+        ]
         start = (json.dumps(self.HELLO), json.dumps(self.READY))
-        greeting, answers = self.greeted(self.HELLO, self.READY, *lists, "a call", "not read", at_once=True)
+        greeting, answers = self.greeted(
+            self.HELLO, self.READY, *lists, "a call", "not read", at_once=True
+        )
         assert greeting == Greeting((*start, "a call"), 1, ended=False)
-        assert [next(iter(each["result"])) for each in answers[1:]] == ["tools", "prompts", "resources"]
-        assert self.greeted(self.HELLO, self.READY, *lists, at_once=True)[0] == Greeting(start, 1, ended=True)
+        assert [next(iter(each["result"])) for each in answers[1:]] == [
+            "tools",
+            "prompts",
+            "resources",
+        ]
+        assert self.greeted(self.HELLO, self.READY, *lists, at_once=True)[0] == Greeting(
+            start, 1, ended=True
+        )
 
     @pytest.mark.parametrize("first", [[], [BARE]])
     def test_of_a_client_without_a_handshake(self, first: list[Any]):
-        lists = [BARE | {"id": number, "method": f"{name}/list"} for number, name in enumerate(("prompts", "resources", "tools"), 2)]
+        lists = [
+            BARE | {"id": number, "method": f"{name}/list"}
+            for number, name in enumerate(("prompts", "resources", "tools"), 2)
+        ]
         greeting, answers = self.greeted(*first, *lists, "not read")
         assert greeting == Greeting((), None, ended=False)
         assert [each["id"] for each in answers] == [each["id"] for each in (*first, *lists)]
@@ -173,8 +292,20 @@ class TestGreeting:
             BARE | {"id": None},
             BARE | {"params": {"_meta": {}}},
             BARE | {"params": BARE["params"] | {"cursor": "x"}},
-            BARE | {"params": {"_meta": BARE["params"]["_meta"] | {"io.modelcontextprotocol/protocolVersion": "2031-01-01"}}},
-            BARE | {"params": {"_meta": BARE["params"]["_meta"] | {"io.modelcontextprotocol/clientInfo": {"name": "probe"}}}},
+            BARE
+            | {
+                "params": {
+                    "_meta": BARE["params"]["_meta"]
+                    | {"io.modelcontextprotocol/protocolVersion": "2031-01-01"}
+                }
+            },
+            BARE
+            | {
+                "params": {
+                    "_meta": BARE["params"]["_meta"]
+                    | {"io.modelcontextprotocol/clientInfo": {"name": "probe"}}
+                }
+            },
             "no json",
             "[]",
             "{}",
@@ -187,17 +318,35 @@ class TestGreeting:
             HELLO | {"id": []},
             HELLO | {"params": None},
             HELLO | {"params": {"protocolVersion": "1999-01-01"}},
-            HELLO | {"params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "probe"}}},
-            HELLO | {"params": {"protocolVersion": ["2025-06-18"], "capabilities": {}, "clientInfo": {}}},
+            HELLO
+            | {
+                "params": {
+                    "protocolVersion": "2025-06-18",
+                    "capabilities": {},
+                    "clientInfo": {"name": "probe"},
+                }
+            },
+            HELLO
+            | {"params": {"protocolVersion": ["2025-06-18"], "capabilities": {}, "clientInfo": {}}},
         ],
         ids=lambda message: str(message)[:40],
     )
     def test_anything_else_is_left_to_the_sdk(self, message: Any):
         greeting, answers = self.greeted(message, "not read")
-        assert greeting == Greeting((message if isinstance(message, str) else json.dumps(message),), None, ended=False)
+        assert greeting == Greeting(
+            (message if isinstance(message, str) else json.dumps(message),), None, ended=False
+        )
         assert answers == []
 
-    @pytest.mark.parametrize("second", [HELLO | {"id": 2}, LIST | {"params": {"cursor": "x"}}, LIST | {"id": None}, LIST | {"params": []}])
+    @pytest.mark.parametrize(
+        "second",
+        [
+            HELLO | {"id": 2},
+            LIST | {"params": {"cursor": "x"}},
+            LIST | {"id": None},
+            LIST | {"params": []},
+        ],
+    )
     def test_so_is_what_is_unusual_behind_the_handshake(self, second: Any):
         greeting, answers = self.greeted(self.HELLO, second, "not read")
         assert greeting.lines == (json.dumps(self.HELLO), json.dumps(second))
@@ -246,12 +395,17 @@ class TestTexts:
     def test_no_match_and_an_index_that_is_behind_are_texts(self):
         assert answer() == "No match."
         assert answer(stale=True) == "No match.\nThe index is behind."
-        assert answer(hit(), stale=True, notes=("why",)) == "- MEMORY.md:7 tea\nThe index is behind.\nwhy"
+        assert (
+            answer(hit(), stale=True, notes=("why",))
+            == "- MEMORY.md:7 tea\nThe index is behind.\nwhy"
+        )
 
     def test_no_secret_and_nothing_that_steers(self):
         assert TOKEN not in answer(hit(f"the token is {TOKEN}"))
         assert "\x1b" not in answer(hit("red \x1b[31m"))
-        assert TOKEN not in texts.failure_text({"error": "section-changed", "text": f"token {TOKEN}", "facts": [{"text": TOKEN}]})
+        assert TOKEN not in texts.failure_text(
+            {"error": "section-changed", "text": f"token {TOKEN}", "facts": [{"text": TOKEN}]}
+        )
 
     def test_what_is_too_much_is_counted(self):
         text = answer(*(hit("word " * 100, line) for line in range(50)))
@@ -286,10 +440,21 @@ class TestTexts:
 
     def test_an_outline_is_indented(self):
         rows = (OutlineRow(("Memory",), 1, 1, "a", 2), OutlineRow(("Memory", "Work"), 2, 3, "b", 2))
-        assert texts.outline_text(Outline("MEMORY.md", rows)) == "# MEMORY.md\n- :1 Memory (etag a)\n  - :3 Work (etag b)"
+        assert (
+            texts.outline_text(Outline("MEMORY.md", rows))
+            == "# MEMORY.md\n- :1 Memory (etag a)\n  - :3 Work (etag b)"
+        )
 
     def test_a_long_failure_stays_json(self):
-        text = texts.failure_text({"error": "section-changed", "message": "m", "hint": "", "etag": "e", "text": "x" * 50_000})
+        text = texts.failure_text(
+            {
+                "error": "section-changed",
+                "message": "m",
+                "hint": "",
+                "etag": "e",
+                "text": "x" * 50_000,
+            }
+        )
         assert len(text) <= texts.MOST_CHARACTERS
         assert json.loads(text)["etag"] == "e"
 
@@ -306,7 +471,10 @@ class TestPhrases:
             (f"Read it ({wording.verb('show')})", "Read it (memory_get)"),
             (wording.verb("remember", "supersedes"), "memory_remember with supersedes"),
             (wording.verb("facts", "everything"), "mdmem facts --all"),
-            (f"A write with {wording.field('create')} makes one.", "A write with --create (command line) makes one."),
+            (
+                f"A write with {wording.field('create')} makes one.",
+                "A write with --create (command line) makes one.",
+            ),
             (f"{wording.field('limit')} is 0", "limit is 0"),
             (wording.verb("reindex", "full"), "mdmem reindex --full"),
         ],
@@ -316,7 +484,12 @@ class TestPhrases:
 
     @pytest.mark.parametrize(
         ("client", "actor"),
-        [("claude-code", "mcp/claude-code"), ("", "mcp/client"), ("a b\nMdmem-Op: x", "mcp/a-b-Mdmem-Op-x"), ("x" * 90, f"mcp/{'x' * 40}")],
+        [
+            ("claude-code", "mcp/claude-code"),
+            ("", "mcp/client"),
+            ("a b\nMdmem-Op: x", "mcp/a-b-Mdmem-Op-x"),
+            ("x" * 90, f"mcp/{'x' * 40}"),
+        ],
     )
     def test_a_client_is_an_actor(self, client: str, actor: str):
         assert actor_of(client) == actor
@@ -326,7 +499,11 @@ def test_a_bug_is_an_answer_and_its_traceback_is_shown(capsys: pytest.CaptureFix
     def failing() -> str:
         raise ZeroDivisionError("by nothing")
 
-    assert attempt(failing) == {"error": "bug", "message": "ZeroDivisionError: by nothing", "hint": "This is a bug in mdmem."}
+    assert attempt(failing) == {
+        "error": "bug",
+        "message": "ZeroDivisionError: by nothing",
+        "hint": "This is a bug in mdmem.",
+    }
     assert "in failing" in capsys.readouterr().err
 
 

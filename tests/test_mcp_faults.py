@@ -25,7 +25,9 @@ WRITES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("memory_task", {"action": "start", "name": "Move", "text": "to Redis"}),
 )
 LOG = "memory/2026-03-05.md"
-BOUND = 'mount --bind "$PWD" "$PWD" && mount -o remount,bind,ro "$PWD" && cd "$PWD" && exec "$0" mcp'
+BOUND = (
+    'mount --bind "$PWD" "$PWD" && mount -o remount,bind,ro "$PWD" && cd "$PWD" && exec "$0" mcp'
+)
 """The current folder, read-only for one process."""
 SMALL = 'mount -t tmpfs -o size=3m none "$PWD" && cd "$PWD" && cp -a "$1/." . && exec "$0" mcp'
 """A small disk for one process, in the current folder, with a copy of another."""
@@ -34,12 +36,21 @@ IN_A_NAMESPACE = ("unshare", "--user", "--map-root-user", "--mount")
 
 def _mounts() -> bool:
     try:
-        return subprocess.run([*IN_A_NAMESPACE, "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False).returncode == 0
+        return (
+            subprocess.run(
+                [*IN_A_NAMESPACE, "mount", "-t", "tmpfs", "none", "/mnt"],
+                capture_output=True,
+                check=False,
+            ).returncode
+            == 0
+        )
     except OSError:
         return False
 
 
-where_disks_are_made = pytest.mark.skipif(not _mounts(), reason="this system does not let a process have a disk of its own")
+where_disks_are_made = pytest.mark.skipif(
+    not _mounts(), reason="this system does not let a process have a disk of its own"
+)
 
 
 @pytest.fixture
@@ -94,7 +105,10 @@ def test_an_index_that_is_behind_and_a_lock_that_is_held(at: Desk):
                 at.write(f"memory/topic{number}.md", f"# Topic\n\n- zorblax {number}\n")
             behind = "The index is behind.\nanother process is still updating it, and the newest changes may be missing"
             assert running.text("memory_search", query="zorblax") == f"No match.\n{behind}"
-            assert running.text("memory_search", query="Stripe") == f"- MEMORY.md:5 works at Stripe [7b5a9044]\n{behind}"
+            assert (
+                running.text("memory_search", query="Stripe")
+                == f"- MEMORY.md:5 works at Stripe [7b5a9044]\n{behind}"
+            )
         with files.lock(at.root / STATE / files.LOCK_NAME, 1):
             for tool, arguments in WRITES:
                 assert running.failure(tool, **arguments) == {
@@ -113,7 +127,9 @@ def test_an_index_that_is_behind_and_a_lock_that_is_held(at: Desk):
 def on_a_small_disk(at: Desk, folder: Path) -> Iterator[tuple[Server, Path]]:
     """A server with a copy of the workspace on a small disk; the disk as it is seen from here."""
     folder.mkdir()
-    running = Server(folder, at.world.environment, (*IN_A_NAMESPACE, "sh", "-c", SMALL, PROGRAM, str(at.root)))
+    running = Server(
+        folder, at.world.environment, (*IN_A_NAMESPACE, "sh", "-c", SMALL, PROGRAM, str(at.root))
+    )
     try:
         yield running, Path(f"/proc/{running.process.pid}/root{folder}")
     finally:
@@ -131,23 +147,41 @@ def fill(file: Path, left: int) -> None:
 
 
 @where_disks_are_made
-def test_a_full_disk_is_told_and_read_and_when_there_is_room_again_all_is_whole(at: Desk, tmp_path: Path):
+def test_a_full_disk_is_told_and_read_and_when_there_is_room_again_all_is_whole(
+    at: Desk, tmp_path: Path
+):
     with on_a_small_disk(at, tmp_path / "disk") as (running, disk):
 
         def git(*words: str) -> str:
-            entered = ("nsenter", "--target", str(running.process.pid), "--mount", "--user", "--preserve-credentials")
-            return at.world.run(at.root, [*entered, "git", "-C", str(tmp_path / "disk"), *words]).stdout
+            entered = (
+                "nsenter",
+                "--target",
+                str(running.process.pid),
+                "--mount",
+                "--user",
+                "--preserve-credentials",
+            )
+            return at.world.run(
+                at.root, [*entered, "git", "-C", str(tmp_path / "disk"), *words]
+            ).stdout
 
         running.text("memory_search", query="Stripe")
         before = (disk / "MEMORY.md").read_bytes()
-        for left in (0, 4096, 8192):  # where a commit has no room, the file is put back; if that has none either, the next write ends it
+        for left in (
+            0,
+            4096,
+            8192,
+        ):  # where a commit has no room, the file is put back; if that has none either, the next write ends it
             fill(disk / "filler.bin", left)
             assert "works at Stripe" in running.text("memory_search", query="Stripe")
             assert "works at Stripe" in running.text("memory_get", name="Work")
             for tool, arguments in WRITES:
                 failure = running.failure(tool, **arguments)
                 assert failure["error"] in ("storage", "commit-failed", "git-failed")
-                assert "No space left on device" in failure["message"] or "Out of diskspace" in failure["message"]
+                assert (
+                    "No space left on device" in failure["message"]
+                    or "Out of diskspace" in failure["message"]
+                )
                 is_as_before = (disk / "MEMORY.md").read_bytes() == before
                 assert is_as_before or (disk / STATE / "write-ahead.json").exists()
                 assert is_as_before or left == 8192
@@ -155,7 +189,11 @@ def test_a_full_disk_is_told_and_read_and_when_there_is_room_again_all_is_whole(
         for tool, arguments in WRITES:
             running.text(tool, **arguments)
         text = (disk / "MEMORY.md").read_text()
-        assert [text.count(words) for words in ("drink: coffee", "- retired", "Stripe")] == [1, 1, 0]
+        assert [text.count(words) for words in ("drink: coffee", "- retired", "Stripe")] == [
+            1,
+            1,
+            0,
+        ]
         assert git("status", "--porcelain") == ""
         assert git("rev-list", "--count", "HEAD") == "6\n"
 
@@ -184,14 +222,44 @@ def test_a_workspace_that_cannot_be_written_is_read(at: Desk):
 def test_calls_that_are_wrong(at: Desk):
     with server(at) as running:
         for tool, arguments, message, hint in (
-            ("memory_search", {"querry": "tea"}, "memory_search has no argument 'querry'", "Did you mean query?"),
-            ("memory_log", {"content": "tea"}, "memory_log has no argument 'content'", "Did you mean text?"),
-            ("memory_forget", {"zzz": "tea"}, "memory_forget has no argument 'zzz'", "It takes fact, reason."),
+            (
+                "memory_search",
+                {"querry": "tea"},
+                "memory_search has no argument 'querry'",
+                "Did you mean query?",
+            ),
+            (
+                "memory_log",
+                {"content": "tea"},
+                "memory_log has no argument 'content'",
+                "Did you mean text?",
+            ),
+            (
+                "memory_forget",
+                {"zzz": "tea"},
+                "memory_forget has no argument 'zzz'",
+                "It takes fact, reason.",
+            ),
         ):
-            assert running.failure(tool, **arguments) == {"error": "usage", "message": message, "hint": hint}
-        running.say(call(2, "memory_serch"), "no json {", line("tools/none", 3), line("tools/call", 4, name="memory_get", arguments=["x"]))
-        assert running.answer(2)["error"] == {"code": -32602, "message": "no tool 'memory_serch'; did you mean memory_search?"}
-        assert running.answer(None)["error"] == {"code": -32700, "message": "Parse error: a message is one line of JSON"}
+            assert running.failure(tool, **arguments) == {
+                "error": "usage",
+                "message": message,
+                "hint": hint,
+            }
+        running.say(
+            call(2, "memory_serch"),
+            "no json {",
+            line("tools/none", 3),
+            line("tools/call", 4, name="memory_get", arguments=["x"]),
+        )
+        assert running.answer(2)["error"] == {
+            "code": -32602,
+            "message": "no tool 'memory_serch'; did you mean memory_search?",
+        }
+        assert running.answer(None)["error"] == {
+            "code": -32700,
+            "message": "Parse error: a message is one line of JSON",
+        }
         assert [running.answer(number)["error"]["code"] for number in (3, 4)] == [-32601, -32602]
         for number, message in (
             (5, call(5, "memory_log", text="half of a \ud83d")),
@@ -327,14 +395,25 @@ def test_a_server_that_is_killed_in_mid_call(at: Desk, gate: Gate):
 
 
 @pytest.mark.parametrize("event", ["UserPromptSubmit", "PreCompact"])
-def test_a_hook_past_its_deadline_says_nothing_and_leaves_no_child(at: Desk, tmp_path: Path, event: str):
+def test_a_hook_past_its_deadline_says_nothing_and_leaves_no_child(
+    at: Desk, tmp_path: Path, event: str
+):
     programs, started = tmp_path / "programs", tmp_path / "started"
     programs.mkdir()
     git = programs / "git"
     git.write_text(f'#!/bin/sh\necho $$ >> "{started}"\nexec sleep 60\n')
     git.chmod(0o755)
-    at.git("config", "core.worktree", str(at.root))  # where git itself has to say where the work tree is
-    values = json.dumps({"hook_event_name": event, "session_id": "s1", "cwd": str(at.root), "prompt": "who works at Stripe?"})
+    at.git(
+        "config", "core.worktree", str(at.root)
+    )  # where git itself has to say where the work tree is
+    values = json.dumps(
+        {
+            "hook_event_name": event,
+            "session_id": "s1",
+            "cwd": str(at.root),
+            "prompt": "who works at Stripe?",
+        }
+    )
     environment = {"PATH": f"{programs}:{os.environ['PATH']}", "MDMEM_NOW": NOW}
     done = at.world.run(at.root, [PROGRAM, "agent-hook"], stdin=values, environment=environment)
     assert (done.stdout, done.stderr) == ("", "")

@@ -45,7 +45,11 @@ def held(process: int) -> Held:
     def now() -> Held:
         folder = Path(f"/proc/{process}")
         time.sleep(0.05)
-        return Held(len(list((folder / "fd").iterdir())), len(list((folder / "task").iterdir())), len(processes_below(process)))
+        return Held(
+            len(list((folder / "fd").iterdir())),
+            len(list((folder / "task").iterdir())),
+            len(processes_below(process)),
+        )
 
     return min((now() for _ in range(20)), key=lambda each: each.threads)
 
@@ -61,7 +65,9 @@ class Person:
     def edit(self) -> None:
         number = 0
         while not self._ended.wait(PAUSE_SECONDS):
-            self._at.write("memory/new", f"# Topic\n\n- zorblax {number:06}\n").rename(self._at.root / "memory" / "topic.md")
+            self._at.write("memory/new", f"# Topic\n\n- zorblax {number:06}\n").rename(
+                self._at.root / "memory" / "topic.md"
+            )
             self.saved = number
             number += 1
 
@@ -92,14 +98,22 @@ def test_many_calls_at_once_while_a_person_edits(at: Desk, calls: int):
                 return str(result.content[0].text)
 
             await ask("memory_search", query="Stripe")
-            server = next(each for each in processes_below(os.getpid()) if PROGRAM.encode() in Path(f"/proc/{each}/cmdline").read_bytes())
+            server = next(
+                each
+                for each in processes_below(os.getpid())
+                if PROGRAM.encode() in Path(f"/proc/{each}/cmdline").read_bytes()
+            )
 
             async def work(task: int, turns: int) -> None:
                 for turn in range(turns):
                     match turn % 100:
                         case 3:
-                            assert '"changed": true' in await ask("memory_log", text=f"zebra {task} {turn} {turns} was seen")
-                            assert f"zebra {task} {turn} {turns} was seen" in await ask("memory_search", query=f"zebra {task} {turn}")
+                            assert '"changed": true' in await ask(
+                                "memory_log", text=f"zebra {task} {turn} {turns} was seen"
+                            )
+                            assert f"zebra {task} {turn} {turns} was seen" in await ask(
+                                "memory_search", query=f"zebra {task} {turn}"
+                            )
                         case 7 | 57:
                             assert "works at Stripe" in await ask("memory_get", name="Work")
                         case number if number % 5 == 0:
@@ -122,12 +136,18 @@ def test_many_calls_at_once_while_a_person_edits(at: Desk, calls: int):
                 return held(server)
 
             with person.at_work():
-                return await work_at_once(calls // TASKS // 10), await work_at_once(calls // TASKS - calls // TASKS // 10)
+                return await work_at_once(calls // TASKS // 10), await work_at_once(
+                    calls // TASKS - calls // TASKS // 10
+                )
 
     before, after = anyio.run(session)
     tenth = len(sizes) // 10
-    first, last = (int(statistics.median(some)) for some in (sizes[tenth : 2 * tenth], sizes[-tenth:]))
-    print(f"{calls} calls: {before} {after}, {first >> 20} to {last >> 20} MiB, at most {max(sizes) >> 20}")
+    first, last = (
+        int(statistics.median(some)) for some in (sizes[tenth : 2 * tenth], sizes[-tenth:])
+    )
+    print(
+        f"{calls} calls: {before} {after}, {first >> 20} to {last >> 20} MiB, at most {max(sizes) >> 20}"
+    )
     print(f"a search among them: p50 {statistics.median(seconds) * 1000:.1f} ms")
     assert (after.descriptors, after.children) == (before.descriptors, before.children)
     assert after.threads <= before.threads + TASKS  # threads that are not used end after a while

@@ -11,7 +11,19 @@ from typing import Any
 
 import pytest
 from conftest import World
-from record_memory_tool import COMMANDS, DATA, create, delete, insert, laid_out, lay_out, put, rename, view, without_folder_sizes
+from record_memory_tool import (
+    COMMANDS,
+    DATA,
+    create,
+    delete,
+    insert,
+    laid_out,
+    lay_out,
+    put,
+    rename,
+    view,
+    without_folder_sizes,
+)
 from workspaces import NOW, STATE, Desk, desk, where_modes_count
 
 from mdmem.changes import moves
@@ -72,14 +84,26 @@ class TestTheReference:
     def test_a_vector(self, vector: dict[str, Any], world: World, repository: Path):
         at = Desk(world, repository)
         at.write("mdmem.toml", "")
-        lay_out(repository, {path.replace("/memories", "/memory", 1): text for path, text in RECORDED["files"].items()})
+        lay_out(
+            repository,
+            {
+                path.replace("/memories", "/memory", 1): text
+                for path, text in RECORDED["files"].items()
+            },
+        )
         at.commit()
         answer = Backend(Memory.open(at.root, os.environ)).answer(vector["command"])
         after = laid_out(at.root / "memory")
         before = RECORDED["files"]
-        changed = {path: after.get(path) for path in sorted({*before, *after}) if after.get(path) != before.get(path)}
+        changed = {
+            path: after.get(path)
+            for path in sorted({*before, *after})
+            if after.get(path) != before.get(path)
+        }
         assert changed == ({} if vector["name"] in DEVIATIONS else vector["changed"])
-        assert without_folder_sizes(answer.text) == DEVIATIONS.get(vector["name"], vector.get("text"))
+        assert without_folder_sizes(answer.text) == DEVIATIONS.get(
+            vector["name"], vector.get("text")
+        )
         assert (answer.code is not None) == (vector["name"] in DEVIATIONS or vector["is_error"])
         assert len(at.subjects()) == (2 if changed else 1), "one commit a change"
         assert not at.git("status", "--porcelain")
@@ -95,12 +119,21 @@ class TestPaths:
         at.write("README.md", "# Not memory\n")
         rows = [row.split("\t")[1] for row in backend.call(view("/memories")).splitlines()[1:]]
         assert rows == [
-            *("/memories", "/memories/2026-03-04.md", "/memories/MEMORY.md", "/memories/garden/", "/memories/garden/beds/"),
+            *(
+                "/memories",
+                "/memories/2026-03-04.md",
+                "/memories/MEMORY.md",
+                "/memories/garden/",
+                "/memories/garden/beds/",
+            ),
             *("/memories/garden/roses.md", "/memories/house.md", "/memories/user.md"),
         ]
         assert "works at Stripe" in backend.call(view("/memories/MEMORY.md"))
         assert "# User" in backend.call(view("/memories/USER.md"))
-        assert backend.answer(put("/memories/MEMORY.md", "works at Stripe", "works at Linear")).code is None
+        assert (
+            backend.answer(put("/memories/MEMORY.md", "works at Stripe", "works at Linear")).code
+            is None
+        )
         assert "Linear" in at.read("MEMORY.md")
         assert backend.answer(create("/memories/SOUL.md", "# Soul\n")).code is None
         assert at.read("SOUL.md") == "# Soul\n"
@@ -115,11 +148,43 @@ class TestPaths:
     @pytest.mark.parametrize(
         "path",
         [
-            *("/memories/../MEMORY.md", "/memories/garden/../../x.md", "/memories/%2e%2e/x.md", "/memories/a%2fb.md", "/memories/%00.md"),
-            *("/memories/a\0b.md", "/memories/a\nb.md", "/memories/a\\b.md", "/memories/.git/config", "/memories/x/.GIT/config"),
-            *("/memories/.gitattributes", "/memories/mdmem.toml", "/memories/.mdmem-0.tmp", "/memories/link/x.md", "/memories/link"),
-            *("/memories/" + "x" * 300 + ".md", "/memories/" + "x/" * 900, "/memories/house.md/x.md", "/memories/\ud800.md"),
-            *("memories/x.md", "", "/", "/memory/x.md", "//memories/x.md", "/memories.md", "/memories\0", "~/x.md"),
+            *(
+                "/memories/../MEMORY.md",
+                "/memories/garden/../../x.md",
+                "/memories/%2e%2e/x.md",
+                "/memories/a%2fb.md",
+                "/memories/%00.md",
+            ),
+            *(
+                "/memories/a\0b.md",
+                "/memories/a\nb.md",
+                "/memories/a\\b.md",
+                "/memories/.git/config",
+                "/memories/x/.GIT/config",
+            ),
+            *(
+                "/memories/.gitattributes",
+                "/memories/mdmem.toml",
+                "/memories/.mdmem-0.tmp",
+                "/memories/link/x.md",
+                "/memories/link",
+            ),
+            *(
+                "/memories/" + "x" * 300 + ".md",
+                "/memories/" + "x/" * 900,
+                "/memories/house.md/x.md",
+                "/memories/\ud800.md",
+            ),
+            *(
+                "memories/x.md",
+                "",
+                "/",
+                "/memory/x.md",
+                "//memories/x.md",
+                "/memories.md",
+                "/memories\0",
+                "~/x.md",
+            ),
         ],
     )
     def test_what_leads_elsewhere(self, path: str, at: Desk, backend: Backend):
@@ -135,7 +200,11 @@ class TestPaths:
             answer = backend.answer(command)
             assert answer.code in ("bad-path", "file-not-found"), (command, answer)
         before = at.tree_state()
-        assert backend.answer(rename("/memories/house.md", path)).code in ("bad-path", "file-exists", "usage")
+        assert backend.answer(rename("/memories/house.md", path)).code in (
+            "bad-path",
+            "file-exists",
+            "usage",
+        )
         assert at.tree_state() == before
         json.dumps(answer.text)
 
@@ -148,8 +217,22 @@ class TestPaths:
     @pytest.mark.parametrize(
         "name",
         [
-            *(".claude/settings.json", ".mcp.json", "CLAUDE.md", "AGENTS.md", "GEMINI.md", ".envrc", ".cursorrules"),
-            *("people/.hidden.md", "people/claude.md", "people/MEMORY.md", "people/memory.md", "a/b/Memory.md"),
+            *(
+                ".claude/settings.json",
+                ".mcp.json",
+                "CLAUDE.md",
+                "AGENTS.md",
+                "GEMINI.md",
+                ".envrc",
+                ".cursorrules",
+            ),
+            *(
+                "people/.hidden.md",
+                "people/claude.md",
+                "people/MEMORY.md",
+                "people/memory.md",
+                "a/b/Memory.md",
+            ),
         ],
     )
     def test_files_that_hosts_read_are_not_made(self, name: str, at: Desk, backend: Backend):
@@ -162,18 +245,28 @@ class TestPaths:
         at.write(f"memory/{name}", "by hand\n")
         at.commit("by hand")
         assert "by hand" in backend.call(view(path))
-        commands = [put(path, "hand", "agent"), insert(path, 0, "x"), delete(path), rename(path, "/memories/x.md")]
+        commands = [
+            put(path, "hand", "agent"),
+            insert(path, 0, "x"),
+            delete(path),
+            rename(path, "/memories/x.md"),
+        ]
         if name.startswith("garden"):
             commands += [delete("/memories/garden"), rename("/memories/garden", "/memories/yard")]
         for command in commands:
             refused(at, backend, command, "bad-path")
 
-    def test_a_folder_that_is_a_workspace_can_go_and_is_not_made_anew(self, at: Desk, backend: Backend):
+    def test_a_folder_that_is_a_workspace_can_go_and_is_not_made_anew(
+        self, at: Desk, backend: Backend
+    ):
         at.write("memory/garden/MEMORY.md", "# Memory\n\n- nested\n")
         at.commit("by hand")
         refused(at, backend, rename("/memories/garden", "/memories/yard"), "bad-path")
         assert backend.answer(put("/memories/garden/MEMORY.md", "nested", "inner")).code is None
-        assert backend.answer(rename("/memories/garden/MEMORY.md", "/memories/garden/notes.md")).code is None
+        assert (
+            backend.answer(rename("/memories/garden/MEMORY.md", "/memories/garden/notes.md")).code
+            is None
+        )
         assert backend.answer(rename("/memories/garden", "/memories/yard")).code is None
 
     def test_dots_that_stay_inside(self, backend: Backend):
@@ -215,7 +308,9 @@ class TestChanges:
         ],
         ids=str,
     )
-    def test_one_commit(self, command: dict[str, Any], at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch):
+    def test_one_commit(
+        self, command: dict[str, Any], at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch
+    ):
         at.write("other.md", "staged\n")
         at.git("add", "other.md")
         count = len(at.subjects())
@@ -241,7 +336,9 @@ class TestChanges:
         memory = Memory.open(at.root, os.environ)
         assert [hit.path for hit in memory.search(Search("ladder")).hits] == ["memory/new.md"]
         backend.call(rename("/memories/new.md", "/memories/tools/ladder.md"))
-        assert [hit.path for hit in memory.search(Search("ladder")).hits] == ["memory/tools/ladder.md"]
+        assert [hit.path for hit in memory.search(Search("ladder")).hits] == [
+            "memory/tools/ladder.md"
+        ]
         backend.call(delete("/memories/tools"))
         assert not memory.search(Search("ladder")).hits
         past = memory.search(Search("ladder", history=True)).hits
@@ -250,7 +347,13 @@ class TestChanges:
 
     def test_a_days_log_only_grows(self, at: Desk, backend: Backend):
         for command in (
-            *(put(LOG, "rained", "snowed"), insert(LOG, 0, "x"), insert(LOG, 3, "x"), delete(LOG), rename(LOG, "/memories/day.md")),
+            *(
+                put(LOG, "rained", "snowed"),
+                insert(LOG, 0, "x"),
+                insert(LOG, 3, "x"),
+                delete(LOG),
+                rename(LOG, "/memories/day.md"),
+            ),
             rename("/memories/house.md", "/memories/2026-03-05.md"),
         ):
             assert "append-only" in refused(at, backend, command, "append-only")
@@ -264,8 +367,12 @@ class TestChanges:
         backend.call(create("/memories/own.md", "# Own\n\n- the agent's\n"))
         for path in ("/memories/own.md", "/memories/house.md"):
             backend.call(delete(path))
-        events = [json.loads(line) for line in (at.root / STATE / "events.jsonl").read_text().splitlines()]
-        assert [event.get("warnings") for event in events if event["verb"] == "memory-tool"][1:] == [None, ["weaker-source"]]
+        events = [
+            json.loads(line) for line in (at.root / STATE / "events.jsonl").read_text().splitlines()
+        ]
+        assert [event.get("warnings") for event in events if event["verb"] == "memory-tool"][
+            1:
+        ] == [None, ["weaker-source"]]
 
     @pytest.mark.parametrize("name", ["new.md", "new.txt"])
     def test_guards(self, name: str, at: Desk, backend: Backend):
@@ -283,7 +390,13 @@ class TestChanges:
         refused(at, backend, rename("/memories/house.md", f"/memories/{TOKEN}.md"), "secret-found")
 
     def test_no_secret_is_shown(self, at: Desk, backend: Backend):
-        key = "-----BEGIN PRIVATE" + " KEY-----\n" + "MIIEvQ" * 20 + "\n-----END PRIVATE" + " KEY-----"
+        key = (
+            "-----BEGIN PRIVATE"
+            + " KEY-----\n"
+            + "MIIEvQ" * 20
+            + "\n-----END PRIVATE"
+            + " KEY-----"
+        )
         at.write("memory/keys.md", f"# Keys\n\n- it is {TOKEN}\n{key}\n- the last line\n")
         text = backend.call(view("/memories/keys.md"))
         assert TOKEN not in text
@@ -294,7 +407,11 @@ class TestChanges:
     @pytest.mark.parametrize("data", [b"\x89PNG\r\n\x1a\n\0\0", b"\xff\xfe", b"a\0b"])
     def test_what_is_no_text(self, data: bytes, at: Desk, backend: Backend):
         at.write("memory/image.png", data)
-        for command in (view("/memories/image.png"), put("/memories/image.png", "a", "b"), insert("/memories/image.png", 0, "b")):
+        for command in (
+            view("/memories/image.png"),
+            put("/memories/image.png", "a", "b"),
+            insert("/memories/image.png", 0, "b"),
+        ):
             refused(at, backend, command, "unsupported-file")
         assert backend.answer(rename("/memories/image.png", "/memories/picture.png")).code is None
         assert (at.root / "memory/picture.png").read_bytes() == data
@@ -305,7 +422,8 @@ class TestChanges:
         at.write("memory/garden/new.txt", "by hand\n")
         assert backend.answer(delete("/memories/garden")).code is None
         assert at.subjects()[:3] == [
-            f"memory/garden{rest}" for rest in (": memory-tool", "/new.txt: edited by hand", "/roses.md: edited by hand")
+            f"memory/garden{rest}"
+            for rest in (": memory-tool", "/new.txt: edited by hand", "/roses.md: edited by hand")
         ]
         assert "yellow, says Ada" in at.git("show", "HEAD^:memory/garden/roses.md")
         assert not at.git("status", "--porcelain")
@@ -317,7 +435,11 @@ class TestChanges:
     def test_what_git_ignores_is_never_lost(self, at: Desk, backend: Backend):
         at.write(".gitignore", "*.log\n")
         at.write("memory/garden/x.log", "kept nowhere else\n")
-        for command in (delete("/memories/garden"), rename("/memories/garden", "/memories/yard"), create("/memories/y.log", "x")):
+        for command in (
+            delete("/memories/garden"),
+            rename("/memories/garden", "/memories/yard"),
+            create("/memories/y.log", "x"),
+        ):
             refused(at, backend, command, "ignored-path")
 
     def test_a_folder_without_files(self, at: Desk, backend: Backend):
@@ -339,7 +461,13 @@ class TestChanges:
         assert "- Ada's" in at.git("show", "HEAD^:memory/house.md")
 
     @pytest.mark.parametrize(
-        "command", [delete("/memories/garden"), rename("/memories/garden", "/memories/a/yard"), delete("/memories/house.md")], ids=str
+        "command",
+        [
+            delete("/memories/garden"),
+            rename("/memories/garden", "/memories/a/yard"),
+            delete("/memories/house.md"),
+        ],
+        ids=str,
     )
     def test_a_hook_that_refuses(self, command: dict[str, Any], at: Desk, backend: Backend):
         at.write("memory/garden/new.txt", "by hand\n")
@@ -348,11 +476,15 @@ class TestChanges:
         refused(at, backend, command, "commit-failed")
         assert not (at.root / STATE / write_ahead.RECORD_NAME).exists()
 
-    def test_what_a_hook_makes_of_it_is_shown_where_it_is_no_text_too(self, at: Desk, backend: Backend):
+    def test_what_a_hook_makes_of_it_is_shown_where_it_is_no_text_too(
+        self, at: Desk, backend: Backend
+    ):
         at.hook("pre-commit", "printf '\\377\\n' >> memory/house.md\ngit add memory/house.md\n")
         assert "\ufffd" in backend.call(put("/memories/house.md", "under the mat", "with Ada"))
 
-    def test_a_save_at_the_last_moment(self, at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch):
+    def test_a_save_at_the_last_moment(
+        self, at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch
+    ):
         move = files.move
 
         def saved_then_moved(path: Path, target: Path) -> bool:
@@ -383,25 +515,43 @@ class TestRecovery:
 
     @pytest.mark.parametrize("moment", ["recorded", "moved", "committed", "discarded"])
     @pytest.mark.parametrize("name", MOVES)
-    def test_killed(self, name: str, moment: str, at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch):
+    def test_killed(
+        self, name: str, moment: str, at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch
+    ):
         before = at.tree_state().files
         with monkeypatch.context() as patched:
             self._kill(patched, moment)
             with pytest.raises(Killed):
                 backend.call(MOVES[name])
         assert (at.root / STATE / write_ahead.RECORD_NAME).exists()
-        assert Backend(Memory.open(at.root, os.environ)).answer(create("/memories/next.md", "# Next\n")).code is None
+        assert (
+            Backend(Memory.open(at.root, os.environ))
+            .answer(create("/memories/next.md", "# Next\n"))
+            .code
+            is None
+        )
         after = dict(at.tree_state().files)
         del after["memory/next.md"]
         assert not at.git("status", "--porcelain")
         assert not list(at.root.rglob(".mdmem-*"))
         done = moment != "recorded"
         assert at.subjects()[1:] == ([at.subjects()[1]] if done else []) + ["tree", "seed"]
-        moved = ("memory/house.md",) if "file" in name else tuple(path for path in TREE if "garden" in path)
+        moved = (
+            ("memory/house.md",)
+            if "file" in name
+            else tuple(path for path in TREE if "garden" in path)
+        )
         assert all((path in after) is not done for path in moved)
         kept = sorted(before[path] for path in moved)
         if done and "rename" in name:
-            assert sorted(after[path] for path in after if path.startswith("memory/a/") and isinstance(after[path], bytes)) == kept
+            assert (
+                sorted(
+                    after[path]
+                    for path in after
+                    if path.startswith("memory/a/") and isinstance(after[path], bytes)
+                )
+                == kept
+            )
         elif done:
             assert sorted(at.git("show", f"HEAD~2:{path}").encode() for path in moved) == kept
 
@@ -420,12 +570,18 @@ class TestRecovery:
             case "moved":
                 patched.setattr(moves.commits, "commit", kill)
             case "committed" | "discarded":
-                patched.setattr(write_ahead, "drop_record", lambda state: kill() if write_ahead.load_record(state) else drop(state))
+                patched.setattr(
+                    write_ahead,
+                    "drop_record",
+                    lambda state: kill() if write_ahead.load_record(state) else drop(state),
+                )
         if moment == "committed":
             patched.setattr(moves, "discard", kill)
 
     @pytest.mark.parametrize("name", MOVES)
-    def test_killed_and_then_somebody_was_at_it(self, name: str, at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch):
+    def test_killed_and_then_somebody_was_at_it(
+        self, name: str, at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch
+    ):
         with monkeypatch.context() as patched:
             self._kill(patched, "moved")
             with pytest.raises(Killed):
@@ -433,15 +589,28 @@ class TestRecovery:
         record = write_ahead.load_record(at.root / STATE)
         assert isinstance(record, write_ahead.MoveRecord)
         path = at.root / record.target
-        (path if path.is_file() else next(each for each in path.rglob("*") if each.is_file())).write_text("Ada's\n")
+        (
+            path if path.is_file() else next(each for each in path.rglob("*") if each.is_file())
+        ).write_text("Ada's\n")
         assert backend.answer(create("/memories/next.md", "# Next\n")).code is None
-        assert any(path.read_text() == "Ada's\n" for path in (at.root / "memory").rglob("*") if path.is_file())
+        assert any(
+            path.read_text() == "Ada's\n"
+            for path in (at.root / "memory").rglob("*")
+            if path.is_file()
+        )
         assert not list(at.root.rglob(".mdmem-*"))
         assert at.subjects()[1:] == ["tree", "seed"]
 
     @pytest.mark.parametrize("name", MOVES)
     @pytest.mark.parametrize("at_commit", [False, True])
-    def test_interrupted(self, name: str, at_commit: bool, at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch):
+    def test_interrupted(
+        self,
+        name: str,
+        at_commit: bool,
+        at: Desk,
+        backend: Backend,
+        monkeypatch: pytest.MonkeyPatch,
+    ):
         before = at.tree_state()
         commit = moves.commits.commit
 
@@ -492,7 +661,10 @@ class TestFaults:
             ({"command": ["view"]}, "Unknown command: ['view']"),
             ({"command": "create", "path": "/memories/x.md"}, "create needs file_text"),
             ({"command": "view", "path": 7}, "path must be a text"),
-            ({**insert("/memories/house.md", 1, "x"), "insert_line": "1"}, "insert_line must be a whole number"),
+            (
+                {**insert("/memories/house.md", 1, "x"), "insert_line": "1"},
+                "insert_line must be a whole number",
+            ),
             (insert("/memories/house.md", True, "x"), "insert_line must be a whole number"),
             (insert("/memories/house.md", -1, "x"), "within the range [0, 3]"),
             ({**view("/memories/house.md"), "view_range": "1-2"}, "view_range must be a list"),
@@ -503,7 +675,9 @@ class TestFaults:
         assert text in backend.call(command)
 
     def test_what_the_command_does_not_have_is_let_go(self, backend: Backend):
-        assert "under the mat" in backend.call({**view("/memories/house.md"), "view_range": None, "reason": "x"})
+        assert "under the mat" in backend.call(
+            {**view("/memories/house.md"), "view_range": None, "reason": "x"}
+        )
         assert "under the mat" in backend.call({**view("/memories/house.md"), "view_range": [1]})
 
     def test_a_lock_that_is_held(self, at: Desk):
@@ -511,8 +685,14 @@ class TestFaults:
         backend = Backend(Memory.open(at.root, os.environ))
         at.workspace.ensure_state()
         with files.lock(at.root / STATE / files.LOCK_NAME, 1):
-            for command in (create("/memories/x.md", "x"), delete("/memories/garden"), rename("/memories/garden", "/memories/yard")):
-                assert "busy: gave up after 0.1 s: another mdmem is writing" in refused(at, backend, command, "busy")
+            for command in (
+                create("/memories/x.md", "x"),
+                delete("/memories/garden"),
+                rename("/memories/garden", "/memories/yard"),
+            ):
+                assert "busy: gave up after 0.1 s: another mdmem is writing" in refused(
+                    at, backend, command, "busy"
+                )
             assert "under the mat" in backend.call(view("/memories/house.md"))
 
     @where_modes_count
@@ -521,7 +701,11 @@ class TestFaults:
         for folder in folders:
             folder.chmod(0o555)
         try:
-            for command in (create("/memories/x.md", "x"), delete("/memories/garden"), rename("/memories/garden", "/memories/yard")):
+            for command in (
+                create("/memories/x.md", "x"),
+                delete("/memories/garden"),
+                rename("/memories/garden", "/memories/yard"),
+            ):
                 assert backend.answer(command).code == "storage"
             assert "under the mat" in backend.call(view("/memories/house.md"))
         finally:
@@ -529,7 +713,9 @@ class TestFaults:
                 folder.chmod(0o755)
 
     @pytest.mark.parametrize("name", MOVES)
-    def test_a_disk_that_fails(self, name: str, at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch):
+    def test_a_disk_that_fails(
+        self, name: str, at: Desk, backend: Backend, monkeypatch: pytest.MonkeyPatch
+    ):
         def fail(*_: object) -> None:
             raise OSError(errno.ENOSPC, "No space left on device")
 
@@ -539,7 +725,11 @@ class TestFaults:
         with monkeypatch.context() as patched:
             patched.setattr(moves, "discard", fail)
             drop = write_ahead.drop_record
-            patched.setattr(write_ahead, "drop_record", lambda state: fail() if write_ahead.load_record(state) else drop(state))
+            patched.setattr(
+                write_ahead,
+                "drop_record",
+                lambda state: fail() if write_ahead.load_record(state) else drop(state),
+            )
             assert backend.answer(MOVES[name]).code is None
         assert backend.answer(create("/memories/next.md", "# Next\n")).code is None
         assert at.subjects()[2:] == ["tree", "seed"]
@@ -560,7 +750,9 @@ class TestFaults:
 
         def work(name: str) -> None:
             for number in range(3):
-                answers.append(backend.answer(create(f"/memories/{name}/{number}.md", f"# {name} {number}\n")))
+                answers.append(
+                    backend.answer(create(f"/memories/{name}/{number}.md", f"# {name} {number}\n"))
+                )
                 answers.append(backend.answer(insert(LOG, 5, f"- {name} {number}")))
             answers.append(backend.answer(rename(f"/memories/{name}", f"/memories/done/{name}")))
 
@@ -580,26 +772,53 @@ class TestFaults:
         backend.call(view("/memories/nowhere.md"))
         text = (at.root / STATE / "events.jsonl").read_text()
         verbs = [json.loads(line)["verb"] for line in text.splitlines()]
-        assert verbs == ["memory-tool", "memory-tool-create", "memory-tool", "memory-tool-str_replace", "memory-tool-view"]
+        assert verbs == [
+            "memory-tool",
+            "memory-tool-create",
+            "memory-tool",
+            "memory-tool-str_replace",
+            "memory-tool-view",
+        ]
         assert "Rose" not in text
 
 
 class TestProcess:
     def run(
-        self, at: Desk, *lines: bytes | str, environment: Callable[[], dict[str, str]] = dict, folder: Path | None = None
+        self,
+        at: Desk,
+        *lines: bytes | str,
+        environment: Callable[[], dict[str, str]] = dict,
+        folder: Path | None = None,
     ) -> list[dict[str, Any]]:
         source = b"\n".join(line.encode() if isinstance(line, str) else line for line in lines)
         done = at.world.run(
-            folder or at.root, [PROGRAM, "memory-tool"], stdin=source.decode("utf-8", "surrogateescape"), environment=environment()
+            folder or at.root,
+            [PROGRAM, "memory-tool"],
+            stdin=source.decode("utf-8", "surrogateescape"),
+            environment=environment(),
         )
         assert done.stderr == ""
         return [json.loads(line) for line in done.stdout.splitlines()]
 
     def test_lines(self, at: Desk):
         answers = self.run(
-            at, json.dumps(view("/memories/house.md")), "", "{", "[1]", '"\\ud800"', "[" * 5000, json.dumps(delete("/memories/garden"))
+            at,
+            json.dumps(view("/memories/house.md")),
+            "",
+            "{",
+            "[1]",
+            '"\\ud800"',
+            "[" * 5000,
+            json.dumps(delete("/memories/garden")),
         )
-        assert [answer.get("error") for answer in answers] == [None, "usage", "usage", "usage", "usage", None]
+        assert [answer.get("error") for answer in answers] == [
+            None,
+            "usage",
+            "usage",
+            "usage",
+            "usage",
+            None,
+        ]
         assert answers[0]["content"].startswith("Here's the content of /memories/house.md")
         assert answers[0]["is_error"] is False
         assert answers[1]["is_error"] is True

@@ -48,7 +48,12 @@ class MessagesApi:
                 command = next(turns)
                 block = {"type": "text", "text": "done"}
                 if command is not None:
-                    block = {"type": "tool_use", "id": f"toolu_{len(received)}", "name": "memory", "input": command}
+                    block = {
+                        "type": "tool_use",
+                        "id": f"toolu_{len(received)}",
+                        "name": "memory",
+                        "input": command,
+                    }
                 message = {
                     "id": f"msg_{len(received)}",
                     "type": "message",
@@ -85,9 +90,16 @@ class MessagesApi:
     @property
     def results(self) -> Iterator[tuple[str, bool]]:
         """The text that the model got for each call, and True if it got it as an error."""
-        for block in (block for request in self.received for block in request["messages"][-1]["content"] if isinstance(block, dict)):
+        for block in (
+            block
+            for request in self.received
+            for block in request["messages"][-1]["content"]
+            if isinstance(block, dict)
+        ):
             content = block["content"]
-            text = content if isinstance(content, str) else "".join(part["text"] for part in content)
+            text = (
+                content if isinstance(content, str) else "".join(part["text"] for part in content)
+            )
             yield text, block.get("is_error", False)
 
 
@@ -102,15 +114,23 @@ def test_the_runner(at: Desk, anthropic: Any):
         delete("/memories/coffee.md"),
     ]
     memory = Memory.open(at.root, os.environ)
-    with MessagesApi(commands) as api, anthropic.Anthropic(base_url=api.address, api_key="none", max_retries=0) as client:
+    with (
+        MessagesApi(commands) as api,
+        anthropic.Anthropic(base_url=api.address, api_key="none", max_retries=0) as client,
+    ):
         runner = client.beta.messages.tool_runner(
-            model="scripted", max_tokens=100, messages=[{"role": "user", "content": "I take milk"}], tools=[memtool.tool(memory)]
+            model="scripted",
+            max_tokens=100,
+            messages=[{"role": "user", "content": "I take milk"}],
+            tools=[memtool.tool(memory)],
         )
         assert runner.until_done().stop_reason == "end_turn"
     memory.close()
     assert api.received[0]["tools"] == [{"type": "memory_20250818", "name": "memory"}]
     results = list(api.results)
-    assert results[0][0].startswith("Here're the files and directories up to 2 levels deep in /memories")
+    assert results[0][0].startswith(
+        "Here're the files and directories up to 2 levels deep in /memories"
+    )
     assert results[1:] == [
         ("File created successfully at: /memories/coffee.md", False),
         (
@@ -118,8 +138,14 @@ def test_the_runner(at: Desk, anthropic: Any):
             "     1\t# Coffee\n     2\t\n     3\t- with milk\n     4\t",
             False,
         ),
-        ("Here's the content of /memories/coffee.md with line numbers:\n     3\t- with milk", False),
-        ("No replacement was performed, old_str `tea` did not appear verbatim in /memories/coffee.md.", True),
+        (
+            "Here's the content of /memories/coffee.md with line numbers:\n     3\t- with milk",
+            False,
+        ),
+        (
+            "No replacement was performed, old_str `tea` did not appear verbatim in /memories/coffee.md.",
+            True,
+        ),
         ("Unknown command: fly", True),
         ("Successfully deleted /memories/coffee.md", False),
     ]
@@ -128,7 +154,9 @@ def test_the_runner(at: Desk, anthropic: Any):
 
 @pytest.mark.usefixtures("anthropic")
 def test_the_page_for_users(at: Desk, monkeypatch: pytest.MonkeyPatch):
-    blocks = dict.fromkeys(re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", PAGE.read_text(encoding="utf-8")))
+    blocks = dict.fromkeys(
+        re.findall(r"(?ms)^```(\w*)\n(.*?)^```$", PAGE.read_text(encoding="utf-8"))
+    )
     (_, with_sdk), (_, without_sdk), (_, session) = blocks
     with MessagesApi([create("/memories/coffee.md", "# Coffee\n\n- with milk\n")]) as api:
         monkeypatch.setenv("ANTHROPIC_BASE_URL", api.address)
@@ -143,12 +171,19 @@ def test_the_page_for_users(at: Desk, monkeypatch: pytest.MonkeyPatch):
     at.git("commit", "-qm", "as before")
     before, typed = session.split("$ mdmem memory-tool < commands.jsonl\n")
     lines = before.partition("\n")[2]
-    assert at.world.run(at.root, [Path(sys.executable).with_name("mdmem"), "memory-tool"], stdin=lines).stdout == typed
+    assert (
+        at.world.run(
+            at.root, [Path(sys.executable).with_name("mdmem"), "memory-tool"], stdin=lines
+        ).stdout
+        == typed
+    )
 
 
 def test_its_methods_take_the_types_of_the_sdk(at: Desk, anthropic: Any):
     tool = memtool.tool(Memory.open(at.root, os.environ))
-    command = anthropic.types.beta.BetaMemoryTool20250818CreateCommand(**create("/memories/a.md", "a\n"))
+    command = anthropic.types.beta.BetaMemoryTool20250818CreateCommand(
+        **create("/memories/a.md", "a\n")
+    )
     assert tool.name == "memory"
     assert tool.create(command) == "File created successfully at: /memories/a.md"
     with pytest.raises(anthropic.lib.tools.ToolError, match="already exists"):

@@ -66,7 +66,9 @@ def work(*facts: str) -> str:
         pytest.param(["one two three four five"], ["one two three four six"], ["one two three four seven"], ["one two three four seven", "one two three four six"], id="reworded on both: both lines"),
     ],
 )  # fmt: skip
-def test_facts_of_a_section(base: list[str], ours: list[str], theirs: list[str], expected: list[str]) -> None:
+def test_facts_of_a_section(
+    base: list[str], ours: list[str], theirs: list[str], expected: list[str]
+) -> None:
     assert merged_again(work(*base), work(*ours), work(*theirs)) == work(*expected)
 
 
@@ -122,26 +124,41 @@ def test_sections(ours: str, theirs: str, expected: str) -> None:
 def test_a_twin_section_that_is_moved_under_its_twin() -> None:
     base = "# M\n\n## N\n\n- a a\n\n## X\n\n- x x\n\n## N\n\n- b b\n"
     ours = "# M\n\n## N\n\n- a a\n\n### N\n\n- b b\n\n## X\n\n- x x\n"
-    assert merged(base, ours, base.replace("- b b", "- b b\n- n n")) == ours.replace("- b b", "- b b\n- n n")
+    assert merged(base, ours, base.replace("- b b", "- b b\n- n n")) == ours.replace(
+        "- b b", "- b b\n- n n"
+    )
 
 
 def test_a_key_that_stands_elsewhere_with_another_value_takes_no_label_of_the_old_one() -> None:
     base = PLAN.replace("- a a", "- k: one")
-    ours, theirs = PLAN.replace("- a a\n\n", "").replace("- c c", "- c c\n- k: other thing"), base.replace("k: one", "k: one #t")
-    assert "- k: one #t\n- k: other thing\n" in merged(base, ours, theirs), "it may be another fact: nothing that a side wrote goes"
+    ours, theirs = (
+        PLAN.replace("- a a\n\n", "").replace("- c c", "- c c\n- k: other thing"),
+        base.replace("k: one", "k: one #t"),
+    )
+    assert "- k: one #t\n- k: other thing\n" in merged(base, ours, theirs), (
+        "it may be another fact: nothing that a side wrote goes"
+    )
     assert "- c c\n- k: one #t\n" in merged(base, ours.replace("other thing", "one"), theirs)
 
 
 def test_what_replaced_a_moved_line_goes_with_it_only_if_it_begins_alike() -> None:
     base = PLAN.replace("- a a", "- Saffron tests basket meadow compass wicker")
-    ours = PLAN.replace("- a a\n\n", "").replace("- c c", "- c c\n- Saffron tests basket meadow compass wicker")
-    other, alike = "- Wicker deploys meadow lantern compass", "- Saffron sends meadow lantern compass"
+    ours = PLAN.replace("- a a\n\n", "").replace(
+        "- c c", "- c c\n- Saffron tests basket meadow compass wicker"
+    )
+    other, alike = (
+        "- Wicker deploys meadow lantern compass",
+        "- Saffron sends meadow lantern compass",
+    )
     assert f"## A\n\n{other}\n" in merged(base, ours, PLAN.replace("- a a", other))
     assert f"- c c\n{alike}\n" in merged(base, ours, PLAN.replace("- a a", alike))
 
 
 def test_two_values_move_together() -> None:
-    ours, theirs = PLAN.replace("- a a\n\n", "").replace("- b b", "- b b\n- k: v"), PLAN.replace("- a a", "- a a\n- k: w")
+    ours, theirs = (
+        PLAN.replace("- a a\n\n", "").replace("- b b", "- b b\n- k: v"),
+        PLAN.replace("- a a", "- a a\n- k: w"),
+    )
     assert merged(PLAN.replace("- a a", "- a a\n- k: o"), ours, theirs).count("- k: ") == 2
 
 
@@ -189,7 +206,10 @@ FRONT = "---\ntitle: x\nowner: ada\n---\n"
 )  # fmt: skip
 def test_front_matter(ours: str, theirs: str, expected: str) -> None:
     ours, theirs = f"---\n{ours}---\n", f"---\n{theirs}---\n"
-    assert merged_again(FRONT + "- a a\n", ours + "- a a\n", theirs + "- a a\n- b b\n") == f"---\n{expected}---\n- a a\n- b b\n"
+    assert (
+        merged_again(FRONT + "- a a\n", ours + "- a a\n", theirs + "- a a\n- b b\n")
+        == f"---\n{expected}---\n- a a\n- b b\n"
+    )
 
 
 def test_front_matter_of_one_side() -> None:
@@ -231,7 +251,9 @@ def test_notes_name_contradictions_and_what_was_kept() -> None:
     assert notes(base, ours, theirs) == MergeNotes(
         contradictions=(
             Contradiction(fact_id("shell: fish"), fact_id("shell: zsh"), "shell"),
-            Contradiction(fact_id("one two three four seven"), fact_id("one two three four six"), None),
+            Contradiction(
+                fact_id("one two three four seven"), fact_id("one two three four six"), None
+            ),
         ),
         labels=(fact_id("pay"),),
         kept=(fact_id("editor: helix"),),
@@ -239,20 +261,30 @@ def test_notes_name_contradictions_and_what_was_kept() -> None:
 
 
 def test_notes_name_what_each_side_put_elsewhere() -> None:
-    ours = PLAN.replace("- a a\n\n", "").replace("- b b\n", "- b b\n- a a\n").replace("## C", "## Y")
-    theirs = PLAN.replace("- a a\n\n", "").replace("- c c\n", "- c c\n- a a\n").replace("## C", "## X")
+    ours = (
+        PLAN.replace("- a a\n\n", "").replace("- b b\n", "- b b\n- a a\n").replace("## C", "## Y")
+    )
+    theirs = (
+        PLAN.replace("- a a\n\n", "").replace("- c c\n", "- c c\n- a a\n").replace("## C", "## X")
+    )
     assert notes(PLAN, ours, theirs) == MergeNotes(moved=(fact_id("a a"),), two_names=(("X", "Y"),))
 
 
 @pytest.mark.parametrize(
     ("base", "ours", "theirs", "kind", "reason"),
     [
-        pytest.param("a\n", "b\n", "c\n", FileKind.BOOTSTRAP, "instructions", id="instructions to agents"),
-        pytest.param("a\n", "b\n", "```\nc\n", FileKind.EVERGREEN, "open fence", id="an open fence"),
+        pytest.param(
+            "a\n", "b\n", "c\n", FileKind.BOOTSTRAP, "instructions", id="instructions to agents"
+        ),
+        pytest.param(
+            "a\n", "b\n", "```\nc\n", FileKind.EVERGREEN, "open fence", id="an open fence"
+        ),
         pytest.param("a\n", "b\n", "<!-- c\n", FileKind.EVERGREEN, "comment", id="an open comment"),
         pytest.param("a\n", "b\n", "c\0\n", FileKind.EVERGREEN, "NUL", id="a NUL"),
         pytest.param("a\n", "b\n", "c\udcff\n", FileKind.EVERGREEN, "UTF-8", id="not UTF-8"),
-        pytest.param("a\n", "b\n", "c" * 5_000_001, FileKind.EVERGREEN, "5,000,000", id="too large"),
+        pytest.param(
+            "a\n", "b\n", "c" * 5_000_001, FileKind.EVERGREEN, "5,000,000", id="too large"
+        ),
     ],
 )
 def test_left_to_git(base: str, ours: str, theirs: str, kind: FileKind, reason: str) -> None:
@@ -261,9 +293,9 @@ def test_left_to_git(base: str, ours: str, theirs: str, kind: FileKind, reason: 
         result = merge3(o, *sides, kind)
         assert result.data is None
         assert reason in result.reason
-    assert merge3(o, b, b, kind).data == merge3(o, b, o, kind).data == merge3(o, o, b, kind).data == b, (
-        "what one side left alone is the other"
-    )
+    assert (
+        merge3(o, b, b, kind).data == merge3(o, b, o, kind).data == merge3(o, o, b, kind).data == b
+    ), "what one side left alone is the other"
 
 
 # Large files.
@@ -279,10 +311,16 @@ def test_left_to_git(base: str, ours: str, theirs: str, kind: FileKind, reason: 
         pytest.param(lambda n: f"#{n % 6 * '#'} Deep {n}\n", id="all levels"),
     ],
 )
-def test_what_many_sections_and_facts_cost_grows_with_their_number(shape: Callable[[int], str]) -> None:
+def test_what_many_sections_and_facts_cost_grows_with_their_number(
+    shape: Callable[[int], str],
+) -> None:
     def calls(size: int) -> int:
         parts = [shape(n) for n in range(size)]
-        texts = ("".join(parts), "".join([*parts[7:], "- left\n"]), "".join(["- right\n", *parts[:-7]]))
+        texts = (
+            "".join(parts),
+            "".join([*parts[7:], "- left\n"]),
+            "".join(["- right\n", *parts[:-7]]),
+        )
         base, ours, theirs = (text.encode() for text in texts)
         merged: list[bytes | None] = []
         count = count_calls(lambda: merged.append(merge3(base, ours, theirs).data))
@@ -302,7 +340,9 @@ def words_of(data: bytes) -> set[str]:
 
 @given(edited_texts())
 @examples(400)
-def test_any_texts_are_merged_alike_both_ways_and_no_new_word_is_lost(texts: tuple[str, str, str]) -> None:
+def test_any_texts_are_merged_alike_both_ways_and_no_new_word_is_lost(
+    texts: tuple[str, str, str],
+) -> None:
     base, ours, theirs = (text.encode() for text in texts)
     for kind in (FileKind.EVERGREEN, FileKind.DAILY):
         result = merge3(base, ours, theirs, kind)

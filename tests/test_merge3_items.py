@@ -22,7 +22,21 @@ ITEMS = (
     "+ (until 2027-01-01)",
 )
 parts = st.lists(
-    st.sampled_from(["[task] ", "pay", " rent", "k: v", " (until 2027-01-01)", " #a", " #b", " <!-- c -->", " ^p1", "\n  - x"]), max_size=6
+    st.sampled_from(
+        [
+            "[task] ",
+            "pay",
+            " rent",
+            "k: v",
+            " (until 2027-01-01)",
+            " #a",
+            " #b",
+            " <!-- c -->",
+            " ^p1",
+            "\n  - x",
+        ]
+    ),
+    max_size=6,
 )
 items = st.one_of(st.sampled_from(ITEMS), parts.map(lambda pieces: "- " + "".join(pieces)))
 
@@ -56,24 +70,38 @@ def test_an_item_is_its_parts(item: str) -> None:
         pytest.param(None, "k: v", "k: w", ["k: v", "k: w"], id="a new key, two values"),
     ],
 )  # fmt: skip
-def test_what_stands_of_an_item(base: str | None, ours: str, theirs: str, expected: list[str]) -> None:
+def test_what_stands_of_an_item(
+    base: str | None, ours: str, theirs: str, expected: list[str]
+) -> None:
     old = None if base is None else f"- {base}"
     assert list(merge_items(old, f"- {ours}", f"- {theirs}")) == [f"- {item}" for item in expected]
-    assert merge_items(old, f"- {ours}", f"- {theirs}") == merge_items(old, f"- {theirs}", f"- {ours}")
+    assert merge_items(old, f"- {ours}", f"- {theirs}") == merge_items(
+        old, f"- {theirs}", f"- {ours}"
+    )
 
 
 def test_a_guess_mixes_no_words_with_parts_of_another() -> None:
     old, ours, theirs = "- a b c", "- a b d", "- a b c #t"
     assert merge_items(old, ours, theirs) == ("- a b d #t",)
     assert merge_items(old, ours, theirs, is_guess=True) == ("- a b c #t", "- a b d")
-    assert merge_items(old, "- a b d #u", "- a b d #t", is_guess=True) == ("- a b d #t #u",), "their words are the same"
+    assert merge_items(old, "- a b d #u", "- a b d #t", is_guess=True) == ("- a b d #t #u",), (
+        "their words are the same"
+    )
 
 
 @given(items, items, items, st.booleans())
-def test_items_are_merged_alike_both_ways(base: str, ours: str, theirs: str, is_guess: bool) -> None:
+def test_items_are_merged_alike_both_ways(
+    base: str, ours: str, theirs: str, is_guess: bool
+) -> None:
     merged = merge_items(base, ours, theirs, is_guess)
     assert merged == merge_items(base, theirs, ours, is_guess)
-    assert merge_items(base, ours, base, is_guess) == merge_items(base, ours, ours, is_guess) == (ours,)
+    assert (
+        merge_items(base, ours, base, is_guess)
+        == merge_items(base, ours, ours, is_guess)
+        == (ours,)
+    )
     texts = [ItemText.read(item) for item in merged]
-    for words in {ItemText.read(item).words for item in (ours, theirs)} - {ItemText.read(base).words}:
+    for words in {ItemText.read(item).words for item in (ours, theirs)} - {
+        ItemText.read(base).words
+    }:
         assert any(text.words == words for text in texts), "nobody's words go"

@@ -14,11 +14,18 @@ BASE = "# M\n## Work\n- a\n- b\n## Home\n- cat\n- dog\n### Pets\n- fish\n## Empt
 def heads(base: str, ours: str, theirs: str) -> set[tuple[str, str, str]]:
     """The headings of each matched section in the three versions; of a section that a version lacks, nothing."""
     texts = [SectionTree(parse(text)) for text in (base, ours, theirs)]
-    matches = match_all_sections(texts[0], (texts[1], texts[2]), lambda title: title.startswith("10:"))
+    matches = match_all_sections(
+        texts[0], (texts[1], texts[2]), lambda title: title.startswith("10:")
+    )
     titles = []
     for triple in matches.triples[1:]:
         numbers = [[triple.base] if triple.base is not None else [], *triple.sides]
-        titles.append(tuple("+".join(tree.sections[n].title for n in members) for tree, members in zip(texts, numbers, strict=True)))
+        titles.append(
+            tuple(
+                "+".join(tree.sections[n].title for n in members)
+                for tree, members in zip(texts, numbers, strict=True)
+            )
+        )
     return set(titles)
 
 
@@ -46,7 +53,12 @@ def test_of_equal_titles_each_is_matched_with_its_text() -> None:
     swapped = "# M\n## N\n- b\n## N\n- a\n"
     trees = [SectionTree(parse(text)) for text in (base, swapped, base)]
     matches = match_all_sections(trees[0], (trees[1], trees[2]), lambda _: False)
-    assert [triple.sides for triple in matches.triples] == [([0], [0]), ([1], [1]), ([3], [2]), ([2], [3])]
+    assert [triple.sides for triple in matches.triples] == [
+        ([0], [0]),
+        ([1], [1]),
+        ([3], [2]),
+        ([2], [3]),
+    ]
 
 
 def test_a_new_section_under_the_new_name_of_an_old_one_is_that() -> None:
@@ -61,12 +73,24 @@ def test_new_sections_of_one_name_are_one() -> None:
 
 def test_minutes_of_one_title_are_one_if_the_base_has_none() -> None:
     log = "# 2026-01-01\n"
-    assert heads(log, log + "## 10:00\n- x\n## 10:00\n- y\n", log + "## 10:00\n- z\n") >= {("", "10:00+10:00", "10:00")}
+    assert heads(log, log + "## 10:00\n- x\n## 10:00\n- y\n", log + "## 10:00\n- z\n") >= {
+        ("", "10:00+10:00", "10:00")
+    }
 
 
-def test_of_several_new_sections_of_one_name_one_is_the_renamed_one_whichever_side_is_ours() -> None:
+def test_of_several_new_sections_of_one_name_one_is_the_renamed_one_whichever_side_is_ours() -> (
+    None
+):
     base = "# M\n## Work\n- a\n- b\n"
     renamed_and_added = "# M\n## Job\n- a\n- b\n## Job\n- x\n"
     added = base + "## Job\n- y\n"
-    assert heads(base, renamed_and_added, added) == {("M", "M", "M"), ("Work", "Job", "Work+Job"), ("", "Job", "")}
-    assert heads(base, added, renamed_and_added) == {("M", "M", "M"), ("Work", "Work+Job", "Job"), ("", "", "Job")}
+    assert heads(base, renamed_and_added, added) == {
+        ("M", "M", "M"),
+        ("Work", "Job", "Work+Job"),
+        ("", "Job", ""),
+    }
+    assert heads(base, added, renamed_and_added) == {
+        ("M", "M", "M"),
+        ("Work", "Work+Job", "Job"),
+        ("", "", "Job"),
+    }

@@ -15,7 +15,9 @@ repeated = st.lists(st.sampled_from("abc"), max_size=9)
 
 
 @given(repeated, repeated)
-def test_matching_items_ascend_on_both_sides_and_hold_common_ends(left: list[str], right: list[str]) -> None:
+def test_matching_items_ascend_on_both_sides_and_hold_common_ends(
+    left: list[str], right: list[str]
+) -> None:
     pairs = matching_items(left, right)
     assert all(left[a] == right[b] for a, b in pairs)
     assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
@@ -49,7 +51,9 @@ def test_order(base: str, ours: str, theirs: str, expected: str) -> None:
 
 
 @given(letters, letters, letters)
-def test_each_stands_once_and_neighbours_stay_in_one_piece(base: list[str], ours: list[str], theirs: list[str]) -> None:
+def test_each_stands_once_and_neighbours_stay_in_one_piece(
+    base: list[str], ours: list[str], theirs: list[str]
+) -> None:
     merged = merge_order(base, (ours, theirs), str)
     assert merged == merge_order(base, (theirs, ours), str)
     assert sorted(merged) == sorted({*ours, *theirs})
@@ -69,7 +73,9 @@ def test_of_a_set_the_base_stands_first_as_it_is_and_what_was_added_by_its_place
 
 
 @given(letters, letters, letters)
-def test_each_side_keeps_its_order_of_what_it_added_to_a_set(base: list[str], ours: list[str], theirs: list[str]) -> None:
+def test_each_side_keeps_its_order_of_what_it_added_to_a_set(
+    base: list[str], ours: list[str], theirs: list[str]
+) -> None:
     merged = set_order(base, ours, theirs)
     assert merged == set_order(base, theirs, ours)
     for side in (ours, theirs):
@@ -79,7 +85,9 @@ def test_each_side_keeps_its_order_of_what_it_added_to_a_set(base: list[str], ou
 
 
 @given(letters, letters, letters)
-def test_sets_are_merged_alike_in_any_order(first: list[str], second: list[str], third: list[str]) -> None:
+def test_sets_are_merged_alike_in_any_order(
+    first: list[str], second: list[str], third: list[str]
+) -> None:
     assume(not {*first} & {*second} and not {*first} & {*third} and not {*second} & {*third})
     left = set_order([], set_order([], first, second), third)
     assert left == set_order([], first, set_order([], second, third))

@@ -10,13 +10,23 @@ from mdmem.editors.merge3.versions import SectionTree, Version
 from mdmem.text.document import parse
 
 
-def texts_of_triples(base: str, ours: str, theirs: str) -> list[tuple[str | None, str | None, str | None]]:
+def texts_of_triples(
+    base: str, ours: str, theirs: str
+) -> list[tuple[str | None, str | None, str | None]]:
     trees = [SectionTree(parse(text)) for text in (base, ours, theirs)]
     sections = match_all_sections(trees[0], (trees[1], trees[2]), lambda _: False)
     versions = [Version(tree) for tree in trees]
-    matches = match_units(versions[0], (versions[1], versions[2]), sections, [False] * len(sections.triples))
+    matches = match_units(
+        versions[0], (versions[1], versions[2]), sections, [False] * len(sections.triples)
+    )
     numbers = [(triple.base, *triple.sides) for triple in matches.triples]
-    return [tuple(None if n is None else version.units[n].text for version, n in zip(versions, row, strict=True)) for row in numbers]
+    return [
+        tuple(
+            None if n is None else version.units[n].text
+            for version, n in zip(versions, row, strict=True)
+        )
+        for row in numbers
+    ]
 
 
 def became(old: str, new: str) -> str | None:
@@ -67,11 +77,19 @@ def test_a_key_that_a_section_has_twice_tells_nothing() -> None:
 
 
 def test_equal_units_are_matched_in_their_order() -> None:
-    assert texts_of_triples("- a\n- a", "- a", "- a\n- a\n- a") == [("- a", "- a", "- a"), ("- a", None, "- a"), (None, None, "- a")]
+    assert texts_of_triples("- a\n- a", "- a", "- a\n- a\n- a") == [
+        ("- a", "- a", "- a"),
+        ("- a", None, "- a"),
+        (None, None, "- a"),
+    ]
 
 
 def test_what_both_sides_brought_in_is_one_by_id_and_by_key() -> None:
-    base, ours, theirs = REST, f"{REST}- new one #a\n- os: bsd\n- left alone\n", f"{REST}- New one #b\n- os: mac\n- right alone\n"
+    base, ours, theirs = (
+        REST,
+        f"{REST}- new one #a\n- os: bsd\n- left alone\n",
+        f"{REST}- New one #b\n- os: mac\n- right alone\n",
+    )
     assert texts_of_triples(base, ours, theirs)[1:] == [
         (None, "- new one #a", "- New one #b"),
         (None, "- os: bsd", "- os: mac"),

@@ -13,7 +13,12 @@ few_lines = st.lists(st.sampled_from("abcdexyz"), max_size=6)
 
 @pytest.mark.parametrize(
     ("base", "ours", "theirs", "expected"),
-    [("o", "o", "o", {"o"}), ("o", "a", "o", {"a"}), ("o", "a", "a", {"a"}), ("o", "a", "b", {"a", "b"})],
+    [
+        ("o", "o", "o", {"o"}),
+        ("o", "a", "o", {"a"}),
+        ("o", "a", "a", {"a"}),
+        ("o", "a", "b", {"a", "b"}),
+    ],
 )
 def test_choices(base: str, ours: str, theirs: str, expected: set[str]) -> None:
     assert set(choices(base, ours, theirs)) == set(choices(base, theirs, ours)) == expected
@@ -38,11 +43,17 @@ def test_of_a_set_what_was_taken_out_is_out_and_what_was_added_is_sorted_behind(
 )
 def test_lines(base: str, ours: str, theirs: str, expected: str | None) -> None:
     sides = [base.split(), ours.split(), theirs.split()]
-    assert merge_lines(*sides) == merge_lines(sides[0], sides[2], sides[1]) == (expected and expected.split())
+    assert (
+        merge_lines(*sides)
+        == merge_lines(sides[0], sides[2], sides[1])
+        == (expected and expected.split())
+    )
 
 
 @given(few_lines, few_lines, few_lines)
-def test_lines_are_merged_alike_both_ways_and_none_is_lost(base: list[str], ours: list[str], theirs: list[str]) -> None:
+def test_lines_are_merged_alike_both_ways_and_none_is_lost(
+    base: list[str], ours: list[str], theirs: list[str]
+) -> None:
     merged = merge_lines(base, ours, theirs)
     assert merged == merge_lines(base, theirs, ours)
     assert merge_lines(base, ours, base) == merge_lines(base, ours, ours) == ours

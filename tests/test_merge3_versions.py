@@ -23,14 +23,24 @@ def test_elements_and_gaps_are_the_text(text: str) -> None:
     number = len(document.sections)
     for whole in (frozenset(), frozenset(range(0, number + 1, 2))):
         parts = Version(SectionTree(document), whole)
-        pieces = [gap + parts.text_of(element) for gap, element in zip(parts.gaps, parts.elements, strict=False)]
+        pieces = [
+            gap + parts.text_of(element)
+            for gap, element in zip(parts.gaps, parts.elements, strict=False)
+        ]
         assert document.bom + "".join((*parts.front, *pieces, parts.gaps[-1])) == text
         assert all(not gap.strip(" \t\r\n") for gap in parts.gaps)
 
 
 def test_units_are_items_other_blocks_and_runs_of_lines_between_them() -> None:
     parts = version(TEXT)
-    assert [unit.text for unit in parts.units] == ["intro", "- a", "- b #t", "para\nof two", "***", "```\n# no heading\n```"]
+    assert [unit.text for unit in parts.units] == [
+        "intro",
+        "- a",
+        "- b #t",
+        "para\nof two",
+        "***",
+        "```\n# no heading\n```",
+    ]
     assert parts.section_of == [0, 1, 1, 2, 2, 2]
     assert [unit.fact.text for unit in parts.units if unit.fact] == ["a", "b"]
 

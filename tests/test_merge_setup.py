@@ -26,7 +26,8 @@ from mdmem.model.reads import Initialise
 examined = examined_desk
 NAMED = " merge=mdmem diff=markdown\n"
 OURS = "# mdmem: memory files in / are merged by section and fact\n" + "".join(
-    f"/{pattern}{NAMED}" for pattern in ("MEMORY.md", "memory.md", "USER.md", "SOUL.md", "IDENTITY.md", "memory/**/*.md")
+    f"/{pattern}{NAMED}"
+    for pattern in ("MEMORY.md", "memory.md", "USER.md", "SOUL.md", "IDENTITY.md", "memory/**/*.md")
 )
 
 
@@ -46,7 +47,9 @@ def attributes(at: Desk) -> str:
 
 def merged_by(at: Desk, *paths: str) -> dict[str, str]:
     """The attribute `merge` of files, as git has it."""
-    rows = [line.rsplit(": ", 2) for line in at.git("check-attr", "merge", "--", *paths).splitlines()]
+    rows = [
+        line.rsplit(": ", 2) for line in at.git("check-attr", "merge", "--", *paths).splitlines()
+    ]
     return {path.strip('"'): value for path, _, value in rows}
 
 
@@ -76,8 +79,17 @@ class TestInit:
         at.write("user.md", "# Ada\n")
         init(at.root)
         memory = ["MEMORY.md", "memory/2026-03-05.md", "memory/deep/er/a b.md", "USER.md"]
-        other = ["README.md", "docs/memory.txt", "AGENTS.md", "docs/MEMORY.md", "src/memory/x.md", "memory/a.txt"]
-        assert merged_by(at, *memory, *other) == dict.fromkeys(memory, "mdmem") | dict.fromkeys(other, "unspecified")
+        other = [
+            "README.md",
+            "docs/memory.txt",
+            "AGENTS.md",
+            "docs/MEMORY.md",
+            "src/memory/x.md",
+            "memory/a.txt",
+        ]
+        assert merged_by(at, *memory, *other) == dict.fromkeys(memory, "mdmem") | dict.fromkeys(
+            other, "unspecified"
+        )
 
     def test_lines_of_others_stay_where_they_are(self, at: Desk):
         theirs = "*.png binary\n# MEMORY.md merge=mdmem diff=markdown\n*.md merge=union"
@@ -86,16 +98,28 @@ class TestInit:
         path.write_text(theirs)
         init(at.root)
         assert attributes(at) == f"{theirs}\n{OURS}"
-        assert merged_by(at, "MEMORY.md", "README.md") == {"MEMORY.md": "mdmem", "README.md": "union"}
+        assert merged_by(at, "MEMORY.md", "README.md") == {
+            "MEMORY.md": "mdmem",
+            "README.md": "union",
+        }
 
     def test_the_paths_of_the_settings(self, at: Desk):
         at.write(
-            "mdmem.toml", 'paths = ["notes", "lists/*", "journal/[0-9]*.md"]\ndaily = "days/%Y/%m-%d.md"\nextra_paths = ["notes/others"]\n'
+            "mdmem.toml",
+            'paths = ["notes", "lists/*", "journal/[0-9]*.md"]\ndaily = "days/%Y/%m-%d.md"\nextra_paths = ["notes/others"]\n',
         )
         init(at.root)
         memory = ["notes/a.md", "notes/b/c.md", "lists/a.md", "journal/1.md", "days/2026/03-05.md"]
-        other = ["lists/a.txt", "lists/b/c.md", "journal/x.md", "notes/others/a.md", "days/2026/x.md"]
-        assert merged_by(at, *memory, *other) == dict.fromkeys(memory, "mdmem") | dict.fromkeys(other, "unspecified")
+        other = [
+            "lists/a.txt",
+            "lists/b/c.md",
+            "journal/x.md",
+            "notes/others/a.md",
+            "days/2026/x.md",
+        ]
+        assert merged_by(at, *memory, *other) == dict.fromkeys(memory, "mdmem") | dict.fromkeys(
+            other, "unspecified"
+        )
 
     def test_a_setting_that_came_later(self, at: Desk):
         init(at.root)
@@ -105,13 +129,18 @@ class TestInit:
         assert init(at.root).merging == ("attributes",)
         assert attributes(at) == OURS + f"/notes/**/*.md{NAMED}"
 
-    @pytest.mark.parametrize("folder", ["sub", "a b", "[x]*", 'q"uote', "back\\slash", "memory", "ümlaut", "#hash", "!not"])
+    @pytest.mark.parametrize(
+        "folder",
+        ["sub", "a b", "[x]*", 'q"uote', "back\\slash", "memory", "ümlaut", "#hash", "!not"],
+    )
     def test_a_workspace_below_the_root(self, world: World, repository: Path, folder: str):
         at = make_desk(world, repository, folder)
         init(at.root)
         beside = ["MEMORY.md", "README.md"] if folder == "memory" else ["MEMORY.md"]
         assert set(merged_by(at, *beside, "memory/a.md").values()) == {"mdmem"}
-        assert set(merged_by(at, "../MEMORY.md", "../x/MEMORY.md", "../memory2/a.md").values()) == {"unspecified"}
+        assert set(merged_by(at, "../MEMORY.md", "../x/MEMORY.md", "../memory2/a.md").values()) == {
+            "unspecified"
+        }
 
     def test_several_workspaces_of_one_repository(self, world: World, repository: Path):
         first, second = make_desk(world, repository, "one"), make_desk(world, repository, "two")
@@ -119,7 +148,10 @@ class TestInit:
         assert init(second.root).merging == ("attributes",)
         assert state(first) == state(second) == "installed"
         setup.uninstall(first.workspace)
-        assert merged_by(first, "MEMORY.md", "../two/MEMORY.md") == {"MEMORY.md": "unspecified", "../two/MEMORY.md": "mdmem"}
+        assert merged_by(first, "MEMORY.md", "../two/MEMORY.md") == {
+            "MEMORY.md": "unspecified",
+            "../two/MEMORY.md": "mdmem",
+        }
         assert state(second) == "installed"
         setup.uninstall(second.workspace)
         assert "mdmem" not in (repository / ".git/config").read_text()
@@ -132,12 +164,16 @@ class TestInit:
 
     def test_a_submodule_has_its_own(self, at: Desk, world: World, tmp_path: Path):
         world.git(tmp_path, "clone", "-q", at.root, "origin")
-        at.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", tmp_path / "origin", "sub")
+        at.git(
+            "-c", "protocol.file.allow=always", "submodule", "add", "-q", tmp_path / "origin", "sub"
+        )
         sub = Desk(world, at.root / "sub")
         init(sub.root)
         assert (state(sub), state(at)) == ("installed", "missing")
 
-    def test_a_hook_that_points_elsewhere_changes_nothing(self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_hook_that_points_elsewhere_changes_nothing(
+        self, at: Desk, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         (tmp_path / "other").mkdir()
         at.world.git(tmp_path / "other", "init", "-q")
         monkeypatch.setenv("GIT_DIR", str(tmp_path / "other" / ".git"))
@@ -157,7 +193,10 @@ class TestInit:
 class TestDriver:
     def test_its_command_line(self):
         """A shell reads it, after git has put names in place of what begins with a percent sign."""
-        assert setup.command_line("/a 50%/python") == "'/a 50%%/python' -P -m mdmem merge-driver %O %A %B %P"
+        assert (
+            setup.command_line("/a 50%/python")
+            == "'/a 50%%/python' -P -m mdmem merge-driver %O %A %B %P"
+        )
 
     @pytest.mark.parametrize(
         ("command", "is_running"),
@@ -181,9 +220,14 @@ class TestDriver:
 
     def test_attributes_of_no_file_and_of_several(self, at: Desk):
         at.write(".gitattributes", "b*.md merge=union\n")
-        repository, paths = at.workspace.repository, [FilePath(name) for name in ("a.md", "b.md", "b\udcff.md")]
+        repository, paths = (
+            at.workspace.repository,
+            [FilePath(name) for name in ("a.md", "b.md", "b\udcff.md")],
+        )
         assert setup.merge_attributes(repository, []) == {}
-        assert setup.merge_attributes(repository, paths) == dict(zip(paths, ("unspecified", "union", "union"), strict=True))
+        assert setup.merge_attributes(repository, paths) == dict(
+            zip(paths, ("unspecified", "union", "union"), strict=True)
+        )
 
     def test_it_goes_once(self, at: Desk):
         repository = at.workspace.repository
@@ -222,7 +266,10 @@ class TestShared:
         at = make_desk(world, repository, "sub")
         init(at.root, shared=True)
         assert at.read(".gitattributes") == OURS
-        assert merged_by(at, "MEMORY.md", "../MEMORY.md") == {"MEMORY.md": "mdmem", "../MEMORY.md": "unspecified"}
+        assert merged_by(at, "MEMORY.md", "../MEMORY.md") == {
+            "MEMORY.md": "mdmem",
+            "../MEMORY.md": "unspecified",
+        }
 
     @pytest.mark.parametrize("how", ["pending", "ignored", "detached", "a hook refuses"])
     def test_where_git_cannot_commit_it_nothing_changes(self, at: Desk, how: str):
@@ -241,7 +288,9 @@ class TestShared:
             init(at.root, shared=True)
         assert at.tree_state() == before
 
-    def test_a_clone_is_told_that_its_settings_lack_the_driver(self, examined: Desk, tmp_path: Path):
+    def test_a_clone_is_told_that_its_settings_lack_the_driver(
+        self, examined: Desk, tmp_path: Path
+    ):
         init(examined.root, shared=True)
         examined.git("config", "--local", "--remove-section", "merge.mdmem")
         finding = only_finding(examined, "merge-driver")
@@ -255,11 +304,18 @@ class TestDoctor:
     def test_where_nothing_is_set_up(self, examined: Desk):
         setup.uninstall(examined.workspace)
         finding = only_finding(examined, "merge-driver")
-        assert (finding.check, finding.level, finding.fixed) == ("merge-driver-missing", Level.WARNING, False)
+        assert (finding.check, finding.level, finding.fixed) == (
+            "merge-driver-missing",
+            Level.WARNING,
+            False,
+        )
         assert only_finding(examined, "merge-driver", fix=True).fixed
         assert findings_of(examined, "merge-driver") == []
 
-    @pytest.mark.parametrize("command", ["/gone/python -P -m mdmem merge-driver %O %A %B %P", "false", "true", "kill -9 $$"])
+    @pytest.mark.parametrize(
+        "command",
+        ["/gone/python -P -m mdmem merge-driver %O %A %B %P", "false", "true", "kill -9 $$"],
+    )
     def test_a_program_that_is_gone_or_fails(self, examined: Desk, command: str):
         examined.git("config", "--unset", "merge.mdmem.driver")
         examined.git("config", "--global", "merge.mdmem.driver", command)
@@ -278,7 +334,14 @@ class TestDoctor:
 
     @pytest.mark.parametrize(
         "program",
-        ["touch {ran};", "{root}/python", "{root}/.git/../python", "{root}/link/python", "python", "'"],
+        [
+            "touch {ran};",
+            "{root}/python",
+            "{root}/.git/../python",
+            "{root}/link/python",
+            "python",
+            "'",
+        ],
     )
     def test_a_program_of_a_stranger_is_not_run(self, examined: Desk, tmp_path: Path, program: str):
         """The settings of a folder that was unpacked are a stranger's, and so are the programs in it."""
@@ -341,7 +404,11 @@ def _events(at: Desk, verb: str) -> EventRecorder:
     return EventRecorder(at.workspace.state, verb, None)
 
 
-@given(st.text(alphabet="ab#*\n\r \t/="), st.sampled_from(["", "sub/", "a b/"]), st.lists(st.sampled_from(["/x", "/y.md"]), max_size=2))
+@given(
+    st.text(alphabet="ab#*\n\r \t/="),
+    st.sampled_from(["", "sub/", "a b/"]),
+    st.lists(st.sampled_from(["/x", "/y.md"]), max_size=2),
+)
 def test_lines_come_and_go_without_a_trace(text: str, prefix: str, patterns: list[str]):
     lines = tuple(f"{pattern}{NAMED.rstrip()}" for pattern in patterns)
     other = with_lines(text, "other/", ("/other" + NAMED.rstrip(),))

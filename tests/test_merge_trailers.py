@@ -27,8 +27,16 @@ def fact(line: str) -> str:
     return parse_item(line).id
 
 
-KYOTO, NARA, WINDOW = map(fact, ("- likes the green tea of Kyoto", "- likes the green tea of Nara", "- sits by the window"))
-PAIR = " ".join(fact for _, fact in sorted({"- likes the green tea of Kyoto": KYOTO, "- likes the green tea of Nara": NARA}.items()))
+KYOTO, NARA, WINDOW = map(
+    fact,
+    ("- likes the green tea of Kyoto", "- likes the green tea of Nara", "- sits by the window"),
+)
+PAIR = " ".join(
+    fact
+    for _, fact in sorted(
+        {"- likes the green tea of Kyoto": KYOTO, "- likes the green tea of Nara": NARA}.items()
+    )
+)
 
 
 @pytest.fixture
@@ -101,7 +109,9 @@ def test_what_git_merges_into_one_commit_says_what_a_merge_says(at: Desk, comman
     assert {conflict.first.fact, conflict.second.fact} == {KYOTO, NARA}
 
 
-def test_a_rebase_says_it_of_the_commit_that_met_the_other_and_a_pick_of_the_first_commit_says_nothing(at: Desk):
+def test_a_rebase_says_it_of_the_commit_that_met_the_other_and_a_pick_of_the_first_commit_says_nothing(
+    at: Desk,
+):
     branch(at, OURS, THEIRS)
     at.write("memory/b.md", "# B\n")
     at.commit("another")
@@ -133,7 +143,9 @@ def test_what_makes_no_merge_of_two_commits_has_none(at: Desk, how: str):
     assert trailers(at) == []
 
 
-@pytest.mark.parametrize("message", [["--no-edit"], ["-m", "Both"], ["-F", "words"], ["-C", "side"]])
+@pytest.mark.parametrize(
+    "message", [["--no-edit"], ["-m", "Both"], ["-F", "words"], ["-C", "side"]]
+)
 def test_a_merge_that_waits_for_its_commit(at: Desk, message: list[str]):
     at.write("words", "Both\n")
     branch(at, OURS, THEIRS)
@@ -145,13 +157,21 @@ def test_a_merge_that_waits_for_its_commit(at: Desk, message: list[str]):
 def test_a_line_added_by_hand_does_the_same_and_starts_nothing_for_other_commits(at: Desk):
     hook_files.uninstall(at.workspace.repository.hooks_dir)
     python = at.root / "calls" / "python"
-    at.hook("prepare-commit-msg", f"set -e\n{hook_files.lines_to_add(str(python))['prepare-commit-msg']}")
-    at.write("calls/python", f'#!/bin/sh\necho "$@" >>"$0.log"\nexec "{sys.executable}" "$@"\n').chmod(0o755)
+    at.hook(
+        "prepare-commit-msg",
+        f"set -e\n{hook_files.lines_to_add(str(python))['prepare-commit-msg']}",
+    )
+    at.write(
+        "calls/python", f'#!/bin/sh\necho "$@" >>"$0.log"\nexec "{sys.executable}" "$@"\n'
+    ).chmod(0o755)
     branch(at, OURS, THEIRS)
     assert not python.with_name("python.log").exists()
     at.git("merge", "-q", "--no-commit", "side")
     at.git("commit", "-q", "-m", "Both")
-    assert python.with_name("python.log").read_text() == "-P -m mdmem.githooks prepare-commit-msg .git/COMMIT_EDITMSG\n"
+    assert (
+        python.with_name("python.log").read_text()
+        == "-P -m mdmem.githooks prepare-commit-msg .git/COMMIT_EDITMSG\n"
+    )
     assert trailers(at) == [f"Mdmem-Contradicts: {PAIR}"]
 
 
@@ -162,7 +182,10 @@ def test_a_line_added_by_hand_does_the_same_and_starts_nothing_for_other_commits
 )
 def test_a_line_added_by_hand_does_the_same_for_all_that_git_merges(at: Desk, commands: list[str]):
     hook_files.uninstall(at.workspace.repository.hooks_dir)
-    at.hook("prepare-commit-msg", f"set -e\n{hook_files.lines_to_add(sys.executable)['prepare-commit-msg']}")
+    at.hook(
+        "prepare-commit-msg",
+        f"set -e\n{hook_files.lines_to_add(sys.executable)['prepare-commit-msg']}",
+    )
     branch(at, OURS, THEIRS)
     for command in commands:
         at.git(*command.split())
@@ -257,7 +280,9 @@ def test_branches_that_were_merged_crosswise(at: Desk):
     at.git("merge", "-q", "--no-edit", "side")
     assert trailers(at) == [f"Mdmem-Contradicts: {NARA} {fact('- likes the green tea of Osaka')}"]
     (file,) = files_of_both(repository, ours, theirs)
-    assert merge3(file.base, file.ours, file.theirs).data == at.git("show", "HEAD:MEMORY.md").encode()
+    assert (
+        merge3(file.base, file.ours, file.theirs).data == at.git("show", "HEAD:MEMORY.md").encode()
+    )
 
 
 def test_histories_without_a_common_past(at: Desk):
@@ -292,5 +317,7 @@ def test_twice_is_harmless(at: Desk):
     at.git("merge", "-q", "--no-commit", "side")
     message = at.write("message", "Merge\n\n# a comment of git\n")
     for _ in range(2):
-        assert commit_hooks.add_merge_trailers(at.root, "message", os.environ) == (f"Mdmem-Contradicts: {PAIR}",)
+        assert commit_hooks.add_merge_trailers(at.root, "message", os.environ) == (
+            f"Mdmem-Contradicts: {PAIR}",
+        )
     assert message.read_text() == f"Merge\n\nMdmem-Contradicts: {PAIR}\n\n# a comment of git\n"

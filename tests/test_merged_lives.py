@@ -53,8 +53,13 @@ def at(dated: DatedMemory) -> DatedMemory:
 
 
 @pytest.mark.parametrize("first", ["main", "side"])
-def test_what_two_sides_said_is_one_fact_begun_by_the_earlier_and_confirmed_by_the_better(at: DatedMemory, first: str) -> None:
-    said = {"main": ("01-05", Source.USER_STATED, "agent/main"), "side": ("01-03", Source.INFERRED, "agent/side")}
+def test_what_two_sides_said_is_one_fact_begun_by_the_earlier_and_confirmed_by_the_better(
+    at: DatedMemory, first: str
+) -> None:
+    said = {
+        "main": ("01-05", Source.USER_STATED, "agent/main"),
+        "side": ("01-03", Source.INFERRED, "agent/side"),
+    }
     for branch, (day, source, actor) in said.items():
         at.at.git("switch", "-q", branch)
         remember(at, day, "coffee is black", source=source, actor=actor)
@@ -62,13 +67,30 @@ def test_what_two_sides_said_is_one_fact_begun_by_the_earlier_and_confirmed_by_t
     at.at.git("switch", "-q", first)
     merge(at, other, "-X", "ours")
     (link,) = chain(at, "coffee is black")
-    assert (days(link), link.source, link.actor) == (("01-03", None), Source.USER_STATED, "agent/main")
-    assert [(each.actor, f"{each.time:%m-%d}") for each in link.also_by] == [("agent/side", "01-03")]
+    assert (days(link), link.source, link.actor) == (
+        ("01-03", None),
+        Source.USER_STATED,
+        "agent/main",
+    )
+    assert [(each.actor, f"{each.time:%m-%d}") for each in link.also_by] == [
+        ("agent/side", "01-03")
+    ]
     assert at.texts("coffee", "2026-01-04", as_of="2026-01-04").count("coffee is black") == 1
-    assert len([fact for fact in at.on(LATER).facts(ListFacts(everything=True)).facts if "coffee" in fact.text]) == 1
+    assert (
+        len(
+            [
+                fact
+                for fact in at.on(LATER).facts(ListFacts(everything=True)).facts
+                if "coffee" in fact.text
+            ]
+        )
+        == 1
+    )
 
 
-def test_of_equally_founded_ones_the_earlier_says_it_and_the_other_said_it_too(at: DatedMemory) -> None:
+def test_of_equally_founded_ones_the_earlier_says_it_and_the_other_said_it_too(
+    at: DatedMemory,
+) -> None:
     for branch, day in (("main", "01-05"), ("side", "01-03")):
         at.at.git("switch", "-q", branch)
         remember(at, day, "coffee is black", actor=f"agent/{branch}")
@@ -78,14 +100,18 @@ def test_of_equally_founded_ones_the_earlier_says_it_and_the_other_said_it_too(a
     assert isinstance(history, FactHistory)
     (link,) = history.chain
     assert (days(link), link.actor) == (("01-03", None), "agent/side")
-    assert [(each.actor, f"{each.time:%m-%d}") for each in link.also_by] == [("agent/main", "01-05")]
+    assert [(each.actor, f"{each.time:%m-%d}") for each in link.also_by] == [
+        ("agent/main", "01-05")
+    ]
     assert "said by" in shown.history_text(history, words=False, colour=False)
     assert chain(at, "coffee is bitter")[0].also_by == chain(at, "tea is green")[0].also_by == ()
 
 
 def test_an_end_of_one_side_counts_only_where_the_merge_took_it(at: DatedMemory) -> None:
     at.at.git("switch", "-q", "side")
-    at.on("2026-01-03").apply(Forget("tea is green", options=WriteOptions(actor="agent/tidy", reason="old")))
+    at.on("2026-01-03").apply(
+        Forget("tea is green", options=WriteOptions(actor="agent/tidy", reason="old"))
+    )
     at.at.git("switch", "-q", "main")
     remember(at, "01-04", "milk is white")
     at.at.git("branch", "other")
@@ -93,7 +119,11 @@ def test_an_end_of_one_side_counts_only_where_the_merge_took_it(at: DatedMemory)
     (link,) = chain(at, "tea is green")
     assert (days(link), link.actor) == (("01-01", "01-03"), "agent/seed")
     assert link.ended_by is not None
-    assert (link.ended_by.actor, link.ended_by.reason, link.ended_by.op) == ("agent/tidy", "old", "forget")
+    assert (link.ended_by.actor, link.ended_by.reason, link.ended_by.op) == (
+        "agent/tidy",
+        "old",
+        "forget",
+    )
     at.at.git("switch", "-q", "other")
     merge(at, "side", "-s", "ours")
     (link,) = chain(at, "tea is green")
@@ -111,16 +141,24 @@ def test_what_only_the_merge_took_out_ended_with_it(at: DatedMemory) -> None:
     assert (link.ended_by.commit, link.ended_by.actor) == (commit, None)
 
 
-def test_of_two_ends_the_earlier_counts_and_the_successor_is_the_other_sides(at: DatedMemory) -> None:
+def test_of_two_ends_the_earlier_counts_and_the_successor_is_the_other_sides(
+    at: DatedMemory,
+) -> None:
     at.at.git("switch", "-q", "side")
     at.on("2026-01-03").apply(Forget("tea is green", options=WriteOptions(actor="agent/tidy")))
     at.at.git("switch", "-q", "main")
-    at.on("2026-01-05").apply(Remember("tea is white", section="Work", options=WriteOptions(supersedes="tea is green")))
+    at.on("2026-01-05").apply(
+        Remember("tea is white", section="Work", options=WriteOptions(supersedes="tea is green"))
+    )
     at.at.git("merge", "-q", "--no-commit", "side", check=False)
     at.at.write("MEMORY.md", HEADER + "- tea is white\n\n## Home\n\n- lives in Oslo\n")
     at.at.git("commit", "-qam", "merged")
     first, second = chain(at, "tea is white")
-    assert (first.text, days(first), first.status) == ("tea is green", ("01-01", "01-03"), Status.SUPERSEDED)
+    assert (first.text, days(first), first.status) == (
+        "tea is green",
+        ("01-01", "01-03"),
+        Status.SUPERSEDED,
+    )
     assert (second.text, days(second)) == ("tea is white", ("01-05", None))
 
 
@@ -171,7 +209,9 @@ def test_a_change_of_a_side_is_undone_by_its_fact_and_a_merge_names_it(at: Dated
     assert "- milk is white\n" in text
 
 
-def test_the_history_of_a_section_shows_that_it_was_taken_out_and_brought_back(at: DatedMemory) -> None:
+def test_the_history_of_a_section_shows_that_it_was_taken_out_and_brought_back(
+    at: DatedMemory,
+) -> None:
     text = at.at.read("MEMORY.md")
     at.at.write("MEMORY.md", text.replace("## Work\n\n- tea is green\n", ""))
     at.at.commit("out")
@@ -185,7 +225,9 @@ def test_the_history_of_a_section_shows_that_it_was_taken_out_and_brought_back(a
 
 
 @pytest.mark.parametrize("target", ["Work", "employer", None])
-def test_moments_are_read_once_however_long_the_answer(at: DatedMemory, target: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_moments_are_read_once_however_long_the_answer(
+    at: DatedMemory, target: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for day in ("01-10", "02-10", "03-10"):
         at.on(f"2026-{day}").apply(Remember(f"Company {day}", key="employer", section="Work"))
     asked: list[int] = []
@@ -223,20 +265,36 @@ def test_what_was_proposed_counts_from_the_merge_that_brought_it(at: DatedMemory
         assert f"Mdmem-Proposed: {branch[-8:]}" in at.at.git("log", "-1", "--format=%B", branch)
     remember(at, "01-05", "milk is white")
     date = "2026-01-20T12:00:00+00:00"
-    later = World(at.at.world.home, {**at.at.world.environment, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date})
+    later = World(
+        at.at.world.home,
+        {**at.at.world.environment, "GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date},
+    )
     later.git(at.at.root, "-c", "user.name=Bo", "merge", "-q", "--no-edit", said)
-    later.git(at.at.root, "merge", "-q", "-m", "Merged\n\nMdmem-Accepted-By: Cy <cy@example.org>", ended)
+    later.git(
+        at.at.root, "merge", "-q", "-m", "Merged\n\nMdmem-Accepted-By: Cy <cy@example.org>", ended
+    )
     (coffee,) = chain(at, "coffee is black")
-    assert (days(coffee), coffee.source, coffee.actor, coffee.author) == (("01-20", None), Source.INFERRED, "agent/a", "Bo")
+    assert (days(coffee), coffee.source, coffee.actor, coffee.author) == (
+        ("01-20", None),
+        Source.INFERRED,
+        "agent/a",
+        "Bo",
+    )
     (tea,) = chain(at, "tea is green")
     assert tea.ended_by is not None
-    assert (days(tea), tea.ended_by.actor, tea.ended_by.author) == (("01-01", "01-20"), "agent/a", "Cy")
+    assert (days(tea), tea.ended_by.actor, tea.ended_by.author) == (
+        ("01-01", "01-20"),
+        "agent/a",
+        "Cy",
+    )
     assert "coffee is black" not in at.texts("coffee", as_of="2026-01-19")
     assert "coffee is black" in at.texts("coffee", as_of="2026-01-20")
     assert "tea is green" in at.texts("tea", as_of="2026-01-19")
 
 
-def test_what_was_proposed_and_is_on_a_persons_line_counts_from_its_own_commit(at: DatedMemory) -> None:
+def test_what_was_proposed_and_is_on_a_persons_line_counts_from_its_own_commit(
+    at: DatedMemory,
+) -> None:
     options = WriteOptions(actor="agent/a")
     branch = propose(at, "01-03", Remember("coffee is black", section="Work", options=options))
     at.at.git("merge", "-q", "--ff-only", branch)
@@ -248,8 +306,14 @@ def test_what_was_proposed_and_is_on_a_persons_line_counts_from_its_own_commit(a
     assert days(chain(at, "coffee is black")[0]) == ("01-03", None)
 
 
-def test_going_back_before_the_merge_of_a_proposal_and_forth_tells_the_same(at: DatedMemory) -> None:
-    branch = propose(at, "01-03", Remember("coffee is black", section="Work", options=WriteOptions(actor="agent/a")))
+def test_going_back_before_the_merge_of_a_proposal_and_forth_tells_the_same(
+    at: DatedMemory,
+) -> None:
+    branch = propose(
+        at,
+        "01-03",
+        Remember("coffee is black", section="Work", options=WriteOptions(actor="agent/a")),
+    )
     remember(at, "01-05", "milk is white")
     merge(at, branch)
     workspace = at.at.workspace
@@ -265,7 +329,9 @@ def test_going_back_before_the_merge_of_a_proposal_and_forth_tells_the_same(at: 
 
 
 @pytest.mark.parametrize(("day", "late"), [("02-25", True), ("02-27", False)])
-def test_a_branch_that_was_merged_late_is_as_said_and_names_the_merge(at: DatedMemory, day: str, late: bool) -> None:
+def test_a_branch_that_was_merged_late_is_as_said_and_names_the_merge(
+    at: DatedMemory, day: str, late: bool
+) -> None:
     """Merges are made on the fifth of March, at half past nine."""
     remember(at, "03-01", "milk is white")
     at.at.git("switch", "-q", "side")
@@ -286,8 +352,13 @@ def test_a_branch_that_was_merged_late_is_as_said_and_names_the_merge(at: DatedM
     assert green.chain[0].merged is None
 
 
-@pytest.mark.parametrize(("replaced", "end", "actor"), [("01-03", "01-03", "agent/main"), ("01-07", "01-05", "agent/tidy")])
-def test_a_rebase_onto_a_removal_keeps_the_earlier_end_and_the_successor(at: DatedMemory, replaced: str, end: str, actor: str) -> None:
+@pytest.mark.parametrize(
+    ("replaced", "end", "actor"),
+    [("01-03", "01-03", "agent/main"), ("01-07", "01-05", "agent/tidy")],
+)
+def test_a_rebase_onto_a_removal_keeps_the_earlier_end_and_the_successor(
+    at: DatedMemory, replaced: str, end: str, actor: str
+) -> None:
     at.at.git("switch", "-q", "side")
     at.on("2026-01-05").apply(Forget("tea is green", options=WriteOptions(actor="agent/tidy")))
     at.at.git("switch", "-q", "main")
@@ -296,7 +367,11 @@ def test_a_rebase_onto_a_removal_keeps_the_earlier_end_and_the_successor(at: Dat
     assert "tea is green" not in at.at.read("MEMORY.md")
     green, black = chain(at, "tea is green")
     assert green.ended_by is not None
-    assert (days(green), green.ended_by.actor, days(black)) == (("01-01", end), actor, (replaced, None))
+    assert (days(green), green.ended_by.actor, days(black)) == (
+        ("01-01", end),
+        actor,
+        (replaced, None),
+    )
     assert "tea is green" not in at.texts("tea", as_of="2026-01-06")
     assert ("tea is green" in at.texts("tea", as_of="2026-01-04")) == (end == "01-05")
     (stay,) = at.on("2026-01-08").when("tea is green").stays

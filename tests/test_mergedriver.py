@@ -28,11 +28,15 @@ class Bench:
     world: World
     folder: Path
 
-    def put(self, base: str | bytes = BASE, ours: str | bytes = OURS, theirs: str | bytes = THEIRS) -> None:
+    def put(
+        self, base: str | bytes = BASE, ours: str | bytes = OURS, theirs: str | bytes = THEIRS
+    ) -> None:
         for name, text in zip("OAB", (base, ours, theirs), strict=True):
             (self.folder / name).write_bytes(text if isinstance(text, bytes) else text.encode())
 
-    def merge(self, path: str = "MEMORY.md", **environment: str) -> subprocess.CompletedProcess[str]:
+    def merge(
+        self, path: str = "MEMORY.md", **environment: str
+    ) -> subprocess.CompletedProcess[str]:
         """Run the driver as git does, as a process."""
         command = [sys.executable, "-P", "-m", "mdmem", "merge-driver", "O", "A", "B", path]
         return self.world.run(self.folder, command, check=False, environment=environment)
@@ -87,14 +91,22 @@ def test_what_cannot_be_merged_so_is_left_as_git_leaves_it(bench: Bench):
 
 def test_its_way_in_loads_neither_the_command_line_nor_the_index(bench: Bench):
     code = "import sys; from mdmem import mergedriver; mergedriver.main(sys.argv[1:]); print(*sys.modules)"
-    loaded = bench.world.run(bench.folder, [sys.executable, "-c", code, "O", "A", "B", "MEMORY.md"]).stdout.split()
+    loaded = bench.world.run(
+        bench.folder, [sys.executable, "-c", code, "O", "A", "B", "MEMORY.md"]
+    ).stdout.split()
     assert {
-        name for name in loaded if name.startswith(("mdmem.cli", "mdmem.search", "mdmem.changes", "mdmem.memory", "git", "typer"))
+        name
+        for name in loaded
+        if name.startswith(
+            ("mdmem.cli", "mdmem.search", "mdmem.changes", "mdmem.memory", "git", "typer")
+        )
     } == set()
 
 
 @pytest.mark.parametrize("words", [[], ["O", "A", "B"], ["O", "A", "B", "MEMORY.md", "7"]])
-def test_a_wrong_call_is_a_conflict_with_nothing_changed(bench: Bench, words: list[str], capfd: pytest.CaptureFixture[str]):
+def test_a_wrong_call_is_a_conflict_with_nothing_changed(
+    bench: Bench, words: list[str], capfd: pytest.CaptureFixture[str]
+):
     assert mergedriver.main(words) == 1
     assert bench.result == OURS
     assert capfd.readouterr().err == "mdmem: git runs this: merge-driver BASE OURS THEIRS PATH\n"
@@ -104,7 +116,9 @@ def test_a_wrong_call_is_a_conflict_with_nothing_changed(bench: Bench, words: li
 
 
 @pytest.mark.parametrize("path", ["AGENTS.md", "CLAUDE.md", "deep/TOOLS.md"])
-def test_instructions_to_agents_are_merged_by_lines(bench: Bench, path: str, capfd: pytest.CaptureFixture[str]):
+def test_instructions_to_agents_are_merged_by_lines(
+    bench: Bench, path: str, capfd: pytest.CaptureFixture[str]
+):
     assert main(path) == 0
     assert bench.result == BOTH
     bench.put("- a\n", "- b\n", "- c\n")
@@ -128,7 +142,9 @@ def test_the_kind_of_a_file_goes_by_its_name_alone(path: str, kind: FileKind):
     assert mergedriver.kind_by_name(path) is kind
 
 
-@pytest.mark.parametrize("path", ["memory/2026-03-05.md", "journal/2026/03.md", "-x", "a b\nc.md", "\x1b[31m.md"])
+@pytest.mark.parametrize(
+    "path", ["memory/2026-03-05.md", "journal/2026/03.md", "-x", "a b\nc.md", "\x1b[31m.md"]
+)
 def test_a_log_is_merged_under_any_name(bench: Bench, path: str):
     bench.put("", LOG.format("ours"), LOG.format("theirs"))
     assert (main(path), bench.result) == (0, LOG.format("ours\n- theirs"))
@@ -146,7 +162,9 @@ def test_a_log_is_merged_under_any_name(bench: Bench, path: str):
     ],
     ids=["not UTF-8", "huge", "deep"],
 )
-def test_what_is_no_memory_is_merged_by_lines(bench: Bench, ours: bytes, theirs: bytes, capfd: pytest.CaptureFixture[str]):
+def test_what_is_no_memory_is_merged_by_lines(
+    bench: Bench, ours: bytes, theirs: bytes, capfd: pytest.CaptureFixture[str]
+):
     bench.put("", ours, theirs)
     assert main() == 1
     merged = (bench.folder / "A").read_bytes()
@@ -171,9 +189,14 @@ def test_the_settings_of_git_count_for_its_merge(bench: Bench, monkeypatch: pyte
     assert "||||||| base\n- a\n" in bench.result
 
 
-@pytest.mark.parametrize("problem", [ValueError("boom"), RecursionError(), MemoryError(), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "problem", [ValueError("boom"), RecursionError(), MemoryError(), KeyboardInterrupt()]
+)
 def test_a_failure_of_this_merge_is_a_merge_of_git(
-    bench: Bench, problem: BaseException, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+    bench: Bench,
+    problem: BaseException,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
 ):
     def fail(*_: object) -> None:
         raise problem
@@ -184,7 +207,9 @@ def test_a_failure_of_this_merge_is_a_merge_of_git(
     assert capfd.readouterr().err.startswith("mdmem: MEMORY.md is merged by lines: ")
 
 
-def test_without_git_there_is_a_conflict_and_ours_stays(bench: Bench, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
+def test_without_git_there_is_a_conflict_and_ours_stays(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
     monkeypatch.setenv("PATH", str(bench.folder))
     assert main("AGENTS.md") == 1
     assert bench.result == OURS
@@ -198,7 +223,9 @@ def test_a_version_that_is_not_there(bench: Bench, name: str):
     assert bench.left_over == set()
 
 
-def test_a_full_disk_changes_nothing(bench: Bench, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]):
+def test_a_full_disk_changes_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+):
     def fail(path: Path, data: bytes) -> None:
         raise OSError(28, "No space left on device")
 
@@ -224,7 +251,9 @@ def test_the_mode_of_ours_stays(bench: Bench):
 
 
 @given(st.lists(st.binary(max_size=40), min_size=3, max_size=3))
-def test_any_bytes_end_with_zero_or_one(tmp_path_factory: pytest.TempPathFactory, versions: list[bytes]):
+def test_any_bytes_end_with_zero_or_one(
+    tmp_path_factory: pytest.TempPathFactory, versions: list[bytes]
+):
     folder = tmp_path_factory.mktemp("any")
     names = [str(folder / name) for name in "OAB"]
     for name, data in zip(names, versions, strict=True):

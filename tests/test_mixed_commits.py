@@ -24,12 +24,22 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def order(path: str = "MEMORY.md", identity: Identity | None = None) -> commits.CommitOrder:
-    return commits.CommitOrder(paths=[FilePath(path)], message=MESSAGE, date="@1770000000 +0530", hook_timeout=30, identity=identity)
+    return commits.CommitOrder(
+        paths=[FilePath(path)],
+        message=MESSAGE,
+        date="@1770000000 +0530",
+        hook_timeout=30,
+        identity=identity,
+    )
 
 
-def replace_newest(at: Desk, path: str = "MEMORY.md", data: str = OURS, identity: Identity | None = None) -> CommitId | None:
+def replace_newest(
+    at: Desk, path: str = "MEMORY.md", data: str = OURS, identity: Identity | None = None
+) -> CommitId | None:
     newest = CommitId(at.git("rev-parse", "HEAD").strip())
-    return commits.replace_commit(repo.discover(at.root), newest, FilePath(path), data.encode(), order(path, identity))
+    return commits.replace_commit(
+        repo.discover(at.root), newest, FilePath(path), data.encode(), order(path, identity)
+    )
 
 
 def listed(at: Desk, commit: str) -> dict[str, str]:
@@ -40,7 +50,13 @@ def listed(at: Desk, commit: str) -> dict[str, str]:
 
 @pytest.mark.parametrize("folder", ["", "deep/er"])
 @pytest.mark.parametrize(
-    "path", ["MEMORY.md", "memory/a.md", "memory/sub folder/a.md", "memory/caf\N{LATIN SMALL LETTER E WITH ACUTE}/a\tb\nc.md"]
+    "path",
+    [
+        "MEMORY.md",
+        "memory/a.md",
+        "memory/sub folder/a.md",
+        "memory/caf\N{LATIN SMALL LETTER E WITH ACUTE}/a\tb\nc.md",
+    ],
 )
 def test_one_path_differs(world: World, repository: Path, folder: str, path: str):
     at = desk(world, repository, folder)
@@ -66,8 +82,13 @@ def test_it_stands_where_the_other_stood(at: Desk):
     at.commit("with theirs")
     commit = replace_newest(at)
     assert at.git("rev-parse", "HEAD").strip() == commit
-    assert at.git("log", "-1", "--format=%P %ad %cd", "--date=raw") == f"{parent} 1770000000 +0530 1770000000 +0530\n"
-    assert at.git("cat-file", "commit", "HEAD").partition("\n\n")[2] == MESSAGE.replace("\udcff", "?")
+    assert (
+        at.git("log", "-1", "--format=%P %ad %cd", "--date=raw")
+        == f"{parent} 1770000000 +0530 1770000000 +0530\n"
+    )
+    assert at.git("cat-file", "commit", "HEAD").partition("\n\n")[2] == MESSAGE.replace(
+        "\udcff", "?"
+    )
     assert at.git("symbolic-ref", "HEAD") == "refs/heads/main\n"
     assert at.git("reflog", "-1", "--format=%gs") == "commit: MEMORY.md: append Work\n"
 
@@ -116,24 +137,44 @@ def test_the_mode_stays(at: Desk):
 def test_by_whom_git_does_not_know(at: Desk):
     for name in ("user.name", "user.email"):
         at.git("config", "--unset", name)
-    at.git("-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-q", "--allow-empty", "-m", "with theirs")
+    at.git(
+        "-c",
+        "user.name=x",
+        "-c",
+        "user.email=x@example.org",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "with theirs",
+    )
     replace_newest(at, identity=Identity("Agent", "agent@example.org"))
-    assert at.git("show", "-s", "--format=%an <%ae> %cn <%ce>") == "Agent <agent@example.org> Agent <agent@example.org>\n"
+    assert (
+        at.git("show", "-s", "--format=%an <%ae> %cn <%ce>")
+        == "Agent <agent@example.org> Agent <agent@example.org>\n"
+    )
 
 
 @pytest.mark.parametrize(
-    ("setting", "is_signed"), [(None, False), ("true", True), ("yes", True), ("1", True), ("false", False), ("no", False)]
+    ("setting", "is_signed"),
+    [(None, False), ("true", True), ("yes", True), ("1", True), ("false", False), ("no", False)],
 )
 def test_signed_where_commits_are(at: Desk, setting: str | None, is_signed: bool):
     at.commit("with theirs")
-    signer = at.write(".git/signer", '#!/bin/sh\ncat >/dev/null\necho "[GNUPG:] SIG_CREATED " >&2\necho "signed $*"\n')
+    signer = at.write(
+        ".git/signer",
+        '#!/bin/sh\ncat >/dev/null\necho "[GNUPG:] SIG_CREATED " >&2\necho "signed $*"\n',
+    )
     signer.chmod(0o755)
     at.git("config", "gpg.program", signer)
     at.git("config", "user.signingKey", "K1")
     if setting:
         at.git("config", "commit.gpgSign", setting)
     commit = at.git("cat-file", "commit", str(replace_newest(at)))
-    assert ("gpgsig signed --status-fd=2 -bsau K1\n" in commit, "gpgsig" in commit) == (is_signed, is_signed)
+    assert ("gpgsig signed --status-fd=2 -bsau K1\n" in commit, "gpgsig" in commit) == (
+        is_signed,
+        is_signed,
+    )
 
 
 def test_a_signer_that_fails_changes_nothing(at: Desk):
@@ -168,7 +209,9 @@ def test_where_objects_are_missing(world: World, tmp_path: Path, at: Desk):
     at.commit("with theirs")
     at.git("config", "uploadpack.allowFilter", "true")
     copy = tmp_path / "copy"
-    world.git(tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{at.root}", copy)
+    world.git(
+        tmp_path, "clone", "-q", "--filter=blob:none", "--no-checkout", f"file://{at.root}", copy
+    )
     world.git(copy, "config", "user.name", "x")
     world.git(copy, "config", "user.email", "x@example.org")
     world.git(copy, "config", "remote.origin.url", str(tmp_path / "gone"))

@@ -66,7 +66,9 @@ class Month:
     def sync(self, *clones: str, rebase: bool = False) -> None:
         """Each pulls and pushes in turn, and those before the last pull again."""
         for clone in clones:
-            self.git(clone, "pull", "-q", *(["--rebase"] if rebase else ["--no-rebase", "--no-edit"]))
+            self.git(
+                clone, "pull", "-q", *(["--rebase"] if rebase else ["--no-rebase", "--no-edit"])
+            )
             self.git(clone, "push", "-q")
         for clone in clones[:-1]:
             self.git(clone, "pull", "-q", "--no-rebase", "--no-edit")
@@ -96,9 +98,20 @@ class Month:
 
 
 @pytest.fixture
-def month(world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Month:
+def month(
+    world: World,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> Month:
     dates: dict[str, str] = {}
-    made = Month(World(world.home, ChainMap(dates, dict(world.environment))), tmp_path, dates, monkeypatch, capsys)
+    made = Month(
+        World(world.home, ChainMap(dates, dict(world.environment))),
+        tmp_path,
+        dates,
+        monkeypatch,
+        capsys,
+    )
     made.at(1)
     world.git(tmp_path, "init", "-q", "--bare", "hub.git")
     for clone in CLONES:
@@ -122,26 +135,103 @@ def live(month: Month) -> None:
     do, at = month.do, month.at
     at(2)
     do("desk", "log", "kick-off of heron with Priya", "--kind", "fact")
-    do("desk", "remember", "allergic to penicillin", "--section", "Facts", "--source", "user-stated")
+    do(
+        "desk",
+        "remember",
+        "allergic to penicillin",
+        "--section",
+        "Facts",
+        "--source",
+        "user-stated",
+    )
     at(3)
-    do("laptop", "log", "the staging database is called Larch", "--kind", "fact", "--tag", "ops", "--source", "user-stated")
-    do("laptop", "log", "use SQLite for the desktop app", "--kind", "decision", "--source", "user-stated")
+    do(
+        "laptop",
+        "log",
+        "the staging database is called Larch",
+        "--kind",
+        "fact",
+        "--tag",
+        "ops",
+        "--source",
+        "user-stated",
+    )
+    do(
+        "laptop",
+        "log",
+        "use SQLite for the desktop app",
+        "--kind",
+        "decision",
+        "--source",
+        "user-stated",
+    )
     at(5)
-    do("server", "log", "deploys go through the blue pipeline", "--kind", "fact", "--tag", "ops", *AGENT, "--session", "s-5")
-    do("server", "remember", "8432", "--key", "billing port", "--section", "Work", *AGENT, "--reason", "read in compose.yaml")
+    do(
+        "server",
+        "log",
+        "deploys go through the blue pipeline",
+        "--kind",
+        "fact",
+        "--tag",
+        "ops",
+        *AGENT,
+        "--session",
+        "s-5",
+    )
+    do(
+        "server",
+        "remember",
+        "8432",
+        "--key",
+        "billing port",
+        "--section",
+        "Work",
+        *AGENT,
+        "--reason",
+        "read in compose.yaml",
+    )
     at(6)
     month.sync("desk", "laptop", "server")
     at(9)
-    do("laptop", "remember", "Kite Labs", "--key", "employer", "--source", "user-stated", "--reason", "signed the contract")
+    do(
+        "laptop",
+        "remember",
+        "Kite Labs",
+        "--key",
+        "employer",
+        "--source",
+        "user-stated",
+        "--reason",
+        "signed the contract",
+    )
     do("laptop", "log", "told Tidewater that I leave", "--kind", "status")
     at(10)
     do("desk", "log", "dentist on Friday at 14:00", "--kind", "task")
     at(11)
-    do("server", "forget", "deploys go through the blue pipeline", *AGENT, "--reason", "the pipeline was retired")
+    do(
+        "server",
+        "forget",
+        "deploys go through the blue pipeline",
+        *AGENT,
+        "--reason",
+        "the pipeline was retired",
+    )
     at(12)
     month.sync("laptop", "server", "desk")
     at(13)
-    do("desk", "remember", "3 June", "--key", "release", "--section", "Work", "--source", "user-stated", "--reason", "Priya asked")
+    do(
+        "desk",
+        "remember",
+        "3 June",
+        "--key",
+        "release",
+        "--section",
+        "Work",
+        "--source",
+        "user-stated",
+        "--reason",
+        "Priya asked",
+    )
     at(13, "15:00")
     do(
         "laptop",
@@ -162,12 +252,34 @@ def live(month: Month) -> None:
     month.edit("laptop", "- editor: Helix", "- editor: Zed", "new editor")
     at(17)
     month.edit("desk", "## Old notes\n\n- the first prototype was in Perl\n", "", "tidy up")
-    do("desk", "log", "Rui takes over the invoices", "--kind", "fact", "--tag", "people", "--source", "user-stated")
+    do(
+        "desk",
+        "log",
+        "Rui takes over the invoices",
+        "--kind",
+        "fact",
+        "--tag",
+        "people",
+        "--source",
+        "user-stated",
+    )
     at(18)
     do("laptop", "log", "guest network is called sparrow", "--kind", "fact")
     at(19)
     do("laptop", "forget", "guest network is called sparrow", "--reason", "it was switched off")
-    do("server", "remember", "Lisbon", "--key", "office", "--section", "Work", *AGENT, "--propose", "--reason", "mail of the landlord")
+    do(
+        "server",
+        "remember",
+        "Lisbon",
+        "--key",
+        "office",
+        "--section",
+        "Work",
+        *AGENT,
+        "--propose",
+        "--reason",
+        "mail of the landlord",
+    )
     at(20)
     month.sync("laptop", "server", "desk")
     at(21)
@@ -178,7 +290,10 @@ def live(month: Month) -> None:
        fact_of(month, "desk", "use SQLite for the desktop app"), "--reason", "SQLite was too slow for the reports")  # fmt: skip
     at(24)
     month.edit(
-        "desk", "## Preferences\n", "## Old notes\n\n- the first prototype was in Perl\n\n## Preferences\n", "bring back the old notes"
+        "desk",
+        "## Preferences\n",
+        "## Old notes\n\n- the first prototype was in Perl\n\n## Preferences\n",
+        "bring back the old notes",
     )
     month.sync("desk", "server")
     at(25)
@@ -197,11 +312,36 @@ def live(month: Month) -> None:
     )
     at(26)
     month.sync("laptop", "desk", "server", rebase=True)
-    do("laptop", "remember", "9001", "--key", "billing port", "--section", "Work", *AGENT, "--reason", "guessed")
+    do(
+        "laptop",
+        "remember",
+        "9001",
+        "--key",
+        "billing port",
+        "--section",
+        "Work",
+        *AGENT,
+        "--reason",
+        "guessed",
+    )
     at(27)
-    do("laptop", "revert", fact_of(month, "laptop", "billing port: 9001"), "--reason", "it was a guess")
+    do(
+        "laptop",
+        "revert",
+        fact_of(month, "laptop", "billing port: 9001"),
+        "--reason",
+        "it was a guess",
+    )
     at(28)
-    do("desk", "remember", "badge: 4411 until the move", "--section", "Facts", "--until", "2026-03-29")
+    do(
+        "desk",
+        "remember",
+        "badge: 4411 until the move",
+        "--section",
+        "Facts",
+        "--until",
+        "2026-03-29",
+    )
     do("desk", "forget", "release: 10 June", "--reason", "Priya's date holds")
     at(30)
     do("server", "log", "Larch moved to Frankfurt", "--kind", "fact", "--tag", "ops", *AGENT)
@@ -249,7 +389,12 @@ QUESTIONS = [
     question("history 'billing port'", r"8080", r"8432", r"compose\.yaml"),
     question("history release", r"15 May", r"3 June", r"Priya asked"),
     question("history 'use DuckDB for the desktop app'", r"SQLite", r"2026-03-23", r"too slow"),
-    question("history 'deploys go through the blue pipeline'", r"2026-03-05", r"2026-03-11", r"pipeline was retired"),
+    question(
+        "history 'deploys go through the blue pipeline'",
+        r"2026-03-05",
+        r"2026-03-11",
+        r"pipeline was retired",
+    ),
     question("when 'Kite Labs'", r"2026-03-09"),
     question("when 'blue pipeline'", r"2026-03-05", r"2026-03-11"),
     question("when sparrow", r"2026-03-18", r"2026-03-19", r"switched off"),
@@ -259,7 +404,9 @@ QUESTIONS = [
     question("history office", r"Lisbon", r"landlord"),
     # As it was.
     question("search where do I work --as-of 2026-03-08", r"employer: Tidewater", no=("Kite",)),
-    question("search where do I work --as-of 2026-03-10", r"employer: Kite Labs", no=("Tidewater\n",)),
+    question(
+        "search where do I work --as-of 2026-03-10", r"employer: Kite Labs", no=("Tidewater\n",)
+    ),
     question("search release --as-of 2026-03-12", r"15 May", no=("June",)),
     question("search billing port --as-of 2026-03-26", r"9001", no=("8432",)),
     question("search editor --as-of 2026-03-15", r"Helix", no=("Zed",)),
@@ -271,9 +418,15 @@ QUESTIONS = [
     # By time alone.
     question("show yesterday", r"Frankfurt", r"lunch with Rui|Rui"),
     question("show 2026-03-17", r"Rui takes over", r"Perl"),
-    question("changes --since 2026-03-27 --until 2026-03-28", r"10 June", r"9001", no=("Kite Labs",)),
+    question(
+        "changes --since 2026-03-27 --until 2026-03-28", r"10 June", r"9001", no=("Kite Labs",)
+    ),
     question("changes --actor agent/claude-code", r"Frankfurt", r"8432", no=("Kite Labs",)),
-    question("changes --since 2026-03-09 --until 2026-03-09", r"Tidewater|Kite Labs", r"told Tidewater|Tidewater"),
+    question(
+        "changes --since 2026-03-09 --until 2026-03-09",
+        r"Tidewater|Kite Labs",
+        r"told Tidewater|Tidewater",
+    ),
     question("search --kind decision --since 2026-03-01", r"DuckDB", no=("use SQLite",)),
     question("search --tag people", r"Rui takes over"),
     question("facts --since 2026-03-29", r"Frankfurt", no=("Kite",)),
@@ -283,15 +436,25 @@ QUESTIONS = [
 
 def test_questions_of_a_month(month: Month) -> None:
     asked = zip(QUESTIONS, itertools.cycle(CLONES), strict=False)
-    missed = {(clone, each.command): fault for each, clone in asked if (fault := _fault(each, *month.ask(clone, *_words(each.command))))}
+    missed = {
+        (clone, each.command): fault
+        for each, clone in asked
+        if (fault := _fault(each, *month.ask(clone, *_words(each.command))))
+    }
     assert missed == {}
 
 
 def _fault(asked: Question, status: int, answer: str) -> str:
     """All that is wrong with an answer, with the answer; nothing where it is right. What is not there may be an error."""
-    lacking = [f"lacks {expression}" for expression in asked.holds if not re.search(expression, answer)]
+    lacking = [
+        f"lacks {expression}" for expression in asked.holds if not re.search(expression, answer)
+    ]
     surplus = [f"holds {text}" for text in asked.holds_not if text in answer]
-    return "\n".join([*lacking, *surplus, answer]) if lacking or surplus or (status and asked.holds) else ""
+    return (
+        "\n".join([*lacking, *surplus, answer])
+        if lacking or surplus or (status and asked.holds)
+        else ""
+    )
 
 
 def _words(command: str) -> list[str]:

@@ -40,7 +40,9 @@ class TestContents:
     def test_of_what_is_no_file_of_this_repository(self, tmp_path: Path, name: str):
         put(tmp_path / OLD, "one\n")
         inner = tmp_path / OLD / name
-        {"link": lambda: inner.symlink_to("one.md"), "pipe": lambda: os.mkfifo(inner)}.get(name, inner.mkdir)()
+        {"link": lambda: inner.symlink_to("one.md"), "pipe": lambda: os.mkfifo(inner)}.get(
+            name, inner.mkdir
+        )()
         with pytest.raises(PathProblem, match=f"{OLD}/{name} is neither") as failure:
             recover.read_contents(tmp_path, OLD)
         assert failure.value.code == "bad-path"
@@ -67,8 +69,18 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def record(at: Desk, target: FilePath) -> MoveRecord:
-    digests = {name: files.digest(data.encode()) for name, data in {"c/two.md": "two\n", "one.md": "one\n"}.items()}
-    return MoveRecord(path=OLD, target=target, is_removal=target == ASIDE, digests=digests, message="moved", date="@1770000000 +0000")
+    digests = {
+        name: files.digest(data.encode())
+        for name, data in {"c/two.md": "two\n", "one.md": "one\n"}.items()
+    }
+    return MoveRecord(
+        path=OLD,
+        target=target,
+        is_removal=target == ASIDE,
+        digests=digests,
+        message="moved",
+        date="@1770000000 +0000",
+    )
 
 
 def clear(at: Desk) -> None:
@@ -133,7 +145,9 @@ def test_a_move_that_was_left(
             left = ("saved\n", None)
     put(at.root / OLD, old)
     head = at.head()
-    assert recover.settle(at.workspace, record(at, target), Identity("Ada", "ada@example.org")) == said
+    assert (
+        recover.settle(at.workspace, record(at, target), Identity("Ada", "ada@example.org")) == said
+    )
     assert (first_file(at, OLD), first_file(at, target)) == left
     assert (at.root / OLD / "c/two.md").exists() is (left[0] is not None)
     assert (at.head() != head) is (said == FINISHED and not is_committed)
@@ -156,7 +170,14 @@ def test_one_of_a_file_that_was_not_deleted_yet_is(at: Desk):
     path = FilePath(f"{OLD}/one.md")
     at.write(ASIDE, "one\n")
     at.write(path, "saved\n")
-    move = MoveRecord(path=path, target=ASIDE, is_removal=True, digests={"": files.digest(b"one\n")}, message="m", date="@0 +0000")
+    move = MoveRecord(
+        path=path,
+        target=ASIDE,
+        is_removal=True,
+        digests={"": files.digest(b"one\n")},
+        message="m",
+        date="@0 +0000",
+    )
     assert recover.settle(at.workspace, move, None) is None
     assert (at.read(path), (at.root / ASIDE).exists()) == ("saved\n", False)
 
@@ -166,6 +187,13 @@ def test_of_a_file_that_neither_name_has_the_one_of_head_comes_back(at: Desk):
     at.write(path, "index\n")
     at.commit("index")
     clear(at)
-    move = MoveRecord(path=path, target=NEW, is_removal=False, digests={"": files.digest(b"index\n")}, message="m", date="@0 +0000")
+    move = MoveRecord(
+        path=path,
+        target=NEW,
+        is_removal=False,
+        digests={"": files.digest(b"index\n")},
+        message="m",
+        date="@0 +0000",
+    )
     assert recover.settle(at.workspace, move, None) is None
     assert at.read(path) == "index\n"

@@ -47,7 +47,13 @@ def record_of(at: Desk) -> object:
     return write_ahead.load_record(at.workspace.state)
 
 
-def failing(monkeypatch: pytest.MonkeyPatch, owner: object, name: str, problem: BaseException, before: Callable[[], object] = int) -> None:
+def failing(
+    monkeypatch: pytest.MonkeyPatch,
+    owner: object,
+    name: str,
+    problem: BaseException,
+    before: Callable[[], object] = int,
+) -> None:
     """Let a function fail, after something else has been done."""
 
     def fail(*_: object) -> None:
@@ -65,9 +71,18 @@ def message(at: Desk) -> str:
 
 
 @pytest.mark.parametrize(("target", "path"), [(None, GARDEN), (YARD, YARD)])
-def test_the_answer_names_the_commit_and_where_it_is_now(at: Desk, target: str | None, path: str) -> None:
+def test_the_answer_names_the_commit_and_where_it_is_now(
+    at: Desk, target: str | None, path: str
+) -> None:
     result = move(at, MovePath(GARDEN, target, WriteOptions(source=Source.USER_STATED)))
-    assert result == WriteResult(changed=True, path=path, section=(), etag=None, commit=commits.CommitId(at.head()), op=Op.MEMORY_TOOL)
+    assert result == WriteResult(
+        changed=True,
+        path=path,
+        section=(),
+        etag=None,
+        commit=commits.CommitId(at.head()),
+        op=Op.MEMORY_TOOL,
+    )
     assert record_of(at) is None
     assert at.subjects()[1:] == ["tree", "seed"]
 
@@ -89,11 +104,15 @@ def test_a_folder_without_files_has_no_commit(at: Desk, target: str | None) -> N
     assert record_of(at) is None
 
 
-def test_what_lies_in_the_workspace_folder_itself_is_removed_there(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_lies_in_the_workspace_folder_itself_is_removed_there(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at.write("user.md", "# User\n")
     at.commit("user")
     commit, records = commits.commit, []
-    monkeypatch.setattr(commits, "commit", lambda *arguments: (records.append(record_of(at)), commit(*arguments))[1])
+    monkeypatch.setattr(
+        commits, "commit", lambda *arguments: (records.append(record_of(at)), commit(*arguments))[1]
+    )
     move(at, MovePath("user.md", None))
     (record,) = records
     assert isinstance(record, write_ahead.MoveRecord)
@@ -121,10 +140,14 @@ def test_the_author_of_the_settings_commits_where_git_has_none(at: Desk) -> None
         (SHED, None, Source.INFERRED, ()),
     ],
 )
-def test_better_founded_facts_that_go_are_noted(at: Desk, path: str, target: str | None, source: Source, warnings: tuple[str, ...]) -> None:
+def test_better_founded_facts_that_go_are_noted(
+    at: Desk, path: str, target: str | None, source: Source, warnings: tuple[str, ...]
+) -> None:
     at.write("memory/list.txt", "- Ada's\n")
     at.commit("list")
-    at.apply(EditSection("Own", Action.BODY, "- the agent's", file="memory/helpers.md", create=True))
+    at.apply(
+        EditSection("Own", Action.BODY, "- the agent's", file="memory/helpers.md", create=True)
+    )
     assert move(at, MovePath(path, target, WriteOptions(source=source))).warnings == warnings
 
 
@@ -162,7 +185,9 @@ def test_refusals(at: Desk, path: str, target: str | None, code: str | None) -> 
         assert move(at, MovePath(path, target)).changed
     else:
         refused(at, MovePath(path, target), code)
-        assert (at.root / ".git/logs/HEAD").read_bytes() == log, "nothing was committed and taken back"
+        assert (at.root / ".git/logs/HEAD").read_bytes() == log, (
+            "nothing was committed and taken back"
+        )
 
 
 def test_what_makes_the_folder_a_workspace_stays(at: Desk) -> None:
@@ -171,7 +196,9 @@ def test_what_makes_the_folder_a_workspace_stays(at: Desk) -> None:
 
 def test_a_name_with_a_secret_may_be_allowed(at: Desk) -> None:
     target = f"memory/{TOKEN}.md"
-    assert move(at, MovePath(HOUSE, target, WriteOptions(allow=frozenset({"secret"})))).path == target
+    assert (
+        move(at, MovePath(HOUSE, target, WriteOptions(allow=frozenset({"secret"})))).path == target
+    )
 
 
 def test_a_reason_with_a_secret_is_refused(at: Desk) -> None:
@@ -212,7 +239,9 @@ def test_a_refused_move_leaves_everything_as_it_was(at: Desk, target: str | None
     assert record_of(at) is None
 
 
-def test_a_target_that_appears_at_the_last_moment(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_target_that_appears_at_the_last_moment(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rename = files.move
 
     def overtaken(source: Path, target: Path) -> bool:
@@ -221,7 +250,11 @@ def test_a_target_that_appears_at_the_last_moment(at: Desk, monkeypatch: pytest.
 
     monkeypatch.setattr(files, "move", overtaken)
     assert code_of(lambda: move(at, MovePath(HOUSE, "memory/home.md"))) == "file-exists"
-    assert (at.read(HOUSE), at.read("memory/home.md"), record_of(at)) == (HOUSE_TEXT, "theirs\n", None)
+    assert (at.read(HOUSE), at.read("memory/home.md"), record_of(at)) == (
+        HOUSE_TEXT,
+        "theirs\n",
+        None,
+    )
     assert at.subjects() == ["tree", "seed"]
 
 
@@ -241,7 +274,11 @@ def test_what_somebody_does_meanwhile_is_left_alone(
         failing(patch, commits, "commit", KeyboardInterrupt(), lambda: meddle(at))
         with pytest.raises(KeyboardInterrupt):
             move(at, MovePath(GARDEN, YARD))
-    folders = {path.relative_to(at.root).as_posix() for path in (at.root / "memory").iterdir() if path.is_dir()}
+    folders = {
+        path.relative_to(at.root).as_posix()
+        for path in (at.root / "memory").iterdir()
+        if path.is_dir()
+    }
     assert (folders, record_of(at)) == (left, None)
 
 
@@ -249,14 +286,19 @@ def test_a_disk_that_does_not_take_it_back(at: Desk, monkeypatch: pytest.MonkeyP
     with monkeypatch.context() as patch:
         full = OSError(errno.ENOSPC, "No space left on device")
         failing(patch, commits, "commit", full, lambda: failing(patch, files, "move", full))
-        with pytest.raises(StorageProblem, match=rf"No space left on device; and {HOUSE} could not be put back: No space left"):
+        with pytest.raises(
+            StorageProblem,
+            match=rf"No space left on device; and {HOUSE} could not be put back: No space left",
+        ):
             move(at, MovePath(HOUSE, "memory/home.md"))
     assert record_of(at) is not None
     assert at.apply(append()).changed
     assert at.subjects()[1:] == ["memory/home.md: memory-tool", "tree", "seed"]
 
 
-def test_a_removal_that_is_interrupted_after_its_commit_is_finished_later(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_removal_that_is_interrupted_after_its_commit_is_finished_later(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as patch:
         failing(patch, moves, "discard", KeyboardInterrupt())
         with pytest.raises(KeyboardInterrupt):
@@ -268,10 +310,16 @@ def test_a_removal_that_is_interrupted_after_its_commit_is_finished_later(at: De
     assert not at.git("status", "--porcelain")
 
 
-def test_an_index_that_git_could_not_write_is_brought_up_by_the_next_command(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_index_that_git_could_not_write_is_brought_up_by_the_next_command(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     commit = commits.commit
     with monkeypatch.context() as patch:
-        patch.setattr(moves.commits, "commit", lambda *arguments: commits.Committed(commit(*arguments).id, is_indexed=False))
+        patch.setattr(
+            moves.commits,
+            "commit",
+            lambda *arguments: commits.Committed(commit(*arguments).id, is_indexed=False),
+        )
         move(at, MovePath(HOUSE, None))
     assert record_of(at) is not None
     at.apply(append())

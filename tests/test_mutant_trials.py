@@ -53,16 +53,30 @@ def read(name):
     value = getattr(Holder(), name)
     return value() if callable(value) else value
 """
-NAMES = ["of_property", "of_cached_property", "of_static", "of_class", "of_inner", "of_cache", "of_manager"]
+NAMES = [
+    "of_property",
+    "of_cached_property",
+    "of_static",
+    "of_class",
+    "of_inner",
+    "of_cache",
+    "of_manager",
+]
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_each_function_gets_its_changed_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str):
+def test_each_function_gets_its_changed_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+):
     (tmp_path / f"exchanged_{name}.py").write_text(TEXT)
     monkeypatch.syspath_prepend(tmp_path)
     module = importlib.import_module(f"exchanged_{name}")
     before = [module.read(each) for each in NAMES]
-    (mutant,) = (mutant for mutant in mutants(TEXT) if name in mutant.function.split(".") and mutant.name.endswith("1 -> (2)"))
+    (mutant,) = (
+        mutant
+        for mutant in mutants(TEXT)
+        if name in mutant.function.split(".") and mutant.name.endswith("1 -> (2)")
+    )
     exchange(Trial(f"exchanged_{name}.py", mutant, {}))
     assert before == [1] * len(NAMES)
     assert {each: module.read(each) for each in NAMES} == dict.fromkeys(NAMES, 1) | {name: 2}
@@ -71,6 +85,10 @@ def test_each_function_gets_its_changed_code(tmp_path: Path, monkeypatch: pytest
 def test_what_runs_once_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     (tmp_path / "exchanged_constant.py").write_text(TEXT)
     monkeypatch.syspath_prepend(tmp_path)
-    (mutant,) = (mutant for mutant in mutants(TEXT) if not mutant.function and mutant.name.endswith("1 -> (2)"))
+    (mutant,) = (
+        mutant
+        for mutant in mutants(TEXT)
+        if not mutant.function and mutant.name.endswith("1 -> (2)")
+    )
     with pytest.raises((LookupError, AttributeError)):
         exchange(Trial("exchanged_constant.py", mutant, {}))

@@ -50,7 +50,13 @@ def changes(code: str) -> list[str]:
         ("'What it is for.'", []),
         (
             "x = a == 1 or b == 1",
-            ["a == 1 or b == 1 -> (a == 1 and b == 1)", "a == 1 -> (a != 1)", "1 -> (2)", "b == 1 -> (b != 1)", "1 -> (2) (2)"],
+            [
+                "a == 1 or b == 1 -> (a == 1 and b == 1)",
+                "a == 1 -> (a != 1)",
+                "1 -> (2)",
+                "b == 1 -> (b != 1)",
+                "1 -> (2) (2)",
+            ],
         ),
     ],
 )
@@ -60,10 +66,20 @@ def test_what_may_be_changed(code: str, expected: list[str]):
 
 def test_where_a_change_is():
     text = "A = 1\n\n\nclass C:\n    B = 2\n\n    def m(self, x=3):\n        def inner():\n            return (\n                4\n            )\n"
-    positions = [(mutant.function, mutant.start, mutant.line, mutant.last) for mutant in mutants(text)]
+    positions = [
+        (mutant.function, mutant.start, mutant.line, mutant.last) for mutant in mutants(text)
+    ]
     assert [mutant.once for mutant in mutants(text)] == [True, True, True, False, False]
-    assert [mutant.once for mutant in mutants("@lru_cache(maxsize=7)\ndef f():\n    return 7\n")] == [True, True]
-    assert positions == [("", 1, 1, 1), ("", 1, 5, 5), ("", 1, 7, 7), ("C.m.inner", 8, 9, 11), ("C.m.inner", 8, 10, 10)]
+    assert [
+        mutant.once for mutant in mutants("@lru_cache(maxsize=7)\ndef f():\n    return 7\n")
+    ] == [True, True]
+    assert positions == [
+        ("", 1, 1, 1),
+        ("", 1, 5, 5),
+        ("", 1, 7, 7),
+        ("C.m.inner", 8, 9, 11),
+        ("C.m.inner", 8, 10, 10),
+    ]
     assert functions(text) == {"C.m": (7, 11), "C.m.inner": (8, 11)}
 
 

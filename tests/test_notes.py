@@ -13,7 +13,13 @@ from mdmem.model.trail import Commit
 MEMORY = FilePath("MEMORY.md")
 
 
-def message(source: Source, before: str, after: str, section: SectionPath = ("Facts",), path: FilePath = MEMORY) -> str:
+def message(
+    source: Source,
+    before: str,
+    after: str,
+    section: SectionPath = ("Facts",),
+    path: FilePath = MEMORY,
+) -> str:
     """The message of a commit of mdmem, without the line end."""
     note = CommitNote(Op.REMEMBER, path, section, Provenance(source, source.confidence))
     return compose_message(note, (before, after)).rstrip()
@@ -33,7 +39,10 @@ def logged(*messages: str) -> str:
 
 
 def statements(text: str, *came: str, facts: tuple[str, ...] = ()) -> Statements:
-    return Statements(Commit(CommitId("c"), 7, "Ada", text), lambda: ChangedText(frozenset(came), facts=frozenset(map(FactId, facts))))
+    return Statements(
+        Commit(CommitId("c"), 7, "Ada", text),
+        lambda: ChangedText(frozenset(came), facts=frozenset(map(FactId, facts))),
+    )
 
 
 def source(text: str, line: str, *came: str, section: SectionPath = ()) -> Source:
@@ -82,7 +91,10 @@ def test_a_squash_keeps_what_each_digest_says() -> None:
         joined = parse_message(text)
         assert joined.cites == (("00000001", "claude/5a1e#1"), ("00000002", "claude/5a1e#2"))
         assert joined.keys == (("00000001", "home"), ("00000002", "home"))
-        assert joined.reads == (("claude/5a1e#1", "0123456789ab"), ("claude/5a1e#2", "0123456789ab"))
+        assert joined.reads == (
+            ("claude/5a1e#1", "0123456789ab"),
+            ("claude/5a1e#2", "0123456789ab"),
+        )
         assert joined.run is None
     assert parse_message(f"{digest(1, 'a')}\n\n{digest(2, 'a')}\n").run == "a"
 
@@ -110,7 +122,9 @@ def test_a_note_of_the_entrys_section_goes_before_others() -> None:
 def test_an_entry_of_several_lines_has_the_weaker_source() -> None:
     text = f"{GUESS}\n\n{WORD}"
     assert statements(text).note(("- c\n", "  a\n")).provenance.source is Source.AUTO
-    assert statements(text).note(("- c\n", "\n", "  more\n")).provenance.source is Source.USER_STATED
+    assert (
+        statements(text).note(("- c\n", "\n", "  more\n")).provenance.source is Source.USER_STATED
+    )
 
 
 def test_long_lines_are_found_again() -> None:
@@ -121,7 +135,9 @@ def test_long_lines_are_found_again() -> None:
 
 
 def test_a_claim_is_weaker_than_the_users_own_word() -> None:
-    note = CommitNote(Op.REMEMBER, MEMORY, (), Provenance(Source.USER_STATED, 0.95), claimed_by="agent/x")
+    note = CommitNote(
+        Op.REMEMBER, MEMORY, (), Provenance(Source.USER_STATED, 0.95), claimed_by="agent/x"
+    )
     text = f"{compose_message(note, ('', '- x'))}\n\n{WORD}"
     assert statements(text).note(("- other",)).claimed_by == "agent/x"
 
@@ -165,14 +181,26 @@ def test_what_is_stated_of_other_facts_does_not_count() -> None:
     trailers = "Mdmem-Retracts: 1f3c9a2b\nMdmem-Contradicts: 1f3c9a2b 8e0d4c11\nMdmem-Supersedes: 8e0d4c11 -"
     text = f"{GUESS}\n{trailers}\n\n{WORD}"
     squashed, own = statements(text, facts=("8e0d4c11",)).notes
-    assert (squashed.retracts, squashed.contradicts, squashed.supersedes) == ((), (("1f3c9a2b", "8e0d4c11"),), (("8e0d4c11", None),))
+    assert (squashed.retracts, squashed.contradicts, squashed.supersedes) == (
+        (),
+        (("1f3c9a2b", "8e0d4c11"),),
+        (("8e0d4c11", None),),
+    )
     assert own.provenance.source is Source.USER_STATED
     _, own = statements(f"{WORD}\n\n{GUESS}\n{trailers}").notes
     assert own.retracts == ("1f3c9a2b",)
     assert parse_message(text).retracts == ("1f3c9a2b",)
 
 
-@pytest.mark.parametrize("added", ["Reviewed-by: A <a@b.test>", "(cherry picked from commit abc)", "Fixes: 12\nChange-Id: I1", "---------"])
+@pytest.mark.parametrize(
+    "added",
+    [
+        "Reviewed-by: A <a@b.test>",
+        "(cherry picked from commit abc)",
+        "Fixes: 12\nChange-Id: I1",
+        "---------",
+    ],
+)
 def test_what_is_added_leaves_a_note_the_commits_own(added: str) -> None:
     for text in (f"{GUESS}\n\n{added}\n", f"{GUESS}\n{added}\n"):
         (note,) = parse_notes(text)
@@ -182,6 +210,12 @@ def test_what_is_added_leaves_a_note_the_commits_own(added: str) -> None:
 
 def test_each_note_of_a_squash_names_its_own_file() -> None:
     other = message(Source.AUTO, "", "- x", path=FilePath("memory/a: b.md"))
-    assert [each.note.path for each in parse_notes(f"{GUESS}\n\n{other}\n\n* {WORD}")] == [MEMORY, "memory/a: b.md", MEMORY]
-    (note,) = parse_notes(f"{GUESS.partition(chr(10))[0]}\n\nin other words\n\n{GUESS.partition(chr(10))[2].strip()}")
+    assert [each.note.path for each in parse_notes(f"{GUESS}\n\n{other}\n\n* {WORD}")] == [
+        MEMORY,
+        "memory/a: b.md",
+        MEMORY,
+    ]
+    (note,) = parse_notes(
+        f"{GUESS.partition(chr(10))[0]}\n\nin other words\n\n{GUESS.partition(chr(10))[2].strip()}"
+    )
     assert note.note.path == MEMORY

@@ -16,7 +16,9 @@ LONG = bytes(number % 251 for number in range(5000))
 
 
 def ids_of_all(world: World, folder: Path) -> list[str]:
-    return world.git(folder, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)").stdout.split()
+    return world.git(
+        folder, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)"
+    ).stdout.split()
 
 
 def test_what_is_added_is_read_again(world: World, repository: Path) -> None:
@@ -31,7 +33,9 @@ def test_what_is_added_is_read_again(world: World, repository: Path) -> None:
     assert [data for _, _, data in added.read(described)] == [b"", LONG, LONG]
     assert (sorted(added.describe_all()), added.describe([])) == (sorted(set(described)), [])
     (pack,) = (repository / ".git" / "objects" / "pack").glob("*.pack")
-    assert pack.read_bytes()[:12] == b"PACK" + bytes((0, 0, 0, 2, 0, 0, 0, 2)), "version 2 is what git writes itself"
+    assert pack.read_bytes()[:12] == b"PACK" + bytes((0, 0, 0, 2, 0, 0, 0, 2)), (
+        "version 2 is what git writes itself"
+    )
 
 
 def test_what_is_not_kept_is_not_written(world: World, repository: Path) -> None:
@@ -44,7 +48,9 @@ def test_what_is_not_kept_is_not_written(world: World, repository: Path) -> None
     assert problem.value.code == "broken-repository"
 
 
-def test_much_is_written_a_part_at_a_time(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_much_is_written_a_part_at_a_time(
+    world: World, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A part may be as long as two of these objects, each with two bytes for its length."""
     monkeypatch.setattr(objects, "_CHUNK_BYTES", 2 * (2 + len(zlib.compress(b"1" * 20, 1))))
     added, written = Objects(repository, keep=True), []
@@ -61,4 +67,11 @@ def test_much_is_read_a_part_at_a_time(repository: Path, monkeypatch: pytest.Mon
     described = kept.describe(names)
     started = gits(monkeypatch)
     monkeypatch.setattr(objects, "_CHUNK_BYTES", 10)
-    assert [(len(data), len(started)) for _, _, data in kept.read(described)] == [(4, 1), (6, 1), (1, 2), (9, 2), (20, 3), (3, 4)]
+    assert [(len(data), len(started)) for _, _, data in kept.read(described)] == [
+        (4, 1),
+        (6, 1),
+        (1, 2),
+        (9, 2),
+        (20, 3),
+        (3, 4),
+    ]

@@ -21,7 +21,10 @@ def team(world: World, repository: Path) -> Desk:
     at.git("config", "user.email", "ada@example.org")
     at.write("MEMORY.md", "# Memory\n\n## Facts\n\n- the beta ships on Friday\n")
     at.commit("mine")
-    at.write("MEMORY.md", "# Memory\n\n## Facts\n\n- the beta ships on Friday\n- the beta is called Heron\n")
+    at.write(
+        "MEMORY.md",
+        "# Memory\n\n## Facts\n\n- the beta ships on Friday\n- the beta is called Heron\n",
+    )
     at.git("-c", "user.name=Priya", "-c", "user.email=priya@example.org", "commit", "-qam", "hers")
     return at
 
@@ -38,7 +41,10 @@ def test_a_hit_names_another_author_alone(team: Desk) -> None:
 def test_facts_and_memory_as_it_was_name_them_too(team: Desk) -> None:
     memory = Memory.open(team.root, os.environ)
     assert {hit.author for hit in memory.facts(ListFacts()).facts} == {None, "Priya"}
-    assert {hit.author for hit in memory.search(Search("beta", as_of="HEAD")).hits} == {None, "Priya"}
+    assert {hit.author for hit in memory.search(Search("beta", as_of="HEAD")).hits} == {
+        None,
+        "Priya",
+    }
 
 
 def test_the_user_has_the_addresses_that_their_own_settings_name(team: Desk) -> None:

@@ -37,7 +37,18 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     nested = made.root / "nested"
     nested.mkdir()
     world.git(nested, "init", "-q")
-    world.git(nested, "-c", "user.name=A", "-c", "user.email=a@example.test", "commit", "-q", "--allow-empty", "-m", "first")
+    world.git(
+        nested,
+        "-c",
+        "user.name=A",
+        "-c",
+        "user.email=a@example.test",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-m",
+        "first",
+    )
     made.write("nested/panels.md", "- panels of another repository\n")
     return made
 
@@ -61,7 +72,10 @@ class TestPaths:
             ('"*.md"', {"Solar roof.md"}),
             ('"**/*.md"', {"Solar roof.md", "notes/Trip 2025-07-01.md", "notes/deep/AGENTS.md"}),
             ('"notes/*.md"', {"notes/Trip 2025-07-01.md"}),
-            ('"notes", "S*.md"', {"Solar roof.md", "notes/Trip 2025-07-01.md", "notes/deep/AGENTS.md"}),
+            (
+                '"notes", "S*.md"',
+                {"Solar roof.md", "notes/Trip 2025-07-01.md", "notes/deep/AGENTS.md"},
+            ),
             ('"other/*.md", "nested/*.md", ".obsidian/*.md", "drafts/*.md", "memory/*.md"', set()),
         ],
     )
@@ -80,15 +94,28 @@ class TestPaths:
     def test_names_keep_their_kind(self, at: Desk):
         configure(at, 'paths = ["**/*.md"]')
         kinds = {
-            path: at.workspace.kind_of(path) for path in ("notes/deep/AGENTS.md", "Solar roof.md", "memory/2026-03-05.md", "other/x.md")
+            path: at.workspace.kind_of(path)
+            for path in (
+                "notes/deep/AGENTS.md",
+                "Solar roof.md",
+                "memory/2026-03-05.md",
+                "other/x.md",
+            )
         }
-        assert [*kinds.values()] == [FileKind.BOOTSTRAP, FileKind.EVERGREEN, FileKind.DAILY, FileKind.OTHER]
+        assert [*kinds.values()] == [
+            FileKind.BOOTSTRAP,
+            FileKind.EVERGREEN,
+            FileKind.DAILY,
+            FileKind.OTHER,
+        ]
 
     def test_a_date_in_the_name_is_the_day_and_no_more(self, at: Desk):
         configure(at, 'paths = ["**/*.md"]\nhalf_life_days = 1.0')
         (hit,) = hits(at, "ferry")
         assert hit.day == date(2025, 7, 1)
-        assert paths(at, "panels", since="2025-06-30", until="2025-07-02") == {"notes/Trip 2025-07-01.md"}
+        assert paths(at, "panels", since="2025-06-30", until="2025-07-02") == {
+            "notes/Trip 2025-07-01.md"
+        }
         assert "notes/Trip 2025-07-01.md" in paths(at, "panels", recent_days=7)
         explained = hits(at, "ferry", explain=True)[0].explanation
         assert explained is not None
@@ -110,10 +137,20 @@ class TestPaths:
 
     def test_their_owner_may_take_out_what_they_like(self, at: Desk):
         configure(at, 'paths = ["**/*.md"]\ndaily = "journal/%Y-%m-%d.md"')
-        for path in ("notes/long.md", "journal/2026-03-04.md", "memory/long.md", "memory/2026-03-04.md"):
+        for path in (
+            "notes/long.md",
+            "journal/2026-03-04.md",
+            "memory/long.md",
+            "memory/2026-03-04.md",
+        ):
             at.write(path, LONG)
         at.commit()
-        for path in ("notes/long.md", "journal/2026-03-04.md", "memory/long.md", "memory/2026-03-04.md"):
+        for path in (
+            "notes/long.md",
+            "journal/2026-03-04.md",
+            "memory/long.md",
+            "memory/2026-03-04.md",
+        ):
             at.write(path, "# Short\n")
         at.git("add", "-A")
         problems = staged_problems(at.root, os.environ)
@@ -130,14 +167,20 @@ class TestPaths:
     def test_a_secret_is_refused_there_too(self, at: Desk):
         configure(at, 'paths = ["*.md"]')
         at.write("Solar roof.md", "- token: ghp_" + "a1B2" * 9 + "\n")
-        assert {problem.code for problem in Memory(at.workspace).check(()) if problem.path == "Solar roof.md"} == {"secret-found"}
+        assert {
+            problem.code
+            for problem in Memory(at.workspace).check(())
+            if problem.path == "Solar roof.md"
+        } == {"secret-found"}
 
     def test_a_secret_is_refused_behind_a_mark_in_a_folder_too(self, at: Desk):
         configure(at, 'paths = ["**/*.md"]')
         at.write("clients/MEMORY.md", "")
         at.write("clients/x.md", "- token: ghp_" + "a1B2" * 9 + "\n")
         at.git("add", "-A")
-        assert {(problem.path, problem.code) for problem in staged_problems(at.root, os.environ)} == {("clients/x.md", "secret-found")}
+        assert {
+            (problem.path, problem.code) for problem in staged_problems(at.root, os.environ)
+        } == {("clients/x.md", "secret-found")}
 
     def test_what_is_left_out_is_counted(self, at: Desk):
         memory = Memory(at.workspace)
@@ -153,7 +196,12 @@ class TestPaths:
         assert Memory(at.workspace).empty_answer_notes() == ()
 
     def test_where_the_daily_notes_are_is_said_too(self, at: Desk):
-        for path in ("Daily/2026-03-01.md", "Daily/2026-03-02.md", "2026-03-03.md", "Daily/2026-03-03 trip.md"):
+        for path in (
+            "Daily/2026-03-01.md",
+            "Daily/2026-03-02.md",
+            "2026-03-03.md",
+            "Daily/2026-03-03 trip.md",
+        ):
             at.write(path, "- rain\n")
         (note,) = initialise(Initialise(str(at.root), False), os.environ).notes
         assert note.endswith('in mdmem.toml; to have log write there: daily = "Daily/%Y-%m-%d.md"')
@@ -188,7 +236,9 @@ class TestDaily:
         (hit,) = hits(at, "panel")
         assert (hit.path, hit.day) == ("journal/2026/03/05.md", date(2026, 3, 5))
         with pytest.raises(MdmemError) as caught:
-            Memory(at.workspace).apply(EditSection.of("2026-03-05", file="journal/2026/03/05.md", body="x"))
+            Memory(at.workspace).apply(
+                EditSection.of("2026-03-05", file="journal/2026/03/05.md", body="x")
+            )
         assert caught.value.code == "append-only"
         shutil.rmtree(at.workspace.state)
         assert [each.day for each in hits(at, "panel")] == [date(2026, 3, 5)]
@@ -198,7 +248,10 @@ class TestDaily:
         assert Memory(at.workspace).apply(Log("before")).path == "memory/2026-03-05.md"
         configure(at, 'daily = "journal/%Y-%m-%d.md"')
         assert Memory(at.workspace).apply(Log("after")).path == "memory/2026-03-05.md"
-        assert Memory(at.workspace).apply(Log("the day before", day="2026-03-04")).path == "journal/2026-03-04.md"
+        assert (
+            Memory(at.workspace).apply(Log("the day before", day="2026-03-04")).path
+            == "journal/2026-03-04.md"
+        )
 
     def test_a_folder_called_memory_has_its_logs_beside_the_curated_file(
         self, world: World, repository: Path, monkeypatch: pytest.MonkeyPatch
@@ -209,7 +262,9 @@ class TestDaily:
         at.write("MEMORY.md", "# Memory\n")
         at.write("user_role.md", "- role: gardener\n")
         assert Memory(at.workspace).apply(Log("planted a tree")).path == "2026-03-05.md"
-        assert [(hit.path, hit.day) for hit in hits(at, "tree")] == [("2026-03-05.md", date(2026, 3, 5))]
+        assert [(hit.path, hit.day) for hit in hits(at, "tree")] == [
+            ("2026-03-05.md", date(2026, 3, 5))
+        ]
         assert paths(at, "gardener") == {"user_role.md"}
         assert at.workspace.kind_of("2026-03-05.md") is FileKind.DAILY
 

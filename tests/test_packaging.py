@@ -39,7 +39,10 @@ def packaged(package: str) -> set[str]:
 
 
 def test_the_list_of_packages_is_that_of_the_packages_that_are_there():
-    there = {".".join(init.parent.relative_to(ROOT).parts) for init in (ROOT / "mdmem").rglob("__init__.py")}
+    there = {
+        ".".join(init.parent.relative_to(ROOT).parts)
+        for init in (ROOT / "mdmem").rglob("__init__.py")
+    }
     assert sorted(SETUPTOOLS["packages"]) == sorted(there | set(MAPPED))
     assert len(set(SETUPTOOLS["packages"])) == len(SETUPTOOLS["packages"])
 
@@ -84,7 +87,11 @@ def program() -> str:
 def test_python_m_is_the_same_program(world: World, tmp_path: Path, words: list[str]):
     script = world.run(tmp_path, [program(), *words], check=False)
     module = world.run(tmp_path, [sys.executable, "-m", "mdmem", *words], check=False)
-    assert (module.returncode, module.stdout, module.stderr) == (script.returncode, script.stdout, script.stderr)
+    assert (module.returncode, module.stdout, module.stderr) == (
+        script.returncode,
+        script.stdout,
+        script.stderr,
+    )
     assert script.stdout or script.stderr
 
 
@@ -101,7 +108,15 @@ def test_a_checkout_that_is_not_installed(world: World, tmp_path: Path):
 
 def test_what_is_needed_at_run_time_is_what_the_design_names():
     named = {line.split(">=")[0].casefold() for line in PROJECT["project"]["dependencies"]}
-    assert named == {"gitpython", "markdown-it-py", "mistune", "typer", "tantivy", "python-frontmatter", "dateparser"}
+    assert named == {
+        "gitpython",
+        "markdown-it-py",
+        "mistune",
+        "typer",
+        "tantivy",
+        "python-frontmatter",
+        "dateparser",
+    }
     assert all(">=" in line for line in PROJECT["project"]["dependencies"])
     assert PROJECT["project"]["requires-python"] == ">=3.11"
 
@@ -114,16 +129,39 @@ def test_a_wheel_in_a_new_environment(world: World, tmp_path: Path):
         shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", "README.md"):
         shutil.copy(ROOT / name, source / name)
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", tmp_path / "wheels", source]
+    build = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--quiet",
+        "--no-deps",
+        "--wheel-dir",
+        tmp_path / "wheels",
+        source,
+    ]
     subprocess.run([str(word) for word in build], check=True, cwd=tmp_path)
     (wheel,) = (tmp_path / "wheels").glob("mdmem-*.whl")
     venv.create(tmp_path / "environment", with_pip=False)
     (own,) = (tmp_path / "environment" / "lib").glob("python*/site-packages")
-    install = [sys.executable, "-m", "pip", "--quiet", "install", "--no-deps", "--no-index", "--target", own, wheel]
+    install = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--quiet",
+        "install",
+        "--no-deps",
+        "--no-index",
+        "--target",
+        own,
+        wheel,
+    ]
     subprocess.run([str(word) for word in install], check=True, cwd=tmp_path)
     (own / "lent.pth").write_text("\n".join(site.getsitepackages()))
     python = tmp_path / "environment" / "bin" / "python"
-    where = world.run(tmp_path, [python, "-c", "import mdmem; print(mdmem.__file__)"]).stdout.strip()
+    where = world.run(
+        tmp_path, [python, "-c", "import mdmem; print(mdmem.__file__)"]
+    ).stdout.strip()
     assert Path(where).parents[1] == own
     asked = "from importlib.resources import files; import sys; print(*sorted(p.name for p in files(sys.argv[1]).iterdir()))"
     for package, folder in MAPPED.items():
@@ -138,12 +176,17 @@ def test_a_wheel_in_a_new_environment(world: World, tmp_path: Path):
     assert str(python) in (tmp_path / "notes" / ".git" / "hooks" / "pre-commit").read_text()
     assert "# Errors" in world.run(tmp_path, [python, "-m", "mdmem", "help", "errors"]).stdout
     world.run(tmp_path / "notes", [python, "-m", "mdmem", "log", "--fact", "the wheel turns"])
-    assert "the wheel turns" in world.run(tmp_path / "notes", [python, "-m", "mdmem", "search", "wheel"]).stdout
+    assert (
+        "the wheel turns"
+        in world.run(tmp_path / "notes", [python, "-m", "mdmem", "search", "wheel"]).stdout
+    )
 
 
 def test_each_supported_python_is_named():
     supported = [
-        line.rpartition(" ")[2] for line in PROJECT["project"]["classifiers"] if line.startswith("Programming Language :: Python :: 3.")
+        line.rpartition(" ")[2]
+        for line in PROJECT["project"]["classifiers"]
+        if line.startswith("Programming Language :: Python :: 3.")
     ]
     first = int(PROJECT["project"]["requires-python"].removeprefix(">=3."))
     assert supported == [f"3.{minor}" for minor in range(first, first + len(supported))]
@@ -151,7 +194,11 @@ def test_each_supported_python_is_named():
 
 def test_pythons_that_do_not_run_are_passed_over(world: World, tmp_path: Path):
     version = f"3.{sys.version_info.minor}"
-    for folder, script in {"shim": "exit 127", "other": "exit 0", "kept/bin": f'exec "{sys.executable}" "$@"'}.items():
+    for folder, script in {
+        "shim": "exit 127",
+        "other": "exit 0",
+        "kept/bin": f'exec "{sys.executable}" "$@"',
+    }.items():
         program = tmp_path / folder / f"python{'3.1' if folder == 'other' else version}"
         program.parent.mkdir(parents=True)
         program.write_text(f"#!/bin/sh\n{script}\n")

@@ -76,7 +76,9 @@ def paths_of(at: Desk) -> list[FilePath]:
     return [FilePath(str(path.relative_to(at.root))) for path in sorted(at.root.rglob("*.md"))]
 
 
-def read_by_worker(at: Desk, worker: PageWorker, prepared: int = 0) -> tuple[list[FileAnswer], deque[list[FilePath]]]:
+def read_by_worker(
+    at: Desk, worker: PageWorker, prepared: int = 0
+) -> tuple[list[FileAnswer], deque[list[FilePath]]]:
     """What it answers, and what it leaves to others; so many files are prepared first, in the order of their names."""
     paths = paths_of(at)
     chunks = deque([path] for path in paths[:prepared])
@@ -92,7 +94,9 @@ def read_here(at: Desk) -> list[FileAnswer]:
         reader = pages.PageReader(at.workspace, trail, 1)
         answers = []
         for path in paths_of(at):
-            snapshot_file, page = reader.read(listing.list_file(at.root, path, (at.root / path).lstat()), None)
+            snapshot_file, page = reader.read(
+                listing.list_file(at.root, path, (at.root / path).lstat()), None
+            )
             assert page is not None
             answers.append((snapshot_file, file_fields(page, "english")))
     return answers
@@ -101,7 +105,10 @@ def read_here(at: Desk) -> list[FileAnswer]:
 def by_path(answers: list[FileAnswer]) -> dict[FilePath, object]:
     """The files by path, each with its documents, whichever form these have."""
     return {
-        page.path: (replace(file, digest="", stamp=FileStamp(0, 0, 0, 0)), list(map(document_values, page.documents)))
+        page.path: (
+            replace(file, digest="", stamp=FileStamp(0, 0, 0, 0)),
+            list(map(document_values, page.documents)),
+        )
         for file, page in answers
     }
 
@@ -129,8 +136,15 @@ def prepared_paths(at: Desk) -> set[FilePath]:
     """The files that can be prepared as HEAD has them, and completed by the trail."""
     blobs = page_worker.committed_blobs(at.workspace, at.workspace.repository.head())
     with trails.fresh_trail(at.workspace) as trail:
-        answers = [page_worker.prepare_page(at.workspace, path, blobs.get(path), "english") for path in paths_of(at)]
-        return {page.path for _, page in filter(None, answers) if page_worker.complete(at.workspace, trail, page)}
+        answers = [
+            page_worker.prepare_page(at.workspace, path, blobs.get(path), "english")
+            for path in paths_of(at)
+        ]
+        return {
+            page.path
+            for _, page in filter(None, answers)
+            if page_worker.complete(at.workspace, trail, page)
+        }
 
 
 def test_what_has_marks_keys_or_an_end_is_not_prepared(at: Desk):
@@ -146,7 +160,9 @@ def test_what_has_marks_keys_or_an_end_is_not_prepared(at: Desk):
     at.commit()
     at.apply(Forget("it snowed"))
     at.write("memory/new.md", "- not in any commit\n- for now\n")
-    assert prepared_paths(at) >= {f"memory/{name}.md" for name in ("together", "empty", "said", "later")}
+    assert prepared_paths(at) >= {
+        f"memory/{name}.md" for name in ("together", "empty", "said", "later")
+    }
     others = ("keyed", "until", "2026-01-02", "bad", "gone", "new")
     assert prepared_paths(at).isdisjoint(f"memory/{name}.md" for name in others)
 
@@ -156,10 +172,13 @@ def test_prepared_entries_have_the_commits_that_brought_them_in(at: Desk):
     at.commit()
     at.apply(append("- twice", section="L", file="memory/later.md"))
     at.write(
-        "memory/later.md", "# L\n\n- before\n- one\n- twice\n- twice\n\nother \U0001f600 text\n\n- [kind] `a` **b** \\ #tag\n  below\n"
+        "memory/later.md",
+        "# L\n\n- before\n- one\n- twice\n- twice\n\nother \U0001f600 text\n\n- [kind] `a` **b** \\ #tag\n  below\n",
     )
     at.commit()
-    blob = page_worker.committed_blobs(at.workspace, at.workspace.repository.head())["memory/later.md"]
+    blob = page_worker.committed_blobs(at.workspace, at.workspace.repository.head())[
+        "memory/later.md"
+    ]
     prepared = page_worker.prepare_page(at.workspace, FilePath("memory/later.md"), blob, "english")
     with trails.fresh_trail(at.workspace) as trail:
         assert prepared
@@ -200,8 +219,12 @@ def test_one_that_is_killed_leaves_the_rest_to_the_first(at: Desk, when: str):
             if answer is not None:
                 answers.append(answer)
                 os.kill(worker._process.pid, signal.SIGKILL)
-    assert {fields.path for _, fields in answers}.isdisjoint(path for chunk in chunks for path in chunk)
-    assert {fields.path for _, fields in answers} | {path for chunk in chunks for path in chunk} == set(paths_of(at))
+    assert {fields.path for _, fields in answers}.isdisjoint(
+        path for chunk in chunks for path in chunk
+    )
+    assert {fields.path for _, fields in answers} | {
+        path for chunk in chunks for path in chunk
+    } == set(paths_of(at))
 
 
 def test_it_reads_nothing_by_other_settings(at: Desk, monkeypatch: pytest.MonkeyPatch):
@@ -237,7 +260,10 @@ def test_it_ends_with_its_pipe(at: Desk):
 
 
 def test_it_ends_when_nobody_reads_its_answers(at: Desk):
-    at.write("memory/long.md", "".join(f"- a line about {number} things that nobody reads\n" for number in range(5000)))
+    at.write(
+        "memory/long.md",
+        "".join(f"- a line about {number} things that nobody reads\n" for number in range(5000)),
+    )
     at.commit()
     with page_worker.started(at.workspace) as worker:
         assert worker
@@ -251,8 +277,14 @@ def test_it_ends_when_nobody_reads_its_answers(at: Desk):
 def test_answers_wait_until_there_is_room(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(page_worker, "_MOST_WAITING_BYTES", 1)
     reading, writing = os.pipe()
-    with os.fdopen(reading, "rb", 0) as read, os.fdopen(writing, "wb", 0) as write, page_worker._Answers(write) as answers:
-        adding = Thread(target=lambda: [answers.add([number, "x" * 100_000]) for number in range(3)])
+    with (
+        os.fdopen(reading, "rb", 0) as read,
+        os.fdopen(writing, "wb", 0) as write,
+        page_worker._Answers(write) as answers,
+    ):
+        adding = Thread(
+            target=lambda: [answers.add([number, "x" * 100_000]) for number in range(3)]
+        )
         adding.start()
         assert [page_worker._receive(read)[0] for _ in range(3)] == [0, 1, 2]
         adding.join()
@@ -278,7 +310,9 @@ def test_a_file_that_is_gone_is_left_out(at: Desk):
 
 
 @pytest.mark.parametrize("executable", [sys.executable, "false", "/nowhere/python"])
-def test_the_index_of_two_processes_is_that_of_one(at: Desk, monkeypatch: pytest.MonkeyPatch, executable: str):
+def test_the_index_of_two_processes_is_that_of_one(
+    at: Desk, monkeypatch: pytest.MonkeyPatch, executable: str
+):
     monkeypatch.setattr(changed_files, "_MUCH_BYTES", 0)
     monkeypatch.setattr(changed_files, "_CHUNK_BYTES", 1)
     monkeypatch.setattr(sys, "executable", executable)
@@ -288,7 +322,9 @@ def test_the_index_of_two_processes_is_that_of_one(at: Desk, monkeypatch: pytest
     assert index.index_as_is(at.workspace)[1]
 
 
-def test_where_all_is_prepared_the_first_process_asks_git_about_no_file(at: Desk, monkeypatch: pytest.MonkeyPatch):
+def test_where_all_is_prepared_the_first_process_asks_git_about_no_file(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+):
     for path in paths_of(at):
         (at.root / path).unlink()
     at.write("memory/one.md", "# One\n\n- one\n")
@@ -311,7 +347,13 @@ def test_requests_ahead_wait_for_nobody(at: Desk):
     names = [f"memory/{number:06}-{'x' * 200}.md" for number in range(20_000)]
     chunks = changed_files.in_chunks(at.workspace, names, dict.fromkeys(names, "0 0 0 0"))
     assert max(map(len, chunks)) <= 512
-    asleep = subprocess.Popen(["sleep", "600"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, pipesize=page_worker._PIPE_BYTES)
+    asleep = subprocess.Popen(
+        ["sleep", "600"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        bufsize=0,
+        pipesize=page_worker._PIPE_BYTES,
+    )
     worker = PageWorker(asleep, at.workspace)
     try:
         worker.prepare(chunks, None)

@@ -46,14 +46,18 @@ def scanned_texts(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_a_file_of_one_commit_is_scanned_once(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     for day in range(10, 20):
-        at.write(f"memory/2026-01-{day}.md", f"# 2026-01-{day}\n\n## 09:00\n\n- tea on the {day}th\n")
+        at.write(
+            f"memory/2026-01-{day}.md", f"# 2026-01-{day}\n\n## 09:00\n\n- tea on the {day}th\n"
+        )
     at.commit()
     scanned = scanned_texts(monkeypatch)
     assert len(rebuilt_entries(at, 1, monkeypatch)) == 12
     assert len(scanned) == 11
 
 
-def test_entries_from_the_trail_are_those_of_a_parse(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_entries_from_the_trail_are_those_of_a_parse(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     at.write(".gitattributes", "memory/crlf.md text eol=crlf\n")
     at.write("memory/crlf.md", "# C\r\n\r\n- one\r\n  two\r\n")
     at.write("memory/tags.md", "---\ntags: [a, b]\n---\n# T\n\n- same #b\n- same #b\n\ntext\n")
@@ -79,4 +83,6 @@ def test_entries_from_the_trail_are_those_of_a_parse(at: Desk, monkeypatch: pyte
     at.git("add", "memory/staged.md")
     entries = rebuilt_entries(at, 1, monkeypatch)
     assert entries == rebuilt_entries(at, NEVER, monkeypatch)
-    assert {hit.path for hit in entries} >= {f"memory/{name}.md" for name in ("crlf", "tags", "keys", "twice", "edited", "new", "staged")}
+    assert {hit.path for hit in entries} >= {
+        f"memory/{name}.md" for name in ("crlf", "tags", "keys", "twice", "edited", "new", "staged")
+    }

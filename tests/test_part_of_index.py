@@ -27,7 +27,11 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setattr(snapshot, "_LONG_BYTES", 0)
     monkeypatch.setattr(changed_files, "_PART_DOCUMENTS", 1)
     at = desk(world, repository)
-    at.write("memory/2026-03-04.md", "# 2026-03-04\n\n## 10:00\n\n" + "".join(f"- a new lantern {number}\n" for number in range(300)))
+    at.write(
+        "memory/2026-03-04.md",
+        "# 2026-03-04\n\n## 10:00\n\n"
+        + "".join(f"- a new lantern {number}\n" for number in range(300)),
+    )
     at.write("memory/2020-01-01.md", "# 2020-01-01\n\n## 10:00\n\n- an old lantern\n")
     at.commit()
     return at
@@ -75,11 +79,18 @@ def test_the_newest_days_are_found_before_the_rest_is_there(at: Desk):
 
 def test_a_prompt_gets_them_too(at: Desk):
     notes: list[str] = []
-    rebuild(at, lambda: notes.extend(index.fresh_index(at.workspace, lambda _: None, current=True, in_part=True).notes))
+    rebuild(
+        at,
+        lambda: notes.extend(
+            index.fresh_index(at.workspace, lambda _: None, current=True, in_part=True).notes
+        ),
+    )
     assert "newest days first" in notes[0]
 
 
-def test_a_first_search_has_another_process_build_what_takes_long(at: Desk, monkeypatch: pytest.MonkeyPatch):
+def test_a_first_search_has_another_process_build_what_takes_long(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+):
     is_answered = Event()
     building = Thread(target=rebuild, args=(at, lambda: is_answered.wait(60)))
 
@@ -98,7 +109,9 @@ def test_a_first_search_has_another_process_build_what_takes_long(at: Desk, monk
     assert "an old lantern" in texts(late)
 
 
-def test_where_that_process_ends_at_once_the_search_builds_it(at: Desk, monkeypatch: pytest.MonkeyPatch):
+def test_where_that_process_ends_at_once_the_search_builds_it(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+):
     started: list[Workspace] = []
 
     def start(workspace: Workspace) -> Thread:

@@ -22,7 +22,9 @@ _TODAY = date(2026, 1, 15)
 
 def _first_reading(question: str) -> tuple[object, ...]:
     reading = read_question(question, _TODAY)[0]
-    span = reading.span and tuple(day.isoformat() for day in reading.span.in_year(reading.span.year or 2025))
+    span = reading.span and tuple(
+        day.isoformat() for day in reading.span.in_year(reading.span.year or 2025)
+    )
     return reading.asked, *(span or ((reading.words,) if reading.words else ()))
 
 
@@ -42,7 +44,11 @@ def _first_reading(question: str) -> tuple[object, ...]:
         ("who led it yesterday", Asked.HELD, ("2026-01-14", "2026-01-14")),
         ("who led it last week", Asked.HELD, ("2026-01-05", "2026-01-11")),
         ("who led it last month", Asked.HELD, ("2025-12-01", "2025-12-31")),
-        ("who led it in the last week of the year? last week, that is", Asked.HELD, ("2026-01-05", "2026-01-11")),
+        (
+            "who led it in the last week of the year? last week, that is",
+            Asked.HELD,
+            ("2026-01-05", "2026-01-11"),
+        ),
         ("wo war das im März 2025?", Asked.HELD, ("2025-03-01", "2025-03-31")),
         ("2025年3月在哪里工作", Asked.HELD, ("2025-03-01", "2025-03-31")),
         ("2025年3月5日", Asked.HELD, ("2025-03-05", "2025-03-05")),
@@ -76,10 +82,22 @@ def test_words(question: str, expected: tuple[object, ...]):
 
 
 @pytest.mark.parametrize(
-    "question", ["", "Where do I work?", "he may march to the station", "port 8080", "on 2025-13-40", "32 May 2025 99"]
+    "question",
+    [
+        "",
+        "Where do I work?",
+        "he may march to the station",
+        "port 8080",
+        "on 2025-13-40",
+        "32 May 2025 99",
+    ],
 )
 def test_nothing_of_the_past(question: str):
-    assert [reading for reading in read_question(question, _TODAY) if reading.asked is not Asked.HELD or reading.span is None] == []
+    assert [
+        reading
+        for reading in read_question(question, _TODAY)
+        if reading.asked is not Asked.HELD or reading.span is None
+    ] == []
 
 
 class _Past:
@@ -93,15 +111,21 @@ class _Past:
         self._patch.setenv("MDMEM_NOW", f"{day}T12:00:00")
         return Memory.open(self.at.root, os.environ)
 
-    def remember(self, day: str, text: str, supersedes: str | None = None, **arguments: str) -> None:
-        change = Remember(text, section="Facts", create=True, options=WriteOptions(supersedes=supersedes))
+    def remember(
+        self, day: str, text: str, supersedes: str | None = None, **arguments: str
+    ) -> None:
+        change = Remember(
+            text, section="Facts", create=True, options=WriteOptions(supersedes=supersedes)
+        )
         self.on(day).apply(replace(change, **arguments))
 
     def log(self, day: str, text: str, supersedes: str | None = None) -> None:
         self.on(day).apply(Log(text, options=WriteOptions(supersedes=supersedes)))
 
     def hits(self, question: str, **arguments: object) -> tuple[Hit, ...]:
-        return self.on("2026-01-15").search(replace(Search(question, history=True), **arguments)).hits
+        return (
+            self.on("2026-01-15").search(replace(Search(question, history=True), **arguments)).hits
+        )
 
     def texts(self, question: str, **arguments: object) -> list[str]:
         return [hit.text for hit in self.hits(question, **arguments)]
@@ -109,7 +133,10 @@ class _Past:
 
 @pytest.fixture
 def past(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> _Past:
-    early = World(world.home, {**world.environment, "GIT_AUTHOR_DATE": SEED_DATE, "GIT_COMMITTER_DATE": SEED_DATE})
+    early = World(
+        world.home,
+        {**world.environment, "GIT_AUTHOR_DATE": SEED_DATE, "GIT_COMMITTER_DATE": SEED_DATE},
+    )
     return _Past(Desk(world, desk(early, repository, seed="# Memory\n").root), monkeypatch)
 
 
@@ -119,9 +146,16 @@ def _write_facts(past: _Past) -> None:
     for block in (_DATA / "facts.txt").read_text(encoding="utf-8").strip().split("\n\n"):
         head, *lines = block.splitlines()
         versions = [line.split(" ", 1) for line in lines]
-        former = [None, *(text for _, text in versions)] if not head.startswith("once") else [None] * len(versions)
+        former = (
+            [None, *(text for _, text in versions)]
+            if not head.startswith("once")
+            else [None] * len(versions)
+        )
         section = head.removeprefix("curated ") if head.startswith("curated") else ""
-        writes += [(day, section, text, before) for (day, text), before in zip(versions, former, strict=False)]
+        writes += [
+            (day, section, text, before)
+            for (day, text), before in zip(versions, former, strict=False)
+        ]
     for day, section, text, before in sorted(writes, key=lambda write: write[0]):
         if section:
             past.remember(day, text, before, section=section)
@@ -131,11 +165,16 @@ def _write_facts(past: _Past) -> None:
 
 def test_questions_about_the_past(past: _Past):
     _write_facts(past)
-    questions = [line.split(" | ") for line in (_DATA / "questions.txt").read_text(encoding="utf-8").splitlines()]
+    questions = [
+        line.split(" | ")
+        for line in (_DATA / "questions.txt").read_text(encoding="utf-8").splitlines()
+    ]
     right = 0
     for question, *versions in questions:
         texts = past.texts(question)
-        right += len(texts) >= len(versions) and all(version in text for version, text in zip(versions, texts, strict=False))
+        right += len(texts) >= len(versions) and all(
+            version in text for version, text in zip(versions, texts, strict=False)
+        )
     assert len(questions) == 124
     assert right >= 0.95 * len(questions)
 
@@ -144,9 +183,19 @@ class TestVersions:
     def test_a_value_that_came_back(self, past: _Past):
         for day, text in (("2025-02-01", "MIT"), ("2025-04-01", "Apache"), ("2025-06-01", "MIT")):
             past.remember(day, text, key="license")
-        assert past.texts("How often did the license change?") == ["license: MIT", "license: Apache", "license: MIT"]
-        assert past.texts("the license before Apache")[0] == past.texts("license in March 2025")[0] == "license: MIT"
-        assert [hit.status.value for hit in past.hits("the license before Apache")][:1] == ["superseded"]
+        assert past.texts("How often did the license change?") == [
+            "license: MIT",
+            "license: Apache",
+            "license: MIT",
+        ]
+        assert (
+            past.texts("the license before Apache")[0]
+            == past.texts("license in March 2025")[0]
+            == "license: MIT"
+        )
+        assert [hit.status.value for hit in past.hits("the license before Apache")][:1] == [
+            "superseded"
+        ]
 
     def test_a_word_of_the_fact_asks_nothing(self, past: _Past):
         past.remember("2025-02-01", "Ann", key="first name")
@@ -155,7 +204,13 @@ class TestVersions:
 
     def test_days_of_logs_count_and_not_those_of_commits(self, past: _Past):
         past.log("2025-02-01", "Standup is at 9:00")
-        past.on("2025-09-01").apply(Log("Standup is at 10:00", day="2025-03-01", options=WriteOptions(supersedes="Standup is at 9:00")))
+        past.on("2025-09-01").apply(
+            Log(
+                "Standup is at 10:00",
+                day="2025-03-01",
+                options=WriteOptions(supersedes="Standup is at 9:00"),
+            )
+        )
         assert past.texts("When was standup in June 2025?")[0] == "Standup is at 10:00"
         assert past.texts("When was standup on 2025-02-10?")[0] == "Standup is at 9:00"
 
@@ -173,7 +228,11 @@ class TestVersions:
         assert past.texts("How do the children get to school?") == ["The children cycle to school"]
 
     def test_the_first_time(self, past: _Past):
-        for day, text, before in (("2025-02-01", "Emacs", None), ("2025-04-01", "Zed", "Emacs"), ("2025-06-01", "Helix", "Zed")):
+        for day, text, before in (
+            ("2025-02-01", "Emacs", None),
+            ("2025-04-01", "Zed", "Emacs"),
+            ("2025-06-01", "Helix", "Zed"),
+        ):
             past.log(day, f"Writes code in {text}", before and f"Writes code in {before}")
         assert past.texts("When did I first write code in Zed?")[0] == "Writes code in Zed"
         assert past.texts("In what did I first write code?")[0] == "Writes code in Emacs"
@@ -182,9 +241,13 @@ class TestVersions:
         for day, text in (("2025-02-01", "works at Stripe"), ("2025-04-01", "works at Linear")):
             past.remember(day, text, key="current employer")
         for number in range(40):
-            past.log("2025-02-10", f"employer, current: call {number} with the employer on 2025-02-10")
+            past.log(
+                "2025-02-10", f"employer, current: call {number} with the employer on 2025-02-10"
+            )
         past.log("2025-03-10", "current employer and the employer's lawyer")
-        assert past.texts("current employer on 2025-02-10")[0] == "current employer: works at Stripe"
+        assert (
+            past.texts("current employer on 2025-02-10")[0] == "current employer: works at Stripe"
+        )
         hits = past.hits("Who was my current employer on 10 February 2025?", explain=True)
         assert hits[0].text == "current employer: works at Stripe"
         assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
@@ -197,13 +260,19 @@ class TestVersions:
 
     def test_scores_are_in_order_and_add_up(self, past: _Past):
         _write_facts(past)
-        for question in ("Where did the user work first?", "How often has standup moved?", "rent in March 2025"):
+        for question in (
+            "Where did the user work first?",
+            "How often has standup moved?",
+            "rent in March 2025",
+        ):
             hits = past.hits(question, explain=True)
             assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
             for hit in hits:
                 assert hit.explanation is not None
                 product = math.prod(factor.value for factor in hit.explanation.factors)
-                assert sum(part.score for part in hit.explanation.parts) * product == pytest.approx(hit.score, rel=0.01)
+                assert sum(part.score for part in hit.explanation.parts) * product == pytest.approx(
+                    hit.score, rel=0.01
+                )
 
     def test_nothing_stale_without_history(self, past: _Past):
         _write_facts(past)

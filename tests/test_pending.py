@@ -7,7 +7,18 @@ from pathlib import Path
 
 import pytest
 from conftest import EMAIL, NAME, World
-from workspaces import HAND, MARK, NOW, SEED, Desk, append, code_of, desk, leave_pending_edit, refused
+from workspaces import (
+    HAND,
+    MARK,
+    NOW,
+    SEED,
+    Desk,
+    append,
+    code_of,
+    desk,
+    leave_pending_edit,
+    refused,
+)
 
 from mdmem.changes import pending
 from mdmem.errors import RefusedChange
@@ -39,7 +50,10 @@ def say(_: str) -> None:
 
 WAYS = [
     *[("MEMORY.md", way) for way in ("edited", "staged", "staged and edited again")],
-    *[("memory/new.md", way) for way in ("edited", "staged", "staged and edited again", "intended")],
+    *[
+        ("memory/new.md", way)
+        for way in ("edited", "staged", "staged and edited again", "intended")
+    ],
 ]
 
 
@@ -75,7 +89,9 @@ class TestPendingEdits:
     def test_an_agent_claims_them(self, at: Desk):
         leave_pending_edit(at, "MEMORY.md", "edited")
         done = at.apply(append(actor="agent/main"))
-        assert done.notes == ("committed the pending edits of MEMORY.md first, as claimed by agent/main",)
+        assert done.notes == (
+            "committed the pending edits of MEMORY.md first, as claimed by agent/main",
+        )
         assert at.git("show", "-s", "--format=%an%n%B", "HEAD~") == (
             f"{NAME}\nMEMORY.md: edited by hand\n\n+ {HAND.removeprefix('- ')}\n\nMdmem-Op: save\nMdmem-Source: inferred\n"
             "Mdmem-Confidence: 0.7\nMdmem-Actor: agent/main\nMdmem-Claimed-By: agent/main\n\n"
@@ -90,10 +106,17 @@ class TestPendingEdits:
     def test_are_committed_with_all_hooks(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         orders: list[commits.CommitOrder] = []
         commit = commits.commit
-        monkeypatch.setattr(commits, "commit", lambda repository, order: (orders.append(order), commit(repository, order))[1])
+        monkeypatch.setattr(
+            commits,
+            "commit",
+            lambda repository, order: (orders.append(order), commit(repository, order))[1],
+        )
         leave_pending_edit(at, "MEMORY.md", "edited")
         at.apply(append())
-        assert [(order.hookless, order.state is None) for order in orders] == [(False, True), (True, True)]
+        assert [(order.hookless, order.state is None) for order in orders] == [
+            (False, True),
+            (True, True),
+        ]
 
     def test_with_a_secret_are_refused_unless_it_is_let_through(self, at: Desk):
         at.write("MEMORY.md", SEED + f"- {TOKEN}\n")
@@ -122,13 +145,17 @@ class TestPendingEdits:
         at.hook("pre-commit", REFUSES_OURS)
         refused(at, Log("the mark of mdmem"), "commit-failed")
 
-    def test_an_unborn_branch_is_unborn_again_where_a_hook_refuses_ours(self, world: World, repository: Path):
+    def test_an_unborn_branch_is_unborn_again_where_a_hook_refuses_ours(
+        self, world: World, repository: Path
+    ):
         at = Desk(world, repository)
         at.write("MEMORY.md", SEED)
         at.hook("pre-commit", REFUSES_OURS)
         refused(at, append(), "commit-failed")
 
-    def test_below_the_top_of_the_work_tree_the_index_is_put_back_too(self, world: World, repository: Path):
+    def test_below_the_top_of_the_work_tree_the_index_is_put_back_too(
+        self, world: World, repository: Path
+    ):
         at = desk(world, repository, "deep/er")
         leave_pending_edit(at, "MEMORY.md", "staged and edited again")
         at.hook("pre-commit", REFUSES_OURS)
@@ -156,7 +183,12 @@ class TestSave:
         at.write("staged.txt", "x")
         at.git("add", "staged.txt")
         paths = self.save(at)
-        assert sorted(paths) == sorted(["MEMORY.md", *(f"memory/{name}.md" for name in ("gone", "moved", "new", "old", "there"))])
+        assert sorted(paths) == sorted(
+            [
+                "MEMORY.md",
+                *(f"memory/{name}.md" for name in ("gone", "moved", "new", "old", "there")),
+            ]
+        )
         assert at.git("status", "--porcelain") == "A  staged.txt\n?? README.md\n"
         assert at.subjects()[0] == "6 memory files: edited by hand"
         assert "Mdmem-" not in at.git("log", "-1", "--format=%B")
@@ -166,10 +198,17 @@ class TestSave:
         at.write("MEMORY.md", SEED.replace("Oslo", "Rome"))
         at.write("memory/new.md", "# New\n")
         self.save(at, "two of them\n")
-        assert at.git("log", "-1", "--format=%B").startswith("two of them\n\n- lives in Oslo\n+ lives in Rome\n+ # New\n\nMdmem-Op: save\n")
-        assert at.git("log", "-1", "--format=%(trailers:key=Mdmem-Claimed-By,valueonly)").strip() == "agent/main"
+        assert at.git("log", "-1", "--format=%B").startswith(
+            "two of them\n\n- lives in Oslo\n+ lives in Rome\n+ # New\n\nMdmem-Op: save\n"
+        )
+        assert (
+            at.git("log", "-1", "--format=%(trailers:key=Mdmem-Claimed-By,valueonly)").strip()
+            == "agent/main"
+        )
 
-    def test_a_persons_actor_claims_nothing(self, world: World, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_a_persons_actor_claims_nothing(
+        self, world: World, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         settings = world.home / ".config" / "mdmem" / "config.toml"
         settings.parent.mkdir(parents=True)
         settings.write_text('people = ["ada"]\nactor = "Ada"\n')
@@ -197,7 +236,10 @@ class TestSave:
         for text, actor, field in ((f"about {TOKEN}", None, "message"), ("about", TOKEN, "actor")):
             with pytest.raises(RefusedChange) as failure:
                 pending.save(at.workspace, text, say, named_actor=actor)
-            assert (failure.value.code, plain(failure.value.message).partition(":")[0]) == ("secret-found", field)
+            assert (failure.value.code, plain(failure.value.message).partition(":")[0]) == (
+                "secret-found",
+                field,
+            )
         assert pending.save(at.workspace, f"about {TOKEN}", say, frozenset({"secret"}))[0]
 
     def test_nothing_is_saved_while_git_merges(self, at: Desk):
@@ -207,10 +249,16 @@ class TestSave:
         assert code_of(lambda: pending.save(at.workspace, None, say)) == "repository-busy"
         assert at.tree_state() == before
 
-    def test_without_an_author_it_is_the_one_of_the_settings(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_without_an_author_it_is_the_one_of_the_settings(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         orders: list[commits.CommitOrder] = []
         commit = commits.commit
-        monkeypatch.setattr(commits, "commit", lambda repository, order: (orders.append(order), commit(repository, order))[1])
+        monkeypatch.setattr(
+            commits,
+            "commit",
+            lambda repository, order: (orders.append(order), commit(repository, order))[1],
+        )
         at.git("config", "--remove-section", "user")
         at.write("mdmem.toml", 'author = "Memory <memory@example.org>"\n')
         leave_pending_edit(at, "MEMORY.md", "edited")
@@ -244,7 +292,15 @@ class TestSave:
             (None, "not-utf8", "memory/long.md", LONG.encode() + b"\xff\n"),
         ],
     )
-    def test_what_the_check_refuses(self, at: Desk, hooked: bool, allow: str | None, code: str, path: str, after: str | bytes | None):
+    def test_what_the_check_refuses(
+        self,
+        at: Desk,
+        hooked: bool,
+        allow: str | None,
+        code: str,
+        path: str,
+        after: str | bytes | None,
+    ):
         at.write(LOG, "# 2026-03-05\n\n- tea\n")
         at.write("memory/long.md", LONG)
         at.commit()
@@ -274,12 +330,17 @@ class TestSave:
         ("make", "why"),
         [
             (lambda path: path.symlink_to("../MEMORY.md"), "x.md is not a regular file"),
-            (lambda path: path.write_bytes(b"x" * 6_000_000), "x.md has 6,000,000 bytes; the maximum is 5,000,000"),
+            (
+                lambda path: path.write_bytes(b"x" * 6_000_000),
+                "x.md has 6,000,000 bytes; the maximum is 5,000,000",
+            ),
         ],
         ids=["link", "large"],
     )
     @pytest.mark.parametrize("tracked", [False, True])
-    def test_what_is_no_memory_is_named_and_left_out(self, at: Desk, make: Callable[[Path], object], why: str, tracked: bool):
+    def test_what_is_no_memory_is_named_and_left_out(
+        self, at: Desk, make: Callable[[Path], object], why: str, tracked: bool
+    ):
         at.write("memory/x.md", "# X\n")
         if tracked:
             at.commit()
@@ -303,7 +364,9 @@ class TestSave:
 class TestOverlooked:
     """Files that git was told not to look at."""
 
-    @pytest.fixture(params=["--assume-unchanged", "--skip-worktree", "--assume-unchanged --skip-worktree"])
+    @pytest.fixture(
+        params=["--assume-unchanged", "--skip-worktree", "--assume-unchanged --skip-worktree"]
+    )
     def overlooked(self, at: Desk, request: pytest.FixtureRequest) -> Desk:
         at.write("memory/a.md", "# A\n\n- one\n")
         at.commit("more")
@@ -314,7 +377,9 @@ class TestOverlooked:
 
     @pytest.mark.parametrize("packed", [False, True])
     @pytest.mark.parametrize("way", [None, "edited"])
-    def test_their_pending_edits_are_committed_first(self, overlooked: Desk, way: str | None, packed: bool):
+    def test_their_pending_edits_are_committed_first(
+        self, overlooked: Desk, way: str | None, packed: bool
+    ):
         bits = overlooked.git("ls-files", "-v")
         if packed:
             overlooked.git("gc", "-q")
@@ -323,7 +388,13 @@ class TestOverlooked:
         overlooked.apply(append(actor="agent/main"))
         overlooked.apply(append("- again", actor="agent/main"))
         theirs = ["MEMORY.md: edited by hand"] if way else []
-        assert overlooked.subjects() == ["MEMORY.md: append Work", "MEMORY.md: append Work", *theirs, "more", "seed"]
+        assert overlooked.subjects() == [
+            "MEMORY.md: append Work",
+            "MEMORY.md: append Work",
+            *theirs,
+            "more",
+            "seed",
+        ]
         assert not way or HAND in overlooked.git("show", "HEAD~2:MEMORY.md")
         assert overlooked.git("show", "HEAD:MEMORY.md") == overlooked.read("MEMORY.md")
         assert overlooked.git("ls-files", "-v") == bits

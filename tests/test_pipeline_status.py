@@ -40,13 +40,21 @@ def aged(path: Path, days: int) -> Path:
 
 def record(days: float, **figures: Any) -> StepRecord:
     """A step that was carried out so many days ago."""
-    return StepRecord(step="digest", outcome="done", ms=1.0, time=datetime.now(UTC) - timedelta(days=days), **figures)
+    return StepRecord(
+        step="digest",
+        outcome="done",
+        ms=1.0,
+        time=datetime.now(UTC) - timedelta(days=days),
+        **figures,
+    )
 
 
 def recorded(shell: Shell, *records: StepRecord) -> None:
     state = shell.folder / ".git" / "mdmem" / "root"
     state.mkdir(parents=True, exist_ok=True)
-    (state / run_log.RUNS_NAME).write_text("".join(json.dumps(run_log.record_json(each)) + "\n" for each in records))
+    (state / run_log.RUNS_NAME).write_text(
+        "".join(json.dumps(run_log.record_json(each)) + "\n" for each in records)
+    )
 
 
 class TestStatus:
@@ -78,7 +86,9 @@ class TestStatus:
         assert f"last run   digest done, {datetime.now():%Y-%m-%d}" in shell.run("status").out
 
     def test_sessions_that_are_unread_for_long(self, shell: Shell, sessions: Path):
-        oldest = aged(write_session(sessions, "We decided to keep the pump.", session="5a1e0000"), 28)
+        oldest = aged(
+            write_session(sessions, "We decided to keep the pump.", session="5a1e0000"), 28
+        )
         aged(write_session(sessions, "We decided to keep the boat.", session="5a1e0001"), 25)
         aged(write_session(sessions, "We decided to keep the car.", session="5a1e0002"), 19)
         unread = status(shell)["unread"]
@@ -108,14 +118,24 @@ class TestStatus:
     @pytest.mark.parametrize(
         ("records", "silent"),
         [
-            ((record(5, size=1000, entries=1), record(3.5, size=300), record(1, size=700), record(0)), 1000),
+            (
+                (
+                    record(5, size=1000, entries=1),
+                    record(3.5, size=300),
+                    record(1, size=700),
+                    record(0),
+                ),
+                1000,
+            ),
             ((record(3.5, size=300), record(1, size=700, entries=1)), None),
             ((record(3.5, size=300), record(1, size=700, doubled=1)), None),
             ((record(2.9, size=300), record(1, size=700)), None),
             ((record(9), record(3.5), record(1)), None),
         ],
     )
-    def test_a_step_that_finds_nothing(self, shell: Shell, records: tuple[StepRecord, ...], silent: int | None):
+    def test_a_step_that_finds_nothing(
+        self, shell: Shell, records: tuple[StepRecord, ...], silent: int | None
+    ):
         recorded(shell, *records)
         assert [each["bytes"] for each in status(shell)["silent"]] == ([silent] if silent else [])
         assert ("digest has found nothing since" in shell.run("status").out) is bool(silent)
@@ -126,19 +146,40 @@ class TestStats:
         monday = datetime(2026, 3, 2, 12, tzinfo=UTC)
         of_steps = [
             StepRecord(
-                step="digest", outcome=outcome, ms=1.0, time=monday + timedelta(days=days), messages=10, noise=4, entries=2, doubled=1
+                step="digest",
+                outcome=outcome,
+                ms=1.0,
+                time=monday + timedelta(days=days),
+                messages=10,
+                noise=4,
+                entries=2,
+                doubled=1,
             )
             for days, outcome in ((0, "done"), (6, "busy"), (7, "unchanged"))
         ]
         first, second = run_figures(of_steps, (monday + timedelta(days=8)).date(), UTC, 12).weeks
-        assert (first.week, first.steps, first.failed, first.messages, first.entries) == ("2026-W10", 2, 1, 20, 4)
+        assert (first.week, first.steps, first.failed, first.messages, first.entries) == (
+            "2026-W10",
+            2,
+            1,
+            20,
+            4,
+        )
         assert (second.week, second.steps, second.failed, second.doubled) == ("2026-W11", 1, 0, 1)
 
     def test_as_a_table(self, shell: Shell, sessions: Path):
         write_session(sessions, "We decided to keep the pump.", "ok")
         shell.run("run")
         out = shell.run("stats", "runs").out
-        assert [line.split()[:8] for line in out.splitlines()][1][1:] == ["1", "-", "1", "2", "50%", "1", "-"]
+        assert [line.split()[:8] for line in out.splitlines()][1][1:] == [
+            "1",
+            "-",
+            "1",
+            "2",
+            "50%",
+            "1",
+            "-",
+        ]
         (week,) = shell.run("stats", "runs", "--json").answer["weeks"]
         assert (week["steps"], week["failed"], week["messages"], week["entries"]) == (1, 0, 2, 1)
 

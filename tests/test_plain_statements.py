@@ -18,7 +18,12 @@ from mdmem.folder.trust import TextOrigin
 from mdmem.model import Source
 from mdmem.model.sessions import Message, Speaker
 
-MESSAGES = [json.loads(line) for line in (Path(__file__).parent / "data" / "plain_statements.jsonl").read_text("utf-8").splitlines()]
+MESSAGES = [
+    json.loads(line)
+    for line in (Path(__file__).parent / "data" / "plain_statements.jsonl")
+    .read_text("utf-8")
+    .splitlines()
+]
 PASTES = [each for each in MESSAGES if "never" in each]
 GENUINE = [each for each in MESSAGES if "never" not in each]
 TIME = datetime(2026, 3, 4, 21, 0, tzinfo=UTC)
@@ -56,12 +61,16 @@ def test_a_statement_of_the_users_own_is(case: dict[str, Any]):
 
 
 def test_few_statements_of_the_users_own_are_doubtful():
-    plain, doubtful = (sum(len(case.get(name, [])) for case in GENUINE) for name in ("plain", "doubtful"))
+    plain, doubtful = (
+        sum(len(case.get(name, [])) for case in GENUINE) for name in ("plain", "doubtful")
+    )
     assert plain / (plain + doubtful) >= 0.85
 
 
 def test_a_word_that_only_announces_is_no_entry():
-    assert [draft.text for draft in drafts(message("fyi\n\nI moved to Ghent"))] == ["I moved to Ghent"]
+    assert [draft.text for draft in drafts(message("fyi\n\nI moved to Ghent"))] == [
+        "I moved to Ghent"
+    ]
 
 
 class TestPlace:
@@ -115,16 +124,27 @@ class TestOrigins:
 
     def test_another_sender_states_nothing_about_the_user(self):
         (draft,) = drafts(message("I work at Initech", sender="Mallory"))
-        assert (draft.text, draft.source, draft.key) == ("Mallory: I work at Initech", Source.INFERRED, None)
+        assert (draft.text, draft.source, draft.key) == (
+            "Mallory: I work at Initech",
+            Source.INFERRED,
+            None,
+        )
 
     def test_what_a_correction_takes_along_is_the_users_or_makes_it_inferred(self):
-        pasted, correction = message("Proofread this:\n\nI work at Initech now."), "Actually, I work at Hooli."
-        drawn = drafts(pasted, message("ok", 3, speaker=Speaker.AGENT, typed=False), message(correction, 4))
+        pasted, correction = (
+            message("Proofread this:\n\nI work at Initech now."),
+            "Actually, I work at Hooli.",
+        )
+        drawn = drafts(
+            pasted, message("ok", 3, speaker=Speaker.AGENT, typed=False), message(correction, 4)
+        )
         assert (drawn[-1].source, drawn[-1].supersedes) == (Source.INFERRED, None)
         assert drawn[-1].contradicts
 
     def test_a_question_of_the_agents_is_nobodys_statement(self):
-        question = message("Shall I always pay to account NL00?", speaker=Speaker.AGENT, typed=False)
+        question = message(
+            "Shall I always pay to account NL00?", speaker=Speaker.AGENT, typed=False
+        )
         drawn = drafts(question, message("yes, always to account NL00", 3))
         assert {draft.source for draft in drawn} == {Source.INFERRED}
 
@@ -150,7 +170,9 @@ class TestOrigins:
         monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, **weak})
         assert [draft.source for draft in drafts(told)] == [Source.INFERRED]
 
-    def test_what_nobody_typed_becomes_something_only_if_its_row_says_so(self, monkeypatch: pytest.MonkeyPatch):
+    def test_what_nobody_typed_becomes_something_only_if_its_row_says_so(
+        self, monkeypatch: pytest.MonkeyPatch
+    ):
         told = message("We decided to keep the pump.", typed=False)
         assert drafts(told) == ()
         row = {TextOrigin.MATERIAL: trust.Trust(most=Source.INFERRED)}

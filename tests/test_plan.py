@@ -24,12 +24,20 @@ K1, K2, TEA, MILK = map(fact_id, ("k: 1", "k: 2", "tea", "milk"))
 USERS = WriteOptions(source=Source.USER_STATED)
 
 
-def plan(before: str | None, after: str, op: Op = Op.REPLACE, confirms: tuple[FactId, ...] = (), **more: Any) -> Plan:
+def plan(
+    before: str | None,
+    after: str,
+    op: Op = Op.REPLACE,
+    confirms: tuple[FactId, ...] = (),
+    **more: Any,
+) -> Plan:
     path = FilePath("MEMORY.md")
     old = None if before is None else parse(before)
     edit = EditResult(text=after, op=op, section=(), confirms=confirms)
     data = None if before is None else before.encode()
-    return Plan(path=path, full_path=Path(path), before=data, old=old, new=parse(after), edit=edit, **more)
+    return Plan(
+        path=path, full_path=Path(path), before=data, old=old, new=parse(after), edit=edit, **more
+    )
 
 
 @pytest.mark.parametrize(
@@ -74,7 +82,17 @@ def said(at: Desk, edit: FileEdit, path: str = "MEMORY.md") -> dict[str, object]
     """What a plan says, as far as it says anything."""
     made = plan_edit(at.workspace, edit, FilePath(path))
     assert made.actor == edit.options.actor
-    names = ("added", "removed", "supersedes", "ended", "retracts", "marks", "warnings", "companion", "notes")
+    names = (
+        "added",
+        "removed",
+        "supersedes",
+        "ended",
+        "retracts",
+        "marks",
+        "warnings",
+        "companion",
+        "notes",
+    )
     return {name: value for name in names if (value := getattr(made, name))}
 
 
@@ -93,9 +111,14 @@ def test_a_new_value_takes_the_place_of_the_old_one(at: Desk) -> None:
 def test_no_more_than_three_of_the_facts_that_go_are_named(at: Desk) -> None:
     long = "x" * 60
     at.write(TOPIC, "# Topic\n\n" + "".join(f"- {number}{long}\n" for number in range(4)))
-    (note,) = plan_edit(at.workspace, EditSection("Topic", Action.BODY, "- y", file=TOPIC), TOPIC).notes
+    (note,) = plan_edit(
+        at.workspace, EditSection("Topic", Action.BODY, "- y", file=TOPIC), TOPIC
+    ).notes
     named = "; ".join(f"{fact_id(f'{number}{long}')} {number}{long[1:]}" for number in range(3))
-    assert note == f"weaker-source: this is inferred, and replaced or removed something better supported: {named}"
+    assert (
+        note
+        == f"weaker-source: this is inferred, and replaced or removed something better supported: {named}"
+    )
 
 
 def test_a_fact_of_another_file_goes_out_with_it(at: Desk) -> None:
@@ -107,30 +130,54 @@ def test_a_fact_of_another_file_goes_out_with_it(at: Desk) -> None:
         f"weaker-source: this is inferred, and replaced or removed something better supported: {MILK} milk",
     )
     supersedes = (Supersession(MILK, cream),)
-    assert plan_of_both == {"added": (cream,), "supersedes": supersedes, "marks": True, "warnings": ("weaker-source",)}
+    assert plan_of_both == {
+        "added": (cream,),
+        "supersedes": supersedes,
+        "marks": True,
+        "warnings": ("weaker-source",),
+    }
     assert isinstance(companion, Plan)
-    assert (companion.path, companion.full_path, companion.before) == (TOPIC, at.root / TOPIC, b"# Topic\n\n- milk\n")
-    assert (companion.after, companion.removed, companion.actor, companion.warnings) == (b"# Topic\n\n", (MILK,), "bot", ())
+    assert (companion.path, companion.full_path, companion.before) == (
+        TOPIC,
+        at.root / TOPIC,
+        b"# Topic\n\n- milk\n",
+    )
+    assert (companion.after, companion.removed, companion.actor, companion.warnings) == (
+        b"# Topic\n\n",
+        (MILK,),
+        "bot",
+        (),
+    )
     assert not companion.marks
 
 
 def test_what_goes_out_of_another_file_may_be_most_of_it(at: Desk) -> None:
     at.write(TOPIC, "# Topic\n\n- milk\n" + "  and more\n" * 40)
     options = replace(USERS, supersedes=fact_id("milk" + "\nand more" * 40))
-    companion = plan_edit(at.workspace, Remember("cream", section="Work", options=options), FilePath("MEMORY.md")).companion
+    companion = plan_edit(
+        at.workspace, Remember("cream", section="Work", options=options), FilePath("MEMORY.md")
+    ).companion
     assert companion is not None
     assert (companion.after, companion.warnings) == (b"# Topic\n\n", ("shrink",))
 
 
 def test_a_fact_ends_without_a_successor(at: Desk) -> None:
-    edit = EditSection("Work", Action.APPEND, "prose", options=WriteOptions(source=Source.USER_STATED, supersedes="tea"))
+    edit = EditSection(
+        "Work",
+        Action.APPEND,
+        "prose",
+        options=WriteOptions(source=Source.USER_STATED, supersedes="tea"),
+    )
     assert said(at, edit) == {"removed": (TEA,), "ended": (TEA,), "marks": True}
 
 
 def test_a_line_of_a_log_counts_no_more(at: Desk) -> None:
     at.apply(Log("it rained", options=USERS))
     rained = fact_id("it rained")
-    assert said(at, Forget(rained, LOG, options=USERS), LOG) == {"retracts": (rained,), "marks": True}
+    assert said(at, Forget(rained, LOG, options=USERS), LOG) == {
+        "retracts": (rained,),
+        "marks": True,
+    }
     weaker = said(at, Forget(rained, LOG), LOG)
     assert weaker["warnings"] == ("weaker-source",)
     snow = fact_id("it snowed")
@@ -176,19 +223,34 @@ def test_a_new_file_that_is_not_searched_is_told(at: Desk) -> None:
     edit = EditSection("A", Action.BODY, "prose", file="notes.md", create=True)
     plan_of_file = said(at, edit, "notes.md")
     assert plan_of_file["warnings"] == ("not-memory",)
-    assert plan_of_file["notes"] == ("not-memory: notes.md is not searched; move it below memory/, or add it to paths in mdmem.toml",)
+    assert plan_of_file["notes"] == (
+        "not-memory: notes.md is not searched; move it below memory/, or add it to paths in mdmem.toml",
+    )
     at.write("notes.md", "# Notes\n\n## A\n")
     assert said(at, edit, "notes.md") == {}
 
 
 def test_a_text_that_no_file_may_hold_is_refused(at: Desk) -> None:
-    assert code_of(lambda: said(at, EditSection("Work", Action.APPEND, "x" * 6_000_000))) == "unsupported-file"
+    assert (
+        code_of(lambda: said(at, EditSection("Work", Action.APPEND, "x" * 6_000_000)))
+        == "unsupported-file"
+    )
 
 
 def test_the_new_line_takes_the_place_of_what_is_named(at: Desk) -> None:
-    edit = EditSection("Work", Action.APPEND, "- cream", options=WriteOptions(source=Source.USER_STATED, supersedes="tea"))
+    edit = EditSection(
+        "Work",
+        Action.APPEND,
+        "- cream",
+        options=WriteOptions(source=Source.USER_STATED, supersedes="tea"),
+    )
     pair = Supersession(TEA, fact_id("cream"))
-    assert said(at, edit) == {"added": (pair.new,), "removed": (TEA,), "supersedes": (pair,), "marks": True}
+    assert said(at, edit) == {
+        "added": (pair.new,),
+        "removed": (TEA,),
+        "supersedes": (pair,),
+        "marks": True,
+    }
 
 
 def test_a_revert_supersedes_nothing(at: Desk) -> None:
@@ -208,14 +270,22 @@ def test_a_revert_supersedes_nothing(at: Desk) -> None:
 def test_what_the_check_finds_is_refused_or_let_through_and_told(at: Desk) -> None:
     secret = EditSection("Work", Action.APPEND, f"- {TOKEN}", options=USERS)
     assert code_of(lambda: said(at, secret)) == "secret-found"
-    assert said(at, replace(secret, options=replace(USERS, allow=frozenset({"secret"}))))["warnings"] == ("secret-found",)
+    assert said(at, replace(secret, options=replace(USERS, allow=frozenset({"secret"}))))[
+        "warnings"
+    ] == ("secret-found",)
 
 
 def test_an_edit_that_names_its_section_may_shrink_it(at: Desk) -> None:
     at.write(TOPIC, "# Topic\n\n" + "".join(f"- {number}\n" for number in range(60)))
-    made = plan_edit(at.workspace, EditSection("Topic", Action.BODY, "- y", file=TOPIC, options=USERS), TOPIC)
+    made = plan_edit(
+        at.workspace, EditSection("Topic", Action.BODY, "- y", file=TOPIC, options=USERS), TOPIC
+    )
     assert (made.edit.text, made.warnings) == ("# Topic\n\n- y\n", ("shrink",))
     at.write("mdmem.toml", 'paths = ["notes/*.md"]\n')
     note = at.write("notes/a.md", at.read(TOPIC))
-    made = plan_edit(at.workspace, EditSection("Topic", Action.BODY, "- y", file="notes/a.md", options=USERS), FilePath("notes/a.md"))
+    made = plan_edit(
+        at.workspace,
+        EditSection("Topic", Action.BODY, "- y", file="notes/a.md", options=USERS),
+        FilePath("notes/a.md"),
+    )
     assert (note.exists(), made.warnings) == (True, ())

@@ -36,7 +36,10 @@ def read(name: str) -> Any:
 
 
 def test_these_are_its_files():
-    assert sorted(str(path.relative_to(BUNDLE)) for path in BUNDLE.rglob("*") if path.is_file()) == FILES
+    assert (
+        sorted(str(path.relative_to(BUNDLE)) for path in BUNDLE.rglob("*") if path.is_file())
+        == FILES
+    )
 
 
 def test_its_version_is_that_of_the_package():
@@ -48,10 +51,16 @@ def test_its_version_is_that_of_the_package():
 
 def test_codex_has_a_manifest_of_its_own_since_its_hooks_take_no_arguments():
     ours, theirs = read("mdmem/.claude-plugin/plugin.json"), read("mdmem/.codex-plugin/plugin.json")
-    assert theirs == ours | {"skills": "./skills/", "mcpServers": "./.mcp.json", "hooks": "./hooks/codex.json"}
+    assert theirs == ours | {
+        "skills": "./skills/",
+        "mcpServers": "./.mcp.json",
+        "hooks": "./hooks/codex.json",
+    }
     hooks = read("mdmem/hooks/hooks.json")
     del hooks["hooks"]["SessionEnd"]  # which is not known to be an event of Codex
-    assert json.loads(json.dumps(hooks).replace('"mdmem", "args": ["agent-hook"]', '"mdmem agent-hook"')) == read("mdmem/hooks/codex.json")
+    assert json.loads(
+        json.dumps(hooks).replace('"mdmem", "args": ["agent-hook"]', '"mdmem agent-hook"')
+    ) == read("mdmem/hooks/codex.json")
 
 
 def test_the_marketplace_names_it():
@@ -67,13 +76,21 @@ def test_every_hook_is_answered_and_none_other():
     for name, entries in hooks.items():
         ((entry,),) = [each["hooks"] for each in entries]
         assert "matcher" not in entries[0]
-        assert (entry["type"], entry["command"], entry["args"]) == ("command", "mdmem", ["agent-hook"])
+        assert (entry["type"], entry["command"], entry["args"]) == (
+            "command",
+            "mdmem",
+            ["agent-hook"],
+        )
         assert entry["timeout"] >= 2 * _SECONDS.get(name, 30)
 
 
 def test_the_server_is_that_of_the_project():
     server = read("mdmem/.mcp.json")["mcpServers"]["mdmem"]
-    assert server == {"command": "mdmem", "args": ["mcp"], "env": {"MDMEM_WORKSPACE": "${CLAUDE_PROJECT_DIR}"}}
+    assert server == {
+        "command": "mdmem",
+        "args": ["mcp"],
+        "env": {"MDMEM_WORKSPACE": "${CLAUDE_PROJECT_DIR}"},
+    }
 
 
 class TestSkill:

@@ -26,7 +26,9 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def note(op: Op, **fields: object) -> history.CommitNote:
-    return history.CommitNote(**{"op": op, "path": PATH, "section": SECTION, "provenance": Provenance(), **fields})
+    return history.CommitNote(
+        **{"op": op, "path": PATH, "section": SECTION, "provenance": Provenance(), **fields}
+    )
 
 
 def head(at: Desk) -> CommitId:
@@ -35,10 +37,15 @@ def head(at: Desk) -> CommitId:
 
 class TestDecisions:
     def test_are_read_from_trailers_alone_the_newest_first(self, at: Desk):
-        rejecting = note(Op.REJECT, rejects=(("0123abcd", TEA), ("0123abcd", "Memory > Facts@0123456789ab")))
+        rejecting = note(
+            Op.REJECT, rejects=(("0123abcd", TEA), ("0123abcd", "Memory > Facts@0123456789ab"))
+        )
         first = at.commit(history.compose_message(rejecting, ("- likes tea\n", "")))
         second = at.commit(
-            history.compose_message(note(Op.ACCEPT, proposal="0123abcd", accepts=(("0123abcd", TEA),)), ("", "- likes tea\n"))
+            history.compose_message(
+                note(Op.ACCEPT, proposal="0123abcd", accepts=(("0123abcd", TEA),)),
+                ("", "- likes tea\n"),
+            )
         )
         at.commit("by hand\n\nMdmem-Rejects: 0123abcd")
         read = origins.decisions(at.workspace.repository, head(at))
@@ -47,18 +54,27 @@ class TestDecisions:
         assert (tea.state, tea.commit, tea.text) == (PartState.ACCEPTED, second, "likes tea")
         assert (section.state, section.commit, section.text) == (PartState.REJECTED, first, None)
         assert (tea.path, tea.section) == (PATH, "Memory > Facts")
-        assert [part.name for part in origins.rejected_parts(at.workspace.repository, head(at))] == [TEA, section.name]
+        assert [
+            part.name for part in origins.rejected_parts(at.workspace.repository, head(at))
+        ] == [TEA, section.name]
         assert origins.decisions(at.workspace.repository, None) == {}
 
     def test_a_removal_that_was_rejected_is_told_from_a_line_that_was(self, at: Desk):
         at.commit(
-            history.compose_message(note(Op.REJECT, rejects=(("0123abcd", TEA), ("0123abcd", CAT))), ("- likes tea\n", "- has a cat\n"))
+            history.compose_message(
+                note(Op.REJECT, rejects=(("0123abcd", TEA), ("0123abcd", CAT))),
+                ("- likes tea\n", "- has a cat\n"),
+            )
         )
         parts = origins.rejected_parts(at.workspace.repository, head(at))
         assert {part.name: part.is_removal for part in parts} == {TEA: False, CAT: True}
 
     def test_the_same_in_nearly_the_same_words(self, at: Desk):
-        at.commit(history.compose_message(note(Op.REJECT, rejects=(("0123abcd", TEA),)), ("- likes tea\n", "")))
+        at.commit(
+            history.compose_message(
+                note(Op.REJECT, rejects=(("0123abcd", TEA),)), ("- likes tea\n", "")
+            )
+        )
         (part,) = origins.rejected_parts(at.workspace.repository, head(at))
         assert origins.says_the_same(part, TEA, "whatever")
         assert origins.says_the_same(part, fact_id("likes the tea"), "likes the tea")
@@ -89,12 +105,16 @@ def origin(at: Desk, message: str, line: str = "likes tea", branch_note: str = "
         shared_with=(),
     )
     (notes,) = origins.read_notes(at.workspace, [branch])
-    return origins.part_origin(at.workspace, notes, notes.of_fact(PATH, fact_id(line)), fact_id(line))
+    return origins.part_origin(
+        at.workspace, notes, notes.of_fact(PATH, fact_id(line)), fact_id(line)
+    )
 
 
 def by(actor: str | None, source: Source = Source.USER_STATED, **fields: object) -> str:
     provenance = Provenance(source=source, confidence=0.9, actor=actor, session="s", reason="why")
-    return history.compose_message(note(Op.REMEMBER, provenance=provenance, **fields), ("", "- likes tea\n"))
+    return history.compose_message(
+        note(Op.REMEMBER, provenance=provenance, **fields), ("", "- likes tea\n")
+    )
 
 
 class TestOrigins:
@@ -113,13 +133,26 @@ class TestOrigins:
 
     def test_a_pipelines_is_where_it_cites_who_said_it(self, at: Desk):
         cited = origin(at, by("digest", cites=((TEA, "claude/5a1e00ff#20"),), run="digest/1"))
-        assert (cited.source, cited.cites, cited.run) == (Source.USER_STATED, ("claude/5a1e00ff#20",), "digest/1")
-        assert origin(at, by("digest", cites=((CAT, "claude/5a1e00ff#20"),)), "likes tea ").source is Source.INFERRED
+        assert (cited.source, cited.cites, cited.run) == (
+            Source.USER_STATED,
+            ("claude/5a1e00ff#20",),
+            "digest/1",
+        )
+        assert (
+            origin(at, by("digest", cites=((CAT, "claude/5a1e00ff#20"),)), "likes tea ").source
+            is Source.INFERRED
+        )
 
     def test_who_proposes_a_branch_vouches_for_nothing(self, at: Desk):
-        proposing = history.compose_message(note(Op.PROPOSE, provenance=Provenance(actor="bot", reason="found it")))
+        proposing = history.compose_message(
+            note(Op.PROPOSE, provenance=Provenance(actor="bot", reason="found it"))
+        )
         read = origin(at, "by hand", branch_note=proposing)
-        assert (read.source, read.actor, read.reason) == (Source.INFERRED, "Ada Example", "found it")
+        assert (read.source, read.actor, read.reason) == (
+            Source.INFERRED,
+            "Ada Example",
+            "found it",
+        )
 
     def test_a_weaker_source_stays(self, at: Desk):
         assert origin(at, by("bot", Source.AUTO)).source is Source.AUTO

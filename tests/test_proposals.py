@@ -54,7 +54,9 @@ def test_a_proposal_leaves_files_index_and_head_and_stands_on_a_branch_of_its_ow
 def test_what_is_proposed_on_top_is_planned_on_the_proposals_text(at: Desk) -> None:
     proposal = propose(at, fact("plays the cello"))
     assert proposed(at, fact("plays the cello"), to=proposal).result.changed is False
-    assert proposed(at, Forget("plays the cello"), to=proposal).result.removed == (fact_id("plays the cello"),)
+    assert proposed(at, Forget("plays the cello"), to=proposal).result.removed == (
+        fact_id("plays the cello"),
+    )
     assert problem(proposed, at, Forget("plays the cello")).code == "fact-not-found"
     assert parts(at, proposal) == {}
 
@@ -63,10 +65,17 @@ def test_a_command_that_is_sent_again_proposes_nothing_more(at: Desk) -> None:
     first = proposed(at, fact("plays the cello"), reason="said in chat")
     at.apply(fact("has a dog"))
     again = proposed(at, fact("plays the cello"), reason="said in chat")
-    assert (again.result.changed, again.result.commit, again.proposal) == (False, None, first.proposal)
+    assert (again.result.changed, again.result.commit, again.proposal) == (
+        False,
+        None,
+        first.proposal,
+    )
     assert proposed(at, fact("plays the cello"), actor="other").proposal != first.proposal
     reject(at, first.proposal or "")
-    assert proposed(at, fact("plays the cello"), reason="said in chat", again=True).proposal != first.proposal
+    assert (
+        proposed(at, fact("plays the cello"), reason="said in chat", again=True).proposal
+        != first.proposal
+    )
 
 
 @pytest.mark.parametrize(
@@ -80,7 +89,9 @@ def test_a_command_that_is_sent_again_proposes_nothing_more(at: Desk) -> None:
         (Forget("nothing like it"), "fact-not-found"),
     ],
 )
-def test_a_proposal_is_refused_as_the_verb_itself_would_be(at: Desk, edit: EditSection | Remember | Forget, code: str) -> None:
+def test_a_proposal_is_refused_as_the_verb_itself_would_be(
+    at: Desk, edit: EditSection | Remember | Forget, code: str
+) -> None:
     refs = at.git("for-each-ref")
     assert problem(proposed, at, edit).code == code
     assert at.git("for-each-ref") == refs
@@ -113,7 +124,9 @@ def test_without_a_commit_nothing_can_be_proposed(world: World, tmp_path: Path) 
     folder.mkdir()
     world.git(folder, "init", "-q")
     (folder / "MEMORY.md").write_text(SEED)
-    assert problem(proposed, Desk(world, folder), fact("plays the cello")).code == "nothing-committed"
+    assert (
+        problem(proposed, Desk(world, folder), fact("plays the cello")).code == "nothing-committed"
+    )
 
 
 # Reading.
@@ -126,10 +139,23 @@ def test_parts_tell_what_goes_what_comes_and_what_stands_there(at: Desk) -> None
     propose(at, EditSection("Work", Action.REPLACE, "harbour", "station"), to=proposal)
     propose(at, Log("met Ada", day="2026-03-04", time="10:00"), to=proposal)
     read = parts(at, proposal)
-    assert {part.op for part in read.values()} == {PartOp.UPDATE, PartOp.ADD, PartOp.DELETE, PartOp.SECTION}
+    assert {part.op for part in read.values()} == {
+        PartOp.UPDATE,
+        PartOp.ADD,
+        PartOp.DELETE,
+        PartOp.SECTION,
+    }
     update = read[fact_id("employer: Linear")]
-    assert (update.old, update.new, update.standing) == ("employer: Stripe", "employer: Linear", "employer: Stripe")
-    assert (update.section, update.origin.reason, update.state) == (("Memory", "Work"), "said in chat", PartState.OPEN)
+    assert (update.old, update.new, update.standing) == (
+        "employer: Stripe",
+        "employer: Linear",
+        "employer: Stripe",
+    )
+    assert (update.section, update.origin.reason, update.state) == (
+        ("Memory", "Work"),
+        "said in chat",
+        PartState.OPEN,
+    )
     gone = read[fact_id("likes tea")]
     assert (gone.old, gone.new) == ("likes tea", None)
     (section,) = [part for part in read.values() if part.op is PartOp.SECTION]
@@ -164,14 +190,18 @@ def test_status_and_review_say_how_many_wait_and_since_when(at: Desk) -> None:
     propose(at, fact("rides a bicycle"), to=first)
     propose(at, Forget("likes tea"))
     at.git("branch", "mdmem/proposals/bot/0123abcd")
-    oldest = at.workspace.local_time(int(at.git("log", "-1", "--format=%at", f"mdmem/proposals/bot/{first}~1")))
+    oldest = at.workspace.local_time(
+        int(at.git("log", "-1", "--format=%at", f"mdmem/proposals/bot/{first}~1"))
+    )
     assert memory.status().waiting == memory.review().waiting == Waiting(2, oldest)
     assert waiting_line(memory.status().waiting) == f"2 proposals, oldest {oldest.date()}"
     at.git("merge", "-q", f"mdmem/proposals/bot/{first}")
     assert memory.status().waiting.proposals == 1
 
 
-def test_many_are_read_by_as_many_processes_as_few(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_many_are_read_by_as_many_processes_as_few(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     run, counts = branch_commits.run, []
 
     def counted(*arguments: Any, **named: Any) -> Any:

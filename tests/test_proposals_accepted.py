@@ -4,7 +4,19 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from proposal_actions import BOT, SEED, accept, closed, fact, parts, problem, propose, reject, silent, trailers
+from proposal_actions import (
+    BOT,
+    SEED,
+    accept,
+    closed,
+    fact,
+    parts,
+    problem,
+    propose,
+    reject,
+    silent,
+    trailers,
+)
 from workspaces import Desk, desk
 
 from mdmem.catchup import trails
@@ -24,15 +36,22 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def test_accepting_is_a_commit_a_part_by_the_person(at: Desk) -> None:
-    proposal = propose(at, fact("Linear", "Work", key="employer"), source=Source.USER_STATED, reason="said in chat")
+    proposal = propose(
+        at, fact("Linear", "Work", key="employer"), source=Source.USER_STATED, reason="said in chat"
+    )
     propose(at, fact("plays the cello"), to=proposal, source=Source.AUTO, confidence=0.3)
     head = at.git("rev-parse", "HEAD").strip()
     decision = accept(at, proposal)
     assert len(decision.commits) == 2
     assert decision.closed
     assert at.git("rev-parse", "HEAD~2").strip() == head
-    assert at.read("MEMORY.md") == SEED.replace("Stripe", "Linear").replace("- drives a Volvo\n", "- drives a Volvo\n- plays the cello\n")
-    stated = {trailers(at, commit)["Accepts"][0].split()[1]: trailers(at, commit) for commit in decision.commits}
+    assert at.read("MEMORY.md") == SEED.replace("Stripe", "Linear").replace(
+        "- drives a Volvo\n", "- drives a Volvo\n- plays the cello\n"
+    )
+    stated = {
+        trailers(at, commit)["Accepts"][0].split()[1]: trailers(at, commit)
+        for commit in decision.commits
+    }
     update = stated[fact_id("employer: Linear")]
     assert update["Op"] == ["accept"]
     assert update["Proposal"] == [proposal]
@@ -66,20 +85,28 @@ def test_a_person_vouches_or_says_it_in_their_own_words(at: Desk) -> None:
 
 
 def test_an_update_supersedes_whatever_the_sources(at: Desk) -> None:
-    at.apply(Remember("Apple", section="Work", key="employer", options=WriteOptions(source=Source.USER_STATED)))
+    at.apply(
+        Remember(
+            "Apple", section="Work", key="employer", options=WriteOptions(source=Source.USER_STATED)
+        )
+    )
     proposal = propose(at, fact("Linear", "Work", key="employer"), source=Source.AUTO)
     accept(at, proposal)
     assert "employer: Linear" in at.read("MEMORY.md")
     assert "Apple" not in at.read("MEMORY.md")
     with trails.fresh_trail(at.workspace) as trail:
-        assert trail.occurrences_of(fact_id("employer: Apple"))[-1].successor == fact_id("employer: Linear")
+        assert trail.occurrences_of(fact_id("employer: Apple"))[-1].successor == fact_id(
+            "employer: Linear"
+        )
 
 
 @pytest.mark.parametrize(
     "edit",
     [
         fact("Linear", "Work", key="employer"),
-        Remember("works at Linear", section="Work", options=WriteOptions(supersedes="employer: Stripe")),
+        Remember(
+            "works at Linear", section="Work", options=WriteOptions(supersedes="employer: Stripe")
+        ),
     ],
 )
 def test_a_block_id_is_kept(at: Desk, edit: Remember) -> None:
@@ -93,8 +120,12 @@ def test_an_agent_decides_nothing(at: Desk) -> None:
     proposal = propose(at, fact("plays the cello"))
     state = at.tree_state()
     for work in (
-        lambda: deciding.accept(at.workspace, Accept(proposal, options=WriteOptions(actor="other")), silent),
-        lambda: deciding.reject(at.workspace, Reject(proposal, options=WriteOptions(actor=BOT)), silent),
+        lambda: deciding.accept(
+            at.workspace, Accept(proposal, options=WriteOptions(actor="other")), silent
+        ),
+        lambda: deciding.reject(
+            at.workspace, Reject(proposal, options=WriteOptions(actor=BOT)), silent
+        ),
     ):
         assert problem(work).code == "not-allowed"
     assert at.tree_state() == state
@@ -104,7 +135,10 @@ def test_an_agent_decides_nothing(at: Desk) -> None:
 def test_what_does_not_touch_a_part_does_not_matter(at: Desk) -> None:
     proposal = propose(at, fact("Linear", "Work", key="employer"))
     propose(at, fact("plays the cello"), to=proposal)
-    at.write("MEMORY.md", "# Memory\n\nA preface.\n\n## Work\n\n- employer: Stripe #pay\n\n## Facts\n\n- likes tea\n- has a dog\n")
+    at.write(
+        "MEMORY.md",
+        "# Memory\n\nA preface.\n\n## Work\n\n- employer: Stripe #pay\n\n## Facts\n\n- likes tea\n- has a dog\n",
+    )
     at.commit()
     assert {part.state for part in parts(at, proposal).values()} == {PartState.OPEN}
     accept(at, proposal)
@@ -118,7 +152,10 @@ def test_a_part_follows_the_heading_it_stands_under(at: Desk) -> None:
     propose(at, fact("rides a bicycle", "Work"), to=proposal)
     at.apply(EditSection("Work", Action.RENAME, "Job"))
     accept(at, proposal)
-    assert "## Job\n\nThe office is at the harbour.\n\n- employer: Linear\n- rides a bicycle\n" in at.read("MEMORY.md")
+    assert (
+        "## Job\n\nThe office is at the harbour.\n\n- employer: Linear\n- rides a bicycle\n"
+        in at.read("MEMORY.md")
+    )
 
 
 def test_an_overtaken_part_is_taken_by_its_name_and_anyway(at: Desk) -> None:
@@ -134,7 +171,10 @@ def test_an_overtaken_part_is_taken_by_its_name_and_anyway(at: Desk) -> None:
     assert "employer: Apple" in at.read("MEMORY.md")
     state = at.tree_state()
     for fields in ({}, {"vouch": True}, {"edited": ((name, "employer: Meta"),)}):
-        assert problem(accept, at, proposal, *(() if "edited" in fields else (name,)), **fields).code == "overtaken"
+        assert (
+            problem(accept, at, proposal, *(() if "edited" in fields else (name,)), **fields).code
+            == "overtaken"
+        )
     assert at.tree_state() == state
     decision = accept(at, proposal, name[:6], anyway=True)
     assert decision.closed
@@ -148,7 +188,9 @@ def test_what_is_taken_anyway_keeps_the_block_id_and_says_that_it_is_weaker(at: 
     proposal = propose(at, fact("Linear", "Work", key="employer"))
     at.write("MEMORY.md", SEED.replace("- employer: Stripe", "- employer: Apple ^job"))
     at.commit()
-    (result,) = (result for _, result in accept(at, proposal, fact_id("employer: Linear"), anyway=True).parts)
+    (result,) = (
+        result for _, result in accept(at, proposal, fact_id("employer: Linear"), anyway=True).parts
+    )
     assert at.read("MEMORY.md").endswith("- employer: Linear ^job\n")
     assert result.warnings == ("weaker-source",)
     assert "employer: Apple" in result.notes[0]
@@ -170,9 +212,13 @@ def test_a_part_that_only_the_merge_shows_to_be_overtaken_is_left_out(at: Desk) 
     at.write("MEMORY.md", "# M\n\n## A\n\n## B\n\n- k: red\n")
     at.commit()
     view = proposing.propose_branch(at.workspace, ProposeBranch("feature"), silent).view
-    assert {part.name: part.state for part in view.parts} == dict.fromkeys(map(fact_id, ("k: blue", "k: red")), PartState.OPEN)
+    assert {part.name: part.state for part in view.parts} == dict.fromkeys(
+        map(fact_id, ("k: blue", "k: red")), PartState.OPEN
+    )
     decision = accept(at, view.id)
-    assert [(part.new, part.state) for part in decision.overtaken] == [("k: blue", PartState.OVERTAKEN)]
+    assert [(part.new, part.state) for part in decision.overtaken] == [
+        ("k: blue", PartState.OVERTAKEN)
+    ]
     assert [part.old for part, _ in decision.parts] == ["k: red"]
     assert "k: " not in at.read("MEMORY.md")
 
@@ -218,7 +264,10 @@ def test_pending_edits_become_a_commit_of_their_own_first(at: Desk) -> None:
 
 def test_other_text_and_headings_are_parts_too(at: Desk) -> None:
     at.git("switch", "-q", "-c", "feature")
-    text = SEED.replace("harbour", "station").replace("## Facts", "## Things") + "\n## New\n\nSome words.\n\n- a fact in it\n"
+    text = (
+        SEED.replace("harbour", "station").replace("## Facts", "## Things")
+        + "\n## New\n\nSome words.\n\n- a fact in it\n"
+    )
     at.write("MEMORY.md", text)
     at.commit("by hand")
     at.git("switch", "-q", "main")
@@ -226,7 +275,9 @@ def test_other_text_and_headings_are_parts_too(at: Desk) -> None:
     view = proposing.propose_branch(at.workspace, ProposeBranch("feature", "why not"), silent).view
     assert {part.state for part in view.parts} == {PartState.OPEN}
     accept(at, view.id)
-    assert at.read("MEMORY.md") == text.replace("- drives a Volvo\n", "- drives a Volvo\n- has a dog\n")
+    assert at.read("MEMORY.md") == text.replace(
+        "- drives a Volvo\n", "- drives a Volvo\n- has a dog\n"
+    )
 
 
 def test_prose_is_taken_with_its_paragraphs(at: Desk) -> None:
@@ -235,7 +286,10 @@ def test_prose_is_taken_with_its_paragraphs(at: Desk) -> None:
     propose(at, EditSection("Work", Action.BODY, f"{text}\n\n- employer: Stripe"), to=proposal)
     assert {part.new for part in parts(at, proposal).values()} == {text}
     accept(at, proposal)
-    assert at.read("MEMORY.md") == f"{SEED.replace('The office is at the harbour.', text)}\n## New\n\n{text}\n"
+    assert (
+        at.read("MEMORY.md")
+        == f"{SEED.replace('The office is at the harbour.', text)}\n## New\n\n{text}\n"
+    )
 
 
 def test_a_heading_that_goes_goes_with_its_facts(at: Desk) -> None:
@@ -273,6 +327,8 @@ def test_a_memory_file_that_cannot_be_read_now_closes_no_proposal(at: Desk) -> N
         assert problem(decide, at, proposal).code == "unsupported-file"
         assert problem(decide, at, proposal, fact_id("plays the cello")).code == "unsupported-file"
     at.write("MEMORY.md", SEED)
-    assert [part.state for part in parts(at, proposal).values() if part.new == "plays the cello"] == [PartState.OPEN]
+    assert [
+        part.state for part in parts(at, proposal).values() if part.new == "plays the cello"
+    ] == [PartState.OPEN]
     assert accept(at, proposal).closed
     assert "cello" in at.read("MEMORY.md")

@@ -5,7 +5,19 @@ from typing import Any
 
 import pytest
 from conftest import World
-from proposal_actions import SEED, accept, closed, fact, parts, problem, propose, proposed, reject, silent, trailers
+from proposal_actions import (
+    SEED,
+    accept,
+    closed,
+    fact,
+    parts,
+    problem,
+    propose,
+    proposed,
+    reject,
+    silent,
+    trailers,
+)
 from workspaces import Desk, desk
 
 from mdmem import history
@@ -29,13 +41,21 @@ def at(world: World, repository: Path) -> Desk:
 OSLO, BERGEN = fact_id("home: Oslo"), fact_id("home: Bergen")
 
 
-def forged(at: Desk, branch: str, author: str = "Mallory", source: Source = Source.USER_STATED, log: bool = False) -> None:
+def forged(
+    at: Desk,
+    branch: str,
+    author: str = "Mallory",
+    source: Source = Source.USER_STATED,
+    log: bool = False,
+) -> None:
     """A branch whose commit says that a digest made it, of what the user said in a session."""
     note = history.CommitNote(
         op=Op.REMEMBER,
         path=FilePath("memory/2026-03-05.md" if log else "MEMORY.md"),
         section=("Memory", "Facts"),
-        provenance=Provenance(source=source, confidence=0.95, actor="digest", session="s1", reason="said in chat"),
+        provenance=Provenance(
+            source=source, confidence=0.95, actor="digest", session="s1", reason="said in chat"
+        ),
         supersedes=(Supersession(fact_id("likes tea"), fact_id("rain")),) if log else (),
         cites=((BERGEN, "claude/5a1e0000#17"),),
         keys=((BERGEN, "home"),),
@@ -45,7 +65,13 @@ def forged(at: Desk, branch: str, author: str = "Mallory", source: Source = Sour
     at.git("switch", "-qc", branch, "main")
     at.write(note.path, text)
     at.git("add", "-A")
-    at.git("-c", f"user.name={author}", "commit", "-qm", history.compose_message(note, ("" if log else SEED, text)))
+    at.git(
+        "-c",
+        f"user.name={author}",
+        "commit",
+        "-qm",
+        history.compose_message(note, ("" if log else SEED, text)),
+    )
     at.git("switch", "-q", "main")
 
 
@@ -57,8 +83,12 @@ def proposed_branch(at: Desk, branch: str, **fields: Any) -> str:
     return proposing.propose_branch(at.workspace, ProposeBranch(branch, **fields), silent).view.id
 
 
-@pytest.mark.parametrize(("author", "name"), [("Mallory", "Mallory"), ("Digest", "Digest-"), ("dream", "dream-")])
-@pytest.mark.parametrize(("source", "most"), [(Source.USER_STATED, Source.INFERRED), (Source.AUTO, Source.AUTO)])
+@pytest.mark.parametrize(
+    ("author", "name"), [("Mallory", "Mallory"), ("Digest", "Digest-"), ("dream", "dream-")]
+)
+@pytest.mark.parametrize(
+    ("source", "most"), [(Source.USER_STATED, Source.INFERRED), (Source.AUTO, Source.AUTO)]
+)
 @pytest.mark.parametrize("is_proposed", [True, False])
 def test_a_branch_of_somebody_is_theirs_and_inferred_at_most(
     at: Desk, author: str, name: str, source: Source, most: Source, is_proposed: bool
@@ -83,16 +113,24 @@ def test_what_a_branch_states_unseen_counts_for_nothing(at: Desk) -> None:
 
 
 def test_a_proposal_made_here_keeps_its_actor_until_somebody_else_commits_to_it(at: Desk) -> None:
-    proposal = propose(at, fact("Bergen", key="home"), actor="", source=Source.USER_STATED, session="s1")
+    proposal = propose(
+        at, fact("Bergen", key="home"), actor="", source=Source.USER_STATED, session="s1"
+    )
     assert origin(at, proposal) == PartOrigin(Source.USER_STATED, 0.95, session="s1")
     propose(at, fact("plays the cello"), to=proposal)
     assert origin(at, proposal, fact_id("plays the cello")).actor == "bot"
     reject(at, proposal, fact_id("plays the cello"))
     assert origin(at, proposal).session == "s1"
-    at.git("switch", "-q", branches.find_proposal(at.workspace.repository, proposal).name.removeprefix("refs/heads/"))
+    at.git(
+        "switch",
+        "-q",
+        branches.find_proposal(at.workspace.repository, proposal).name.removeprefix("refs/heads/"),
+    )
     at.commit("theirs")
     at.git("switch", "-q", "main")
-    assert origin(at, proposal) == PartOrigin(Source.INFERRED, Source.INFERRED.confidence, "Ada Example")
+    assert origin(at, proposal) == PartOrigin(
+        Source.INFERRED, Source.INFERRED.confidence, "Ada Example"
+    )
 
 
 def test_what_is_added_to_a_proposed_branch_is_ones_own(at: Desk) -> None:
@@ -111,7 +149,9 @@ def test_lines_that_a_message_does_not_quote_are_nobody_elses(at: Desk) -> None:
     """The commit of a stranger names other lines than those that it changes, and one's own commit changes the same file."""
     at.git("switch", "-qc", "contrib")
     at.write("MEMORY.md", SEED.replace("Oslo", "Bergen"))
-    note = history.CommitNote(op=Op.REMEMBER, path=FilePath("MEMORY.md"), section=(), provenance=Provenance())
+    note = history.CommitNote(
+        op=Op.REMEMBER, path=FilePath("MEMORY.md"), section=(), provenance=Provenance()
+    )
     at.commit(history.compose_message(note, ("", "- another line\n")))
     at.git("switch", "-q", "main")
     proposal = proposed_branch(at, "contrib")
@@ -135,11 +175,16 @@ def test_a_proposal_in_a_copy_is_not_ones_own(at: Desk, tmp_path: Path, way: str
         copy.git("switch", "-q", "main")
     if way == "fetch":
         copy.git("fetch", "-q", "origin", f"{branch}:{branch}")
-    assert origin(copy, proposal) == PartOrigin(Source.INFERRED, Source.INFERRED.confidence, "Ada Example")
+    assert origin(copy, proposal) == PartOrigin(
+        Source.INFERRED, Source.INFERRED.confidence, "Ada Example"
+    )
 
 
 def test_what_mdmem_made_here_is_forgotten_with_its_branch(at: Desk) -> None:
-    closed_by_hand, proposal = propose(at, fact("Bergen", key="home")), propose(at, fact("plays the cello"))
+    closed_by_hand, proposal = (
+        propose(at, fact("Bergen", key="home")),
+        propose(at, fact("plays the cello")),
+    )
     at.git("branch", "-qD", f"mdmem/proposals/bot/{closed_by_hand}")
     accept(at, proposal)
     assert branch_commits.list_refs(at.workspace.repository, branches.MADE) == {}
@@ -180,13 +225,26 @@ def test_two_agents_at_once_lose_nothing(at: Desk, monkeypatch: pytest.MonkeyPat
         if not raced:
             raced.append("once")
             ref = branches.find_proposal(at.workspace.repository, proposal)
-            at.git("update-ref", ref.name, at.git("commit-tree", f"{ref.tip}^{{tree}}", "-p", ref.tip, "-m", "x").strip())
+            at.git(
+                "update-ref",
+                ref.name,
+                at.git("commit-tree", f"{ref.tip}^{{tree}}", "-p", ref.tip, "-m", "x").strip(),
+            )
         return store(*arguments)
 
     monkeypatch.setattr(proposing.branch_commits, "store", race)
     propose(at, fact("rides a bicycle"), to=proposal)
     assert set(parts(at, proposal)) == {fact_id("plays the cello"), fact_id("rides a bicycle")}
-    assert len(at.git("log", "--format=%h", f"HEAD..{branches.find_proposal(at.workspace.repository, proposal).tip}").split()) == 3
+    assert (
+        len(
+            at.git(
+                "log",
+                "--format=%h",
+                f"HEAD..{branches.find_proposal(at.workspace.repository, proposal).tip}",
+            ).split()
+        )
+        == 3
+    )
 
 
 # Branches in use.
@@ -194,7 +252,9 @@ def test_two_agents_at_once_lose_nothing(at: Desk, monkeypatch: pytest.MonkeyPat
 
 def test_a_branch_that_a_work_tree_has_is_left_alone(at: Desk, tmp_path: Path) -> None:
     proposal = propose(at, fact("plays the cello"))
-    name = branches.find_proposal(at.workspace.repository, proposal).name.removeprefix("refs/heads/")
+    name = branches.find_proposal(at.workspace.repository, proposal).name.removeprefix(
+        "refs/heads/"
+    )
     at.git("worktree", "add", "-q", tmp_path / "theirs", name)
     tip = at.git("rev-parse", name)
     assert problem(proposed, at, fact("rides a bicycle"), to=proposal).code == "checked-out"
@@ -208,7 +268,9 @@ def test_a_branch_that_a_work_tree_has_is_left_alone(at: Desk, tmp_path: Path) -
 
 def test_head_on_a_proposal_stays_there(at: Desk) -> None:
     proposal = propose(at, fact("plays the cello"))
-    name = branches.find_proposal(at.workspace.repository, proposal).name.removeprefix("refs/heads/")
+    name = branches.find_proposal(at.workspace.repository, proposal).name.removeprefix(
+        "refs/heads/"
+    )
     at.git("switch", "-q", name)
     decision = accept(at, proposal)
     assert (decision.parts, decision.closed) == ((), False)
@@ -262,9 +324,16 @@ def test_an_executable_file_stays_one(at: Desk) -> None:
 
 
 def test_a_repository_that_signs(at: Desk) -> None:
-    signer = at.write(".git/signer", '#!/bin/sh\ncat >/dev/null\necho "[GNUPG:] SIG_CREATED " >&2\necho "signed $*"\n')
+    signer = at.write(
+        ".git/signer",
+        '#!/bin/sh\ncat >/dev/null\necho "[GNUPG:] SIG_CREATED " >&2\necho "signed $*"\n',
+    )
     signer.chmod(0o755)
-    for name, value in (("gpg.program", str(signer)), ("user.signingKey", "K1"), ("commit.gpgSign", "true")):
+    for name, value in (
+        ("gpg.program", str(signer)),
+        ("user.signingKey", "K1"),
+        ("commit.gpgSign", "true"),
+    ):
         at.git("config", name, value)
     proposal = propose(at, fact("plays the cello"))
     propose(at, fact("rides a bicycle"), to=proposal)
@@ -279,7 +348,9 @@ def test_a_repository_that_signs(at: Desk) -> None:
 # Several workspaces.
 
 
-def test_a_branch_with_files_of_two_workspaces_is_decided_by_each(world: World, repository: Path) -> None:
+def test_a_branch_with_files_of_two_workspaces_is_decided_by_each(
+    world: World, repository: Path
+) -> None:
     outer, inner = desk(world, repository, seed=SEED), desk(world, repository, "sub/notes", SEED)
     for each in (outer, inner):
         each.workspace.ensure_state()
@@ -290,10 +361,15 @@ def test_a_branch_with_files_of_two_workspaces_is_decided_by_each(world: World, 
     outer.commit("by hand")
     outer.git("switch", "-q", "main")
     view = proposing.propose_branch(outer.workspace, ProposeBranch("feature"), silent).view
-    assert ([part.new for part in view.parts], view.others) == ([f"rides to {outer.root.name}"], ("sub/notes/MEMORY.md",))
+    assert ([part.new for part in view.parts], view.others) == (
+        [f"rides to {outer.root.name}"],
+        ("sub/notes/MEMORY.md",),
+    )
     assert not accept(outer, view.id).closed
     assert "rides" not in inner.read("MEMORY.md")
-    assert [part.new for part in parts(inner, view.id).values() if part.state.waits] == ["rides to notes"]
+    assert [part.new for part in parts(inner, view.id).values() if part.state.waits] == [
+        "rides to notes"
+    ]
     assert accept(inner, view.id).closed
     assert inner.read("MEMORY.md").endswith("- rides to notes\n")
 

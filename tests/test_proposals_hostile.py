@@ -12,7 +12,14 @@ from workspaces import TOKEN, Desk, desk
 from mdmem.changes import deciding, proposing
 from mdmem.errors import RepositoryProblem
 from mdmem.memory import Memory
-from mdmem.model.proposals import MOST_PARTS, PartState, ProposalList, ProposalView, ProposeBranch, Reject
+from mdmem.model.proposals import (
+    MOST_PARTS,
+    PartState,
+    ProposalList,
+    ProposalView,
+    ProposeBranch,
+    Reject,
+)
 from mdmem.model.writes import Forget, Purge, Remember
 from mdmem.proposals import branches, origins, reading
 from mdmem.queries import logged
@@ -29,7 +36,9 @@ def at(world: World, repository: Path) -> Desk:
     return desk(world, repository, seed=SEED)
 
 
-def branch(at: Desk, text: str, name: str = "feature", file: str = "MEMORY.md", message: str = "by hand") -> ProposalView:
+def branch(
+    at: Desk, text: str, name: str = "feature", file: str = "MEMORY.md", message: str = "by hand"
+) -> ProposalView:
     at.git("switch", "-q", "-c", name)
     at.write(file, text)
     at.commit(message)
@@ -54,8 +63,14 @@ def test_a_person_sees_every_character(text: str, shown: str) -> None:
 
 
 def test_nothing_of_a_proposal_steers_a_terminal(at: Desk) -> None:
-    view = branch(at, SEED + "- \x1b[2Jgone\u202e #tag\n\n## He\u200bading\n\n- x\u200by\n", message="by \x1b[31mhand")
-    text = proposal_text(view, colour=True) + proposals_text(ProposalList((view,)), at.workspace.now())
+    view = branch(
+        at,
+        SEED + "- \x1b[2Jgone\u202e #tag\n\n## He\u200bading\n\n- x\u200by\n",
+        message="by \x1b[31mhand",
+    )
+    text = proposal_text(view, colour=True) + proposals_text(
+        ProposalList((view,)), at.workspace.now()
+    )
     assert text.replace("\n", "").isprintable()
     assert "<U+001B>[2Jgone<U+202E>" in text
 
@@ -73,7 +88,10 @@ def test_a_branch_is_checked_as_a_write_is(at: Desk, text: str, code: str) -> No
     at.write("MEMORY.md", text)
     at.commit("by hand")
     at.git("switch", "-q", "main")
-    assert problem(proposing.propose_branch, at.workspace, ProposeBranch("feature"), silent).code == code
+    assert (
+        problem(proposing.propose_branch, at.workspace, ProposeBranch("feature"), silent).code
+        == code
+    )
     if code == "conflict-markers":
         return  # by fact no set of them comes along
     # One that came to stand without this check is stopped when it is accepted.
@@ -108,7 +126,10 @@ def stranger(at: Desk, tree: str) -> None:
 def tree(at: Desk, *entries: tuple[str, bytes, str]) -> str:
     """A tree of entries (mode, name, id), whatever their names are."""
     place = at.world.home / "tree"
-    rows = (b"%s %s\0%s" % (mode.encode(), name, bytes.fromhex(target)) for mode, name, target in entries)
+    rows = (
+        b"%s %s\0%s" % (mode.encode(), name, bytes.fromhex(target))
+        for mode, name, target in entries
+    )
     place.write_bytes(b"".join(rows))
     return at.git("hash-object", "-t", "tree", "-w", "--literally", place).strip()
 
@@ -180,10 +201,18 @@ def test_one_that_cannot_be_read_is_named_and_the_others_are_answered(at: Desk, 
     assert {view.id for view in listed.views} == {good, other}
     ((each,)) = listed.unreadable
     assert (each.id, each.branch) == ("22222222", EVE)
-    assert proposals_text(listed, at.workspace.now()).splitlines()[-1].startswith("22222222 cannot be read: ")
-    assert proposals_json(listed, at.workspace.now())["unreadable"] == [{"proposal": "22222222", "branch": EVE, "reason": each.reason}]
+    assert (
+        proposals_text(listed, at.workspace.now())
+        .splitlines()[-1]
+        .startswith("22222222 cannot be read: ")
+    )
+    assert proposals_json(listed, at.workspace.now())["unreadable"] == [
+        {"proposal": "22222222", "branch": EVE, "reason": each.reason}
+    ]
     status, review = memory.status(), memory.review()
-    counts = (3, 0) if kind == "file" else (2, 1)  # no text is read where proposals are only counted
+    counts = (
+        (3, 0) if kind == "file" else (2, 1)
+    )  # no text is read where proposals are only counted
     for waiting in (status.waiting, review.waiting):
         assert (waiting.proposals, len(waiting.unreadable)) == counts
     for text in (status_text(status), reviewed_text(review)):
@@ -221,7 +250,12 @@ def test_a_forged_note_makes_no_agent_the_user(at: Desk) -> None:
 
 
 def test_names_of_branches_that_are_none_of_ours_are_passed_by(at: Desk) -> None:
-    for name in ("mdmem/proposals/x", "mdmem/proposals/bot/NOTHEX00", "mdmem/proposals/bot/0123abcd/more", "mdmem/other"):
+    for name in (
+        "mdmem/proposals/x",
+        "mdmem/proposals/bot/NOTHEX00",
+        "mdmem/proposals/bot/0123abcd/more",
+        "mdmem/other",
+    ):
         at.git("branch", name)
         assert branches.standing_proposals(at.workspace.repository) == {}
         at.git("branch", "-D", name)
@@ -237,7 +271,11 @@ def test_many_parts_are_read_and_decided(at: Desk, count: int) -> None:
     decision = accept(at, view.id, *names[:5])
     assert len(decision.commits) == 5
     states = [part.state for part in parts(at, view.id).values()]
-    assert (states.count(PartState.OPEN), states.count(PartState.REJECTED), states.count(PartState.ACCEPTED)) == (count - 45, 40, 5)
+    assert (
+        states.count(PartState.OPEN),
+        states.count(PartState.REJECTED),
+        states.count(PartState.ACCEPTED),
+    ) == (count - 45, 40, 5)
 
 
 def test_more_parts_than_a_proposal_may_have(at: Desk) -> None:
@@ -261,7 +299,9 @@ def test_a_purge_reaches_proposals_closed_ones_and_rejections(at: Desk) -> None:
 
 
 @pytest.mark.parametrize("step", ["rewrite", "move"])
-def test_a_decision_that_is_killed_is_finished_by_the_next(at: Desk, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+def test_a_decision_that_is_killed_is_finished_by_the_next(
+    at: Desk, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
     proposal = propose(at, fact("plays the cello"))
     propose(at, fact("rides a bicycle"), to=proposal)
     name = fact_id("rides a bicycle")
@@ -288,7 +328,10 @@ def test_a_proposal_from_a_part_of_a_repository(world: World, repository: Path) 
     inner = desk(world, repository, "sub/notes", SEED)
     proposal = propose(inner, fact("plays the cello"))
     propose(inner, fact("rides a bicycle"), to=proposal)
-    assert problem(inner.workspace.repository.git, "cat-file", "-e", "HEAD:MEMORY.md").code == "git-failed"
+    assert (
+        problem(inner.workspace.repository.git, "cat-file", "-e", "HEAD:MEMORY.md").code
+        == "git-failed"
+    )
     reject(inner, proposal, fact_id("rides a bicycle"))
     accept(inner, proposal)
     assert inner.read("MEMORY.md") == SEED + "- plays the cello\n"

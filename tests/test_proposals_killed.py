@@ -20,7 +20,10 @@ from mdmem.text.facts import fact_id
 
 CELLO, BICYCLE = "plays the cello", "rides a bicycle"
 MOST_STEPS = 60
-STEPS = [pytest.param(range(0, MOST_STEPS, 9), id="some"), pytest.param(range(MOST_STEPS), id="all", marks=pytest.mark.slow)]
+STEPS = [
+    pytest.param(range(0, MOST_STEPS, 9), id="some"),
+    pytest.param(range(MOST_STEPS), id="all", marks=pytest.mark.slow),
+]
 
 
 @pytest.fixture
@@ -32,7 +35,9 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 def tips(at: Desk) -> dict[str, str]:
-    return {ref.id: ref.tip for ref in branches.standing_proposals(at.workspace.repository).values()}
+    return {
+        ref.id: ref.tip for ref in branches.standing_proposals(at.workspace.repository).values()
+    }
 
 
 def require_sound(at: Desk) -> None:
@@ -45,7 +50,9 @@ def require_sound(at: Desk) -> None:
 def test_a_killed_proposal_is_there_or_not(at: Desk, tmp_path: Path, steps: Sequence[int]) -> None:
     proposal = propose(at, fact(BICYCLE))
     before = at.git("rev-parse", "HEAD")
-    request = Propose(Remember(CELLO, section="Facts", options=WriteOptions(actor=BOT)), to=proposal)
+    request = Propose(
+        Remember(CELLO, section="Facts", options=WriteOptions(actor=BOT)), to=proposal
+    )
     copies = killed_after(at, tmp_path / "killed", request, NOW, steps)
     assert copies[0][1]
     assert not copies[-1][1], "it has more steps than are tried"
@@ -61,7 +68,9 @@ def test_a_killed_proposal_is_there_or_not(at: Desk, tmp_path: Path, steps: Sequ
 
 
 @pytest.mark.parametrize("steps", STEPS)
-def test_a_killed_acceptance_is_completed_by_the_next(at: Desk, tmp_path: Path, steps: Sequence[int]) -> None:
+def test_a_killed_acceptance_is_completed_by_the_next(
+    at: Desk, tmp_path: Path, steps: Sequence[int]
+) -> None:
     proposal = propose(at, fact(BICYCLE))
     propose(at, fact("Linear", "Work", key="employer"), to=proposal)
     copies = killed_after(at, tmp_path / "killed", Accept(proposal), NOW, steps)
@@ -74,12 +83,16 @@ def test_a_killed_acceptance_is_completed_by_the_next(at: Desk, tmp_path: Path, 
         assert (text.count(BICYCLE), text.count("Linear"), text.count("Stripe")) == (1, 1, 0)
         assert (tips(copy), list(closed(copy))) == ({}, [proposal])
         accepted = copy.git("log", "--format=%(trailers:key=Mdmem-Accepts,valueonly)").split("\n")
-        assert sorted(filter(None, accepted)) == sorted(f"{proposal} {fact_id(text)}" for text in (BICYCLE, "employer: Linear"))
+        assert sorted(filter(None, accepted)) == sorted(
+            f"{proposal} {fact_id(text)}" for text in (BICYCLE, "employer: Linear")
+        )
         require_sound(copy)
 
 
 @pytest.mark.parametrize("steps", STEPS)
-def test_a_killed_rejection_is_completed_by_the_next(at: Desk, tmp_path: Path, steps: Sequence[int]) -> None:
+def test_a_killed_rejection_is_completed_by_the_next(
+    at: Desk, tmp_path: Path, steps: Sequence[int]
+) -> None:
     proposal = propose(at, fact(BICYCLE))
     propose(at, fact(CELLO), to=proposal)
     copies = killed_after(at, tmp_path / "killed", Reject(proposal, (fact_id(CELLO),)), NOW, steps)
@@ -100,20 +113,45 @@ def test_a_killed_rejection_is_completed_by_the_next(at: Desk, tmp_path: Path, s
 
 
 def started(at: Desk, *words: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen(mdmem(*words), cwd=at.root, env=dict(at.world.environment) | {"MDMEM_NOW": NOW}, stdout=subprocess.DEVNULL)
+    return subprocess.Popen(
+        mdmem(*words),
+        cwd=at.root,
+        env=dict(at.world.environment) | {"MDMEM_NOW": NOW},
+        stdout=subprocess.DEVNULL,
+    )
 
 
 def test_processes_at_once_lose_nothing(at: Desk) -> None:
     """Four that propose to one proposal, and one that decides on it meanwhile."""
     proposal = propose(at, fact(BICYCLE))
     texts = [f"has {number} cats" for number in range(4)]
-    writers = [started(at, "remember", text, "--section", "Facts", "--propose", "--to", proposal, "--actor", BOT) for text in texts]
+    writers = [
+        started(
+            at,
+            "remember",
+            text,
+            "--section",
+            "Facts",
+            "--propose",
+            "--to",
+            proposal,
+            "--actor",
+            BOT,
+        )
+        for text in texts
+    ]
     assert started(at, "accept", proposal, fact_id(BICYCLE)).wait(60) == 0
     ends = [writer.wait(60) for writer in writers]
     # Those that come when nothing waits any more find the proposal closed.
     late = [text for text, status in zip(texts, ends, strict=True) if status]
-    states = {part.name: part.state for view in Memory(at.workspace).proposals.standing().views for part in view.parts}
-    assert {name for name, state in states.items() if state.waits} == {fact_id(text) for text in texts if text not in late}
+    states = {
+        part.name: part.state
+        for view in Memory(at.workspace).proposals.standing().views
+        for part in view.parts
+    }
+    assert {name for name, state in states.items() if state.waits} == {
+        fact_id(text) for text in texts if text not in late
+    }
     assert at.read("MEMORY.md").count(BICYCLE) == 1
     require_sound(at)
 

@@ -5,7 +5,19 @@ from pathlib import Path
 
 import pytest
 from conftest import World
-from proposal_actions import BOT, SEED, accept, closed, fact, parts, problem, propose, proposed, reject, trailers
+from proposal_actions import (
+    BOT,
+    SEED,
+    accept,
+    closed,
+    fact,
+    parts,
+    problem,
+    propose,
+    proposed,
+    reject,
+    trailers,
+)
 from workspaces import Desk, desk
 
 from mdmem.model import Source
@@ -35,7 +47,10 @@ def test_a_rejected_part_leaves_the_branch_and_an_empty_commit_says_so(at: Desk)
     assert not decision.closed
     branch = branches.find_proposal(at.workspace.repository, proposal).tip
     assert "bicycle" not in at.git("show", f"{branch}:MEMORY.md")
-    assert at.git("log", "--format=%s", f"HEAD..{branch}").splitlines() == ["MEMORY.md: remember Work", "MEMORY.md: remember Facts"]
+    assert at.git("log", "--format=%s", f"HEAD..{branch}").splitlines() == [
+        "MEMORY.md: remember Work",
+        "MEMORY.md: remember Facts",
+    ]
     assert "bicycle" not in at.git("log", "--format=%B", f"HEAD..{branch}")
     states = {part.name: part.state for part in parts(at, proposal).values()}
     assert states == {
@@ -55,7 +70,10 @@ def test_a_rejected_text_comes_back_by_force_or_when_the_user_says_it(at: Desk) 
     assert branches.standing_proposals(at.workspace.repository) == {}
     assert problem(proposed, at, fact("plays the cello")).code == "already-rejected"
     assert problem(proposed, at, fact("Plays  the cello", "Work")).code == "already-rejected"
-    assert problem(proposed, at, fact("plays the cello"), source=Source.USER_STATED).code == "already-rejected"
+    assert (
+        problem(proposed, at, fact("plays the cello"), source=Source.USER_STATED).code
+        == "already-rejected"
+    )
     again = propose(at, fact("plays the cello"), again=True)
     reject(at, again)
     assert propose(at, fact("plays the cello"), source=Source.USER_STATED, actor=None)
@@ -63,7 +81,9 @@ def test_a_rejected_text_comes_back_by_force_or_when_the_user_says_it(at: Desk) 
 
 def test_the_user_saying_it_anew_opens_what_was_rejected(at: Desk) -> None:
     reject(at, propose(at, fact("plays the cello")))
-    at.apply(replace(fact("plays the cello"), options=WriteOptions(source=Source.USER_STATED, actor=BOT)))
+    at.apply(
+        replace(fact("plays the cello"), options=WriteOptions(source=Source.USER_STATED, actor=BOT))
+    )
     at.apply(Forget("plays the cello"))
     assert problem(proposed, at, fact("plays the cello")).code == "already-rejected"
     at.apply(replace(fact("plays the cello"), options=WriteOptions(source=Source.USER_STATED)))
@@ -77,7 +97,9 @@ def test_a_rejected_removal_keeps_nobody_from_saying_it(at: Desk) -> None:
     assert propose(at, Remember("likes tea", section="Work"))
 
 
-def test_a_closed_proposal_can_be_looked_up_for_a_while(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_closed_proposal_can_be_looked_up_for_a_while(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     proposal = propose(at, fact("plays the cello"))
     reject(at, proposal)
     assert "cello" in at.git("show", f"refs/mdmem/closed/{proposal}:MEMORY.md")
@@ -102,7 +124,9 @@ def test_a_part_that_was_decided_can_be_proposed_to_the_same_once_more(at: Desk)
         commit = reject(at, proposal, name).commits[0]
         assert parts(at, proposal)[name].state is PartState.REJECTED
         propose(at, fact("rides a bicycle"), to=proposal, again=True)
-        assert trailers(at, branches.find_proposal(at.workspace.repository, proposal).tip)["Again"] == [commit]
+        assert trailers(at, branches.find_proposal(at.workspace.repository, proposal).tip)[
+            "Again"
+        ] == [commit]
         assert parts(at, proposal)[name].state is PartState.OPEN
     accept(at, proposal, name)
     assert "bicycle" in at.read("MEMORY.md")
@@ -113,7 +137,9 @@ def test_a_machines_proposal_begins_again_under_its_name(at: Desk) -> None:
     for number in range(2):
         proposal = propose(at, fact(f"plays {number} cellos"), again=True)
         ref = branches.find_proposal(at.workspace.repository, proposal)
-        at.git("branch", "-m", ref.name.removeprefix("refs/heads/"), "mdmem/proposals/dream/0a1b2c3d")
+        at.git(
+            "branch", "-m", ref.name.removeprefix("refs/heads/"), "mdmem/proposals/dream/0a1b2c3d"
+        )
         accept(at, "0a1b2c3d")
         assert list(closed(at)) == ["0a1b2c3d"]
     assert at.read("MEMORY.md").count("cellos") == 2

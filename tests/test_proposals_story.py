@@ -41,14 +41,29 @@ def proposed_by_bot(at: Shell, to: str | None = None, words: tuple[str, ...] = (
     for key, text in FACTS:
         keyed = ("--key", key) if key else ()
         more = ("--to", to) if to else ()
-        done = at.run("remember", text, "--section", "Facts", *keyed, *more, *words, "--propose", "--actor", "bot", "--json")
+        done = at.run(
+            "remember",
+            text,
+            "--section",
+            "Facts",
+            *keyed,
+            *more,
+            *words,
+            "--propose",
+            "--actor",
+            "bot",
+            "--json",
+        )
         to = done.answer["proposal"]
     assert to
     return to
 
 
 def states(at: Shell, proposal: str) -> dict[str, str]:
-    return {part["part"]: part["state"] for part in at.run("proposals", proposal, "--json").answer["parts"]}
+    return {
+        part["part"]: part["state"]
+        for part in at.run("proposals", proposal, "--json").answer["parts"]
+    }
 
 
 def waiting(at: Shell) -> list[dict[str, Any]]:
@@ -66,18 +81,27 @@ def test_ten_facts(at: Shell) -> None:
     # Overtaken by edits, by hand and by a verb; what does not touch the parts does not matter.
     at.run("remember", "Apple", "--section", "Facts", "--key", "employer")
     text = at.folder.joinpath("MEMORY.md").read_text()
-    at.write("MEMORY.md", text.replace("- home: Oslo", "- home: Trondheim").replace("## Facts", "## Known"))
+    at.write(
+        "MEMORY.md",
+        text.replace("- home: Oslo", "- home: Trondheim").replace("## Facts", "## Known"),
+    )
     at.run("save", "-m", "by hand")
     (summary,) = waiting(at)
     assert (summary["parts"], summary["fresh"], summary["overtaken"]) == (10, 8, 2)
-    overtaken = [part for part in at.run("proposals", proposal, "--json").answer["parts"] if part["state"] == "overtaken"]
+    overtaken = [
+        part
+        for part in at.run("proposals", proposal, "--json").answer["parts"]
+        if part["state"] == "overtaken"
+    ]
     assert [(part["new"], part["standing"]) for part in overtaken] == [
         ("employer: Linear", "employer: Apple"),
         ("home: Bergen", "home: Trondheim"),
     ]
 
     # Accepted in part: by name, by the beginning of a name, and one that is overtaken.
-    answer = at.run("accept", proposal, names[2], names[3][:6], names[0], "--anyway", "--json").answer
+    answer = at.run(
+        "accept", proposal, names[2], names[3][:6], names[0], "--anyway", "--json"
+    ).answer
     assert [part["part"] for part in answer["accepted"]] == [names[0], names[2], names[3]]
     assert (len(answer["commits"]), answer["closed"]) == (3, False)
     memory = at.folder.joinpath("MEMORY.md").read_text()
@@ -92,16 +116,39 @@ def test_ten_facts(at: Shell) -> None:
     assert at.folder.joinpath("MEMORY.md").read_text() == memory
 
     # Proposed again: refused, in other words too, but by force.
-    refused = at.run("remember", "takes the train to  Work", "--section", "Known", "--propose", "--actor", "bot")
+    refused = at.run(
+        "remember", "takes the train to  Work", "--section", "Known", "--propose", "--actor", "bot"
+    )
     assert (refused.status, "was rejected on 2026-03-" in refused.err) == (1, True)
-    again = at.run("remember", "takes the train to work", "--section", "Known", "--propose", "--again", "--actor", "bot", "--json").answer
+    again = at.run(
+        "remember",
+        "takes the train to work",
+        "--section",
+        "Known",
+        "--propose",
+        "--again",
+        "--actor",
+        "bot",
+        "--json",
+    ).answer
     assert states(at, again["proposal"])[names[5]] == "open"
     at.run("reject", again["proposal"])
 
     # Said anew by the user: from then on it may be proposed.
     at.run("remember", "takes the train to work", "--section", "Known", "--source", "user-stated")
     at.run("forget", "takes the train to work")
-    assert at.run("remember", "takes the train to work", "--section", "Known", "--propose", "--actor", "bot").status == 0
+    assert (
+        at.run(
+            "remember",
+            "takes the train to work",
+            "--section",
+            "Known",
+            "--propose",
+            "--actor",
+            "bot",
+        ).status
+        == 0
+    )
 
 
 def test_the_same_branch_merged_by_git(at: Shell) -> None:
@@ -122,11 +169,18 @@ def test_the_same_branch_merged_by_git(at: Shell) -> None:
 
 
 def test_a_part_is_edited_on_a_terminal(at: Shell, tmp_path: Path) -> None:
-    proposal = at.run("remember", "plays the cello", "--section", "Facts", "--propose", "--actor", "bot", "--json").answer["proposal"]
+    proposal = at.run(
+        "remember", "plays the cello", "--section", "Facts", "--propose", "--actor", "bot", "--json"
+    ).answer["proposal"]
     editor = tmp_path / "editor"
     editor.write_text('#!/bin/sh\nsed -i "s/cello/viola/" "$1"\n')
     editor.chmod(0o755)
-    done = on_terminal(at, *mdmem("accept", proposal, "--edit", fact_id("plays the cello")), EDITOR=str(editor), VISUAL="")
+    done = on_terminal(
+        at,
+        *mdmem("accept", proposal, "--edit", fact_id("plays the cello")),
+        EDITOR=str(editor),
+        VISUAL="",
+    )
     assert done.status == 0
     assert re.search(rf"accepted {fact_id('plays the cello')} into MEMORY.md", done.out)
     assert "- plays the viola\n" in at.folder.joinpath("MEMORY.md").read_text()
@@ -136,14 +190,25 @@ def test_a_part_is_edited_on_a_terminal(at: Shell, tmp_path: Path) -> None:
     assert waiting(at) == []
 
 
-@pytest.mark.parametrize(("script", "says"), [("exit 1", "ended with an error"), ('printf "" > "$1"', "is empty")])
-def test_an_editor_that_gives_nothing_changes_nothing(at: Shell, tmp_path: Path, script: str, says: str) -> None:
-    proposal = at.run("remember", "plays the cello", "--section", "Facts", "--propose", "--actor", "bot", "--json").answer["proposal"]
+@pytest.mark.parametrize(
+    ("script", "says"), [("exit 1", "ended with an error"), ('printf "" > "$1"', "is empty")]
+)
+def test_an_editor_that_gives_nothing_changes_nothing(
+    at: Shell, tmp_path: Path, script: str, says: str
+) -> None:
+    proposal = at.run(
+        "remember", "plays the cello", "--section", "Facts", "--propose", "--actor", "bot", "--json"
+    ).answer["proposal"]
     editor = tmp_path / "editor"
     editor.write_text(f"#!/bin/sh\n{script}\n")
     editor.chmod(0o755)
     head = at.git("rev-parse", "HEAD")
-    done = on_terminal(at, *mdmem("accept", proposal, "--edit", fact_id("plays the cello")), EDITOR=str(editor), VISUAL="")
+    done = on_terminal(
+        at,
+        *mdmem("accept", proposal, "--edit", fact_id("plays the cello")),
+        EDITOR=str(editor),
+        VISUAL="",
+    )
     assert (done.status, says in done.out) == (2, True)
     assert at.git("rev-parse", "HEAD") == head
     without = at.run("accept", proposal, "--edit", fact_id("plays the cello"))

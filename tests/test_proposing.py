@@ -6,7 +6,19 @@ from typing import Any
 
 import pytest
 from conftest import World
-from proposal_actions import BOT, SEED, fact, killed_at_the_commit, parts, problem, propose, proposed, reject, silent, trailers
+from proposal_actions import (
+    BOT,
+    SEED,
+    fact,
+    killed_at_the_commit,
+    parts,
+    problem,
+    propose,
+    proposed,
+    reject,
+    silent,
+    trailers,
+)
 from workspaces import TOKEN, Desk, desk
 
 from mdmem import history
@@ -26,7 +38,9 @@ def at(world: World, repository: Path) -> Desk:
     return desk(world, repository, seed=SEED)
 
 
-def make_branch(at: Desk, *files: tuple[str, str | bytes | None], message: str = "by hand", orphan: bool = False) -> None:
+def make_branch(
+    at: Desk, *files: tuple[str, str | bytes | None], message: str = "by hand", orphan: bool = False
+) -> None:
     """Make the branch `feature` with other files; None where one goes."""
     at.git("switch", "-q", *(("--orphan",) if orphan else ("-c",)), "feature")
     for path, text in files:
@@ -43,7 +57,9 @@ def propose_branch(at: Desk, branch: str = "feature", **fields: Any) -> Proposal
 
 
 def pipeline(text: str, own: str, source: Source = Source.INFERRED) -> Propose:
-    options = WriteOptions(source=source, pipeline=PipelineNote(actor="dream", run="dream/2026-03-05"))
+    options = WriteOptions(
+        source=source, pipeline=PipelineNote(actor="dream", run="dream/2026-03-05")
+    )
     return Propose(replace(fact(text), options=options), own=own)
 
 
@@ -60,14 +76,19 @@ def test_the_actor_of_the_environment_proposes(at: Desk, monkeypatch: pytest.Mon
 def test_an_answer_names_the_proposal_that_it_is_about(at: Desk) -> None:
     proposal = propose(at, fact(CELLO))
     assert proposed(at, fact(CELLO)).proposal == proposal
-    for done in (proposed(at, fact(CELLO), to=proposal), proposed(at, fact(BICYCLE), to=proposal, dry_run=True)):
+    for done in (
+        proposed(at, fact(CELLO), to=proposal),
+        proposed(at, fact(BICYCLE), to=proposal, dry_run=True),
+    ):
         assert (done.proposal, done.result.commit) == (proposal, None)
     assert proposed(at, fact("likes tea")).proposal is None
 
 
 def test_a_new_file_is_quoted_as_it_comes(at: Desk) -> None:
     proposal = propose(at, Log("late", day="2026-03-04", time="12:00"))
-    message = at.git("log", "-1", "--format=%B", branches.find_proposal(at.workspace.repository, proposal).tip)
+    message = at.git(
+        "log", "-1", "--format=%B", branches.find_proposal(at.workspace.repository, proposal).tip
+    )
     quoted = message.partition("Mdmem-")[0].split("\n")[2:-2]
     assert (quoted[0], quoted[-2:]) == ("+ # 2026-03-04", ["+ ## 12:00", "+ late"])
     assert all(line.startswith("+ ") for line in quoted)
@@ -90,9 +111,16 @@ def test_what_was_decided_is_proposed_once_more_by_the_decision(at: Desk) -> Non
     for edit in (Forget("likes tea"), fact(BICYCLE)):
         propose(at, edit, to=proposal)
     (commit,) = reject(at, proposal, fact_id(CELLO), fact_id("likes tea")).commits
-    for edit, again in ((fact(CELLO), [commit]), (Forget("likes tea"), [commit]), (fact(CAT), None)):
+    for edit, again in (
+        (fact(CELLO), [commit]),
+        (Forget("likes tea"), [commit]),
+        (fact(CAT), None),
+    ):
         propose(at, edit, to=proposal, again=True)
-        assert trailers(at, branches.find_proposal(at.workspace.repository, proposal).tip).get("Again") == again
+        assert (
+            trailers(at, branches.find_proposal(at.workspace.repository, proposal).tip).get("Again")
+            == again
+        )
 
 
 def test_a_proposal_that_moves_again_and_again(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,12 +145,18 @@ def test_a_proposal_that_moves_again_and_again(at: Desk, monkeypatch: pytest.Mon
 
 def test_a_pipelines_own_proposal_grows(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
     for text in (CELLO, BICYCLE, BICYCLE):
-        assert proposing.propose(at.workspace, pipeline(text, "0a1b2c3d"), silent).proposal == "0a1b2c3d"
+        assert (
+            proposing.propose(at.workspace, pipeline(text, "0a1b2c3d"), silent).proposal
+            == "0a1b2c3d"
+        )
     (ref,) = branches.standing_proposals(at.workspace.repository).values()
     assert (ref.name, len(parts(at, ref.id))) == ("refs/heads/mdmem/proposals/dream/0a1b2c3d", 2)
     monkeypatch.setattr(branches, "MOST_PROPOSALS", 1)
     assert proposing.propose(at.workspace, pipeline(CAT, "0a1b2c3d"), silent).result.commit
-    assert problem(proposing.propose, at.workspace, pipeline(CAT, "0a1b2c3e"), silent).code == "too-many-proposals"
+    assert (
+        problem(proposing.propose, at.workspace, pipeline(CAT, "0a1b2c3e"), silent).code
+        == "too-many-proposals"
+    )
 
 
 # What a person rejected.
@@ -136,7 +170,9 @@ def test_a_pipelines_own_proposal_grows(at: Desk, monkeypatch: pytest.MonkeyPatc
         (WriteOptions(source=Source.USER_STATED, actor=BOT), True),
     ],
 )
-def test_who_may_propose_what_was_rejected(at: Desk, options: WriteOptions, is_refused: bool) -> None:
+def test_who_may_propose_what_was_rejected(
+    at: Desk, options: WriteOptions, is_refused: bool
+) -> None:
     reject(at, propose(at, fact(CELLO)))
     request = Propose(replace(fact(CELLO), options=options))
     if not is_refused:
@@ -149,7 +185,12 @@ def test_who_may_propose_what_was_rejected(at: Desk, options: WriteOptions, is_r
 
 def test_no_pipeline_speaks_for_the_user(at: Desk) -> None:
     reject(at, propose(at, fact(CELLO)))
-    assert problem(proposing.propose, at.workspace, pipeline(CELLO, "0a1b2c3d", Source.USER_STATED), silent).code == "already-rejected"
+    assert (
+        problem(
+            proposing.propose, at.workspace, pipeline(CELLO, "0a1b2c3d", Source.USER_STATED), silent
+        ).code
+        == "already-rejected"
+    )
 
 
 def test_the_user_saying_nearly_the_same_opens_it_and_nothing_else_does(at: Desk) -> None:
@@ -172,14 +213,25 @@ def test_a_proposal_of_a_branch(at: Desk) -> None:
     made = propose_branch(at, actor=BOT, session="s1", reason="read it")
     assert at.git("for-each-ref", "--format=%(refname)", "refs/mdmem/scratch") == ""
     assert reading.read_open(at.workspace) == ([made], ())
-    assert (made.view.actor, made.view.reason, [part.new for part in made.view.parts]) == (BOT, "read it", [CELLO])
+    assert (made.view.actor, made.view.reason, [part.new for part in made.view.parts]) == (
+        BOT,
+        "read it",
+        [CELLO],
+    )
     stated = trailers(at, made.ref.tip)
-    assert (stated["Op"], stated["Actor"], stated["Session"], stated["Reason"]) == (["propose"], [BOT], ["s1"], ["read it"])
+    assert (stated["Op"], stated["Actor"], stated["Session"], stated["Reason"]) == (
+        ["propose"],
+        [BOT],
+        ["s1"],
+        ["read it"],
+    )
     assert at.git("rev-parse", "feature") == at.git("rev-parse", f"{made.ref.tip}^")
 
 
 def test_a_branch_is_its_authors(at: Desk) -> None:
-    note = history.CommitNote(op=Op.REMEMBER, path=FilePath("MEMORY.md"), section=(), provenance=Provenance(actor=BOT))
+    note = history.CommitNote(
+        op=Op.REMEMBER, path=FilePath("MEMORY.md"), section=(), provenance=Provenance(actor=BOT)
+    )
     make_branch(at, ("MEMORY.md", f"{SEED}- {CELLO}\n"), message=history.compose_message(note))
     made = propose_branch(at)
     assert (made.ref.actor, made.view.actor) == ("Ada-Example", "Ada Example")
@@ -201,7 +253,10 @@ def test_a_branch_of_a_remote_and_one_that_is_not_there(at: Desk) -> None:
 def test_a_branch_that_began_with_nothing(at: Desk) -> None:
     make_branch(at, ("MEMORY.md", f"{SEED}- {CELLO}\n"), orphan=True)
     made = propose_branch(at)
-    assert (made.view.base, [part.new for part in made.view.parts if part.state is PartState.OPEN]) == (None, [CELLO])
+    assert (
+        made.view.base,
+        [part.new for part in made.view.parts if part.state is PartState.OPEN],
+    ) == (None, [CELLO])
 
 
 def test_a_branch_of_too_many_parts(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,7 +268,11 @@ def test_a_branch_of_too_many_parts(at: Desk, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.parametrize(
-    ("text", "edit"), [(f"{SEED}- {CELLO}\n", fact(CELLO, "Work")), (SEED.replace("- likes tea\n", ""), Forget("likes tea"))]
+    ("text", "edit"),
+    [
+        (f"{SEED}- {CELLO}\n", fact(CELLO, "Work")),
+        (SEED.replace("- likes tea\n", ""), Forget("likes tea")),
+    ],
 )
 def test_a_branch_with_what_was_rejected(at: Desk, text: str, edit: Remember | Forget) -> None:
     make_branch(at, ("MEMORY.md", text))
@@ -222,7 +281,9 @@ def test_a_branch_with_what_was_rejected(at: Desk, text: str, edit: Remember | F
     assert propose_branch(at, again=True).view.waits
 
 
-def test_a_branch_is_proposed_after_what_a_killed_write_left(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_branch_is_proposed_after_what_a_killed_write_left(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     make_branch(at, ("MEMORY.md", f"{SEED}- {CELLO}\n"))
     killed_at_the_commit(monkeypatch, lambda: at.apply(fact(BICYCLE)))
     propose_branch(at)
@@ -269,13 +330,21 @@ def test_a_branch_may_shrink_a_file_and_change_a_log(at: Desk) -> None:
     at.write("memory/a.md", f"# A\n\n{lines}")
     at.write("memory/2026-03-04.md", log)
     at.commit()
-    make_branch(at, ("memory/a.md", "# A\n\n- keeps bees\n"), ("memory/2026-03-04.md", log.replace("early", "late")))
+    make_branch(
+        at,
+        ("memory/a.md", "# A\n\n- keeps bees\n"),
+        ("memory/2026-03-04.md", log.replace("early", "late")),
+    )
     assert propose_branch(at).view.waits
 
 
 def test_a_file_that_is_no_text_any_more(at: Desk) -> None:
     note = history.CommitNote(
-        op=Op.CONFIRM, path=FilePath("MEMORY.md"), section=(), provenance=Provenance(), confirms=(fact_id("likes tea"),)
+        op=Op.CONFIRM,
+        path=FilePath("MEMORY.md"),
+        section=(),
+        provenance=Provenance(),
+        confirms=(fact_id("likes tea"),),
     )
     at.git("switch", "-q", "-c", "feature")
     at.commit(history.compose_message(note))

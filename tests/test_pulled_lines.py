@@ -73,7 +73,9 @@ def stopped(at: Desk, theirs: Desk) -> Desk:
     theirs.write("MEMORY.md", f"{theirs.read('MEMORY.md')}- typed by Ada\n")
     theirs.commit("by hand")
     theirs.write("MEMORY.md", f"{theirs.read('MEMORY.md')}- typed by Priya\n")
-    theirs.git("-c", "user.name=Priya", "-c", "user.email=priya@example.org", "commit", "-qam", "by hand")
+    theirs.git(
+        "-c", "user.name=Priya", "-c", "user.email=priya@example.org", "commit", "-qam", "by hand"
+    )
     stop_pull(at, "MEMORY.md")
     return at
 
@@ -90,7 +92,9 @@ EXPECTED = {
 @pytest.mark.parametrize("actor", [None, "agent/x"])
 def test_what_a_stopped_pull_left_keeps_its_sources(stopped: Desk, actor: str | None) -> None:
     said = notes(stopped, fact("of the desk", actor=actor))
-    assert said == ("committed what a stopped pull left in MEMORY.md, with its own sources. To get the rest: git pull",)
+    assert said == (
+        "committed what a stopped pull left in MEMORY.md, with its own sources. To get the rest: git pull",
+    )
     assert EXPECTED.items() <= sources(stopped).items()
     assert "Mdmem-Claimed-By: bot" in stopped.git("log", "-1", "--format=%B", "HEAD~1")
     stopped.git("pull", "-q", "--no-edit", "--no-rebase")
@@ -140,16 +144,28 @@ def test_other_texts_are_a_persons(stopped: Desk, way: str) -> None:
         stopped.git("merge", "-q", "origin/main")
         text = SEED
     stopped.write("MEMORY.md", text if way != "edited" else f"{text}- typed here\n")
-    assert notes(stopped, fact("of the desk")) == ("committed the pending edits of MEMORY.md first, as yours",)
+    assert notes(stopped, fact("of the desk")) == (
+        "committed the pending edits of MEMORY.md first, as yours",
+    )
 
 
 def test_many_lines_and_none() -> None:
     auto, own = Provenance(Source.AUTO, 0.4), Provenance(Source.USER_STATED, 0.95)
     lines = [f"- line {number}\n" for number in range(30)]
-    message = history.compose_pulled_save(FilePath("MEMORY.md"), [(auto, None, []), (own, "bot", lines)])
+    message = history.compose_pulled_save(
+        FilePath("MEMORY.md"), [(auto, None, []), (own, "bot", lines)]
+    )
     first, second = parse_notes(message)
-    assert (first.note.provenance.source, first.is_formal, first.came) == (Source.AUTO, True, frozenset())
-    assert (second.note.provenance.source, second.note.claimed_by, len(second.came)) == (Source.USER_STATED, "bot", 20)
+    assert (first.note.provenance.source, first.is_formal, first.came) == (
+        Source.AUTO,
+        True,
+        frozenset(),
+    )
+    assert (second.note.provenance.source, second.note.claimed_by, len(second.came)) == (
+        Source.USER_STATED,
+        "bot",
+        20,
+    )
 
 
 # An old text saved over what a pull brought in.
@@ -157,7 +173,9 @@ def test_many_lines_and_none() -> None:
 
 @pytest.fixture
 def pulled(at: Desk, theirs: Desk) -> Desk:
-    theirs.write("MEMORY.md", SEED.replace("- drives a Volvo\n", "- the cat is Mio\n- the dog is Rex\n"))
+    theirs.write(
+        "MEMORY.md", SEED.replace("- drives a Volvo\n", "- the cat is Mio\n- the dog is Rex\n")
+    )
     theirs.write(LOG, f"{DAY}- vet at ten\n")
     theirs.commit("by hand")
     at.git("pull", "-q")
@@ -171,11 +189,17 @@ def test_both_stand(pulled: Desk) -> None:
     pulled.write("MEMORY.md", f"{SEED}- typed late\n")
     pulled.write(LOG, f"{DAY}- typed late too\n")
     said = notes(pulled, fact("of an agent", actor="agent/x"))
-    assert said == (f"MEMORY.md: {KEPT}", "committed the pending edits of MEMORY.md first, as claimed by agent/x")
+    assert said == (
+        f"MEMORY.md: {KEPT}",
+        "committed the pending edits of MEMORY.md first, as claimed by agent/x",
+    )
     assert pulled.read("MEMORY.md") == SEED.replace(
         "- drives a Volvo\n", "- the cat is Mio\n- the dog is Rex\n- typed late\n- of an agent\n"
     )
-    assert notes(pulled, Log("a note"))[0] == f"{LOG}: kept 1 line pulled at 09:30 that your save would have removed"
+    assert (
+        notes(pulled, Log("a note"))[0]
+        == f"{LOG}: kept 1 line pulled at 09:30 that your save would have removed"
+    )
     assert "- first entry\n- typed late too\n- vet at ten\n" in pulled.read(LOG)
     assert pulled.git("status", "--porcelain") == ""
 
@@ -194,13 +218,16 @@ def test_save_keeps_them_too(pulled: Desk) -> None:
     [
         SEED,
         f"{SEED}- the cat is Mio\n- typed late\n",
-        SEED.replace("- drives a Volvo\n", "- the cat is Mio\n- the dog is Rex\n") + "- typed late\n",
+        SEED.replace("- drives a Volvo\n", "- the cat is Mio\n- the dog is Rex\n")
+        + "- typed late\n",
     ],
 )
 def test_what_is_taken_out_knowingly_goes(pulled: Desk, text: str) -> None:
     """Nothing else than what came in, or not all of it, or nothing of it."""
     pulled.write("MEMORY.md", text)
-    assert notes(pulled, fact("more")) == ("committed the pending edits of MEMORY.md first, as yours",)
+    assert notes(pulled, fact("more")) == (
+        "committed the pending edits of MEMORY.md first, as yours",
+    )
     assert pulled.read("MEMORY.md") == f"{text}- more\n"
 
 
@@ -208,7 +235,9 @@ def test_who_does_it_once_more_means_it(pulled: Desk) -> None:
     pulled.write("MEMORY.md", f"{SEED}- typed late\n")
     notes(pulled, fact("more"))
     pulled.write("MEMORY.md", f"{SEED}- typed again\n")
-    assert notes(pulled, fact("still more")) == ("committed the pending edits of MEMORY.md first, as yours",)
+    assert notes(pulled, fact("still more")) == (
+        "committed the pending edits of MEMORY.md first, as yours",
+    )
     assert "Mio" not in pulled.read("MEMORY.md")
 
 
@@ -216,7 +245,9 @@ def test_what_mdmem_wrote_since_stands_too(pulled: Desk) -> None:
     notes(pulled, fact("of an agent"))
     pulled.write("MEMORY.md", f"{SEED}- typed late\n")
     assert KEPT.replace("2", "3") in notes(pulled, fact("more"))[0]
-    assert {"the cat is Mio", "the dog is Rex", "of an agent", "typed late", "more"} <= sources(pulled).keys()
+    assert {"the cat is Mio", "the dog is Rex", "of an agent", "typed late", "more"} <= sources(
+        pulled
+    ).keys()
 
 
 def test_of_two_pulls_the_one_that_the_text_is_older_than(pulled: Desk, theirs: Desk) -> None:
@@ -241,7 +272,9 @@ def test_what_a_pull_removed_stays_out(at: Desk, theirs: Desk) -> None:
 
 
 @pytest.mark.parametrize("now", ["2026-03-06T09:31", "2026-03-04T09:29"])
-def test_an_older_pull_says_nothing(pulled: Desk, monkeypatch: pytest.MonkeyPatch, now: str) -> None:
+def test_an_older_pull_says_nothing(
+    pulled: Desk, monkeypatch: pytest.MonkeyPatch, now: str
+) -> None:
     monkeypatch.setenv("MDMEM_NOW", now)
     pulled.write("MEMORY.md", f"{SEED}- typed late\n")
     notes(pulled, fact("more"))

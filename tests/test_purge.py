@@ -43,8 +43,16 @@ def test_who_asked_for_it_stands_in_the_note_and_in_the_events(at: Desk):
     request = Purge(WORDS, reason="asked to", actor="ada", session="s1")
     memory(at).plan_purge(request)
     memory(at).purge(request)
-    assert note(at) == ["Mdmem-Op: purge", "Mdmem-Actor: ada", "Mdmem-Session: s1", "Mdmem-Reason: asked to", PURGED]
-    recorded = [(event.verb, event.actor, event.session) for event in events.read_events(at.workspace.state)]
+    assert note(at) == [
+        "Mdmem-Op: purge",
+        "Mdmem-Actor: ada",
+        "Mdmem-Session: s1",
+        "Mdmem-Reason: asked to",
+        PURGED,
+    ]
+    recorded = [
+        (event.verb, event.actor, event.session) for event in events.read_events(at.workspace.state)
+    ]
     assert recorded == [("plan-purge", "ada", "s1"), ("purge", "ada", "s1")]
 
 
@@ -85,7 +93,9 @@ def test_a_secret_in_the_note(at: Desk, field: str):
 def test_which_fact_is_meant(at: Desk):
     at.write("memory/a.md", "- editor: vi\n  - with tabs\n\n- editor: vi\n  - with spaces\n")
     ids = sorted(fact_id(f"editor: vi\n- with {what}") for what in ("tabs", "spaces"))
-    with pytest.raises(FactProblem, match=f"'editor: vi' matches several facts: {', '.join(ids)}$") as refused:
+    with pytest.raises(
+        FactProblem, match=f"'editor: vi' matches several facts: {', '.join(ids)}$"
+    ) as refused:
         memory(at).plan_purge(Purge("editor: vi"))
     assert (refused.value.code, refused.value.details) == ("fact-ambiguous", {"facts": ids})
     at.commit("about abcdef12")
@@ -110,7 +120,10 @@ def test_the_author_whom_the_settings_name(at: Desk):
         at.git("config", "--unset", f"user.{name}")
     at.write("mdmem.toml", 'author = "Ada <ada@example.com>"\n')
     memory(at).purge(Purge(WORDS))
-    assert at.git("log", "-1", "--format=%an <%ae>, %cn <%ce>").strip() == "Ada <ada@example.com>, Ada <ada@example.com>"
+    assert (
+        at.git("log", "-1", "--format=%an <%ae>, %cn <%ce>").strip()
+        == "Ada <ada@example.com>, Ada <ada@example.com>"
+    )
 
 
 def test_extra_paths_are_not_changed_and_are_named(at: Desk, tmp_path: Path):
@@ -119,7 +132,9 @@ def test_extra_paths_are_not_changed_and_are_named(at: Desk, tmp_path: Path):
     (notes / "x.md").write_text(f"- {WORDS}\n- of another kind\n")
     own = at.world.home / ".config" / "mdmem"
     (own / "config.toml").write_text(f"extra_paths = ['{notes}']\n")
-    with pytest.raises(FactProblem, match="is only where it cannot be removed from here: 1 file or object"):
+    with pytest.raises(
+        FactProblem, match="is only where it cannot be removed from here: 1 file or object"
+    ):
         memory(at).purge(Purge("of another kind"))
     done = memory(at).purge(Purge(WORDS))
     assert "Not removed from 1 memory file outside this repository." in done.notices
@@ -135,7 +150,11 @@ def test_the_table_of_versions_keeps_nothing_of_what_a_merge_brought(at: Desk):
 
     def holding() -> list[str]:
         memory(at).history(ShowHistory())
-        return [path.name for path in at.workspace.state.iterdir() if path.is_file() and b"has a secret plan" in path.read_bytes()]
+        return [
+            path.name
+            for path in at.workspace.state.iterdir()
+            if path.is_file() and b"has a secret plan" in path.read_bytes()
+        ]
 
     assert TRAIL_NAME in {name.removesuffix("-wal") for name in holding()}
     memory(at).purge(Purge("has a secret plan"))

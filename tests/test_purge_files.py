@@ -15,7 +15,9 @@ from mdmem.folder.layout import MAX_FILE_BYTES
 TARGET = purge_target(WORDS, FACT)
 
 
-def test_what_cannot_be_read_hides_no_other_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_read_hides_no_other_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for name in ("private.md", "last.md"):
         (tmp_path / name).write_text(f"- {WORDS}\n")
     (tmp_path / "link.md").symlink_to("last.md")
@@ -30,7 +32,10 @@ def test_what_cannot_be_read_hides_no_other_file(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Path, "read_bytes", read_bytes)
     names = ["link.md", "gone.md", "file/below.md", "private.md", "last.md"]
     holding = list(purge.files_holding(tmp_path, names, TARGET))
-    assert holding == [(tmp_path / "private.md", None), (tmp_path / "last.md", f"- {WORDS}\n".encode())]
+    assert holding == [
+        (tmp_path / "private.md", None),
+        (tmp_path / "last.md", f"- {WORDS}\n".encode()),
+    ]
 
 
 @pytest.mark.parametrize("more", [0, 1])
@@ -39,11 +44,19 @@ def test_the_largest_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, more:
     monkeypatch.setattr(purge, "MAX_FILE_BYTES", len(data) - more)
     assert len(data) < MAX_FILE_BYTES
     (tmp_path / "a.md").write_bytes(data)
-    assert list(purge.files_holding(tmp_path, ["a.md"], TARGET)) == [(tmp_path / "a.md", None if more else data)]
+    assert list(purge.files_holding(tmp_path, ["a.md"], TARGET)) == [
+        (tmp_path / "a.md", None if more else data)
+    ]
 
 
-def test_a_file_that_is_saved_again_and_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path, saves, replace = tmp_path / "a.txt", [f"{WORDS} again", f"{WORDS} for ever"], files.replace
+def test_a_file_that_is_saved_again_and_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, saves, replace = (
+        tmp_path / "a.txt",
+        [f"{WORDS} again", f"{WORDS} for ever"],
+        files.replace,
+    )
     path.write_text(WORDS)
 
     def overtaken(*arguments: object) -> bool:
@@ -61,7 +74,9 @@ def test_a_file_that_is_saved_again_and_again(tmp_path: Path, monkeypatch: pytes
 
 def test_an_unfinished_write_of_another_workspace(vault: Vault) -> None:
     state = vault.root / STATE
-    record = write_ahead.Record(path="a.md", before=None, after="x", message=f"\ud800 {WORDS}", date="", temporary="")
+    record = write_ahead.Record(
+        path="a.md", before=None, after="x", message=f"\ud800 {WORDS}", date="", temporary=""
+    )
     for name in ("an.other", "root", "yet.another"):
         (state.with_name(name)).mkdir(parents=True)
     for message, code in (("nothing of it", None), (f"\ud800 {WORDS}", "repository-busy")):
@@ -77,12 +92,30 @@ def test_an_unfinished_write_of_another_workspace(vault: Vault) -> None:
 
 def test_what_stays_of_the_state(vault: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
     state = vault.root / STATE
-    kept = {"lock": "", "an.lock": "", "workspace": ".", "write-ahead.json": "{}", "read.json": "{}", "x.tmp": "x", "events.jsonl": ""}
-    gone = {"held.json": WORDS, "y.tmp": WORDS, "cache.json": "", "index/x": "", "events.1.jsonl": WORDS}
+    kept = {
+        "lock": "",
+        "an.lock": "",
+        "workspace": ".",
+        "write-ahead.json": "{}",
+        "read.json": "{}",
+        "x.tmp": "x",
+        "events.jsonl": "",
+    }
+    gone = {
+        "held.json": WORDS,
+        "y.tmp": WORDS,
+        "cache.json": "",
+        "index/x": "",
+        "events.1.jsonl": WORDS,
+    }
     for name, text in (kept | gone).items():
         vault.write(str(state / name), text)
     purge.empty_state(vault.repository, TARGET, {"read.json", "held.json"})
-    names = {path.name for path in state.iterdir() if path.name not in (files.MESSAGES_LOCK, files.INDEX_LOCK, files.TRAIL_LOCK)}
+    names = {
+        path.name
+        for path in state.iterdir()
+        if path.name not in (files.MESSAGES_LOCK, files.INDEX_LOCK, files.TRAIL_LOCK)
+    }
     assert names == set(kept)
     with monkeypatch.context() as patch:
         patch.setattr(Path, "iterdir", lambda folder: [folder / "removed meanwhile"])

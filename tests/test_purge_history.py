@@ -19,7 +19,9 @@ from mdmem.repo import objects
 def raw(vault: Vault, commit: str) -> tuple[str, ...]:
     """A commit without its tree and parents."""
     return tuple(
-        line for line in vault.git("cat-file", "commit", commit).split("\n") if not line.startswith(("tree ", "parent ", "gpgsig"))
+        line
+        for line in vault.git("cat-file", "commit", commit).split("\n")
+        if not line.startswith(("tree ", "parent ", "gpgsig"))
     )
 
 
@@ -27,14 +29,23 @@ def test_a_history(vault: Vault) -> None:
     first = vault.id("HEAD~1")
     old = [raw(vault, c) for c in vault.git("rev-list", "--topo-order", "HEAD").split()]
     plan = vault.plan()
-    assert (plan.files, plan.commits, plan.messages, plan.tags, plan.refs, plan.signatures) == (1, 1, 0, 0, 1, 0)
+    assert (plan.files, plan.commits, plan.messages, plan.tags, plan.refs, plan.signatures) == (
+        1,
+        1,
+        0,
+        0,
+        1,
+        0,
+    )
     done = vault.purge("asked for")
     assert vault.git("diff-files") == ""
     assert (done.plan, done.notices) == (plan, plan.notices)
     assert done.commit == vault.id("HEAD")
     assert vault.id("HEAD~2") == first
     assert [raw(vault, c) for c in vault.git("rev-list", "--topo-order", "HEAD~1").split()] == old
-    assert vault.git("show", "-s", "--format=%s|%an|%ad|%(trailers:unfold)", "--date=raw", "HEAD").split("\n")[:3] == [
+    assert vault.git(
+        "show", "-s", "--format=%s|%an|%ad|%(trailers:unfold)", "--date=raw", "HEAD"
+    ).split("\n")[:3] == [
         f"Purged a text from history|{NAME}|1780000000 +0200|Mdmem-Op: purge",
         "Mdmem-Reason: asked for",
         "",
@@ -78,18 +89,26 @@ def test_files_and_folders_of_all_modes(vault: Vault) -> None:
     blob = vault.git("hash-object", "-w", "--stdin", stdin=f"a\n{WORDS}\nb\n").strip()
 
     def write_tree(*rows: tuple[str, str]) -> str:
-        tree = b"".join(mode_and_name.encode() + b"\0" + bytes.fromhex(name) for mode_and_name, name in rows)
+        tree = b"".join(
+            mode_and_name.encode() + b"\0" + bytes.fromhex(name) for mode_and_name, name in rows
+        )
         (vault.root / ".git" / "odd-tree").write_bytes(tree)
         return vault.git("hash-object", "-t", "tree", "-w", "--literally", ".git/odd-tree").strip()
 
     inner = write_tree(("100664 old.txt", blob), ("100755 run.txt", blob))
-    tree = write_tree(("040000 deep", inner), ("100644 new.txt", blob), ("160000 other", vault.id("HEAD")))
+    tree = write_tree(
+        ("040000 deep", inner), ("100644 new.txt", blob), ("160000 other", vault.id("HEAD"))
+    )
     vault.git("update-ref", "refs/heads/odd", vault.git("commit-tree", tree, "-m", "odd").strip())
     done = vault.purge()
     assert any("Submodules" in notice for notice in done.notices)
     for path in ("deep/old.txt", "deep/run.txt", "new.txt"):
         assert vault.git("cat-file", "blob", f"odd:{path}") == f"a\n{PURGED_MARK}\nb\n"
-    assert [row.split()[0] for row in vault.git("ls-tree", "odd").splitlines()] == ["040000", "100644", "160000"]
+    assert [row.split()[0] for row in vault.git("ls-tree", "odd").splitlines()] == [
+        "040000",
+        "100644",
+        "160000",
+    ]
     assert WORDS.encode() not in vault.everything()
 
 
@@ -114,18 +133,46 @@ def test_messages_and_headers(vault: Vault, signature: str) -> None:
     text = vault.git("cat-file", "commit", "HEAD")
     head, _, _ = text.partition("\n\n")
     commit = "\n".join(
-        [head, f"{signature} -----BEGIN PGP SIGNATURE-----", " ", " abc", " -----END PGP SIGNATURE-----", "odd-header x", " y"]
+        [
+            head,
+            f"{signature} -----BEGIN PGP SIGNATURE-----",
+            " ",
+            " abc",
+            " -----END PGP SIGNATURE-----",
+            "odd-header x",
+            " y",
+        ]
     )
     commit += f"\n\nsubject {WORDS}\n\n+ - {WORDS}\n\nMdmem-Section: A > {WORDS}\nMdmem-Op: x\n"
     signed = vault.git("hash-object", "-t", "commit", "-w", "--stdin", stdin=commit).strip()
     vault.git("reset", "-q", "--hard", signed)
-    vault.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-F", "-", stdin=f"latin {WORDS}")
+    vault.git(
+        "-c",
+        "i18n.commitEncoding=ISO-8859-1",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-F",
+        "-",
+        stdin=f"latin {WORDS}",
+    )
     plan = vault.plan()
     assert (plan.messages, plan.signatures) == (2, 1)
     assert any("1 signature " in notice for notice in plan.notices)
     vault.purge()
     assert vault.git("cat-file", "commit", "HEAD~2").split("\n")[4:] == [
-        *("odd-header x", " y", "", "subject [PURGED]", "", "+ - [PURGED]", "", "Mdmem-Section: A > [PURGED]", "Mdmem-Op: x", ""),
+        *(
+            "odd-header x",
+            " y",
+            "",
+            "subject [PURGED]",
+            "",
+            "+ - [PURGED]",
+            "",
+            "Mdmem-Section: A > [PURGED]",
+            "Mdmem-Op: x",
+            "",
+        ),
     ]
     vault.assert_clean()
 
@@ -146,7 +193,10 @@ def test_another_encoding(vault: Vault) -> None:
     vault.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-F", path)
     path.unlink()
     vault.purge()
-    assert vault.git("log", "-1", "--format=%s|%e", "HEAD~1").strip() == f"été {PURGED_MARK} ç|ISO-8859-1"
+    assert (
+        vault.git("log", "-1", "--format=%s|%e", "HEAD~1").strip()
+        == f"été {PURGED_MARK} ç|ISO-8859-1"
+    )
     assert WORDS.encode("latin-1") not in vault.everything()
 
 
@@ -156,14 +206,23 @@ def test_tags(vault: Vault) -> None:
     vault.git("tag", "-a", "-m", "plain", "plain")
     vault.git("tag", "-a", "-m", "old", "old", "HEAD~1")
     vault.git("tag", "-a", "-m", "of a tag", "nested", "plain")
-    signed = vault.git("cat-file", "tag", "plain") + "-----BEGIN SSH SIGNATURE-----\nabc\n-----END SSH SIGNATURE-----\n"
-    vault.git("update-ref", "refs/tags/signed", vault.git("hash-object", "-t", "tag", "-w", "--stdin", stdin=signed).strip())
+    signed = (
+        vault.git("cat-file", "tag", "plain")
+        + "-----BEGIN SSH SIGNATURE-----\nabc\n-----END SSH SIGNATURE-----\n"
+    )
+    vault.git(
+        "update-ref",
+        "refs/tags/signed",
+        vault.git("hash-object", "-t", "tag", "-w", "--stdin", stdin=signed).strip(),
+    )
     old = vault.id("old")
     plan = vault.plan()
     assert (plan.tags, plan.refs, plan.signatures) == (4, 6, 1)
     vault.purge()
     tip = vault.id("HEAD~1")
-    assert {vault.id(f"{name}^{{commit}}") for name in ("light", "words", "plain", "nested", "signed")} == {tip}
+    assert {
+        vault.id(f"{name}^{{commit}}") for name in ("light", "words", "plain", "nested", "signed")
+    } == {tip}
     assert vault.id("old") == old
     assert vault.git("cat-file", "tag", "words").endswith(f"\n\nabout {PURGED_MARK}\n")
     assert vault.git("cat-file", "tag", "signed").endswith("\n\nplain\n")
@@ -175,7 +234,15 @@ def test_the_stash(vault: Vault) -> None:
     for number, words in enumerate((f"a {WORDS}", "b", "c")):
         vault.write("MEMORY.md", f"{OTHER}- {WORDS}\n- after\n- {words}\n")
         vault.write(f"new{number}.md", WORDS)
-        vault.git("stash", "push", "-q", "-u", "-m", f"stash {words}", GIT_COMMITTER_DATE=f"@{1700000000 + number} +0000")
+        vault.git(
+            "stash",
+            "push",
+            "-q",
+            "-u",
+            "-m",
+            f"stash {words}",
+            GIT_COMMITTER_DATE=f"@{1700000000 + number} +0000",
+        )
     vault.purge()
     dates = vault.git("stash", "list", "--format=%gd", "--date=raw").splitlines()
     assert dates == [f"stash@{{{number} +0000}}" for number in (1700000002, 1700000001, 1700000000)]
@@ -197,7 +264,9 @@ def test_no_graph_of_the_old_commits_stays(vault: Vault) -> None:
     graphs = vault.root / ".git" / "objects" / "info" / "commit-graphs"
     assert bytes.fromhex(old) in b"".join(path.read_bytes() for path in graphs.iterdir())
     vault.purge()
-    assert bytes.fromhex(old) not in b"".join(path.read_bytes() for path in graphs.parent.rglob("*") if path.is_file())
+    assert bytes.fromhex(old) not in b"".join(
+        path.read_bytes() for path in graphs.parent.rglob("*") if path.is_file()
+    )
     vault.assert_clean()
 
 
@@ -212,13 +281,24 @@ def test_many_notes_are_in_folders(vault: Vault) -> None:
     """From some hundred notes on, git divides their names into folders."""
     index, name, other = str(vault.root / ".git" / "of-notes"), vault.id("HEAD"), vault.id("HEAD~1")
     blob = vault.git("hash-object", "-w", "--stdin", stdin="a note\n").strip()
-    for path in (f"{name[:2]}/{name[2:]}", f"{other[:2]}/{other[2:]}", f"{other[:2]}.txt", "\udcff"):  # the last two are no notes
-        vault.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", GIT_INDEX_FILE=index)
+    for path in (
+        f"{name[:2]}/{name[2:]}",
+        f"{other[:2]}/{other[2:]}",
+        f"{other[:2]}.txt",
+        "\udcff",
+    ):  # the last two are no notes
+        vault.git(
+            "update-index", "--add", "--cacheinfo", f"100644,{blob},{path}", GIT_INDEX_FILE=index
+        )
     tree = vault.git("write-tree", GIT_INDEX_FILE=index).strip()
-    vault.git("update-ref", "refs/notes/commits", vault.git("commit-tree", "-m", "notes", tree).strip())
+    vault.git(
+        "update-ref", "refs/notes/commits", vault.git("commit-tree", "-m", "notes", tree).strip()
+    )
     assert vault.git("notes", "show", "HEAD") == "a note\n"
     vault.purge()
-    assert vault.git("notes", "show", "HEAD~1") == vault.git("notes", "show", "HEAD~2") == "a note\n"
+    assert (
+        vault.git("notes", "show", "HEAD~1") == vault.git("notes", "show", "HEAD~2") == "a note\n"
+    )
     vault.assert_clean()
 
 
@@ -228,7 +308,10 @@ def test_notes_follow_their_commits(vault: Vault) -> None:
     vault.purge()
     assert vault.git("notes", "show", "HEAD~1").strip() == f"note {PURGED_MARK}"
     assert vault.git("notes", "show", "HEAD~2").strip() == "old"
-    assert vault.git("log", "-1", "--format=%B", "refs/notes/commits") == "Notes follow their commits\n\n"
+    assert (
+        vault.git("log", "-1", "--format=%B", "refs/notes/commits")
+        == "Notes follow their commits\n\n"
+    )
     vault.assert_clean()
 
 
@@ -243,9 +326,16 @@ def test_other_edits_stay_as_they_were(vault: Vault) -> None:
     assert vault.plan().files == 2
     vault.purge()
     assert vault.git("show", ":MEMORY.md") == OTHER + "- after\n- staged\n"
-    assert (vault.root / "MEMORY.md").read_text() == f"{OTHER}- after\n- staged\n- not staged {PURGED_MARK}\n"
+    assert (
+        vault.root / "MEMORY.md"
+    ).read_text() == f"{OTHER}- after\n- staged\n- not staged {PURGED_MARK}\n"
     assert (vault.root / "new.md").read_text() == f"new {PURGED_MARK}\n"
-    assert vault.git("status", "--porcelain").splitlines() == ["MM MEMORY.md", " M memory/topic.md", "?? kept.md", "?? new.md"]
+    assert vault.git("status", "--porcelain").splitlines() == [
+        "MM MEMORY.md",
+        " M memory/topic.md",
+        "?? kept.md",
+        "?? new.md",
+    ]
     vault.assert_clean()
 
 
@@ -258,7 +348,12 @@ def test_only_in_the_reflog(vault: Vault) -> None:
     assert (plan.has_changes, plan.files, plan.commits, plan.loose) == (True, 0, 0, 1)
     assert plan.notices[0] == "It is in 1 object that only reflogs, if anything, still refer to."
     vault.purge()
-    assert vault.git("log", "--format=%s").splitlines() == ["Purged a text from history", "again", "other", "seed"]
+    assert vault.git("log", "--format=%s").splitlines() == [
+        "Purged a text from history",
+        "again",
+        "other",
+        "seed",
+    ]
     vault.assert_clean()
 
 
@@ -285,7 +380,10 @@ def test_a_folder_that_became_a_file(vault: Vault) -> None:
 def test_files_that_git_ignores(vault: Vault) -> None:
     vault.commit("clean", MEMORY=OTHER)
     vault.write(".gitignore", "*.tmp\nprivate/\n*.log\n")
-    ignored = [vault.write(name, f"- {WORDS}\n") for name in ("private/x.md", "memory/.mdmem-0123456789abcdef.tmp", "other.log")]
+    ignored = [
+        vault.write(name, f"- {WORDS}\n")
+        for name in ("private/x.md", "memory/.mdmem-0123456789abcdef.tmp", "other.log")
+    ]
     vault.purge()
     assert [path.read_text() for path in ignored] == ["", f"- {PURGED_MARK}\n", f"- {WORDS}\n"]
 
@@ -318,7 +416,13 @@ def test_who_and_why(vault: Vault) -> None:
     note = PurgeNote(WHEN, actor="agent/main", session=f"about {WORDS}", reason="asked\nfor")
     purge.purge_everywhere(vault.scope(), WORDS, FACT, note, no_transcripts)
     assert vault.git("log", "-1", "--format=%b").splitlines() == [
-        *("Mdmem-Op: purge", "Mdmem-Actor: agent/main", f"Mdmem-Session: about {PURGED_MARK}", "Mdmem-Reason: asked for", ""),
+        *(
+            "Mdmem-Op: purge",
+            "Mdmem-Actor: agent/main",
+            f"Mdmem-Session: about {PURGED_MARK}",
+            "Mdmem-Reason: asked for",
+            "",
+        ),
     ]
 
 
@@ -341,7 +445,10 @@ def test_what_git_leaves_about(vault: Vault) -> None:
     vault.git("commit", "-q", "--allow-empty", "-m", WORDS)
     vault.git("reset", "-q", "--hard", "HEAD~1")
     vault.git("commit-graph", "write", "--reachable")
-    leftovers = [folder / name for name in ("COMMIT_EDITMSG", "SQUASH_MSG", "rr-cache/ab/preimage", "lost-found/other/ab")]
+    leftovers = [
+        folder / name
+        for name in ("COMMIT_EDITMSG", "SQUASH_MSG", "rr-cache/ab/preimage", "lost-found/other/ab")
+    ]
     for path in (*leftovers, vault.root / STATE / "index" / "x", vault.root / STATE / "a.db"):
         vault.write(str(path), f"x {WORDS}\n")
     vault.write(f"{STATE}/events.1.jsonl", WORDS)
@@ -350,7 +457,13 @@ def test_what_git_leaves_about(vault: Vault) -> None:
     vault.purge()
     assert (folder / "SQUASH_MSG").read_text() == f"x {PURGED_MARK}\n"
     assert not (folder / "ORIG_HEAD").exists()
-    assert sorted(p.name for p in (vault.root / STATE).iterdir()) == ["events.jsonl", "index.lock", "lock", "messages.lock", "trail.lock"]
+    assert sorted(p.name for p in (vault.root / STATE).iterdir()) == [
+        "events.jsonl",
+        "index.lock",
+        "lock",
+        "messages.lock",
+        "trail.lock",
+    ]
     vault.assert_clean()
 
 
@@ -367,8 +480,18 @@ def test_what_is_reported_and_left(vault: Vault) -> None:
     done = vault.purge()
     notices = " ".join(done.notices)
     for words in (
-        *("1 remote-tracking ref of 1 remote:", "1 binary object.", "1 name of files", "the author or committer of 1 commit."),
-        *("Other clones", "objects in this repository still contain it", "Reflogs are emptied", "The fact's id"),
+        *(
+            "1 remote-tracking ref of 1 remote:",
+            "1 binary object.",
+            "1 name of files",
+            "the author or committer of 1 commit.",
+        ),
+        *(
+            "Other clones",
+            "objects in this repository still contain it",
+            "Reflogs are emptied",
+            "The fact's id",
+        ),
     ):
         assert words in notices
     assert WORDS not in notices
@@ -381,8 +504,15 @@ def test_a_merge_of_a_tag(vault: Vault, message: str, is_kept: bool) -> None:
     vault.git("switch", "-q", "-c", "side", "HEAD~")
     vault.commit("aside", side="x\n")
     vault.git("tag", "-a", "-m", message, "v1")
-    signed = vault.git("cat-file", "tag", "v1") + "-----BEGIN SSH SIGNATURE-----\nabc\n-----END SSH SIGNATURE-----\n"
-    vault.git("update-ref", "refs/tags/v1", vault.git("hash-object", "-t", "tag", "-w", "--stdin", stdin=signed).strip())
+    signed = (
+        vault.git("cat-file", "tag", "v1")
+        + "-----BEGIN SSH SIGNATURE-----\nabc\n-----END SSH SIGNATURE-----\n"
+    )
+    vault.git(
+        "update-ref",
+        "refs/tags/v1",
+        vault.git("hash-object", "-t", "tag", "-w", "--stdin", stdin=signed).strip(),
+    )
     vault.git("switch", "-q", "main")
     vault.git("merge", "-q", "--no-ff", "-m", "merge", "v1")
     assert "\nmergetag " in vault.git("cat-file", "commit", "HEAD")
@@ -419,11 +549,23 @@ def test_objects_in_many_packs(vault: Vault, monkeypatch: pytest.MonkeyPatch) ->
     for number in range(5):
         vault.commit(f"{number}", MEMORY=f"{OTHER}- {WORDS}\n- {number}\n")
     vault.purge()
-    assert vault.git("log", "--format=%s").split()[5:] == ["4", "3", "2", "1", "0", "hold", "it", "other", "seed"]
+    assert vault.git("log", "--format=%s").split()[5:] == [
+        "4",
+        "3",
+        "2",
+        "1",
+        "0",
+        "hold",
+        "it",
+        "other",
+        "seed",
+    ]
     vault.assert_clean()
 
 
-@pytest.mark.parametrize(("option", "flag"), [("--skip-worktree", "S"), ("--assume-unchanged", "h")])
+@pytest.mark.parametrize(
+    ("option", "flag"), [("--skip-worktree", "S"), ("--assume-unchanged", "h")]
+)
 def test_flags_in_the_index_stay(vault: Vault, option: str, flag: str) -> None:
     vault.git("update-index", option, "MEMORY.md")
     vault.purge()
@@ -438,7 +580,9 @@ def test_line_ends_that_git_converts(vault: Vault) -> None:
     (vault.root / "MEMORY.md").unlink()
     vault.git("checkout", "-q", "--", "MEMORY.md")
     vault.purge()
-    assert (vault.root / "MEMORY.md").read_bytes() == f"{OTHER}- {PURGED_MARK}, wrapped\n".replace("\n", "\r\n").encode()
+    assert (vault.root / "MEMORY.md").read_bytes() == f"{OTHER}- {PURGED_MARK}, wrapped\n".replace(
+        "\n", "\r\n"
+    ).encode()
     assert vault.git("status", "--porcelain") == ""
     vault.assert_clean()
 

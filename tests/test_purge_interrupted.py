@@ -23,7 +23,9 @@ def test_what_another_git_has_just_written_stays(vault: Vault) -> None:
     later = time.time() + 60
     os.utime(loose_file, (later, later))
     packed = vault.git("hash-object", "-w", "--stdin", stdin="fetched, not committed yet").strip()
-    pack = Path(vault.git("pack-objects", "-q", ".git/objects/pack/pack", stdin=packed + "\n").strip())
+    pack = Path(
+        vault.git("pack-objects", "-q", ".git/objects/pack/pack", stdin=packed + "\n").strip()
+    )
     os.utime(vault.root / ".git" / "objects" / "pack" / f"pack-{pack}.pack", (later, later))
     vault.git("prune-packed")
     vault.purge()
@@ -38,7 +40,9 @@ def prepared(vault: Vault) -> tuple[history_rewrite.RewrittenHistory, dict[str, 
     rules = purge_rules(purge_target(WORDS, FACT))
     store = objects.Objects(repository.folder, keep=True)
     rewrite = history_rewrite.rewrite_history(repository, rules, store, ())
-    moved = ref_rewrite.add_purge_note(repository, rewrite, store, f"note\n\n{purge._TRAILER}\n", WHEN, None)
+    moved = ref_rewrite.add_purge_note(
+        repository, rewrite, store, f"note\n\n{purge._TRAILER}\n", WHEN, None
+    )
     store.flush()
     return rewrite, moved
 
@@ -60,7 +64,10 @@ def test_killed_after_the_refs_moved(vault: Vault) -> None:
     tip = vault.id("HEAD")
     done = vault.purge()
     assert done.commit == tip
-    assert vault.git("stash", "list").splitlines() == ["stash@{0}: On main: b", "stash@{1}: On main: a"]
+    assert vault.git("stash", "list").splitlines() == [
+        "stash@{0}: On main: b",
+        "stash@{1}: On main: a",
+    ]
     assert vault.git("status", "--porcelain") == ""
     vault.assert_clean()
 
@@ -91,7 +98,10 @@ def test_killed_while_the_stash_is_put_back(vault: Vault, killed: Callable[[Vaul
     ref_rewrite.move_refs(vault.repository, *prepared(vault))
     killed(vault)
     vault.purge()
-    assert vault.git("stash", "list").splitlines() == ["stash@{0}: On main: b", "stash@{1}: On main: a"]
+    assert vault.git("stash", "list").splitlines() == [
+        "stash@{0}: On main: b",
+        "stash@{1}: On main: a",
+    ]
     assert vault.git("for-each-ref", "refs/mdmem") == ""
     vault.assert_clean()
 
@@ -101,7 +111,9 @@ def test_a_stash_of_which_git_does_not_let_go(vault: Vault) -> None:
     vault.git("stash", "push", "-q", "-m", "a")
     hook = vault.root / ".git" / "hooks" / "reference-transaction"
     hook.parent.mkdir(exist_ok=True)
-    hook.write_text('#!/bin/sh\n[ "$1" = prepared ] || exit 0\n! grep -qE "^[0-9a-f]+ 0+ refs/stash$"\n')
+    hook.write_text(
+        '#!/bin/sh\n[ "$1" = prepared ] || exit 0\n! grep -qE "^[0-9a-f]+ 0+ refs/stash$"\n'
+    )
     hook.chmod(0o755)
     with pytest.raises(RepositoryProblem) as refused:
         vault.purge()

@@ -17,7 +17,9 @@ ALWAYS = (
     "Reflogs are emptied and unreachable objects are deleted, so nothing can be restored by its old id.",
     "Other clones, bundles, backups and caches cannot be reached from here, nor can text in encodings other than UTF-8.",
 )
-HELD = HeldTranscripts(paths=("a.jsonl", "b.jsonl"), reads=("a.jsonl 12", "b.jsonl 7"), purged="4 1234abcd")
+HELD = HeldTranscripts(
+    paths=("a.jsonl", "b.jsonl"), reads=("a.jsonl 12", "b.jsonl 7"), purged="4 1234abcd"
+)
 
 
 def of_transcripts(_: PurgeTarget) -> HeldTranscripts:
@@ -26,7 +28,9 @@ def of_transcripts(_: PurgeTarget) -> HeldTranscripts:
 
 def test_a_plan_as_a_whole(vault: Vault) -> None:
     vault.git("hash-object", "-w", "--stdin", stdin=f"{WORDS}, where nothing leads")
-    plan = PurgePlan(files=1, commits=1, messages=0, tags=0, refs=1, signatures=0, loose=0, notices=ALWAYS)
+    plan = PurgePlan(
+        files=1, commits=1, messages=0, tags=0, refs=1, signatures=0, loose=0, notices=ALWAYS
+    )
     assert vault.plan() == plan
 
 
@@ -43,8 +47,20 @@ def test_transcripts_are_told_and_noted(vault: Vault) -> None:
 def test_the_note(vault: Vault) -> None:
     note = PurgeNote(WHEN, actor="agent/a", session="s \ud800", reason=f"about\n {WORDS}")
     assert purge._note_message(note, purge_target(WORDS, FACT), HELD).split("\n") == [
-        *("Purged a text from history", "", "Mdmem-Op: purge", "Mdmem-Actor: agent/a", "Mdmem-Session: s ?"),
-        *(f"Mdmem-Reason: about {PURGED_MARK}", "Mdmem-Read: a.jsonl 12", "Mdmem-Read: b.jsonl 7", "Mdmem-Purged: 4 1234abcd", ""),
+        *(
+            "Purged a text from history",
+            "",
+            "Mdmem-Op: purge",
+            "Mdmem-Actor: agent/a",
+            "Mdmem-Session: s ?",
+        ),
+        *(
+            f"Mdmem-Reason: about {PURGED_MARK}",
+            "Mdmem-Read: a.jsonl 12",
+            "Mdmem-Read: b.jsonl 7",
+            "Mdmem-Purged: 4 1234abcd",
+            "",
+        ),
     ]
 
 
@@ -75,7 +91,9 @@ def test_what_lies_beyond_the_repository(vault: Vault) -> None:
 
 
 @pytest.mark.parametrize("many", [0, 1])
-def test_many_files_are_asked_about(vault: Vault, monkeypatch: pytest.MonkeyPatch, many: int) -> None:
+def test_many_files_are_asked_about(
+    vault: Vault, monkeypatch: pytest.MonkeyPatch, many: int
+) -> None:
     monkeypatch.setattr(purge, "_MANY_FILES", many)
     asked = ("It is in 1 file of the work tree: are these the right words?",)
     assert vault.plan().notices == ((*asked, *ALWAYS) if many == 0 else ALWAYS)
@@ -83,7 +101,15 @@ def test_many_files_are_asked_about(vault: Vault, monkeypatch: pytest.MonkeyPatc
 
 def test_what_can_be_taken_out_nowhere(vault: Vault, tmp_path: Path) -> None:
     (tmp_path / "message").write_bytes(b"caf\xe9\n")
-    vault.git("-c", "i18n.commitEncoding=ISO-8859-1", "commit", "-q", "--allow-empty", "-F", tmp_path / "message")
+    vault.git(
+        "-c",
+        "i18n.commitEncoding=ISO-8859-1",
+        "commit",
+        "-q",
+        "--allow-empty",
+        "-F",
+        tmp_path / "message",
+    )
 
     def message(*memory: Path) -> str:
         with pytest.raises(FactProblem) as refused:
@@ -93,7 +119,10 @@ def test_what_can_be_taken_out_nowhere(vault: Vault, tmp_path: Path) -> None:
 
     assert message() == "'somewhere else' is in no file and no commit"
     (vault.root / "binary").write_bytes(b"\0somewhere else")
-    assert message() == "'somewhere else' is only where it cannot be removed from here: 1 file or object"
+    assert (
+        message()
+        == "'somewhere else' is only where it cannot be removed from here: 1 file or object"
+    )
     outside = [tmp_path / name for name in ("a.md", "b.md", "c.md")]
     for path, text in zip(outside, ("somewhere else", "- somewhere\n  else", OTHER), strict=True):
         path.write_text(text)

@@ -63,8 +63,14 @@ def unfinished_write(vault: Vault, state: Path = OTHER_STATE) -> None:
         lambda vault: vault.write(".git/objects/pack/pack-x.promisor", ""),
         *(partial(keep_all_objects, value=value) for value in ("true", "yes")),
         gone_worktree,
-        *(partial(worktree_with_refs, name=f"refs/{folder}/own") for folder in ("worktree", "bisect", "rewritten")),
-        *(partial(busy_worktree, verb=verb) for verb in (["merge"], ["cherry-pick"], ["revert"], ["rebase"], ["rebase", "--apply"])),
+        *(
+            partial(worktree_with_refs, name=f"refs/{folder}/own")
+            for folder in ("worktree", "bisect", "rewritten")
+        ),
+        *(
+            partial(busy_worktree, verb=verb)
+            for verb in (["merge"], ["cherry-pick"], ["revert"], ["rebase"], ["rebase", "--apply"])
+        ),
         staged_in_worktree,
         unfinished_write,
     ],

@@ -7,7 +7,13 @@ from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mdmem.changes.purge_target import PURGED_MARK, purge_rules, purge_target, purged_message, purged_text
+from mdmem.changes.purge_target import (
+    PURGED_MARK,
+    purge_rules,
+    purge_target,
+    purged_message,
+    purged_text,
+)
 from mdmem.errors import TextProblem
 from mdmem.model import FactId
 from mdmem.text import facts
@@ -47,14 +53,19 @@ def test_text(before: str, after: str) -> None:
 
 
 def test_text_that_is_no_markdown_keeps_its_lines() -> None:
-    assert purged_text(purge_target(WORDS, FACT), f"- {WORDS}\n- b\n".encode(), False) == b"- [PURGED]\n- b\n"
+    assert (
+        purged_text(purge_target(WORDS, FACT), f"- {WORDS}\n- b\n".encode(), False)
+        == b"- [PURGED]\n- b\n"
+    )
 
 
 def test_an_until_does_not_count() -> None:
     target = purge_target(f"{WORDS} (until 2026-01-01)", FACT)
-    assert purged_text(target, f"- {WORDS} (until 2027-02-02)\n- the {WORDS} is (until 2026-01-01)\n".encode(), True) == (
-        b"- the [PURGED] is (until 2026-01-01)\n"
-    )
+    assert purged_text(
+        target,
+        f"- {WORDS} (until 2027-02-02)\n- the {WORDS} is (until 2026-01-01)\n".encode(),
+        True,
+    ) == (b"- the [PURGED] is (until 2026-01-01)\n")
 
 
 def test_text_in_another_encoding() -> None:
@@ -65,7 +76,10 @@ def test_text_in_another_encoding() -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        (f"MEMORY.md: remember\n\n+ - {WORDS}\n+ - b\n", "MEMORY.md: remember\n\n+ - [PURGED]\n+ - b\n"),
+        (
+            f"MEMORY.md: remember\n\n+ - {WORDS}\n+ - b\n",
+            "MEMORY.md: remember\n\n+ - [PURGED]\n+ - b\n",
+        ),
         ("x\n\n+ - secret plan\n+ of Zoë\n", "x\n\n+ - [PURGED]\n"),
         (f"x\n\n- - {WORDS.upper()} #tag\n", "x\n\n- [PURGED]\n"),
         (f"x\n\nMdmem-Section: A > {WORDS}\n", "x\n\nMdmem-Section: A > [PURGED]\n"),
@@ -82,16 +96,31 @@ def test_message(before: str | bytes, after: str | bytes) -> None:
     assert purged_message(target, new) == new
 
 
-@pytest.mark.parametrize("cut", ["secret plan ", "secret plan o", "secret plan of", "secret plan of Ann"])
+@pytest.mark.parametrize(
+    "cut", ["secret plan ", "secret plan o", "secret plan of", "secret plan of Ann"]
+)
 def test_a_beginning_of_any_length(cut: str) -> None:
-    assert purged_message(purge_target("secret plan of Ann", None), f"a {cut}… b".encode()).decode() == f"a {PURGED_MARK}… b"
+    assert (
+        purged_message(purge_target("secret plan of Ann", None), f"a {cut}… b".encode()).decode()
+        == f"a {PURGED_MARK}… b"
+    )
 
 
 def test_the_rules_for_a_history() -> None:
     rules, line = purge_rules(purge_target(WORDS, FACT)), f"- {WORDS.upper()}\n".encode()
-    assert (rules.blob(line, True), rules.blob(line, False), rules.message(line)) == (b"", line, f"- {PURGED_MARK}\n".encode())
+    assert (rules.blob(line, True), rules.blob(line, False), rules.message(line)) == (
+        b"",
+        line,
+        f"- {PURGED_MARK}\n".encode(),
+    )
     assert [rules.holds(text.encode()) for text in (f"x {WORDS}", "secret plan")] == [True, False]
-    binary = [WORDS.encode(), b"\0" + WORDS.encode(), WORDS.encode("utf-16-le"), WORDS.encode("utf-16-be"), b"\0"]
+    binary = [
+        WORDS.encode(),
+        b"\0" + WORDS.encode(),
+        WORDS.encode("utf-16-le"),
+        WORDS.encode("utf-16-be"),
+        b"\0",
+    ]
     assert [rules.binary(data) for data in binary] == [False, True, True, True, False]
 
 
@@ -123,7 +152,10 @@ def test_the_shortest_words() -> None:
     ],
 )
 def test_a_line_in_another_spelling_goes_as_a_whole(words: str, line: str) -> None:
-    assert purged_text(purge_target(words, facts.fact_id(words)), f"{line}\n- b\n".encode(), True) == b"- b\n"
+    assert (
+        purged_text(purge_target(words, facts.fact_id(words)), f"{line}\n- b\n".encode(), True)
+        == b"- b\n"
+    )
 
 
 def test_each_character_may_be_composed_or_not() -> None:
@@ -138,14 +170,20 @@ def test_each_character_may_be_composed_or_not() -> None:
 
 
 @examples(150)
-@given(st.text("ab -é\n[]#P", min_size=4, max_size=9), st.lists(st.one_of(st.none(), st.text("ab -*é\n[]#>P", max_size=12)), max_size=8))
+@given(
+    st.text("ab -é\n[]#P", min_size=4, max_size=9),
+    st.lists(st.one_of(st.none(), st.text("ab -*é\n[]#>P", max_size=12)), max_size=8),
+)
 def test_text_is_nowhere_and_other_lines_stay(words: str, parts: list[str | None]) -> None:
     try:
         target = purge_target(words, facts.fact_id(words.strip()))
     except TextProblem:
         return
     before = "".join(target.words if part is None else part for part in parts).encode()
-    for change in (lambda data: purged_text(target, data, True), lambda data: purged_message(target, data)):
+    for change in (
+        lambda data: purged_text(target, data, True),
+        lambda data: purged_message(target, data),
+    ):
         after = change(before)
         assert target.words.encode() not in after
         assert change(after) == after

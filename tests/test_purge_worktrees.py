@@ -12,7 +12,9 @@ from mdmem.errors import RepositoryProblem
 
 
 @pytest.mark.parametrize("algorithm", ["sha1", "sha256"])
-def test_a_detached_head_and_the_object_format(world: World, tmp_path: Path, algorithm: str) -> None:
+def test_a_detached_head_and_the_object_format(
+    world: World, tmp_path: Path, algorithm: str
+) -> None:
     root = tmp_path / algorithm
     world.git(tmp_path, "init", "-q", f"--object-format={algorithm}", root)
     vault = Vault(world, root)
@@ -46,7 +48,11 @@ def test_a_shallow_clone(vault: Vault, tmp_path: Path) -> None:
     clone.git("remote", "remove", "origin")
     assert any("shallow" in notice for notice in clone.plan().notices)
     clone.purge()
-    assert clone.git("log", "--format=%s").splitlines() == ["Purged a text from history", "last", "hold it"]
+    assert clone.git("log", "--format=%s").splitlines() == [
+        "Purged a text from history",
+        "last",
+        "hold it",
+    ]
     assert (clone.root / ".git" / "shallow").read_text().split() == [clone.id("HEAD~2")]
     clone.assert_clean()
 
@@ -81,7 +87,16 @@ def test_a_submodule(vault: Vault, tmp_path: Path, detached: bool) -> None:
     """git lists its git folder as a work tree."""
     outer = tmp_path / "outer"
     vault.world.git(tmp_path, "init", "-q", outer)
-    vault.world.git(outer, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", vault.root, "inner")
+    vault.world.git(
+        outer,
+        "-c",
+        "protocol.file.allow=always",
+        "submodule",
+        "--quiet",
+        "add",
+        vault.root,
+        "inner",
+    )
     inner = Vault(vault.world, outer / "inner")
     inner.git("config", "user.name", NAME)
     inner.git("config", "user.email", EMAIL)
@@ -90,7 +105,12 @@ def test_a_submodule(vault: Vault, tmp_path: Path, detached: bool) -> None:
         inner.git("checkout", "-q", "--detach")
         inner.git("branch", "-q", "-D", "main")
     inner.purge()
-    assert inner.git("log", "--format=%s").splitlines() == ["Purged a text from history", "hold it", "other", "seed"]
+    assert inner.git("log", "--format=%s").splitlines() == [
+        "Purged a text from history",
+        "hold it",
+        "other",
+        "seed",
+    ]
     inner.assert_clean()
 
 

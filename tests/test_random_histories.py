@@ -47,7 +47,9 @@ class History:
         self.git("config", "user.email", "ada@example.org")
         self.git("config", "merge.conflictStyle", "merge")
         self.at.write("MEMORY.md", SEED)
-        self.at.write("memory/topic.md", "# Topic\n\n## Animals\n\n- zebra with stripes\n- who: zebra Zoe\n")
+        self.at.write(
+            "memory/topic.md", "# Topic\n\n## Animals\n\n- zebra with stripes\n- who: zebra Zoe\n"
+        )
         self.commit("seed")
         self.oracle = Oracle(self.git)
 
@@ -59,11 +61,18 @@ class History:
         self.patch.setenv("MDMEM_NOW", stamp)
 
     def git(self, *arguments: str, check: bool = True) -> str:
-        return self.at.world.git(self.at.root, *arguments, check=check, environment=self.dates).stdout
+        return self.at.world.git(
+            self.at.root, *arguments, check=check, environment=self.dates
+        ).stdout
 
     def tried(self, *arguments: str) -> bool:
         """Run git; True if it worked."""
-        return self.at.world.git(self.at.root, *arguments, check=False, environment=self.dates).returncode == 0
+        return (
+            self.at.world.git(
+                self.at.root, *arguments, check=False, environment=self.dates
+            ).returncode
+            == 0
+        )
 
     def commit(self, message: str = "by hand") -> None:
         self.git("add", "-A")
@@ -90,12 +99,20 @@ class History:
 
     def remember_until(self, first: int, second: int) -> None:
         until = (self.now + timedelta(days=first - 2)).date().isoformat()
-        self.memory.apply(Remember(f"the zebra eats in {WORDS[second % 3]}", section="Other", until=until))
+        self.memory.apply(
+            Remember(f"the zebra eats in {WORDS[second % 3]}", section="Other", until=until)
+        )
 
     def replace(self, first: int, second: int) -> None:
         lines = [line for line in lines_of(self.files()) if not line.is_logged]
         old = lines[first % len(lines)]
-        self.memory.apply(Remember(f"zebra number {second}", section="Facts", options=WriteOptions(supersedes=identity(old.text))))
+        self.memory.apply(
+            Remember(
+                f"zebra number {second}",
+                section="Facts",
+                options=WriteOptions(supersedes=identity(old.text)),
+            )
+        )
 
     def forget(self, first: int, second: int) -> None:
         lines = [line for line in lines_of(self.files()) if not line.is_logged]
@@ -129,7 +146,9 @@ class History:
     def remember_instead(self, first: int, second: int) -> None:
         if text := self._logged_text(first):
             options = WriteOptions(supersedes=identity(text))
-            self.memory.apply(Remember(f"a zebra in {WORDS[second % 3]}", section="Facts", options=options))
+            self.memory.apply(
+                Remember(f"a zebra in {WORDS[second % 3]}", section="Facts", options=options)
+            )
 
     def retract(self, first: int, second: int) -> None:
         if text := self._logged_text(first):
@@ -139,7 +158,14 @@ class History:
         self.memory.apply(Revert(f"HEAD~{first % 4}"))
 
     def edit(self, first: int, second: int) -> None:
-        path = ("MEMORY.md", next(path for path in self.files() if path.startswith("memory/") and not path[7].isdigit()))[first % 2]
+        path = (
+            "MEMORY.md",
+            next(
+                path
+                for path in self.files()
+                if path.startswith("memory/") and not path[7].isdigit()
+            ),
+        )[first % 2]
         lines = self.at.read(path).splitlines(keepends=True)
         index = 2 + (second * 3) % max(1, len(lines) - 2)
         new = f"- where: zebra in {WORDS[second % 3]}\n"
@@ -151,7 +177,11 @@ class History:
             case 2:
                 lines[index:] = [*lines[index + 1 :], *lines[index : index + 1]]
             case _:
-                lines[index : index + 1] = [new] if lines[index : index + 1] and lines[index].startswith("- ") else lines[index : index + 1]
+                lines[index : index + 1] = (
+                    [new]
+                    if lines[index : index + 1] and lines[index].startswith("- ")
+                    else lines[index : index + 1]
+                )
         self.at.write(path, "".join(lines))
 
     def edit_and_commit(self, first: int, second: int) -> None:
@@ -172,18 +202,26 @@ class History:
 
     def squash(self, first: int, second: int) -> None:
         count = 2 + first % 3
-        if self.git("rev-list", "--count", "--first-parent", "HEAD").strip() > str(count) and self.tried(
-            "rev-parse", "-q", "--verify", f"HEAD~{count}"
-        ):
-            messages = self.git("log", "--first-parent", "--reverse", "--format=%B", f"HEAD~{count}..HEAD").split("\n\n\n")
+        if self.git("rev-list", "--count", "--first-parent", "HEAD").strip() > str(
+            count
+        ) and self.tried("rev-parse", "-q", "--verify", f"HEAD~{count}"):
+            messages = self.git(
+                "log", "--first-parent", "--reverse", "--format=%B", f"HEAD~{count}..HEAD"
+            ).split("\n\n\n")
             self.git("reset", "-q", "--soft", f"HEAD~{count}")
             self.commit("\n\n".join(messages) if second % 2 else messages[0])
 
     def reorder(self, first: int, second: int) -> None:
-        if self.tried("rev-parse", "-q", "--verify", "HEAD~2") and not self.git("log", "--merges", "--format=%H", "HEAD~2..HEAD"):
-            last, before, base = (self.git("rev-parse", f"HEAD~{back}").strip() for back in (0, 1, 2))
+        if self.tried("rev-parse", "-q", "--verify", "HEAD~2") and not self.git(
+            "log", "--merges", "--format=%H", "HEAD~2..HEAD"
+        ):
+            last, before, base = (
+                self.git("rev-parse", f"HEAD~{back}").strip() for back in (0, 1, 2)
+            )
             self.git("reset", "-q", "--hard", base)
-            if not self.tried("cherry-pick", "--allow-empty", "--keep-redundant-commits", last, before):
+            if not self.tried(
+                "cherry-pick", "--allow-empty", "--keep-redundant-commits", last, before
+            ):
                 self.git("cherry-pick", "--abort")
                 self.git("reset", "-q", "--hard", last)
 
@@ -193,11 +231,20 @@ class History:
 
     def _another_branch(self, first: int) -> str:
         here = self.git("branch", "--show-current").strip()
-        branches = [branch for branch in self.git("branch", "--format=%(refname:short)").split() if branch != here]
+        branches = [
+            branch
+            for branch in self.git("branch", "--format=%(refname:short)").split()
+            if branch != here
+        ]
         return branches[first % len(branches)] if branches else here
 
     def cherry_pick(self, first: int, second: int) -> None:
-        if not self.tried("cherry-pick", "--allow-empty", "--keep-redundant-commits", f"{self._another_branch(first)}~{second % 2}"):
+        if not self.tried(
+            "cherry-pick",
+            "--allow-empty",
+            "--keep-redundant-commits",
+            f"{self._another_branch(first)}~{second % 2}",
+        ):
             self.tried("cherry-pick", "--abort")
 
     def merge(self, first: int, second: int) -> None:
@@ -205,8 +252,12 @@ class History:
         if second == 7:
             self.tried("merge", "-q", "-s", "ours", "-m", "keep ours", other)
         elif second == 6:
-            self.tried("merge", "-q", "-X", "theirs", "--no-ff", "-m", "theirs wins", other) or self._resolve(first)
-        elif not self.tried("merge", "-q", "--no-edit", *(["--no-ff"] if second % 2 else []), other):
+            self.tried(
+                "merge", "-q", "-X", "theirs", "--no-ff", "-m", "theirs wins", other
+            ) or self._resolve(first)
+        elif not self.tried(
+            "merge", "-q", "--no-edit", *(["--no-ff"] if second % 2 else []), other
+        ):
             self._resolve(second)
 
     def _resolve(self, way: int) -> None:
@@ -216,12 +267,21 @@ class History:
                 continue
             if (self.at.root / path).exists():
                 lines = self.at.read(path).splitlines(keepends=True)
-                self.at.write(path, "".join(line for line in lines if line[:7] not in ("<<<<<<<", "=======", ">>>>>>>")))
+                self.at.write(
+                    path,
+                    "".join(
+                        line for line in lines if line[:7] not in ("<<<<<<<", "=======", ">>>>>>>")
+                    ),
+                )
         self.commit("merged by hand")
 
     def octopus(self, first: int, second: int) -> None:
         here = self.git("branch", "--show-current").strip()
-        branches = [branch for branch in self.git("branch", "--format=%(refname:short)").split() if branch != here]
+        branches = [
+            branch
+            for branch in self.git("branch", "--format=%(refname:short)").split()
+            if branch != here
+        ]
         if len(branches) > 1 and not self.tried("merge", "-q", "--no-edit", *branches):
             self.git("reset", "-q", "--hard")
 
@@ -237,17 +297,23 @@ class History:
             self.tried("revert", "--abort") or self.git("reset", "-q", "--hard")
 
     def revert(self, first: int, second: int) -> None:
-        if commit := self.git("rev-parse", "-q", "--verify", f"HEAD~{first % 3}", check=False).strip():
+        if commit := self.git(
+            "rev-parse", "-q", "--verify", f"HEAD~{first % 3}", check=False
+        ).strip():
             self._revert(commit)
 
     def revert_merge(self, first: int, second: int) -> None:
-        if merges := self.git("log", "--merges", *(["--first-parent"] if first < 5 else []), "--format=%H").split():
+        if merges := self.git(
+            "log", "--merges", *(["--first-parent"] if first < 5 else []), "--format=%H"
+        ).split():
             self._revert(merges[0])
 
     def _merged_commits(self) -> list[str]:
         """What merges brought to the branch: statements first."""
         mainline = self.git("rev-list", "--first-parent", "HEAD").split()
-        stating = self.git("rev-list", "--no-merges", "--grep=^Mdmem-Supersedes", "--grep=^Mdmem-Retracts", "HEAD").split()
+        stating = self.git(
+            "rev-list", "--no-merges", "--grep=^Mdmem-Supersedes", "--grep=^Mdmem-Retracts", "HEAD"
+        ).split()
         listed = dict.fromkeys([*stating, *self.git("rev-list", "--no-merges", "HEAD").split()])
         return [commit for commit in listed if commit not in mainline]
 
@@ -260,7 +326,9 @@ class History:
             self.memory.apply(Revert(commits[first % min(4, len(commits))]))
 
     def revert_a_revert(self, first: int, second: int) -> None:
-        if reverts := self.git("log", "--grep=^This reverts commit", "--grep=^Mdmem-Reverts: ", "--format=%H").split():
+        if reverts := self.git(
+            "log", "--grep=^This reverts commit", "--grep=^Mdmem-Reverts: ", "--format=%H"
+        ).split():
             self._revert(reverts[first % min(2, len(reverts))])
 
     def merge_of_marks(self, first: int, second: int) -> None:
@@ -273,7 +341,9 @@ class History:
                 action(self, first, second % 5)
         self.tried("switch", "-q", here)
         if self.tried("merge", "-q", "--no-ff", "--no-edit", "marks"):
-            (History.revert_side, History.revert_merge, History.revert_change_of_side)[second % 3](self, first, second)
+            (History.revert_side, History.revert_merge, History.revert_change_of_side)[second % 3](
+                self, first, second
+            )
 
     def reset(self, first: int, second: int) -> None:
         self.tried("reset", "-q", "--hard", f"HEAD~{1 + first % 3}")
@@ -296,14 +366,67 @@ class History:
 
 Action = Callable[[History, int, int], None]
 ACTIONS: tuple[Action, ...] = (
-    *(History.remember, History.remember, History.remember_until, History.replace, History.forget, History.log, History.log, History.log),
-    *(History.log_instead, History.log_instead, History.remember_instead, History.retract, History.retract),
-    *(History.revert_change, History.edit, History.edit_and_commit, History.edit_and_commit, History.edit_of_another_time, History.amend),
-    *(History.squash, History.reorder, History.switch, History.switch, History.switch, History.cherry_pick, History.merge, History.merge),
-    *(History.merge, History.octopus, History.revert, History.revert_merge, History.reset, History.stash, History.rename),
-    *(History.merge_of_marks, History.merge_of_marks, History.revert_side, History.revert_change_of_side, History.revert_a_revert),
+    *(
+        History.remember,
+        History.remember,
+        History.remember_until,
+        History.replace,
+        History.forget,
+        History.log,
+        History.log,
+        History.log,
+    ),
+    *(
+        History.log_instead,
+        History.log_instead,
+        History.remember_instead,
+        History.retract,
+        History.retract,
+    ),
+    *(
+        History.revert_change,
+        History.edit,
+        History.edit_and_commit,
+        History.edit_and_commit,
+        History.edit_of_another_time,
+        History.amend,
+    ),
+    *(
+        History.squash,
+        History.reorder,
+        History.switch,
+        History.switch,
+        History.switch,
+        History.cherry_pick,
+        History.merge,
+        History.merge,
+    ),
+    *(
+        History.merge,
+        History.octopus,
+        History.revert,
+        History.revert_merge,
+        History.reset,
+        History.stash,
+        History.rename,
+    ),
+    *(
+        History.merge_of_marks,
+        History.merge_of_marks,
+        History.revert_side,
+        History.revert_change_of_side,
+        History.revert_a_revert,
+    ),
 )
-KEEP_PENDING = (History.edit, History.remember, History.replace, History.forget, History.log, History.log_instead, History.retract)
+KEEP_PENDING = (
+    History.edit,
+    History.remember,
+    History.replace,
+    History.forget,
+    History.log,
+    History.log_instead,
+    History.retract,
+)
 
 
 def play(history: History, action: Action, first: int, second: int) -> None:
@@ -312,7 +435,9 @@ def play(history: History, action: Action, first: int, second: int) -> None:
     before = history.git("rev-parse", "HEAD").strip()
     if history.is_pending and action not in KEEP_PENDING:
         history.commit("what was pending")
-    with suppress(MdmemError, ZeroDivisionError):  # refused, or there is no line left: nothing was done
+    with suppress(
+        MdmemError, ZeroDivisionError
+    ):  # refused, or there is no line left: nothing was done
         action(history, first, second)
     history.on_the_day()
     if not (history.at.root / "MEMORY.md").exists():  # the first commit was reverted
@@ -323,7 +448,9 @@ def play(history: History, action: Action, first: int, second: int) -> None:
 
 
 def places(hits: tuple[Hit, ...]) -> set[tuple[str, str, str]]:
-    return {(hit.path, (hit.section or ("",))[-1], _UNTIL.sub("", hit.text)) for hit in hits if hit.fact}
+    return {
+        (hit.path, (hit.section or ("",))[-1], _UNTIL.sub("", hit.text)) for hit in hits if hit.fact
+    }
 
 
 def require_agreement(history: History) -> None:
@@ -331,7 +458,11 @@ def require_agreement(history: History) -> None:
     head = history.git("rev-parse", "HEAD").strip()
     state = replace(history.oracle.state(head), lines=lines_of(history.files()))
     current = state.current(day)
-    sure = {line.location for line in state.lines if not (line.is_logged and identity(line.text) in state.doubtful)}
+    sure = {
+        line.location
+        for line in state.lines
+        if not (line.is_logged and identity(line.text) in state.doubtful)
+    }
     expected = {line.location for line in current} & sure
     listed = memory.facts(ListFacts(limit=0)).facts
     hits = tuple(hit for hit in memory.search(Search("zebra", limit=500)).hits if not hit.near)
@@ -342,7 +473,9 @@ def require_agreement(history: History) -> None:
     conflicts = memory.conflicts().conflicts
     named = places(tuple(hit for view in conflicts for hit in (view.first, view.second)))
     assert named & sure == contradicting(line for line in current if line.location in sure) & sure
-    assert {place for hit in hits if hit.contradicts for place in places((hit,))} & sure == named & sure
+    assert {
+        place for hit in hits if hit.contradicts for place in places((hit,))
+    } & sure == named & sure
 
 
 def require_agreement_as_of(history: History) -> None:
@@ -351,7 +484,11 @@ def require_agreement_as_of(history: History) -> None:
         result = history.memory.search(Search("zebra", limit=500, as_of=commit))
         assert result.commit == commit
         state = history.oracle.state(commit)
-        doubtful = {line.location for line in state.lines if line.until or (line.is_logged and identity(line.text) in state.doubtful)}
+        doubtful = {
+            line.location
+            for line in state.lines
+            if line.until or (line.is_logged and identity(line.text) in state.doubtful)
+        }
         answer = places(tuple(hit for hit in result.hits if not hit.near))
         assert answer <= {line.location for line in state.lines}
         assert answer - doubtful == {line.location for line in state.current("")} - doubtful
@@ -364,7 +501,9 @@ def require_same_trail_as_rebuilt(history: History) -> None:
         assert kept.dump() == rebuilt.dump()
 
 
-def require_a_history_that_agrees(world: World, patch: pytest.MonkeyPatch, seed: int, length: int) -> None:
+def require_a_history_that_agrees(
+    world: World, patch: pytest.MonkeyPatch, seed: int, length: int
+) -> None:
     random = Random(seed)
     history = History(world, patch)
     for _ in range(length):
@@ -377,18 +516,25 @@ def require_a_history_that_agrees(world: World, patch: pytest.MonkeyPatch, seed:
 
 
 # What comes first in a history decides what the rest does: a smaller one would be another one.
-one_world = settings(phases=(Phase.generate,), suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+one_world = settings(
+    phases=(Phase.generate,),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 seeds = st.integers(0, 2**32 - 1)
 
 
 @settings(one_world, max_examples=2)
 @given(seeds)
-def test_each_state_is_what_git_holds(world: World, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+def test_each_state_is_what_git_holds(
+    world: World, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     require_a_history_that_agrees(world, monkeypatch, seed, 10)
 
 
 @pytest.mark.slow
 @settings(one_world, max_examples=300)
 @given(seeds)
-def test_each_state_of_many_histories_is_what_git_holds(world: World, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+def test_each_state_of_many_histories_is_what_git_holds(
+    world: World, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
     require_a_history_that_agrees(world, monkeypatch, seed, 14)

@@ -13,7 +13,9 @@ from workspaces import STATE
 from mdmem import agenthooks
 from mdmem.given.sessions import read_record
 
-SESSIONS: dict[str, list[dict[str, Any]]] = json.loads(Path(__file__).with_name("data").joinpath("agent_hooks.json").read_text())
+SESSIONS: dict[str, list[dict[str, Any]]] = json.loads(
+    Path(__file__).with_name("data").joinpath("agent_hooks.json").read_text()
+)
 CLAUDE_CODE, CODEX = SESSIONS
 
 
@@ -34,14 +36,20 @@ def replay(shell: Shell, name: str) -> list[tuple[str, str]]:
     shell.git("checkout", "-q", "MEMORY.md")
     answers = []
     for event in SESSIONS[name]:
-        data = json.dumps(event["input"]).replace("FOLDER", str(shell.folder)).replace("HOME", str(shell.world.home))
+        data = (
+            json.dumps(event["input"])
+            .replace("FOLDER", str(shell.folder))
+            .replace("HOME", str(shell.world.home))
+        )
         answers.append((event["input"]["hook_event_name"], kind(raw(shell, data.encode()))))
     return answers
 
 
 @pytest.mark.parametrize("name", SESSIONS)
 def test_each_event_has_its_answer(shell: Shell, name: str):
-    assert replay(shell, name) == [(event["input"]["hook_event_name"], event["answer"]) for event in SESSIONS[name]]
+    assert replay(shell, name) == [
+        (event["input"]["hook_event_name"], event["answer"]) for event in SESSIONS[name]
+    ]
 
 
 def test_every_hook_is_among_them():
@@ -52,7 +60,11 @@ def test_every_hook_is_among_them():
 def test_what_summaries_list_is_kept_once(shell: Shell):
     replay(shell, CLAUDE_CODE)
     log = (shell.folder / LOG).read_text()
-    for text in ("- [decision] the wall is painted green\n", "- [lesson] two coats need a day between them\n", "the heating was mended"):
+    for text in (
+        "- [decision] the wall is painted green\n",
+        "- [lesson] two coats need a day between them\n",
+        "the heating was mended",
+    ):
         assert log.count(text) == 1
     assert "- the wall\n" not in log
     record = read_record(shell.folder / STATE, SESSIONS[CLAUDE_CODE][0]["input"]["session_id"])

@@ -19,11 +19,20 @@ from hypothesis import strategies as st
 import mdmem
 from mdmem.startup import records
 
-pytestmark = pytest.mark.skipif(os.environ.get("MDMEM_RECORDS") == "dataclasses", reason="the standard library's dataclasses are in use")
+pytestmark = pytest.mark.skipif(
+    os.environ.get("MDMEM_RECORDS") == "dataclasses",
+    reason="the standard library's dataclasses are in use",
+)
 
 STANDARD: Mapping[str, Callable[..., Any]] = vars(dataclasses)
 OWN: Mapping[str, Callable[..., Any]] = vars(records)
-HOW = [{}, {"frozen": True}, {"slots": True}, {"frozen": True, "slots": True}, {"frozen": True, "eq": False}]
+HOW = [
+    {},
+    {"frozen": True},
+    {"slots": True},
+    {"frozen": True, "slots": True},
+    {"frozen": True, "eq": False},
+]
 
 
 def point(words: Mapping[str, Callable[..., Any]], how: dict[str, bool]) -> Any:
@@ -51,9 +60,13 @@ def shown(make: Callable[[], Any]) -> str:
 @pytest.mark.parametrize("how", HOW)
 @given(
     values=st.lists(st.integers(0, 2), max_size=5),
-    named=st.dictionaries(st.sampled_from(["x", "y", "tags", "note", "z"]), st.integers(0, 2), max_size=5),
+    named=st.dictionaries(
+        st.sampled_from(["x", "y", "tags", "note", "z"]), st.integers(0, 2), max_size=5
+    ),
 )
-def test_the_same_words_make_the_same_thing(how: dict[str, bool], before: int, values: list[int], named: dict[str, int]):
+def test_the_same_words_make_the_same_thing(
+    how: dict[str, bool], before: int, values: list[int], named: dict[str, int]
+):
     standard, own = point(STANDARD, how), point(OWN, how)
     for _ in range(before):
         own(1)
@@ -62,7 +75,9 @@ def test_the_same_words_make_the_same_thing(how: dict[str, bool], before: int, v
 
 @pytest.mark.parametrize("how", HOW)
 @given(first=st.tuples(*[st.integers(0, 1)] * 4), second=st.tuples(*[st.integers(0, 1)] * 4))
-def test_what_is_equal_there_is_equal_here(how: dict[str, bool], first: tuple[int, ...], second: tuple[int, ...]):
+def test_what_is_equal_there_is_equal_here(
+    how: dict[str, bool], first: tuple[int, ...], second: tuple[int, ...]
+):
     standard, own = point(STANDARD, how), point(OWN, how)
     assert (own(*first) == own(*second)) == (standard(*first) == standard(*second))
     assert own(*first) != standard(*first)
@@ -79,7 +94,10 @@ def test_what_is_frozen_there_is_frozen_here(how: dict[str, bool], name: str):
         made = point(words, how)(1)
         try:
             change(made)
-        except (AttributeError, TypeError) as problem:  # a frozen one of the library's with slots says TypeError of a name it has not
+        except (
+            AttributeError,
+            TypeError,
+        ) as problem:  # a frozen one of the library's with slots says TypeError of a name it has not
             return "refused" if how.get("slots") and name == "other" else type(problem).__name__
         return repr(getattr(made, name, None))
 
@@ -93,10 +111,19 @@ def test_the_standard_library_takes_it_for_its_own(how: dict[str, bool]):
     made = own(1, tags=["a"])
     assert dataclasses.is_dataclass(own)
     assert [(field.name, field.type, field.compare) for field in dataclasses.fields(own)] == [
-        (field.name, field.type, field.compare) for field in dataclasses.fields(point(STANDARD, how))
+        (field.name, field.type, field.compare)
+        for field in dataclasses.fields(point(STANDARD, how))
     ]
-    assert dataclasses.asdict(made) == records.asdict(made) == {"x": 1, "y": 2, "tags": ["a"], "note": ""}
-    assert repr(dataclasses.replace(made, y=3)) == repr(records.replace(made, y=3)) == repr(own(1, 3, ["a"]))
+    assert (
+        dataclasses.asdict(made)
+        == records.asdict(made)
+        == {"x": 1, "y": 2, "tags": ["a"], "note": ""}
+    )
+    assert (
+        repr(dataclasses.replace(made, y=3))
+        == repr(records.replace(made, y=3))
+        == repr(own(1, 3, ["a"]))
+    )
     assert repr(copy.deepcopy(made)) == repr(made)
     assert made.total() == 3
     assert records.replace(made, x=2).tags is made.tags
@@ -124,7 +151,9 @@ def test_each_has_a_list_of_its_own():
         ((), {"__annotations__": {"x": "list[int]"}, "x": []}, ValueError),
     ],
 )
-def test_what_would_not_be_as_there_is_refused(bases: tuple[type, ...], space: dict[str, Any], kind: type[Exception]):
+def test_what_would_not_be_as_there_is_refused(
+    bases: tuple[type, ...], space: dict[str, Any], kind: type[Exception]
+):
     with pytest.raises(kind, match="Thing "):
         records.dataclass(type("Thing", bases, space))
 
@@ -171,8 +200,12 @@ def test_post_init_runs_when_all_fields_are_set(before: int):
 def test_signature_and_help_list_the_fields():
     own, standard = point(OWN, HOW[3]), point(STANDARD, HOW[3])
     mine, theirs = inspect.signature(own), inspect.signature(standard)
-    assert [(parameter.name, parameter.kind, parameter.annotation) for parameter in mine.parameters.values()] == [
-        (parameter.name, parameter.kind, parameter.annotation) for parameter in theirs.parameters.values()
+    assert [
+        (parameter.name, parameter.kind, parameter.annotation)
+        for parameter in mine.parameters.values()
+    ] == [
+        (parameter.name, parameter.kind, parameter.annotation)
+        for parameter in theirs.parameters.values()
     ]
     assert mine.parameters["y"].default == 2
     assert "(x: int, y: int = 2," in pydoc.render_doc(own, renderer=pydoc.plaintext)
@@ -182,12 +215,21 @@ def test_the_switch_gives_the_standard_library_s(monkeypatch: pytest.MonkeyPatch
     code = "import dataclasses; from mdmem.startup import records; print(records.dataclass is dataclasses.dataclass)"
     for value, answer in (("dataclasses", "True\n"), ("", "False\n")):
         monkeypatch.setenv("MDMEM_RECORDS", value)
-        assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == answer
+        assert (
+            subprocess.run(
+                [sys.executable, "-c", code], capture_output=True, text=True, check=True
+            ).stdout
+            == answer
+        )
 
 
 def test_no_module_makes_dataclasses_of_the_standard_librarys():
     for info in pkgutil.walk_packages(mdmem.__path__, "mdmem."):
         if not info.name.startswith(("mdmem.hooks", "mdmem.templates", "mdmem.__main__")):
             module = importlib.import_module(info.name)
-            made = [each for each in vars(module).values() if isinstance(each, type) and each.__module__ == info.name]
+            made = [
+                each
+                for each in vars(module).values()
+                if isinstance(each, type) and each.__module__ == info.name
+            ]
             assert not [each for each in made if "__dataclass_params__" in vars(each)], info.name

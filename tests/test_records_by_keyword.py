@@ -12,18 +12,26 @@ PATHS = [path for path in program_source.PATHS if path != PACKAGE / "cli/paramet
 
 
 def is_record(node: ast.AST) -> bool:
-    return isinstance(node, ast.ClassDef) and any("dataclass" in ast.unparse(decorator) for decorator in node.decorator_list)
+    return isinstance(node, ast.ClassDef) and any(
+        "dataclass" in ast.unparse(decorator) for decorator in node.decorator_list
+    )
 
 
 def large_records() -> Iterator[str]:
     """The names of the records with more fields than may be given by position."""
     for path in PATHS:
         for node in nodes(path):
-            if isinstance(node, ast.ClassDef) and is_record(node) and sum(isinstance(part, ast.AnnAssign) for part in node.body) > MOST:
+            if (
+                isinstance(node, ast.ClassDef)
+                and is_record(node)
+                and sum(isinstance(part, ast.AnnAssign) for part in node.body) > MOST
+            ):
                 yield node.name
 
 
-def positional_calls(among: Iterable[ast.AST], records: frozenset[str]) -> Iterator[tuple[int, str]]:
+def positional_calls(
+    among: Iterable[ast.AST], records: frozenset[str]
+) -> Iterator[tuple[int, str]]:
     """The lines that build one of these records with values by position."""
     for node in among:
         if isinstance(node, ast.Call) and node.args:
@@ -35,12 +43,18 @@ def positional_calls(among: Iterable[ast.AST], records: frozenset[str]) -> Itera
 def test_large_records_are_built_by_keyword():
     records = frozenset(large_records())
     assert {"Hit", "Search", "EditSection", "WriteResult", "Workspace"} <= records
-    positional = [(str(path), line, name) for path in PATHS for line, name in positional_calls(nodes(path), records)]
+    positional = [
+        (str(path), line, name)
+        for path in PATHS
+        for line, name in positional_calls(nodes(path), records)
+    ]
     assert positional == []
 
 
 def test_a_record_stands_once():
-    names = Counter(node.name for path in PATHS for node in nodes(path) if isinstance(node, ast.ClassDef))
+    names = Counter(
+        node.name for path in PATHS for node in nodes(path) if isinstance(node, ast.ClassDef)
+    )
     assert {name for name, count in names.items() if count > 1} == set()
 
 

@@ -59,7 +59,12 @@ class TestKilledAtEveryStep:
             assert copy.read("MEMORY.md").replace(f"{MARK}\n", "") == at.read("MEMORY.md")
             copy.apply(append("- the next", "Home"))
             done = MARK in copy.read("MEMORY.md")
-            expected = ["MEMORY.md: append Home", *["MEMORY.md: append Work"] * done, *["MEMORY.md: edited by hand"] * pending, "seed"]
+            expected = [
+                "MEMORY.md: append Home",
+                *["MEMORY.md: append Work"] * done,
+                *["MEMORY.md: edited by hand"] * pending,
+                "seed",
+            ]
             assert copy.subjects() == expected
             if pending:
                 assert HAND in copy.git("show", "--format=", f"HEAD~{1 + done}")
@@ -74,7 +79,11 @@ class TestKilledAtEveryStep:
         for copy, killed in killed_at_every_step(at, tmp_path / "killed", Log(MARK), NOW):
             copy.apply(append("- the next", "Home"))
             done = (copy.root / LOG).exists()
-            assert copy.subjects() == ["MEMORY.md: append Home", *[f"{LOG}: log 10:00"] * done, "seed"]
+            assert copy.subjects() == [
+                "MEMORY.md: append Home",
+                *[f"{LOG}: log 10:00"] * done,
+                "seed",
+            ]
             settled(copy)
             outcomes.add((killed, done))
         assert outcomes == {(True, False), (True, True), (False, True)}
@@ -92,10 +101,19 @@ def test_a_git_that_outlives_mdmem(at: Desk):
     settled(at)
 
 
-def record(before: str | None = SEED, after: str = AFTER, path: str = "MEMORY.md") -> write_ahead.Record:
-    digests = [files.digest(text.encode()) if text is not None else None for text in (before, after)]
+def record(
+    before: str | None = SEED, after: str = AFTER, path: str = "MEMORY.md"
+) -> write_ahead.Record:
+    digests = [
+        files.digest(text.encode()) if text is not None else None for text in (before, after)
+    ]
     return write_ahead.Record(
-        path=FilePath(path), before=digests[0], after=digests[1] or "", message=MESSAGE, date="@1770000000 +0100", temporary=TEMPORARY
+        path=FilePath(path),
+        before=digests[0],
+        after=digests[1] or "",
+        message=MESSAGE,
+        date="@1770000000 +0100",
+        temporary=TEMPORARY,
     )
 
 
@@ -123,15 +141,22 @@ class TestLeft:
         at.write("MEMORY.md", AFTER)
         at.write(files.backup_name(TEMPORARY), "half a fi")
         assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
-        assert at.git("log", "-1", "--format=%B%at %ad", "--date=raw") == f"{MESSAGE}1770000000 1770000000 +0100\n"
+        assert (
+            at.git("log", "-1", "--format=%B%at %ad", "--date=raw")
+            == f"{MESSAGE}1770000000 1770000000 +0100\n"
+        )
         settled(at)
 
-    def test_what_is_saved_before_git_reads_it_is_left_out(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_what_is_saved_before_git_reads_it_is_left_out(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         leave(at, record())
         at.write("MEMORY.md", AFTER)
         run, saves = commits.run, [AFTER.replace("# Memory\n", f"# Memory\n\n{HAND}\n")]
 
-        def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **named: Any) -> GitResult:
+        def overtaken(
+            folder: Path, arguments: Sequence[str], *rest: Any, **named: Any
+        ) -> GitResult:
             if "commit" in arguments and saves:
                 at.write("MEMORY.md", saves.pop())
             return run(folder, arguments, *rest, **named)
@@ -149,14 +174,18 @@ class TestLeft:
         settled(at)
 
     @pytest.mark.parametrize("exchange", [True, False], ids=["exchange", "no exchange"])
-    def test_what_a_person_saved_at_the_last_moment_is_put_back(self, at: Desk, monkeypatch: pytest.MonkeyPatch, exchange: bool):
+    def test_what_a_person_saved_at_the_last_moment_is_put_back(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, exchange: bool
+    ):
         if not exchange:
             monkeypatch.setattr(files, "_renameat2", lambda: None)
         leave(at, record())
         at.write("MEMORY.md", AFTER)
         saved = SEED.replace("# Memory\n", f"# Memory\n\n{HAND}\n")
         at.write(TEMPORARY, saved)
-        assert nothing_to_change(at) == ("MEMORY.md was changed after an interrupted write; it is kept unchanged",)
+        assert nothing_to_change(at) == (
+            "MEMORY.md was changed after an interrupted write; it is kept unchanged",
+        )
         assert (at.root / "MEMORY.md").read_text() == saved
         assert not (at.root / TEMPORARY).exists()
 
@@ -175,14 +204,18 @@ class TestLeft:
         with pytest.raises(MdmemError):
             nothing_to_change(at)
         path = at.root / "MEMORY.md"
-        assert {"link": path.is_symlink, "folder": path.is_dir}.get(kind, lambda: path.stat().st_size == 8_000_000)()
+        assert {"link": path.is_symlink, "folder": path.is_dir}.get(
+            kind, lambda: path.stat().st_size == 8_000_000
+        )()
         assert not os.path.lexists(temporary)
 
     def test_a_save_while_the_file_was_put_back_is_too(self, at: Desk):
         leave(at, record())
         saved = AFTER.replace("# Memory\n", f"# Memory\n\n{HAND}\n")
         at.write(files.backup_name(TEMPORARY), saved)
-        assert nothing_to_change(at) == ("MEMORY.md was changed after an interrupted write; it is kept unchanged",)
+        assert nothing_to_change(at) == (
+            "MEMORY.md was changed after an interrupted write; it is kept unchanged",
+        )
         assert at.read("MEMORY.md") == saved
 
     def test_a_new_file_is_too(self, at: Desk):
@@ -191,7 +224,9 @@ class TestLeft:
         assert nothing_to_change(at) == ("finished an interrupted write of memory/new.md",)
         settled(at)
 
-    @pytest.mark.parametrize(("before", "path"), [(SEED, "MEMORY.md"), (None, "memory/new.md"), (None, "none/new.md")])
+    @pytest.mark.parametrize(
+        ("before", "path"), [(SEED, "MEMORY.md"), (None, "memory/new.md"), (None, "none/new.md")]
+    )
     def test_the_file_as_before_is_left_alone(self, at: Desk, before: str | None, path: str):
         leave(at, record(before, path=path))
         (at.root / "memory").mkdir()
@@ -228,18 +263,29 @@ class TestLeft:
     def test_and_it_is_said(self, at: Desk):
         leave(at, record(path="memory/a.md"))
         at.write("memory/a.md", "# Other\n")
-        assert nothing_to_change(at) == ("memory/a.md was changed after an interrupted write; it is kept unchanged",)
+        assert nothing_to_change(at) == (
+            "memory/a.md was changed after an interrupted write; it is kept unchanged",
+        )
 
     @pytest.mark.parametrize(
         "make",
-        [lambda place: place.symlink_to("../MEMORY.md"), Path.mkdir, os.mkfifo, lambda place: place.write_bytes(b"x" * 6_000_000)],
+        [
+            lambda place: place.symlink_to("../MEMORY.md"),
+            Path.mkdir,
+            os.mkfifo,
+            lambda place: place.write_bytes(b"x" * 6_000_000),
+        ],
         ids=["link", "folder", "pipe", "large"],
     )
-    def test_what_is_no_file_any_more_does_not_stand_in_the_way(self, at: Desk, make: Callable[[Path], object]):
+    def test_what_is_no_file_any_more_does_not_stand_in_the_way(
+        self, at: Desk, make: Callable[[Path], object]
+    ):
         leave(at, record(path="memory/a.md"))
         (at.root / "memory").mkdir()
         make(at.root / "memory" / "a.md")
-        assert nothing_to_change(at) == ("memory/a.md was changed after an interrupted write; it is kept unchanged",)
+        assert nothing_to_change(at) == (
+            "memory/a.md was changed after an interrupted write; it is kept unchanged",
+        )
         assert not (at.workspace.state / "write-ahead.json").exists()
 
     def test_what_is_committed_already_is_not_committed_twice(self, at: Desk):
@@ -258,10 +304,17 @@ class TestLeft:
             "[]",
             "7",
             "null",
-            *(json.dumps(fields(**{name: value})) for name in ("path", "after", "temporary", "message", "date") for value in (7, None)),
+            *(
+                json.dumps(fields(**{name: value}))
+                for name in ("path", "after", "temporary", "message", "date")
+                for value in (7, None)
+            ),
             json.dumps(fields(before=[])),
             json.dumps(fields(more="")),
-            *(json.dumps(fields(second=second)) for second in (None, [], {}, asdict(record().files[0]) | {"path": 7})),
+            *(
+                json.dumps(fields(second=second))
+                for second in (None, [], {}, asdict(record().files[0]) | {"path": 7})
+            ),
             '{"path": "MEMORY.md"}',
             "\udcff",
         ],
@@ -307,7 +360,11 @@ class TestLeft:
         assert at.subjects() == ["MEMORY.md: append Work", "seed"]
         settled(at)
 
-    @pytest.mark.parametrize("change", [append(section="Wrok"), Contradict("no", "neither")], ids=lambda change: type(change).__name__)
+    @pytest.mark.parametrize(
+        "change",
+        [append(section="Wrok"), Contradict("no", "neither")],
+        ids=lambda change: type(change).__name__,
+    )
     def test_a_write_that_is_then_refused_says_it_too(self, at: Desk, change: Change):
         leave(at, record(path="memory/a.md"))
         at.write("memory/a.md", "# Other\n")
@@ -321,7 +378,12 @@ class TestLeft:
         leave(at, record())
         at.write("MEMORY.md", AFTER)
         assert set_instructions(at.workspace, "AGENTS.md", True, print).changed
-        assert at.subjects() == ["AGENTS.md: init", "MEMORY.md: append Work", "AGENTS.md: init", "seed"]
+        assert at.subjects() == [
+            "AGENTS.md: init",
+            "MEMORY.md: append Work",
+            "AGENTS.md: init",
+            "seed",
+        ]
 
     @pytest.mark.parametrize("code", ["detached-head", "repository-busy"])
     def test_it_waits_until_git_can_take_it(self, at: Desk, code: str):
@@ -339,8 +401,12 @@ class TestLeft:
         leave(at, record())
         at.write("MEMORY.md", AFTER)
         blob = at.git("hash-object", "-w", "MEMORY.md").strip()
-        tree = at.world.git(at.root, "mktree", stdin=f"100644 blob {blob}\tMEMORY.md\n").stdout.strip()
-        at.git("update-ref", "HEAD", at.git("commit-tree", "-p", "HEAD", "-m", "done", tree).strip())
+        tree = at.world.git(
+            at.root, "mktree", stdin=f"100644 blob {blob}\tMEMORY.md\n"
+        ).stdout.strip()
+        at.git(
+            "update-ref", "HEAD", at.git("commit-tree", "-p", "HEAD", "-m", "done", tree).strip()
+        )
         assert nothing_to_change(at) == ()
         assert at.subjects() == ["done", "seed"]
         settled(at)
@@ -359,13 +425,25 @@ class TestLeft:
         at.write("MEMORY.md", AFTER)
         at.hook("pre-commit", "sed -i s/Stripe/Acme/ MEMORY.md\ngit add MEMORY.md")
         assert nothing_to_change(at) == ("finished an interrupted write of MEMORY.md",)
-        assert at.git("show", "HEAD:MEMORY.md") == at.read("MEMORY.md") == AFTER.replace("Stripe", "Acme")
+        assert (
+            at.git("show", "HEAD:MEMORY.md")
+            == at.read("MEMORY.md")
+            == AFTER.replace("Stripe", "Acme")
+        )
 
     @pytest.mark.parametrize(
         ("before", "committed", "left"),
-        [(None, None, None), (None, SEED, AFTER), (SEED, SEED, SEED), (SEED, "# Theirs\n", AFTER), (SEED, None, AFTER)],
+        [
+            (None, None, None),
+            (None, SEED, AFTER),
+            (SEED, SEED, SEED),
+            (SEED, "# Theirs\n", AFTER),
+            (SEED, None, AFTER),
+        ],
     )
-    def test_what_head_does_not_have_is_not_put_back(self, at: Desk, before: str | None, committed: str | None, left: str | None):
+    def test_what_head_does_not_have_is_not_put_back(
+        self, at: Desk, before: str | None, committed: str | None, left: str | None
+    ):
         path = "memory/a.md"
         if committed is not None:
             at.write(path, committed)
@@ -379,7 +457,12 @@ class TestLeft:
         leave(at, record())
         at.write("MEMORY.md", AFTER)
         at.apply(Revert(str(logged)))
-        assert at.subjects() == [f"{LOG}: revert 10:00", "MEMORY.md: append Work", f"{LOG}: log 10:00", "seed"]
+        assert at.subjects() == [
+            f"{LOG}: revert 10:00",
+            "MEMORY.md: append Work",
+            f"{LOG}: log 10:00",
+            "seed",
+        ]
 
     def test_reading_and_dry_runs_leave_it_to_the_next_write(self, at: Desk):
         leave(at, record())
@@ -399,6 +482,10 @@ class TestLeft:
 def test_the_lock_ends_with_the_process_that_held_it(at: Desk):
     at.workspace.ensure_state()
     script = "import os, sys; from mdmem.folder import files; from pathlib import Path\nwith files.lock(Path(sys.argv[1]), 1): os._exit(9)"
-    done = subprocess.run([sys.executable, "-c", script, at.workspace.state / "lock"], env=at.world.environment, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", script, at.workspace.state / "lock"],
+        env=at.world.environment,
+        check=False,
+    )
     assert done.returncode == 9
     assert at.apply(append()).commit

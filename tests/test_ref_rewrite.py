@@ -57,7 +57,9 @@ def test_git_looks_at_the_files_again(at: Vault) -> None:
     assert at.git("diff-files", "--name-only") == ""
 
 
-def test_a_fetch_that_deepens_a_shallow_clone_meanwhile(at: Vault, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fetch_that_deepens_a_shallow_clone_meanwhile(
+    at: Vault, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shallow = at.write(".git/shallow", at.commit(f"about {WORDS}") + "\n")
     history = rewritten(at)
 
@@ -82,7 +84,9 @@ def test_notes_on_commits_that_stay_stay(at: Vault) -> None:
     at.commit("seed", MEMORY=OTHER)
     at.git("notes", "add", "-m", "a note")
     at.commit(f"about {WORDS}")
-    moved = ref_rewrite.add_purge_note(at.repository, rewritten(at), Objects(at.root, keep=True), "note\n", WHEN, None)
+    moved = ref_rewrite.add_purge_note(
+        at.repository, rewritten(at), Objects(at.root, keep=True), "note\n", WHEN, None
+    )
     assert list(moved) == ["refs/heads/main"]
 
 
@@ -95,8 +99,14 @@ def test_what_leads_to_old_objects_is_removed(at: Vault, tmp_path: Path) -> None
         at.git("update-ref", f"{KEPT_STASH}{number}", "refs/stash")
     date = at.git("log", "-1", "--format=%cd", "--date=raw", "refs/stash").strip().encode()
     folder = at.root / ".git"
-    pointers = [at.write(f".git/{name}", at.id("HEAD")) for name in ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE")]
-    scratch = [at.write(f".git/{name}", f"x {WORDS}\n") for name in ("rr-cache/ab/preimage", "lost-found/other/ab")]
+    pointers = [
+        at.write(f".git/{name}", at.id("HEAD"))
+        for name in ("ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE")
+    ]
+    scratch = [
+        at.write(f".git/{name}", f"x {WORDS}\n")
+        for name in ("rr-cache/ab/preimage", "lost-found/other/ab")
+    ]
     outside = tmp_path / "outside"
     outside.write_text(WORDS, encoding="utf-8")
     (folder / "LINKED_MSG").symlink_to(outside)
@@ -112,6 +122,11 @@ def test_what_leads_to_old_objects_is_removed(at: Vault, tmp_path: Path) -> None
 def test_files_of_git_that_hold_the_words(at: Vault) -> None:
     """Not those of other repositories, of objects, and those that are removed."""
     left_out = ("objects", "modules", "mdmem", "lfs", "annex", "rr-cache", "lost-found")
-    for name in (*(f"{folder}/x" for folder in left_out), "hooks/objects/x", "worktrees/linked/x", f"info/{WORDS}"):
+    for name in (
+        *(f"{folder}/x" for folder in left_out),
+        "hooks/objects/x",
+        "worktrees/linked/x",
+        f"info/{WORDS}",
+    ):
         at.write(f".git/{name}", WORDS)
     assert ref_rewrite.git_files_holding(at.repository, RULES) == 3

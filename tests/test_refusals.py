@@ -27,20 +27,41 @@ def test_a_secret_in_an_option(name: str) -> None:
 
 def test_each_option_is_searched() -> None:
     options = WriteOptions(reason=TOKEN, session=TOKEN, actor=TOKEN)
-    assert [problem.path for problem in secrets_in_options(options)] == [field("reason"), field("session"), field("actor")]
+    assert [problem.path for problem in secrets_in_options(options)] == [
+        field("reason"),
+        field("session"),
+        field("actor"),
+    ]
     assert list(secrets_in_options(WriteOptions())) == []
 
 
 def problem(code: str, line: int = 3, level: str = "error", kind: str | None = None) -> Problem:
-    return Problem(path="a.md", line=line, code=code, level=level, message=f"it is {code}", hint="Do it.", kind=kind)
+    return Problem(
+        path="a.md",
+        line=line,
+        code=code,
+        level=level,
+        message=f"it is {code}",
+        hint="Do it.",
+        kind=kind,
+    )
 
 
 def test_the_first_error_that_is_not_allowed_is_told() -> None:
     (secret,) = secrets_in_text("title", TOKEN)
-    problems = [problem("odd", level="warning"), problem("shrink"), problem("conflict-marker", 4), secret]
+    problems = [
+        problem("odd", level="warning"),
+        problem("shrink"),
+        problem("conflict-marker", 4),
+        secret,
+    ]
     with pytest.raises(RefusedChange) as caught:
         refuse_errors(problems, frozenset({"shrink"}))
-    assert (caught.value.code, caught.value.message, caught.value.hint) == ("conflict-marker", "a.md:4: it is conflict-marker", "Do it.")
+    assert (caught.value.code, caught.value.message, caught.value.hint) == (
+        "conflict-marker",
+        "a.md:4: it is conflict-marker",
+        "Do it.",
+    )
     assert caught.value.details == {"line": 4}
 
 
@@ -71,7 +92,9 @@ def test_a_secret_is_refused_with_its_kind() -> None:
         (("<mdmem-context>",), b"\xff <mdmem-context>", False),
     ],
 )
-def test_a_block_that_memory_gave_is_not_stored(texts: tuple[str, ...], before: bytes | None, is_refused: bool) -> None:
+def test_a_block_that_memory_gave_is_not_stored(
+    texts: tuple[str, ...], before: bytes | None, is_refused: bool
+) -> None:
     if is_refused:
         assert code_of(lambda: refuse_recalled(texts, before)) == "recalled-text"
     else:

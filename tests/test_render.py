@@ -43,7 +43,11 @@ def test_any_text_is_taken(text: str):
     assert plain(text) == plain(text).strip()
 
 
-@given(st.text(st.sampled_from("ab *_[]()!|#>-\n1."), max_size=60).filter(lambda text: "    " not in text))
+@given(
+    st.text(st.sampled_from("ab *_[]()!|#>-\n1."), max_size=60).filter(
+        lambda text: "    " not in text
+    )
+)
 def test_outside_of_code_no_line_is_empty(text: str):
     assert "" not in plain(text).split("\n")[1:]
 
@@ -53,6 +57,16 @@ def test_plain_words_stay(words: list[str]):
     assert plain(" ".join(words)) == " ".join(words)
 
 
-@pytest.mark.parametrize("text", ["[" * 20_000, "*a " * 10_000, "> " * 5_000 + "x", "- " * 5_000 + "x", "`a " * 10_000, "<a " * 10_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" * 20_000,
+        "*a " * 10_000,
+        "> " * 5_000 + "x",
+        "- " * 5_000 + "x",
+        "`a " * 10_000,
+        "<a " * 10_000,
+    ],
+)
 def test_what_is_meant_to_be_slow_or_deep_ends(text: str):
     assert isinstance(plain(text), str)

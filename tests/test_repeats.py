@@ -23,15 +23,32 @@ APPENDED = EditSection("Memory > Work", Action.APPEND, "- new", expect=ETAG, opt
 PREPENDED = EditSection("Work", Action.PREPEND, "- new", expect=ETAG, options=MINE)
 REPLACED_ABOVE = EditSection(None, Action.REPLACE, "above", "before", options=MINE)
 FORGOTTEN = Forget("works at Stripe", options=MINE)
-BY_KEY = Remember("shell: fish", section="Work", options=WriteOptions(actor="agent/a", session="1", supersedes="shell: zsh"))
-SUPERSEDED = Remember("fish", key="shell", section="Work", options=WriteOptions(actor="agent/a", session="1", supersedes="shell: zsh"))
-MOVED_ON = Remember("likes fish", section="Work", options=WriteOptions(actor="agent/a", session="1", supersedes="works at Stripe"))
+BY_KEY = Remember(
+    "shell: fish",
+    section="Work",
+    options=WriteOptions(actor="agent/a", session="1", supersedes="shell: zsh"),
+)
+SUPERSEDED = Remember(
+    "fish",
+    key="shell",
+    section="Work",
+    options=WriteOptions(actor="agent/a", session="1", supersedes="shell: zsh"),
+)
+MOVED_ON = Remember(
+    "likes fish",
+    section="Work",
+    options=WriteOptions(actor="agent/a", session="1", supersedes="works at Stripe"),
+)
 RETRACTED = Forget("rain", options=MINE)
 REPEATABLE = {
     "replace": REPLACED,
     "replace above": REPLACED_ABOVE,
-    "replace by the text twice": EditSection("Work", Action.REPLACE, "Stripe", "Stripe, Stripe", options=MINE),
-    "append a section of the same name": EditSection("Work", Action.APPEND, "### Work\n\n- new", options=MINE),
+    "replace by the text twice": EditSection(
+        "Work", Action.REPLACE, "Stripe", "Stripe, Stripe", options=MINE
+    ),
+    "append a section of the same name": EditSection(
+        "Work", Action.APPEND, "### Work\n\n- new", options=MINE
+    ),
     "rename": RENAMED,
     "delete": DELETED,
     "delete with subsections": DELETED_TREE,
@@ -61,18 +78,31 @@ def _by_hand(at: Desk) -> None:
 
 
 @pytest.mark.parametrize("change", REPEATABLE.values(), ids=REPEATABLE)
-@pytest.mark.parametrize("between", [lambda _: None, _elsewhere, _by_hand], ids=["at once", "a change elsewhere", "a pending edit"])
-def test_a_repeat_is_success_without_a_commit(at: Desk, change: Change, between: Callable[[Desk], None]) -> None:
+@pytest.mark.parametrize(
+    "between",
+    [lambda _: None, _elsewhere, _by_hand],
+    ids=["at once", "a change elsewhere", "a pending edit"],
+)
+def test_a_repeat_is_success_without_a_commit(
+    at: Desk, change: Change, between: Callable[[Desk], None]
+) -> None:
     first = at.apply(change)
     between(at)
     before = at.tree_state()
     again = at.apply(change)
     assert (again.changed, again.commit) == (False, None)
-    assert (again.path, again.section, again.etag, again.op) == (first.path, first.section, first.etag, first.op)
+    assert (again.path, again.section, again.etag, again.op) == (
+        first.path,
+        first.section,
+        first.etag,
+        first.op,
+    )
     assert at.tree_state() == before
 
 
-def test_a_repeat_of_an_actor_whom_the_environment_names(at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeat_of_an_actor_whom_the_environment_names(
+    at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("MDMEM_ACTOR", "agent/a")
     change = EditSection("Work", Action.REPLACE, "Stripe", "Linear")
     assert at.apply(change).changed
@@ -80,7 +110,9 @@ def test_a_repeat_of_an_actor_whom_the_environment_names(at: Desk, monkeypatch: 
 
 
 def test_a_repeat_in_a_session_whose_name_has_spaces(at: Desk) -> None:
-    change = EditSection("Work", Action.REPLACE, "Stripe", "Linear", options=WriteOptions(session="my  own session"))
+    change = EditSection(
+        "Work", Action.REPLACE, "Stripe", "Linear", options=WriteOptions(session="my  own session")
+    )
     assert at.apply(change).changed
     assert not at.apply(change).changed
 
@@ -94,13 +126,21 @@ def test_a_renamed_section_beside_another_one_of_its_old_name(at: Desk) -> None:
 
 
 def test_the_sections_beneath_count_only_where_they_are_meant(at: Desk) -> None:
-    change = EditSection("Home", Action.APPEND, "- new", expect=section_etag(parse(SEED), parse(SEED).sections[2]), options=MINE)
+    change = EditSection(
+        "Home",
+        Action.APPEND,
+        "- new",
+        expect=section_etag(parse(SEED), parse(SEED).sections[2]),
+        options=MINE,
+    )
     assert at.apply(change).changed
     at.apply(EditSection("Room", Action.APPEND, "- more"))
     assert not at.apply(change).changed
 
 
-def test_what_was_never_there_or_stands_in_the_newest_commit_is_not_forgotten_already(at: Desk) -> None:
+def test_what_was_never_there_or_stands_in_the_newest_commit_is_not_forgotten_already(
+    at: Desk,
+) -> None:
     refused(at, Forget("rain", file="MEMORY.md", options=MINE), "fact-not-found")
     at.apply(FORGOTTEN)
     after = at.read("MEMORY.md")
@@ -111,11 +151,18 @@ def test_what_was_never_there_or_stands_in_the_newest_commit_is_not_forgotten_al
 
 
 @pytest.mark.parametrize("change", REPEATABLE.values(), ids=REPEATABLE)
-@pytest.mark.parametrize("options", [WriteOptions(), WriteOptions(actor="agent/a"), WriteOptions(actor="agent/b", session="1")])
-def test_of_another_actor_or_session_it_is_no_repeat(at: Desk, change: Change, options: WriteOptions) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [WriteOptions(), WriteOptions(actor="agent/a"), WriteOptions(actor="agent/b", session="1")],
+)
+def test_of_another_actor_or_session_it_is_no_repeat(
+    at: Desk, change: Change, options: WriteOptions
+) -> None:
     at.apply(change)
     before = at.tree_state()
-    other = WriteOptions(actor=options.actor, session=options.session, supersedes=change.options.supersedes)
+    other = WriteOptions(
+        actor=options.actor, session=options.session, supersedes=change.options.supersedes
+    )
     code_of(lambda: at.apply(type(change)(**{**_fields(change), "options": other})))
     assert at.tree_state() == before
 
@@ -139,7 +186,9 @@ def _fields(change: Change) -> dict[str, object]:
         (MOVED_ON, EditSection("Home", Action.APPEND, "- works at Stripe"), "fact-not-found"),
     ],
 )
-def test_after_another_change_it_is_no_repeat(at: Desk, change: Change, after: Change, code: str) -> None:
+def test_after_another_change_it_is_no_repeat(
+    at: Desk, change: Change, after: Change, code: str
+) -> None:
     at.apply(change)
     at.apply(after)
     if isinstance(after, EditSection) and after.action is Action.RENAME:
@@ -152,17 +201,36 @@ def test_after_another_change_it_is_no_repeat(at: Desk, change: Change, after: C
 
 def test_other_words_are_no_repeat(at: Desk) -> None:
     at.apply(REPLACED)
-    refused(at, EditSection("Work", Action.REPLACE, "Stripe", "Acme", options=MINE), "text-not-found")
-    refused(at, EditSection("Work", Action.BODY, "- other", expect=ETAG, options=MINE), "section-changed")
-    refused(at, EditSection("Work", Action.BODY, "- other", expect="0" * 12, options=MINE), "section-changed")
+    refused(
+        at, EditSection("Work", Action.REPLACE, "Stripe", "Acme", options=MINE), "text-not-found"
+    )
+    refused(
+        at,
+        EditSection("Work", Action.BODY, "- other", expect=ETAG, options=MINE),
+        "section-changed",
+    )
+    refused(
+        at,
+        EditSection("Work", Action.BODY, "- other", expect="0" * 12, options=MINE),
+        "section-changed",
+    )
 
 
 @pytest.mark.parametrize("nth", [1, 2])
 def test_among_sections_of_one_path_the_etag_tells_a_repeat(at: Desk, nth: int) -> None:
-    at.write("MEMORY.md", "# Memory\n" + "".join(f"\n## Work\n\n- {text}\n" for text in ("one", "two", "three")))
+    at.write(
+        "MEMORY.md",
+        "# Memory\n" + "".join(f"\n## Work\n\n- {text}\n" for text in ("one", "two", "three")),
+    )
     at.commit("three sections of one path")
     document = parse(at.read("MEMORY.md"))
-    change = EditSection("Work", Action.DELETE, nth=nth, expect=section_etag(document, document.sections[nth]), options=MINE)
+    change = EditSection(
+        "Work",
+        Action.DELETE,
+        nth=nth,
+        expect=section_etag(document, document.sections[nth]),
+        options=MINE,
+    )
     assert at.apply(change).changed
     before = at.tree_state()
     assert (at.apply(change).changed, at.tree_state()) == (False, before)
@@ -176,19 +244,32 @@ def test_another_fact_that_it_supersedes_makes_it_another_command(at: Desk) -> N
 
 
 def test_the_first_commit_of_a_file(at: Desk) -> None:
-    change = Remember("fish", key="sh", file="memory/new.md", section="Facts", create=True, options=SUPERSEDED.options)
+    change = Remember(
+        "fish",
+        key="sh",
+        file="memory/new.md",
+        section="Facts",
+        create=True,
+        options=SUPERSEDED.options,
+    )
     assert at.apply(change).changed
     assert not at.apply(change).changed
 
 
-@pytest.mark.parametrize("where", [{"file": "memory/topic.md"}, {"file": "memory/topic.md", "section": "Topic"}])
+@pytest.mark.parametrize(
+    "where", [{"file": "memory/topic.md"}, {"file": "memory/topic.md", "section": "Topic"}]
+)
 def test_forgotten_in_one_file_and_standing_in_another(at: Desk, where: dict[str, str]) -> None:
     at.write("memory/topic.md", "# Topic\n\n- works at Stripe\n")
     at.commit()
     change = Forget("works at Stripe", options=MINE, **where)
     assert at.apply(change).changed
     assert not at.apply(change).changed
-    refused(at, Forget("works at Stripe", file="memory/topic.md", section="Other", options=MINE), "section-not-found")
+    refused(
+        at,
+        Forget("works at Stripe", file="memory/topic.md", section="Other", options=MINE),
+        "section-not-found",
+    )
 
 
 def test_a_person_who_undoes_it_by_hand_changed_the_place(at: Desk) -> None:
@@ -211,7 +292,13 @@ def test_any_markdown_file_of_the_workspace(at: Desk) -> None:
 
 def test_a_dry_run_says_that_nothing_would_change(at: Desk) -> None:
     at.apply(REPLACED)
-    dry = EditSection("Work", Action.REPLACE, "Stripe", "Linear", options=WriteOptions(actor="agent/a", session="1", dry_run=True))
+    dry = EditSection(
+        "Work",
+        Action.REPLACE,
+        "Stripe",
+        "Linear",
+        options=WriteOptions(actor="agent/a", session="1", dry_run=True),
+    )
     assert at.apply(dry).diff == ""
 
 
@@ -229,7 +316,14 @@ class TestTasks:
         again = memory.tasks.end("Move", "all is well", MINE)
         assert (again.changed, again.path, again.section) == (False, done.path, done.section)
         for outcome, options in (("no luck", MINE), ("all is well", WriteOptions())):
-            assert code_of(lambda outcome=outcome, options=options: memory.tasks.end("Move", outcome, options)) == "task-not-found"
+            assert (
+                code_of(
+                    lambda outcome=outcome, options=options: memory.tasks.end(
+                        "Move", outcome, options
+                    )
+                )
+                == "task-not-found"
+            )
         assert at.tree_state() == before
 
     def test_ended_again_after_the_outcome_was_retracted(self, memory: Memory) -> None:
@@ -238,13 +332,17 @@ class TestTasks:
         memory.apply(Forget("Move: all is well"))
         assert code_of(lambda: memory.tasks.end("Move", "all is well", MINE)) == "task-not-found"
 
-    def test_a_second_task_of_a_name_has_an_outcome_of_its_own(self, at: Desk, memory: Memory) -> None:
+    def test_a_second_task_of_a_name_has_an_outcome_of_its_own(
+        self, at: Desk, memory: Memory
+    ) -> None:
         for _ in range(2):
             memory.tasks.start("Move", "goal", MINE)
             memory.tasks.end("Move", "all is well", MINE)
         assert at.read("memory/2026-03-05.md").count("Move: all is well") == 2
 
-    def test_an_outcome_that_was_logged_before_an_interruption_is_not_logged_again(self, at: Desk, memory: Memory) -> None:
+    def test_an_outcome_that_was_logged_before_an_interruption_is_not_logged_again(
+        self, at: Desk, memory: Memory
+    ) -> None:
         memory.tasks.start("Move", "goal", MINE)
         at.apply(Log("Move: all is well", kind="task"))
         memory.tasks.end("Move", "all is well", MINE)

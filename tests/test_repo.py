@@ -62,15 +62,30 @@ def has_ended(number: int) -> bool:
 class TestRunner:
     def test_the_environment_is_built(self, world: World, monkeypatch: pytest.MonkeyPatch):
         local = world.git(world.home, "rev-parse", "--local-env-vars").stdout.split()
-        people = (f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL"))
+        people = (
+            f"GIT_{role}_{part}" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")
+        )
         settings = (f"GIT_CONFIG_{name}" for name in ("GLOBAL", "SYSTEM", "NOSYSTEM"))
-        ways = ("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_TEMPLATE_DIR")
+        ways = (
+            "GIT_EXEC_PATH",
+            "GIT_CEILING_DIRECTORIES",
+            "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+            "GIT_TEMPLATE_DIR",
+        )
         remotes = (
             *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"),
             *("GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER"),
         )
         kept = {name: f"kept {name}" for name in (*people, *settings, *ways, *remotes)}
-        for name in (*local, "GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE", "GIT_EDITOR", "GIT_PAGER", "GIT_EXTERNAL_DIFF", "GIT_TRACE"):
+        for name in (
+            *local,
+            "GIT_AUTHOR_DATE",
+            "GIT_COMMITTER_DATE",
+            "GIT_EDITOR",
+            "GIT_PAGER",
+            "GIT_EXTERNAL_DIFF",
+            "GIT_TRACE",
+        ):
             monkeypatch.setenv(name, "bad")
         for name, value in kept.items():
             monkeypatch.setenv(name, value)
@@ -90,14 +105,26 @@ class TestRunner:
         assert built["MDMEM_CONTEXT"] == "off"
 
     def test_the_settings_are_fixed(self, at: Desk):
-        listed = runner.run(at.root, ["config", "--list", "--show-scope"]).output.decode().splitlines()
-        assert [setting for scope, setting in (line.split("\t") for line in listed) if scope == "command"] == [
+        listed = (
+            runner.run(at.root, ["config", "--list", "--show-scope"]).output.decode().splitlines()
+        )
+        assert [
+            setting
+            for scope, setting in (line.split("\t") for line in listed)
+            if scope == "command"
+        ] == [
             *("maintenance.auto=false", "core.fsmonitor=false", "core.quotepath=false"),
             *("log.showsignature=false", "color.ui=false"),
-            *("i18n.commitencoding=UTF-8", "i18n.logoutputencoding=UTF-8", "core.fsync=committed,loose-object,reference,index"),
+            *(
+                "i18n.commitencoding=UTF-8",
+                "i18n.logoutputencoding=UTF-8",
+                "core.fsync=committed,loose-object,reference,index",
+            ),
         ]
 
-    def test_the_network_is_for_what_commits(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_the_network_is_for_what_commits(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         folder = script(tmp_path / "bin", 'echo "${GIT_ALLOW_PROTOCOL-unset} $GIT_NO_LAZY_FETCH"')
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         assert runner.run(tmp_path, ["commit"], is_commit=True).output == b"unset 1\n"
@@ -107,17 +134,34 @@ class TestRunner:
 
     def test_no_signature_is_verified_in_passing(self, at: Desk, tmp_path: Path):
         at.git("config", "log.showSignature", "true")
-        at.git("config", "gpg.program", str(script(tmp_path / "bin", f"touch '{tmp_path}/ran'") / "git"))
-        change_message(at, b"seed\n", b"gpgsig -----BEGIN PGP SIGNATURE-----\n \n -----END PGP SIGNATURE-----\n")
+        at.git(
+            "config",
+            "gpg.program",
+            str(script(tmp_path / "bin", f"touch '{tmp_path}/ran'") / "git"),
+        )
+        change_message(
+            at,
+            b"seed\n",
+            b"gpgsig -----BEGIN PGP SIGNATURE-----\n \n -----END PGP SIGNATURE-----\n",
+        )
         assert first_parent.read_commits(opened(at), [head(at)])[0].commit.message == "seed\n"
         assert not (tmp_path / "ran").exists()
 
     @pytest.mark.parametrize(
-        "text", ["cat >/dev/null; exec cat never", "trap '' TERM; cat >/dev/null; while :; do cat never; done"], ids=["plain", "stubborn"]
+        "text",
+        [
+            "cat >/dev/null; exec cat never",
+            "trap '' TERM; cat >/dev/null; while :; do cat never; done",
+        ],
+        ids=["plain", "stubborn"],
     )
-    def test_one_that_hangs_is_ended_with_all_its_children(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str):
+    def test_one_that_hangs_is_ended_with_all_its_children(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: str
+    ):
         os.mkfifo(tmp_path / "never")
-        folder = script(tmp_path / "bin", f'cd "$2"\necho $$ >pid\n(exec cat never) &\necho $! >child\n{text}')
+        folder = script(
+            tmp_path / "bin", f'cd "$2"\necho $$ >pid\n(exec cat never) &\necho $! >child\n{text}'
+        )
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         monkeypatch.setattr(runner, "_KILL_SECONDS", 0.1)
         with pytest.raises(MdmemError) as failure:
@@ -126,18 +170,30 @@ class TestRunner:
         for name in ("pid", "child"):
             assert has_ended(int((tmp_path / name).read_text()))
 
-    def test_all_output_is_read(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_all_output_is_read(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         folder = script(
-            tmp_path / "bin", "cat\nhead -c 3000000 /dev/zero\nhead -c 200000 /dev/zero | tr '\\0' x >&2\nprintf '\\377' >&2\nexit 7"
+            tmp_path / "bin",
+            "cat\nhead -c 3000000 /dev/zero\nhead -c 200000 /dev/zero | tr '\\0' x >&2\nprintf '\\377' >&2\nexit 7",
         )
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         calls: list[str] = []
-        result = runner.run(tmp_path, ["x"], b"y" * 1_000_000, meanwhile=lambda: calls.append("meanwhile"))
-        assert (result.status, len(result.output), len(result.error_text)) == (7, 4_000_000, 200_001)
+        result = runner.run(
+            tmp_path, ["x"], b"y" * 1_000_000, meanwhile=lambda: calls.append("meanwhile")
+        )
+        assert (result.status, len(result.output), len(result.error_text)) == (
+            7,
+            4_000_000,
+            200_001,
+        )
         assert calls == ["meanwhile"]
 
     def test_without_a_text_there_is_nothing_to_read(self, at: Desk):
-        assert runner.run(at.root, ["hash-object", "--stdin"]).output == b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\n"
+        assert (
+            runner.run(at.root, ["hash-object", "--stdin"]).output
+            == b"e69de29bb2d1d6434b8b29ae775ad8c2e48c5391\n"
+        )
 
     def test_the_end_of_its_output_is_its_end(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
         """No time passes in which something else might still write."""
@@ -146,14 +202,21 @@ class TestRunner:
         assert runner.run(at.root, ["version"]).status == 0
         assert time.monotonic() - started < 30
 
-    def test_what_a_child_says_soon_after_its_end_is_read(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_what_a_child_says_soon_after_its_end_is_read(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr(runner, "_QUIET_SECONDS", 60.0)
-        folder = script(tmp_path / "bin", "(while kill -0 $$; do :; done; head -c 1000000 /dev/zero) 2>/dev/null &\nexit 3")
+        folder = script(
+            tmp_path / "bin",
+            "(while kill -0 $$; do :; done; head -c 1000000 /dev/zero) 2>/dev/null &\nexit 3",
+        )
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         result = runner.run(tmp_path, ["x"], seconds=30)
         assert (result.status, len(result.output)) == (3, 1_000_000)
 
-    def test_one_that_says_no_more_and_does_not_end(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_one_that_says_no_more_and_does_not_end(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         folder = script(tmp_path / "bin", "exec sleep 60 >&- 2>&-")
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         with pytest.raises(MdmemError) as failure:
@@ -162,10 +225,14 @@ class TestRunner:
 
     def test_one_in_another_folder_and_environment(self, world: World, tmp_path: Path):
         environment = {**world.environment, "WHO": "Ada"}
-        done = runner.converse(["sh", "-c", 'pwd; echo "$WHO"'], environment, b"", 20, folder=str(tmp_path))
+        done = runner.converse(
+            ["sh", "-c", 'pwd; echo "$WHO"'], environment, b"", 20, folder=str(tmp_path)
+        )
         assert done == (0, f"{tmp_path}\nAda\n".encode(), b"")
 
-    @pytest.mark.parametrize("daemon", ["exec cat never", "while :; do echo a; done"], ids=["silent", "talking"])
+    @pytest.mark.parametrize(
+        "daemon", ["exec cat never", "while :; do echo a; done"], ids=["silent", "talking"]
+    )
     def test_what_goes_on_in_the_background_is_not_waited_for(
         self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, daemon: str
     ):
@@ -180,7 +247,9 @@ class TestRunner:
         assert result.status == 3
         assert b"b\n" in result.output
 
-    def test_one_that_says_no_more_but_reads_on(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_one_that_says_no_more_but_reads_on(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         folder = script(tmp_path / "bin", 'cd "$2"\nexec >&- 2>&-\ncat >given\nexit 4')
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         assert runner.run(tmp_path, ["x"], b"y" * 1_000_000, seconds=10).status == 4
@@ -189,7 +258,12 @@ class TestRunner:
     @pytest.mark.parametrize("text", [b"a text", b"y" * 1_000_000], ids=["short", "long"])
     @pytest.mark.parametrize("is_in_memory", [True, False])
     def test_the_whole_text_is_there_before_the_start(
-        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, text: bytes, is_in_memory: bool
+        self,
+        world: World,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        text: bytes,
+        is_in_memory: bool,
     ):
         folder = script(tmp_path / "bin", 'cd "$2"\nexec cat >received')
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
@@ -231,25 +305,35 @@ class TestRunner:
         with pytest.raises(ProcessLookupError):
             os.kill(numbers[0], 0)
 
-    def test_signals_are_as_a_program_expects_them(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_signals_are_as_a_program_expects_them(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         """Neither blocked, nor ignored as the interpreter ignores some; what the user has ignored (nohup) stays ignored."""
         before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
         folder = script(tmp_path / "bin", "grep -E '^Sig(Blk|Ign):' /proc/self/status")
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         try:
-            masks = dict(line.split() for line in runner.run(tmp_path, ["x"]).output.decode().splitlines())
+            masks = dict(
+                line.split() for line in runner.run(tmp_path, ["x"]).output.decode().splitlines()
+            )
         finally:
             signal.signal(signal.SIGHUP, before)
         ignored = int(masks["SigIgn:"], 16)
         assert int(masks["SigBlk:"], 16) == 0
-        assert [ignored >> number - 1 & 1 for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP)] == [0, 0, 1]
+        assert [
+            ignored >> number - 1 & 1 for number in (signal.SIGPIPE, signal.SIGXFSZ, signal.SIGHUP)
+        ] == [0, 0, 1]
 
     def test_outside_of_the_main_thread(self, at: Desk):
         with ThreadPoolExecutor() as threads:
-            heads = list(threads.map(lambda _: runner.run(at.root, ["rev-parse", "HEAD"]).output, range(20)))
+            heads = list(
+                threads.map(lambda _: runner.run(at.root, ["rev-parse", "HEAD"]).output, range(20))
+            )
         assert set(heads) == {at.git("rev-parse", "HEAD").encode()}
 
-    def test_where_ends_of_processes_are_ignored(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_where_ends_of_processes_are_ignored(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         folder = script(tmp_path / "bin", "exit 7")
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         before = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
@@ -267,7 +351,9 @@ class TestRunner:
         finally:
             signal.signal(signal.SIGCHLD, before)
 
-    def test_an_end_that_somebody_else_has_waited_for_is_no_success(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_an_end_that_somebody_else_has_waited_for_is_no_success(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         folder = script(tmp_path / "bin", "exit 0")
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
 
@@ -279,7 +365,9 @@ class TestRunner:
         monkeypatch.setattr(runner.subprocess, "Popen", Reaped)
         assert runner.run(tmp_path, ["x"]).status
 
-    def test_what_is_another_users_is_not_ended(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_what_is_another_users_is_not_ended(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         folder = script(tmp_path / "bin", "exec sleep 60")
         monkeypatch.setenv("PATH", f"{folder}:{os.environ['PATH']}")
         end = os.killpg
@@ -294,7 +382,9 @@ class TestRunner:
         assert failure.value.code == "git-timeout"
 
     @pytest.mark.parametrize("failing", range(1, 4))
-    def test_where_pipes_run_out_none_is_left_open(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int):
+    def test_where_pipes_run_out_none_is_left_open(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, failing: int
+    ):
         calls, make_pipe = [], os.pipe
 
         def pipe() -> tuple[int, int]:
@@ -310,7 +400,9 @@ class TestRunner:
         assert len(list(Path("/proc/self/fd").iterdir())) == before
 
     @pytest.mark.parametrize("folder", ["empty", "file", "unusable"])
-    def test_without_git(self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str):
+    def test_without_git(
+        self, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str
+    ):
         (tmp_path / "empty").mkdir()
         (tmp_path / "file").touch()
         (script(tmp_path / "unusable", "exit 0") / "git").chmod(0o644)
@@ -345,7 +437,9 @@ class TestDiscover:
         assert opened(at).hooks_dir == tmp_path / "hooks"
 
     @pytest.mark.parametrize(("name", "branch"), [(None, "main"), ("trunk", "trunk")])
-    def test_a_new_one_is_on_the_branch_that_the_settings_name(self, world: World, tmp_path: Path, name: str | None, branch: str):
+    def test_a_new_one_is_on_the_branch_that_the_settings_name(
+        self, world: World, tmp_path: Path, name: str | None, branch: str
+    ):
         world.git(tmp_path, "config", "--global", "--unset", "init.defaultBranch")
         if name:
             world.git(tmp_path, "config", "--global", "init.defaultBranch", name)
@@ -362,7 +456,11 @@ class TestDiscover:
     def test_a_linked_work_tree_of_any_name(self, at: Desk, tmp_path: Path, name: str):
         at.git("worktree", "add", "-q", "--detach", tmp_path / name)
         repository = repo.discover(tmp_path / name)
-        assert (repository.root, repository.common_dir, repository.prefix) == (tmp_path / name, at.root / ".git", "")
+        assert (repository.root, repository.common_dir, repository.prefix) == (
+            tmp_path / name,
+            at.root / ".git",
+            "",
+        )
         assert repository.git_dir.parent == at.root / ".git" / "worktrees"
 
 
@@ -373,13 +471,26 @@ class TestState:
             (lambda at: None, False, False),
             (lambda at: at.write("MEMORY.md", "x"), True, False),
             (lambda at: (at.root / "MEMORY.md").unlink(), True, False),
-            (lambda at: at.git("rm", "-q", "--cached", "MEMORY.md"), False, False),  # the file is as it was committed
-            (lambda at: (at.git("rm", "-q", "--cached", "MEMORY.md"), at.write("MEMORY.md", "x")), True, False),
+            (
+                lambda at: at.git("rm", "-q", "--cached", "MEMORY.md"),
+                False,
+                False,
+            ),  # the file is as it was committed
+            (
+                lambda at: (
+                    at.git("rm", "-q", "--cached", "MEMORY.md"),
+                    at.write("MEMORY.md", "x"),
+                ),
+                True,
+                False,
+            ),
             (lambda at: at.write("other.md", "x"), False, False),
             (lambda at: at.write(".gitignore", "*.md"), False, False),
         ],
     )
-    def test_of_a_tracked_file(self, at: Desk, prepare: Callable[[Desk], object], pending: bool, ignored: bool):
+    def test_of_a_tracked_file(
+        self, at: Desk, prepare: Callable[[Desk], object], pending: bool, ignored: bool
+    ):
         prepare(at)
         state = opened(at).state(FilePath("MEMORY.md"))
         assert (state.commit, state.branch) == (at.git("rev-parse", "HEAD").strip(), "main")
@@ -404,8 +515,25 @@ class TestReading:
         at.write("memory/ü a.md", b"\xff\0\r\n")
         at.write("memory/empty.md", "")
         commit = CommitId(at.commit())
-        paths = [FilePath(path) for path in ("MEMORY.md", "none.md", "memory/ü a.md", "memory", "odd\nname.md", "memory/empty.md")]
-        assert list(opened(at).read(commit, paths).values()) == [SEED.encode(), None, b"\xff\0\r\n", None, None, b""]
+        paths = [
+            FilePath(path)
+            for path in (
+                "MEMORY.md",
+                "none.md",
+                "memory/ü a.md",
+                "memory",
+                "odd\nname.md",
+                "memory/empty.md",
+            )
+        ]
+        assert list(opened(at).read(commit, paths).values()) == [
+            SEED.encode(),
+            None,
+            b"\xff\0\r\n",
+            None,
+            None,
+            b"",
+        ]
         assert opened(at).read(commit, []) == {}
 
     def test_what_must_be_there_and_is_not(self, at: Desk):
@@ -434,7 +562,11 @@ class TestReading:
         third = at.commit("drïtte")
         (at.root / "memory" / "B c.MD").unlink()
         fourth = at.commit("fourth")
-        history = list(first_parent.read_history(opened(at), first_parent.commits_reached(opened(at), CommitId(fourth))))
+        history = list(
+            first_parent.read_history(
+                opened(at), first_parent.commits_reached(opened(at), CommitId(fourth))
+            )
+        )
         assert [(commit.commit.message, commit.commit.author) for commit in history] == [
             ("seed\n", NAME),
             ("second\n", NAME),
@@ -447,14 +579,22 @@ class TestReading:
             ("memory/B c.MD", "memory/a.md"),
             ("memory/B c.MD", "memory/B c.MD"),
         ]
-        blobs = [(change.before and opened(at).blobs([change.before])[0], change.after) for change in changes]
+        blobs = [
+            (change.before and opened(at).blobs([change.before])[0], change.after)
+            for change in changes
+        ]
         assert blobs[2] == (b"- one\n- two\n- three\n- five\n", None)
         reached = first_parent.commits_reached(opened(at), CommitId(fourth), [CommitId(second)])
         assert reached == [(third, (second,)), (fourth, (third,))]
 
     def test_the_newest_commits_of_a_file_and_the_first_of_several(self, at: Desk):
         repository, path = opened(at), FilePath("memory/[a].md")
-        assert first_parent.touching_commits(repository, [path], CommitId(at.git("rev-parse", "HEAD").strip())) == []
+        assert (
+            first_parent.touching_commits(
+                repository, [path], CommitId(at.git("rev-parse", "HEAD").strip())
+            )
+            == []
+        )
         assert first_parent.newest_commits(repository, path, 3) == []
         made = []
         for number in range(4):
@@ -471,7 +611,9 @@ class TestReading:
         assert first_parent.newest_commits(repository, path, 3) == [merge, made[3], made[2]]
         assert first_parent.newest_commits(repository, path, 99) == [merge, *reversed(made)]
         aside = at.git("rev-parse", "side").strip()
-        assert set(first_parent.touching_commits(repository, [path, FilePath("memory/none.md")], merge)) >= {*made, aside}
+        assert set(
+            first_parent.touching_commits(repository, [path, FilePath("memory/none.md")], merge)
+        ) >= {*made, aside}
 
     def test_nothing_was_committed_yet(self, world: World, repository: Path):
         assert first_parent.newest_commits(repo.discover(repository), FilePath("a.md"), 1) == []
@@ -495,16 +637,26 @@ class TestReading:
         boundary = CommitId(at.commit("boundary"))
         at.write("memory/a.MD", "- b\n")
         head = CommitId(at.commit("next"))
-        commits_of_both = [(boundary, (CommitId(at.git("rev-parse", f"{boundary}~").strip()),)), (head, (boundary,))]
+        commits_of_both = [
+            (boundary, (CommitId(at.git("rev-parse", f"{boundary}~").strip()),)),
+            (head, (boundary,)),
+        ]
         first, second = first_parent.read_history(opened(at), commits_of_both, boundary)
-        assert (first.commit.id, first.commit.message, first.parents) == (boundary, "boundary\n", ())
+        assert (first.commit.id, first.commit.message, first.parents) == (
+            boundary,
+            "boundary\n",
+            (),
+        )
         assert {(change.path, change.before_path, change.before) for change in first.changes} == {
             (path, path, None) for path in ("MEMORY.md", "memory/a.MD")
         }
         assert {change.after for change in first.changes} == {
-            at.git("rev-parse", f"{boundary}:sub/{path}").strip() for path in ("MEMORY.md", "memory/a.MD")
+            at.git("rev-parse", f"{boundary}:sub/{path}").strip()
+            for path in ("MEMORY.md", "memory/a.MD")
         }
-        assert [(change.path, second.parents) for change in second.changes] == [("memory/a.MD", (boundary,))]
+        assert [(change.path, second.parents) for change in second.changes] == [
+            ("memory/a.MD", (boundary,))
+        ]
         (unbounded, _) = first_parent.read_history(opened(at), commits_of_both)
         assert [change.path for change in unbounded.changes] == ["memory/a.MD"]
 
@@ -517,16 +669,23 @@ class TestReading:
         at.git("switch", "-q", "main")
         at.git("mv", "memory/t.md", "memory/u.md")
         at.commit("moved")
-        assert first_parent.current_name(opened(at), FilePath("memory/t.md"), above) == "memory/u.md"
+        assert (
+            first_parent.current_name(opened(at), FilePath("memory/t.md"), above) == "memory/u.md"
+        )
         at.git("rm", "-q", "memory/u.md")
         at.commit("gone here")
         at.git("merge", "-q", "-s", "ours", "side")
-        assert first_parent.current_name(opened(at), FilePath("memory/t.md"), above) in ("memory/t.md", "memory/u.md")
+        assert first_parent.current_name(opened(at), FilePath("memory/t.md"), above) in (
+            "memory/t.md",
+            "memory/u.md",
+        )
         at.git("reset", "-q", "--hard", above)
         at.git("rm", "-q", "memory/t.md")
         at.commit("gone here too")
         at.git("merge", "-q", "side")
-        assert first_parent.current_name(opened(at), FilePath("memory/t.md"), above) == "memory/t.md"
+        assert (
+            first_parent.current_name(opened(at), FilePath("memory/t.md"), above) == "memory/t.md"
+        )
 
     def test_what_is_pending_and_tracked(self, world: World, repository: Path):
         at = desk(world, repository, "sub")
@@ -552,7 +711,16 @@ class TestIgnored:
         at.write(".gitignore", "*.tmp.md\n")
         (repository / ".git" / "info" / "exclude").write_text("mine.md\n")
         (repository / "outside.md").write_text("x")
-        for path in ("drafts/a.md", "memory/a.md", "memory/a.tmp.md", "memory/tracked.tmp.md", "above.md", "mine.md", ":colon.md", "t.txt"):
+        for path in (
+            "drafts/a.md",
+            "memory/a.md",
+            "memory/a.tmp.md",
+            "memory/tracked.tmp.md",
+            "above.md",
+            "mine.md",
+            ":colon.md",
+            "t.txt",
+        ):
             at.write(path, "x\n")
         at.git("add", "-f", "memory/tracked.tmp.md", "t.txt")
         at.write("gone.md", "x\n")
@@ -569,22 +737,35 @@ class TestIgnored:
                 ["drafts/a.md", "drafts/none.md", "above.md", "mine.md", ":x.tmp.md"],
                 {"drafts/a.md", "drafts/none.md", "above.md", "mine.md", ":x.tmp.md"},
             ),
-            (["memory/a.tmp.md", "memory/a.md", "memory/above.md", "\n .tmp.md"], {"memory/a.tmp.md", "\n .tmp.md"}),
+            (
+                ["memory/a.tmp.md", "memory/a.md", "memory/above.md", "\n .tmp.md"],
+                {"memory/a.tmp.md", "\n .tmp.md"},
+            ),
         ],
     )
     def test_of_these(self, at: Desk, paths: list[str], expected: set[str]):
         assert ignored.ignored(at.root, map(FilePath, paths)) == expected
 
     def test_all(self, at: Desk):
-        assert ignored.ignored_paths(at.root) == {"drafts/", "memory/a.tmp.md", "above.md", "mine.md"}
+        assert ignored.ignored_paths(at.root) == {
+            "drafts/",
+            "memory/a.tmp.md",
+            "above.md",
+            "mine.md",
+        }
 
     def test_what_git_tracks_or_would_take(self, at: Desk):
         expected = {"MEMORY.md", "memory/a.md", "memory/tracked.tmp.md", ":colon.md", "gone.md"}
         assert ignored.markdown_not_ignored(at.root) == expected
 
     def test_where_git_fails(self, tmp_path: Path, world: World):
-        for call in (lambda: ignored.ignored(tmp_path, [FilePath("a.md")]), lambda: ignored.ignored_paths(tmp_path)):
-            with pytest.raises(MdmemError, match=r"git (check-ignore|ls-files): fatal: not a git repository") as failure:
+        for call in (
+            lambda: ignored.ignored(tmp_path, [FilePath("a.md")]),
+            lambda: ignored.ignored_paths(tmp_path),
+        ):
+            with pytest.raises(
+                MdmemError, match=r"git (check-ignore|ls-files): fatal: not a git repository"
+            ) as failure:
                 call()
             assert failure.value.code == "git-failed"
 
@@ -598,7 +779,11 @@ def test_files_that_git_does_not_look_at(world: World, repository: Path, folder:
     assert git_files.read_bits(at.root) == {}
     at.git("update-index", "--assume-unchanged", "a.md", "memory/\u00fc [x].md")
     at.git("update-index", "--skip-worktree", "b.md", "memory/\u00fc [x].md")
-    expected = {"a.md": ("assume-unchanged",), "b.md": ("skip-worktree",), "memory/\u00fc [x].md": ("assume-unchanged", "skip-worktree")}
+    expected = {
+        "a.md": ("assume-unchanged",),
+        "b.md": ("skip-worktree",),
+        "memory/\u00fc [x].md": ("assume-unchanged", "skip-worktree"),
+    }
     assert git_files.read_bits(at.root) == expected
     for path in ("a.md", "b.md", "memory/\u00fc [x].md", "memory/x.md", "none.md"):
         bits = git_files.read_bits(at.root, [FilePath(path)])
@@ -619,12 +804,21 @@ def test_files_that_git_does_not_look_at(world: World, repository: Path, folder:
             '+++ "t\\tab \\"q\\" \\303\\274.md"\n@@ -1 +1 @@\n-+++ x.md\n+y\n\\ No newline at end of file\n',
             [('t\tab "q" ü.md', None, ("y",))],
         ),
-        ('+++ "\\a\\b\\n\\v\\f\\r\\\\.md"\n@@ -0,0 +1 @@\n+y\n', [("\a\b\n\v\f\r\\.md", None, ("y",))]),
+        (
+            '+++ "\\a\\b\\n\\v\\f\\r\\\\.md"\n@@ -0,0 +1 @@\n+y\n',
+            [("\a\b\n\v\f\r\\.md", None, ("y",))],
+        ),
         ("+++ a.md\n@@ -1 +0,0 @@\n-x\n", [("a.md", None, ("",))]),
         ("+++ /dev/null\n@@ -1 +0,0 @@\n-x\n", []),
         ("rename from a.md\nrename to b.md\n", [("b.md", "a.md", ())]),
-        (f"+++ a.md\n@@ -0,0 +1,2 @@\n+{A}\n+diff --git x y\n", [("a.md", None, (f"{A}\ndiff --git x y",))]),
-        ("+++ a.md\n@@ -1 +1,2 @@\n-x\n\\ No newline at end of file\n+\ufeffx\r\n+y\rz\n", [("a.md", None, ("\ufeffx\r\ny\rz",))]),
+        (
+            f"+++ a.md\n@@ -0,0 +1,2 @@\n+{A}\n+diff --git x y\n",
+            [("a.md", None, (f"{A}\ndiff --git x y",))],
+        ),
+        (
+            "+++ a.md\n@@ -1 +1,2 @@\n-x\n\\ No newline at end of file\n+\ufeffx\r\n+y\rz\n",
+            [("a.md", None, ("\ufeffx\r\ny\rz",))],
+        ),
         ("+++ a.md\n@@ -0,0 +1 @@\n+x\n@@ -5,0 +7 @@\n+y\n", [("a.md", None, ("x", "y"))]),
         (
             "rename from a.md\nrename to b.md\n+++ b.md\n@@ -0,0 +1 @@\n+x\ndiff --git c.md c.md\n+++ c.md\n@@ -0,0 +1 @@\n+y\n",
@@ -635,7 +829,10 @@ def test_files_that_git_does_not_look_at(world: World, repository: Path, folder:
 def test_patches(patch: str, expected: list[tuple[str, str | None, tuple[str, ...]]]):
     """What follows, of another commit, stays with that one."""
     text = f"{A}\ndiff --git a.md b.md\n{patch}{B}\ndiff --git c.md c.md\n+++ c.md\n@@ -0,0 +1 @@\n+c\n"
-    patches = tuple(FilePatch(FilePath(path), FilePath(old) if old else None, added) for path, old, added in expected)
+    patches = tuple(
+        FilePatch(FilePath(path), FilePath(old) if old else None, added)
+        for path, old, added in expected
+    )
     following = {CommitId(B): (FilePatch(FilePath("c.md"), None, ("c",)),)}
     assert parse_patches(text.encode()) == ({CommitId(A): patches} if patches else {}) | following
 
@@ -643,7 +840,10 @@ def test_patches(patch: str, expected: list[tuple[str, str | None, tuple[str, ..
 class TestCommit:
     def commit(self, at: Desk, *paths: str) -> CommitId:
         order = commits.CommitOrder(
-            paths=[FilePath(path) for path in paths], message="x: y\n\n# kept\n", date="@1770000000 +0530", hook_timeout=30
+            paths=[FilePath(path) for path in paths],
+            message="x: y\n\n# kept\n",
+            date="@1770000000 +0530",
+            hook_timeout=30,
         )
         return commits.commit(opened(at), order).id
 
@@ -653,7 +853,8 @@ class TestCommit:
         at.write("other.md", "x")
         commit = self.commit(at, "MEMORY.md", "new.md")
         assert (
-            at.git("log", "-1", "--format=%H%n%B%ad %cd", "--date=raw") == f"{commit}\nx: y\n\n# kept\n1770000000 +0530 1770000000 +0530\n"
+            at.git("log", "-1", "--format=%H%n%B%ad %cd", "--date=raw")
+            == f"{commit}\nx: y\n\n# kept\n1770000000 +0530 1770000000 +0530\n"
         )
         assert at.git("show", "--format=", "--name-only") == "MEMORY.md\nnew.md\n"
         assert at.git("status", "--porcelain") == "?? other.md\n"
@@ -685,7 +886,11 @@ class TestCommit:
 
     @pytest.mark.parametrize("moved", [False, True])
     def test_taken_back_where_nothing_builds_on_it(self, at: Desk, moved: bool):
-        before, repository, path = CommitId(at.git("rev-parse", "HEAD").strip()), opened(at), FilePath("new.md")
+        before, repository, path = (
+            CommitId(at.git("rev-parse", "HEAD").strip()),
+            opened(at),
+            FilePath("new.md"),
+        )
         entry = commits.index_entry(repository, path)
         at.write("new.md", "x")
         commit = self.commit(at, "new.md")
@@ -697,7 +902,9 @@ class TestCommit:
         assert at.git("status", "--porcelain") == ("" if moved else "?? new.md\n")
 
 
-@pytest.mark.parametrize(("hours", "expected"), [(0, "+0000"), (5.5, "+0530"), (-3.5, "-0330"), (14, "+1400")])
+@pytest.mark.parametrize(
+    ("hours", "expected"), [(0, "+0000"), (5.5, "+0530"), (-3.5, "-0330"), (14, "+1400")]
+)
 def test_dates_as_git_takes_them(hours: float, expected: str):
     moment = datetime(2026, 3, 5, 9, 30, tzinfo=timezone(timedelta(hours=hours)))
     assert repo.raw_date(moment) == f"@{int(moment.timestamp())} {expected}"

@@ -41,13 +41,19 @@ class TestRevert:
         ids = change_employers(dated)
         before = dated.at.tree_state()
         with pytest.raises(MdmemError) as failure:
-            dated.on("2026-05-02").apply(Revert(str(dated.search("Linear", history=True)[0].commit)))
+            dated.on("2026-05-02").apply(
+                Revert(str(dated.search("Linear", history=True)[0].commit))
+            )
         assert failure.value.code == "revert-conflict"
         assert dated.at.tree_state() == before
         assert ids
 
-    @pytest.mark.parametrize(("count", "shown"), [(2, "- n0\n      - n1"), (5, "- n4\nThen"), (6, "- n4\n      …\nThen")])
-    def test_a_conflict_shows_five_lines_of_each_text_at_most(self, dated: DatedMemory, count: int, shown: str) -> None:
+    @pytest.mark.parametrize(
+        ("count", "shown"), [(2, "- n0\n      - n1"), (5, "- n4\nThen"), (6, "- n4\n      …\nThen")]
+    )
+    def test_a_conflict_shows_five_lines_of_each_text_at_most(
+        self, dated: DatedMemory, count: int, shown: str
+    ) -> None:
         at = dated.at
         at.write("memory/a.md", "# T\n\n- one\n")
         at.commit("a")
@@ -73,7 +79,10 @@ class TestRevert:
         logged = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
         before = dated.at.tree_state()
         options = WriteOptions(reason=TOKEN)
-        for change in (Revert(str(logged.commit), options=options), Revert("lives in Oslo", options=options)):
+        for change in (
+            Revert(str(logged.commit), options=options),
+            Revert("lives in Oslo", options=options),
+        ):
             assert code_of(partial(dated.on("2026-01-11").apply, change)) == "secret-found"
         assert dated.at.tree_state() == before
 
@@ -97,7 +106,10 @@ class TestRevert:
 
     def test_of_a_fact_others_that_came_with_it_stay(self, dated: DatedMemory) -> None:
         at = dated.at
-        at.write("MEMORY.md", at.read("MEMORY.md") + "- has a dog\n- has a dog house\n- has a cat\n  called Tom\n")
+        at.write(
+            "MEMORY.md",
+            at.read("MEMORY.md") + "- has a dog\n- has a dog house\n- has a cat\n  called Tom\n",
+        )
         at.commit("pets")
         dated.on("2026-05-01").apply(Revert("has a dog"))
         assert at.read("MEMORY.md").endswith("Oslo\n- has a dog house\n- has a cat\n  called Tom\n")
@@ -105,7 +117,10 @@ class TestRevert:
         assert at.read("MEMORY.md").endswith("Oslo\n- has a dog house\n")
 
     def test_of_the_first_fact_of_a_section_that_has_more_now(self, dated: DatedMemory) -> None:
-        ids = [dated.on(day).apply(Remember(f"likes {word}")).added[0] for day, word in zip(DAYS, ("tea", "jam"), strict=False)]
+        ids = [
+            dated.on(day).apply(Remember(f"likes {word}")).added[0]
+            for day, word in zip(DAYS, ("tea", "jam"), strict=False)
+        ]
         done = dated.on("2026-05-01").apply(Revert(ids[0]))
         assert (done.section, done.removed) == (("Memory", "Facts"), (ids[0],))
         assert dated.texts("likes") == ["likes jam"]
@@ -128,7 +143,12 @@ class TestRevert:
             back = dated.on("2026-01-12").apply(Revert(str(commit)))
             before = dated.at.tree_state()
             again = dated.on("2026-01-13").apply(Revert(str(commit)))
-            assert (again.changed, again.commit, again.path, dated.at.tree_state()) == (False, None, back.path, before)
+            assert (again.changed, again.commit, again.path, dated.at.tree_state()) == (
+                False,
+                None,
+                back.path,
+                before,
+            )
             assert str(back.commit)[:10] in again.notes[0]
         logged = dated.on("2026-01-14").apply(Log("the sky is blue", kind="fact"))
         dated.on("2026-01-15").apply(Forget(logged.added[0]))
@@ -158,10 +178,16 @@ class TestRevert:
         at.git("mv", "NOTES.md", "OTHER.md")
         at.commit("renamed")
         done = dated.on("2026-05-02").apply(Revert(str(changed.commit)))
-        assert (done.changed, done.path, at.read("OTHER.md")) == (True, "OTHER.md", "# N\n\n- one\n")
+        assert (done.changed, done.path, at.read("OTHER.md")) == (
+            True,
+            "OTHER.md",
+            "# N\n\n- one\n",
+        )
         assert not dated.on("2026-05-03").apply(Revert(str(changed.commit))).changed
 
-    def test_where_a_commit_changed_memory_too_other_markdown_stays(self, dated: DatedMemory) -> None:
+    def test_where_a_commit_changed_memory_too_other_markdown_stays(
+        self, dated: DatedMemory
+    ) -> None:
         at = dated.at
         before = at.read("MEMORY.md")
         at.write("MEMORY.md", before.replace("Oslo", "Rome"))
@@ -180,7 +206,11 @@ class TestRevert:
         at.write("memory/a.md", "# T\n\n- one\n")
         at.commit("as an interrupted revert leaves it")
         done = dated.on("2026-05-01").apply(Revert(both))
-        assert (done.changed, done.path, done.commit) == (True, "memory/b.md", at.git("rev-parse", "HEAD").strip())
+        assert (done.changed, done.path, done.commit) == (
+            True,
+            "memory/b.md",
+            at.git("rev-parse", "HEAD").strip(),
+        )
         assert at.read("memory/b.md") == at.read("memory/a.md") == "# T\n\n- one\n"
 
     def test_of_several_files_each_is_named(self, dated: DatedMemory) -> None:
@@ -192,24 +222,36 @@ class TestRevert:
         done = dated.on("2026-05-01").apply(Revert(both))
         assert before != both
         assert (done.path, done.commit) == ("memory/b.md", at.git("rev-parse", "HEAD").strip())
-        assert (done.warnings, at.read("memory/a.md"), at.read("memory/b.md")) == (("weaker-source",), "", "")
+        assert (done.warnings, at.read("memory/a.md"), at.read("memory/b.md")) == (
+            ("weaker-source",),
+            "",
+            "",
+        )
         notes = [note for note in done.notes if not note.startswith("weaker-source: ")]
-        assert notes == [f"reverted in memory/a.md too, by {at.git('rev-parse', 'HEAD~').strip()[:10]}"]
+        assert notes == [
+            f"reverted in memory/a.md too, by {at.git('rev-parse', 'HEAD~').strip()[:10]}"
+        ]
 
-    def test_of_several_files_a_dry_run_shows_a_patch_of_all(self, dated: DatedMemory, tmp_path: Path) -> None:
+    def test_of_several_files_a_dry_run_shows_a_patch_of_all(
+        self, dated: DatedMemory, tmp_path: Path
+    ) -> None:
         at = dated.at
         for name in ("a", "b"):
             at.write(f"memory/{name}.md", "# T\n\n- one\n")
         both = at.commit("both")
         patch = tmp_path / "patch"
-        patch.write_text(str(dated.on("2026-05-01").apply(Revert(both, options=WriteOptions(dry_run=True))).diff))
+        patch.write_text(
+            str(dated.on("2026-05-01").apply(Revert(both, options=WriteOptions(dry_run=True))).diff)
+        )
         assert dated.on("2026-05-01").apply(Revert(both)).diff is None
         reverted = at.read("memory/a.md"), at.read("memory/b.md")
         at.git("checkout", "-q", both, "--", "memory")
         at.git("apply", patch)
         assert (at.read("memory/a.md"), at.read("memory/b.md")) == reverted
 
-    def test_of_several_files_where_one_conflicts_no_commit_is_made(self, dated: DatedMemory) -> None:
+    def test_of_several_files_where_one_conflicts_no_commit_is_made(
+        self, dated: DatedMemory
+    ) -> None:
         at = dated.at
         for text in ("one", "two"):
             for name in ("a", "b"):
@@ -224,7 +266,9 @@ class TestRevert:
     @pytest.mark.parametrize("refused", ["memory/c.md", "memory/a.md", ""])
     @pytest.mark.parametrize("pending", [False, True])
     @pytest.mark.parametrize("before", ["# T\n\n- one\n", None])
-    def test_of_several_files_all_or_none_is_done(self, dated: DatedMemory, refused: str, pending: bool, before: str | None) -> None:
+    def test_of_several_files_all_or_none_is_done(
+        self, dated: DatedMemory, refused: str, pending: bool, before: str | None
+    ) -> None:
         """`refused` is the file whose commit a hook refuses; none: that of an entry of a log."""
         at = dated.at
         paths = [f"memory/{name}.md" for name in ("a", "b", "c")]
@@ -240,20 +284,30 @@ class TestRevert:
                 at.write(path, f"{before or ''}- two\n- staged\n")
             at.git("add", "memory/a.md")
             at.write("memory/a.md", f"{before or ''}- two\n- by hand\n")
-        at.hook("pre-commit", f'names=$(git diff --cached --name-only)\n[ "$names" != "{refused}" ]')
+        at.hook(
+            "pre-commit", f'names=$(git diff --cached --name-only)\n[ "$names" != "{refused}" ]'
+        )
         before_revert = at.tree_state()
         assert code_of(lambda: dated.on("2026-05-01").apply(Revert(changed))) == "commit-failed"
         assert at.tree_state() == before_revert
         assert not (at.workspace.state / write_ahead.RECORD_NAME).exists()
         at.hook("pre-commit", "exit 0")
-        assert dated.on("2026-05-01").apply(Revert(changed)).commit == at.git("rev-parse", "HEAD").strip()
+        assert (
+            dated.on("2026-05-01").apply(Revert(changed)).commit
+            == at.git("rev-parse", "HEAD").strip()
+        )
 
     def test_a_conflict_names_the_file_and_shows_both_texts(self, dated: DatedMemory) -> None:
         change_employers(dated)
         with pytest.raises(MdmemError) as failure:
-            dated.on("2026-05-02").apply(Revert(str(dated.search("Linear", history=True)[0].commit)))
+            dated.on("2026-05-02").apply(
+                Revert(str(dated.search("Linear", history=True)[0].commit))
+            )
         assert failure.value.message == "MEMORY.md: line 5 was changed again since"
-        assert "\nNow: - employer: works at Notion\nThen: - employer: works at Stripe" in failure.value.hint
+        assert (
+            "\nNow: - employer: works at Notion\nThen: - employer: works at Stripe"
+            in failure.value.hint
+        )
 
     def test_a_file_keeps_its_new_name(self, dated: DatedMemory) -> None:
         at = dated.at
@@ -268,7 +322,9 @@ class TestRevert:
         assert "memory/a.md was renamed to memory/b.md" in failure.value.hint
 
     @pytest.mark.parametrize("names", [["b"], ["b", "c"], ["b", "a"]])
-    def test_of_a_file_under_the_name_that_it_has_now(self, dated: DatedMemory, names: list[str]) -> None:
+    def test_of_a_file_under_the_name_that_it_has_now(
+        self, dated: DatedMemory, names: list[str]
+    ) -> None:
         at = dated.at
         at.write("memory/a.md", "# T\n\n- one\n")
         at.commit("a")
@@ -279,12 +335,17 @@ class TestRevert:
         at.write("memory/a.md" if names[-1] != "a" else "memory/b.md", "# Another\n\n- two\n")
         at.commit("another")
         done = dated.on("2026-05-02").apply(Revert(str(changed.commit)))
-        assert (done.path, at.read(f"memory/{names[-1]}.md")) == (f"memory/{names[-1]}.md", "# T\n\n- one\n")
+        assert (done.path, at.read(f"memory/{names[-1]}.md")) == (
+            f"memory/{names[-1]}.md",
+            "# T\n\n- one\n",
+        )
         assert at.git("status", "--porcelain") == ""
         again = dated.on("2026-05-02").apply(Revert(str(changed.commit)))
         assert (again.changed, again.path) == (False, done.path)
 
-    def test_of_a_fact_that_a_commit_brought_to_two_files_or_took_out_of_them(self, dated: DatedMemory) -> None:
+    def test_of_a_fact_that_a_commit_brought_to_two_files_or_took_out_of_them(
+        self, dated: DatedMemory
+    ) -> None:
         at = dated.at
         both = "# T\n\n- one\n- two\n"
         for text in ("# T\n\n", both):
@@ -300,17 +361,27 @@ class TestRevert:
         assert dated.on("2026-05-01").apply(Revert("two")).path == "memory/b.md"
         assert (at.read("memory/a.md"), at.read("memory/b.md")) == ("# T\n\n", "# T\n\n- two\n")
 
-    def test_of_a_fact_what_its_commit_says_that_it_superseded_comes_back(self, dated: DatedMemory) -> None:
+    def test_of_a_fact_what_its_commit_says_that_it_superseded_comes_back(
+        self, dated: DatedMemory
+    ) -> None:
         dated.on("2026-01-10").apply(Remember("works at Stripe", section="Work"))
-        dated.on("2026-01-11").apply(Remember("likes fish", section="Home", options=WriteOptions(supersedes="works at Stripe")))
+        dated.on("2026-01-11").apply(
+            Remember(
+                "likes fish", section="Home", options=WriteOptions(supersedes="works at Stripe")
+            )
+        )
         dated.on("2026-01-12").apply(Revert("likes fish"))
         assert (dated.texts("fish"), dated.texts("Stripe")) == ([], ["works at Stripe"])
 
     def test_of_a_fact_that_was_confirmed_it_stays(self, dated: DatedMemory) -> None:
         at = dated.at
-        dated.on("2026-01-10").apply(Remember("likes tea", options=WriteOptions(source=Source.INFERRED)))
+        dated.on("2026-01-10").apply(
+            Remember("likes tea", options=WriteOptions(source=Source.INFERRED))
+        )
         before = at.read("MEMORY.md")
-        confirmed = dated.on("2026-01-11").apply(Remember("likes tea", options=WriteOptions(source=Source.USER_STATED)))
+        confirmed = dated.on("2026-01-11").apply(
+            Remember("likes tea", options=WriteOptions(source=Source.USER_STATED))
+        )
         assert confirmed.op is Op.CONFIRM
         back = dated.on("2026-01-12").apply(Revert("likes tea"))
         assert f"Mdmem-Reverts: {confirmed.commit}" in at.git("log", "-1", "--format=%B")
@@ -323,7 +394,9 @@ class TestRevert:
     def test_where_a_text_changes_one_commit_says_all(self, dated: DatedMemory) -> None:
         at = dated.at
         old = dated.on("2026-01-10").apply(Log("likes tea", kind="fact")).added[0]
-        done = dated.on("2026-01-11").apply(Remember("likes jam", options=WriteOptions(supersedes=old)))
+        done = dated.on("2026-01-11").apply(
+            Remember("likes jam", options=WriteOptions(supersedes=old))
+        )
         for day in ("2026-01-12", "2026-01-13"):
             count = len(at.subjects())
             done = dated.on(day).apply(Revert(str(done.commit)))
@@ -341,7 +414,10 @@ class TestRevert:
         assert at.read("memory/b.md") == "# T\n\n- one\n"
         assert changed.commit
 
-    @pytest.mark.parametrize(("after", "code"), [("- one\n- two\n", None), ("- uno\n", "revert-conflict"), ("", "revert-conflict")])
+    @pytest.mark.parametrize(
+        ("after", "code"),
+        [("- one\n- two\n", None), ("- uno\n", "revert-conflict"), ("", "revert-conflict")],
+    )
     def test_of_a_file_that_is_gone(self, dated: DatedMemory, after: str, code: str | None) -> None:
         at = dated.at
         at.write("memory/a.md", "# T\n\n- one\n")
@@ -390,7 +466,10 @@ class TestRefusals:
         before = at.tree_state()
         with pytest.raises(MdmemError) as failure:
             at.apply(Revert(at.head()))
-        assert (failure.value.code, failure.value.message) == ("cannot-revert", f"{at.head()[:10]} is a merge")
+        assert (failure.value.code, failure.value.message) == (
+            "cannot-revert",
+            f"{at.head()[:10]} is a merge",
+        )
         assert at.tree_state() == before
 
     @pytest.mark.parametrize(
@@ -400,12 +479,17 @@ class TestRefusals:
             (OSLO, "the text of {fact} and the beginning of the id of {text}", "fact-ambiguous"),
         ],
     )
-    def test_what_means_two_things(self, dated: DatedMemory, text: str, sorts: str, code: str) -> None:
+    def test_what_means_two_things(
+        self, dated: DatedMemory, text: str, sorts: str, code: str
+    ) -> None:
         (fact,) = dated.on("2026-01-10").apply(Remember(text)).added
         before = dated.at.tree_state()
         with pytest.raises(MdmemError) as failure:
             dated.on("2026-01-11").apply(Revert(text))
-        assert (failure.value.code, failure.value.message) == (code, f"{text!r} is {sorts.format(fact=fact, text=text)}")
+        assert (failure.value.code, failure.value.message) == (
+            code,
+            f"{text!r} is {sorts.format(fact=fact, text=text)}",
+        )
         assert failure.value.details["facts"] == sorted({fact, text} - {"HEAD"})
         assert dated.at.tree_state() == before
 
@@ -413,10 +497,17 @@ class TestRefusals:
 class TestOfLogs:
     def test_the_answer_names_what_counts_no_more(self, dated: DatedMemory) -> None:
         logged = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact"))
-        dry = dated.on("2026-01-11").apply(Revert(str(logged.commit), options=WriteOptions(dry_run=True)))
+        dry = dated.on("2026-01-11").apply(
+            Revert(str(logged.commit), options=WriteOptions(dry_run=True))
+        )
         done = dated.on("2026-01-11").apply(Revert(str(logged.commit)))
         assert (dry.removed, dry.commit, dry.diff, dry.changed) == (logged.added, None, "", True)
-        assert (done.removed, done.path, done.section, done.changed) == (logged.added, "memory/2026-01-10.md", logged.section, True)
+        assert (done.removed, done.path, done.section, done.changed) == (
+            logged.added,
+            "memory/2026-01-10.md",
+            logged.section,
+            True,
+        )
         assert done.commit == dated.at.git("rev-parse", "HEAD").strip()
 
     def test_of_one_of_the_lines_that_came_together(self, dated: DatedMemory) -> None:
@@ -425,27 +516,48 @@ class TestOfLogs:
         at.commit("two lines")
         done = dated.on("2026-01-11").apply(Revert("has a boat"))
         assert done.removed == (fact_id("has a boat"),)
-        assert [fact.text for fact in dated.on("2026-01-12").facts(ListFacts()).facts if "2026" in fact.path] == ["likes tea"]
+        assert [
+            fact.text
+            for fact in dated.on("2026-01-12").facts(ListFacts()).facts
+            if "2026" in fact.path
+        ] == ["likes tea"]
 
-    def test_where_two_statements_hide_a_line_it_is_hidden_until_both_are_taken_back(self, dated: DatedMemory) -> None:
+    def test_where_two_statements_hide_a_line_it_is_hidden_until_both_are_taken_back(
+        self, dated: DatedMemory
+    ) -> None:
         old = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
         retracted = dated.on("2026-01-11").apply(Forget(old)).commit
         back = dated.on("2026-01-12").apply(Revert(str(retracted))).commit
-        replaced = dated.on("2026-01-13").apply(Log("the sea is blue", kind="fact", options=WriteOptions(supersedes=old))).commit
+        replaced = (
+            dated.on("2026-01-13")
+            .apply(Log("the sea is blue", kind="fact", options=WriteOptions(supersedes=old)))
+            .commit
+        )
         dated.on("2026-01-14").apply(Revert(str(back)))
         dated.on("2026-01-15").apply(Revert(str(replaced)))
         hidden = {"2026-01-11", "2026-01-13", "2026-01-14", "2026-01-15"}
-        for day in ("2026-01-10", "2026-01-11", "2026-01-12", "2026-01-13", "2026-01-14", "2026-01-15"):
+        for day in (
+            "2026-01-10",
+            "2026-01-11",
+            "2026-01-12",
+            "2026-01-13",
+            "2026-01-14",
+            "2026-01-15",
+        ):
             assert dated.texts("green", as_of=day) == ["the sky is green"] * (day not in hidden)
         assert [hit.status for hit in dated.search("green", history=True)] == [Status.REMOVED]
 
     @pytest.mark.parametrize("empty", [True, False])
-    def test_of_a_revert_what_was_taken_back_holds_again(self, dated: DatedMemory, empty: bool) -> None:
+    def test_of_a_revert_what_was_taken_back_holds_again(
+        self, dated: DatedMemory, empty: bool
+    ) -> None:
         old = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
         if empty:
             done = dated.on("2026-01-11").apply(Forget(old))
         else:
-            done = dated.on("2026-01-11").apply(Log("the sky is blue", kind="fact", options=WriteOptions(supersedes=old)))
+            done = dated.on("2026-01-11").apply(
+                Log("the sky is blue", kind="fact", options=WriteOptions(supersedes=old))
+            )
         for _ in range(2):
             taken_back = dated.on("2026-01-12").apply(Revert(str(done.commit)))
             assert dated.texts("sky") == ["the sky is green"]

@@ -31,9 +31,21 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     return desk(world, repository)
 
 
-def write(at: Desk, text: str, day: date = SECOND, run: str = RUN, source: Source = Source.USER_STATED, minute: str = "09:00") -> FactId:
+def write(
+    at: Desk,
+    text: str,
+    day: date = SECOND,
+    run: str = RUN,
+    source: Source = Source.USER_STATED,
+    minute: str = "09:00",
+) -> FactId:
     entry = DayEntry(minute=minute, text=text, kind="fact", cites="claude/5a1e0012#7")
-    change = DigestDay(day=day, entries=(entry,), run=run, options=WriteOptions(source=source, session="claude/5a1e0012"))
+    change = DigestDay(
+        day=day,
+        entries=(entry,),
+        run=run,
+        options=WriteOptions(source=source, session="claude/5a1e0012"),
+    )
     (fact,) = applied.apply(at.workspace, change, lambda _: None).added
     return fact
 
@@ -45,7 +57,10 @@ def revert(at: Desk, reference: str = RUN, **more: bool) -> WriteResult:
 
 def facts(at: Desk) -> set[str]:
     with closing(Memory(at.workspace)) as memory:
-        return {fact.text for fact in memory.facts(ListFacts(limit=0)).facts} - {"works at Stripe", "lives in Oslo"}
+        return {fact.text for fact in memory.facts(ListFacts(limit=0)).facts} - {
+            "works at Stripe",
+            "lives in Oslo",
+        }
 
 
 @pytest.fixture
@@ -75,11 +90,26 @@ def test_what_a_run_superseded_of_its_own_does_not_come_back(at: Desk, apart: bo
     if apart:
         assert write(at, "the exam is on 3 December") == wrong
     else:
-        entries = [DayEntry(minute="09:00", text="the exam is on 3 December", kind="fact", cites="claude/5a1e0012#7")]
+        entries = [
+            DayEntry(
+                minute="09:00",
+                text="the exam is on 3 December",
+                kind="fact",
+                cites="claude/5a1e0012#7",
+            )
+        ]
     for text, old in (("actually, on 4 December", wrong), ("actually, the pump is new", earlier)):
-        entries.append(DayEntry(minute="09:01", text=text, kind="fact", cites="claude/5a1e0012#8", supersedes=old))
+        entries.append(
+            DayEntry(
+                minute="09:01", text=text, kind="fact", cites="claude/5a1e0012#8", supersedes=old
+            )
+        )
     options = WriteOptions(source=Source.USER_STATED, session="claude/5a1e0012")
-    applied.apply(at.workspace, DigestDay(day=SECOND, entries=tuple(entries), run=RUN, options=options), lambda _: None)
+    applied.apply(
+        at.workspace,
+        DigestDay(day=SECOND, entries=tuple(entries), run=RUN, options=options),
+        lambda _: None,
+    )
     assert facts(at) == {"actually, on 4 December", "actually, the pump is new"}
     revert(at)
     assert facts(at) == {"the pump is old"}
@@ -89,7 +119,11 @@ def test_once_more_changes_nothing(at: Desk, run: tuple[FactId, ...]):
     revert(at)
     head = at.git("rev-parse", "HEAD")
     result = revert(at)
-    assert (result.changed, result.commit, result.notes) == (False, None, (f"nothing from {RUN} is left to undo",))
+    assert (result.changed, result.commit, result.notes) == (
+        False,
+        None,
+        (f"nothing from {RUN} is left to undo",),
+    )
     assert (result.diff, revert(at, dry_run=True).diff) == (None, "")
     assert at.git("rev-parse", "HEAD") == head
 
@@ -98,9 +132,15 @@ def test_with_its_lines(at: Desk, run: tuple[FactId, ...]):
     revert(at, take_out=True)
     assert facts(at) == {"the boat is red", "by hand"}
     log = at.read("memory/2026-03-04.md")
-    assert log[log.index("## ") :] == "## 09:00\n\n- [fact] the boat is red\n\n## 12:00\n\n- by hand\n"
+    assert (
+        log[log.index("## ") :] == "## 09:00\n\n- [fact] the boat is red\n\n## 12:00\n\n- by hand\n"
+    )
     first = at.read("memory/2026-03-03.md")
-    assert (first.startswith("# 2026-03-03\n"), "##" in first, first.endswith("-->\n")) == (True, False, True)
+    assert (first.startswith("# 2026-03-03\n"), "##" in first, first.endswith("-->\n")) == (
+        True,
+        False,
+        True,
+    )
     head = at.git("rev-parse", "HEAD")
     assert not revert(at, take_out=True).changed
     assert at.git("rev-parse", "HEAD") == head
@@ -120,7 +160,9 @@ def test_the_lines_of_what_came_between_stay(at: Desk):
     revert(at, take_out=True)
     log = at.read("memory/2026-03-04.md")
     rest = {"08:30": 1, "09:00": 2, "10:00": 3, "12:00": 4}
-    assert log[log.index("## ") :] == "\n".join(f"## {minute}\n\n- [fact] boat of length {number}\n" for minute, number in rest.items())
+    assert log[log.index("## ") :] == "\n".join(
+        f"## {minute}\n\n- [fact] boat of length {number}\n" for minute, number in rest.items()
+    )
 
 
 def test_the_lines_can_go_later(at: Desk, run: tuple[FactId, ...]):
@@ -140,7 +182,14 @@ def test_a_dry_run_shows_it_and_changes_nothing(at: Desk, run: tuple[FactId, ...
 def test_what_somebody_stated_again_is_theirs(at: Desk):
     write(at, "the pump is old", source=Source.INFERRED)
     write(at, "the valve is new", source=Source.INFERRED, minute="10:00")
-    at.apply(Log("the pump is old", kind="fact", day=SECOND.isoformat(), options=WriteOptions(source=Source.USER_STATED)))
+    at.apply(
+        Log(
+            "the pump is old",
+            kind="fact",
+            day=SECOND.isoformat(),
+            options=WriteOptions(source=Source.USER_STATED),
+        )
+    )
     revert(at)
     assert facts(at) == {"the pump is old"}
     revert(at, take_out=True)
@@ -149,8 +198,16 @@ def test_what_somebody_stated_again_is_theirs(at: Desk):
 
 
 def test_what_it_superseded_holds_again(at: Desk):
-    old = at.apply(Log("the exam is on 3 December", kind="fact", day=SECOND.isoformat(), time="08:00")).added[0]
-    entry = DayEntry(minute="09:00", text="the exam is on 4 December", kind="fact", cites="claude/5a1e0012#7", supersedes=old)
+    old = at.apply(
+        Log("the exam is on 3 December", kind="fact", day=SECOND.isoformat(), time="08:00")
+    ).added[0]
+    entry = DayEntry(
+        minute="09:00",
+        text="the exam is on 4 December",
+        kind="fact",
+        cites="claude/5a1e0012#7",
+        supersedes=old,
+    )
     applied.apply(at.workspace, DigestDay(day=SECOND, entries=(entry,), run=RUN), lambda _: None)
     assert facts(at) == {"the exam is on 4 December"}
     revert(at)
@@ -158,13 +215,18 @@ def test_what_it_superseded_holds_again(at: Desk):
 
 
 def test_what_later_edits_hold_fast_is_named_and_can_be_left(at: Desk, run: tuple[FactId, ...]):
-    at.write("memory/2026-03-04.md", at.read("memory/2026-03-04.md").replace("it leaks at night", "it leaks at noon"))
+    at.write(
+        "memory/2026-03-04.md",
+        at.read("memory/2026-03-04.md").replace("it leaks at night", "it leaks at noon"),
+    )
     at.commit("corrected")
     before = at.tree_state()
     with pytest.raises(MdmemError) as failure:
         revert(at, take_out=True)
     assert failure.value.code == "revert-conflict"
-    assert [(each["path"], each["fact"]) for each in failure.value.details["conflicts"]] == [("memory/2026-03-04.md", run[2])]
+    assert [(each["path"], each["fact"]) for each in failure.value.details["conflicts"]] == [
+        ("memory/2026-03-04.md", run[2])
+    ]
     assert at.tree_state() == before
     result = revert(at, take_out=True, skip=True)
     assert any(note == "kept: memory/2026-03-04.md: it leaks at night" for note in result.notes)
@@ -180,12 +242,20 @@ def rewrite(at: Desk, message: str, **texts: str) -> str:
 
 OF_RUN = f"changed\n\nMdmem-Op: replace\nMdmem-Run: {RUN}\n"
 PUMPS = "# Pumps\n\n- the pump is old\n- the valve is new\n"
-NEW_PUMPS = PUMPS.replace("is old", "is green").replace("# Pumps\n", "# Pumps\n\nWords of the run.\n")
+NEW_PUMPS = PUMPS.replace("is old", "is green").replace(
+    "# Pumps\n", "# Pumps\n\nWords of the run.\n"
+)
 
 
 def test_what_holds_one_file_does_not_keep_the_others(at: Desk):
     rewrite(at, "three files", a=PUMPS, b=PUMPS, c=PUMPS)
-    changed = rewrite(at, OF_RUN, a=PUMPS.replace("old", "  red\n  and tall"), b=PUMPS.replace("- the pump is old\n", ""), c=NEW_PUMPS)
+    changed = rewrite(
+        at,
+        OF_RUN,
+        a=PUMPS.replace("old", "  red\n  and tall"),
+        b=PUMPS.replace("- the pump is old\n", ""),
+        c=NEW_PUMPS,
+    )
     (at.root / "memory" / "b.md").unlink()
     rewrite(at, "changed again", a=PUMPS.replace("old", "blue"))
     with pytest.raises(MdmemError) as failure:
@@ -198,8 +268,13 @@ def test_what_holds_one_file_does_not_keep_the_others(at: Desk):
         (changed, "memory/b.md", 1),
     ]
     result = revert(at, skip=True)
-    assert [note.removeprefix("kept: ") for note in result.notes if note.startswith("kept")] == lines
-    assert (at.read("memory/c.md"), at.git("diff", "--name-only", "HEAD~")) == (PUMPS, "memory/c.md\n")
+    assert [
+        note.removeprefix("kept: ") for note in result.notes if note.startswith("kept")
+    ] == lines
+    assert (at.read("memory/c.md"), at.git("diff", "--name-only", "HEAD~")) == (
+        PUMPS,
+        "memory/c.md\n",
+    )
 
 
 @pytest.mark.parametrize(("count", "more"), [(8, ""), (9, "2 more"), (10, "3 more")])
@@ -226,7 +301,8 @@ def test_other_messages_may_name_it_in_any_encoding(at: Desk):
     at.git("config", "i18n.logOutputEncoding", "UTF-16")
     write(at, "the boat is red", run=OTHER)
     (at.root / "message").write_bytes(
-        f"see\n\nMdmem-Run: {RUN}\n\nMdmem-Op: save\nMdmem-Run: {OTHER}\nMdmem-Reason: caf".encode() + b"\xe9\n"
+        f"see\n\nMdmem-Run: {RUN}\n\nMdmem-Op: save\nMdmem-Run: {OTHER}\nMdmem-Reason: caf".encode()
+        + b"\xe9\n"
     )
     at.git("-c", "i18n.commitEncoding=none", "commit", "-q", "--allow-empty", "-F", "message")
     revert(at)
@@ -242,7 +318,10 @@ def test_what_a_person_took_out_of_a_log_holds_nothing(at: Desk):
     at.git("merge", "-q", "--squash", "side")
     at.world.git(at.root, "commit", "-q", environment={"GIT_EDITOR": "true"})
     rewrite(at, "elsewhere", a="- the pump is old\n")
-    at.write("memory/2026-03-03.md", at.read("memory/2026-03-03.md").replace("- [fact] the pump is old\n", ""))
+    at.write(
+        "memory/2026-03-03.md",
+        at.read("memory/2026-03-03.md").replace("- [fact] the pump is old\n", ""),
+    )
     at.commit("taken out")
     revert(at, take_out=True)
     assert facts(at) == {"the pump is old"}
@@ -275,7 +354,9 @@ def test_what_a_killed_one_put_in_place_is_finished_first(at: Desk):
     at.git("reset", "-q", "HEAD~")
     digests = [files.digest(text.encode()) for text in (before, at.read(path))]
     temporary = ".mdmem-0123456789abcdef.tmp"
-    record = write_ahead.Record(path, *digests, message=message, date="@1772700000 +0000", temporary=temporary)
+    record = write_ahead.Record(
+        path, *digests, message=message, date="@1772700000 +0000", temporary=temporary
+    )
     write_ahead.save_record(at.workspace.state, record)
     left = at.tree_state(), at.state()
     assert not revert(at, take_out=True, dry_run=True).changed
@@ -285,7 +366,9 @@ def test_what_a_killed_one_put_in_place_is_finished_first(at: Desk):
 
 
 @pytest.mark.parametrize("take_out", [False, True])
-def test_its_commits_name_who_asked_for_it(at: Desk, monkeypatch: pytest.MonkeyPatch, take_out: bool):
+def test_its_commits_name_who_asked_for_it(
+    at: Desk, monkeypatch: pytest.MonkeyPatch, take_out: bool
+):
     write(at, "the pump is old")
     monkeypatch.setenv("MDMEM_ACTOR", "ada")
     revert(at, take_out=take_out)
@@ -322,7 +405,9 @@ def test_a_name_that_means_nothing_or_two_things(at: Desk, run: tuple[FactId, ..
     with pytest.raises(MdmemError) as failure:
         revert(at, "digest/20200101T000000Z-00000000")
     assert failure.value.code == "commit-not-found"
-    assert failure.value.message == "no fact, no commit and no run 'digest/20200101T000000Z-00000000'"
+    assert (
+        failure.value.message == "no fact, no commit and no run 'digest/20200101T000000Z-00000000'"
+    )
     at.git("branch", RUN)
     assert code_of(lambda: revert(at)) == "ambiguous"
     with pytest.raises(MdmemError) as failure:
@@ -338,7 +423,9 @@ def test_where_nothing_is_committed_there_is_none(world: World, repository: Path
 
 @pytest.mark.parametrize("take_out", [False, True])
 def test_a_digest_does_not_bring_it_back(at: Desk, tmp_path: Path, take_out: bool):
-    path = write_session(tmp_path, "We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.")
+    path = write_session(
+        tmp_path, "We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon."
+    )
     result = digest_files(at, path)
     assert len(texts(result)) == 2
     revert(at, result.run, take_out=take_out)
@@ -351,9 +438,13 @@ def test_a_digest_does_not_bring_it_back(at: Desk, tmp_path: Path, take_out: boo
     assert facts(at) == set()
 
 
-@pytest.mark.parametrize("first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in (1, 2, 3))])
+@pytest.mark.parametrize(
+    "first", [0, *(pytest.param(first, marks=pytest.mark.slow) for first in (1, 2, 3))]
+)
 @pytest.mark.parametrize("take_out", [False, True])
-def test_killed_at_any_step_the_next_one_does_the_rest(at: Desk, tmp_path: Path, take_out: bool, first: int):
+def test_killed_at_any_step_the_next_one_does_the_rest(
+    at: Desk, tmp_path: Path, take_out: bool, first: int
+):
     write(at, "the pump is old", FIRST)
     write(at, "the boat is red", run=OTHER)
     write(at, "the valve is new", minute="10:00")
@@ -365,6 +456,10 @@ def test_killed_at_any_step_the_next_one_does_the_rest(at: Desk, tmp_path: Path,
         copy.apply(change)
         assert facts(copy) == {"the boat is red"}
         assert copy.git("status", "--porcelain") == ""
-        reverted = [line for line in copy.git("log", "--format=%B").splitlines() if line.startswith("Mdmem-Reverts: ")]
+        reverted = [
+            line
+            for line in copy.git("log", "--format=%B").splitlines()
+            if line.startswith("Mdmem-Reverts: ")
+        ]
         assert len(set(reverted)) == len(reverted) == 2
         assert not copy.apply(change).changed

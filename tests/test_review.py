@@ -12,7 +12,14 @@ from hypothesis import given
 from workspaces import NOW, Desk, desk
 
 import mdmem
-from mdmem.changes.advice import UNTOUCHED_DAYS, Budget, CuratedFile, FactState, find_advice, find_removal
+from mdmem.changes.advice import (
+    UNTOUCHED_DAYS,
+    Budget,
+    CuratedFile,
+    FactState,
+    find_advice,
+    find_removal,
+)
 from mdmem.editors.section import edit
 from mdmem.model import FactId, FilePath, SectionPath, Source, Status
 from mdmem.model.proposals import Advice, AdviceKind
@@ -33,19 +40,30 @@ def fact(text: str) -> FactId:
 
 
 def curated(
-    text: str, path: FilePath = MEMORY, changed: Mapping[tuple[SectionPath, int], date] | None = None, read_only: bool = False
+    text: str,
+    path: FilePath = MEMORY,
+    changed: Mapping[tuple[SectionPath, int], date] | None = None,
+    read_only: bool = False,
 ) -> CuratedFile:
     return CuratedFile(path, parse(text), len(text.encode()), changed or {}, read_only)
 
 
-def fact_states(file: CuratedFile, superseded: Mapping[str, str | None] | None = None) -> list[FactState]:
+def fact_states(
+    file: CuratedFile, superseded: Mapping[str, str | None] | None = None
+) -> list[FactState]:
     """The facts of a file with their states, as the trail and the calendar have them."""
     successors = {fact(old): fact(new) if new else None for old, new in (superseded or {}).items()}
     states = []
     for entry in entries(file.document, file.path):
         if entry.fact is not None:
             expired = entry.until is not None and entry.until < TODAY
-            status = Status.SUPERSEDED if entry.fact in successors else Status.EXPIRED if expired else Status.CURRENT
+            status = (
+                Status.SUPERSEDED
+                if entry.fact in successors
+                else Status.EXPIRED
+                if expired
+                else Status.CURRENT
+            )
             states.append(FactState(entry, status, successors.get(entry.fact)))
     return states
 
@@ -78,7 +96,9 @@ def contradiction(file: CuratedFile, key: str | None) -> ConflictView:
 
 
 def reviewed(
-    *files: CuratedFile, superseded: Mapping[str, str | None] | None = None, conflicts: tuple[ConflictView, ...] = ()
+    *files: CuratedFile,
+    superseded: Mapping[str, str | None] | None = None,
+    conflicts: tuple[ConflictView, ...] = (),
 ) -> tuple[Advice, ...]:
     facts = [state for file in files for state in fact_states(file, superseded)]
     return find_advice(files, facts, conflicts, ROOM, TODAY)
@@ -92,8 +112,13 @@ def summary(advice: tuple[Advice, ...]) -> list[tuple[str, str, int, bool]]:
 
 
 def test_what_has_expired_or_was_superseded_goes() -> None:
-    text = "# M\n\n## A\n\n- tea (until 2026-03-04)\n- milk (until 2026-03-05)\n- uses vim\n- gone\n"
-    expired, old, ended = sorted(reviewed(curated(text), superseded={"uses vim": "uses helix", "gone": None}), key=lambda each: each.line)
+    text = (
+        "# M\n\n## A\n\n- tea (until 2026-03-04)\n- milk (until 2026-03-05)\n- uses vim\n- gone\n"
+    )
+    expired, old, ended = sorted(
+        reviewed(curated(text), superseded={"uses vim": "uses helix", "gone": None}),
+        key=lambda each: each.line,
+    )
     assert expired == Advice(
         AdviceKind.EXPIRED,
         MEMORY,
@@ -117,7 +142,9 @@ def test_a_file_that_is_only_read_is_looked_at() -> None:
     text = "## A\n\n- tea (until 2026-03-04)\n- milk\n- milk\n"
     advice = reviewed(curated(text, TOPIC, {(("A",), 1): date(2020, 1, 1)}, read_only=True))
     assert summary(advice) == [("expired", TOPIC, 3, False), ("duplicate", TOPIC, 5, False)]
-    assert {(each.change, each.command) for each in advice} == {(None, ("mdmem", "show", TOPIC, "A"))}
+    assert {(each.change, each.command) for each in advice} == {
+        (None, ("mdmem", "show", TOPIC, "A"))
+    }
 
 
 # What is said twice.
@@ -129,12 +156,28 @@ def test_a_file_that_is_only_read_is_looked_at() -> None:
         ("## A\n\n- tea\n- milk\n- tea\n", [(5, True)], "## A\n\n- tea\n- milk\n"),
         ("## A\n\n- tea\n- TEA\n", [(4, True)], "## A\n\n- tea\n"),
         ("## A\n\n- tea\n- tea\n- tea\n", [(4, True), (5, True)], "## A\n\n- tea\n"),
-        ("## A\n\n- tea #x\n\n- milk\n\n- tea\n\n## B\n", [(7, True)], "## A\n\n- tea #x\n\n- milk\n\n## B\n"),
-        ("## A\r\n\r\n- a\r\n- tea\r\n  more\r\n- tea\r\n  more\r\n- b", [(6, True)], "## A\r\n\r\n- a\r\n- tea\r\n  more\r\n- b"),
-        ("## A\n\n- tea\n\n- milk\n\n- TEA\n\n## B\n", [(7, True)], "## A\n\n- tea\n\n- milk\n\n## B\n"),
+        (
+            "## A\n\n- tea #x\n\n- milk\n\n- tea\n\n## B\n",
+            [(7, True)],
+            "## A\n\n- tea #x\n\n- milk\n\n## B\n",
+        ),
+        (
+            "## A\r\n\r\n- a\r\n- tea\r\n  more\r\n- tea\r\n  more\r\n- b",
+            [(6, True)],
+            "## A\r\n\r\n- a\r\n- tea\r\n  more\r\n- b",
+        ),
+        (
+            "## A\n\n- tea\n\n- milk\n\n- TEA\n\n## B\n",
+            [(7, True)],
+            "## A\n\n- tea\n\n- milk\n\n## B\n",
+        ),
         ("- tea\n- tea\n\n# B\n", [(2, True)], "- tea\n\n# B\n"),
         ("## A\n\n- tea\n- tea", [(4, True)], "## A\n\n- tea"),
-        ("## A\n\n- tea\n\n## A\n\n- x\n- tea\n- tea\n- y\n", [(8, False), (9, True)], "## A\n\n- tea\n\n## A\n\n- x\n- tea\n- y\n"),
+        (
+            "## A\n\n- tea\n\n## A\n\n- x\n- tea\n- tea\n- y\n",
+            [(8, False), (9, True)],
+            "## A\n\n- tea\n\n## A\n\n- x\n- tea\n- y\n",
+        ),
         # What differs in its line ends only does not name the line.
         ("## A\n\ntext\n- tea\n\ntext\r\n- tea\n", [(7, True)], "## A\n\ntext\n- tea\n\ntext\n"),
         # One of the two expired: that one goes, and it is not the later one.
@@ -165,7 +208,15 @@ def test_a_duplicate_in_another_section_is_named_by_its_section(blank: str) -> N
     text = f"# P\n\n## Ana\n{blank}\n- works_at: OVH\n\n## Ben\n{blank}- works_at: OVH\n"
     (advice,) = reviewed(curated(text))
     assert advice.change == Forget(fact("works_at: OVH"), "MEMORY.md", "P > Ben")
-    assert advice.command == ("mdmem", "forget", fact("works_at: OVH"), "--file", "MEMORY.md", "--section", "P > Ben")
+    assert advice.command == (
+        "mdmem",
+        "forget",
+        fact("works_at: OVH"),
+        "--file",
+        "MEMORY.md",
+        "--section",
+        "P > Ben",
+    )
     assert advice.message == f"'works_at: OVH' is also in MEMORY.md:{5 + len(blank)}"
     (advice,) = reviewed(curated("## A\n\n- tea\n"), curated("## B\n\n- tea\n", TOPIC))
     assert (advice.path, advice.change) == (TOPIC, Forget(fact("tea"), TOPIC))
@@ -183,7 +234,12 @@ def removal(text: str, line: int) -> EditSection | Forget | None:
     [
         ("## A\n\n- a\n- tea X\n- tea X\n", 5, "- tea X\n- tea X", "- tea X"),
         ("## A\n\n- tea\n- b\n- c\n- b\n- tea\n", 7, "- b\n- tea", "- b"),
-        ("## A\n\n- a\n- b\n- tea\n- a\n- b\n- tea\n- c\n", 8, "- tea\n- a\n- b\n- tea", "- tea\n- a\n- b"),
+        (
+            "## A\n\n- a\n- b\n- tea\n- a\n- b\n- tea\n- c\n",
+            8,
+            "- tea\n- a\n- b\n- tea",
+            "- tea\n- a\n- b",
+        ),
         # There is no line above: one below, and as many more as it takes.
         ("## A\n- tea\n- TEA\n- c\n- d\n", 2, "- tea\n- TEA", "- TEA"),
         ("## A\n- tea\n\ntext\nmore\n\n- TEA\n", 2, "- tea\n\ntext", "\ntext"),
@@ -206,7 +262,9 @@ def test_thirty_lines_may_be_quoted(between: int, lines: int | None) -> None:
 
 
 def test_of_very_many_duplicates_the_first_come_with_their_change() -> None:
-    file = curated("# M\n\n## A\n\n" + "".join(f"- tea {number}\n- tea {number}\n" for number in range(200)))
+    file = curated(
+        "# M\n\n## A\n\n" + "".join(f"- tea {number}\n- tea {number}\n" for number in range(200))
+    )
     advice = [each for each in reviewed(file) if each.kind is AdviceKind.DUPLICATE]
     assert [each.safe for each in advice] == [True] * 50 + [False] * 150
     assert [each.change is not None for each in advice] == [each.safe for each in advice]
@@ -214,13 +272,24 @@ def test_of_very_many_duplicates_the_first_come_with_their_change() -> None:
 
 
 def test_what_only_many_lines_would_name_is_only_shown() -> None:
-    last = [each for each in reviewed(curated("# M\n\n## A\n\n" + "- tea\n" * 100)) if each.kind is AdviceKind.DUPLICATE][45]
+    last = [
+        each
+        for each in reviewed(curated("# M\n\n## A\n\n" + "- tea\n" * 100))
+        if each.kind is AdviceKind.DUPLICATE
+    ][45]
     assert (last.change, last.safe) == (None, False)
 
 
 @pytest.mark.parametrize(
     "line",
-    ["[ ] call Ana", "[x] water the plants in the kitchen", "[X] swim", "2026-03-01 swam in the lake", "2026-03-01: swam", "09:30 swam"],
+    [
+        "[ ] call Ana",
+        "[x] water the plants in the kitchen",
+        "[X] swim",
+        "2026-03-01 swam in the lake",
+        "2026-03-01: swam",
+        "09:30 swam",
+    ],
 )
 def test_tasks_and_lines_of_a_diary_are_no_duplicates(line: str) -> None:
     near = f"- {line} too\n" if " in the " in line else ""
@@ -232,7 +301,12 @@ def test_a_duplicate_that_cannot_be_cut_out_is_only_shown() -> None:
     # Without `1. tea` the line below it would be a part of the paragraph.
     text = "## A\n\n- tea\n\ntext\n1. tea\n2. milk\n"
     (advice,) = reviewed(curated(text))
-    assert (advice.line, advice.safe, advice.change, advice.command) == (6, False, None, ("mdmem", "show", "MEMORY.md", "A"))
+    assert (advice.line, advice.safe, advice.change, advice.command) == (
+        6,
+        False,
+        None,
+        ("mdmem", "show", "MEMORY.md", "A"),
+    )
 
 
 @pytest.mark.parametrize(
@@ -261,11 +335,18 @@ def test_near_duplicates(first: str, second: str, is_near: bool) -> None:
 def test_what_keys_say_in_two_sections(key: str, is_near: bool) -> None:
     place = "of the old desk by the window"
     text = f"## A\n\n- theme: dark mode in the editor {place}\n\n## B\n\n- {key}: dark mode in editors {place}\n"
-    assert summary(reviewed(curated(text))) == ([("near-duplicate", MEMORY, 7, False)] if is_near else [])
+    assert summary(reviewed(curated(text))) == (
+        [("near-duplicate", MEMORY, 7, False)] if is_near else []
+    )
 
 
 def test_the_nearest_of_several_is_named() -> None:
-    lines = ("x", "Prefers a dark mode in editors", "Prefers the dark mode in the editor", "Prefers the dark mode in editors")
+    lines = (
+        "x",
+        "Prefers a dark mode in editors",
+        "Prefers the dark mode in the editor",
+        "Prefers the dark mode in editors",
+    )
     advice = reviewed(curated("## A\n\n" + "".join(f"- {line}\n" for line in lines)))
     assert [(each.line, each.message.partition(" is similar to ")[2]) for each in advice] == [
         (5, f"MEMORY.md:4: {lines[1]!r}"),
@@ -303,14 +384,24 @@ def test_a_contradiction_is_for_others_to_decide() -> None:
         False,
         None,
     )
-    assert (advice.path, advice.section, advice.command) == (MEMORY, ("A",), ("mdmem", "conflicts", "--resolve", *pair))
-    assert advice.message == "'k: a' and 'k: b' contradict each other (k): forget one, or confirm that both are true"
+    assert (advice.path, advice.section, advice.command) == (
+        MEMORY,
+        ("A",),
+        ("mdmem", "conflicts", "--resolve", *pair),
+    )
+    assert (
+        advice.message
+        == "'k: a' and 'k: b' contradict each other (k): forget one, or confirm that both are true"
+    )
 
 
 def test_a_contradiction_by_hand_has_no_key() -> None:
     file = curated("## A\n\n- a\n- b\n")
     (advice,) = reviewed(file, conflicts=(contradiction(file, None),))
-    assert advice.message == "'a' and 'b' contradict each other: forget one, or confirm that both are true"
+    assert (
+        advice.message
+        == "'a' and 'b' contradict each other: forget one, or confirm that both are true"
+    )
 
 
 # What is old, what is long.
@@ -318,33 +409,66 @@ def test_a_contradiction_by_hand_has_no_key() -> None:
 
 def test_sections_that_nobody_touched() -> None:
     text = "Text.\n\n# M\n\n## A\n\n- x\n\n## A\n\n- y\n\n## Empty\n\n<!-- what belongs here -->\n\n## New\n\n- z\n"
-    long_ago, lately = TODAY - timedelta(days=UNTOUCHED_DAYS), TODAY - timedelta(days=UNTOUCHED_DAYS - 1)
-    changed = {((), 1): long_ago, (("M", "A"), 1): lately, (("M", "A"), 2): long_ago, (("M", "Empty"), 1): long_ago, (("M",), 1): long_ago}
+    long_ago, lately = (
+        TODAY - timedelta(days=UNTOUCHED_DAYS),
+        TODAY - timedelta(days=UNTOUCHED_DAYS - 1),
+    )
+    changed = {
+        ((), 1): long_ago,
+        (("M", "A"), 1): lately,
+        (("M", "A"), 2): long_ago,
+        (("M", "Empty"), 1): long_ago,
+        (("M",), 1): long_ago,
+    }
     preamble, second = reviewed(curated(text, changed=changed))
-    assert (preamble.line, preamble.section, preamble.command) == (1, (), ("mdmem", "show", "MEMORY.md", "--preamble"))
-    assert (second.line, second.command) == (9, ("mdmem", "show", "MEMORY.md", "M > A", "--nth", "2"))
-    assert second.message == f"M > A was last changed on {long_ago}, 180 days ago: is it still true?"
+    assert (preamble.line, preamble.section, preamble.command) == (
+        1,
+        (),
+        ("mdmem", "show", "MEMORY.md", "--preamble"),
+    )
+    assert (second.line, second.command) == (
+        9,
+        ("mdmem", "show", "MEMORY.md", "M > A", "--nth", "2"),
+    )
+    assert (
+        second.message == f"M > A was last changed on {long_ago}, 180 days ago: is it still true?"
+    )
     assert second.kind is AdviceKind.UNTOUCHED
 
 
 def test_a_curated_file_over_its_budget() -> None:
-    text = "# M\n\n## A\n\n" + "".join(f"- {n}a\n" for n in range(150)) + "\n## B\n\n" + "".join(f"- {n}b\n" for n in range(60))
+    text = (
+        "# M\n\n## A\n\n"
+        + "".join(f"- {n}a\n" for n in range(150))
+        + "\n## B\n\n"
+        + "".join(f"- {n}b\n" for n in range(60))
+    )
     changed = {(("M", "A"), 1): date(2026, 2, 2), (("M", "B"), 1): date(2026, 1, 1)}
     (advice,) = reviewed(curated(text, changed=changed))
-    assert (advice.kind, advice.safe, advice.command) == (AdviceKind.OVER_BUDGET, False, ("mdmem", "outline", "MEMORY.md"))
+    assert (advice.kind, advice.safe, advice.command) == (
+        AdviceKind.OVER_BUDGET,
+        False,
+        ("mdmem", "outline", "MEMORY.md"),
+    )
     assert advice.message == (
         f"217 lines and {len(text):,} bytes; its budget is 200 lines and 25,000 bytes. "
         "The largest sections are M > A (151 lines); M > B (61 lines). The oldest are M > B (2026-01-01); M > A (2026-02-02)"
     )
     assert reviewed(curated(text, TOPIC, changed)) == ()
-    assert summary(reviewed(curated("## A\n\n" + "word " * 6000))) == [("over-budget", MEMORY, 1, False)]
+    assert summary(reviewed(curated("## A\n\n" + "word " * 6000))) == [
+        ("over-budget", MEMORY, 1, False)
+    ]
 
 
 def test_the_three_largest_and_oldest_are_named() -> None:
     sections = {"A": 60, "B": 50, "C": 40, "D": 70}
     text = "".join(f"# {name}\n" + "- x\n" * count for name, count in sections.items())
     changed = {((name,), 1): date(2026, 1, day) for day, name in enumerate(sections, 1)}
-    (advice,) = [each for each in reviewed(curated(text, changed=changed)) if each.kind is AdviceKind.OVER_BUDGET]
+    (advice,) = [
+        each
+        for each in reviewed(curated(text, changed=changed))
+        if each.kind is AdviceKind.OVER_BUDGET
+    ]
     assert (
         "The largest sections are D (71 lines); A (61 lines); B (51 lines). The oldest are A (2026-01-01); B (2026-01-02); C ("
         in advice.message
@@ -352,7 +476,9 @@ def test_the_three_largest_and_oldest_are_named() -> None:
     assert advice.message.endswith("; C (2026-01-03)")
 
 
-@pytest.mark.parametrize(("lines", "size", "over"), [(200, 25_000, False), (201, 25_000, True), (200, 25_001, True)])
+@pytest.mark.parametrize(
+    ("lines", "size", "over"), [(200, 25_000, False), (201, 25_000, True), (200, 25_001, True)]
+)
 def test_a_budget_may_be_used_up(lines: int, size: int, over: bool) -> None:
     file = CuratedFile(MEMORY, parse("# A\n" + "\n" * (lines - 1)), size, {})
     assert bool(reviewed(file)) is over
@@ -365,7 +491,9 @@ def test_nothing_to_tidy() -> None:
 
 def test_what_no_longer_stands_where_it_stood_is_left_alone() -> None:
     before = curated("## A\n\n- tea (until 2026-01-01)\n")
-    assert find_advice([curated("## A\n\n- x\n- tea\n")], fact_states(before), (), ROOM, TODAY) == ()
+    assert (
+        find_advice([curated("## A\n\n- x\n- tea\n")], fact_states(before), (), ROOM, TODAY) == ()
+    )
 
 
 @given(closed_documents)
@@ -374,28 +502,42 @@ def test_what_is_safe_takes_one_fact_out_and_leaves_its_double(text: str) -> Non
     document = parse(text)
     for advice in reviewed(curated(text)):
         if isinstance(advice.change, EditSection):
-            rest = [item.raw.rstrip("\r\n") for item in items(parse(edit(document, advice.change).text))]
-            assert rest == [item.raw.rstrip("\r\n") for item in items(document) if item.start + 1 != advice.line]
+            rest = [
+                item.raw.rstrip("\r\n") for item in items(parse(edit(document, advice.change).text))
+            ]
+            assert rest == [
+                item.raw.rstrip("\r\n") for item in items(document) if item.start + 1 != advice.line
+            ]
 
 
 # In a repository.
 
 
 @pytest.mark.parametrize("by", ["change", "command"])
-def test_what_is_safe_is_carried_out(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch, by: str) -> None:
+def test_what_is_safe_is_carried_out(
+    world: World, repository: Path, monkeypatch: pytest.MonkeyPatch, by: str
+) -> None:
     monkeypatch.setenv("MDMEM_NOW", NOW)
     text = "# M\n\n## A\n\n- tea (until 2026-03-04)\n- -x\n- uses vim\n- -x\n\n## B\n\n- -x\n"
     at: Desk = desk(world, repository, seed=text)
     commits = len(at.subjects())
     done = 0
-    while safe := [each for each in reviewed(curated(at.read(MEMORY)), superseded={"uses vim": "uses helix"}) if each.safe]:
+    while safe := [
+        each
+        for each in reviewed(curated(at.read(MEMORY)), superseded={"uses vim": "uses helix"})
+        if each.safe
+    ]:
         change = safe[0].change
         assert change is not None
         if by == "change":
             assert at.apply(change).changed
         else:
             words = [sys.executable, "-m", "mdmem", "-C", at.root, *safe[0].command[1:]]
-            world.run(at.root, words, environment={"MDMEM_NOW": NOW, "PYTHONPATH": str(Path(mdmem.__file__).parents[1])})
+            world.run(
+                at.root,
+                words,
+                environment={"MDMEM_NOW": NOW, "PYTHONPATH": str(Path(mdmem.__file__).parents[1])},
+            )
         done += 1
         assert len(at.subjects()) == commits + done
     assert done == 3
@@ -405,4 +547,14 @@ def test_what_is_safe_is_carried_out(world: World, repository: Path, monkeypatch
 def test_a_change_is_the_edit_of_one_section() -> None:
     (advice,) = reviewed(curated("## A\n\n- x\n- tea\n- tea\n"))
     assert advice.change == EditSection("A", Action.REPLACE, "- tea\n- tea", "- tea", "MEMORY.md")
-    assert advice.command == ("mdmem", "edit-section", "A", "--file", "MEMORY.md", "--replace", "- tea\n- tea", "--with", "- tea")
+    assert advice.command == (
+        "mdmem",
+        "edit-section",
+        "A",
+        "--file",
+        "MEMORY.md",
+        "--replace",
+        "- tea\n- tea",
+        "--with",
+        "- tea",
+    )

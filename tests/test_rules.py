@@ -18,31 +18,56 @@ from mdmem.startup.records import replace
 NOT_ALLOWED = "allow is 'everything', which cannot be allowed"
 EVERYTHING = frozenset({"everything"})
 PLACING = "create and after go with body, append and prepend"
-PREAMBLE = "the text before the first heading can be replaced, appended to and prepended to, nothing else"
+PREAMBLE = (
+    "the text before the first heading can be replaced, appended to and prepended to, nothing else"
+)
 ONE_ACTION = "give exactly one of body, append, prepend, replace, rename, delete"
 
 TRAILER = "{} has a line that begins with Mdmem-, which is reserved for mdmem's commits"
 TRAILERS = ("Mdmem-Op: log", "why\n\n  Mdmem-Source: user-stated")
-REASONED: list[tuple[Callable[..., Any], dict[str, Any]]] = [(WriteOptions, {}), (Purge, {"fact": "x"})]
+REASONED: list[tuple[Callable[..., Any], dict[str, Any]]] = [
+    (WriteOptions, {}),
+    (Purge, {"fact": "x"}),
+]
 
 REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
     (WriteOptions, {"confidence": 1.5}, "confidence is 1.5, which is not from 0 to 1"),
     (WriteOptions, {"confidence": -0.1}, "confidence is -0.1, which is not from 0 to 1"),
     (WriteOptions, {"confidence": float("nan")}, "confidence is nan, which is not from 0 to 1"),
     (WriteOptions, {"allow": EVERYTHING}, NOT_ALLOWED),
-    *((make, {**needed, "reason": text}, TRAILER.format("reason")) for make, needed in REASONED for text in TRAILERS),
+    *(
+        (make, {**needed, "reason": text}, TRAILER.format("reason"))
+        for make, needed in REASONED
+        for text in TRAILERS
+    ),
     *((Save, {"message": text}, TRAILER.format("message")) for text in TRAILERS),
     (Purge, {"fact": "x", "allow": EVERYTHING}, NOT_ALLOWED),
     (Save, {"allow": EVERYTHING}, NOT_ALLOWED),
-    (Initialise, {"agents": "a.md", "no_agents": "a.md"}, "agents and no_agents exclude each other"),
+    (
+        Initialise,
+        {"agents": "a.md", "no_agents": "a.md"},
+        "agents and no_agents exclude each other",
+    ),
     (EditSection.of, {"section": "A"}, ONE_ACTION),
     (EditSection.of, {"section": "A", "body": "x", "append": "x"}, ONE_ACTION),
     (EditSection.of, {"section": "A", "body": "", "delete": True}, ONE_ACTION),
     (EditSection.of, {"body": "x"}, "name a section, or give preamble"),
-    (EditSection.of, {"section": "A", "preamble": True, "body": "x"}, "name a section, or give preamble"),
+    (
+        EditSection.of,
+        {"section": "A", "preamble": True, "body": "x"},
+        "name a section, or give preamble",
+    ),
     (EditSection.of, {"section": "A", "replace": "x"}, "replace and replacement go together"),
-    (EditSection.of, {"section": "A", "body": "x", "replacement": "x"}, "replace and replacement go together"),
-    (EditSection.of, {"section": "A", "replace": "", "replacement": "x"}, "the text to find is empty"),
+    (
+        EditSection.of,
+        {"section": "A", "body": "x", "replacement": "x"},
+        "replace and replacement go together",
+    ),
+    (
+        EditSection.of,
+        {"section": "A", "replace": "", "replacement": "x"},
+        "the text to find is empty",
+    ),
     (EditSection.of, {"section": "A", "rename": "B", "create": True}, PLACING),
     (EditSection.of, {"section": "A", "delete": True, "after": "B"}, PLACING),
     (EditSection.of, {"section": "A", "replace": "x", "replacement": "y", "create": True}, PLACING),
@@ -52,16 +77,31 @@ REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
     (EditSection.of, {"preamble": True, "body": "x", "after": "B"}, PREAMBLE),
     (EditSection, {"section": "A", "action": Action.REPLACE}, "the text to find is empty"),
     (EditSection, {"section": None, "action": Action.DELETE}, PREAMBLE),
-    *((Log, {"text": "x", "time": time}, f"{time!r} is not a time") for time in ("9:30", "24:00", "12:60", "noon", "12:00\n", "")),
+    *(
+        (Log, {"text": "x", "time": time}, f"{time!r} is not a time")
+        for time in ("9:30", "24:00", "12:60", "noon", "12:00\n", "")
+    ),
     (Log, {"text": "x", "day": "2026-02-30"}, "'2026-02-30' is not a date"),
     (Remember, {"text": "x", "until": "2026-02-30"}, "'2026-02-30' is not a date"),
     (Search, {"query": "x", "limit": 0}, "limit is 0, which is not from 1 to 1000"),
     (Search, {"query": "x", "limit": 1001}, "limit is 1001, which is not from 1 to 1000"),
-    (Search, {"query": "x", "min_confidence": 1.1}, "min_confidence is 1.1, which is not from 0 to 1"),
+    (
+        Search,
+        {"query": "x", "min_confidence": 1.1},
+        "min_confidence is 1.1, which is not from 0 to 1",
+    ),
     (Search, {"query": "x", "recent_days": 0}, "recent_days is 0, which is not from 1 to 100000"),
-    (Search, {"query": "x", "history": True, "as_of": "2026-01-01"}, "history and as_of exclude each other"),
+    (
+        Search,
+        {"query": "x", "history": True, "as_of": "2026-01-01"},
+        "history and as_of exclude each other",
+    ),
     (ShowHistory, {"limit": 0}, "limit is 0, which is not from 1 to 10000"),
-    (ShowHistory, {"target": "A", "preamble": True}, "history takes a section or a fact, or preamble"),
+    (
+        ShowHistory,
+        {"target": "A", "preamble": True},
+        "history takes a section or a fact, or preamble",
+    ),
     (ShowBlame, {}, "name a section, or give preamble"),
     (ShowBlame, {"section": "A", "preamble": True}, "name a section, or give preamble"),
     (Show, {"section": "A", "preamble": True}, "show takes a section or preamble"),
@@ -73,7 +113,12 @@ REFUSED: list[tuple[Callable[..., Any], Mapping[str, Any], str]] = [
 def _case_name(value: object) -> str:
     """A name that is the same in every process: a set is shown in order."""
     if isinstance(value, dict):
-        return str({name: sorted(item) if isinstance(item, frozenset) else item for name, item in value.items()})
+        return str(
+            {
+                name: sorted(item) if isinstance(item, frozenset) else item
+                for name, item in value.items()
+            }
+        )
     return str(getattr(value, "__qualname__", value))
 
 
@@ -88,10 +133,19 @@ TAKEN: list[tuple[Callable[..., Any], Mapping[str, Any]]] = [
     *((WriteOptions, {"confidence": value}) for value in (None, 0, 0.5, 1)),
     *((WriteOptions, {"reason": text}) for text in ("of Mdmem-Op: log", "mdmem-op: log", "Mdmem")),
     (WriteOptions, {"allow": frozenset({"append", "secret", "shrink"})}),
-    *((Log, {"text": "x", "time": time, "day": "2026-02-28"}) for time in ("00:00", "09:30", "23:59")),
+    *(
+        (Log, {"text": "x", "time": time, "day": "2026-02-28"})
+        for time in ("00:00", "09:30", "23:59")
+    ),
     (Remember, {"text": "x", "until": "2026-02-28"}),
-    (Search, {"query": "x", "limit": 1, "min_confidence": 0, "recent_days": 1, "as_of": "yesterday"}),
-    (Search, {"query": "x", "limit": 1000, "min_confidence": 1, "recent_days": 100_000, "history": True}),
+    (
+        Search,
+        {"query": "x", "limit": 1, "min_confidence": 0, "recent_days": 1, "as_of": "yesterday"},
+    ),
+    (
+        Search,
+        {"query": "x", "limit": 1000, "min_confidence": 1, "recent_days": 100_000, "history": True},
+    ),
     (ShowHistory, {"limit": 10_000, "preamble": True}),
     (ShowFigures, {"weeks": 520}),
     (ShowBlame, {"preamble": True}),
@@ -116,7 +170,9 @@ def test_taken(make: Callable[..., Any], arguments: Mapping[str, Any]):
         ({"delete": True}, Action.DELETE, "", ""),
     ],
 )
-def test_an_edit_of_a_door_that_has_an_argument_for_each_action(arguments: Mapping[str, Any], action: Action, text: str, replacement: str):
+def test_an_edit_of_a_door_that_has_an_argument_for_each_action(
+    arguments: Mapping[str, Any], action: Action, text: str, replacement: str
+):
     assert EditSection.of("A", **arguments) == EditSection("A", action, text, replacement)
 
 
@@ -132,7 +188,20 @@ def test_the_rules_hold_for_a_changed_copy_too():
 def test_the_environment_is_read_at_the_doors():
     """Below them it comes as an argument. What git itself needs is read by `repo`, how records are made by `startup`."""
     package = Path(writes.__file__).parent.parent
-    doors = ("__main__.py", "agenthooks.py", "catchup/page_worker.py", "cli", "githooks.py", "mergedriver.py", "repo", "startup")
-    below = [path for path in package.rglob("*.py") if not any(path.is_relative_to(package / door) for door in doors)]
+    doors = (
+        "__main__.py",
+        "agenthooks.py",
+        "catchup/page_worker.py",
+        "cli",
+        "githooks.py",
+        "mergedriver.py",
+        "repo",
+        "startup",
+    )
+    below = [
+        path
+        for path in package.rglob("*.py")
+        if not any(path.is_relative_to(package / door) for door in doors)
+    ]
     reads = re.compile(r"\bos\.(?:environb?|getenvb?)\b|\bfrom os import\b")
     assert [str(path) for path in below if reads.search(path.read_text(encoding="utf-8"))] == []

@@ -44,7 +44,13 @@ def days(shell: Shell) -> int:
     folder.mkdir()
     for day in range(count):
         held: datetime = START - timedelta(days=day)
-        write_session(folder, f"We decided to keep pump number {day}.", "agent: Noted.", session=f"5a1e{day:04d}", start=held)
+        write_session(
+            folder,
+            f"We decided to keep pump number {day}.",
+            "agent: Noted.",
+            session=f"5a1e{day:04d}",
+            start=held,
+        )
     own = shell.world.home / ".config" / "mdmem" / "config.toml"
     own.parent.mkdir(parents=True)
     own.write_text(f'sessions = ["{folder}/*.jsonl"]\nsession_scope = "all"\ndream = "off"\n')
@@ -62,7 +68,13 @@ def head(shell: Shell) -> bytes:
 
 def test_it_tells_how_far_it_is(shell: Shell, days: int):
     counts: list[tuple[int, int]] = []
-    with closing(Memory.open(Path(shell.folder), shell.world.environment, progress=lambda *count: counts.append(count))) as memory:
+    with closing(
+        Memory.open(
+            Path(shell.folder),
+            shell.world.environment,
+            progress=lambda *count: counts.append(count),
+        )
+    ) as memory:
         (step,) = memory.pipelines.run().steps
     assert step.record.entries == days
     assert counts[-1] == (days, days)
@@ -80,7 +92,11 @@ def test_an_interruption_keeps_what_is_done(shell: Shell, days: int, number: sig
     heads = {head(shell)}
     environment = {**shell.world.environment, "MDMEM_NOW": NOW}
     process = subprocess.Popen(
-        [sys.executable, "-c", RUN], cwd=shell.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-c", RUN],
+        cwd=shell.folder,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     )
     while len(heads) < 4 and process.poll() is None:
         heads.add(head(shell))
@@ -95,7 +111,9 @@ def test_an_interruption_keeps_what_is_done(shell: Shell, days: int, number: sig
 
 
 def test_what_a_killed_one_has_read_is_not_read_again(shell: Shell, days: int):
-    killed = shell.world.run(shell.folder, [sys.executable, "-c", KILLED, Path(shell.folder)], check=False)
+    killed = shell.world.run(
+        shell.folder, [sys.executable, "-c", KILLED, Path(shell.folder)], check=False
+    )
     assert killed.returncode == -signal.SIGKILL
     (step,) = json.loads(shell.run("run", "--json").out)["steps"]
     assert step["sessions"] == days - 5

@@ -18,7 +18,21 @@ from mdmem.steps import run_log
 from mdmem.steps.turns import in_turn
 
 KEYS = [
-    *("time", "run", "step", "ms", "sessions", "bytes", "messages", "noise", "by_rule", "by_model", "entries", "doubled", "redacted"),
+    *(
+        "time",
+        "run",
+        "step",
+        "ms",
+        "sessions",
+        "bytes",
+        "messages",
+        "noise",
+        "by_rule",
+        "by_model",
+        "entries",
+        "doubled",
+        "redacted",
+    ),
     *("refused", "proposed", "tokens", "outcome", "surplus", "skipped", "left"),
 ]
 TALK = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.")
@@ -44,7 +58,9 @@ def state(shell: Shell) -> Path:
 
 
 def lines(shell: Shell) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (state(shell) / run_log.RUNS_NAME).read_text().splitlines()]
+    return [
+        json.loads(line) for line in (state(shell) / run_log.RUNS_NAME).read_text().splitlines()
+    ]
 
 
 def steps(shell: Shell) -> list[dict[str, Any]]:
@@ -57,7 +73,10 @@ class TestRun:
     def test_nothing_is_to_be_done_until_a_client_is_named(self, shell: Shell, text: str):
         settings(shell, text)
         done = shell.run("run", "--json")
-        assert (done.status, [(step["step"], step["outcome"]) for step in done.answer["steps"]]) == (0, [("digest", "nothing-to-do")])
+        assert (
+            done.status,
+            [(step["step"], step["outcome"]) for step in done.answer["steps"]],
+        ) == (0, [("digest", "nothing-to-do")])
         assert not (state(shell) / run_log.RUNS_NAME).exists()
 
     def test_below_another_run_nothing_is_to_be_done(self, shell: Shell, sessions: Path):
@@ -68,15 +87,24 @@ class TestRun:
     def test_what_is_new_is_digested(self, shell: Shell, sessions: Path):
         write_session(sessions, *TALK)
         first, second = steps(shell), steps(shell)
-        assert [(step["outcome"], step["entries"], step["messages"]) for step in (*first, *second)] == [("done", 2, 3), ("unchanged", 0, 0)]
+        assert [
+            (step["outcome"], step["entries"], step["messages"]) for step in (*first, *second)
+        ] == [("done", 2, 3), ("unchanged", 0, 0)]
         assert first[0]["run"] in shell.git("log", "--format=%(trailers:key=Mdmem-Run,valueonly)")
         assert [list(line) for line in lines(shell)] == [KEYS, KEYS]
-        assert lines(shell)[0] == {name: len(value) if name == "left" else value for name, value in first[0].items() if name in KEYS}
+        assert lines(shell)[0] == {
+            name: len(value) if name == "left" else value
+            for name, value in first[0].items()
+            if name in KEYS
+        }
 
     def test_words_for_people(self, shell: Shell, sessions: Path):
         write_session(sessions, *TALK)
         done = shell.run("run")
-        assert (done.status, done.out.startswith("digest: 2 entries of 1 session, 3 messages (digest/")) == (0, True)
+        assert (
+            done.status,
+            done.out.startswith("digest: 2 entries of 1 session, 3 messages (digest/"),
+        ) == (0, True)
         assert shell.run("run").out == "digest: nothing new\n"
         assert shell.run("run", "--quiet").out == ""
 
@@ -90,7 +118,9 @@ class TestRun:
         assert [step["outcome"] for step in steps(shell)] == ["done"]
         assert [line["outcome"] for line in lines(shell)] == ["repository-busy", "done"]
 
-    def test_a_transcript_that_cannot_be_read_fails_it_and_the_others_are_done(self, shell: Shell, sessions: Path):
+    def test_a_transcript_that_cannot_be_read_fails_it_and_the_others_are_done(
+        self, shell: Shell, sessions: Path
+    ):
         write_session(sessions, *TALK)
         (sessions / "strange.jsonl").write_text('{"what": "is this"}\n')
         done = shell.run("run", "--quiet", "--json")
@@ -111,7 +141,9 @@ class TestRun:
         shell.run("digest", str(path))
         assert [(line["step"], line["entries"]) for line in lines(shell)] == [("digest", 2)]
 
-    def test_records_have_a_bound(self, shell: Shell, sessions: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_records_have_a_bound(
+        self, shell: Shell, sessions: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr(run_log, "MAX_BYTES", 1_000)
         write_session(sessions, *TALK)
         for _ in range(8):
@@ -125,7 +157,10 @@ class TestRun:
         with (state(shell) / run_log.RUNS_NAME).open("a") as file:
             file.write('{"time": 3}\n[]\n{"half')
         steps(shell)
-        assert [record.outcome for record in run_log.read_steps(state(shell))] == ["done", "unchanged"]
+        assert [record.outcome for record in run_log.read_steps(state(shell))] == [
+            "done",
+            "unchanged",
+        ]
 
 
 def test_each_run_has_a_name_of_its_own(tmp_path: Path):
@@ -151,18 +186,38 @@ class TestTurns:
 
     def test_eight_at_once(self, world: World, shell: Shell, sessions: Path):
         for number in range(6):
-            write_session(sessions, *(f"We decided to keep pump number {number}{each}." for each in range(4)), session=f"5a1e000{number}")
+            write_session(
+                sessions,
+                *(f"We decided to keep pump number {number}{each}." for each in range(4)),
+                session=f"5a1e000{number}",
+            )
         environment = {**world.environment, "MDMEM_NOW": "2026-03-05T09:30:00+00:00"}
         started = [
-            subprocess.Popen(mdmem("run", "--json"), cwd=shell.folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+            subprocess.Popen(
+                mdmem("run", "--json"),
+                cwd=shell.folder,
+                env=environment,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+            )
             for _ in range(8)
         ]
         outputs = [(process.communicate(timeout=60), process.returncode) for process in started]
         codes = [json.loads(errors)["error"] for (_, errors), status in outputs if status]
         assert set(codes) <= {"running"}
-        assert sum(step["entries"] for (output, _), status in outputs if not status for step in json.loads(output)["steps"]) == 24
+        assert (
+            sum(
+                step["entries"]
+                for (output, _), status in outputs
+                if not status
+                for step in json.loads(output)["steps"]
+            )
+            == 24
+        )
         log = (shell.folder / "memory" / "2026-03-04.md").read_text()
-        assert [log.count(f"pump number {number}{each}.") for number in range(6) for each in range(4)] == [1] * 24
+        assert [
+            log.count(f"pump number {number}{each}.") for number in range(6) for each in range(4)
+        ] == [1] * 24
 
     def test_what_a_hook_reports_meanwhile_is_looked_at(self, tmp_path: Path):
         seen: list[tuple[str, ...]] = []
@@ -183,7 +238,9 @@ class TestTurns:
         in_turn(tmp_path, lambda: report(tmp_path, "/0"), look)
         assert seen == [("/0",), ("/1",), ("/2",)]
 
-    def test_what_is_reported_between_the_last_look_and_the_end(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_what_is_reported_between_the_last_look_and_the_end(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         seen: list[tuple[str, ...]] = []
         rest: list[Callable[[], None]] = [lambda: report(tmp_path, "/late")]
         close = os.close
@@ -214,7 +271,11 @@ class TestTurns:
             assert shell.run("digest", "--no-model", "--json", str(second)).status == 1
             shell.patch.delenv("MDMEM_RUN")
 
-        in_turn(state_folder := made(state(shell)), lambda: talk_on(state_folder), lambda transcripts: False)
+        in_turn(
+            state_folder := made(state(shell)),
+            lambda: talk_on(state_folder),
+            lambda transcripts: False,
+        )
         step, again = steps(shell)
         assert (step["entries"], again["entries"], again["messages"]) == (3, 0, 0)
         assert [line["step"] for line in lines(shell)] == ["digest", "digest"]

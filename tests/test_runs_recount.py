@@ -33,7 +33,20 @@ class Recount:
 
     def next(self, *paths: Path) -> dict[str, int]:
         """The figures of what is new in some transcripts since the last time."""
-        figures = dict.fromkeys(("sessions", "bytes", "messages", "noise", "redacted", "skipped", "entries", "doubled", "refused"), 0)
+        figures = dict.fromkeys(
+            (
+                "sessions",
+                "bytes",
+                "messages",
+                "noise",
+                "redacted",
+                "skipped",
+                "entries",
+                "doubled",
+                "refused",
+            ),
+            0,
+        )
         for path in paths or sorted(self.folder.glob("*.jsonl")):
             data = path.read_bytes()
             whole = data[: data.rfind(b"\n") + 1]
@@ -54,7 +67,11 @@ class Recount:
             return
         if row["type"] != "message" or row["message"]["role"] == "toolResult":
             return
-        text, role, time = row["message"]["content"][0]["text"], row["message"]["role"], row["timestamp"]
+        text, role, time = (
+            row["message"]["content"][0]["text"],
+            row["message"]["role"],
+            row["timestamp"],
+        )
         if (text, role, time) in self.marks:
             return
         self.marks.add((text, role, time))
@@ -89,9 +106,17 @@ def last_line(shell: Shell) -> dict[str, Any]:
 
 def written_by(shell: Shell, run: str) -> int:
     """The entries that the commits of a run brought in, by git."""
-    commits = shell.git("log", "--format=%H %(trailers:key=Mdmem-Run,valueonly,separator=%x20)").splitlines()
-    ids = [commit for commit, _, name in (row.partition(" ") for row in commits) if name.strip() == run]
-    return sum(line.startswith("+- ") for commit in ids for line in shell.git("show", "--format=", "-U0", commit).splitlines())
+    commits = shell.git(
+        "log", "--format=%H %(trailers:key=Mdmem-Run,valueonly,separator=%x20)"
+    ).splitlines()
+    ids = [
+        commit for commit, _, name in (row.partition(" ") for row in commits) if name.strip() == run
+    ]
+    return sum(
+        line.startswith("+- ")
+        for commit in ids
+        for line in shell.git("show", "--format=", "-U0", commit).splitlines()
+    )
 
 
 def agree(shell: Shell, expected: dict[str, int]) -> None:
@@ -116,43 +141,77 @@ def forget(shell: Shell, statement: str) -> None:
 
 def test_each_figure_is_that_of_a_recount(shell: Shell, recount: Recount):
     first: list[str] = [
-        *("We decided to keep the old pump.", "agent: Noted.", "Why is the cellar wet?", "tool: We decided to drown."),
-        *("ok", f"The key is {TOKEN} for now. We decided to paint the roof.", "agent: Thanks a lot!"),
+        *(
+            "We decided to keep the old pump.",
+            "agent: Noted.",
+            "Why is the cellar wet?",
+            "tool: We decided to drown.",
+        ),
+        *(
+            "ok",
+            f"The key is {TOKEN} for now. We decided to paint the roof.",
+            "agent: Thanks a lot!",
+        ),
     ]
     write_session(recount.folder, *first)
-    write_session(recount.folder, "We decided to sell the boat.", session="6b2f0000", start=START + timedelta(minutes=90))
+    write_session(
+        recount.folder,
+        "We decided to sell the boat.",
+        session="6b2f0000",
+        start=START + timedelta(minutes=90),
+    )
     run(shell)
     agree(shell, recount.next())
-    assert (last_line(shell)["entries"], last_line(shell)["redacted"], last_line(shell)["noise"]) == (3, 1, 4)
+    assert (
+        last_line(shell)["entries"],
+        last_line(shell)["redacted"],
+        last_line(shell)["noise"],
+    ) == (3, 1, 4)
 
     run(shell)
     agree(shell, recount.next())  # nothing is new
 
     grown = [*first, "We decided to move the fence.", "What now?"]
     write_session(recount.folder, *grown)
-    write_session(recount.folder, *grown, "We decided to plant two trees.", session="5a1e0001")  # a fork
+    write_session(
+        recount.folder, *grown, "We decided to plant two trees.", session="5a1e0001"
+    )  # a fork
     run(shell)
     agree(shell, recount.next())
     assert (last_line(shell)["messages"], last_line(shell)["sessions"]) == (3, 2)
 
     later: datetime = START + timedelta(hours=5)
     again = write_session(
-        recount.folder, "We decided to sell the boat.", "ok", "We decided to feed the cat.", session="7c3d0000", start=later
+        recount.folder,
+        "We decided to sell the boat.",
+        "ok",
+        "We decided to feed the cat.",
+        session="7c3d0000",
+        start=later,
     )
     with again.open("a") as file:
-        file.write('{"torn": \n{"type": "message", "id": "0')  # a line that is none, and one that is not whole yet
+        file.write(
+            '{"torn": \n{"type": "message", "id": "0'
+        )  # a line that is none, and one that is not whole yet
     run(shell)
     agree(shell, recount.next())
     assert (last_line(shell)["doubled"], last_line(shell)["skipped"]) == (1, 1)
 
 
-def test_what_was_taken_out_and_what_is_digested_by_hand(shell: Shell, recount: Recount, tmp_path: Path):
+def test_what_was_taken_out_and_what_is_digested_by_hand(
+    shell: Shell, recount: Recount, tmp_path: Path
+):
     shell.write("memory/house.md", "# House\n\n- We decided to keep the old pump.\n")
     shell.git("add", "memory/house.md")
     shell.git("commit", "-q", "-m", "by hand")
     forget(shell, "We decided to keep the old pump.")
     recount.taken_out.add("We decided to keep the old pump.")
-    path = write_session(tmp_path, "We decided to keep the old pump.", "We decided to paint the roof.", session="8d4e0000")
+    path = write_session(
+        tmp_path,
+        "We decided to keep the old pump.",
+        "We decided to paint the roof.",
+        session="8d4e0000",
+    )
     assert shell.run("digest", str(path), "--json").status == 0
     agree(shell, recount.next(path))
     assert (last_line(shell)["refused"], last_line(shell)["entries"]) == (1, 1)
@@ -166,7 +225,11 @@ def test_a_step_that_has_failed_tells_how_far_it_came(shell: Shell, recount: Rec
     merge.write_text(shell.git("rev-parse", "HEAD"))
     assert shell.run("run").status == 1
     line = last_line(shell)
-    assert (line["outcome"], line["entries"], line["noise"]) == ("repository-busy", 0, expected["noise"])
+    assert (line["outcome"], line["entries"], line["noise"]) == (
+        "repository-busy",
+        0,
+        expected["noise"],
+    )
     merge.unlink()
     run(shell)
     agree(shell, recount.next())

@@ -15,7 +15,13 @@ from mdmem.text import document as documents_module
 from mdmem.text.document import Document, parse, split_lines
 from mdmem.text.scan import ScanResult, scan
 
-KINDS = {"paragraph_open": "paragraph", "fence": "code", "code_block": "code", "blockquote_open": "quote", "html_block": "html"}
+KINDS = {
+    "paragraph_open": "paragraph",
+    "fence": "code",
+    "code_block": "code",
+    "blockquote_open": "quote",
+    "html_block": "html",
+}
 Reading = tuple[list[tuple[int, int, int, str]], list[tuple[str, int, int]]]
 
 
@@ -23,7 +29,9 @@ def by_markdown_it(lines: list[str]) -> Reading:
     """Headings (first line, line after, level, title) and blocks (kind, first line, line after)."""
     parser = MarkdownIt("commonmark", {"maxNesting": 100_000})
     parser.core.ruler.enableOnly(["normalize", "block"])
-    tokens = parser.parse("".join(line.rstrip("\r\n") + "\n" for line in lines))  # it fails on some texts without a last line end
+    tokens = parser.parse(
+        "".join(line.rstrip("\r\n") + "\n" for line in lines)
+    )  # it fails on some texts without a last line end
     heads = [
         (*token.map, int(token.tag[1]), tokens[number + 1].content)
         for number, token in enumerate(tokens)
@@ -31,7 +39,13 @@ def by_markdown_it(lines: list[str]) -> Reading:
     ]
     blocks = []
     for token in tokens:
-        kind = "item" if token.type == "list_item_open" and token.level == 1 else KINDS.get(token.type) if token.level == 0 else None
+        kind = (
+            "item"
+            if token.type == "list_item_open" and token.level == 1
+            else KINDS.get(token.type)
+            if token.level == 0
+            else None
+        )
         if kind and token.map:
             start, end = token.map
             while end > start + 1 and not lines[end - 1].strip(" \t\r\n"):
@@ -125,12 +139,17 @@ def test_frequent_blocks_need_no_parser(text: str) -> None:
     ("text", "stretches"),
     [
         ("# A\n\n- x\n  y\nlazy\n- z\n", ["- x\n  y\nlazy\n"]),
-        ("- x\n  ```\nno\n\n# A\n\n- y\n  y\nlazy\n\n# B\n\n# C\n", ["- x\n  ```\nno\n\n", "- y\n  y\nlazy\n\n# B\n\n"]),
+        (
+            "- x\n  ```\nno\n\n# A\n\n- y\n  y\nlazy\n\n# B\n\n# C\n",
+            ["- x\n  ```\nno\n\n", "- y\n  y\nlazy\n\n# B\n\n"],
+        ),
         ("[a\nb]: /u\n\ntext\n", ["[a\nb]: /u\n\n"]),
         ("> > x\nlazy\n\ntext\n", ["> > x\nlazy\n\n"]),
     ],
 )
-def test_only_uncertain_stretches_go_to_the_parser(text: str, stretches: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_uncertain_stretches_go_to_the_parser(
+    text: str, stretches: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     stretches_parsed: list[str] = []
     parse_with_markdown_it = documents_module._parse_with_markdown_it
 
@@ -158,13 +177,19 @@ document = parse("---\\na: 1\\n---\\n# Memory\\n\\n## Work\\n\\n- employer: **Li
 assert find_section(document, "Work") and len(document.blocks) == 3
 print(*(name for name in ("markdown_it", "mdurl") if name in sys.modules))
 """
-    process = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    process = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
     assert process.stdout.split() == []
 
 
 @pytest.mark.parametrize("action", [Action.APPEND, Action.PREPEND])
-def test_an_edit_scans_the_text_that_it_makes_once(action: Action, monkeypatch: pytest.MonkeyPatch) -> None:
-    document = parse("# Memory\n\n## Facts\n\n" + "".join(f"- fact {number}\n" for number in range(1000)))
+def test_an_edit_scans_the_text_that_it_makes_once(
+    action: Action, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    document = parse(
+        "# Memory\n\n## Facts\n\n" + "".join(f"- fact {number}\n" for number in range(1000))
+    )
     lengths: list[int] = []
 
     def scan_and_count(source: str, first: int, parser: Callable[[str], ScanResult]) -> ScanResult:

@@ -17,7 +17,15 @@ from mdmem.schedule import texts
 
 PROGRAM = (sys.executable, "-P", "-m", "mdmem")
 ODD_PATHS = [
-    *("/home/ada/my notes", "/home/ada/100%/x", "/home/ada/%f", "/home/ada/it's", '/home/ada/"quoted"', "/home/ä/日記", "/.hidden/.notes"),
+    *(
+        "/home/ada/my notes",
+        "/home/ada/100%/x",
+        "/home/ada/%f",
+        "/home/ada/it's",
+        '/home/ada/"quoted"',
+        "/home/ä/日記",
+        "/.hidden/.notes",
+    ),
     *(
         "/home/ada/a\\b",
         "/home/ada/a\\\\b\\%c",
@@ -45,10 +53,16 @@ class TestUnits:
     def test_a_path_in_a_name(self, path: str, name: str):
         assert texts.escape_path(path) == name
 
-    @pytest.mark.skipif(shutil.which("systemd-escape") is None, reason="there is no systemd-escape here")
+    @pytest.mark.skipif(
+        shutil.which("systemd-escape") is None, reason="there is no systemd-escape here"
+    )
     @pytest.mark.parametrize("path", ODD_PATHS)
     def test_names_are_those_of_systemd(self, path: str):
-        done = subprocess.run(["systemd-escape", "--path", "--", path.encode("utf-8", "surrogateescape")], capture_output=True, check=True)
+        done = subprocess.run(
+            ["systemd-escape", "--path", "--", path.encode("utf-8", "surrogateescape")],
+            capture_output=True,
+            check=True,
+        )
         assert texts.escape_path(path).encode() == done.stdout.strip()
 
     def test_a_path_that_is_too_long_for_a_name(self):
@@ -57,8 +71,12 @@ class TestUnits:
         assert problem.value.code == "cannot-schedule"
         assert len(texts.timer_of("/home/" + "日" * 15)) < 255
 
-    @pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze here")
-    @pytest.mark.parametrize("name", ["bin", "my bin", "100%", "it's", '"quoted"', "日記", "a\\b", "$HOME"])
+    @pytest.mark.skipif(
+        shutil.which("systemd-analyze") is None, reason="there is no systemd-analyze here"
+    )
+    @pytest.mark.parametrize(
+        "name", ["bin", "my bin", "100%", "it's", '"quoted"', "日記", "a\\b", "$HOME"]
+    )
     def test_systemd_takes_them(self, tmp_path: Path, name: str):
         python = tmp_path / name / "python"
         python.parent.mkdir()
@@ -67,7 +85,13 @@ class TestUnits:
         (tmp_path / texts.TIMER_NAME).write_text(texts.timer())
         paths = [str(tmp_path / unit) for unit in (texts.SERVICE_NAME, texts.TIMER_NAME)]
         environment = {**os.environ, "XDG_RUNTIME_DIR": str(tmp_path)}
-        done = subprocess.run(["systemd-analyze", "--user", "verify", *paths], env=environment, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            ["systemd-analyze", "--user", "verify", *paths],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert (done.returncode, done.stderr) == (0, "")
 
 
@@ -78,8 +102,12 @@ class TestCrontab:
         line = texts.line(("printf", "%s|"), path)
         times, command = line[: len("*/5 * * * *")], line[len("*/5 * * * * ") :]
         assert times == "*/5 * * * *"
-        read = re.sub(r"\\([%\\])" if doubled else r"\\(%)", r"\1", command)  # as crond reads it: Vixie's, and its successors
-        done = subprocess.run(["sh", "-c", read.encode("utf-8", "surrogateescape")], capture_output=True, check=True)
+        read = re.sub(
+            r"\\([%\\])" if doubled else r"\\(%)", r"\1", command
+        )  # as crond reads it: Vixie's, and its successors
+        done = subprocess.run(
+            ["sh", "-c", read.encode("utf-8", "surrogateescape")], capture_output=True, check=True
+        )
         assert done.stdout == f"-C|{path}|run|--quiet|".encode("utf-8", "surrogateescape")
 
     def test_a_line_end_in_a_path(self):
@@ -87,18 +115,31 @@ class TestCrontab:
             texts.line(PROGRAM, "/home/a\nb")
         assert problem.value.code == "cannot-schedule"
 
-    @pytest.mark.parametrize("others", [b"", b"# mine\n\n\t0 5 * * *  x \xff \r\nMAILTO=ada\n", b"# no end"])
+    @pytest.mark.parametrize(
+        "others", [b"", b"# mine\n\n\t0 5 * * *  x \xff \r\nMAILTO=ada\n", b"# no end"]
+    )
     def test_the_lines_of_others_stay_as_they_are(self, others: bytes):
         first, second = texts.line(PROGRAM, "/home/ada/a"), texts.line(PROGRAM, "/home/ada/a b")
-        both = texts.with_line(texts.with_line(others, "/home/ada/a", first), "/home/ada/a b", second)
+        both = texts.with_line(
+            texts.with_line(others, "/home/ada/a", first), "/home/ada/a b", second
+        )
         assert both.startswith(others)
         assert texts.with_line(both, "/home/ada/a", first) == both
         assert texts.without_line(both, "/home/ada/a").endswith(second.encode() + b"\n")
-        assert texts.without_line(texts.without_line(both, "/home/ada/a"), "/home/ada/a b") in (others, others + b"\n")
+        assert texts.without_line(texts.without_line(both, "/home/ada/a"), "/home/ada/a b") in (
+            others,
+            others + b"\n",
+        )
 
     def test_a_line_is_renewed_where_it_stands(self):
-        old, new = texts.line(("/old/python",), "/home/ada"), texts.line(("/new/python",), "/home/ada")
-        assert texts.with_line(f"{old}\n# mine\n{old}\n".encode(), "/home/ada", new) == f"{new}\n# mine\n".encode()
+        old, new = (
+            texts.line(("/old/python",), "/home/ada"),
+            texts.line(("/new/python",), "/home/ada"),
+        )
+        assert (
+            texts.with_line(f"{old}\n# mine\n{old}\n".encode(), "/home/ada", new)
+            == f"{new}\n# mine\n".encode()
+        )
 
 
 def program(world: World, name: str, text: str) -> None:
@@ -139,7 +180,8 @@ class TestSystemd:
         done = shell.run("schedule", "systemd")
         folder = shell.world.home / ".config" / "systemd" / "user"
         assert done.out == (
-            f"# {folder}/mdmem-run@.service\n{texts.service(PROGRAM)}\n# {folder}/mdmem-run@.timer\n{texts.timer()}".rstrip() + "\n"
+            f"# {folder}/mdmem-run@.service\n{texts.service(PROGRAM)}\n# {folder}/mdmem-run@.timer\n{texts.timer()}".rstrip()
+            + "\n"
         )
         assert "mdmem schedule --install" in done.err
         assert "loginctl enable-linger" in done.err
@@ -147,33 +189,66 @@ class TestSystemd:
         assert not system.exists()
 
     def test_the_words_that_matter(self):
-        service, timer = texts.service(("/opt/my python", "-m", "mdmem")).splitlines(), texts.timer().splitlines()
+        service, timer = (
+            texts.service(("/opt/my python", "-m", "mdmem")).splitlines(),
+            texts.timer().splitlines(),
+        )
         assert {"Type=oneshot", "Nice=10", "TimeoutStartSec=15min"} < set(service)
         assert 'ExecStart=":/opt/my python" -m mdmem -C %f run --quiet' in service
-        assert {"OnCalendar=*:0/5", "Persistent=true", "RandomizedDelaySec=30", "WantedBy=timers.target"} < set(timer)
+        assert {
+            "OnCalendar=*:0/5",
+            "Persistent=true",
+            "RandomizedDelaySec=30",
+            "WantedBy=timers.target",
+        } < set(timer)
 
     def test_in_and_out(self, shell: Shell, system: Path):
         name = texts.timer_of(str(shell.folder))
         first = shell.run("schedule", "systemd", "--install", "--json").answer
-        assert (first["timer"], first["changed"], first["active"], first["next"]) == (name, True, True, [])
+        assert (first["timer"], first["changed"], first["active"], first["next"]) == (
+            name,
+            True,
+            True,
+            [],
+        )
         files = placed(shell)
         assert files == ["mdmem-run@.service", "mdmem-run@.timer", f"timers.target.wants/{name}"]
         again = shell.run("schedule", "systemd", "--install", "--json").answer
         assert (again["changed"], again["active"], placed(shell)) == (False, True, files)
-        assert system.read_text().splitlines()[:2] == ["--user daemon-reload", f"--user enable --now {name}"]
+        assert system.read_text().splitlines()[:2] == [
+            "--user daemon-reload",
+            f"--user enable --now {name}",
+        ]
         assert shell.run("schedule", "systemd", "--uninstall", "--json").answer["changed"]
         assert placed(shell) == []
         assert not shell.run("schedule", "systemd", "--uninstall", "--json").answer["changed"]
 
     def test_the_units_stay_while_another_workspace_has_them(self, shell: Shell, system: Path):
         shell.run("schedule", "systemd", "--install")
-        other = shell.world.home / ".config" / "systemd" / "user" / "timers.target.wants" / "mdmem-run@home-ada.timer"
+        other = (
+            shell.world.home
+            / ".config"
+            / "systemd"
+            / "user"
+            / "timers.target.wants"
+            / "mdmem-run@home-ada.timer"
+        )
         other.symlink_to("../mdmem-run@.timer")
-        assert shell.run("schedule", "systemd", "--uninstall").out.startswith("no longer scheduled: mdmem-run@")
-        assert placed(shell) == ["mdmem-run@.service", "mdmem-run@.timer", f"timers.target.wants/{other.name}"]
+        assert shell.run("schedule", "systemd", "--uninstall").out.startswith(
+            "no longer scheduled: mdmem-run@"
+        )
+        assert placed(shell) == [
+            "mdmem-run@.service",
+            "mdmem-run@.timer",
+            f"timers.target.wants/{other.name}",
+        ]
 
-    @pytest.mark.parametrize("failing", ["exit 1", "echo 'Failed to connect to bus' >&2; exit 1", None])
-    def test_without_a_systemd_that_hears_the_files_are_placed(self, shell: Shell, system: Path, failing: str | None):
+    @pytest.mark.parametrize(
+        "failing", ["exit 1", "echo 'Failed to connect to bus' >&2; exit 1", None]
+    )
+    def test_without_a_systemd_that_hears_the_files_are_placed(
+        self, shell: Shell, system: Path, failing: str | None
+    ):
         if failing:
             program(shell.world, "systemctl", failing)
         else:
@@ -181,8 +256,14 @@ class TestSystemd:
             (shell.world.home / "bin" / "git").symlink_to(shutil.which("git") or "")
             shell.patch.setenv("PATH", f"{shell.world.home}/bin")
         answer = shell.run("schedule", "systemd", "--install", "--json").answer
-        assert (answer["changed"], answer["active"], placed(shell)) == (True, False, ["mdmem-run@.service", "mdmem-run@.timer"])
-        assert answer["next"] == [f"systemctl --user enable --now {shlex.quote(texts.timer_of(str(shell.folder)))}"]
+        assert (answer["changed"], answer["active"], placed(shell)) == (
+            True,
+            False,
+            ["mdmem-run@.service", "mdmem-run@.timer"],
+        )
+        assert answer["next"] == [
+            f"systemctl --user enable --now {shlex.quote(texts.timer_of(str(shell.folder)))}"
+        ]
         assert shell.run("schedule", "systemd", "--uninstall").status == 0
         assert placed(shell) == []
 
@@ -207,7 +288,9 @@ class TestCron:
             assert (answer["changed"], answer["active"], answer["timer"]) == (changed, True, None)
             assert table.read_bytes() == mine + line.encode() + b"\n"
         for changed in (True, False):
-            assert shell.run("schedule", "cron", "--uninstall", "--json").answer["changed"] is changed
+            assert (
+                shell.run("schedule", "cron", "--uninstall", "--json").answer["changed"] is changed
+            )
             assert table.read_bytes() == mine
 
     def test_where_there_was_none(self, shell: Shell, system: Path):
@@ -215,7 +298,9 @@ class TestCron:
         assert (shell.world.home / "crontab").read_text().count("\n") == 1
 
     @pytest.mark.parametrize("failing", ["echo 'you may not' >&2; exit 1", None])
-    def test_a_crontab_that_cannot_be_read_is_not_written(self, shell: Shell, system: Path, failing: str | None):
+    def test_a_crontab_that_cannot_be_read_is_not_written(
+        self, shell: Shell, system: Path, failing: str | None
+    ):
         if failing:
             program(shell.world, "crontab", failing)
         else:

@@ -8,7 +8,14 @@ from hypothesis import strategies as st
 
 from mdmem.model import FilePath
 from mdmem.model.trail import Entry
-from mdmem.search.cues import AMOUNT_CUE, ASKS_CUE, TIME_CUE, NamedDate, asking_sentences, question_cues
+from mdmem.search.cues import (
+    AMOUNT_CUE,
+    ASKS_CUE,
+    TIME_CUE,
+    NamedDate,
+    asking_sentences,
+    question_cues,
+)
 from mdmem.search.cues import entry_cues as cues_of
 from mdmem.search.terms import folded, split_scripts
 
@@ -16,7 +23,9 @@ DAY = date(2025, 5, 20)
 
 
 def entry(text: str, day: date | None = DAY) -> Entry:
-    return Entry(FilePath("memory/x.md"), 1, 1, (), day, text, None, None, (), None, None, f"- {text}")
+    return Entry(
+        FilePath("memory/x.md"), 1, 1, (), day, text, None, None, (), None, None, f"- {text}"
+    )
 
 
 def cues(entry: Entry) -> int:
@@ -136,7 +145,10 @@ def test_the_kind_of_answer(question: str, answer: int) -> None:
 
 
 def test_the_sentences_that_ask() -> None:
-    assert asking_sentences("Nice! Where was it? I was home. And when? (photo: why?)") == " Where was it? And when?"
+    assert (
+        asking_sentences("Nice! Where was it? I was home. And when? (photo: why?)")
+        == " Where was it? And when?"
+    )
     assert asking_sentences("良い。どこ？") == "どこ？"
 
 

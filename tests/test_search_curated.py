@@ -235,7 +235,9 @@ QUESTIONS = [
 def index() -> SearchIndex:
     def page(path: str, text: str) -> FileEntries:
         listed = entries(parse(text), FilePath(path))
-        return FileEntries(FilePath(path), listed, (None,) * len(listed), (False,) * len(listed), kind_of(path))
+        return FileEntries(
+            FilePath(path), listed, (None,) * len(listed), (False,) * len(listed), kind_of(path)
+        )
 
     built = SearchIndex.in_memory()
     built.update((page(path, text) for path, text in FILES.items()), (), EMPTY_SNAPSHOT)
@@ -243,8 +245,13 @@ def index() -> SearchIndex:
 
 
 @pytest.mark.parametrize(("question", "answer"), QUESTIONS)
-def test_the_answer_is_among_the_first_three(index: SearchIndex, question: str, answer: str) -> None:
-    texts = [match.hit.text for match in index.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))]
+def test_the_answer_is_among_the_first_three(
+    index: SearchIndex, question: str, answer: str
+) -> None:
+    texts = [
+        match.hit.text
+        for match in index.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))
+    ]
     assert any(answer in text for text in texts), texts
 
 
@@ -263,16 +270,41 @@ def test_the_answer_is_among_the_first_three(index: SearchIndex, question: str, 
     ],
 )
 def test_initials_and_their_words(question: str, answer: str) -> None:
-    lines = "continuous integration runs on Jenkins", "the shop's CI is slow", "Ines reviews each pull request", "two approvals for a PR"
-    others = "Tom leads QA", "the proof of concept is due in May", "the POC was liked", "our SLO is 99.9", "the shop opens at nine"
-    listed = entries(parse("# Memory\n\n## Facts\n\n" + "".join(f"- {line}\n" for line in (*lines, *others))), FilePath("MEMORY.md"))
+    lines = (
+        "continuous integration runs on Jenkins",
+        "the shop's CI is slow",
+        "Ines reviews each pull request",
+        "two approvals for a PR",
+    )
+    others = (
+        "Tom leads QA",
+        "the proof of concept is due in May",
+        "the POC was liked",
+        "our SLO is 99.9",
+        "the shop opens at nine",
+    )
+    listed = entries(
+        parse("# Memory\n\n## Facts\n\n" + "".join(f"- {line}\n" for line in (*lines, *others))),
+        FilePath("MEMORY.md"),
+    )
     index = SearchIndex.in_memory()
-    page = FileEntries(FilePath("MEMORY.md"), listed, (None,) * len(listed), (False,) * len(listed), kind_of("MEMORY.md"))
+    page = FileEntries(
+        FilePath("MEMORY.md"),
+        listed,
+        (None,) * len(listed),
+        (False,) * len(listed),
+        kind_of("MEMORY.md"),
+    )
     index.update((page,), (), EMPTY_SNAPSHOT)
-    hits = [match.hit for match in index.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))]
+    hits = [
+        match.hit for match in index.search(IndexQuery(question, 3, Filter(valid_on=TODAY), TODAY))
+    ]
     assert answer in [hit.text for hit in hits if not hit.near]
 
 
-@pytest.mark.parametrize(("question", "has"), [("Continuous Integration", True), ("continuous tests of integration", False)])
+@pytest.mark.parametrize(
+    ("question", "has"),
+    [("Continuous Integration", True), ("continuous tests of integration", False)],
+)
 def test_initials_are_those_of_neighbouring_words(question: str, has: bool) -> None:
     assert ("ci" in {term for _, term in query_terms(question).joined}) is has

@@ -14,11 +14,26 @@ from mdmem.search.results import explain_in_words, static_factors
 from mdmem.search.schema import IndexRow, Lifetime
 from mdmem.search.terms import stem
 
-ENTRY = Entry(FilePath("MEMORY.md"), 1, 1, ("Memory", "Houses"), None, "**Puppies** sleep, 東京", None, None, (), None, None, "")
+ENTRY = Entry(
+    FilePath("MEMORY.md"),
+    1,
+    1,
+    ("Memory", "Houses"),
+    None,
+    "**Puppies** sleep, 東京",
+    None,
+    None,
+    (),
+    None,
+    None,
+    "",
+)
 
 
 def query_word_and_term(word: str, term: str, query: str) -> tuple[str, str]:
-    explanation = explain_in_words(Explanation((ScorePart("text", stem(term), stem(word), 1.0),), ()), query, ENTRY)
+    explanation = explain_in_words(
+        Explanation((ScorePart("text", stem(term), stem(word), 1.0),), ()), query, ENTRY
+    )
     return explanation.parts[0].query_word, explanation.parts[0].term
 
 
@@ -44,11 +59,24 @@ def test_words_stand_for_stems(word: str, term: str, query: str, expected: tuple
     confidence=st.none() | st.floats(0, 1),
     weaker=st.booleans(),
 )
-def test_what_an_entry_is_worth_is_told_apart(kind: FileKind, confidence: float | None, weaker: bool) -> None:
-    origin = None if confidence is None else Origin(commit=CommitId("c" * 40), time=0, source=Source.AUTO, confidence=confidence)
+def test_what_an_entry_is_worth_is_told_apart(
+    kind: FileKind, confidence: float | None, weaker: bool
+) -> None:
+    origin = (
+        None
+        if confidence is None
+        else Origin(commit=CommitId("c" * 40), time=0, source=Source.AUTO, confidence=confidence)
+    )
     row = IndexRow(ENTRY, origin, False, kind, Lifetime(weaker=weaker))
-    factors = list(static_factors(row, [Factor("trust", ranking.static_factor(kind, confidence, weaker)), Factor("date", 2.5)]))
-    assert math.prod(factor.value for factor in factors) == pytest.approx(2.5 * ranking.static_factor(kind, confidence, weaker))
+    factors = list(
+        static_factors(
+            row,
+            [Factor("trust", ranking.static_factor(kind, confidence, weaker)), Factor("date", 2.5)],
+        )
+    )
+    assert math.prod(factor.value for factor in factors) == pytest.approx(
+        2.5 * ranking.static_factor(kind, confidence, weaker)
+    )
     assert {factor.name for factor in factors} <= {"file", "confidence", "contradicted", "date"}
     assert ("contradicted" in {factor.name for factor in factors}) is weaker
     assert ("file" in {factor.name for factor in factors}) is (kind is FileKind.BOOTSTRAP)

@@ -20,23 +20,48 @@ from mdmem.search.engine import BrokenIndex
 from mdmem.search.indexer import FileEntries, SearchIndex
 from mdmem.search.query import Filter, IndexQuery
 from mdmem.search.schema import Lifetime
-from mdmem.search.snapshot import EMPTY_SNAPSHOT, INDEX_VERSION, NEVER_INDEXED, FileStamp, Snapshot, SnapshotFile
+from mdmem.search.snapshot import (
+    EMPTY_SNAPSHOT,
+    INDEX_VERSION,
+    NEVER_INDEXED,
+    FileStamp,
+    Snapshot,
+    SnapshotFile,
+)
 from mdmem.text.document import parse
 from mdmem.text.entries import entries
 
 TODAY = date(2025, 6, 1)
 NOON = int(datetime(2025, 5, 10, 12, tzinfo=UTC).timestamp())
-USER = Origin(commit=CommitId("a" * 40), time=NOON, source=Source.USER_STATED, confidence=0.95, author="Ada <a@x.org>")
+USER = Origin(
+    commit=CommitId("a" * 40),
+    time=NOON,
+    source=Source.USER_STATED,
+    confidence=0.95,
+    author="Ada <a@x.org>",
+)
 GUESS = Origin(commit=CommitId("b" * 40), time=NOON, source=Source.AUTO, confidence=0.4)
 
 
-def file(path: str, markdown: str, origin: Origin | None = USER, uncommitted: bool = False, tags: tuple[str, ...] = ()) -> FileEntries:
+def file(
+    path: str,
+    markdown: str,
+    origin: Origin | None = USER,
+    uncommitted: bool = False,
+    tags: tuple[str, ...] = (),
+) -> FileEntries:
     listed = entries(parse(markdown), FilePath(path), tags)
-    return FileEntries(FilePath(path), listed, (origin,) * len(listed), (uncommitted,) * len(listed), kind_of(path))
+    return FileEntries(
+        FilePath(path), listed, (origin,) * len(listed), (uncommitted,) * len(listed), kind_of(path)
+    )
 
 
 def seen_of(*files: FileEntries, commit: str = "c" * 40) -> Snapshot:
-    return Snapshot(CommitId(commit), {f.path: SnapshotFile(FileStamp(1, 2, 3, 4), f"{len(f.entries)}", False) for f in files}, "settings")
+    return Snapshot(
+        CommitId(commit),
+        {f.path: SnapshotFile(FileStamp(1, 2, 3, 4), f"{len(f.entries)}", False) for f in files},
+        "settings",
+    )
 
 
 def index_of(*files: FileEntries) -> SearchIndex:
@@ -50,7 +75,9 @@ def search(index: SearchIndex, query: str, limit: int = 10, **wanted: Any) -> li
 
 
 def hits(index: SearchIndex, query: str, limit: int = 10, **wanted: Any) -> tuple[Hit, ...]:
-    return tuple(match.hit for match in index.search(IndexQuery(query, limit, Filter(**wanted), TODAY)))
+    return tuple(
+        match.hit for match in index.search(IndexQuery(query, limit, Filter(**wanted), TODAY))
+    )
 
 
 def size(folder: Path) -> int:
@@ -84,9 +111,19 @@ Preamble about gardening.
 - [Preference] drinks green tea #Food
 """,
 )
-DAILY = file("memory/2025-05-20.md", "# 2025-05-20\n\n## 10:00\n\n- met Zoe about sailing\n- [lesson] sailing needs wind\n", GUESS)
+DAILY = file(
+    "memory/2025-05-20.md",
+    "# 2025-05-20\n\n## 10:00\n\n- met Zoe about sailing\n- [lesson] sailing needs wind\n",
+    GUESS,
+)
 OLD = file("memory/2025-01-02-trip.md", "# 2025-01-02\n\n- sailing trip with Adam\n")
-TOPIC = file("memory/people/zoe.md", "# Zoe\n\n- allergic to walnuts\n", None, uncommitted=True, tags=("friend",))
+TOPIC = file(
+    "memory/people/zoe.md",
+    "# Zoe\n\n- allergic to walnuts\n",
+    None,
+    uncommitted=True,
+    tags=("friend",),
+)
 EXTRA = file("CLAUDE.md", "# Rules\n\n- sailing rules\n")
 
 
@@ -118,7 +155,9 @@ def test_found_first(index: SearchIndex, query: str, first: str) -> None:
     assert search(index, query)[0] == first
 
 
-@pytest.mark.parametrize("query", ["", "  ", "?!", '"', "(((", "***", "茄子", "xyzzy", "\x00", "x" * 50_000])
+@pytest.mark.parametrize(
+    "query", ["", "  ", "?!", '"', "(((", "***", "茄子", "xyzzy", "\x00", "x" * 50_000]
+)
 def test_nothing_to_find(index: SearchIndex, query: str) -> None:
     assert search(index, query) == []
 
@@ -142,7 +181,13 @@ def test_operators_mean_nothing(index: SearchIndex, query: str) -> None:
 
 def test_a_query_of_stop_words_only_searches_them(index: SearchIndex) -> None:
     assert search(index, "about")[0] in ("met Zoe about sailing", "Preamble about gardening.")
-    assert search(index_of(file("MEMORY.md", "- to be or not to be\n- unrelated\n")), "To be, or not to be?")[0] == "to be or not to be"
+    assert (
+        search(
+            index_of(file("MEMORY.md", "- to be or not to be\n- unrelated\n")),
+            "To be, or not to be?",
+        )[0]
+        == "to be or not to be"
+    )
 
 
 def test_neighbours_are_found_after_the_entry_itself() -> None:
@@ -159,17 +204,26 @@ def test_a_hit_without_any_of_the_words_says_that_it_is_near_and_comes_last() ->
         file(
             "memory/2025-05-01.md",
             "- \u8fc7\u654f\u836f\n- bought soap\n"
-            + "".join(f"- allergies, part {n}, with many more words than the rest\n" for n in range(9)),
+            + "".join(
+                f"- allergies, part {n}, with many more words than the rest\n" for n in range(9)
+            ),
         ),
     )
     matches = hits(index, "allergies", 50)
     assert [hit.near for hit in matches] == sorted(hit.near for hit in matches)
-    assert {hit.text for hit in matches if hit.near} == {"lives in Porto", "bought soap", "\u8fc7\u654f\u836f"}
+    assert {hit.text for hit in matches if hit.near} == {
+        "lives in Porto",
+        "bought soap",
+        "\u8fc7\u654f\u836f",
+    }
     assert {hit.text for hit in hits(index, "花粉") if not hit.near} == {"five drops"}
 
 
 def test_what_front_matter_names_a_file_is_found_by_its_first_entry() -> None:
-    page = replace(file("memory/rules.md", "# Rules\n\n- two at a time\n- never on Fridays\n"), about="kraken cluster / 章鱼集群")
+    page = replace(
+        file("memory/rules.md", "# Rules\n\n- two at a time\n- never on Fridays\n"),
+        about="kraken cluster / 章鱼集群",
+    )
     index = index_of(page, file("memory/other.md", "- squid\n"))
     for query in ("kraken", "章鱼"):
         assert [(hit.text, hit.near) for hit in hits(index, query)] == [("two at a time", False)]
@@ -187,13 +241,23 @@ def test_what_front_matter_names_a_file_is_found_by_its_first_entry() -> None:
 def test_a_hit_says_what_of_the_front_matter_is_asked_for(query: str, about: str) -> None:
     values = "Jana / birthday: 1990-07-14 / employer: Bosch / from: 章鱼"
     index = index_of(replace(file("memory/jana.md", "# Jana\n\n- plays the viola\n"), about=values))
-    assert [(hit.text, hit.about, hit.near) for hit in hits(index, query)] == [("plays the viola", about, False)]
+    assert [(hit.text, hit.about, hit.near) for hit in hits(index, query)] == [
+        ("plays the viola", about, False)
+    ]
 
 
 def test_a_date_is_one_word() -> None:
-    index = index_of(file("MEMORY.md", "- born on 1990-07-14\n\n## Roof\n\n- 14 panels since 07/1990\n\n## Tax\n\n- 14 forms\n"))
+    index = index_of(
+        file(
+            "MEMORY.md",
+            "- born on 1990-07-14\n\n## Roof\n\n- 14 panels since 07/1990\n\n## Tax\n\n- 14 forms\n",
+        )
+    )
     assert [hit.text for hit in hits(index, "1990-07-14")] == ["born on 1990-07-14"]
-    assert {hit.text for hit in hits(index, "1990")} == {"born on 1990-07-14", "14 panels since 07/1990"}
+    assert {hit.text for hit in hits(index, "1990")} == {
+        "born on 1990-07-14",
+        "14 panels since 07/1990",
+    }
 
 
 def test_no_number_of_neighbours_keeps_a_match_from_the_first_hits() -> None:
@@ -210,18 +274,28 @@ def test_where_memory_holds_no_other_word_a_few_stop_words_count() -> None:
 
 
 def test_neighbours_end_with_the_file() -> None:
-    assert search(index_of(file("memory/a.md", "- apples\n"), file("memory/b.md", "- pears\n")), "apples") == ["apples"]
+    assert search(
+        index_of(file("memory/a.md", "- apples\n"), file("memory/b.md", "- pears\n")), "apples"
+    ) == ["apples"]
 
 
-@pytest.mark.parametrize(("path", "texts"), [("MEMORY.md", ["apples"]), ("memory/2026-01-02.md", ["apples", "pears"])])
+@pytest.mark.parametrize(
+    ("path", "texts"), [("MEMORY.md", ["apples"]), ("memory/2026-01-02.md", ["apples", "pears"])]
+)
 def test_neighbours_end_with_the_section_but_for_a_day(path: str, texts: list[str]) -> None:
-    assert search(index_of(file(path, "# T\n\n## A\n\n- apples\n\n## B\n\n- pears\n")), "apples") == texts
+    assert (
+        search(index_of(file(path, "# T\n\n## A\n\n- apples\n\n## B\n\n- pears\n")), "apples")
+        == texts
+    )
 
 
 def test_bootstrap_files_and_weak_sources_rank_lower(index: SearchIndex) -> None:
     assert search(index, "sailing")[-1] == "sailing rules"
     weak, strong = file("memory/a.md", "- likes tea\n", GUESS), file("memory/b.md", "- likes tea\n")
-    assert [hit.path for hit in hits(index_of(weak, strong), "tea")] == ["memory/b.md", "memory/a.md"]
+    assert [hit.path for hit in hits(index_of(weak, strong), "tea")] == [
+        "memory/b.md",
+        "memory/a.md",
+    ]
 
 
 def test_the_weaker_of_a_contradiction_ranks_lower_and_is_found() -> None:
@@ -232,9 +306,15 @@ def test_the_weaker_of_a_contradiction_ranks_lower_and_is_found() -> None:
 
 
 def test_a_file_name_that_is_no_unicode_can_be_indexed_replaced_and_taken_out() -> None:
-    odd, other = file("memory/\udcff.md", "- green tea\n"), file("memory/\udcfe.md", "- black tea\n")
+    odd, other = (
+        file("memory/\udcff.md", "- green tea\n"),
+        file("memory/\udcfe.md", "- black tea\n"),
+    )
     index = index_of(odd, other)
-    assert sorted((hit.path, hit.text) for hit in hits(index, "tea")) == [(other.path, "black tea"), (odd.path, "green tea")]
+    assert sorted((hit.path, hit.text) for hit in hits(index, "tea")) == [
+        (other.path, "black tea"),
+        (odd.path, "green tea"),
+    ]
     index.update([replace(odd, entries=(), origins=(), uncommitted=())], (), seen_of(other))
     assert search(index, "tea") == ["black tea"]
     index.update([], [other.path], seen_of())
@@ -242,7 +322,10 @@ def test_a_file_name_that_is_no_unicode_can_be_indexed_replaced_and_taken_out() 
 
 
 def test_ties_go_to_the_newer_day_then_path_then_line() -> None:
-    files = [file(path, "- green tea\n") for path in ("memory/b.md", "memory/2025-01-01.md", "memory/a.md", "memory/2025-01-02.md")]
+    files = [
+        file(path, "- green tea\n")
+        for path in ("memory/b.md", "memory/2025-01-01.md", "memory/a.md", "memory/2025-01-02.md")
+    ]
     assert [hit.path for hit in hits(index_of(*files), "tea")] == [
         "memory/2025-01-02.md",
         "memory/2025-01-01.md",
@@ -254,8 +337,12 @@ def test_ties_go_to_the_newer_day_then_path_then_line() -> None:
 
 
 def test_one_fact_twice_in_a_section_is_one_hit_the_first() -> None:
-    twice = index_of(file("MEMORY.md", "# A\n\n- green tea\n- wind\n- Green  tea\n\n# B\n\n- green tea\n"))
-    assert [(hit.start_line, hit.section) for hit in hits(twice, "green tea") if "tea" in hit.text] == [(3, ("A",)), (9, ("B",))]
+    twice = index_of(
+        file("MEMORY.md", "# A\n\n- green tea\n- wind\n- Green  tea\n\n# B\n\n- green tea\n")
+    )
+    assert [
+        (hit.start_line, hit.section) for hit in hits(twice, "green tea") if "tea" in hit.text
+    ] == [(3, ("A",)), (9, ("B",))]
     many = index_of(file("MEMORY.md", "- green tea\n" * 700 + "\nprose on tea\n"))
     assert [hit.start_line for hit in hits(many, "tea", limit=2)] in ([1, 702], [702, 1])
 
@@ -302,7 +389,13 @@ def test_what_has_expired_says_so(index: SearchIndex) -> None:
 
 
 BERLIN_ISH = timezone(timedelta(hours=2))
-ALL = len(MEMORY.entries) + len(DAILY.entries) + len(OLD.entries) + len(TOPIC.entries) + len(EXTRA.entries)
+ALL = (
+    len(MEMORY.entries)
+    + len(DAILY.entries)
+    + len(OLD.entries)
+    + len(TOPIC.entries)
+    + len(EXTRA.entries)
+)
 
 
 @pytest.mark.parametrize(
@@ -376,7 +469,9 @@ def test_a_commits_day_is_the_users() -> None:
 def test_filters_hold_in_a_search_and_leave_its_scores(index: SearchIndex) -> None:
     matches = hits(index, "sailing", file="memory", valid_on=TODAY)
     assert {hit.path for hit in matches} == {"memory/2025-05-20.md", "memory/2025-01-02-trip.md"}
-    assert {hit.start_line: hit.score for hit in hits(index, "sailing") if hit in matches} == {hit.start_line: hit.score for hit in matches}
+    assert {hit.start_line: hit.score for hit in hits(index, "sailing") if hit in matches} == {
+        hit.start_line: hit.score for hit in matches
+    }
 
 
 def test_a_filter_is_applied_before_the_best_are_taken() -> None:
@@ -394,7 +489,9 @@ def test_entries_come_by_path_and_line(index: SearchIndex) -> None:
 
 def test_entries_without_a_day_to_judge_by_are_current(index: SearchIndex) -> None:
     assert {hit.status for hit in index.entries(Filter())} == {Status.CURRENT}
-    assert [hit.until for hit in index.entries(Filter(), TODAY) if hit.status is Status.EXPIRED] == [date(2025, 1, 31)]
+    assert [
+        hit.until for hit in index.entries(Filter(), TODAY) if hit.status is Status.EXPIRED
+    ] == [date(2025, 1, 31)]
 
 
 def test_a_new_index_is_empty_and_makes_nothing(tmp_path: Path) -> None:
@@ -421,13 +518,19 @@ def test_what_was_indexed_is_there_when_opened_again(tmp_path: Path) -> None:
 
 
 def test_more_entries_than_are_added_at_once(tmp_path: Path) -> None:
-    before, after = (file("memory/a.md", "".join(f"- {word}{number}\n" for number in range(600))) for word in ("old", "new"))
+    before, after = (
+        file("memory/a.md", "".join(f"- {word}{number}\n" for number in range(600)))
+        for word in ("old", "new")
+    )
     other = file("memory/b.md", "- old other\n")
     index = SearchIndex.open(tmp_path)
     index.update([before, other], (), seen_of(before, other))
     assert index.count == 601
     index.update([after], (), seen_of(after, other))
-    assert [hit.text for hit in SearchIndex.open(tmp_path).entries(Filter())] == [*(f"new{number}" for number in range(600)), "old other"]
+    assert [hit.text for hit in SearchIndex.open(tmp_path).entries(Filter())] == [
+        *(f"new{number}" for number in range(600)),
+        "old other",
+    ]
 
 
 def test_a_workspace_without_entries_is_seen_too(tmp_path: Path) -> None:
@@ -502,7 +605,9 @@ def test_damage_met_while_searching_is_told_and_mended(tmp_path: Path) -> None:
     assert search(SearchIndex.open(tmp_path), "tea")[0] == "drinks green tea"
 
 
-def test_a_crash_before_the_seen_state_is_written_leaves_the_index_behind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_crash_before_the_seen_state_is_written_leaves_the_index_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     index = SearchIndex.open(tmp_path)
     first, gone = file("memory/a.md", "- old tea\n"), file("memory/gone.md", "- gone tea\n")
     untouched = file("memory/same.md", "- same tea\n")
@@ -527,10 +632,19 @@ def test_a_crash_before_the_seen_state_is_written_leaves_the_index_behind(tmp_pa
     shutil.copytree(tmp_path, crashed)
     (crashed / "seen.json").write_bytes(marked)
     behind = SearchIndex.open(crashed)
-    assert behind.seen.files == {**seen_of(untouched).files, new.path: NEVER_INDEXED, added.path: NEVER_INDEXED, gone.path: NEVER_INDEXED}
+    assert behind.seen.files == {
+        **seen_of(untouched).files,
+        new.path: NEVER_INDEXED,
+        added.path: NEVER_INDEXED,
+        gone.path: NEVER_INDEXED,
+    }
     # The disk may hold anything by now, the old state too.
     behind.update([first, gone], [added.path], seen_of(first, gone, untouched))
-    assert sorted(hit.text for hit in SearchIndex.open(crashed).entries(Filter())) == ["gone tea", "old tea", "same tea"]
+    assert sorted(hit.text for hit in SearchIndex.open(crashed).entries(Filter())) == [
+        "gone tea",
+        "old tea",
+        "same tea",
+    ]
 
 
 def test_an_update_that_is_interrupted_changes_nothing(tmp_path: Path) -> None:
@@ -578,7 +692,10 @@ def test_a_reader_is_not_disturbed_by_an_update(tmp_path: Path) -> None:
 
 def test_many_small_updates_leave_a_small_index(tmp_path: Path) -> None:
     index = SearchIndex.open(tmp_path / "many")
-    files = {f"memory/t{n}.md": file(f"memory/t{n}.md", "".join(f"- item {n} {k}\n" for k in range(40))) for n in range(10)}
+    files = {
+        f"memory/t{n}.md": file(f"memory/t{n}.md", "".join(f"- item {n} {k}\n" for k in range(40)))
+        for n in range(10)
+    }
     index.update(files.values(), (), seen_of(*files.values()))
     for turn in range(50):
         path = f"memory/t{turn % 10}.md"
@@ -593,9 +710,21 @@ def test_many_small_updates_leave_a_small_index(tmp_path: Path) -> None:
 
 PATHS = ("MEMORY.md", "memory/a.md", "memory/2025-01-01.md")
 LINES = st.lists(
-    st.sampled_from(["- tea", "- [fact] key: tea #t", "# Work", "prose on tea", "- 喝茶", "- old (until 2025-01-01)"]), max_size=5
+    st.sampled_from(
+        [
+            "- tea",
+            "- [fact] key: tea #t",
+            "# Work",
+            "prose on tea",
+            "- 喝茶",
+            "- old (until 2025-01-01)",
+        ]
+    ),
+    max_size=5,
 )
-STEPS = st.lists(st.dictionaries(st.sampled_from(PATHS), st.none() | LINES, min_size=1), min_size=1, max_size=4)
+STEPS = st.lists(
+    st.dictionaries(st.sampled_from(PATHS), st.none() | LINES, min_size=1), min_size=1, max_size=4
+)
 
 
 @examples(12)
@@ -604,7 +733,9 @@ def test_incremental_equals_fresh(steps: list[dict[str, list[str] | None]]) -> N
     index = SearchIndex.in_memory()
     now: dict[str, FileEntries] = {}
     for step in steps:
-        changed = [file(path, "\n\n".join(lines)) for path, lines in step.items() if lines is not None]
+        changed = [
+            file(path, "\n\n".join(lines)) for path, lines in step.items() if lines is not None
+        ]
         removed = [path for path, lines in step.items() if lines is None]
         now.update({f.path: f for f in changed})
         for path in removed:

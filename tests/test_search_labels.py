@@ -13,20 +13,55 @@ from mdmem.search.labels import as_label, fact_number, file_label, place_labels,
 from mdmem.search.query import Filter
 from mdmem.search.snapshot import EMPTY_SNAPSHOT
 
-SPACED = ["a b", "a%20b", "a  b", "a\tb", "a\nb", "a\vb", "a\fb", "a\rb", "a\xa0b", "a\u2003b", "a\u2028b", "a\x85b", "a", "b", "%", " "]
+SPACED = [
+    "a b",
+    "a%20b",
+    "a  b",
+    "a\tb",
+    "a\nb",
+    "a\vb",
+    "a\fb",
+    "a\rb",
+    "a\xa0b",
+    "a\u2003b",
+    "a\u2028b",
+    "a\x85b",
+    "a",
+    "b",
+    "%",
+    " ",
+]
 
 
-def entry(path: str = "memory/tea.md", text: str = "tea", section: SectionPath = (), **values: object) -> Entry:
+def entry(
+    path: str = "memory/tea.md", text: str = "tea", section: SectionPath = (), **values: object
+) -> Entry:
     fields = {"kind": None, "tags": (), "fact": None} | values
     return Entry(
-        path=FilePath(path), start_line=1, end_line=1, section=section, day=None, text=text, key=None, until=None, first_line=text, **fields
+        path=FilePath(path),
+        start_line=1,
+        end_line=1,
+        section=section,
+        day=None,
+        text=text,
+        key=None,
+        until=None,
+        first_line=text,
+        **fields,
     )
 
 
 def index_of(*entries: Entry) -> SearchIndex:
     index = SearchIndex.in_memory()
     pages = [
-        FileEntries(path=each.path, entries=(each,), origins=(None,), uncommitted=(True,), kind=FileKind.EVERGREEN) for each in entries
+        FileEntries(
+            path=each.path,
+            entries=(each,),
+            origins=(None,),
+            uncommitted=(True,),
+            kind=FileKind.EVERGREEN,
+        )
+        for each in entries
     ]
     index.update(pages, (), EMPTY_SNAPSHOT)
     return index
@@ -36,12 +71,19 @@ def index_of(*entries: Entry) -> SearchIndex:
 def test_a_path_its_folder_and_its_name_match_as_a_whole(name: str):
     index = index_of(*(entry(f"memory/{each}/{each}.md") for each in SPACED))
     for wanted in (f"memory/{name}/{name}.md", f"memory/{name}", f"{name}.md"):
-        assert [hit.path for hit in index.entries(Filter(file=wanted))] == [f"memory/{name}/{name}.md"]
+        assert [hit.path for hit in index.entries(Filter(file=wanted))] == [
+            f"memory/{name}/{name}.md"
+        ]
 
 
 @pytest.mark.parametrize("name", SPACED)
 def test_so_do_tags_and_kinds(name: str):
-    index = index_of(*(entry(f"memory/{number}.md", text=each, kind=each, tags=(each,)) for number, each in enumerate(SPACED)))
+    index = index_of(
+        *(
+            entry(f"memory/{number}.md", text=each, kind=each, tags=(each,))
+            for number, each in enumerate(SPACED)
+        )
+    )
     assert [hit.text for hit in index.entries(Filter(kind=name))] == [name]
     assert [hit.text for hit in index.entries(Filter(tags=(name,)))] == [name]
 

@@ -28,13 +28,23 @@ OTHERS = "- 42\n- xyzzy\n"
 
 def index_of(language: str | None, *lines: str) -> SearchIndex:
     index, path = SearchIndex.in_memory(language), FilePath("memory/topic.md")
-    listed = entries(parse("".join(f"## {number}\n\n- {line}\n" for number, line in enumerate(lines)) + OTHERS), path)
-    index.update([FileEntries(path, listed, (None,) * len(listed), (False,) * len(listed), kind_of(path))], (), EMPTY_SNAPSHOT)
+    listed = entries(
+        parse("".join(f"## {number}\n\n- {line}\n" for number, line in enumerate(lines)) + OTHERS),
+        path,
+    )
+    index.update(
+        [FileEntries(path, listed, (None,) * len(listed), (False,) * len(listed), kind_of(path))],
+        (),
+        EMPTY_SNAPSHOT,
+    )
     return index
 
 
 def search(index: SearchIndex, question: str) -> list[str]:
-    return [match.hit.text for match in index.search(IndexQuery(question, 5, Filter(valid_on=TODAY), TODAY))]
+    return [
+        match.hit.text
+        for match in index.search(IndexQuery(question, 5, Filter(valid_on=TODAY), TODAY))
+    ]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +76,11 @@ def test_an_inflected_word_is_found(language: str, text: str, question: str) -> 
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES.values()) - WITHOUT_STOP_WORDS))
 def test_english_beside_it_stays_found(language: str) -> None:
-    lines = ("the meetings were cancelled by the manager", "budget: decided", "she is running to the bakeries")
+    lines = (
+        "the meetings were cancelled by the manager",
+        "budget: decided",
+        "she is running to the bakeries",
+    )
     index = index_of(language, *lines)
     for question, line in (
         ("meeting", lines[0]),
@@ -81,7 +95,11 @@ def test_english_beside_it_stays_found(language: str) -> None:
 @pytest.mark.parametrize("language", sorted(WITHOUT_STOP_WORDS))
 def test_english_stays_found_as_it_was_typed_where_there_are_no_stop_words(language: str) -> None:
     index = index_of(language, "the meetings were cancelled by the manager")
-    assert search(index, "meetings")[:1] == search(index, "Who cancelled it?")[:1] == ["the meetings were cancelled by the manager"]
+    assert (
+        search(index, "meetings")[:1]
+        == search(index, "Who cancelled it?")[:1]
+        == ["the meetings were cancelled by the manager"]
+    )
 
 
 @pytest.mark.parametrize("language", sorted(set(LANGUAGES.values())))
@@ -98,7 +116,11 @@ def test_every_word_is_found_as_it_was_typed(language: str, text: str) -> None:
 
 def test_accents_are_folded_in_every_language() -> None:
     index = index_of("french", "le café préféré est fermé")
-    assert search(index, "cafe prefere")[:1] == search(index, "CAFÉ préférée")[:1] == ["le café préféré est fermé"]
+    assert (
+        search(index, "cafe prefere")[:1]
+        == search(index, "CAFÉ préférée")[:1]
+        == ["le café préféré est fermé"]
+    )
 
 
 def test_a_text_is_taken_for_what_its_stop_words_say() -> None:
@@ -109,7 +131,10 @@ def test_a_text_is_taken_for_what_its_stop_words_say() -> None:
         ("", "german"),
     ):
         assert text_language(text, folded(text), "german") == language
-    assert text_language("die Katze ist auf dem Dach", folded("die Katze ist auf dem Dach"), "english") == "english"
+    assert (
+        text_language("die Katze ist auf dem Dach", folded("die Katze ist auf dem Dach"), "english")
+        == "english"
+    )
 
 
 def test_stop_words_are_those_of_the_query() -> None:
@@ -126,11 +151,15 @@ def test_without_the_setting_words_are_english() -> None:
 
 def test_every_language_of_the_settings_has_a_stemmer() -> None:
     for language in LANGUAGES.values():
-        assert stem("word", "english" if language in ("arabic", "greek", "russian", "tamil") else language)
+        assert stem(
+            "word", "english" if language in ("arabic", "greek", "russian", "tamil") else language
+        )
 
 
 def test_another_language_builds_the_index_anew(world: World, repository: Path) -> None:
-    desk = make_desk(world, repository, seed="# Memory\n\n## Eins\n\n- Katze\n\n## Zwei\n\n- Katzen\n")
+    desk = make_desk(
+        world, repository, seed="# Memory\n\n## Eins\n\n- Katze\n\n## Zwei\n\n- Katzen\n"
+    )
     assert search(fresh_index(desk.workspace, print).index, "Katze") == ["Katze"]
     desk.write("mdmem.toml", 'language = "de-AT"\n')
     assert desk.workspace.settings.language == "german"

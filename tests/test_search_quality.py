@@ -15,7 +15,15 @@ TODAY = date(2026, 3, 5)
 def hit(score: float, text: str = "nothing", **fields: Any) -> Hit:
     defaults: dict[str, Any] = {
         **dict.fromkeys(("kind", "day", "fact", "key", "source", "confidence", "until", "commit")),
-        **{"path": "MEMORY.md", "start_line": 1, "end_line": 1, "section": (), "tags": (), "status": Status.CURRENT, "uncommitted": False},
+        **{
+            "path": "MEMORY.md",
+            "start_line": 1,
+            "end_line": 1,
+            "section": (),
+            "tags": (),
+            "status": Status.CURRENT,
+            "uncommitted": False,
+        },
     }
     return Hit(text=text, score=score, **(defaults | fields))
 
@@ -26,11 +34,24 @@ def test_no_hit() -> None:
 
 @pytest.mark.parametrize(
     ("scores", "spread"),
-    [((8.0,), 0.0), ((8.0, 8.0, 8.0), 0.0), ((8.0, 2.0, 1.0), 0.75), ((8.0, 6.0, 2.0, 1.0), 0.5), ((0.0, 0.0), None)],
+    [
+        ((8.0,), 0.0),
+        ((8.0, 8.0, 8.0), 0.0),
+        ((8.0, 2.0, 1.0), 0.75),
+        ((8.0, 6.0, 2.0, 1.0), 0.5),
+        ((0.0, 0.0), None),
+    ],
 )
-def test_scores_and_how_far_the_first_stands_out(scores: tuple[float, ...], spread: float | None) -> None:
+def test_scores_and_how_far_the_first_stands_out(
+    scores: tuple[float, ...], spread: float | None
+) -> None:
     quality = answer_quality("dog", [hit(score) for score in scores], TODAY)
-    assert (quality.hits, quality.first, quality.last, quality.spread) == (len(scores), scores[0], scores[-1], spread)
+    assert (quality.hits, quality.first, quality.last, quality.spread) == (
+        len(scores),
+        scores[0],
+        scores[-1],
+        spread,
+    )
 
 
 def test_where_the_words_were_found() -> None:
@@ -46,7 +67,14 @@ def test_where_the_words_were_found() -> None:
 
 
 @pytest.mark.parametrize(
-    ("query", "text"), [("go", "she went"), ("child", "the children"), ("cafe", "Le Café"), ("كلب", "الكلب ينام"), ("houses", "HOUSING")]
+    ("query", "text"),
+    [
+        ("go", "she went"),
+        ("child", "the children"),
+        ("cafe", "Le Café"),
+        ("كلب", "الكلب ينام"),
+        ("houses", "HOUSING"),
+    ],
 )
 def test_other_forms_are_words_of_the_query(query: str, text: str) -> None:
     assert answer_quality(query, [hit(1, text)], TODAY).text == 1

@@ -22,7 +22,9 @@ from mdmem.search.snapshot import (
 FILES = {
     "MEMORY.md": SnapshotFile(FileStamp(1, 2, 3, 4), "aa", False),
     "memory/été.md": SnapshotFile(FileStamp(5, 6, 7, 8), "bb", True),
-    "memory/odd\udcff.md": SnapshotFile(FileStamp(9, 10, 11, 12), "", False, "the file is not UTF-8"),
+    "memory/odd\udcff.md": SnapshotFile(
+        FileStamp(9, 10, 11, 12), "", False, "the file is not UTF-8"
+    ),
 }
 SEEN = Snapshot(CommitId("c" * 40), FILES, "settings", False, "of all of them")
 STAMPS = {path: seen.stamp.text for path, seen in FILES.items()}

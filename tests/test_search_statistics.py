@@ -24,7 +24,9 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
     monkeypatch.setenv("MDMEM_NOW", NOW)
     at, chance = desk(world, repository), random.Random(6)
     for path in (*DAYS, *PATHS):
-        at.write(path, "# Title\n\n## Part\n\n" + "".join(f"- {sentence(chance)}\n" for _ in range(3)))
+        at.write(
+            path, "# Title\n\n## Part\n\n" + "".join(f"- {sentence(chance)}\n" for _ in range(3))
+        )
     at.commit()
     return at
 
@@ -48,7 +50,11 @@ def answers(at: Desk, chance: random.Random) -> Iterator[tuple[Hit, ...]]:
     for number in range(QUERIES):
         query = " ".join(chance.sample([*WORDS, *RARE, "xyzzy"], 1 + number))
         for history in (False, True):
-            yield Memory(at.workspace).search(Search(query, history=history, explain=number % 2 == 0)).hits
+            yield (
+                Memory(at.workspace)
+                .search(Search(query, history=history, explain=number % 2 == 0))
+                .hits
+            )
 
 
 @pytest.mark.parametrize("rounds", [4, pytest.param(12, marks=pytest.mark.slow)])
@@ -62,14 +68,25 @@ def test_answers_and_scores_are_those_of_a_fresh_build(at: Desk, rounds: int) ->
         index.rebuild_index(at.workspace, True, say)
         assert index.index_as_is(at.workspace)[0].seen.is_fresh
         for hits, expected in zip(grown, answers(at, random.Random(number)), strict=True):
-            assert [(hit.path, hit.start_line, hit.text) for hit in hits] == [(hit.path, hit.start_line, hit.text) for hit in expected]
-            assert [hit.score for hit in hits] == pytest.approx([hit.score for hit in expected], abs=2e-4)
+            assert [(hit.path, hit.start_line, hit.text) for hit in hits] == [
+                (hit.path, hit.start_line, hit.text) for hit in expected
+            ]
+            assert [hit.score for hit in hits] == pytest.approx(
+                [hit.score for hit in expected], abs=2e-4
+            )
             assert [parts(hit) for hit in hits] == [parts(hit) for hit in expected]
     assert was_grown
 
 
 def parts(hit: Hit) -> list[tuple[str, str, object]]:
-    return [(part.field, part.term, pytest.approx(part.score, abs=2e-4)) for part in hit.explanation.parts] if hit.explanation else []
+    return (
+        [
+            (part.field, part.term, pytest.approx(part.score, abs=2e-4))
+            for part in hit.explanation.parts
+        ]
+        if hit.explanation
+        else []
+    )
 
 
 def test_words_that_are_gone_are_not_looked_for(at: Desk) -> None:
@@ -77,7 +94,9 @@ def test_words_that_are_gone_are_not_looked_for(at: Desk) -> None:
     index.fresh_index(at.workspace, say)
     at.write("MEMORY.md", "- zorblaz\n")
     index.fresh_index(at.workspace, say)
-    assert [hit.text for hit in Memory(at.workspace).search(Search("zorblaxy")).hits[:1]] == ["zorblaz"]
+    assert [hit.text for hit in Memory(at.workspace).search(Search("zorblaxy")).hits[:1]] == [
+        "zorblaz"
+    ]
 
 
 def test_the_best_two_of_the_days_of_the_best_decide() -> None:

@@ -16,7 +16,15 @@ def facts(**files: str) -> tuple[Hit, ...]:
     for name, markdown in files.items():
         path = FilePath(f"memory/{name}.md")
         listed = entries(parse(markdown), path)
-        index.update([FileEntries(path, listed, (None,) * len(listed), (False,) * len(listed), kind_of(path))], (), EMPTY_SNAPSHOT)
+        index.update(
+            [
+                FileEntries(
+                    path, listed, (None,) * len(listed), (False,) * len(listed), kind_of(path)
+                )
+            ],
+            (),
+            EMPTY_SNAPSHOT,
+        )
     return index.entries(Filter(facts_only=True), date(2025, 1, 1))
 
 
@@ -34,7 +42,9 @@ def test_a_tag_is_one_in_any_case_as_it_is_most_often_written() -> None:
 
 
 def test_a_fact_counts_once_a_section() -> None:
-    assert count_tags(facts(a="- x #t\n- X #t\n\n# Other\n\n- x #t\n", b="- x #t\n")) == (TagCount("t", 3),)
+    assert count_tags(facts(a="- x #t\n- X #t\n\n# Other\n\n- x #t\n", b="- x #t\n")) == (
+        TagCount("t", 3),
+    )
 
 
 def test_without_facts_there_are_no_tags() -> None:
@@ -43,4 +53,10 @@ def test_without_facts_there_are_no_tags() -> None:
 
 def test_most_tagged_first_then_in_their_order() -> None:
     index = facts(a="- one #a\n- two #B\n- both #b #A\n- new #b\n- none #c\n")
-    assert [hit.text for hit in most_tagged(index, ("A", "b"))] == ["both", "one", "two", "new", "none"]
+    assert [hit.text for hit in most_tagged(index, ("A", "b"))] == [
+        "both",
+        "one",
+        "two",
+        "new",
+        "none",
+    ]

@@ -4,7 +4,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mdmem.search import terms as terms_module
-from mdmem.search.terms import MAX_TERMS, Terms, folded, grams, members, query_terms, related, split_scripts, stem, terms
+from mdmem.search.terms import (
+    MAX_TERMS,
+    Terms,
+    folded,
+    grams,
+    members,
+    query_terms,
+    related,
+    split_scripts,
+    stem,
+    terms,
+)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +67,10 @@ def test_scripts_without_spaces(query: str, terms: Terms) -> None:
 
 
 def test_a_date_is_indexed_as_one_word_too() -> None:
-    assert terms("on 1990-07-14 and 2026-03-05T10:00") == "on 1990 07 14 and 2026 03 05t10 00 19900714 20260305"
+    assert (
+        terms("on 1990-07-14 and 2026-03-05T10:00")
+        == "on 1990 07 14 and 2026 03 05t10 00 19900714 20260305"
+    )
 
 
 def test_a_text_without_spaces_is_indexed_by_characters_and_pairs() -> None:
@@ -82,7 +96,14 @@ def test_every_query_is_taken_and_nothing_repeats(query: str) -> None:
 
 @pytest.mark.parametrize(
     ("word", "other"),
-    [("курсе", "курс"), ("собаки", "собака"), ("γάτες", "γάτα"), ("dogs", "dog"), ("كتابها", "كتاب"), ("Überraschungen", "uberraschungen")],
+    [
+        ("курсе", "курс"),
+        ("собаки", "собака"),
+        ("γάτες", "γάτα"),
+        ("dogs", "dog"),
+        ("كتابها", "كتاب"),
+        ("Überraschungen", "uberraschungen"),
+    ],
 )
 def test_a_word_is_stemmed_by_its_script(word: str, other: str) -> None:
     assert terms(word) == terms(other)
@@ -108,7 +129,9 @@ def test_words_of_one_family_or_of_like_meaning() -> None:
     assert related("xyzzy") == members("xyzzy") == ()
 
 
-PIECES = st.sampled_from(["Dogs", "ran", "3", "_", "-", " ", "\n", "\x1c", "\x7f", "'", "X" * 49, "y" * 50, "z" * 98])
+PIECES = st.sampled_from(
+    ["Dogs", "ran", "3", "_", "-", " ", "\n", "\x1c", "\x7f", "'", "X" * 49, "y" * 50, "z" * 98]
+)
 
 
 @examples(200)

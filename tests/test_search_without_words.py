@@ -31,18 +31,31 @@ def diary(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> De
     """A memory in which something was said on four days, by a person and two agents in sessions."""
     at = desk(world, repository)
     monkeypatch.setenv("MDMEM_NOW", "2026-03-01T09:00:00+00:00")
-    at.apply(Log("first walrus", kind="fact", options=WriteOptions(actor="agent/main", session="one")))
+    at.apply(
+        Log("first walrus", kind="fact", options=WriteOptions(actor="agent/main", session="one"))
+    )
     monkeypatch.setenv("MDMEM_NOW", "2026-03-02T09:00:00+00:00")
     at.apply(Remember("second walrus", options=WriteOptions(actor="agent/main", session="two")))
     monkeypatch.setenv("MDMEM_NOW", "2026-03-03T09:00:00+00:00")
-    at.apply(Log("third walrus", kind="lesson", tags=("sea",), options=WriteOptions(actor="Agent/Other", session="two")))
+    at.apply(
+        Log(
+            "third walrus",
+            kind="lesson",
+            tags=("sea",),
+            options=WriteOptions(actor="Agent/Other", session="two"),
+        )
+    )
     monkeypatch.setenv("MDMEM_NOW", "2026-03-04T09:00:00+00:00")
     at.apply(Log("fourth walrus"))
     return at
 
 
 def texts(at: Desk, **wanted: object) -> list[str]:
-    return [hit.text for hit in Memory.open(at.root, os.environ).search(Search(**wanted)).hits if "walrus" in hit.text]
+    return [
+        hit.text
+        for hit in Memory.open(at.root, os.environ).search(Search(**wanted)).hits
+        if "walrus" in hit.text
+    ]
 
 
 def test_the_newest_first_from_a_day_on(diary: Desk) -> None:
@@ -64,7 +77,9 @@ def test_the_newest_first_from_a_day_on(diary: Desk) -> None:
         ({"session": "TWO"}, []),
     ],
 )
-def test_by_kind_tag_actor_and_session(diary: Desk, wanted: dict[str, object], expected: list[str]) -> None:
+def test_by_kind_tag_actor_and_session(
+    diary: Desk, wanted: dict[str, object], expected: list[str]
+) -> None:
     assert texts(diary, **wanted) == expected
     assert sorted(texts(diary, query="walrus", **wanted)) == sorted(expected)
 
@@ -80,7 +95,11 @@ def test_the_past_without_words(diary: Desk) -> None:
     diary.apply(Remember("fifth walrus", options=WriteOptions(supersedes="second walrus")))
     assert texts(diary, since="2026-03-02", until="2026-03-02") == []
     assert texts(diary, since="2026-03-02", until="2026-03-02", history=True) == ["second walrus"]
-    assert texts(diary, since="2026-03-02", as_of="HEAD^") == ["fourth walrus", "third walrus", "second walrus"]
+    assert texts(diary, since="2026-03-02", as_of="HEAD^") == [
+        "fourth walrus",
+        "third walrus",
+        "second walrus",
+    ]
 
 
 def test_an_entry_of_a_digest_is_of_the_session_where_it_was_said(diary: Desk) -> None:

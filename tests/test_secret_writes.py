@@ -15,7 +15,16 @@ from mdmem import events
 from mdmem.errors import MdmemError
 from mdmem.folder.hook_files import install
 from mdmem.memory import Memory, staged_problems
-from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Save, WriteOptions
+from mdmem.model.writes import (
+    Action,
+    Change,
+    EditSection,
+    Forget,
+    Log,
+    Remember,
+    Save,
+    WriteOptions,
+)
 
 OTHER = "gh" + "p_" + "b7Jp3YrV8wKl5UaM6bXs" + "Q4dT5hNo2CeF6gIj"
 LOG = "memory/2026-03-05.md"
@@ -33,7 +42,11 @@ def at(world: World, repository: Path) -> Desk:
 
 def nowhere(at: Desk, value: str = TOKEN) -> None:
     """Assert that a value is in no file of the work tree or the git folder, and in no object."""
-    holding = [str(path) for path in at.root.rglob("*") if path.is_file() and value.encode() in path.read_bytes()]
+    holding = [
+        str(path)
+        for path in at.root.rglob("*")
+        if path.is_file() and value.encode() in path.read_bytes()
+    ]
     assert holding == []
     objects = (at.root / ".git" / "objects").glob("??/*")
     assert not any(value.encode() in zlib.decompress(path.read_bytes()) for path in objects)
@@ -64,7 +77,10 @@ NOTE_FIELDS = ["reason", "actor", "session"]
 def test_refused(at: Desk, change: Change, line: int, dry_run: bool):
     before = at.tree_state()
     problem = failure(lambda: at.apply(replace(change, options=WriteOptions(dry_run=dry_run))))
-    assert (problem.code, problem.details) == ("secret-found", {"line": line, "kind": "github-token"})
+    assert (problem.code, problem.details) == (
+        "secret-found",
+        {"line": line, "kind": "github-token"},
+    )
     assert TOKEN not in problem.message + problem.hint
     assert at.tree_state() == before
     nowhere(at)
@@ -90,7 +106,14 @@ def test_refused_as_actor_from_the_environment(at: Desk, monkeypatch: pytest.Mon
 
 @pytest.mark.parametrize("name", ["--body", *(f"--{name}" for name in NOTE_FIELDS)])
 def test_the_command_line_says_no_value(at: Desk, name: str):
-    words = ["edit-section", "Work", "--json", *(["--append", MARK] if name != "--body" else []), name, f"x {TOKEN}"]
+    words = [
+        "edit-section",
+        "Work",
+        "--json",
+        *(["--append", MARK] if name != "--body" else []),
+        name,
+        f"x {TOKEN}",
+    ]
     done = at.world.run(at.root, [sys.executable, "-m", "mdmem", *words], check=False)
     answer = json.loads(done.stderr)
     assert (done.returncode, answer["error"], answer["kind"]) == (1, "secret-found", "github-token")
@@ -100,14 +123,21 @@ def test_the_command_line_says_no_value(at: Desk, name: str):
     assert [event.code for event in recorded] == ["secret-found"]
 
 
-NAMES = [f"memory/{TOKEN}.md", f"memory/{TOKEN}/a.md", f"memory/2026-03-05-{TOKEN}.md", f"memory/{TOKEN.replace('_', chr(92) + '_')}.md"]
+NAMES = [
+    f"memory/{TOKEN}.md",
+    f"memory/{TOKEN}/a.md",
+    f"memory/2026-03-05-{TOKEN}.md",
+    f"memory/{TOKEN.replace('_', chr(92) + '_')}.md",
+]
 
 
 @pytest.mark.parametrize("dry_run", [False, True])
 @pytest.mark.parametrize("name", NAMES[:2])
 def test_refused_as_the_name_of_a_file(at: Desk, name: str, dry_run: bool):
     before = at.tree_state()
-    change = EditSection("New", Action.APPEND, "- x", file=name, create=True, options=WriteOptions(dry_run=dry_run))
+    change = EditSection(
+        "New", Action.APPEND, "- x", file=name, create=True, options=WriteOptions(dry_run=dry_run)
+    )
     problem = failure(lambda: at.apply(change))
     assert (problem.code, problem.details) == ("secret-found", {"line": 1, "kind": "github-token"})
     assert problem.message.startswith("memory/[REDACTED:github-token]")
@@ -198,7 +228,11 @@ def test_allowed_by_comment(at: Desk):
 class TestThereBefore:
     @pytest.fixture
     def leaky(self, world: World, repository: Path) -> Desk:
-        return desk(world, repository, seed=SEED.replace("- works at Stripe\n", f"- works at Stripe\n- token {TOKEN}\n"))
+        return desk(
+            world,
+            repository,
+            seed=SEED.replace("- works at Stripe\n", f"- works at Stripe\n- token {TOKEN}\n"),
+        )
 
     @pytest.mark.parametrize(
         "change",
@@ -232,7 +266,10 @@ class TestByHand:
             at.git("add", "MEMORY.md")
         before = at.tree_state()
         problem = failure(lambda: at.apply(append()))
-        assert (problem.code, problem.details) == ("pending-secret", {"line": 10, "kind": "github-token"})
+        assert (problem.code, problem.details) == (
+            "pending-secret",
+            {"line": 10, "kind": "github-token"},
+        )
         assert TOKEN not in problem.message + problem.hint
         assert at.tree_state() == before
         assert at.apply(append(allow=frozenset({"secret"}))).commit
@@ -252,7 +289,10 @@ class TestByHand:
         at.write("MEMORY.md", self.HAND)
         before = at.tree_state()
         problem = failure(lambda: Memory(at.workspace).save(Save()))
-        assert (problem.code, problem.details) == ("secret-found", {"line": 10, "kind": "github-token"})
+        assert (problem.code, problem.details) == (
+            "secret-found",
+            {"line": 10, "kind": "github-token"},
+        )
         assert TOKEN not in problem.message + problem.hint
         assert at.tree_state() == before
         monkeypatch.setenv("MDMEM_ALLOW", "secret")
@@ -263,7 +303,10 @@ class TestByHand:
         if hooked:
             install(at.workspace.repository.hooks_dir, sys.executable)
         at.write("MEMORY.md", self.HAND)
-        assert failure(lambda: Memory(at.workspace).save(Save(allow=frozenset({"shrink"})))).code == "secret-found"
+        assert (
+            failure(lambda: Memory(at.workspace).save(Save(allow=frozenset({"shrink"})))).code
+            == "secret-found"
+        )
         assert Memory(at.workspace).save(Save(allow=frozenset({"secret"})))[0]
 
     def test_the_message_of_a_save(self, at: Desk):
@@ -283,7 +326,9 @@ class TestByHand:
         assert "MEMORY.md:10: possible secret (github-token)" in refused.stderr
         assert "MDMEM_ALLOW=secret" in refused.stderr
         assert TOKEN not in refused.stdout + refused.stderr
-        passed = at.world.git(at.root, "commit", "-q", "-m", "x", environment={"MDMEM_ALLOW": "secret"})
+        passed = at.world.git(
+            at.root, "commit", "-q", "-m", "x", environment={"MDMEM_ALLOW": "secret"}
+        )
         assert "allowed: possible secret" in passed.stderr
         assert len(at.subjects()) == 2
 
@@ -305,9 +350,16 @@ def test_other_markdown_is_not_guarded(at: Desk):
 
 
 def test_an_edit_that_shrinks_leaves_a_warning_event(world: World, repository: Path):
-    at = desk(world, repository, seed=SEED + "\n## Long\n\n" + "".join(f"- fact {number}\n" for number in range(60)))
+    at = desk(
+        world,
+        repository,
+        seed=SEED + "\n## Long\n\n" + "".join(f"- fact {number}\n" for number in range(60)),
+    )
     memory = Memory(at.workspace)
     edit = EditSection("Long", Action.BODY, "- one")
     assert memory.apply(edit).commit
     assert memory.apply(append()).commit
-    assert [event.warnings for event in events.read_events(at.workspace.state)] == [("shrink", "weaker-source"), ()]
+    assert [event.warnings for event in events.read_events(at.workspace.state)] == [
+        ("shrink", "weaker-source"),
+        (),
+    ]

@@ -19,7 +19,11 @@ CPU_LIMIT = 3
 
 def random_text(length: int, alphabet: str = string.ascii_letters + string.digits) -> str:
     """Random characters; at least a small letter, a capital and a digit of those that the alphabet has."""
-    kinds = [group for group in (string.ascii_lowercase, string.ascii_uppercase, string.digits) if set(group) & set(alphabet)]
+    kinds = [
+        group
+        for group in (string.ascii_lowercase, string.ascii_uppercase, string.digits)
+        if set(group) & set(alphabet)
+    ]
     while True:
         characters = "".join(_RANDOM.choices(alphabet, k=length))
         if all(set(characters) & set(group) for group in kinds):
@@ -43,9 +47,15 @@ TOKENS = [
     *(("aws-access-key", start + random_text(16, UPPER)) for start in ("AB" + "IA", "AC" + "CA")),
     *(("github-token", f"gh{letter}" + "_" + random_text(36)) for letter in "oprsu"),
     ("github-token", "github" + "_pat_" + random_text(22) + "_" + random_text(59)),
-    *(("gitlab-token", "gl" + part + "-" + random_text(20)) for part in ("pat", "dt", "rt", "ptt", "cbt", "oas", "ft", "imt", "agent")),
+    *(
+        ("gitlab-token", "gl" + part + "-" + random_text(20))
+        for part in ("pat", "dt", "rt", "ptt", "cbt", "oas", "ft", "imt", "agent")
+    ),
     ("openai-key", "sk" + "-" + random_text(20) + "T3Blbk" + "FJ" + random_text(20)),
-    *(("openai-key", "sk" + f"-{part}-" + random_text(60)) for part in ("proj", "svcacct", "admin", "None")),
+    *(
+        ("openai-key", "sk" + f"-{part}-" + random_text(60))
+        for part in ("proj", "svcacct", "admin", "None")
+    ),
     ("anthropic-key", "sk" + "-ant-" + "api03-" + random_text(93)),
     ("openrouter-key", "sk" + "-or-v1-" + random_text(64, HEX)),
     ("perplexity-key", "pp" + "lx-" + random_text(48)),
@@ -56,21 +66,59 @@ TOKENS = [
     ("google-api-key", "AI" + "za" + random_text(35)),
     ("google-oauth", "GOC" + "SPX-" + random_text(28)),
     ("google-oauth", "ya" + "29." + random_text(60)),
-    ("slack-token", "xo" + "xb-" + random_text(12, DIGITS) + "-" + random_text(12, DIGITS) + "-" + random_text(24)),
     (
         "slack-token",
-        "xa" + "pp-1-" + random_text(11, string.ascii_uppercase + DIGITS) + "-" + random_text(13, DIGITS) + "-" + random_text(64, HEX),
+        "xo"
+        + "xb-"
+        + random_text(12, DIGITS)
+        + "-"
+        + random_text(12, DIGITS)
+        + "-"
+        + random_text(24),
     ),
-    ("slack-webhook", "https://hooks.slack" + ".com/services/T" + random_text(10) + "/B" + random_text(10) + "/" + random_text(24)),
+    (
+        "slack-token",
+        "xa"
+        + "pp-1-"
+        + random_text(11, string.ascii_uppercase + DIGITS)
+        + "-"
+        + random_text(13, DIGITS)
+        + "-"
+        + random_text(64, HEX),
+    ),
+    (
+        "slack-webhook",
+        "https://hooks.slack"
+        + ".com/services/T"
+        + random_text(10)
+        + "/B"
+        + random_text(10)
+        + "/"
+        + random_text(24),
+    ),
     *(
-        ("discord-webhook", f"https://{host}" + ".com/api/webhooks/" + random_text(18, DIGITS) + "/" + random_text(68))
+        (
+            "discord-webhook",
+            f"https://{host}"
+            + ".com/api/webhooks/"
+            + random_text(18, DIGITS)
+            + "/"
+            + random_text(68),
+        )
         for host in ("discord", "discordapp")
     ),
     ("telegram-token", random_text(10, DIGITS) + ":A" + "A" + random_text(33)),
-    *(("stripe-key", start + f"k_{part}_" + random_text(24)) for start in "sr" for part in ("live", "test")),
+    *(
+        ("stripe-key", start + f"k_{part}_" + random_text(24))
+        for start in "sr"
+        for part in ("live", "test")
+    ),
     ("stripe-webhook", "wh" + "sec_" + random_text(32)),
     ("square-token", "sq" + "0atp-" + random_text(22)),
-    *(("shopify-token", f"shp{part}" + "_" + random_text(32, HEX)) for part in ("at", "ca", "pa", "ss")),
+    *(
+        ("shopify-token", f"shp{part}" + "_" + random_text(32, HEX))
+        for part in ("at", "ca", "pa", "ss")
+    ),
     ("twilio-key", "S" + "K" + random_text(32, HEX)),
     ("sendgrid-key", "S" + "G." + random_text(22) + "." + random_text(43)),
     ("mailgun-key", "ke" + "y-" + random_text(32, HEX)),
@@ -94,13 +142,21 @@ TOKENS = [
     *(("sentry-token", f"sntry{letter}" + "_" + random_text(60)) for letter in "su"),
     ("newrelic-key", "NR" + "AK-" + random_text(27, string.ascii_uppercase + DIGITS)),
     ("postman-key", "PM" + "AK-" + random_text(24, HEX) + "-" + random_text(34, HEX)),
-    *(("planetscale-token", f"pscale_{part}" + "_" + random_text(43)) for part in ("tkn", "pw", "oauth")),
-    *(("doppler-token", f"d{'p'}.{part}" + "." + random_text(43)) for part in ("pt", "st", "ct", "sa", "scim", "audit")),
+    *(
+        ("planetscale-token", f"pscale_{part}" + "_" + random_text(43))
+        for part in ("tkn", "pw", "oauth")
+    ),
+    *(
+        ("doppler-token", f"d{'p'}.{part}" + "." + random_text(43))
+        for part in ("pt", "st", "ct", "sa", "scim", "audit")
+    ),
     ("jwt", "ey" + "J" + random_text(33) + ".ey" + "J" + random_text(60) + "." + random_text(43)),
 ]
 """One token of each kind and of each prefix."""
 
-KEYS = [armour(f"{kind}{KEY_WORDS}") for kind in ("", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED ")] + [armour("PGP " + KEY_WORDS + " BLOCK")]
+KEYS = [armour(f"{kind}{KEY_WORDS}") for kind in ("", "RSA ", "EC ", "OPENSSH ", "ENCRYPTED ")] + [
+    armour("PGP " + KEY_WORDS + " BLOCK")
+]
 
 PASSWORD, RANDOM_WORD = "tR0ub4dor" + "!3xq", random_text(32)
 NAMED_VALUES = [
@@ -143,7 +199,12 @@ OTHERS = [
     ("bearer-token", "Authorization: Bearer " + random_text(40)),
     ("bearer-token", "authorization: basic " + random_text(40)),
 ]
-EVERYTHING = [*TOKENS, *(("private-key", key) for key in KEYS), *((k, t.format(v)) for k, v, t in NAMED_VALUES), *OTHERS]
+EVERYTHING = [
+    *TOKENS,
+    *(("private-key", key) for key in KEYS),
+    *((k, t.format(v)) for k, v, t in NAMED_VALUES),
+    *OTHERS,
+]
 
 CONTEXTS = [
     "{}",
@@ -185,7 +246,10 @@ def test_private_keys_that_are_cut_off_or_in_one_line():
     begin, *body = armour().split("\n")[:-1]
     assert redact("\n".join([begin, *body, "", "the end"])) == "[REDACTED:private-key]\n\nthe end"
     assert redact('{"key": "' + armour(end="\\n") + '"}') == '{"key": "[REDACTED:private-key]"}'
-    assert redact(f"{armour()}\nbetween\n{armour()}") == "[REDACTED:private-key]\nbetween\n[REDACTED:private-key]"
+    assert (
+        redact(f"{armour()}\nbetween\n{armour()}")
+        == "[REDACTED:private-key]\nbetween\n[REDACTED:private-key]"
+    )
 
 
 @pytest.mark.parametrize(("kind", "value", "text"), NAMED_VALUES)
@@ -200,11 +264,17 @@ def test_other_kinds(kind: str, text: str):
     assert [secret.kind for secret in find(f"- see {text} there")] == [kind]
 
 
-@pytest.mark.parametrize("rule", [rule for rule in RULES if not rule.is_named and rule.kind != "private-key"], ids=lambda rule: rule.kind)
+@pytest.mark.parametrize(
+    "rule",
+    [rule for rule in RULES if not rule.is_named and rule.kind != "private-key"],
+    ids=lambda rule: rule.kind,
+)
 @examples(8)
 @given(st.data())
 def test_no_token_is_short_or_has_a_space_in_it(rule: Rule, data: st.DataObject):
-    token = data.draw(st.from_regex(rule.pattern.replace("++", "+").replace("}+", "}"), fullmatch=True))
+    token = data.draw(
+        st.from_regex(rule.pattern.replace("++", "+").replace("}+", "}"), fullmatch=True)
+    )
     assert len(token) >= SHORTEST_TOKEN
     assert token.split() == [token]
 
@@ -222,14 +292,18 @@ STRICT = [
 
 
 @pytest.mark.parametrize(("text", "value"), STRICT)
-def test_what_is_called_a_password_need_not_look_random_where_a_text_is_left_out(text: str, value: str):
+def test_what_is_called_a_password_need_not_look_random_where_a_text_is_left_out(
+    text: str, value: str
+):
     assert value in redact(text.format(value))
     assert value not in redact(text.format(value), strict=True)
 
 
 def test_every_rule_has_its_example():
     texts = [text for _, text in EVERYTHING]
-    assert [rule.pattern for rule in RULES if not any(re.search(rule.pattern, text) for text in texts)] == []
+    assert [
+        rule.pattern for rule in RULES if not any(re.search(rule.pattern, text) for text in texts)
+    ] == []
     assert {kind for kind, _ in EVERYTHING} == {rule.kind for rule in RULES}
 
 
@@ -237,7 +311,9 @@ def test_every_literal_is_needed_for_its_rule():
     """Each literal stands in an example of its rule, in lower case where the pattern ignores case."""
     for rule in RULES:
         examples = [match[0] for _, text in EVERYTHING for match in re.finditer(rule.pattern, text)]
-        folded = [text.lower() for text in examples] if rule.pattern.startswith("(?i)") else examples
+        folded = (
+            [text.lower() for text in examples] if rule.pattern.startswith("(?i)") else examples
+        )
         assert all(any(literal in text for literal in rule.literals) for text in folded), rule.kind
 
 
@@ -317,7 +393,13 @@ TOKEN = next(token for kind, token in TOKENS if kind == "github-token")
 
 @pytest.mark.parametrize(
     "comment",
-    [ALLOW_COMMENT, "<!-- mdmem:allow-secret -->", "<!-- MDMEM: allow secret -->", "# gitleaks:allow", "# pragma: allowlist secret"],
+    [
+        ALLOW_COMMENT,
+        "<!-- mdmem:allow-secret -->",
+        "<!-- MDMEM: allow secret -->",
+        "# gitleaks:allow",
+        "# pragma: allowlist secret",
+    ],
 )
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
 def test_an_allow_comment_lets_its_own_line_pass(comment: str, end: str):
@@ -326,7 +408,9 @@ def test_an_allow_comment_lets_its_own_line_pass(comment: str, end: str):
     assert [secret.line for secret in find(f"- {TOKEN} {comment}{end}- {TOKEN}{end}")] == [2]
 
 
-@pytest.mark.parametrize("comment", ["<!-- allow -->", "<!-- mdmem: allow shrink -->", "mdmem allow secret"])
+@pytest.mark.parametrize(
+    "comment", ["<!-- allow -->", "<!-- mdmem: allow shrink -->", "mdmem allow secret"]
+)
 def test_other_comments_do_not(comment: str):
     assert len(find(f"- {TOKEN} {comment}")) == 1
 
@@ -353,7 +437,25 @@ def test_two_in_one_line_and_overlapping():
 PIECES = st.one_of(
     st.sampled_from([text for _, text in EVERYTHING]),
     st.sampled_from(
-        ["\n", "\r\n", " ", "- ", "`", "|", ".", "password: ", "token=", "is ", "://", ":", "@", ALLOW_COMMENT, "é", "\ud800", "Ä"]
+        [
+            "\n",
+            "\r\n",
+            " ",
+            "- ",
+            "`",
+            "|",
+            ".",
+            "password: ",
+            "token=",
+            "is ",
+            "://",
+            ":",
+            "@",
+            ALLOW_COMMENT,
+            "é",
+            "\ud800",
+            "Ä",
+        ]
     ),
     st.text(max_size=12),
 )
@@ -373,8 +475,12 @@ def test_a_name_where_a_value_would_be(text: str):
 
 
 @given(st.lists(PIECES, max_size=8).map("".join))
-@example("gho_D7IfvCDh4Z3oQZu3M5GpxcFuVvgLjd0n1NGUtoken=client_secret: oVEGmwWXW8XJ2NuJ7ZkJqx7RT5UcdIap")
-@example("client_secret: a1B2!npm_secret_key: https://u:AWS_SECRET_ACCESS_KEY=d7sxves75iu9B9HzPeOFB1VVS31bikIMViZMvEGpDJFv8tfU")
+@example(
+    "gho_D7IfvCDh4Z3oQZu3M5GpxcFuVvgLjd0n1NGUtoken=client_secret: oVEGmwWXW8XJ2NuJ7ZkJqx7RT5UcdIap"
+)
+@example(
+    "client_secret: a1B2!npm_secret_key: https://u:AWS_SECRET_ACCESS_KEY=d7sxves75iu9B9HzPeOFB1VVS31bikIMViZMvEGpDJFv8tfU"
+)
 def test_redacting_twice_is_redacting_once(text: str):
     once = redact(text)
     assert redact(once) == once
@@ -386,7 +492,12 @@ def test_only_secrets_are_redacted(text: str):
     secrets = find(text)
     between = [a.end for a in secrets], [b.start for b in secrets[1:]]
     assert all(end <= start for end, start in zip(*between, strict=False))
-    unchanged = [text[a:b] for a, b in zip([0, *between[0]], [secret.start for secret in secrets] + [len(text)], strict=True)]
+    unchanged = [
+        text[a:b]
+        for a, b in zip(
+            [0, *between[0]], [secret.start for secret in secrets] + [len(text)], strict=True
+        )
+    ]
     assert redact(text) == "".join(
         part
         for secret, before in zip([*secrets, None], unchanged, strict=True)
@@ -394,7 +505,11 @@ def test_only_secrets_are_redacted(text: str):
     )
 
 
-@given(st.text(st.sampled_from(" \n-*`|>.é"), max_size=8), st.sampled_from(TOKENS), st.text(st.sampled_from(" \n*`|>.é"), max_size=8))
+@given(
+    st.text(st.sampled_from(" \n-*`|>.é"), max_size=8),
+    st.sampled_from(TOKENS),
+    st.text(st.sampled_from(" \n*`|>.é"), max_size=8),
+)
 def test_the_middle_of_a_token_is_redacted(before: str, token: tuple[str, str], after: str):
     clean = redact(f"{before} {token[1]} {after}")
     middle = token[1][len(token[1]) // 3 :]
@@ -441,12 +556,16 @@ def test_as_formatters_of_markdown_write_it(template: str):
     for kind, token in TOKENS:
         escaped = re.sub(r"([_.~*+-])", r"\\\1", token)
         text = template.format(escaped)
-        if [secret.kind for secret in find(text)] != [kind] or redact(text) != template.format(f"[REDACTED:{kind}]"):
+        if [secret.kind for secret in find(text)] != [kind] or redact(text) != template.format(
+            f"[REDACTED:{kind}]"
+        ):
             missed.append((kind, find(text), redact(text)))
     assert missed == []
 
 
-@pytest.mark.parametrize("text", [r"C:\\_tools\\key\-file", r"\*not\_a\-token\*", "\\" * 1000, r"$\_{n}\.$"])
+@pytest.mark.parametrize(
+    "text", [r"C:\\_tools\\key\-file", r"\*not\_a\-token\*", "\\" * 1000, r"$\_{n}\.$"]
+)
 def test_other_backslashes_hide_and_show_nothing(text: str):
     assert find(text) == ()
     assert redact(text) == text

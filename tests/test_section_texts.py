@@ -32,28 +32,45 @@ def test_each_line_has_the_commit_that_brought_it_in() -> None:
         (6, "- a", 1),
         (7, "- d", 3),
     ]
-    assert [line.commit for line in blame_lines(revisions, order, texts[2] + "\n- mine\n\n \n")] == [1, 1, 1, 2, 3, 1, 3, None]
+    assert [
+        line.commit for line in blame_lines(revisions, order, texts[2] + "\n- mine\n\n \n")
+    ] == [1, 1, 1, 2, 3, 1, 3, None]
     assert blame_lines((), order) == ()
 
 
 def test_a_merge_has_the_lines_of_both_sides() -> None:
-    seed, ours, theirs = revision(1, "# A\n\n- a"), revision(2, "# A\n\n- a\n- b\n- both"), revision(3, "# A\n\n- both\n- a\n- c", 1)
+    seed, ours, theirs = (
+        revision(1, "# A\n\n- a"),
+        revision(2, "# A\n\n- a\n- b\n- both"),
+        revision(3, "# A\n\n- both\n- a\n- c", 1),
+    )
     merge = revision(4, "# A\n\n- both\n- a\n- b\n- c\n- own", 3, 2)
     blame = blame_lines([seed, ours, theirs, merge], order)
-    assert [(line.text, line.commit) for line in blame[2:]] == [("- both", 2), ("- a", 1), ("- b", 2), ("- c", 3), ("- own", 4)]
+    assert [(line.text, line.commit) for line in blame[2:]] == [
+        ("- both", 2),
+        ("- a", 1),
+        ("- b", 2),
+        ("- c", 3),
+        ("- own", 4),
+    ]
 
 
 @given(st.lists(st.lists(st.sampled_from("abcd"), max_size=8), min_size=1, max_size=6))
 @examples(200)
 def test_every_text_since_its_commit_contains_a_line(texts: list[list[str]]) -> None:
-    blame = blame_lines([revision(number, "\n".join(["#", *lines, "."])) for number, lines in enumerate(texts, 1)], order)
+    blame = blame_lines(
+        [revision(number, "\n".join(["#", *lines, "."])) for number, lines in enumerate(texts, 1)],
+        order,
+    )
     assert [line.text for line in blame] == ["#", *texts[-1], "."]
     for line in blame:
         assert line.commit is not None
         assert all(line.text in ["#", *lines, "."] for lines in texts[line.commit - 1 :])
 
 
-def test_a_presence_lasts_under_other_names_and_next_to_other_texts(replayed: ReplayedMemory) -> None:
+def test_a_presence_lasts_under_other_names_and_next_to_other_texts(
+    replayed: ReplayedMemory,
+) -> None:
     replayed.write("# M\n\n## A\n\n- tea\n")
     replayed.write("# M\n\n## A\n\n- tea\n- milk\n")
     replayed.write("# M\n\n## B\n\n- tea\n- milk\n")
@@ -69,7 +86,11 @@ def test_a_presence_lasts_under_other_names_and_next_to_other_texts(replayed: Re
     assert text_presences(replayed.trail, "coffee") == ()
 
 
-@given(st.lists(st.lists(st.sampled_from(["tea", "milk", "bread"]), max_size=3), min_size=1, max_size=8))
+@given(
+    st.lists(
+        st.lists(st.sampled_from(["tea", "milk", "bread"]), max_size=3), min_size=1, max_size=8
+    )
+)
 @examples(60)
 def test_presences_cover_the_commits_that_have_the_text(contents: list[list[str]]) -> None:
     with ReplayedMemory() as replayed:
@@ -77,7 +98,11 @@ def test_presences_cover_the_commits_that_have_the_text(contents: list[list[str]
             replayed.write(memory(*items))
         presences = text_presences(replayed.trail, "tea")
         for number, items in enumerate(contents, 1):
-            assert any(presence.came <= number and (presence.went is None or presence.went > number) for presence in presences) is (
-                "tea" in items
-            )
-        assert all(earlier.went is not None and earlier.went < later.came for earlier, later in itertools.pairwise(presences))
+            assert any(
+                presence.came <= number and (presence.went is None or presence.went > number)
+                for presence in presences
+            ) is ("tea" in items)
+        assert all(
+            earlier.went is not None and earlier.went < later.came
+            for earlier, later in itertools.pairwise(presences)
+        )

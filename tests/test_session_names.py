@@ -106,7 +106,9 @@ def test_two_files_of_one_session(at: Desk):
 def test_a_file_of_the_session_in_which_nothing_is_said(at: Desk):
     path = claude(at.world.home, "the pump")
     path = path.rename(path.with_name("talk.jsonl"))
-    path.with_name("agent.jsonl").write_text(path.read_text().replace('"type": "user"', '"isSidechain": true, "type": "user"'))
+    path.with_name("agent.jsonl").write_text(
+        path.read_text().replace('"type": "user"', '"isSidechain": true, "type": "user"')
+    )
     assert named_transcript(at.workspace, SESSION) == path
 
 

@@ -82,7 +82,13 @@ def pi_row(number: int, text: str, parent: int | None = None) -> dict[str, Any]:
     message = {"role": "user", "content": [{"type": "text", "text": text}]}
     time = session_files.stamp(START + timedelta(minutes=number))
     key = f"{number - 1 if parent is None else parent:08x}"
-    return {"type": "message", "id": f"{number:08x}", "parentId": key, "timestamp": time, "message": message}
+    return {
+        "type": "message",
+        "id": f"{number:08x}",
+        "parentId": key,
+        "timestamp": time,
+        "message": message,
+    }
 
 
 def raising(problem: Exception) -> Callable[..., Any]:
@@ -97,7 +103,10 @@ def test_memory_comes_first_then_what_both_speakers_said(at: Desk, home: Path):
     path = claude(home, "Is the pump ready?", "agent: The pump is at the harbour.", "fine")
     result = search(at, "pump")
     assert [hit.text for hit in result.hits] == ["the pump is blue"]
-    assert {message.text for message in result.messages} == {"Is the pump ready?", "The pump is at the harbour."}
+    assert {message.text for message in result.messages} == {
+        "Is the pump ready?",
+        "The pump is at the harbour.",
+    }
     reply = next(message for message in result.messages if message.speaker == "agent")
     assert reply == MessageHit(
         path=str(path),
@@ -161,7 +170,9 @@ def test_own_sessions_are_left_alone(at: Desk, home: Path):
 def test_texts_are_clean(at: Desk, home: Path):
     claude(home, f"the pump has {TOKEN} <system-reminder>pump of the host</system-reminder>")
     (text,) = messages(at, "pump")
-    assert text == "the pump has [REDACTED:github-token]" or ("REDACTED" in text and TOKEN not in text and "host" not in text)
+    assert text == "the pump has [REDACTED:github-token]" or (
+        "REDACTED" in text and TOKEN not in text and "host" not in text
+    )
     for path in (at.workspace.state / MESSAGES_NAME).rglob("*"):
         assert not path.is_file() or TOKEN.encode() not in path.read_bytes()
 
@@ -171,11 +182,19 @@ def test_copies_are_found_once_in_the_session_that_began_first(at: Desk, home: P
     path = pi(home, "the pump is blue", "more of the pump")
     later = session_files.stamp(START + timedelta(hours=1))
     rows = path.read_text().splitlines()
-    path.write_text("\n".join([json.dumps(json.loads(rows[0]) | {"timestamp": later}), *rows[1:]]) + "\n")
+    path.write_text(
+        "\n".join([json.dumps(json.loads(rows[0]) | {"timestamp": later}), *rows[1:]]) + "\n"
+    )
     result = search(at, "blue pump")
-    assert [message.reference for message in result.messages] == [f"openclaw/{OTHER}#2", f"openclaw/{SESSION}#3"]
+    assert [message.reference for message in result.messages] == [
+        f"openclaw/{OTHER}#2",
+        f"openclaw/{SESSION}#3",
+    ]
     next(home.glob(f".pi/agent/sessions/*/*{OTHER}.jsonl")).unlink()
-    assert [message.reference for message in search(at, "blue pump").messages] == [f"openclaw/{SESSION}#2", f"openclaw/{SESSION}#3"]
+    assert [message.reference for message in search(at, "blue pump").messages] == [
+        f"openclaw/{SESSION}#2",
+        f"openclaw/{SESSION}#3",
+    ]
 
 
 def test_many_copies_do_not_hide_the_rest(at: Desk, home: Path):
@@ -198,7 +217,15 @@ class TestFilters:
         assert len(messages(at, "pump", limit=3)) == 3
 
     @pytest.mark.parametrize(
-        "option", [{"file": "a.md"}, {"section": "Work"}, {"kind": "fact"}, {"tags": ("a",)}, {"min_confidence": 0.5}, {"history": True}]
+        "option",
+        [
+            {"file": "a.md"},
+            {"section": "Work"},
+            {"kind": "fact"},
+            {"tags": ("a",)},
+            {"min_confidence": 0.5},
+            {"history": True},
+        ],
     )
     def test_what_messages_do_not_have_is_refused(self, option: dict[str, Any]):
         with pytest.raises(UsageProblem):
@@ -211,7 +238,9 @@ class TestFilters:
 
 
 class TestCatchingUp:
-    def test_only_what_is_new_is_read(self, at: Desk, home: Path, read_parts: list[tuple[str, int]]):
+    def test_only_what_is_new_is_read(
+        self, at: Desk, home: Path, read_parts: list[tuple[str, int]]
+    ):
         path = pi(home, *(f"the pump number {number}" for number in range(40)))
         pi(home, "another pump", session=OTHER, start=START + timedelta(days=1))
         assert len(messages(at, "pump", limit=100)) == 41
@@ -278,9 +307,18 @@ class TestCatchingUp:
         path.chmod(0o600)
         assert messages(at, "pump") == ["the pump is blue"]
 
-    def test_what_cannot_be_read_holds_nothing_up(self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_what_cannot_be_read_holds_nothing_up(
+        self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr(session_messages, "_PART_BYTES", 1)
-        paths = [pi(home, f"the pump number {number}", session=f"{number:08x}-1111-4222-8333-444455556666") for number in range(4)]
+        paths = [
+            pi(
+                home,
+                f"the pump number {number}",
+                session=f"{number:08x}-1111-4222-8333-444455556666",
+            )
+            for number in range(4)
+        ]
         read_file = session_messages.read_file
         failing = {str(paths[0]), str(paths[2])}
 
@@ -292,14 +330,21 @@ class TestCatchingUp:
         with monkeypatch.context() as patch:
             patch.setattr(session_messages, "read_file", read)
             result = search(at, "pump")
-        assert sorted(message.text for message in result.messages) == ["the pump number 1", "the pump number 3"]
+        assert sorted(message.text for message in result.messages) == [
+            "the pump number 1",
+            "the pump number 3",
+        ]
         assert result.notes == (f"2 transcripts could not be read, such as {paths[0]}",)
         assert len(messages(at, "pump")) == 4
 
     def test_in_parts(self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch):
         monkeypatch.setattr(session_messages, "_PART_BYTES", 1)
         for number in range(5):
-            pi(home, f"the pump number {number}", session=f"{number:08x}-1111-4222-8333-444455556666")
+            pi(
+                home,
+                f"the pump number {number}",
+                session=f"{number:08x}-1111-4222-8333-444455556666",
+            )
         assert len(messages(at, "pump")) == 5
 
 
@@ -310,17 +355,26 @@ class TestFaults:
             lambda folder: (folder / SEEN_NAME).write_text("{"),
             lambda folder: (folder / SEEN_NAME).write_bytes((folder / SEEN_NAME).read_bytes()[:-3]),
             lambda folder: (folder / SEEN_NAME).unlink(),
-            lambda folder: (folder / SEEN_NAME).write_text((folder / SEEN_NAME).read_text().replace(__version__, "0.1.9")),
+            lambda folder: (folder / SEEN_NAME).write_text(
+                (folder / SEEN_NAME).read_text().replace(__version__, "0.1.9")
+            ),
             lambda folder: shutil.rmtree(folder / "documents"),
             lambda folder: shutil.rmtree(folder),
             lambda folder: (folder / "documents" / "meta.json").write_text("{}"),
-            lambda folder: [path.write_bytes(b"") for path in (folder / "documents").glob("*.store")],
-            lambda folder: [path.write_bytes(path.read_bytes()[:-9]) for path in (folder / "documents").glob("*.term")],
+            lambda folder: [
+                path.write_bytes(b"") for path in (folder / "documents").glob("*.store")
+            ],
+            lambda folder: [
+                path.write_bytes(path.read_bytes()[:-9])
+                for path in (folder / "documents").glob("*.term")
+            ],
             lambda folder: [path.unlink() for path in (folder / "documents").glob("*.idx")],
         ],
     )
     @pytest.mark.parametrize("grown", [False, True])
-    def test_a_damaged_index_is_rebuilt(self, at: Desk, home: Path, damage: Callable[[Path], object], grown: bool):
+    def test_a_damaged_index_is_rebuilt(
+        self, at: Desk, home: Path, damage: Callable[[Path], object], grown: bool
+    ):
         path = pi(home, "the old pump")
         assert messages(at, "pump") == ["the old pump"]
         damage(at.workspace.state / MESSAGES_NAME)
@@ -328,7 +382,9 @@ class TestFaults:
             append(path, pi_row(1, "the new pump"))
         for _ in range(2):
             result = search(at, "pump")
-            assert sorted(message.text for message in result.messages) == ["the new pump"] * grown + ["the old pump"]
+            assert sorted(message.text for message in result.messages) == [
+                "the new pump"
+            ] * grown + ["the old pump"]
             assert result.notes == ()
 
     def test_reindex(self, at: Desk, home: Path, read_parts: list[tuple[str, int]]):
@@ -340,7 +396,9 @@ class TestFaults:
             assert messages(at, "pump") == ["the old pump"]
             assert len(read_parts) == 1 + full
 
-    def test_a_kill_between_documents_and_what_was_seen(self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_a_kill_between_documents_and_what_was_seen(
+        self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         path = pi(home, "the old pump")
         messages(at, "pump")
         append(path, pi_row(1, "the new pump"))
@@ -353,15 +411,36 @@ class TestFaults:
             with pytest.raises(KeyboardInterrupt):
                 messages(at, "pump")
         matches = search(at, "pump").messages
-        assert sorted(message.reference for message in matches) == [f"openclaw/{SESSION}#2", f"openclaw/{SESSION}#3"]
+        assert sorted(message.reference for message in matches) == [
+            f"openclaw/{SESSION}#2",
+            f"openclaw/{SESSION}#3",
+        ]
 
     def test_killed_again_and_again(self, at: Desk, home: Path):
         texts = [f"the pump number {number} of the harbour" for number in range(400)]
         for number in range(20):
-            pi(home, *texts[number * 20 : number * 20 + 20], session=f"{number:08x}-1111-4222-8333-444455556666")
-        command = [sys.executable, "-m", "mdmem", "-C", str(at.root), "search", "pump", "--sessions", "-n", "1000", "--json"]
+            pi(
+                home,
+                *texts[number * 20 : number * 20 + 20],
+                session=f"{number:08x}-1111-4222-8333-444455556666",
+            )
+        command = [
+            sys.executable,
+            "-m",
+            "mdmem",
+            "-C",
+            str(at.root),
+            "search",
+            "pump",
+            "--sessions",
+            "-n",
+            "1000",
+            "--json",
+        ]
         for step in range(8):
-            process = subprocess.Popen(command, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            process = subprocess.Popen(
+                command, env=os.environ, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            )
             try:
                 process.wait(0.1 + step * 0.04)
             except subprocess.TimeoutExpired:
@@ -371,9 +450,31 @@ class TestFaults:
 
     def test_several_at_once(self, at: Desk, home: Path):
         for number in range(20):
-            pi(home, "the pump of the harbour", session=f"{number:08x}-1111-4222-8333-444455556666", start=START + timedelta(days=number))
-        command = [sys.executable, "-m", "mdmem", "-C", str(at.root), "search", "pump", "--sessions", "-n", "50", "--json"]
-        running = [subprocess.Popen(command, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+            pi(
+                home,
+                "the pump of the harbour",
+                session=f"{number:08x}-1111-4222-8333-444455556666",
+                start=START + timedelta(days=number),
+            )
+        command = [
+            sys.executable,
+            "-m",
+            "mdmem",
+            "-C",
+            str(at.root),
+            "search",
+            "pump",
+            "--sessions",
+            "-n",
+            "50",
+            "--json",
+        ]
+        running = [
+            subprocess.Popen(
+                command, env=os.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            )
+            for _ in range(4)
+        ]
         for process in running:
             out, err = process.communicate()
             assert (process.returncode, err) == (0, "")
@@ -386,11 +487,16 @@ class TestFaults:
         at.write("mdmem.toml", "lock_timeout = 0.01\n")
         with files.lock(at.workspace.state / MESSAGES_LOCK, 0):
             result = search(at, "pump")
-        assert ([message.text for message in result.messages], result.stale) == (["the old pump"], True)
+        assert ([message.text for message in result.messages], result.stale) == (
+            ["the old pump"],
+            True,
+        )
         assert any("behind" in note for note in result.notes)
 
     @pytest.mark.parametrize("problem", [StorageProblem("no room"), OSError(28, "no room")])
-    def test_a_full_disk(self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch, problem: Exception):
+    def test_a_full_disk(
+        self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch, problem: Exception
+    ):
         path = pi(home, "the old pump")
         messages(at, "pump")
         append(path, pi_row(1, "the new pump"))
@@ -398,7 +504,10 @@ class TestFaults:
             patch.setattr(session_messages, "_has_room", lambda folder: False)
             patch.setattr(session_messages.MessageIndex, "update", raising(problem))
             result = search(at, "pump")
-        assert ([message.text for message in result.messages], result.stale) == (["the old pump"], True)
+        assert ([message.text for message in result.messages], result.stale) == (
+            ["the old pump"],
+            True,
+        )
         assert any("no room" in note for note in result.notes)
         assert sorted(messages(at, "pump")) == ["the new pump", "the old pump"]
 
@@ -457,7 +566,9 @@ class TestPurge:
         pi(home, self.WORDS, start=START + timedelta(days=9))
         assert messages(at, "boat") == [self.WORDS]
 
-    def test_commits_alone_do_not_have_transcripts_read_again(self, at: Desk, home: Path, read_parts: list[tuple[str, int]]):
+    def test_commits_alone_do_not_have_transcripts_read_again(
+        self, at: Desk, home: Path, read_parts: list[tuple[str, int]]
+    ):
         pi(home, "the pump is blue")
         assert len(messages(at, "pump")) == 1
         at.apply(Remember("the boat is red"))
@@ -469,23 +580,41 @@ def test_as_a_program_reads_it(at: Desk, home: Path):
     at.apply(Remember("the pump is blue"))
     path = claude(home, "agent: " + "word " * 400 + "pump " + "word " * 400)
     out = at.world.run(
-        at.root, [sys.executable, "-m", "mdmem", "search", "pump", "--sessions", "--json"], environment=dict(os.environ)
+        at.root,
+        [sys.executable, "-m", "mdmem", "search", "pump", "--sessions", "--json"],
+        environment=dict(os.environ),
     ).stdout
     entry, message = json.loads(out)["hits"]
     assert set(entry) < set(message)
-    assert (message["kind"], message["reference"], message["speaker"]) == ("session", f"claude/{SESSION}#1", "agent")
+    assert (message["kind"], message["reference"], message["speaker"]) == (
+        "session",
+        f"claude/{SESSION}#1",
+        "agent",
+    )
     assert (message["path"], message["start_line"], message["day"]) == (str(path), 1, "2026-03-04")
-    assert (message["time"], message["project"], message["sender"]) == ("2026-03-04T10:00:00+01:00", "/home/ada", None)
+    assert (message["time"], message["project"], message["sender"]) == (
+        "2026-03-04T10:00:00+01:00",
+        "/home/ada",
+        None,
+    )
     assert "pump" in message["text"]
     assert len(message["text"]) < 1010
-    text = at.world.run(at.root, [sys.executable, "-m", "mdmem", "search", "pump", "--sessions"], environment=dict(os.environ)).stdout
+    text = at.world.run(
+        at.root,
+        [sys.executable, "-m", "mdmem", "search", "pump", "--sessions"],
+        environment=dict(os.environ),
+    ).stdout
     assert f"claude/{SESSION}#1 2026-03-04 10:00 agent /home/ada\n    …" in text
 
 
 def test_a_search_of_memory_alone_loads_nothing_of_this(at: Desk):
     script = "import os, sys; from pathlib import Path; from mdmem.memory import Memory; from mdmem.model.searches import Search; "
-    script += "Memory.open(Path('.'), os.environ).search(Search('pump')); print(*sorted(sys.modules))"
-    loaded = at.world.run(at.root, [sys.executable, "-c", script], environment=dict(os.environ)).stdout.split()
+    script += (
+        "Memory.open(Path('.'), os.environ).search(Search('pump')); print(*sorted(sys.modules))"
+    )
+    loaded = at.world.run(
+        at.root, [sys.executable, "-c", script], environment=dict(os.environ)
+    ).stdout.split()
     assert "mdmem.queries.search" in loaded
     names = (
         "mdmem.transcripts",

@@ -49,7 +49,9 @@ def listed(at: Desk, **options: Any) -> SessionList:
 
 def shown(at: Desk, reference: str, **options: Any) -> SessionView:
     with closing(Memory(at.workspace)) as memory:
-        return memory.pipelines.show_session(ShowSessions(reference=reference, **options), reference)
+        return memory.pipelines.show_session(
+            ShowSessions(reference=reference, **options), reference
+        )
 
 
 def digest(at: Desk, *names: str) -> None:
@@ -85,7 +87,9 @@ class TestList:
             ]
         }
 
-    @pytest.mark.parametrize("lose", [(), (cursors.CURSORS_NAME,), (cursors.CURSORS_NAME, cursors.MARKS_NAME)])
+    @pytest.mark.parametrize(
+        "lose", [(), (cursors.CURSORS_NAME,), (cursors.CURSORS_NAME, cursors.MARKS_NAME)]
+    )
     def test_read_up_to(self, at: Desk, home: Path, lose: tuple[str, ...]):
         path = pi(home, KEPT, "agent: Noted.")
         digest(at)
@@ -115,7 +119,12 @@ class TestList:
 
     def test_newest_first_and_so_many(self, at: Desk, home: Path):
         for number in range(5):
-            path = pi(home, "the pump", session=f"{number:08x}-1111-4222-8333-444455556666", start=START + timedelta(days=number))
+            path = pi(
+                home,
+                "the pump",
+                session=f"{number:08x}-1111-4222-8333-444455556666",
+                start=START + timedelta(days=number),
+            )
             changed(path, number)
         result = listed(at, limit=3)
         assert [session.session[7] for session in result.sessions] == ["4", "3", "2"]
@@ -183,7 +192,9 @@ class TestList:
 
 
 class TestNoClient:
-    def test_it_tells_what_could_be_read_and_reads_nothing(self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_it_tells_what_could_be_read_and_reads_nothing(
+        self, at: Desk, home: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         claude(home, "the pump")
         codex(home, "the pump")
         named(home)
@@ -202,7 +213,9 @@ class TestNoClient:
         (home / ".claude").rename(home / "elsewhere")
         (home / ".claude").symlink_to(home / "elsewhere")
         named(home)
-        assert {folder.folder: folder.files for folder in listed(at).folders}[f"{home}/.claude/projects"] == 1
+        assert {folder.folder: folder.files for folder in listed(at).folders}[
+            f"{home}/.claude/projects"
+        ] == 1
 
 
 class TestGone:
@@ -215,15 +228,27 @@ class TestGone:
         for name in lose:
             (at.workspace.state / name).unlink()
         gone = [session for session in listed(at).sessions if session.gone]
-        assert [(session.name, session.read_line) for session in gone] == [(f"openclaw/{SESSION}", 3)]
+        assert [(session.name, session.read_line) for session in gone] == [
+            (f"openclaw/{SESSION}", 3)
+        ]
         for name in (SESSION, SESSION[:6], f"openclaw/{SESSION[:6]}#2"):
             view = shown(at, name)
-            assert (view.session.name, view.session.gone, view.messages) == (f"openclaw/{SESSION}", True, ())
+            assert (view.session.name, view.session.gone, view.messages) == (
+                f"openclaw/{SESSION}",
+                True,
+                (),
+            )
 
     def test_what_is_there_is_not_gone(self, at: Desk, home: Path):
-        for write, session in ((pi, SESSION), (codex, OTHER), (session_files.gemini, "7c300000-1111-4222-8333-444455556666")):
+        for write, session in (
+            (pi, SESSION),
+            (codex, OTHER),
+            (session_files.gemini, "7c300000-1111-4222-8333-444455556666"),
+        ):
             write(home, KEPT.replace("pump", session[:3]), session=session)
-        claude(home, "We decided to sell the boat.", session="s1").rename(home / ".claude/projects/-home-ada/talk.jsonl")
+        claude(home, "We decided to sell the boat.", session="s1").rename(
+            home / ".claude/projects/-home-ada/talk.jsonl"
+        )
         digest(at)
         assert not any(session.gone for session in listed(at).sessions)
 
@@ -257,13 +282,17 @@ class TestOne:
             (f"{SESSION}#30-99", 40, (25, 31, 23, 0)),
         ],
     )
-    def test_which_messages(self, at: Desk, home: Path, reference: str, limit: int, expected: tuple[int, ...]):
+    def test_which_messages(
+        self, at: Desk, home: Path, reference: str, limit: int, expected: tuple[int, ...]
+    ):
         pi(home, *self.TEXTS)
         assert self.lines(at, reference, limit=limit) == expected
 
     def test_the_line_that_was_named_is_marked(self, at: Desk, home: Path):
         pi(home, *self.TEXTS)
-        assert [message.line for message in shown(at, f"{SESSION}#12-13").messages if message.is_named] == [12, 13]
+        assert [
+            message.line for message in shown(at, f"{SESSION}#12-13").messages if message.is_named
+        ] == [12, 13]
 
     def test_no_such_line(self, at: Desk, home: Path):
         pi(home, *self.TEXTS)
@@ -308,12 +337,21 @@ class TestOne:
 
 
 def run(at: Desk, *arguments: str) -> tuple[str, str]:
-    done = at.world.run(at.root, [sys.executable, "-m", "mdmem", "sessions", *arguments], environment=dict(os.environ))
+    done = at.world.run(
+        at.root,
+        [sys.executable, "-m", "mdmem", "sessions", *arguments],
+        environment=dict(os.environ),
+    )
     return done.stdout, done.stderr
 
 
 def test_what_people_see(at: Desk, home: Path):
-    path = pi(home, KEPT, "agent: First line.\nSecond \x1b[31mline.", project="/home/ada/" + "deep/" * 20 + "project")
+    path = pi(
+        home,
+        KEPT,
+        "agent: First line.\nSecond \x1b[31mline.",
+        project="/home/ada/" + "deep/" * 20 + "project",
+    )
     digest(at)
     out, _ = run(at)
     assert out.splitlines() == [

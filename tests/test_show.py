@@ -13,8 +13,24 @@ from hypothesis import strategies as st
 from mdmem.doctor import Finding, Level
 from mdmem.errors import printable
 from mdmem.model import CommitId, FactId, FilePath, Op, Problem, Source, Status, Supersession
-from mdmem.model.history import Blame, BlamedLine, FactHistory, FactLink, PresenceView, RevisionView, SectionHistory, TextHistory
-from mdmem.model.pipelines import DigestedEntry, DigestResult, DreamChange, DreamOp, DreamResult, LeftSession
+from mdmem.model.history import (
+    Blame,
+    BlamedLine,
+    FactHistory,
+    FactLink,
+    PresenceView,
+    RevisionView,
+    SectionHistory,
+    TextHistory,
+)
+from mdmem.model.pipelines import (
+    DigestedEntry,
+    DigestResult,
+    DreamChange,
+    DreamOp,
+    DreamResult,
+    LeftSession,
+)
 from mdmem.model.proposals import Advice, AdviceKind, ReviewResult
 from mdmem.model.reads import Outline, OutlineRow, SectionView, WorkspaceStatus
 from mdmem.model.searches import (
@@ -66,7 +82,19 @@ RESULT = WriteResult(
     (FactId("22222222"),),
     (Supersession(FactId("22222222"), FactId("11111111")),),
 )
-VIEW = SectionView("a.md", ("A",), 1, "\nx\r\ny\x1b\r\n\r\n", "e" * 12, "f" * 12, 1, 4, COMMIT, False, (("A", "B"),))
+VIEW = SectionView(
+    "a.md",
+    ("A",),
+    1,
+    "\nx\r\ny\x1b\r\n\r\n",
+    "e" * 12,
+    "f" * 12,
+    1,
+    4,
+    COMMIT,
+    False,
+    (("A", "B"),),
+)
 STEERS = "\x1b\x9b\x07\x7f\u202e\u2066\u2028"
 
 
@@ -82,7 +110,11 @@ class TestWrite:
             (RESULT, Op.APPEND, None, "appended to MEMORY.md: Memory > Work 0123456789"),
             (RESULT, Op.REMEMBER, "11111111", "remembered in MEMORY.md: Memory > Work 11111111"),
             (
-                replace(RESULT, contradicts=(FactId("33333333"),), kept=("#t", "<!-- c -->", "- beneath")),
+                replace(
+                    RESULT,
+                    contradicts=(FactId("33333333"),),
+                    kept=("#t", "<!-- c -->", "- beneath"),
+                ),
                 Op.REMEMBER,
                 "11111111",
                 "remembered in MEMORY.md: Memory > Work, against 33333333, with #t <!-- c --> - beneath, 11111111",
@@ -94,12 +126,27 @@ class TestWrite:
                 f"remembered in MEMORY.md: Memory > Work, with {'x' * 59}…, 11111111",
             ),
             (replace(RESULT, section=()), Op.PREPEND, None, "prepended to MEMORY.md 0123456789"),
-            (replace(RESULT, changed=False, commit=None), Op.REPLACE, None, "unchanged: MEMORY.md: Memory > Work aaaabbbbcccc"),
-            (replace(RESULT, section=("a\x1bb", "c\nd")), Op.REPLACE, None, "changed MEMORY.md: a\ufffdb > c d 0123456789"),
+            (
+                replace(RESULT, changed=False, commit=None),
+                Op.REPLACE,
+                None,
+                "unchanged: MEMORY.md: Memory > Work aaaabbbbcccc",
+            ),
+            (
+                replace(RESULT, section=("a\x1bb", "c\nd")),
+                Op.REPLACE,
+                None,
+                "changed MEMORY.md: a\ufffdb > c d 0123456789",
+            ),
             (replace(RESULT, diff="-a\n+b\x1b\n"), Op.REPLACE, None, "-a\n+b\ufffd"),
             (replace(RESULT, diff="", changed=False), Op.REPLACE, None, "nothing to change"),
             (replace(RESULT, diff=""), Op.RETRACT, None, "no text changes, only a commit"),
-            (RESULT, Op.SUPERSEDE, "11111111", "superseded 22222222 in MEMORY.md: Memory > Work 11111111"),
+            (
+                RESULT,
+                Op.SUPERSEDE,
+                "11111111",
+                "superseded 22222222 in MEMORY.md: Memory > Work 11111111",
+            ),
             (RESULT, Op.RETRACT, "22222222", "retracted in MEMORY.md: Memory > Work 22222222"),
             (RESULT, Op.REVERT, None, "reverted in MEMORY.md: Memory > Work 0123456789"),
         ],
@@ -110,7 +157,9 @@ class TestWrite:
     def test_every_deed_has_its_word(self):
         for op in Op:
             if op is not Op.INIT:
-                assert writes.write_text(replace(RESULT, op=op)).endswith("MEMORY.md: Memory > Work 0123456789")
+                assert writes.write_text(replace(RESULT, op=op)).endswith(
+                    "MEMORY.md: Memory > Work 0123456789"
+                )
 
     def test_json(self):
         value = writes.write_json(RESULT)
@@ -137,15 +186,25 @@ class TestSection:
 
 class TestOutline:
     def test_depth_is_shown(self):
-        rows = (OutlineRow(("A",), 1, 1, "e" * 12, 2), OutlineRow(("A", "B\x07"), 3, 3, "f" * 12, 5))
-        assert reads.outline_text(Outline("a.md", rows)) == f"A  (line 1) {'e' * 12}\n  B\ufffd  (line 3) {'f' * 12}"
+        rows = (
+            OutlineRow(("A",), 1, 1, "e" * 12, 2),
+            OutlineRow(("A", "B\x07"), 3, 3, "f" * 12, 5),
+        )
+        assert (
+            reads.outline_text(Outline("a.md", rows))
+            == f"A  (line 1) {'e' * 12}\n  B\ufffd  (line 3) {'f' * 12}"
+        )
         assert reads.outline_json(Outline("a.md", rows))["sections"][1]["section"] == "A > B\x07"
 
     def test_a_title_of_two_lines_is_one(self):
         row = OutlineRow(("A", "B\nC\tD"), 2, 3, "f" * 12, 5)
         assert reads.outline_text(Outline("a.md", (row,))) == f"  B C D  (line 3) {'f' * 12}"
-        assert hits.search_text(result_of(replace(HIT, section=row.section)), colour=False).startswith("MEMORY.md:7 A > B C D [")
-        assert writes.write_text(replace(RESULT, section=row.section), None).startswith("changed MEMORY.md: A > B C D ")
+        assert hits.search_text(
+            result_of(replace(HIT, section=row.section)), colour=False
+        ).startswith("MEMORY.md:7 A > B C D [")
+        assert writes.write_text(replace(RESULT, section=row.section), None).startswith(
+            "changed MEMORY.md: A > B C D "
+        )
 
     def test_without_headings(self):
         assert reads.outline_text(Outline("a.md", ())) == "a.md has no headings"
@@ -153,7 +212,9 @@ class TestOutline:
 
 class TestSearch:
     def test_plain(self):
-        other = replace(HIT, fact=None, uncommitted=True, text="a\tparagraph\nof two lines", section=())
+        other = replace(
+            HIT, fact=None, uncommitted=True, text="a\tparagraph\nof two lines", section=()
+        )
         assert hits.search_text(result_of(HIT, other), colour=False) == (
             "MEMORY.md:7 Memory > Work [1f3c9a2b]\n    drinks black tea\nMEMORY.md:7 (uncommitted)\n    a paragraph of two lines"
         )
@@ -169,25 +230,39 @@ class TestSearch:
         ],
     )
     def test_highlighted(self, query: str, text: str, shown: str):
-        line = hits.search_text(result_of(replace(HIT, text=text), query=query), colour=True).split("\n")[1]
+        line = hits.search_text(result_of(replace(HIT, text=text), query=query), colour=True).split(
+            "\n"
+        )[1]
         assert line.strip() == shown.replace("{", "\x1b[1m").replace("}", "\x1b[0m")
 
     def test_a_long_text_is_cut_around_what_was_found(self):
         text = "word " * 500 + "needle " + "word " * 500
-        line = hits.search_text(result_of(replace(HIT, text=text), query="needle"), colour=False).split("\n")[1].strip()
+        line = (
+            hits.search_text(result_of(replace(HIT, text=text), query="needle"), colour=False)
+            .split("\n")[1]
+            .strip()
+        )
         assert "needle" in line
         assert line.startswith("…")
         assert line.endswith("…")
         assert len(line) <= 322
-        start = hits.search_text(result_of(replace(HIT, text=text), query="other"), colour=False).split("\n")[1].strip()
+        start = (
+            hits.search_text(result_of(replace(HIT, text=text), query="other"), colour=False)
+            .split("\n")[1]
+            .strip()
+        )
         assert start.startswith("word word")
 
     def test_what_has_no_words_is_shown_as_it_stands(self):
-        assert hits.search_text(result_of(replace(HIT, text="[ref]: https://x.org")), colour=False).endswith("    [ref]: https://x.org")
+        assert hits.search_text(
+            result_of(replace(HIT, text="[ref]: https://x.org")), colour=False
+        ).endswith("    [ref]: https://x.org")
 
     @given(st.text(st.characters(codec=None)), st.text(st.characters(codec=None), max_size=20))
     def test_two_lines_a_hit_that_steer_nothing(self, text: str, query: str):
-        shown = hits.search_text(result_of(replace(HIT, text=text, section=(text,)), query=query), colour=False)
+        shown = hits.search_text(
+            result_of(replace(HIT, text=text, section=(text,)), query=query), colour=False
+        )
         assert len(shown.split("\n")) == 2
         assert not set(shown) & set(STEERS + "\r\t")
 
@@ -195,23 +270,66 @@ class TestSearch:
         st.one_of(
             st.text(st.characters(codec=None)),
             st.text("ab1 .,:;-+=#!()'\"\\`*_[]<>&~|^$/%@{}\t\nöß日", max_size=12),
-            st.lists(st.sampled_from(["a", "a_b", " ", "**", "`", "_", "*", "\\", ",", "1.", "**bold**", "`code x`", "`a_b`", "日"])).map(
-                "".join
-            ),
             st.lists(
-                st.sampled_from(["```", "~~~", "```sh", "``` sh", "````", " ```", "# no heading", "make it", "\ta `b` &amp; <c>", "", " "])
+                st.sampled_from(
+                    [
+                        "a",
+                        "a_b",
+                        " ",
+                        "**",
+                        "`",
+                        "_",
+                        "*",
+                        "\\",
+                        ",",
+                        "1.",
+                        "**bold**",
+                        "`code x`",
+                        "`a_b`",
+                        "日",
+                    ]
+                )
+            ).map("".join),
+            st.lists(
+                st.sampled_from(
+                    [
+                        "```",
+                        "~~~",
+                        "```sh",
+                        "``` sh",
+                        "````",
+                        " ```",
+                        "# no heading",
+                        "make it",
+                        "\ta `b` &amp; <c>",
+                        "",
+                        " ",
+                    ]
+                )
             ).map("\n".join),
         )
     )
     def test_the_words_are_those_of_the_parser_whether_it_is_asked_or_not(self, text: str):
-        line = hits.search_text(result_of(replace(HIT, text=text), query=""), colour=False).split("\n")[1]
+        line = hits.search_text(result_of(replace(HIT, text=text), query=""), colour=False).split(
+            "\n"
+        )[1]
         assert line == f"    {printable(' '.join(plain(text).split()) or text, keep='')}"[:324]
 
     def test_json(self):
         value = hits.search_json(replace(result_of(replace(HIT, day=date(2026, 3, 5))), stale=True))
-        assert (value["query"], value["as_of"], value["commit"], value["stale"]) == ("tea", None, COMMIT, True)
+        assert (value["query"], value["as_of"], value["commit"], value["stale"]) == (
+            "tea",
+            None,
+            COMMIT,
+            True,
+        )
         (hit,) = value["hits"]
-        assert (hit["section"], hit["day"], hit["tags"], hit["superseded_by"]) == ("Memory > Work", "2026-03-05", ["a", "b"], None)
+        assert (hit["section"], hit["day"], hit["tags"], hit["superseded_by"]) == (
+            "Memory > Work",
+            "2026-03-05",
+            ["a", "b"],
+            None,
+        )
         assert (hit["source"], hit["status"], hit["contradicts"]) == ("inferred", "current", [])
 
 
@@ -224,10 +342,24 @@ class TestExplained:
         ScorePart("grams", "東京", "東京", 0.1),
         ScorePart("later", "tea", "tea", 0.1),
     )
-    FACTORS = ("file", "confidence", "contradicted", "speaker", "date", "asks", "time", "amount", "age", "day", "beside")
+    FACTORS = (
+        "file",
+        "confidence",
+        "contradicted",
+        "speaker",
+        "date",
+        "asks",
+        "time",
+        "amount",
+        "age",
+        "day",
+        "beside",
+    )
 
     def lines(self, why: Explanation, **fields: Any) -> list[str]:
-        return hits.search_text(result_of(replace(HIT, explanation=why, **fields)), colour=False).splitlines()[2:]
+        return hits.search_text(
+            result_of(replace(HIT, explanation=why, **fields)), colour=False
+        ).splitlines()[2:]
 
     def test_words(self):
         assert self.lines(Explanation(self.PARTS, ())) == [
@@ -245,7 +377,9 @@ class TestExplained:
         assert self.lines(Explanation(parts, ()))[1].startswith('      +0.81  "tea": ')
 
     def test_factors(self):
-        assert self.lines(Explanation((), tuple(Factor(name, 1.5) for name in self.FACTORS)), day=date(2026, 3, 5))[1:] == [
+        assert self.lines(
+            Explanation((), tuple(Factor(name, 1.5) for name in self.FACTORS)), day=date(2026, 3, 5)
+        )[1:] == [
             "      x1.50  already in an agent's prompt",
             "      x1.50  by confidence, 0.7",
             "      x1.50  contradicts a better supported fact",
@@ -269,7 +403,9 @@ class TestExplained:
 
     @given(text=st.text(alphabet=STEERS + "ab", min_size=1))
     def test_no_terminal_is_steered(self, text: str):
-        shown = self.lines(Explanation((ScorePart(text, text, text, 1.0),), (Factor("later", 1.0),)))
+        shown = self.lines(
+            Explanation((ScorePart(text, text, text, 1.0),), (Factor("later", 1.0),))
+        )
         assert all(printable(line, keep="") == line for line in shown)
         assert len(shown) == 3
 
@@ -278,7 +414,9 @@ class TestExplained:
         assert {name for name, _ in ranking.ANSWER_FACTORS.values()} <= set(hits._FACTORS)
 
     def test_json(self):
-        (hit,) = hits.search_json(result_of(replace(HIT, explanation=Explanation(self.PARTS[:1], (Factor("day", 1.1),)))))["hits"]
+        (hit,) = hits.search_json(
+            result_of(replace(HIT, explanation=Explanation(self.PARTS[:1], (Factor("day", 1.1),))))
+        )["hits"]
         assert hit["explain"] == {
             "parts": [{"field": "text", "term": "tea", "said": "Tea", "score": 1.25}],
             "factors": [{"name": "day", "value": 1.1}],
@@ -297,19 +435,35 @@ class TestFacts:
         answer = hits.facts_json(FactList((HIT,), 3, stale=True))
         (row,) = answer["facts"]
         assert (answer["total"], answer["stale"]) == (3, True)
-        assert (row["id"], row["line"], row["until"], row["tags"]) == ("1f3c9a2b", 7, "2026-12-31", ["a", "b"])
+        assert (row["id"], row["line"], row["until"], row["tags"]) == (
+            "1f3c9a2b",
+            7,
+            "2026-12-31",
+            ["a", "b"],
+        )
 
 
 def test_an_empty_answer_of_an_index_that_is_behind_says_nothing_of_memory():
     behind = "the index is behind"
     assert hits.facts_notes(FactList((), 0)) == ("no facts",)
-    assert hits.facts_notes(FactList((), 0, True, (behind,))) == (behind, "Nothing found yet; the index is behind")
-    assert hits.search_notes(replace(result_of(), stale=True, notes=(behind,))) == (behind, "Nothing found yet; the index is behind")
-    assert hits.answer_notes("tags", 0, TagCatalogue((), True, (behind,))) == (behind, "Nothing found yet; the index is behind")
+    assert hits.facts_notes(FactList((), 0, True, (behind,))) == (
+        behind,
+        "Nothing found yet; the index is behind",
+    )
+    assert hits.search_notes(replace(result_of(), stale=True, notes=(behind,))) == (
+        behind,
+        "Nothing found yet; the index is behind",
+    )
+    assert hits.answer_notes("tags", 0, TagCatalogue((), True, (behind,))) == (
+        behind,
+        "Nothing found yet; the index is behind",
+    )
 
 
 def test_facts_that_are_left_out_are_counted():
-    assert hits.facts_notes(FactList((HIT,), 1200)) == (f"1 of 1,200 facts (all: {field('limit')} 0)",)
+    assert hits.facts_notes(FactList((HIT,), 1200)) == (
+        f"1 of 1,200 facts (all: {field('limit')} 0)",
+    )
 
 
 def test_problem():
@@ -317,7 +471,15 @@ def test_problem():
     assert reads.problem_text(problem) == "a.md:3: error: too\ufffdmuch\ufffd (shrink)\n    do this"
     assert reads.problem_text(replace(problem, hint="")).count("\n") == 0
     assert reads.problems_json([problem]) == {
-        "problems": [{"path": "a.md", "line": 3, "code": "shrink", "level": "error", "message": "too\nmuch\x1b"}]
+        "problems": [
+            {
+                "path": "a.md",
+                "line": 3,
+                "code": "shrink",
+                "level": "error",
+                "message": "too\nmuch\x1b",
+            }
+        ]
     }
 
 
@@ -346,18 +508,43 @@ def test_findings():
     }
 
 
-@pytest.mark.parametrize(("findings", "sound"), [(FINDINGS, False), (FINDINGS[:3], True), ((), True)])
+@pytest.mark.parametrize(
+    ("findings", "sound"), [(FINDINGS, False), (FINDINGS[:3], True), ((), True)]
+)
 def test_soundness(findings: tuple[Finding, ...], sound: bool):
     assert maintenance.findings_json(findings)["sound"] is sound
 
 
 def test_a_purge():
-    numbers = {"files": 1, "commits": 2, "messages": 3, "tags": 4, "refs": 5, "signatures": 6, "loose": 0}
-    assert maintenance.purge_plan_json(PLAN) == {"changed": False, "commit": None, "plan": numbers, "notices": list(PLAN.notices)}
-    assert maintenance.purge_plan_text(PLAN) == f"to purge: 1 file, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
-    assert "5 refs, 7 objects that nothing refers to\n" in maintenance.purge_plan_text(replace(PLAN, loose=7))
+    numbers = {
+        "files": 1,
+        "commits": 2,
+        "messages": 3,
+        "tags": 4,
+        "refs": 5,
+        "signatures": 6,
+        "loose": 0,
+    }
+    assert maintenance.purge_plan_json(PLAN) == {
+        "changed": False,
+        "commit": None,
+        "plan": numbers,
+        "notices": list(PLAN.notices),
+    }
+    assert (
+        maintenance.purge_plan_text(PLAN)
+        == f"to purge: 1 file, 2 commits, 3 messages, 4 tags, 5 refs\n  said {HIDDEN}"
+    )
+    assert "5 refs, 7 objects that nothing refers to\n" in maintenance.purge_plan_text(
+        replace(PLAN, loose=7)
+    )
     done = PurgeResult(PLAN, COMMIT, ("left",))
-    assert maintenance.purged_json(done) == {"changed": True, "commit": COMMIT, "plan": numbers, "notices": ["left"]}
+    assert maintenance.purged_json(done) == {
+        "changed": True,
+        "commit": COMMIT,
+        "plan": numbers,
+        "notices": ["left"],
+    }
     assert maintenance.purged_text(done) == f"purged {COMMIT[:10]}"
     assert maintenance.purged_text(replace(done, commit=None)) == "purged"
     nothing = PurgeResult(PurgePlan(0, 0, 0, 0, 0, 0, 0, ()), COMMIT, ())
@@ -368,12 +555,18 @@ def test_a_purge():
 
 
 def test_redacted():
-    assert maintenance.redacted_json("a", [Secret("key", 3, 9, 2)]) == {"text": "a", "secrets": [{"kind": "key", "line": 2}]}
+    assert maintenance.redacted_json("a", [Secret("key", 3, 9, 2)]) == {
+        "text": "a",
+        "secrets": [{"kind": "key", "line": 2}],
+    }
     assert maintenance.redacted_text("a\r\n\tb\x1b\n\n") == "a\n\tb\ufffd\n"
 
 
 def test_saved():
-    assert writes.saved_text(COMMIT, [FilePath("a.md"), FilePath("b.md")]) == "saved a.md, b.md 0123456789"
+    assert (
+        writes.saved_text(COMMIT, [FilePath("a.md"), FilePath("b.md")])
+        == "saved a.md, b.md 0123456789"
+    )
     many = [FilePath(f"{number}.md") for number in range(300)]
     assert writes.saved_text(COMMIT, many) == f"saved {', '.join(many[:9])}, 291 more 0123456789"
     assert writes.saved_text(COMMIT, many[:10]) == f"saved {', '.join(many[:10])} 0123456789"
@@ -417,9 +610,35 @@ def test_status():
 # What memory said before.
 
 AT = datetime.fromisoformat("2026-03-05T09:30:00+01:00")
-REVISION = RevisionView(COMMIT, AT, "Ada", None, "remember", Source.INFERRED, 0.7, None, "# A\n\nb\n", "# A\n\na\n", "a.md", ("A",))
+REVISION = RevisionView(
+    COMMIT,
+    AT,
+    "Ada",
+    None,
+    "remember",
+    Source.INFERRED,
+    0.7,
+    None,
+    "# A\n\nb\n",
+    "# A\n\na\n",
+    "a.md",
+    ("A",),
+)
 STORY = SectionHistory("a.md", ("A",), (REVISION,))
-LINK = FactLink(FactId("1f3c9a2b"), "tea", AT, None, Source.INFERRED, 0.7, COMMIT, "a.md", ("A",), Status.CURRENT, "Ada", op="log")
+LINK = FactLink(
+    FactId("1f3c9a2b"),
+    "tea",
+    AT,
+    None,
+    Source.INFERRED,
+    0.7,
+    COMMIT,
+    "a.md",
+    ("A",),
+    Status.CURRENT,
+    "Ada",
+    op="log",
+)
 
 
 class TestHistory:
@@ -428,36 +647,72 @@ class TestHistory:
         [
             (REVISION, "remember"),
             (replace(REVISION, confidence=0.5), "remember, inferred 0.5"),
-            (replace(REVISION, actor="agent/main", reason="so\nit is"), 'remember, by agent/main, "so\ufffdit is"'),
-            (replace(REVISION, source=Source.USER_STATED, confidence=0.95), "remember, user-stated 0.95"),
             (
-                replace(REVISION, source=Source.USER_STATED, confidence=0.95, actor="a", claimed_by="a"),
+                replace(REVISION, actor="agent/main", reason="so\nit is"),
+                'remember, by agent/main, "so\ufffdit is"',
+            ),
+            (
+                replace(REVISION, source=Source.USER_STATED, confidence=0.95),
+                "remember, user-stated 0.95",
+            ),
+            (
+                replace(
+                    REVISION, source=Source.USER_STATED, confidence=0.95, actor="a", claimed_by="a"
+                ),
                 "remember, user-stated (claimed by a) 0.95, by a",
             ),
-            (replace(REVISION, op=None, source=Source.USER_STATED, confidence=0.95), "by hand, Ada"),
+            (
+                replace(REVISION, op=None, source=Source.USER_STATED, confidence=0.95),
+                "by hand, Ada",
+            ),
             (replace(REVISION, section=("A", "B\x1b")), "remember  a.md: A > B\ufffd"),
             (replace(REVISION, path="b.md", section=()), "remember  b.md"),
         ],
     )
     def test_a_line_a_revision(self, revision: RevisionView, line: str):
         story = replace(STORY, revisions=(revision,))
-        assert history.history_text(story, words=False, colour=False) == f"2026-03-05 09:30  0123456789  {line}"
+        assert (
+            history.history_text(story, words=False, colour=False)
+            == f"2026-03-05 09:30  0123456789  {line}"
+        )
 
     def test_a_line_a_commit(self):
         paths = [("a.md", ("A", "B")), ("a.md", ("A",)), ("b.md", ())]
         revisions = tuple(replace(REVISION, path=path, section=section) for path, section in paths)
-        story = replace(STORY, path="", section=(), revisions=(*revisions, replace(REVISION, actor="agent/main")))
+        story = replace(
+            STORY,
+            path="",
+            section=(),
+            revisions=(*revisions, replace(REVISION, actor="agent/main")),
+        )
         lines = history.history_text(story, words=False, colour=False).splitlines()
-        assert [line.partition("remember")[2] for line in lines] == ["  b.md (1 section), a.md (2 sections)", ", by agent/main  a.md: A"]
-        nested = history.history_text(replace(story, revisions=revisions[:2]), words=False, colour=False)
+        assert [line.partition("remember")[2] for line in lines] == [
+            "  b.md (1 section), a.md (2 sections)",
+            ", by agent/main  a.md: A",
+        ]
+        nested = history.history_text(
+            replace(story, revisions=revisions[:2]), words=False, colour=False
+        )
         assert nested.endswith("remember  a.md: A > B")
 
     def test_word_by_word_with_some_lines_around(self):
         before = "# A\n\none\ntwo\nthree\nfour\nfive\nsix\n\tseven words stand here\n"
         after = before.replace("# A", "# B").replace("stand", "stood")
         story = replace(STORY, revisions=(replace(REVISION, before=before, text=after),) * 2)
-        shown = history.history_text(story, words=True, colour=False).split("\n\n2026")[0].split("\n")[1:]
-        assert shown == ["    # [-A-]{+B+}", "", "    one", "    …", "    five", "    six", "    \tseven words [-stand-]{+stood+} here"]
+        shown = (
+            history.history_text(story, words=True, colour=False)
+            .split("\n\n2026")[0]
+            .split("\n")[1:]
+        )
+        assert shown == [
+            "    # [-A-]{+B+}",
+            "",
+            "    one",
+            "    …",
+            "    five",
+            "    six",
+            "    \tseven words [-stand-]{+stood+} here",
+        ]
 
     def test_in_colour(self):
         shown = history.history_text(STORY, words=True, colour=True)
@@ -488,12 +743,32 @@ class TestHistory:
 
     @given(*[st.text(st.characters(codec=None), max_size=40)] * 2)
     def test_nothing_steers_a_terminal(self, text: str, other: str):
-        revision = replace(REVISION, before=text, text=other, author=text, reason=other, path=text, section=(other,), op=None)
+        revision = replace(
+            REVISION,
+            before=text,
+            text=other,
+            author=text,
+            reason=other,
+            path=text,
+            section=(other,),
+            op=None,
+        )
         shown = (
             history.history_text(replace(STORY, revisions=(revision,)), words=True, colour=False),
-            history.history_text(FactHistory(FactId("a"), Status.CURRENT, (replace(LINK, text=text, reason=other),) * 2), True, False),
-            history.blame_text(Blame("a.md", (), (BlamedLine(1, text, COMMIT, AT, other, Source.AUTO, 0.4),)), colour=False),
-            history.presences_text(TextHistory(text, (PresenceView(text, (other,), COMMIT, AT, None, None),))),
+            history.history_text(
+                FactHistory(
+                    FactId("a"), Status.CURRENT, (replace(LINK, text=text, reason=other),) * 2
+                ),
+                True,
+                False,
+            ),
+            history.blame_text(
+                Blame("a.md", (), (BlamedLine(1, text, COMMIT, AT, other, Source.AUTO, 0.4),)),
+                colour=False,
+            ),
+            history.presences_text(
+                TextHistory(text, (PresenceView(text, (other,), COMMIT, AT, None, None),))
+            ),
         )
         assert not set("".join(shown)) & set(STEERS + "\r")
 
@@ -518,14 +793,23 @@ def test_labels():
 
 def test_how_a_hit_stands():
     stands = replace(
-        HIT, status=Status.SUPERSEDED, superseded_by=FactId("22222222"), contradicts=(FactId("3"), FactId("4")), uncommitted=True
+        HIT,
+        status=Status.SUPERSEDED,
+        superseded_by=FactId("22222222"),
+        contradicts=(FactId("3"), FactId("4")),
+        uncommitted=True,
     )
     head = hits.search_text(result_of(stands), colour=False).split("\n")[0]
-    assert head == "MEMORY.md:7 Memory > Work [1f3c9a2b] (superseded by 22222222) (contradicts 3, 4) (uncommitted)"
+    assert (
+        head
+        == "MEMORY.md:7 Memory > Work [1f3c9a2b] (superseded by 22222222) (contradicts 3, 4) (uncommitted)"
+    )
 
 
 def test_contradictions():
-    other = replace(HIT, text="no\ntea", since=AT, fact=FactId("8e0d4c11"), source=None, commit=None)
+    other = replace(
+        HIT, text="no\ntea", since=AT, fact=FactId("8e0d4c11"), source=None, commit=None
+    )
     view = ConflictView(HIT, other, "drink")
     assert hits.conflicts_text(ConflictList((view, replace(view, key=None)))).splitlines()[:4] == [
         "Two values for drink:",
@@ -534,12 +818,23 @@ def test_contradictions():
         "Marked, or made of one fact on two sides:",
     ]
     (row,) = hits.conflicts_json(ConflictList((view,)))["conflicts"]
-    assert (row["key"], row["one"]["since"], row["other"]["since"]) == ("drink", None, AT.isoformat())
+    assert (row["key"], row["one"]["since"], row["other"]["since"]) == (
+        "drink",
+        None,
+        AT.isoformat(),
+    )
 
 
 def test_a_review():
     advice = Advice(
-        AdviceKind.EXPIRED, FilePath("a.md"), ("A",), 3, (FactId("1f3c9a2b"),), "'x' held\x1b", ("mdmem", "forget", "an x"), True
+        AdviceKind.EXPIRED,
+        FilePath("a.md"),
+        ("A",),
+        3,
+        (FactId("1f3c9a2b"),),
+        "'x' held\x1b",
+        ("mdmem", "forget", "an x"),
+        True,
     )
     result = ReviewResult((advice,), ((advice, RESULT),))
     assert maintenance.reviewed_text(result) == (
@@ -549,11 +844,29 @@ def test_a_review():
 
 
 def test_the_command_of_an_advice_can_be_pasted():
-    words = ("mdmem", "edit-section", "It's", "--replace", "- it's a \\n\n- b\t\x1b", "--with", "- é\u202e\n")
+    words = (
+        "mdmem",
+        "edit-section",
+        "It's",
+        "--replace",
+        "- it's a \\n\n- b\t\x1b",
+        "--with",
+        "- é\u202e\n",
+    )
     advice = Advice(AdviceKind.DUPLICATE, FilePath("a.md"), ("A",), 3, (), "twice", words, True)
-    shown = maintenance.reviewed_text(ReviewResult((advice,))).splitlines()[1].strip().removesuffix("  (safe)")
+    shown = (
+        maintenance.reviewed_text(ReviewResult((advice,)))
+        .splitlines()[1]
+        .strip()
+        .removesuffix("  (safe)")
+    )
     assert printable(shown, keep="") == shown
-    ran = subprocess.run(["bash", "-c", f"printf '%s\\0' {shown}"], stdout=subprocess.PIPE, check=True, env={"LC_ALL": "C.UTF-8"})
+    ran = subprocess.run(
+        ["bash", "-c", f"printf '%s\\0' {shown}"],
+        stdout=subprocess.PIPE,
+        check=True,
+        env={"LC_ALL": "C.UTF-8"},
+    )
     assert tuple(ran.stdout.decode().split("\0")[:-1]) == words
 
 
@@ -603,7 +916,9 @@ def test_a_night_counts_the_reasons_for_which_entries_are_left():
         )
 
     changes = (left("it was said only once"), left("it stands"), left("it was said only once"))
-    assert pipelines.dream_text(DreamResult("dream/2026-03-04", (date(2026, 3, 4),), changes)).splitlines() == [
+    assert pipelines.dream_text(
+        DreamResult("dream/2026-03-04", (date(2026, 3, 4),), changes)
+    ).splitlines() == [
         "dream/2026-03-04: 0 applied, 0 proposed, 3 skipped",
         "  2 skipped: it was said only once",
         "  1 skipped: it stands",

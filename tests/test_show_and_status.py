@@ -41,11 +41,18 @@ class TestShow:
         assert (view.level, view.subsections, view.uncommitted) == (2, (), False)
         assert view.commit == at.git("rev-parse", "HEAD").strip()
         rows = {row.section: row for row in memory.outline().sections}
-        assert (rows[view.section].etag, rows[view.section].line, rows[view.section].lines) == (view.etag, 3, 4)
+        assert (rows[view.section].etag, rows[view.section].line, rows[view.section].lines) == (
+            view.etag,
+            3,
+            4,
+        )
 
     def test_a_whole_file_and_its_preamble(self, at: Desk, memory: Memory):
         at.write("notes.md", "---\na: 1\n---\nbefore\n\n# One\n\n## Two\n")
-        whole, preamble = memory.show(Show("notes.md")), memory.show(Show("notes.md", preamble=True))
+        whole, preamble = (
+            memory.show(Show("notes.md")),
+            memory.show(Show("notes.md", preamble=True)),
+        )
         assert whole.text == at.read("notes.md")
         assert whole.subsections == (("One",), ("One", "Two"))
         assert preamble.text == "before\n\n"
@@ -63,13 +70,31 @@ class TestShow:
             ("# M\n\n## A\n\n- one\n\n## B\n\n- one\n", Show(section="B"), False),
             ("# M\n", Show(), True),
             ("# M\n\n## A\n\n- one\n- two\n\n## B\n\n- one\n", Show(preamble=True), True),
-            ("before\n\n# M\n\n## A\n\n- one\n- two\n\n## A\n\n- one\n- two\n", Show(preamble=True), False),
-            ("before\n\n# M\n\n## A\n\n- one\n- two\n\n## A\n\n- one\n- two\n", Show(section="A", nth=1), False),
-            ("before\n\n# M\n\n## A\n\n- one\n- two\n\n## A\n\n- one\n- two\n", Show(section="A", nth=2), True),
-            ("before\r\n\r\n# M\r\n\r\n## A\r\n\r\n- one\r\n- two\r\n\r\n## B\r\n\r\n- one\r\n", Show(), False),
+            (
+                "before\n\n# M\n\n## A\n\n- one\n- two\n\n## A\n\n- one\n- two\n",
+                Show(preamble=True),
+                False,
+            ),
+            (
+                "before\n\n# M\n\n## A\n\n- one\n- two\n\n## A\n\n- one\n- two\n",
+                Show(section="A", nth=1),
+                False,
+            ),
+            (
+                "before\n\n# M\n\n## A\n\n- one\n- two\n\n## A\n\n- one\n- two\n",
+                Show(section="A", nth=2),
+                True,
+            ),
+            (
+                "before\r\n\r\n# M\r\n\r\n## A\r\n\r\n- one\r\n- two\r\n\r\n## B\r\n\r\n- one\r\n",
+                Show(),
+                False,
+            ),
         ],
     )
-    def test_edits_are_those_of_the_very_section(self, at: Desk, memory: Memory, text: str, arguments: Show, uncommitted: bool):
+    def test_edits_are_those_of_the_very_section(
+        self, at: Desk, memory: Memory, text: str, arguments: Show, uncommitted: bool
+    ):
         at.write("MEMORY.md", "before\n\n# M\n\n## A\n\n- one\n- two\n\n## B\n\n- one\n")
         at.commit()
         at.write("MEMORY.md", text)
@@ -138,7 +163,12 @@ class TestExtraPaths:
         assert (view.path, view.commit, view.uncommitted) == (hit.path, None, False)
         assert memory.outline(f"{named}/x/../deep/d.md").path == hit.path
         assert [problem.code for problem in memory.check((hit.path,))] == ["duplicate-heading"]
-        for path in (f"{named}/../beside.md", f"{named}/link.md", f"{named}/none.md", "../beside.md"):
+        for path in (
+            f"{named}/../beside.md",
+            f"{named}/link.md",
+            f"{named}/none.md",
+            "../beside.md",
+        ):
             with pytest.raises(MdmemError) as failure:
                 memory.show(Show(path))
             assert failure.value.code == "bad-path"
@@ -150,7 +180,9 @@ class TestFacts:
         at.apply(append("- city: Rome (until 2026-03-05)", "Home"))
         texts = [hit.text for hit in memory.facts(ListFacts()).facts]
         assert "works at Stripe" in texts
-        assert [hit.key for hit in memory.facts(ListFacts(section="Home")).facts if hit.key] == ["city"]
+        assert [hit.key for hit in memory.facts(ListFacts(section="Home")).facts if hit.key] == [
+            "city"
+        ]
         assert not [text for text in texts if "a log" in text]
         (old,) = memory.facts(ListFacts(tags=("x",), everything=True)).facts
         assert (old.status, old.kind) == ("expired", "fact")
@@ -171,21 +203,46 @@ class TestFacts:
 class TestSearch:
     def test_logs_lose_weight_with_age_where_the_settings_say_so(self, at: Desk, memory: Memory):
         at.write("memory/2026-11-20.md", "# 2026-11-20\n\n## 09:00\n\n- went sailing\n")
-        at.write("memory/2026-01-10.md", "# 2026-01-10\n\n## 09:00\n\n- went sailing on a sailing boat\n")
-        assert next(hit.path for hit in memory.search(Search("sailing boat")).hits) == "memory/2026-01-10.md"
+        at.write(
+            "memory/2026-01-10.md", "# 2026-01-10\n\n## 09:00\n\n- went sailing on a sailing boat\n"
+        )
+        assert (
+            next(hit.path for hit in memory.search(Search("sailing boat")).hits)
+            == "memory/2026-01-10.md"
+        )
         at.write("mdmem.toml", "half_life_days = 30\n")
         aged = Memory.open(at.workspace.root, os.environ)
-        assert next(hit.path for hit in aged.search(Search("sailing boat")).hits) == "memory/2026-11-20.md"
+        assert (
+            next(hit.path for hit in aged.search(Search("sailing boat")).hits)
+            == "memory/2026-11-20.md"
+        )
 
-    def test_ages_are_by_the_real_clock_or_as_of_the_day_that_is_asked_for(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_ages_are_by_the_real_clock_or_as_of_the_day_that_is_asked_for(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         at.apply(Log("went sailing", day="2026-03-01"))
         at.write("mdmem.toml", "half_life_days = 1000000\n")
         monkeypatch.setenv("MDMEM_NOW", "2999-01-01T12:00:00")
         (hit,) = Memory.open(at.root, os.environ).search(Search("sailing", explain=True)).hits
-        assert next(factor.value for factor in (hit.explanation.factors if hit.explanation else ()) if factor.name == "age") > 0.9
+        assert (
+            next(
+                factor.value
+                for factor in (hit.explanation.factors if hit.explanation else ())
+                if factor.name == "age"
+            )
+            > 0.9
+        )
         at.write("mdmem.toml", "half_life_days = 2\n")
-        (then,) = Memory.open(at.root, os.environ).search(Search("sailing", explain=True, as_of="2026-03-05")).hits
-        assert [factor.value for factor in (then.explanation.factors if then.explanation else ()) if factor.name == "age"] == [0.25]
+        (then,) = (
+            Memory.open(at.root, os.environ)
+            .search(Search("sailing", explain=True, as_of="2026-03-05"))
+            .hits
+        )
+        assert [
+            factor.value
+            for factor in (then.explanation.factors if then.explanation else ())
+            if factor.name == "age"
+        ] == [0.25]
 
 
 class TestStatus:
@@ -202,7 +259,9 @@ class TestStatus:
 
     def test_skipped_files_are_named_as_they_are_now(self, at: Desk, memory: Memory):
         at.write("memory/bad.md", "a\0b")
-        assert memory.status().skipped == (("memory/bad.md", "the file has a NUL character in line 1"),)
+        assert memory.status().skipped == (
+            ("memory/bad.md", "the file has a NUL character in line 1"),
+        )
         memory.search(Search("Stripe"))
         assert [path for path, _ in memory.status().skipped] == ["memory/bad.md"]
         at.write("memory/bad.md", "- mended\n")
@@ -213,7 +272,9 @@ class TestStatus:
         at.write("memory.md", "# Other\n\n- lower\n")
         if (at.root / "memory.md").samefile(at.root / "MEMORY.md"):
             pytest.skip("case does not count here")
-        assert memory.status().notes == ("both MEMORY.md and memory.md exist; only the first is used",)
+        assert memory.status().notes == (
+            "both MEMORY.md and memory.md exist; only the first is used",
+        )
         assert "two-curated-files" in [problem.code for problem in memory.check()]
         assert memory.show(Show(section="Work"))
         assert memory.search(Search("lower")).hits
@@ -230,14 +291,22 @@ class TestCheck:
     def test_of_files(self, at: Desk, memory: Memory):
         at.write("memory/a.md", "# A\n\n# A\n")
         at.write("memory/b.md", b"\xff")
-        assert {(problem.path, problem.level) for problem in memory.check()} >= {("memory/a.md", "warning"), ("memory/b.md", "warning")}
+        assert {(problem.path, problem.level) for problem in memory.check()} >= {
+            ("memory/a.md", "warning"),
+            ("memory/b.md", "warning"),
+        }
         assert {problem.path for problem in memory.check(("memory/a.md",))} == {"memory/a.md"}
         with pytest.raises(MdmemError) as failure:
             memory.check(("memory/c.md",))
         assert failure.value.code == "file-not-found"
 
-    @pytest.mark.parametrize(("name", "operation"), [("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("BISECT_LOG", "a bisect")])
-    def test_what_git_is_in_the_middle_of(self, at: Desk, memory: Memory, name: str, operation: str):
+    @pytest.mark.parametrize(
+        ("name", "operation"),
+        [("MERGE_HEAD", "a merge"), ("rebase-merge", "a rebase"), ("BISECT_LOG", "a bisect")],
+    )
+    def test_what_git_is_in_the_middle_of(
+        self, at: Desk, memory: Memory, name: str, operation: str
+    ):
         assert memory.check() == ()
         at.write(f".git/{name}", "")
         (problem,) = memory.check()
@@ -254,10 +323,14 @@ class TestCheck:
         assert staged_problems(repository, {}) == ()
         first.git("add", "-A", repository)
         (first.root / "memory" / "x.md").write_text("mended, but not staged\n")
-        errors = {problem.path for problem in staged_problems(repository, {}) if problem.level == "error"}
+        errors = {
+            problem.path for problem in staged_problems(repository, {}) if problem.level == "error"
+        }
         assert errors == {"one/memory/x.md", "deep/two/memory/x.md"}
         for folder in (first.root, first.root / "memory"):
-            errors = {problem.path for problem in staged_problems(folder, {}) if problem.level == "error"}
+            errors = {
+                problem.path for problem in staged_problems(folder, {}) if problem.level == "error"
+            }
             assert errors == {"memory/x.md", "../deep/two/memory/x.md"}
 
     @pytest.mark.parametrize("mark", ["MEMORY.md", "memory.md", "mdmem.toml"])
@@ -266,9 +339,13 @@ class TestCheck:
         at.write("memory/projects/x.md", CONFLICT)
         at.write("memory/projects/deep/y.md", "- an ordinary note\n")
         at.git("add", "-A")
-        assert [(problem.path, problem.code) for problem in staged_problems(at.root, {})] == [("memory/projects/x.md", "conflict-markers")]
+        assert [(problem.path, problem.code) for problem in staged_problems(at.root, {})] == [
+            ("memory/projects/x.md", "conflict-markers")
+        ]
 
-    def test_of_two_workspaces_each_says_its_own_and_both_say_it_once(self, world: World, repository: Path):
+    def test_of_two_workspaces_each_says_its_own_and_both_say_it_once(
+        self, world: World, repository: Path
+    ):
         desk(world, repository)
         inner = desk(world, repository, "memory", "# Memory\n\n" + "- line\n" * 40)
         inner.write("2026-03-05.md", "# 2026-03-05\n\n- tea\n")
@@ -276,8 +353,16 @@ class TestCheck:
         inner.write("MEMORY.md", "# Memory\n")
         inner.write("2026-03-05.md", CONFLICT)
         inner.git("add", "-A")
-        codes = sorted((problem.path, problem.code) for problem in staged_problems(repository, {}) if problem.level == "error")
-        assert codes == [("memory/2026-03-05.md", "append"), ("memory/2026-03-05.md", "conflict-markers"), ("memory/MEMORY.md", "shrink")]
+        codes = sorted(
+            (problem.path, problem.code)
+            for problem in staged_problems(repository, {})
+            if problem.level == "error"
+        )
+        assert codes == [
+            ("memory/2026-03-05.md", "append"),
+            ("memory/2026-03-05.md", "conflict-markers"),
+            ("memory/MEMORY.md", "shrink"),
+        ]
 
     @pytest.mark.parametrize("packed", [False, True])
     @pytest.mark.parametrize("folder", ["", "a/b"])
@@ -290,7 +375,9 @@ class TestCheck:
             [["add", "-A"], ["ls-files"]],
         ],
     )
-    def test_of_a_workspace_whose_mark_is_gone(self, world: World, repository: Path, folder: str, steps: list[list[str]], packed: bool):
+    def test_of_a_workspace_whose_mark_is_gone(
+        self, world: World, repository: Path, folder: str, steps: list[list[str]], packed: bool
+    ):
         at = desk(world, repository, folder)
         if packed:
             at.git("gc", "-q")
@@ -299,7 +386,10 @@ class TestCheck:
             at.git(*step)
         (at.root / "MEMORY.md").unlink(missing_ok=True)
         (problem,) = staged_problems(repository, {})
-        assert (problem.path, problem.code) == (str(Path(folder, "memory/x.md")), "conflict-markers")
+        assert (problem.path, problem.code) == (
+            str(Path(folder, "memory/x.md")),
+            "conflict-markers",
+        )
 
     def test_of_a_workspace_of_which_only_its_state_tells(self, at: Desk):
         at.workspace.ensure_state()
@@ -315,8 +405,14 @@ class TestCheck:
         at.commit()
         world.git(repository, "rm", "-rq", "a")
         assert not at.root.exists()
-        problems = {(problem.path, problem.code, problem.level) for problem in staged_problems(repository, {})}
-        assert problems == {("a/MEMORY.md", "shrink", "error"), ("a/memory/2026-03-05.md", "append", "warning")}
+        problems = {
+            (problem.path, problem.code, problem.level)
+            for problem in staged_problems(repository, {})
+        }
+        assert problems == {
+            ("a/MEMORY.md", "shrink", "error"),
+            ("a/memory/2026-03-05.md", "append", "warning"),
+        }
 
     def test_of_the_index_that_is_committed(self, at: Desk, world: World, tmp_path: Path):
         at.write("memory/x.md", CONFLICT)
@@ -334,10 +430,17 @@ class TestCheck:
 
 
 class TestWhichWorkspace:
-    def test_the_first_from_here_upwards(self, world: World, repository: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_the_first_from_here_upwards(
+        self, world: World, repository: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         outer, inner = desk(world, repository), desk(world, repository, "a/b")
         (inner.root / "c").mkdir()
-        for folder, expected in ((inner.root / "c", inner), (inner.root, inner), (repository / "a", outer), (repository, outer)):
+        for folder, expected in (
+            (inner.root / "c", inner),
+            (inner.root, inner),
+            (repository / "a", outer),
+            (repository, outer),
+        ):
             monkeypatch.chdir(folder)
             assert find_workspace(None, {}) == expected.root
 
@@ -347,7 +450,12 @@ class TestWhichWorkspace:
         (tmp_path / "other").mkdir()
         assert find_workspace(None, {"MDMEM_WORKSPACE": "repository"}) == at.root
         assert find_workspace(Path("link"), {"MDMEM_WORKSPACE": "other"}) == at.root
-        for named, environment in ((None, {}), (None, {"MDMEM_WORKSPACE": "other"}), (Path("other"), {}), (Path("none"), {})):
+        for named, environment in (
+            (None, {}),
+            (None, {"MDMEM_WORKSPACE": "other"}),
+            (Path("other"), {}),
+            (Path("none"), {}),
+        ):
             with pytest.raises(MdmemError) as failure:
                 find_workspace(named, environment)
             assert failure.value.code == "no-workspace"

@@ -13,7 +13,9 @@ from mdmem.model.writes import Log, Remember
 __all__ = ["pair"]
 
 
-def shown(pair: Pair, day: str, section: str | None = "Preferences", file: str | None = None) -> SectionView:
+def shown(
+    pair: Pair, day: str, section: str | None = "Preferences", file: str | None = None
+) -> SectionView:
     return memory(pair.ada).show_as_of(Show(file=file, section=section), day)
 
 
@@ -75,7 +77,14 @@ def test_at_a_commit(pair: Pair) -> None:
         ("no day", "Work", None, HistoryProblem, "commit-not-found"),
     ],
 )
-def test_failures(pair: Pair, day: str, section: str | None, file: str | None, problem: type[PathProblem], code: str) -> None:
+def test_failures(
+    pair: Pair,
+    day: str,
+    section: str | None,
+    file: str | None,
+    problem: type[PathProblem],
+    code: str,
+) -> None:
     pair.at("2026-03-06", "09:00")
     memory(pair.ada).apply(Log("it rains"))
     pair.at("2026-03-09", "09:00")

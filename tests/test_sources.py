@@ -36,7 +36,11 @@ def remember(at: Desk, text: str, source: Source, **options: str) -> str:
 def sources(at: Desk) -> dict[str, Source]:
     """The source of each fact that stands, as the index has it, which agrees with the trail."""
     with fresh_trail(at.workspace) as trail:
-        in_trail = {each.entry.text: each.origin.source for each in trail.live_occurrences(MEMORY) if each.entry.fact}
+        in_trail = {
+            each.entry.text: each.origin.source
+            for each in trail.live_occurrences(MEMORY)
+            if each.entry.fact
+        }
     memory = Memory(at.workspace)
     try:
         in_index = {hit.text: hit.source for hit in memory.facts(ListFacts()).facts}
@@ -47,7 +51,13 @@ def sources(at: Desk) -> dict[str, Source]:
 
 
 def confirm(at: Desk, text: str, source: Source) -> None:
-    note = CommitNote(Op.CONFIRM, MEMORY, SECTION, Provenance(source, source.confidence), confirms=(parse_text(text).id,))
+    note = CommitNote(
+        Op.CONFIRM,
+        MEMORY,
+        SECTION,
+        Provenance(source, source.confidence),
+        confirms=(parse_text(text).id,),
+    )
     at.git("commit", "-q", "--allow-empty", "--only", "-m", compose_message(note))
 
 
@@ -59,7 +69,11 @@ class TestConfirmations:
         assert sources(at) == {"name: Ada": Source.USER_STATED, "tea is green": Source.USER_STATED}
         with fresh_trail(at.workspace) as trail:
             before, after = trail.occurrences_of(parse_text("tea is green").id)
-        assert (before.origin.source, after.origin.source, after.origin.confidence) == (Source.AUTO, Source.USER_STATED, 0.95)
+        assert (before.origin.source, after.origin.source, after.origin.confidence) == (
+            Source.AUTO,
+            Source.USER_STATED,
+            0.95,
+        )
         assert after.origin.commit == commit
         assert (after.entry.start_line, after.ended) == (before.entry.start_line, None)
 
@@ -81,7 +95,13 @@ class TestConfirmations:
 
     def test_a_confirmation_with_other_changes_is_reverted_with_them(self, at: Desk) -> None:
         remember(at, "tea is green", Source.AUTO)
-        note = CommitNote(Op.REMEMBER, MEMORY, SECTION, Provenance(Source.USER_STATED), confirms=(parse_text("tea is green").id,))
+        note = CommitNote(
+            Op.REMEMBER,
+            MEMORY,
+            SECTION,
+            Provenance(Source.USER_STATED),
+            confirms=(parse_text("tea is green").id,),
+        )
         edit(at, "- name: Ada\n", "", compose_message(note))
         assert sources(at) == {"tea is green": Source.USER_STATED}
         at.git("revert", "--no-edit", "HEAD")
@@ -119,7 +139,11 @@ class TestClaims:
     def test_an_agents_pending_edits_rank_as_inferred_and_are_its_claim(self, at: Desk) -> None:
         at.write("MEMORY.md", "# Memory\n\n## Facts\n\n- name: Bo\n- tea is green\n")
         remember(at, "coffee is black", Source.AUTO, actor="agent/main")
-        assert sources(at) == {"name: Bo": Source.INFERRED, "tea is green": Source.INFERRED, "coffee is black": Source.AUTO}
+        assert sources(at) == {
+            "name: Bo": Source.INFERRED,
+            "tea is green": Source.INFERRED,
+            "coffee is black": Source.AUTO,
+        }
         origin = self.origin(at, "tea is green")
         assert (origin.claimed_by, origin.confidence) == ("agent/main", 0.7)
         assert self.origin(at, "coffee is black").claimed_by is None
@@ -162,7 +186,10 @@ def edit(at: Desk, old: str, new: str, message: str = "by hand") -> None:
 
 def messages(at: Desk, commits: int) -> str:
     """The messages of the last commits as a squash merge on a server joins them."""
-    oldest_first = [at.git("log", "-1", f"--skip={number}", "--format=%B").strip() for number in reversed(range(commits))]
+    oldest_first = [
+        at.git("log", "-1", f"--skip={number}", "--format=%B").strip()
+        for number in reversed(range(commits))
+    ]
     return "\n\n".join(f"* {message}" for message in oldest_first)
 
 
@@ -186,9 +213,16 @@ class TestSquashes:
 
     def require_sources(self, at: Desk) -> None:
         stated = sources(at)
-        assert (stated[GUESS], stated[WORD], stated["name: Ada"]) == (Source.AUTO, Source.USER_STATED, Source.USER_STATED)
+        assert (stated[GUESS], stated[WORD], stated["name: Ada"]) == (
+            Source.AUTO,
+            Source.USER_STATED,
+            Source.USER_STATED,
+        )
 
-    @pytest.mark.parametrize("ending", ["", "---------\n\nCo-authored-by: A B <a@b.test>", "Reviewed by hand, and found good."])
+    @pytest.mark.parametrize(
+        "ending",
+        ["", "---------\n\nCo-authored-by: A B <a@b.test>", "Reviewed by hand, and found good."],
+    )
     def test_on_a_server(self, at: Desk, ending: str) -> None:
         self.branch(at)
         squash_on_server(at, "side", 2, ending)
@@ -204,7 +238,11 @@ class TestSquashes:
 
     def test_by_rebase(self, at: Desk) -> None:
         remember(at, GUESS, Source.AUTO, actor="agent/x")
-        at.apply(Remember(WORD, section="Other", create=True, options=WriteOptions(source=Source.USER_STATED)))
+        at.apply(
+            Remember(
+                WORD, section="Other", create=True, options=WriteOptions(source=Source.USER_STATED)
+            )
+        )
         rebase(at, "2s/^pick/squash/", 2)
         self.require_sources(at)
         with fresh_trail(at.workspace) as trail:
@@ -216,18 +254,30 @@ class TestSquashes:
         memory = Memory(at.workspace)
         lines = {line.text: line.source for line in memory.blame(ShowBlame("Facts")).lines}
         assert (lines[f"- {GUESS}"], lines[f"- {WORD}"]) == (Source.AUTO, Source.USER_STATED)
-        links = [history.chain[-1] for text in (GUESS, WORD) if isinstance(history := memory.history(ShowHistory(text)), FactHistory)]
-        assert [(link.source, link.actor) for link in links] == [(Source.AUTO, "agent/x"), (Source.USER_STATED, None)]
+        links = [
+            history.chain[-1]
+            for text in (GUESS, WORD)
+            if isinstance(history := memory.history(ShowHistory(text)), FactHistory)
+        ]
+        assert [(link.source, link.actor) for link in links] == [
+            (Source.AUTO, "agent/x"),
+            (Source.USER_STATED, None),
+        ]
         revision = memory.history(ShowHistory("Facts"))
         assert isinstance(revision, SectionHistory)
-        assert (revision.revisions[0].source, revision.revisions[0].actor) == (Source.AUTO, "agent/x")
+        assert (revision.revisions[0].source, revision.revisions[0].actor) == (
+            Source.AUTO,
+            "agent/x",
+        )
         memory.close()
 
     def test_blame_of_what_a_revert_brought_back(self, at: Desk) -> None:
         remember(at, GUESS, Source.AUTO, actor="agent/x")
         at.apply(Forget(GUESS))
         at.git("revert", "--no-edit", "HEAD")
-        lines = {line.text: line.source for line in Memory(at.workspace).blame(ShowBlame("Facts")).lines}
+        lines = {
+            line.text: line.source for line in Memory(at.workspace).blame(ShowBlame("Facts")).lines
+        }
         assert lines[f"- {GUESS}"] is Source.AUTO
 
     def test_by_rebase_with_a_persons_commit_between(self, at: Desk) -> None:
@@ -262,7 +312,9 @@ class TestSquashes:
 
     def test_the_last_value_of_a_key_counts(self, at: Desk) -> None:
         at.apply(Remember("green", key="tea", options=WriteOptions(source=Source.INFERRED)))
-        at.apply(Remember("white", key="tea", options=WriteOptions(source=Source.AUTO, confidence=0.2)))
+        at.apply(
+            Remember("white", key="tea", options=WriteOptions(source=Source.AUTO, confidence=0.2))
+        )
         edit(at, "tea: white", "tea: red")
         at.apply(Remember("black", key="tea", options=WriteOptions(source=Source.USER_STATED)))
         rebase(at, "2,4s/^pick/squash/", 4)
@@ -284,7 +336,12 @@ class TestSquashes:
         rebase(at, "2,3s/^pick/squash/", 3)
         with fresh_trail(at.workspace) as trail:
             also = {each.entry.text: each.also for each in trail.live_occurrences(MEMORY)}
-        assert also == {"name: Ada": False, "tea: green": False, "tea: white": True, "coffee: black": False}
+        assert also == {
+            "name: Ada": False,
+            "tea: green": False,
+            "tea: white": True,
+            "coffee: black": False,
+        }
 
     def test_a_log_with_its_retraction(self, at: Desk) -> None:
         at.apply(Log("one", day="2026-03-05", time="09:00"))
@@ -292,22 +349,49 @@ class TestSquashes:
         at.apply(Log("two", day="2026-03-05", time="09:00"))
         rebase(at, "2,3s/^pick/squash/", 3)
         with fresh_trail(at.workspace) as trail:
-            marks = {each.entry.text: [mark.kind for mark in trail.marks_of(each.number)] for each in trail.live_occurrences(LOG)}
+            marks = {
+                each.entry.text: [mark.kind for mark in trail.marks_of(each.number)]
+                for each in trail.live_occurrences(LOG)
+            }
         assert (marks["one"], marks["two"]) == ([MarkKind.RETRACTED], [])
 
 
 class TestAdditions:
     def test_a_paragraph_behind_the_trailers(self, at: Desk) -> None:
         remember(at, GUESS, Source.AUTO, actor="agent/x")
-        at.git("commit", "-q", "--amend", "-m", at.git("log", "-1", "--format=%B"), "-m", "Reviewed-by: A <a@b.test>")
+        at.git(
+            "commit",
+            "-q",
+            "--amend",
+            "-m",
+            at.git("log", "-1", "--format=%B"),
+            "-m",
+            "Reviewed-by: A <a@b.test>",
+        )
         assert sources(at)[GUESS] is Source.AUTO
-        at.git("commit", "-q", "--amend", "-m", at.git("log", "-1", "--format=%B"), "-m", "It was so in the minutes.")
+        at.git(
+            "commit",
+            "-q",
+            "--amend",
+            "-m",
+            at.git("log", "-1", "--format=%B"),
+            "-m",
+            "It was so in the minutes.",
+        )
         assert sources(at)[GUESS] is Source.AUTO
 
     def test_a_cherry_pick(self, at: Desk) -> None:
         at.git("checkout", "-q", "-b", "side")
         remember(at, GUESS, Source.AUTO, actor="agent/x")
-        at.git("commit", "-q", "--amend", "-m", at.git("log", "-1", "--format=%B"), "-m", "Reviewed-by: A <a@b.test>")
+        at.git(
+            "commit",
+            "-q",
+            "--amend",
+            "-m",
+            at.git("log", "-1", "--format=%B"),
+            "-m",
+            "Reviewed-by: A <a@b.test>",
+        )
         at.git("checkout", "-q", "main")
         at.git("cherry-pick", "-x", "-s", "side")
         assert "(cherry picked from commit" in at.git("log", "-1", "--format=%B")
@@ -316,7 +400,16 @@ class TestAdditions:
     def test_an_empty_note_counts_with_a_paragraph_behind_it(self, at: Desk) -> None:
         at.apply(Log("one", day="2026-03-05", time="09:00"))
         at.apply(Forget("one"))
-        at.git("commit", "-q", "--allow-empty", "--amend", "-m", at.git("log", "-1", "--format=%B"), "-m", "Reviewed-by: A <a@b.test>")
+        at.git(
+            "commit",
+            "-q",
+            "--allow-empty",
+            "--amend",
+            "-m",
+            at.git("log", "-1", "--format=%B"),
+            "-m",
+            "Reviewed-by: A <a@b.test>",
+        )
         with fresh_trail(at.workspace) as trail:
             (mark,) = trail.marks_of(trail.occurrences_of(parse_text("one").id)[-1].number)
         assert mark.kind is MarkKind.RETRACTED
@@ -345,7 +438,15 @@ class TestQuotedProse:
             f"Explain trailers\n\n{textwrap.indent(EXAMPLE, '> ', lambda line: True)}",
             "Explain trailers\n\nA block such as\n\nMdmem-Op: append\nMdmem-Source: auto\n\nmarks the commits of mdmem.",
         ],
-        ids=["line in prose", "prose with colons", "code", "code at the end", "fence", "quote", "block without a change"],
+        ids=[
+            "line in prose",
+            "prose with colons",
+            "code",
+            "code at the end",
+            "fence",
+            "quote",
+            "block without a change",
+        ],
     )
     def test_counts_for_nothing(self, at: Desk, message: str) -> None:
         edit(at, "- name: Ada\n", "- name: Ada\n- by hand\n", message)
@@ -355,7 +456,12 @@ class TestQuotedProse:
     def test_a_retraction_that_is_quoted_retracts_nothing(self, at: Desk) -> None:
         at.apply(Log("one", day="2026-03-05", time="09:00"))
         note = f"memory/2026-03-05.md: retract 09:00\n\nMdmem-Op: retract\nMdmem-Retracts: {parse_text('one').id}\n"
-        edit(at, "- name: Ada\n", "- name: Ada\n- by hand\n", f"Explain retractions\n\n{textwrap.indent(note, '    ')}\nSo it is.")
+        edit(
+            at,
+            "- name: Ada\n",
+            "- name: Ada\n- by hand\n",
+            f"Explain retractions\n\n{textwrap.indent(note, '    ')}\nSo it is.",
+        )
         with fresh_trail(at.workspace) as trail:
             assert trail.marks_of(trail.occurrences_of(parse_text("one").id)[-1].number) == ()
 
@@ -388,7 +494,11 @@ class TestReverts:
             assert trail.pair_marks() == ()
 
     def test_of_a_replacement(self, at: Desk) -> None:
-        at.apply(Remember("green", key="tea", options=WriteOptions(source=Source.USER_STATED, actor="agent/x")))
+        at.apply(
+            Remember(
+                "green", key="tea", options=WriteOptions(source=Source.USER_STATED, actor="agent/x")
+            )
+        )
         at.apply(Remember("white", key="tea", options=WriteOptions(source=Source.USER_STATED)))
         at.git("revert", "--no-edit", "HEAD")
         with fresh_trail(at.workspace) as trail:

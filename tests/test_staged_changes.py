@@ -23,11 +23,21 @@ def store(git_dir: Path, kind: bytes, data: bytes) -> str:
 
 
 def store_tree(git_dir: Path, *rows: tuple[bytes, str]) -> str:
-    return store(git_dir, b"tree", b"".join(b"%s\0%s" % (mode_and_name, bytes.fromhex(name)) for mode_and_name, name in rows))
+    return store(
+        git_dir,
+        b"tree",
+        b"".join(b"%s\0%s" % (mode_and_name, bytes.fromhex(name)) for mode_and_name, name in rows),
+    )
 
 
 def entry(path: bytes, name: str, mode: int = 0o100644, stage: int = 0) -> bytes:
-    fields = bytes(24) + mode.to_bytes(4, "big") + bytes(12) + bytes.fromhex(name) + (stage << 12 | len(path)).to_bytes(2, "big")
+    fields = (
+        bytes(24)
+        + mode.to_bytes(4, "big")
+        + bytes(12)
+        + bytes.fromhex(name)
+        + (stage << 12 | len(path)).to_bytes(2, "big")
+    )
     return fields + path + b"\0" * (8 - (62 + len(path)) % 8)
 
 
@@ -42,15 +52,23 @@ class Repository:
         self.git_dir = git_dir
         old, new = (store(git_dir, b"blob", data) for data in (b"old", b"new"))
         inner = store_tree(git_dir, (b"40000 bX", MISSING), (b"100644 c.md", new))
-        tree = store_tree(git_dir, (b"100644 MEMORY.md", old), (b"40000 aX", inner), (b"40000 d", MISSING))
-        self.commit = CommitId(store(git_dir, b"commit", b"tree %s\nauthor a\n\nx\n" % tree.encode()))
-        self.entries = [entry(path, new) for path in (b"MEMORY.md", b"aX/bX/x.md", b"aX/c.md", b"d/x.md")]
+        tree = store_tree(
+            git_dir, (b"100644 MEMORY.md", old), (b"40000 aX", inner), (b"40000 d", MISSING)
+        )
+        self.commit = CommitId(
+            store(git_dir, b"commit", b"tree %s\nauthor a\n\nx\n" % tree.encode())
+        )
+        self.entries = [
+            entry(path, new) for path in (b"MEMORY.md", b"aX/bX/x.md", b"aX/c.md", b"d/x.md")
+        ]
         missing = bytes.fromhex(MISSING)
         self.cached = b"\0-1 2\naX\0-1 1\nbX\x001 0\n" + missing + b"d\x001 0\n" + missing
 
     def write_index(self, *extensions: bytes, version: int = 2, more: int = 0) -> str:
         head = b"DIRC" + version.to_bytes(4, "big") + (len(self.entries) + more).to_bytes(4, "big")
-        (self.git_dir / "index").write_bytes(head + b"".join(self.entries) + b"".join(extensions) + b"\xee" * 20)
+        (self.git_dir / "index").write_bytes(
+            head + b"".join(self.entries) + b"".join(extensions) + b"\xee" * 20
+        )
         return str(self.git_dir / "index")
 
     def staged(self, index: str) -> list[tuple[bytes, bytes | None, bytes | None]] | None:
@@ -68,17 +86,29 @@ def test_a_folder_that_stayed_the_same_is_not_read(at: Repository, more: bytes) 
     index = at.write_index(extension(b"TREE", at.cached + more))
     assert at.staged(index) == [(b"MEMORY.md", b"old", b"new")]
     paths = [b"MEMORY.md", b"aX/bX/x.md", b"aX/bX", b"d/x.md", b"none.md"]
-    assert known_paths(str(at.git_dir), index, at.commit, paths) == {b"MEMORY.md", b"aX/bX/x.md", b"d/x.md"}
+    assert known_paths(str(at.git_dir), index, at.commit, paths) == {
+        b"MEMORY.md",
+        b"aX/bX/x.md",
+        b"d/x.md",
+    }
 
 
 @pytest.mark.parametrize(
     ("mode", "stage", "is_read"),
-    [(0o100644, 0, True), (0o100755, 0, True), (0o120000, 0, False), (0o100644, 1, False), (0o100644, 2, False)],
+    [
+        (0o100644, 0, True),
+        (0o100755, 0, True),
+        (0o120000, 0, False),
+        (0o100644, 1, False),
+        (0o100644, 2, False),
+    ],
 )
 def test_which_files_are_read(at: Repository, mode: int, stage: int, is_read: bool) -> None:
     """No links, and none that a merge has left unmerged."""
     at.entries[0] = entry(b"MEMORY.md", store(at.git_dir, b"blob", b"new"), mode, stage)
-    assert at.staged(at.write_index(extension(b"TREE", at.cached))) == ([(b"MEMORY.md", b"old", b"new")] if is_read else None)
+    assert at.staged(at.write_index(extension(b"TREE", at.cached))) == (
+        [(b"MEMORY.md", b"old", b"new")] if is_read else None
+    )
 
 
 @pytest.mark.parametrize("version", [1, 3, 4])

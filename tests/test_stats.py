@@ -20,8 +20,16 @@ TODAY = date(2026, 3, 5)  # a Thursday, in 2026-W10
 NOON = datetime(2026, 3, 5, 12, tzinfo=UTC)
 
 
-def event(verb: str = "log", ms: float = 10, outcome: Outcome = Outcome.DONE, weeks_ago: float = 0, **fields: Any) -> Event:
-    return Event(verb=verb, ms=ms, outcome=outcome, time=NOON - timedelta(weeks=weeks_ago), **fields)
+def event(
+    verb: str = "log",
+    ms: float = 10,
+    outcome: Outcome = Outcome.DONE,
+    weeks_ago: float = 0,
+    **fields: Any,
+) -> Event:
+    return Event(
+        verb=verb, ms=ms, outcome=outcome, time=NOON - timedelta(weeks=weeks_ago), **fields
+    )
 
 
 def search(hits: int = 5, weeks_ago: float = 0, **fields: Any) -> Event:
@@ -40,8 +48,26 @@ class TestFigures:
         assert counted == Figures(
             ("2026-W09", "2026-W10"),
             (
-                VerbFigures(verb="log", count=101, median_ms=51, p95_ms=96, refused=0, failed=0, bugs=0, weeks=(100, 1)),
-                VerbFigures(verb="remember", count=5, median_ms=5, p95_ms=5, refused=1, failed=1, bugs=1, weeks=(0, 5)),
+                VerbFigures(
+                    verb="log",
+                    count=101,
+                    median_ms=51,
+                    p95_ms=96,
+                    refused=0,
+                    failed=0,
+                    bugs=0,
+                    weeks=(100, 1),
+                ),
+                VerbFigures(
+                    verb="remember",
+                    count=5,
+                    median_ms=5,
+                    p95_ms=5,
+                    refused=1,
+                    failed=1,
+                    bugs=1,
+                    weeks=(0, 5),
+                ),
             ),
             3,
         )
@@ -55,12 +81,18 @@ class TestFigures:
         assert stats.figures([event(weeks_ago=12)], 0, TODAY, UTC, 12) == Figures((), (), 0)
 
     def test_weeks_begin_on_monday_in_the_user_s_zone(self):
-        late = Event(verb="log", ms=1, outcome=Outcome.DONE, time=datetime(2026, 3, 1, 23, tzinfo=UTC))
+        late = Event(
+            verb="log", ms=1, outcome=Outcome.DONE, time=datetime(2026, 3, 1, 23, tzinfo=UTC)
+        )
         assert stats.figures([late], 0, TODAY, UTC, 12).weeks == ("2026-W09", "2026-W10")
-        assert stats.figures([late], 0, TODAY, timezone(timedelta(hours=2)), 12).weeks == ("2026-W10",)
+        assert stats.figures([late], 0, TODAY, timezone(timedelta(hours=2)), 12).weeks == (
+            "2026-W10",
+        )
 
     def test_a_year_that_begins_in_the_last_week_of_the_old_one(self):
-        new_year = Event(verb="log", ms=1, outcome=Outcome.DONE, time=datetime(2027, 1, 1, tzinfo=UTC))
+        new_year = Event(
+            verb="log", ms=1, outcome=Outcome.DONE, time=datetime(2027, 1, 1, tzinfo=UTC)
+        )
         assert stats.figures([new_year], 0, date(2027, 1, 3), UTC, 1).weeks == ("2026-W53",)
 
     def test_what_is_of_a_later_week_is_left_out(self):
@@ -95,11 +127,18 @@ class TestSearches:
 
     def test_a_week_without_searches_is_a_week(self):
         first, empty, last = searches([search(weeks_ago=2), search()]).weeks
-        assert (first.week, first.searches, last.week, last.searches) == ("2026-W08", 1, "2026-W10", 1)
+        assert (first.week, first.searches, last.week, last.searches) == (
+            "2026-W08",
+            1,
+            "2026-W10",
+            1,
+        )
         assert empty == Week(week="2026-W09", searches=0)
 
     def test_the_last_weeks_only(self):
-        assert [week.week for week in searches([search(weeks_ago=ago) for ago in range(20)], 3).weeks] == [
+        assert [
+            week.week for week in searches([search(weeks_ago=ago) for ago in range(20)], 3).weeks
+        ] == [
             "2026-W08",
             "2026-W09",
             "2026-W10",
@@ -110,13 +149,18 @@ class TestSearches:
 
 
 def weeks(*values: float, name: str = "median_first", count: int = 20) -> list[Week]:
-    return [Week(week=f"2026-W{number:02}", searches=count, **{name: value}) for number, value in enumerate(values, 1)]
+    return [
+        Week(week=f"2026-W{number:02}", searches=count, **{name: value})
+        for number, value in enumerate(values, 1)
+    ]
 
 
 class TestDrift:
     def test_outside_of_what_the_weeks_before_let_expect(self):
         (drift,) = stats.drift(weeks(5.0, 5.2, 4.9, 5.1, 4.8, 5.0, 2.0))
-        assert drift == Drift("median_first", 2.0, pytest.approx(4.37, abs=0.02), pytest.approx(5.63, abs=0.02))
+        assert drift == Drift(
+            "median_first", 2.0, pytest.approx(4.37, abs=0.02), pytest.approx(5.63, abs=0.02)
+        )
 
     @pytest.mark.parametrize(
         "values",
@@ -138,8 +182,13 @@ class TestDrift:
         assert not stats.drift([*weeks(5.0, 5.2, 4.9, 5.1, 4.8, 5.0, count=4), *weeks(2.0)])
         assert stats.drift([*earlier, Week(week="2026-W09", searches=0), *weeks(2.0)])
 
-    @pytest.mark.parametrize(("share", "count", "drifts"), [(0.2, 5, False), (0.2, 100, True), (0.02, 100, False), (1.0, 5, True)])
-    def test_a_share_is_judged_by_the_number_of_searches_too(self, share: float, count: int, drifts: bool):
+    @pytest.mark.parametrize(
+        ("share", "count", "drifts"),
+        [(0.2, 5, False), (0.2, 100, True), (0.02, 100, False), (1.0, 5, True)],
+    )
+    def test_a_share_is_judged_by_the_number_of_searches_too(
+        self, share: float, count: int, drifts: bool
+    ):
         newest = weeks(share, name="without_hit", count=count)
         assert bool(stats.drift([*weeks(*[0.0] * 8, name="without_hit"), *newest])) is drifts
 
@@ -149,13 +198,17 @@ class TestDrift:
         (drift,) = stats.drift(weeks(0.05, 0.0, 0.1, 0.05, 0.0, 0.1, 0.9, name="without_hit"))
         assert drift.low == 0.0
 
-    @pytest.mark.parametrize(("freedom", "expected"), [(5, 4.032), (7, 3.499), (10, 3.169), (30, 2.750)])
+    @pytest.mark.parametrize(
+        ("freedom", "expected"), [(5, 4.032), (7, 3.499), (10, 3.169), (30, 2.750)]
+    )
     def test_student_s_t(self, freedom: int, expected: float):
         assert stats._student(freedom) == pytest.approx(expected, rel=0.01)
 
     def test_chance_alone_is_seldom_a_drift(self):
         chance = random.Random(7)
-        drifts = [stats.drift(weeks(*(chance.gauss(50, 15) for _ in range(9)))) for _ in range(2000)]
+        drifts = [
+            stats.drift(weeks(*(chance.gauss(50, 15) for _ in range(9)))) for _ in range(2000)
+        ]
         assert sum(map(bool, drifts)) / len(drifts) < 0.02
 
 
@@ -204,7 +257,9 @@ WATCHED = [
 
 
 def test_the_tour_shows_what_is_shown():
-    listed = tuple(Week(**{"week": f"2026-W{number:02}", **row}) for number, row in enumerate(WATCHED, 4))
+    listed = tuple(
+        Week(**{"week": f"2026-W{number:02}", **row}) for number, row in enumerate(WATCHED, 4)
+    )
     shown = maintenance.searches_text(SearchFigures(listed, stats.drift(listed), 0), colour=False)
     tour = (Path(__file__).parents[1] / "docs/tour.md").read_text(encoding="utf-8")
     assert " ".join(shown.split()) in " ".join(tour.split())
@@ -224,11 +279,23 @@ class TestShown:
     def test_searches_for_a_program(self):
         value = maintenance.searches_json(FOUND)
         assert value["weeks"][0] == {
-            **{"week": "2026-W08", "searches": 40, "without_hit": 0.0, "median_ms": 12.34, "median_hits": 8, "median_first": 7.5},
+            **{
+                "week": "2026-W08",
+                "searches": 40,
+                "without_hit": 0.0,
+                "median_ms": 12.34,
+                "median_hits": 8,
+                "median_first": 7.5,
+            },
             **{"median_spread": 0.421, "median_age_days": 30.5, "behind": 0},
         }
         assert value["weeks"][1]["without_hit"] is None
-        assert value["drift"][0] == {"figure": "without_hit", "value": 0.5, "low": 0.0, "high": 0.123}
+        assert value["drift"][0] == {
+            "figure": "without_hit",
+            "value": 0.5,
+            "low": 0.0,
+            "high": 0.123,
+        }
         assert value["damaged"] == 1
 
     def test_every_figure_that_can_drift_has_its_words(self):
@@ -238,8 +305,26 @@ class TestShown:
         counted = Figures(
             ("2026-W08", "2026-W09", "2026-W10"),
             (
-                VerbFigures(verb="search", count=1200, median_ms=12.3, p95_ms=1234.5, refused=2, failed=0, bugs=0, weeks=(600, 0, 6)),
-                VerbFigures(verb="lo\x1bg", count=3, median_ms=40.0, p95_ms=41.0, refused=0, failed=1, bugs=2, weeks=(1, 2, 0)),
+                VerbFigures(
+                    verb="search",
+                    count=1200,
+                    median_ms=12.3,
+                    p95_ms=1234.5,
+                    refused=2,
+                    failed=0,
+                    bugs=0,
+                    weeks=(600, 0, 6),
+                ),
+                VerbFigures(
+                    verb="lo\x1bg",
+                    count=3,
+                    median_ms=40.0,
+                    p95_ms=41.0,
+                    refused=0,
+                    failed=1,
+                    bugs=2,
+                    weeks=(1, 2, 0),
+                ),
             ),
             0,
         )
@@ -250,7 +335,15 @@ class TestShown:
             "2026-W08 to 2026-W10; a character a week, from . for none to # for the most",
         ]
         assert maintenance.figures_json(counted)["verbs"][0] == {
-            **{"verb": "search", "count": 1200, "median_ms": 12.3, "p95_ms": 1234.5, "refused": 2, "failed": 0, "bugs": 0},
+            **{
+                "verb": "search",
+                "count": 1200,
+                "median_ms": 12.3,
+                "p95_ms": 1234.5,
+                "refused": 2,
+                "failed": 0,
+                "bugs": 0,
+            },
             "weeks": [600, 0, 6],
         }
 
@@ -258,12 +351,19 @@ class TestShown:
         assert maintenance.figures_text(Figures((), (), 0), colour=True) == ""
         assert maintenance.searches_text(SearchFigures((), (), 0), colour=True) == ""
         assert maintenance.notes(0) == ()
-        assert maintenance.notes(2, "nothing") == ("nothing", "lines of the events that could not be read: 2")
+        assert maintenance.notes(2, "nothing") == (
+            "nothing",
+            "lines of the events that could not be read: 2",
+        )
 
     @given(st.lists(st.tuples(st.integers(0, 500), st.floats(0, 1)), min_size=1, max_size=12))
     def test_bars_are_ascii_of_one_width_and_hide_nothing(self, rows: list[tuple[int, float]]):
         listed = [
-            Week(week="2026-W01", searches=searches, without_hit=round(share * searches) / searches if searches else None)
+            Week(
+                week="2026-W01",
+                searches=searches,
+                without_hit=round(share * searches) / searches if searches else None,
+            )
             for searches, share in rows
         ]
         most = max(week.searches for week in listed)

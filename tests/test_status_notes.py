@@ -70,7 +70,9 @@ def test_a_history_that_cannot_be_read(pair: Pair) -> None:
         pair.ada.git("commit", "-q", "--allow-empty", "-m", subject)
     between = pair.ada.git("rev-parse", "HEAD~1").strip()
     (pair.ada.root / ".git" / "objects" / between[:2] / between[2:]).unlink()
-    assert any(note.startswith("cannot tell whether purged text is still there: ") for note in notes(pair))
+    assert any(
+        note.startswith("cannot tell whether purged text is still there: ") for note in notes(pair)
+    )
 
 
 def test_a_workspace_without_a_commit(world: World, repository: Path) -> None:

@@ -62,13 +62,17 @@ def hint(at: Desk, verb: Verb, word: str) -> str:
         (_edit, "file memory/config.md"),
     ],
 )
-@pytest.mark.parametrize(("word", "quoted"), [("Config > Options", "'Config > Options'"), ("options", "options")])
+@pytest.mark.parametrize(
+    ("word", "quoted"), [("Config > Options", "'Config > Options'"), ("options", "options")]
+)
 def test_a_section_of_another_file(at: Desk, verb: Verb, command: str, word: str, quoted: str):
     assert hint(at, verb, word) == f"It is in memory/config.md: {command.format(quoted)}"
 
 
 @pytest.mark.parametrize("verb", [_show, _history, _blame])
-@pytest.mark.parametrize("word", ["Yesterday", "config", "memory/config.md", "timezone", "limit: 3."])
+@pytest.mark.parametrize(
+    "word", ["Yesterday", "config", "memory/config.md", "timezone", "limit: 3."]
+)
 def test_a_file_or_a_fact_is_read_by_its_name(at: Desk, verb: Verb, word: str):
     assert verb(at, word)
 
@@ -81,7 +85,10 @@ def test_neither_is_edited_as_a_section(at: Desk):
 
 def test_near_names_are_named_too(at: Desk):
     at.write("memory/jobs.md", "## Works\n")
-    assert hint(at, _show, "Works") == "It is in memory/jobs.md: show memory/jobs.md Works; Did you mean: Memory > Work"
+    assert (
+        hint(at, _show, "Works")
+        == "It is in memory/jobs.md: show memory/jobs.md Works; Did you mean: Memory > Work"
+    )
 
 
 def test_of_a_file_that_is_named_only_keys_are(at: Desk):
@@ -99,4 +106,6 @@ def test_a_file_that_is_not_there(at: Desk, verb: Verb):
 
 def test_a_word_without_a_past(at: Desk):
     assert hint(at, _history, "zorro") == "To find words: search QUERY; to list sections: outline"
-    assert hint(at, _history, "berlin").startswith('If you mean "timezone: Europe/Berlin": history ')
+    assert hint(at, _history, "berlin").startswith(
+        'If you mean "timezone: Europe/Berlin": history '
+    )

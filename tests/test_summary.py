@@ -11,7 +11,17 @@ LINES = ("[decision] ship on Fridays", "the broker is never restarted by hand")
 
 @pytest.mark.parametrize(
     "heading",
-    ["Memory:", "**Memory:**", "**Memory**:", "## Memory:", "9. Memory:", "10. **Memory:**", "  Memory:  ", "memory:", "`Memory:`"],
+    [
+        "Memory:",
+        "**Memory:**",
+        "**Memory**:",
+        "## Memory:",
+        "9. Memory:",
+        "10. **Memory:**",
+        "  Memory:  ",
+        "memory:",
+        "`Memory:`",
+    ],
 )
 def test_its_heading_is_written_in_many_ways(heading: str):
     assert memory_lines(f"What was done.\n\n{heading}\n\n{LIST}</summary>\n- no item\n") == LINES
@@ -40,7 +50,10 @@ def test_the_last_list_counts():
 
 
 def test_an_item_of_several_lines_is_one():
-    assert memory_lines("Memory:\n* one\n  goes on\n\n  and on\n2. two\n\n## Next\n- three") == ("one goes on and on", "two")
+    assert memory_lines("Memory:\n* one\n  goes on\n\n  and on\n2. two\n\n## Next\n- three") == (
+        "one goes on and on",
+        "two",
+    )
 
 
 def test_the_same_line_counts_once():
@@ -66,7 +79,10 @@ def test_an_item_with_a_secret_is_left_out_as_a_whole(item: str):
 
 
 def test_no_more_than_so_many():
-    assert len(memory_lines("Memory:\n" + "".join(f"- line {number}\n" for number in range(50)))) == MOST_LINES
+    assert (
+        len(memory_lines("Memory:\n" + "".join(f"- line {number}\n" for number in range(50))))
+        == MOST_LINES
+    )
 
 
 @pytest.mark.parametrize("text", ["word " * 100, "w" * 500])

@@ -24,10 +24,16 @@ def at(world: World, repository: Path, monkeypatch: pytest.MonkeyPatch) -> Desk:
 
 
 def edit(section: str, text: str, supersedes: str, **more: Any) -> EditSection:
-    return EditSection(section, Action.APPEND, text, options=WriteOptions(supersedes=supersedes), **more)
+    return EditSection(
+        section, Action.APPEND, text, options=WriteOptions(supersedes=supersedes), **more
+    )
 
 
-HEAD, FACTS, OTHER = SEED.partition("## Facts")[0], "## Facts\n\n- shell: zsh\n- tea\n\n", SEED[SEED.index("## Other") :]
+HEAD, FACTS, OTHER = (
+    SEED.partition("## Facts")[0],
+    "## Facts\n\n- shell: zsh\n- tea\n\n",
+    SEED[SEED.index("## Other") :],
+)
 
 
 @pytest.mark.parametrize(
@@ -40,7 +46,9 @@ HEAD, FACTS, OTHER = SEED.partition("## Facts")[0], "## Facts\n\n- shell: zsh\n-
         ),
         (
             edit("Facts", "- editor: ed", VI),
-            HEAD + FACTS.replace("- tea\n", "- tea\n- editor: ed\n") + OTHER.replace("- editor: vi\n  - with tabs\n\n", ""),
+            HEAD
+            + FACTS.replace("- tea\n", "- tea\n- editor: ed\n")
+            + OTHER.replace("- editor: vi\n  - with tabs\n\n", ""),
             VI,
         ),
         (
@@ -50,17 +58,24 @@ HEAD, FACTS, OTHER = SEED.partition("## Facts")[0], "## Facts\n\n- shell: zsh\n-
         ),
     ],
 )
-def test_it_goes_out_of_the_file_in_the_same_commit(at: Desk, change: Change, after: str, old: str) -> None:
+def test_it_goes_out_of_the_file_in_the_same_commit(
+    at: Desk, change: Change, after: str, old: str
+) -> None:
     done = at.apply(change)
     assert at.read("MEMORY.md") == after
-    assert ([(pair.old, pair.new) for pair in done.supersedes], done.removed) == ([(old, done.added[0])], (old,))
+    assert ([(pair.old, pair.new) for pair in done.supersedes], done.removed) == (
+        [(old, done.added[0])],
+        (old,),
+    )
     assert len(at.subjects()) == 2
     assert not at.apply(change).changed
 
 
 def test_its_neighbours_stay_byte_for_byte(at: Desk) -> None:
     at.apply(edit("Other", "- new", VI))
-    assert at.read("MEMORY.md") == SEED.replace("- editor: vi\n  - with tabs\n\ntext\n", "text\n\n- new\n")
+    assert at.read("MEMORY.md") == SEED.replace(
+        "- editor: vi\n  - with tabs\n\ntext\n", "text\n\n- new\n"
+    )
 
 
 def test_of_several_the_one_in_the_edited_section_is_meant(at: Desk) -> None:
@@ -76,13 +91,41 @@ def test_of_several_the_one_in_the_edited_section_is_meant(at: Desk) -> None:
 @pytest.mark.parametrize(
     ("change", "old", "command"),
     [
-        (Log("no tabs"), VI, [verb("remember"), "'no tabs'", field("section"), "'Memory > Other'", field("supersedes"), VI]),
-        (Log("fish"), "milk", [verb("remember"), "fish", field("file"), "'memory/my list.md'", field("supersedes"), fact_id("milk")]),
+        (
+            Log("no tabs"),
+            VI,
+            [
+                verb("remember"),
+                "'no tabs'",
+                field("section"),
+                "'Memory > Other'",
+                field("supersedes"),
+                VI,
+            ],
+        ),
+        (
+            Log("fish"),
+            "milk",
+            [
+                verb("remember"),
+                "fish",
+                field("file"),
+                "'memory/my list.md'",
+                field("supersedes"),
+                fact_id("milk"),
+            ],
+        ),
         (Forget("rain"), VI, [verb("forget"), VI]),
-        (Forget("rain"), "milk", [verb("forget"), fact_id("milk"), field("file"), "'memory/my list.md'"]),
+        (
+            Forget("rain"),
+            "milk",
+            [verb("forget"), fact_id("milk"), field("file"), "'memory/my list.md'"],
+        ),
     ],
 )
-def test_a_days_log_does_not_only_mark_it(at: Desk, change: Log | Forget, old: str, command: list[str]) -> None:
+def test_a_days_log_does_not_only_mark_it(
+    at: Desk, change: Log | Forget, old: str, command: list[str]
+) -> None:
     at.write("memory/my list.md", "- milk\n")
     at.commit()
     at.apply(Log("rain"))
@@ -107,7 +150,10 @@ def test_what_the_same_fact_has_superseded_is_not_superseded_again(at: Desk) -> 
 def test_one_that_a_person_wrote_again_in_the_section_goes_again(at: Desk) -> None:
     change = edit("Facts", "- shell: fish", "shell: zsh")
     at.apply(change)
-    at.write("MEMORY.md", at.read("MEMORY.md").replace("- shell: fish\n", "- shell: fish\n- shell: zsh\n"))
+    at.write(
+        "MEMORY.md",
+        at.read("MEMORY.md").replace("- shell: fish\n", "- shell: fish\n- shell: zsh\n"),
+    )
     at.commit()
     done = at.apply(change)
     assert (done.changed, done.removed) == (True, (ZSH,))
@@ -116,9 +162,15 @@ def test_one_that_a_person_wrote_again_in_the_section_goes_again(at: Desk) -> No
 
 @pytest.mark.parametrize("elsewhere", ["MEMORY.md", "memory/topic.md", "memory/2026-03-01.md"])
 @pytest.mark.parametrize(
-    "change", [edit("Facts", "- water", "tea"), Remember("water", section="Facts", options=WriteOptions(supersedes="tea"))]
+    "change",
+    [
+        edit("Facts", "- water", "tea"),
+        Remember("water", section="Facts", options=WriteOptions(supersedes="tea")),
+    ],
 )
-def test_a_repeat_takes_out_nothing_that_stands_elsewhere(at: Desk, elsewhere: str, change: Change) -> None:
+def test_a_repeat_takes_out_nothing_that_stands_elsewhere(
+    at: Desk, elsewhere: str, change: Change
+) -> None:
     if elsewhere != "MEMORY.md":
         at.write("MEMORY.md", SEED.replace("- tea\n\n- editor", "- editor"))
         at.write(elsewhere, "# T\n\n## 10:00\n\n- tea\n")
@@ -126,7 +178,9 @@ def test_a_repeat_takes_out_nothing_that_stands_elsewhere(at: Desk, elsewhere: s
     at.apply(change)
     before = at.tree_state()
     assert not at.apply(change).changed
-    refused(at, replace(change, options=replace(change.options, actor="agent/other")), "fact-not-found")
+    refused(
+        at, replace(change, options=replace(change.options, actor="agent/other")), "fact-not-found"
+    )
     assert at.tree_state() == before
 
 
@@ -135,7 +189,10 @@ def test_a_repeat_takes_out_nothing_that_stands_elsewhere(at: Desk, elsewhere: s
     [
         (edit("Other", "- water\n- shell: fish", "shell: zsh"), "- water\n- shell: fish ^sh"),
         (edit("Other", "- shell: fish ^own", "shell: zsh"), "- shell: fish ^own"),
-        (Remember("fish", section="Other", options=WriteOptions(supersedes="shell: zsh")), "- fish ^sh"),
+        (
+            Remember("fish", section="Other", options=WriteOptions(supersedes="shell: zsh")),
+            "- fish ^sh",
+        ),
     ],
 )
 def test_a_block_id_goes_to_the_successor(at: Desk, change: Change, line: str) -> None:

@@ -5,7 +5,9 @@ from mdmem.search.entry_words import LONGEST_PLACE, OwnWords, Surroundings, word
 LONG = "word " * 400
 
 
-def surroundings(texts: list[str], is_log: bool = False, sections: list[tuple[str, ...]] | None = None) -> Surroundings:
+def surroundings(
+    texts: list[str], is_log: bool = False, sections: list[tuple[str, ...]] | None = None
+) -> Surroundings:
     own: list[OwnWords] = [words_of_text(text, "english") for text in texts]
     return Surroundings(sections or [("Notes",)] * len(texts), own, is_log)
 
@@ -30,7 +32,9 @@ def test_neighbours_of_a_very_long_place_do_not_count():
 def test_a_place_is_a_section_and_of_a_log_the_day():
     sections = [("A",), ("A",), ("B",), ("B",)]
     assert surroundings(["a", "b", "c", "d"], sections=sections).words(1) == "b b a"
-    assert surroundings(["a", "b", "c", "d"], is_log=True, sections=sections).words(1) == "b b a c d"
+    assert (
+        surroundings(["a", "b", "c", "d"], is_log=True, sections=sections).words(1) == "b b a c d"
+    )
     assert not surroundings(["a", "b", "c", "d"], sections=sections).is_near(2, 1)
 
 

@@ -56,7 +56,9 @@ def test_a_task_from_start_to_done(at: Desk) -> None:
     assert begin(at, "Move it", "sessions live in Redis") == [True]
     assert add_note(at, "move IT", "the migration is written", AT + timedelta(minutes=12)) == [True]
     assert add_note(at, "Move it", "all tests pass", AT + timedelta(days=1)) == [True]
-    assert add_note(at, "Move it", "# not a heading\n```\nnor a fence", AT + timedelta(days=1, minutes=1)) == [True]
+    assert add_note(
+        at, "Move it", "# not a heading\n```\nnor a fence", AT + timedelta(days=1, minutes=1)
+    ) == [True]
     assert at.read(TASKS_PATH) == (
         "# Tasks\n\n## Move it\n\n"
         "- 2026-03-05 10:00 goal: sessions live in Redis\n"
@@ -64,7 +66,9 @@ def test_a_task_from_start_to_done(at: Desk) -> None:
         "- 2026-03-06 10:00 all tests pass\n"
         "- 10:01 # not a heading\n  \\```\n  nor a fence\n"
     )
-    assert carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved,\nand faster", OPTIONS)) == [True, True]
+    assert carry_out(
+        at, task_notes.finish_edits(tasks_file(at), "Move it", "moved,\nand faster", OPTIONS)
+    ) == [True, True]
     assert at.read(TASKS_PATH) == "# Tasks\n\n"
     assert at.read(LOG).endswith("\n\n## 10:00\n\n- [task] Move it: moved, and faster\n")
 
@@ -86,7 +90,9 @@ def test_who_begins_the_same_task_at_the_same_moment_loses_nothing(at: Desk) -> 
     first = task_notes.start_edits(None, "Move it", "Redis", AT, OPTIONS)
     second = task_notes.start_edits(None, "Move it", "Postgres", AT, OPTIONS)
     assert carry_out(at, (*first, *first, *second)) == [True, False, True]
-    assert at.read(TASKS_PATH).endswith("- 2026-03-05 10:00 goal: Redis\n- 2026-03-05 10:00 goal: Postgres\n")
+    assert at.read(TASKS_PATH).endswith(
+        "- 2026-03-05 10:00 goal: Redis\n- 2026-03-05 10:00 goal: Postgres\n"
+    )
 
 
 def test_a_note_that_is_given_again_is_written_once(at: Desk) -> None:
@@ -98,7 +104,9 @@ def test_a_note_that_is_given_again_is_written_once(at: Desk) -> None:
 @pytest.mark.parametrize("interrupted_after", [0, 1])
 def test_an_interruption_loses_nothing(at: Desk, interrupted_after: int) -> None:
     at.write(TASKS_PATH, FILE)
-    carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)[:interrupted_after])
+    carry_out(
+        at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)[:interrupted_after]
+    )
     assert "Move it" in task_notes.open_task_names(tasks_file(at))
     carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS))
     assert task_notes.open_task_names(tasks_file(at)) == ("Other one",)
@@ -109,7 +117,11 @@ def test_what_is_gone_on_with_answers_as_what_was_not_interrupted(at: Desk) -> N
     at.write(TASKS_PATH, FILE)
     carry_out(at, task_notes.finish_edits(tasks_file(at), "Move it", "moved", OPTIONS)[:1])
     done = Memory(at.workspace).tasks.end("Move it", "moved", OPTIONS)
-    assert (done.changed, done.op, done.commit) == (True, Op.LOG, at.git("rev-parse", "HEAD").strip())
+    assert (done.changed, done.op, done.commit) == (
+        True,
+        Op.LOG,
+        at.git("rev-parse", "HEAD").strip(),
+    )
 
 
 def logged(at: Desk, **options: str) -> None:
@@ -153,7 +165,9 @@ def logged_since(at: Desk) -> None:
         (logged_since, 1),
     ],
 )
-def test_the_outcome_is_logged_again_unless_it_was_since_the_task_began(at: Desk, prepare: Callable[[Desk], None], times: int) -> None:
+def test_the_outcome_is_logged_again_unless_it_was_since_the_task_began(
+    at: Desk, prepare: Callable[[Desk], None], times: int
+) -> None:
     prepare(at)
     done = Memory(at.workspace).tasks.end("Move it", "moved", OPTIONS)
     assert at.read(LOG).count("- [task] Move it: moved\n") == times
@@ -161,7 +175,12 @@ def test_the_outcome_is_logged_again_unless_it_was_since_the_task_began(at: Desk
 
 
 def test_the_answer_says_what_both_changes_came_with(at: Desk) -> None:
-    at.write(TASKS_PATH, FILE.replace("Redis\n", "Redis\n" + "- a long line of notes that goes with its task\n" * 20))
+    at.write(
+        TASKS_PATH,
+        FILE.replace(
+            "Redis\n", "Redis\n" + "- a long line of notes that goes with its task\n" * 20
+        ),
+    )
     at.write(LOG, "# 2026-03-05\n")
     done = Memory(at.workspace).tasks.end("Move it", "moved", OPTIONS)
     assert [note.split(" of ")[1].split()[0] for note in done.notes[:2]] == [LOG, TASKS_PATH]
@@ -202,7 +221,10 @@ def test_done_takes_out_only_what_it_has_seen(at: Desk) -> None:
 
 
 def test_notes_with_headings_of_their_own_go_with_their_task(at: Desk) -> None:
-    at.write(TASKS_PATH, FILE.replace("## Other", "### Plan\n\n- by hand\n\n### Move it\n\n- deeper\n\n## Other"))
+    at.write(
+        TASKS_PATH,
+        FILE.replace("## Other", "### Plan\n\n- by hand\n\n### Move it\n\n- deeper\n\n## Other"),
+    )
     assert add_note(at, "Move it", "begun") == [True]
     assert "- 2026-03-05 09:58 goal: Redis\n- 10:00 begun\n" in at.read(TASKS_PATH)
     assert begin(at, "Plan", "another task") == [True]
@@ -219,15 +241,29 @@ def test_what_is_given() -> None:
     document = parse(FILE)
     (change,) = task_notes.start_edits(document, "New", "x", AT, OPTIONS)
     line = "- 2026-03-05 10:00 goal: x"
-    assert change == EditSection("Tasks > New", Action.APPEND, line, file="memory/tasks.md", create=True, options=OPTIONS)
+    assert change == EditSection(
+        "Tasks > New", Action.APPEND, line, file="memory/tasks.md", create=True, options=OPTIONS
+    )
     (note,) = task_notes.note_edits(document, "other one", "y", AT, OPTIONS)
-    assert note == EditSection("Tasks > Other `one`", Action.APPEND, "- 2026-03-05 10:00 y", file="memory/tasks.md", options=OPTIONS)
+    assert note == EditSection(
+        "Tasks > Other `one`",
+        Action.APPEND,
+        "- 2026-03-05 10:00 y",
+        file="memory/tasks.md",
+        options=OPTIONS,
+    )
     logged, taken_out = task_notes.finish_edits(document, "other one", "y", OPTIONS)
     assert logged == Log("Other one: y", kind="task", options=OPTIONS)
     section = document.sections[2]
-    where = {"section": "Tasks > Other `one`", "file": "memory/tasks.md", "expect": tree_etag(document, section)}
+    where = {
+        "section": "Tasks > Other `one`",
+        "file": "memory/tasks.md",
+        "expect": tree_etag(document, section),
+    }
     assert taken_out == EditSection(action=Action.DELETE, subtree=True, options=OPTIONS, **where)
-    assert task_notes.show_arguments(document, "move it") == Show("memory/tasks.md", "Tasks > Move it")
+    assert task_notes.show_arguments(document, "move it") == Show(
+        "memory/tasks.md", "Tasks > Move it"
+    )
     (change,) = task_notes.start_edits(parse("## A\n"), "New", "x", AT, OPTIONS)
     assert change.section == "New"
     assert task_notes.tasks_named(document, "None") == []
@@ -240,7 +276,12 @@ def test_a_task_with_a_section_of_its_path_above_it_is_named_by_its_number() -> 
     document = parse("# Tasks\n\n### A\n\n- deep\n\n## A\n\n- x\n")
     (note,) = task_notes.note_edits(document, "A", "y", AT, OPTIONS)
     _, taken_out = task_notes.finish_edits(document, "A", "y", OPTIONS)
-    assert (note.section, note.nth, taken_out.section, taken_out.nth) == ("Tasks > A", 2, "Tasks > A", 2)
+    assert (note.section, note.nth, taken_out.section, taken_out.nth) == (
+        "Tasks > A",
+        2,
+        "Tasks > A",
+        2,
+    )
 
 
 @pytest.mark.parametrize(
@@ -254,11 +295,18 @@ def test_a_task_with_a_section_of_its_path_above_it_is_named_by_its_number() -> 
     ],
 )
 def test_a_note_has_the_day_where_it_is_another(last: str, stamp: str) -> None:
-    (change,) = task_notes.note_edits(parse(f"# Tasks\n\n## A\n\n- {last}\n"), "A", "text", AT, OPTIONS)
+    (change,) = task_notes.note_edits(
+        parse(f"# Tasks\n\n## A\n\n- {last}\n"), "A", "text", AT, OPTIONS
+    )
     assert change.text == f"- {stamp} text"
 
 
-FUNCTIONS = {"start": "start_edits", "note": "note_edits", "done": "finish_edits", "show": "show_arguments"}
+FUNCTIONS = {
+    "start": "start_edits",
+    "note": "note_edits",
+    "done": "finish_edits",
+    "show": "show_arguments",
+}
 
 
 def code(verb: str, *arguments: object) -> str:
@@ -280,7 +328,11 @@ def code(verb: str, *arguments: object) -> str:
         ("start", (parse("## A\n\n## A\n"), "a", "x", AT, OPTIONS), "section-ambiguous"),
         ("note", (parse(FILE), "Move it", "\n", AT, OPTIONS), "empty-text"),
         ("note", (parse("## A\n\n## A\n"), "a", "x", AT, OPTIONS), "section-ambiguous"),
-        ("note", (parse("# T\n\n## A\n\n- x\n\n## T > A\n"), "a", "x", AT, OPTIONS), "section-ambiguous"),
+        (
+            "note",
+            (parse("# T\n\n## A\n\n- x\n\n## T > A\n"), "a", "x", AT, OPTIONS),
+            "section-ambiguous",
+        ),
         ("done", (parse(FILE), "Move it", "", OPTIONS), "empty-text"),
         ("done", (parse(FILE), "Move", "x", OPTIONS), "task-not-found"),
         ("done", (parse(FILE), "Tasks", "x", OPTIONS), "task-not-found"),
@@ -294,9 +346,14 @@ def test_refusals(verb: str, arguments: tuple[object, ...], expected: str) -> No
 
 @pytest.mark.parametrize(
     ("verb", "arguments", "field"),
-    [("start", (None, "A", " ", AT, OPTIONS), "goal"), ("note", (parse(FILE), "Move it", " ", AT, OPTIONS), "note")],
+    [
+        ("start", (None, "A", " ", AT, OPTIONS), "goal"),
+        ("note", (parse(FILE), "Move it", " ", AT, OPTIONS), "note"),
+    ],
 )
-def test_the_field_that_is_empty_is_named(verb: str, arguments: tuple[object, ...], field: str) -> None:
+def test_the_field_that_is_empty_is_named(
+    verb: str, arguments: tuple[object, ...], field: str
+) -> None:
     with pytest.raises(MdmemError, match=f"the {field} is empty"):
         getattr(task_notes, FUNCTIONS[verb])(*arguments)
 
@@ -304,7 +361,10 @@ def test_the_field_that_is_empty_is_named(verb: str, arguments: tuple[object, ..
 def test_the_nearest_names_are_told() -> None:
     with pytest.raises(MdmemError) as failure:
         task_notes.show_arguments(parse(FILE), "Move itt")
-    assert (failure.value.hint, failure.value.details["near"]) == ("Did you mean: Move it", ["Move it"])
+    assert (failure.value.hint, failure.value.details["near"]) == (
+        "Did you mean: Move it",
+        ["Move it"],
+    )
     with pytest.raises(MdmemError) as failure:
         task_notes.show_arguments(parse(FILE), "zzz")
     assert failure.value.hint == "Its tasks are: Move it; Other one"
@@ -316,5 +376,8 @@ def test_the_nearest_names_are_told() -> None:
 def test_tasks_of_one_name_are_relevant_cues_their_lines() -> None:
     with pytest.raises(MdmemError) as caught:
         task_notes.show_arguments(parse("# Tasks\n\n## A\n\n## B\n\n## A\n"), "a")
-    assert caught.value.details["sections"] == [{"section": "Tasks > A", "line": 3}, {"section": "Tasks > A", "line": 7}]
+    assert caught.value.details["sections"] == [
+        {"section": "Tasks > A", "line": 3},
+        {"section": "Tasks > A", "line": 7},
+    ]
     assert "lines 3, 7" in caught.value.hint

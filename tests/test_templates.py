@@ -8,7 +8,13 @@ from mdmem.folder import installed
 from mdmem.text.document import BlockKind, parse, section_etag
 from mdmem.text.facts import items
 
-TITLES = {"MEMORY.md": "Memory", "USER.md": "User", "SOUL.md": "Soul", "IDENTITY.md": "Identity", "daily.md": "{day}"}
+TITLES = {
+    "MEMORY.md": "Memory",
+    "USER.md": "User",
+    "SOUL.md": "Soul",
+    "IDENTITY.md": "Identity",
+    "daily.md": "{day}",
+}
 
 PROMPTS = ("flush.md", "flush_system.md")
 OTHERS = ("compact.md", "agents.md")
@@ -24,7 +30,9 @@ def test_each_is_found(name: str):
 
 
 def test_these_are_all():
-    assert {path.name for path in files("mdmem.templates").iterdir() if path.name.endswith(".md")} == {*TITLES, *PROMPTS, *OTHERS}
+    assert {
+        path.name for path in files("mdmem.templates").iterdir() if path.name.endswith(".md")
+    } == {*TITLES, *PROMPTS, *OTHERS}
 
 
 @pytest.mark.parametrize("name", PROMPTS)
@@ -57,7 +65,9 @@ def test_short_and_every_heading_explained(name: str):
     assert len(document.lines) < 40
     assert document.text.endswith("-->\n")
     assert document.sections[0].path == (TITLES[name],)
-    assert [section.level for section in document.sections[1:]] == [2] * (len(document.sections) - 1)
+    assert [section.level for section in document.sections[1:]] == [2] * (
+        len(document.sections) - 1
+    )
     assert all(document.blocks_in(section.body, section.end) for section in document.sections)
 
 

@@ -15,7 +15,17 @@ from mdmem.model import FilePath, Op, Provenance, Source, Status, Supersession
 from mdmem.model.history import FactHistory, ShowHistory
 from mdmem.model.proposals import AdviceKind
 from mdmem.model.searches import ListFacts
-from mdmem.model.writes import Action, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteOptions
+from mdmem.model.writes import (
+    Action,
+    Contradict,
+    EditSection,
+    Forget,
+    Log,
+    Remember,
+    Resolve,
+    Revert,
+    WriteOptions,
+)
 from mdmem.text.facts import fact_id
 
 
@@ -42,7 +52,11 @@ class TestOneKey:
     def test_lines_are_those_of_the_commit(self, dated: DatedMemory) -> None:
         change_employers(dated)
         at = dated.at
-        at.write("MEMORY.md", "# Memory\n\nA new paragraph.\n\nAnother one.\n" + at.read("MEMORY.md").removeprefix("# Memory\n"))
+        at.write(
+            "MEMORY.md",
+            "# Memory\n\nA new paragraph.\n\nAnother one.\n"
+            + at.read("MEMORY.md").removeprefix("# Memory\n"),
+        )
         later = dict.fromkeys(("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"), "2026-05-10T12:00:00")
         at.world.git(at.root, "commit", "-q", "-am", "by hand", environment=later)
         assert dated.search("works at", as_of=DAYS[3])[0].start_line == 5
@@ -73,7 +87,10 @@ class TestEditsByAPerson:
             at.write("MEMORY.md", f"# Memory\n\n## Work\n\n- employer: {employer}\n")
             at.commit(employer)
         hits = dated.search("employer", history=True)
-        assert [(hit.text, hit.status) for hit in hits] == [("employer: Linear", Status.CURRENT), ("employer: Stripe", Status.SUPERSEDED)]
+        assert [(hit.text, hit.status) for hit in hits] == [
+            ("employer: Linear", Status.CURRENT),
+            ("employer: Stripe", Status.SUPERSEDED),
+        ]
         assert hits[1].superseded_by == hits[0].fact
 
     def test_what_is_taken_out_was_removed(self, dated: DatedMemory) -> None:
@@ -85,7 +102,9 @@ class TestEditsByAPerson:
         assert (hit.status, hit.path, hit.start_line) == (Status.REMOVED, "MEMORY.md", 7)
 
     @pytest.mark.parametrize("staged", [False, True])
-    def test_so_was_what_stood_in_a_file_that_is_gone(self, dated: DatedMemory, staged: bool) -> None:
+    def test_so_was_what_stood_in_a_file_that_is_gone(
+        self, dated: DatedMemory, staged: bool
+    ) -> None:
         at = dated.at
         at.write("memory/fruit.md", "# Fruit\n\n- kiwi\n")
         held_by = at.commit("fruit")
@@ -101,7 +120,10 @@ class TestEditsByAPerson:
         (hit,) = dated.search("kiwi", history=True)
         assert (hit.text, hit.status, hit.path, hit.start_line, hit.commit) == expected
         at.git("checkout", "-q", "HEAD~", "--", "memory/fruit.md")
-        assert [hit.status for hit in dated.search("kiwi", history=True)] == [Status.CURRENT, Status.REMOVED]
+        assert [hit.status for hit in dated.search("kiwi", history=True)] == [
+            Status.CURRENT,
+            Status.REMOVED,
+        ]
 
     def test_what_is_not_committed_has_no_past(self, dated: DatedMemory) -> None:
         at = dated.at
@@ -115,7 +137,9 @@ class TestEditsByAPerson:
 class TestLogs:
     def test_a_line_of_a_log_is_superseded_by_a_trailer(self, dated: DatedMemory) -> None:
         old = dated.on("2026-01-10").apply(Log("deploys go through Jenkins", kind="fact")).added[0]
-        new = dated.on("2026-02-10").apply(Log("deploys go through Buildkite", kind="fact", options=WriteOptions(supersedes=old)))
+        new = dated.on("2026-02-10").apply(
+            Log("deploys go through Buildkite", kind="fact", options=WriteOptions(supersedes=old))
+        )
         assert [(pair.old, pair.new) for pair in new.supersedes] == [(old, new.added[0])]
         assert dated.texts("deploys") == ["deploys go through Buildkite"]
         assert dated.texts("deploys", as_of="2026-01-20") == ["deploys go through Jenkins"]
@@ -136,7 +160,9 @@ class TestLogs:
         old = dated.on("2026-01-10").apply(Log("deploys on Monday", kind="fact")).added[0]
         dated.on("2026-01-11").apply(Remember("deploys on Friday", section="Work"))
         before = dated.at.read("MEMORY.md")
-        done = dated.on("2026-01-12").apply(Remember("deploys on Friday", section="Work", options=WriteOptions(supersedes=old)))
+        done = dated.on("2026-01-12").apply(
+            Remember("deploys on Friday", section="Work", options=WriteOptions(supersedes=old))
+        )
         assert done.changed
         assert done.commit
         assert dated.at.read("MEMORY.md") == before
@@ -154,7 +180,13 @@ class TestLogs:
         assert failure.value.code == "fact-not-found"
 
     @pytest.mark.parametrize("renamed", [False, True])
-    @pytest.mark.parametrize("change", [Forget, lambda old: Log("the sky is blue", kind="fact", options=WriteOptions(supersedes=old))])
+    @pytest.mark.parametrize(
+        "change",
+        [
+            Forget,
+            lambda old: Log("the sky is blue", kind="fact", options=WriteOptions(supersedes=old)),
+        ],
+    )
     def test_as_of_a_time_at_which_a_mark_held_that_was_taken_back(
         self, dated: DatedMemory, change: Callable[[str], Any], renamed: bool
     ) -> None:
@@ -189,7 +221,9 @@ class TestLogs:
         require_current_as_of_each_day()
         assert [hit.status for hit in dated.search("green", history=True)] == [Status.REMOVED]
 
-    def test_a_side_commit_knows_nothing_of_what_was_said_here_since(self, dated: DatedMemory) -> None:
+    def test_a_side_commit_knows_nothing_of_what_was_said_here_since(
+        self, dated: DatedMemory
+    ) -> None:
         at, log = dated.at, Log("penguin", kind="fact", time="10:00")
         dated.on("2026-01-10").apply(log)
         at.git("switch", "-q", "-c", "side")
@@ -200,8 +234,14 @@ class TestLogs:
         at.git("merge", "-q", "--no-edit", "side")
         assert dated.texts("penguin") == ["penguin"]
 
-    def test_in_several_logs_all_are_retracted_or_the_one_that_is_meant(self, dated: DatedMemory) -> None:
-        for day, time in (("2026-01-10", "08:00"), ("2026-01-11", "09:00"), ("2026-01-12", "10:00")):
+    def test_in_several_logs_all_are_retracted_or_the_one_that_is_meant(
+        self, dated: DatedMemory
+    ) -> None:
+        for day, time in (
+            ("2026-01-10", "08:00"),
+            ("2026-01-11", "09:00"),
+            ("2026-01-12", "10:00"),
+        ):
             dated.on("2026-01-12").apply(Log("the sky is green", day=day, time=time))
         one = dated.on("2026-01-13").apply(Forget("the sky is green", file="memory/2026-01-11.md"))
         assert (one.forgotten, len(one.also)) == (("memory/2026-01-11.md:7",), 2)
@@ -215,14 +255,18 @@ class TestLogs:
         at = dated.at
         fact = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
         dated.on("2026-01-11").apply(Forget(fact))
-        at.write("memory/2026-01-10.md", at.read("memory/2026-01-10.md").replace("green", "green #sky"))
+        at.write(
+            "memory/2026-01-10.md", at.read("memory/2026-01-10.md").replace("green", "green #sky")
+        )
         assert dated.texts("sky") == []
         again = Forget(fact, options=WriteOptions(session="another"))
         assert code_of(lambda: dated.on("2026-01-12").apply(again)) == "fact-not-found"
         at.commit("tagged")
         assert dated.texts("sky") == []
 
-    def test_what_is_written_in_another_way_and_not_committed_is_one_statement(self, dated: DatedMemory) -> None:
+    def test_what_is_written_in_another_way_and_not_committed_is_one_statement(
+        self, dated: DatedMemory
+    ) -> None:
         at = dated.at
         head = at.git("rev-parse", "HEAD").strip()
         at.write("MEMORY.md", at.read("MEMORY.md").replace("lives in Oslo", "lives in Oslo #home"))
@@ -236,19 +280,35 @@ class TestLogs:
         [
             Remember("lives in Rome", section="Home", tags=("city",)),
             Remember("lives in Rome", section="Home", until="2027-06-01"),
-            EditSection("Home", Action.REPLACE, "- lives in Rome", "-  lives  in Rome", options=WriteOptions(source=Source.AUTO)),
+            EditSection(
+                "Home",
+                Action.REPLACE,
+                "- lives in Rome",
+                "-  lives  in Rome",
+                options=WriteOptions(source=Source.AUTO),
+            ),
         ],
         ids=["tag", "until", "spacing"],
     )
-    def test_written_in_another_way_it_keeps_its_source(self, dated: DatedMemory, change: Remember | EditSection) -> None:
-        stated = dated.on("2026-01-10").apply(Remember("lives in Rome", section="Home", options=WriteOptions(source=Source.USER_STATED)))
+    def test_written_in_another_way_it_keeps_its_source(
+        self, dated: DatedMemory, change: Remember | EditSection
+    ) -> None:
+        stated = dated.on("2026-01-10").apply(
+            Remember(
+                "lives in Rome", section="Home", options=WriteOptions(source=Source.USER_STATED)
+            )
+        )
         done = dated.on("2026-01-11").apply(change)
         assert (done.changed, done.added, done.removed) == (True, (), ())
-        (hit,) = [hit for hit in dated.search("Rome", min_confidence=0.9) if hit.fact == stated.added[0]]
+        (hit,) = [
+            hit for hit in dated.search("Rome", min_confidence=0.9) if hit.fact == stated.added[0]
+        ]
         assert (hit.source, hit.confidence, hit.commit) == (Source.USER_STATED, 0.95, done.commit)
         history = dated.on("2027-01-01").history(ShowHistory(str(stated.added[0])))
         assert isinstance(history, FactHistory)
-        assert [(link.source, link.confidence) for link in history.chain] == [(hit.source, hit.confidence)]
+        assert [(link.source, link.confidence) for link in history.chain] == [
+            (hit.source, hit.confidence)
+        ]
 
     def test_the_same_again_begins_anew(self, dated: DatedMemory) -> None:
         fact = dated.on("2026-01-10").apply(Log("the sky is green", kind="fact")).added[0]
@@ -264,7 +324,13 @@ class TestOverruled:
         for text in texts:
             dated.on("2026-01-10").apply(Remember(text, also=True))
         old, new = fact_id(texts[0]), dated.on("2026-01-11").apply(Log("that is over")).added[0]
-        note = CommitNote(Op.SUPERSEDE, FilePath("MEMORY.md"), ("Memory", "Facts"), Provenance(), supersedes=(Supersession(old, new),))
+        note = CommitNote(
+            Op.SUPERSEDE,
+            FilePath("MEMORY.md"),
+            ("Memory", "Facts"),
+            Provenance(),
+            supersedes=(Supersession(old, new),),
+        )
         dated.at.git("commit", "-q", "--allow-empty", "-m", compose_message(note))
 
     def test_it_stands_and_is_found(self, dated: DatedMemory) -> None:
@@ -274,7 +340,10 @@ class TestOverruled:
 
     def test_it_is_a_value_of_its_key(self, dated: DatedMemory) -> None:
         self._superseded(dated, "drink: tea", "drink: milk")
-        assert code_of(lambda: dated.on("2026-01-12").apply(Remember("drink: water"))) == "key-ambiguous"
+        assert (
+            code_of(lambda: dated.on("2026-01-12").apply(Remember("drink: water")))
+            == "key-ambiguous"
+        )
 
     def test_review_lists_it(self, dated: DatedMemory) -> None:
         self._superseded(dated, "drinks tea")
@@ -284,7 +353,11 @@ class TestOverruled:
 
     def _advice(self, dated: DatedMemory) -> list[bool]:
         """Tell of each piece of advice on superseded lines whether it is safe."""
-        return [each.safe for each in dated.on("2026-01-12").review().advice if each.kind is AdviceKind.SUPERSEDED]
+        return [
+            each.safe
+            for each in dated.on("2026-01-12").review().advice
+            if each.kind is AdviceKind.SUPERSEDED
+        ]
 
 
 class TestContradictions:
@@ -302,9 +375,13 @@ class TestContradictions:
         dated.at.write("MEMORY.md", f"# Memory\n\n## A\n\n{pair}\n## B\n\n{pair}")
         dated.at.commit("both")
         conflicts = [
-            (view.key, view.first.section[-1], view.first.text, view.second.text) for view in dated.on("2026-06-01").conflicts().conflicts
+            (view.key, view.first.section[-1], view.first.text, view.second.text)
+            for view in dated.on("2026-06-01").conflicts().conflicts
         ]
-        assert conflicts == [("color", "A", "color: red", "color: blue"), ("color", "B", "color: red", "color: blue")]
+        assert conflicts == [
+            ("color", "A", "color: red", "color: blue"),
+            ("color", "B", "color: red", "color: blue"),
+        ]
 
     def test_by_a_key_that_one_of_them_names(self, dated: DatedMemory) -> None:
         dated.at.write("MEMORY.md", "# Memory\n\n## A\n\n- Drink: tea\n- drink: coffee\n")
@@ -327,7 +404,11 @@ class TestContradictions:
         """By key, until it was resolved; by hand, until the mark was taken back; and not before either was there."""
         at = dated.at
         blue = dated.on("2026-01-10").apply(Remember("blue", section="Home", key="colour")).added[0]
-        red = dated.on("2026-01-11").apply(Log("red it is, and no other colour", kind="fact")).added[0]
+        red = (
+            dated.on("2026-01-11")
+            .apply(Log("red it is, and no other colour", kind="fact"))
+            .added[0]
+        )
         at.write("MEMORY.md", at.read("MEMORY.md") + "- colour: green\n")
         both = at.commit("both")
         green = fact_id("colour: green")
@@ -342,15 +423,23 @@ class TestContradictions:
             (resolved, {blue: (red,), green: (), red: (blue,)}),
             (back, {blue: (), green: (), red: ()}),
         ):
-            assert {hit.fact: hit.contradicts for hit in dated.search("colour", as_of=commit) if hit.fact in (blue, green, red)} == expected
+            assert {
+                hit.fact: hit.contradicts
+                for hit in dated.search("colour", as_of=commit)
+                if hit.fact in (blue, green, red)
+            } == expected
 
     def test_as_of_a_day_on_which_one_had_expired(self, dated: DatedMemory) -> None:
-        dated.at.write("MEMORY.md", "# Memory\n\n- colour: blue\n- colour: green (until 2026-02-01)\n")
+        dated.at.write(
+            "MEMORY.md", "# Memory\n\n- colour: blue\n- colour: green (until 2026-02-01)\n"
+        )
         dated.at.git("commit", "-qam", "both", "--date=2026-01-10T12:00:00")
         for day, number in (("2026-01-20", 1), ("2026-02-20", 0)):
             assert len(dated.search("blue", as_of=day)[0].contradicts) == number
 
-    @pytest.mark.parametrize("way", ["superseded", "retracted", "forgotten", "reworded", "file gone", "expired"])
+    @pytest.mark.parametrize(
+        "way", ["superseded", "retracted", "forgotten", "reworded", "file gone", "expired"]
+    )
     def test_one_that_the_other_is_no_longer(self, dated: DatedMemory, way: str) -> None:
         """Whatever becomes of it, and in whichever file; what comes back contradicts again."""
         at = dated.at
@@ -381,7 +470,9 @@ class TestContradictions:
 
     def _against(self, dated: DatedMemory, day: str) -> tuple[str, ...]:
         (hit,) = [hit for hit in dated.search("likes tea", day) if hit.text == "likes tea"]
-        (fact,) = [fact for fact in dated.on(day).facts(ListFacts()).facts if fact.text == "likes tea"]
+        (fact,) = [
+            fact for fact in dated.on(day).facts(ListFacts()).facts if fact.text == "likes tea"
+        ]
         assert hit.contradicts == fact.contradicts
         return hit.contradicts
 

@@ -4,7 +4,16 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from made_trail import CALLS, append_steps, commit_id, entry, mark, occurrence, revision, stated_revert
+from made_trail import (
+    CALLS,
+    append_steps,
+    commit_id,
+    entry,
+    mark,
+    occurrence,
+    revision,
+    stated_revert,
+)
 
 from mdmem.model import FactId, FilePath
 from mdmem.model.trail import Fate, Mark, MarkKind
@@ -22,7 +31,12 @@ def test_revisions_of_a_long_section_cost_what_changes(tmp_path: Path):
             lines.append(f"- item {number}, new\n")
             if number % 2:
                 lines[number * 7] = lines.pop()
-            append_steps(trail, Step(ended_revisions=(number - 1,), revisions=(revision(number, "".join(lines), 1),)))
+            append_steps(
+                trail,
+                Step(
+                    ended_revisions=(number - 1,), revisions=(revision(number, "".join(lines), 1),)
+                ),
+            )
     with Trail.open(tmp_path, "s") as trail:
         assert trail.revisions(1, 1)[0].text == "".join(lines)
         assert len({revision.text for revision in trail.revisions(1)}) == 201
@@ -40,10 +54,19 @@ def _filled(commits: int) -> Trail:
             append_steps(
                 trail,
                 Step(
-                    ended=(Ending(old, entry(path=path), Fate.SUPERSEDED, fact),) if old > 0 else (),
+                    ended=(Ending(old, entry(path=path), Fate.SUPERSEDED, fact),)
+                    if old > 0
+                    else (),
                     begun=(occurrence(number, fact=fact, path=path),),
                     ended_revisions=(old,) if old > 0 else (),
-                    revisions=(revision(number, f"## Work\n\n{number}\n", (old - 1) % 10 + 1 if old > 0 else 0, path=path),),
+                    revisions=(
+                        revision(
+                            number,
+                            f"## Work\n\n{number}\n",
+                            (old - 1) % 10 + 1 if old > 0 else 0,
+                            path=path,
+                        ),
+                    ),
                     marks=_first_marks(number),
                     reverts=(stated_revert(number, number // 2),),
                     reverted_commits=(commit_id(number // 2),),
@@ -56,7 +79,9 @@ def _filled(commits: int) -> Trail:
 def _first_marks(number: int) -> tuple[Mark, ...]:
     if number > 50:
         return ()
-    return (mark(MarkKind.RETRACTED, number, -1) if number % 10 else mark(MarkKind.CONTRADICTS, number),)
+    return (
+        mark(MarkKind.RETRACTED, number, -1) if number % 10 else mark(MarkKind.CONTRADICTS, number),
+    )
 
 
 def _instructions(trail: Trail, call: Callable[[Trail], object]) -> int:
@@ -81,6 +106,8 @@ def small_and_large() -> Iterator[tuple[Trail, Trail]]:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_a_call_costs_what_it_returns_whatever_the_trail_holds(name: str, small_and_large: tuple[Trail, Trail]):
+def test_a_call_costs_what_it_returns_whatever_the_trail_holds(
+    name: str, small_and_large: tuple[Trail, Trail]
+):
     in_small, in_large = (_instructions(trail, CALLS[name]) for trail in small_and_large)
     assert in_large <= 1.3 * in_small + 10

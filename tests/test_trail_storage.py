@@ -19,7 +19,18 @@ import pytest
 from conftest import examples
 from hypothesis import given
 from hypothesis import strategies as st
-from made_trail import CALLS, FACTS, ODD, PATHS, append_steps, entry, mark, occurrence, revision, trail_commit
+from made_trail import (
+    CALLS,
+    FACTS,
+    ODD,
+    PATHS,
+    append_steps,
+    entry,
+    mark,
+    occurrence,
+    revision,
+    trail_commit,
+)
 from trail_model import Model, random_step
 
 from mdmem import trail as trail_package
@@ -32,9 +43,22 @@ from mdmem.trail.storage import Store
 def filled(folder: Path) -> Path:
     with Trail.open(folder, "s") as trail:
         append_steps(
-            trail, Step(begun=(occurrence(1),), revisions=(revision(1),), marks=(mark(MarkKind.RETRACTED, 1, -1),), paths=(PATHS[0],))
+            trail,
+            Step(
+                begun=(occurrence(1),),
+                revisions=(revision(1),),
+                marks=(mark(MarkKind.RETRACTED, 1, -1),),
+                paths=(PATHS[0],),
+            ),
         )
-        append_steps(trail, Step(ended=(Ending(1, entry(), Fate.REMOVED),), ended_revisions=(1,), revisions=(revision(2, "other", 1),)))
+        append_steps(
+            trail,
+            Step(
+                ended=(Ending(1, entry(), Fate.REMOVED),),
+                ended_revisions=(1,),
+                revisions=(revision(2, "other", 1),),
+            ),
+        )
     return folder / TRAIL_NAME
 
 
@@ -42,9 +66,22 @@ def test_it_is_stored(tmp_path: Path):
     filled(tmp_path)
     with Trail.in_memory() as in_memory, Trail.open(tmp_path, "s") as trail:
         append_steps(
-            in_memory, Step(begun=(occurrence(1),), revisions=(revision(1),), marks=(mark(MarkKind.RETRACTED, 1, -1),), paths=(PATHS[0],))
+            in_memory,
+            Step(
+                begun=(occurrence(1),),
+                revisions=(revision(1),),
+                marks=(mark(MarkKind.RETRACTED, 1, -1),),
+                paths=(PATHS[0],),
+            ),
         )
-        append_steps(in_memory, Step(ended=(Ending(1, entry(), Fate.REMOVED),), ended_revisions=(1,), revisions=(revision(2, "other", 1),)))
+        append_steps(
+            in_memory,
+            Step(
+                ended=(Ending(1, entry(), Fate.REMOVED),),
+                ended_revisions=(1,),
+                revisions=(revision(2, "other", 1),),
+            ),
+        )
         assert trail.dump() == in_memory.dump()
     assert [path.name for path in tmp_path.iterdir()] == [TRAIL_NAME]
 
@@ -56,18 +93,36 @@ def _schema(path: Path) -> list[tuple[str, str]]:
 
 
 def test_a_large_first_commit_is_indexed_in_the_end(tmp_path: Path):
-    first, rest = Step(begun=tuple(occurrence(1, f"fact {n}") for n in range(1000)), revisions=(revision(1),)), Step(begun=(occurrence(2),))
+    first, rest = (
+        Step(
+            begun=tuple(occurrence(1, f"fact {n}") for n in range(1000)), revisions=(revision(1),)
+        ),
+        Step(begun=(occurrence(2),)),
+    )
     with Trail.open(tmp_path / "one", "s") as one, Trail.open(tmp_path / "two", "s") as two:
         append_steps(one, first, rest)
-        append_steps(two, Step(), replace(first, begun=tuple(replace(each, begun=2) for each in first.begun), revisions=(revision(2),)))
+        append_steps(
+            two,
+            Step(),
+            replace(
+                first,
+                begun=tuple(replace(each, begun=2) for each in first.begun),
+                revisions=(revision(2),),
+            ),
+        )
         assert len(one.live_occurrences(PATHS[0])) == 1001
         assert len(two.occurrences_of(FACTS[0])) == 1000
     assert _schema(tmp_path / "one" / TRAIL_NAME) == _schema(tmp_path / "two" / TRAIL_NAME)
 
 
-def test_a_large_first_commit_waits_for_the_disk_when_it_is_told_to_and_later_ones_at_once(tmp_path: Path):
+def test_a_large_first_commit_waits_for_the_disk_when_it_is_told_to_and_later_ones_at_once(
+    tmp_path: Path,
+):
     file = tmp_path / TRAIL_NAME
-    large = [Step(begun=tuple(occurrence(number, f"fact {n} " * 300) for n in range(2000))) for number in (1, 2)]
+    large = [
+        Step(begun=tuple(occurrence(number, f"fact {n} " * 300) for n in range(2000)))
+        for number in (1, 2)
+    ]
     with Trail.open(tmp_path, "s") as trail:
         append_steps(trail, large[0])
         size = file.stat().st_size
@@ -79,7 +134,9 @@ def test_a_large_first_commit_waits_for_the_disk_when_it_is_told_to_and_later_on
         assert len(trail.live_occurrences(PATHS[0])) == 4000
 
 
-def test_what_the_disk_does_not_take_stays_in_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_what_the_disk_does_not_take_stays_in_the_log(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     def full(store: Store, statement: str) -> None:
         raise StorageProblem(f"the disk is full: {statement}")
 
@@ -141,7 +198,10 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
     "foreign": _another_program,
     "half created": _without_a_table,
     "zeros": lambda path: path.write_bytes(bytes(path.stat().st_size)),
-    "a log that is not its own": lambda path: [_another_version(path), path.with_name(f"{TRAIL_NAME}-wal").write_bytes(b"x" * 9000)],
+    "a log that is not its own": lambda path: [
+        _another_version(path),
+        path.with_name(f"{TRAIL_NAME}-wal").write_bytes(b"x" * 9000),
+    ],
 }
 
 
@@ -208,19 +268,26 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 @examples(50)
 @given(data=st.data())
-def test_damage_makes_a_broken_trail_at_worst(sound: bytes, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory):
+def test_damage_makes_a_broken_trail_at_worst(
+    sound: bytes, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+):
     folder = tmp_path_factory.mktemp("damaged")
     damaged = bytearray(sound)
     for _ in range(data.draw(st.integers(1, 5))):
         start = data.draw(st.integers(0, len(damaged) - 1))
         junk = data.draw(st.binary(min_size=1, max_size=30))
         damaged[start : start + len(junk)] = junk
-    (folder / TRAIL_NAME).write_bytes(damaged[: data.draw(st.integers(0, len(damaged)) | st.just(len(damaged)))])
+    (folder / TRAIL_NAME).write_bytes(
+        damaged[: data.draw(st.integers(0, len(damaged)) | st.just(len(damaged)))]
+    )
     try:
         whole = verify_trail(folder) is not None
     except BrokenTrail:
         whole = False
-    with Trail.open(folder, "s") as trail, contextlib.nullcontext() if whole else contextlib.suppress(BrokenTrail):
+    with (
+        Trail.open(folder, "s") as trail,
+        contextlib.nullcontext() if whole else contextlib.suppress(BrokenTrail),
+    ):
         _read_all(trail)
     with Trail.create(folder, "s") as trail:
         append_steps(trail, Step())
@@ -236,7 +303,10 @@ def test_a_reader_sees_the_last_committed_state(tmp_path: Path, monkeypatch: pyt
     with Trail.open(tmp_path, "s") as writer, Trail.open(tmp_path, "s") as reader:
         before = reader.dump()
         with writer.writing():
-            append_steps(writer, *(Step(begun=(occurrence(number, "x" * 10_000),)) for number in range(3, 400)))
+            append_steps(
+                writer,
+                *(Step(begun=(occurrence(number, "x" * 10_000),)) for number in range(3, 400)),
+            )
             assert reader.dump() == before
             with Trail.open(tmp_path, "s") as second_reader:
                 assert second_reader.dump() == before
@@ -264,7 +334,9 @@ with Trail.open(Path(sys.argv[1]), "s") as trail:
 
 def test_a_reader_next_to_a_process_that_writes_and_is_killed(tmp_path: Path):
     with Trail.open(tmp_path, "s") as trail:
-        append_steps(trail, Step(begun=(occurrence(1), occurrence(1), occurrence(1))), *[Step()] * 4)
+        append_steps(
+            trail, Step(begun=(occurrence(1), occurrence(1), occurrence(1))), *[Step()] * 4
+        )
     command = [sys.executable, "-c", _WRITER, str(tmp_path), str(Path(__file__).parent)]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
         assert writer.stdout
@@ -294,8 +366,16 @@ def _as_nobody(folder: str, answer: str) -> None:
             os.setgid(65534)
             os.setuid(65534)
         with Trail.open(Path(folder), "s") as trail:
-            print(trail.newest_commit == trail_commit(2), len(trail.occurrences_of(FACTS[0])), file=output)
-            for write in (lambda: append_steps(trail, Step()), trail.forget_dropped, lambda: trail.cut(0)):
+            print(
+                trail.newest_commit == trail_commit(2),
+                len(trail.occurrences_of(FACTS[0])),
+                file=output,
+            )
+            for write in (
+                lambda: append_steps(trail, Step()),
+                trail.forget_dropped,
+                lambda: trail.cut(0),
+            ):
                 with pytest.raises(StorageProblem):
                     write()
             print(trail.newest_commit == trail_commit(2), file=output)
@@ -312,7 +392,9 @@ def test_a_read_only_folder(tmp_path: Path):
         before = path.read_bytes()
         path.chmod(0o444)
         folder.chmod(0o555)
-        worker = multiprocessing.get_context("fork").Process(target=_as_nobody, args=(name, str(tmp_path / "answer")))
+        worker = multiprocessing.get_context("fork").Process(
+            target=_as_nobody, args=(name, str(tmp_path / "answer"))
+        )
         worker.start()
         worker.join()
         folder.chmod(0o755)
@@ -345,7 +427,9 @@ def _write_within(folder: str, size: int) -> None:
 def test_a_full_disk(size: int, existing: bool, tmp_path: Path):
     if existing:
         filled(tmp_path / "state")
-    worker = multiprocessing.get_context("fork").Process(target=_write_within, args=(str(tmp_path / "state"), size))
+    worker = multiprocessing.get_context("fork").Process(
+        target=_write_within, args=(str(tmp_path / "state"), size)
+    )
     worker.start()
     worker.join()
     assert worker.exitcode == 0

@@ -39,13 +39,19 @@ def test_it_reads_as_a_simple_model(actions: list[tuple[str, int, int]]):
             random = Random(seed)
             if action == "append":
                 number = len(history) + 1
-                history.append((trail_commit(number, time), random_step(number, Model(history), random)))
+                history.append(
+                    (trail_commit(number, time), random_step(number, Model(history), random))
+                )
                 trail.append(*history[-1])
             else:
                 number = random.randint(0, len(history))
                 before = Model(history)
                 dropped = tuple(
-                    (commit.commit, commit.number, tuple(sorted(before.paths(commit.number, commit.number))))
+                    (
+                        commit.commit,
+                        commit.number,
+                        tuple(sorted(before.paths(commit.number, commit.number))),
+                    )
                     for commit, _ in history[number:]
                 )
                 dropped_before = trail.dropped_commits()
@@ -64,7 +70,9 @@ def test_cutting_and_appending_again_gives_the_same_trail(seeds: list[int], numb
     history: list[tuple[TrailCommit, Step]] = []
     with Trail.in_memory() as trail:
         for number, seed in enumerate(seeds, 1):
-            history.append((trail_commit(number), random_step(number, Model(history), Random(seed))))
+            history.append(
+                (trail_commit(number), random_step(number, Model(history), Random(seed)))
+            )
             trail.append(*history[-1])
         before = trail.dump()
         trail.cut(number_kept)
@@ -79,11 +87,24 @@ def test_cutting_and_appending_again_gives_the_same_trail(seeds: list[int], numb
 def test_an_ended_occurrence_tells_how_it_ended(trail: Trail):
     began = occurrence(1, tags=("old",))
     append_steps(
-        trail, Step(begun=(began,)), Step(ended=(Ending(1, replace(began.entry, start_line=7, end_line=8), Fate.SUPERSEDED, FACTS[2]),))
+        trail,
+        Step(begun=(began,)),
+        Step(
+            ended=(
+                Ending(
+                    1, replace(began.entry, start_line=7, end_line=8), Fate.SUPERSEDED, FACTS[2]
+                ),
+            )
+        ),
     )
     (ended,) = trail.occurrences_of(FACTS[0])
     assert (ended.entry.start_line, ended.entry.end_line) == (7, 8)
-    assert (ended.ended, ended.fate, ended.successor, ended.last) == (2, Fate.SUPERSEDED, FACTS[2], trail_commit(1).commit)
+    assert (ended.ended, ended.fate, ended.successor, ended.last) == (
+        2,
+        Fate.SUPERSEDED,
+        FACTS[2],
+        trail_commit(1).commit,
+    )
     trail.cut(1)
     assert trail.live_occurrences(PATHS[0]) == (replace(began, number=1),)
 
@@ -91,7 +112,11 @@ def test_an_ended_occurrence_tells_how_it_ended(trail: Trail):
 def test_a_cut_undoes_endings_marks_and_reverts(trail: Trail):
     append_steps(
         trail,
-        Step(begun=(occurrence(1), occurrence(1, "second")), revisions=(revision(1),), marks=(mark(MarkKind.RETRACTED, 1, -2),)),
+        Step(
+            begun=(occurrence(1), occurrence(1, "second")),
+            revisions=(revision(1),),
+            marks=(mark(MarkKind.RETRACTED, 1, -2),),
+        ),
         Step(
             ended=(Ending(1, entry(), Fate.REMOVED),),
             ended_revisions=(1,),
@@ -118,7 +143,11 @@ def test_a_mark_that_moved_along_goes_with_the_commit_that_moved_it(trail: Trail
     append_steps(
         trail,
         Step(begun=(occurrence(1),), marks=(mark(MarkKind.RETRACTED, 1, -1),)),
-        Step(ended=(Ending(1, entry(), Fate.MOVED),), begun=(occurrence(2, path=PATHS[1]),), marks=(mark(MarkKind.RETRACTED, 1, -1),)),
+        Step(
+            ended=(Ending(1, entry(), Fate.MOVED),),
+            begun=(occurrence(2, path=PATHS[1]),),
+            marks=(mark(MarkKind.RETRACTED, 1, -1),),
+        ),
     )
     assert trail.marks(PATHS[1]) == (mark(MarkKind.RETRACTED, 1, 2),)
     trail.cut(1)
@@ -126,8 +155,17 @@ def test_a_mark_that_moved_along_goes_with_the_commit_that_moved_it(trail: Trail
 
 
 def test_the_paths_that_a_mark_concerns(trail: Trail):
-    begun = (occurrence(1), occurrence(1, path=PATHS[1], fact=FACTS[1]), occurrence(1, path=PATHS[2], fact=FACTS[2]))
-    append_steps(trail, Step(begun=begun), Step(marks=(mark(MarkKind.SUPERSEDED, 2, 3),)), Step(marks=(mark(MarkKind.CONTRADICTS, 3),)))
+    begun = (
+        occurrence(1),
+        occurrence(1, path=PATHS[1], fact=FACTS[1]),
+        occurrence(1, path=PATHS[2], fact=FACTS[2]),
+    )
+    append_steps(
+        trail,
+        Step(begun=begun),
+        Step(marks=(mark(MarkKind.SUPERSEDED, 2, 3),)),
+        Step(marks=(mark(MarkKind.CONTRADICTS, 3),)),
+    )
     assert trail.paths_since(1) == set(PATHS)
     assert trail.paths_since(2) == {PATHS[0], PATHS[1]}
     append_steps(trail, Step(reverted_commits=(commit_id(2),)))
@@ -135,17 +173,35 @@ def test_the_paths_that_a_mark_concerns(trail: Trail):
 
 
 def test_the_paths_that_the_end_of_a_contradiction_concerns(trail: Trail):
-    begun = (occurrence(1), occurrence(1, path=PATHS[1], fact=FACTS[1]), occurrence(1, path=PATHS[2], fact=FACTS[2]))
+    begun = (
+        occurrence(1),
+        occurrence(1, path=PATHS[1], fact=FACTS[1]),
+        occurrence(1, path=PATHS[2], fact=FACTS[2]),
+    )
     append_steps(trail, Step(begun=begun), Step(marks=(mark(MarkKind.CONTRADICTS, 2),)))
     append_steps(trail, Step(ended=(Ending(2, entry(path=PATHS[1]), Fate.REMOVED),)))
     assert trail.paths_since(2) == {PATHS[0]}
 
 
-@pytest.mark.parametrize("key", ["employer", "a long key of more than 24 bytes", "ключ от лодочного сарая", f"odd {ODD}", "50%_\\"])
+@pytest.mark.parametrize(
+    "key",
+    [
+        "employer",
+        "a long key of more than 24 bytes",
+        "ключ от лодочного сарая",
+        f"odd {ODD}",
+        "50%_\\",
+    ],
+)
 @pytest.mark.parametrize("spelling", ["{}: x", "**{}:** x", "**{}**: x", "__{}__: x"])
 def test_facts_that_begin_with_a_key(trail: Trail, key: str, spelling: str):
     texts = [spelling.format(key), "works at Stripe", spelling.format(f"other {key}")]
-    append_steps(trail, Step(begun=[occurrence(1, text, fact=fact) for text, fact in zip(texts, FACTS, strict=False)]))
+    append_steps(
+        trail,
+        Step(
+            begun=[occurrence(1, text, fact=fact) for text, fact in zip(texts, FACTS, strict=False)]
+        ),
+    )
     assert [each.entry.text for each in trail.occurrences_with_key(f" {key} ")] == texts[:1]
 
 
@@ -163,16 +219,27 @@ def test_facts_that_begin_with_a_key(trail: Trail, key: str, spelling: str):
     ],
 )
 @pytest.mark.parametrize("spelling", ["{}: x", "**{}:** x", "__{}__: x"])
-def test_facts_that_begin_with_a_key_in_other_letters(trail: Trail, written: str, asked: str, spelling: str):
+def test_facts_that_begin_with_a_key_in_other_letters(
+    trail: Trail, written: str, asked: str, spelling: str
+):
     texts = [spelling.format(written), spelling.format(f"other {written}")]
-    append_steps(trail, Step(begun=[occurrence(1, text, fact=fact) for text, fact in zip(texts, FACTS, strict=False)]))
+    append_steps(
+        trail,
+        Step(
+            begun=[occurrence(1, text, fact=fact) for text, fact in zip(texts, FACTS, strict=False)]
+        ),
+    )
     assert [each.entry.text for each in trail.occurrences_with_key(asked)] == texts[:1]
 
 
 def test_facts_of_a_key_in_capitals_or_ended_are_among_them_and_other_text_is_not(trail: Trail):
     begun = [occurrence(1, "Employer: Acme"), occurrence(1, "employer: Acme", fact=None)]
-    append_steps(trail, Step(begun=begun), Step(ended=[Ending(1, entry("Employer: Acme"), Fate.REMOVED)]))
-    assert [(each.entry.text, each.ended) for each in trail.occurrences_with_key("employer")] == [("Employer: Acme", 2)]
+    append_steps(
+        trail, Step(begun=begun), Step(ended=[Ending(1, entry("Employer: Acme"), Fate.REMOVED)])
+    )
+    assert [(each.entry.text, each.ended) for each in trail.occurrences_with_key("employer")] == [
+        ("Employer: Acme", 2)
+    ]
 
 
 def test_an_entry_of_a_digest_keeps_where_it_was_said_and_its_key(trail: Trail):
@@ -180,18 +247,31 @@ def test_an_entry_of_a_digest_keeps_where_it_was_said_and_its_key(trail: Trail):
     first, second = occurrence(1), occurrence(1, "lives in Oslo", fact=FACTS[1])
     append_steps(trail, Step(begun=(replace(first, origin=cited), second)))
     assert [each.origin for each in trail.live_occurrences(PATHS[0])] == [cited, second.origin]
-    assert [each.entry.fact for each in trail.occurrences_with_attribute(f"home {ODD}")] == [FACTS[0]]
+    assert [each.entry.fact for each in trail.occurrences_with_attribute(f"home {ODD}")] == [
+        FACTS[0]
+    ]
     assert trail.occurrences_with_attribute("home") == ()
 
 
 def test_a_clock_that_was_wrong_has_the_moment_of_what_came_before(trail: Trail):
     def moments(latest: int) -> list[int]:
-        return [trail.moments(latest).of(number) for number in range(1, len(trail.commits_after()) + 1)]
+        return [
+            trail.moments(latest).of(number) for number in range(1, len(trail.commits_after()) + 1)
+        ]
 
     day = 24 * 60 * 60
     before = None
     for number, (time, committed) in enumerate(
-        [(day, day), (9 * day, 2 * day), (2 * day - 9, 2 * day - 9), (90, 90), (5, 3 * day), (40 * day, 40 * day), (4 * day, 4 * day)], 1
+        [
+            (day, day),
+            (9 * day, 2 * day),
+            (2 * day - 9, 2 * day - 9),
+            (90, 90),
+            (5, 3 * day),
+            (40 * day, 40 * day),
+            (4 * day, 4 * day),
+        ],
+        1,
     ):
         commit = TrailCommit(number, commit_id(number), time, "Ada", "", committed=committed)
         commit = with_past(commit, [before] if before else [])
@@ -199,7 +279,11 @@ def test_a_clock_that_was_wrong_has_the_moment_of_what_came_before(trail: Trail)
         before = commit
     assert moments(9 * day) == [day, 2 * day, 2 * day - 9, 2 * day - 9, 5, 5, 4 * day]
     assert moments(90 * day) == [day, 2 * day, 2 * day - 9, 2 * day - 9, 5, 40 * day, 40 * day]
-    assert [trail.moments(9 * day).upto(time) for time in (4, 5, day)] == [(), ((5, 6),), ((1, 1), (5, 6))]
+    assert [trail.moments(9 * day).upto(time) for time in (4, 5, day)] == [
+        (),
+        ((5, 6),),
+        ((1, 1), (5, 6)),
+    ]
     assert trail.moments(9 * day).upto(4 * day) == ((1, 7),)
     assert trail.moments(90 * day).upto(4 * day) == ((1, 5),)
 
@@ -208,13 +292,26 @@ def lines_of(*parents: tuple[int, ...]) -> list[TrailCommit]:
     """Commits with these parents, oldest first, with their pasts."""
     commits: list[TrailCommit] = []
     for number, of_one in enumerate(parents, 1):
-        commits.append(with_past(replace(trail_commit(number), parents=()), [commits[each - 1] for each in of_one]))
+        commits.append(
+            with_past(
+                replace(trail_commit(number), parents=()), [commits[each - 1] for each in of_one]
+            )
+        )
     return commits
 
 
 def test_a_commit_knows_what_it_does_not_reach():
     commits = lines_of((), (1,), (2,), (1,), (4,), (3, 5), (5,), (6, 7))
-    assert [each.missing for each in commits] == [(), (), (), ((2, 3),), ((2, 3),), (), ((2, 3), (6, 6)), ()]
+    assert [each.missing for each in commits] == [
+        (),
+        (),
+        (),
+        ((2, 3),),
+        ((2, 3),),
+        (),
+        ((2, 3), (6, 6)),
+        (),
+    ]
     for commit in commits:
         past, waiting = set(), [commit.number]
         while waiting:
@@ -240,7 +337,9 @@ def test_each_line_has_its_own_trail_and_a_merge_decides(trail: Trail):
     trail.cut(3)
     assert trail.occurrences_of(FACTS[0]) == (outcome,)
     trail.cut(2)
-    assert [(each.ended, each.fate) for each in trail.occurrences_of(FACTS[0])] == [(2, Fate.SUPERSEDED)]
+    assert [(each.ended, each.fate) for each in trail.occurrences_of(FACTS[0])] == [
+        (2, Fate.SUPERSEDED)
+    ]
     trail.cut(1)
     assert trail.occurrences_of(FACTS[0]) == (first,)
 
@@ -249,7 +348,10 @@ def test_each_line_has_its_own_trail_and_a_merge_decides(trail: Trail):
     ("step", "problem"),
     [
         (Step(ended=(Ending(2, entry(), Fate.REMOVED),)), BrokenTrail),
-        (Step(ended=(Ending(1, entry(), Fate.REMOVED), Ending(1, entry(), Fate.REMOVED))), BrokenTrail),
+        (
+            Step(ended=(Ending(1, entry(), Fate.REMOVED), Ending(1, entry(), Fate.REMOVED))),
+            BrokenTrail,
+        ),
         (Step(begun=(occurrence(1),)), ValueError),
         (Step(ended_revisions=(2,)), BrokenTrail),
         (Step(revisions=(revision(1),)), ValueError),

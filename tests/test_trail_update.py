@@ -42,7 +42,10 @@ class TestDamagedTrail:
         self._damage(dated, "UPDATE occurrences SET section = x'ff'")
         with pytest.raises(MdmemError) as failure:
             dated.on("2026-05-01").history(request)
-        assert (failure.value.code, failure.value.hint) == ("storage", "Try again: it is rebuilt from the commits.")
+        assert (failure.value.code, failure.value.hint) == (
+            "storage",
+            "Try again: it is rebuilt from the commits.",
+        )
         assert dated.on("2026-05-01").history(request) == before
 
     def test_one_that_takes_no_more_is_built_anew_at_once(self, dated: DatedMemory) -> None:
@@ -52,9 +55,13 @@ class TestDamagedTrail:
         path = self._damage(dated, "UPDATE commits SET number = number + 100")
         self._damage(dated, "UPDATE occurrences SET section = x'ff'")
         dated.on("2026-05-01").apply(Remember("works at Acme", section="Work", key="employer"))
-        assert len(dated.on("2026-05-02").history(ShowHistory("employer: works at Acme")).chain) == 5
+        assert (
+            len(dated.on("2026-05-02").history(ShowHistory("employer: works at Acme")).chain) == 5
+        )
         with contextlib.closing(sqlite3.connect(path)) as connection:
-            assert connection.execute("SELECT count(*) FROM commits WHERE number > 100").fetchone() == (0,)
+            assert connection.execute(
+                "SELECT count(*) FROM commits WHERE number > 100"
+            ).fetchone() == (0,)
 
     def test_what_is_gone_from_history_while_the_lock_is_waited_for_is_not_brought_back(
         self, dated: DatedMemory, monkeypatch: pytest.MonkeyPatch
@@ -81,7 +88,10 @@ class TestDamagedTrail:
         def interrupt(done: int, total: int) -> None:
             raise KeyboardInterrupt
 
-        with pytest.raises(KeyboardInterrupt), trails.fresh_trail(dated.at.workspace, progress=interrupt):
+        with (
+            pytest.raises(KeyboardInterrupt),
+            trails.fresh_trail(dated.at.workspace, progress=interrupt),
+        ):
             pass
 
     def test_a_whole_reindex_builds_it_anew(self, dated: DatedMemory) -> None:
@@ -106,10 +116,15 @@ class TestTrailUpdate:
         assert dated.texts("works at") == ["employer: works at Notion"]
         at.git("reset", "-q", "--hard", "HEAD~2")
         assert dated.texts("works at") == ["employer: works at Linear"]
-        assert sorted(dated.texts("works at", history=True)) == ["employer: works at Linear", "employer: works at Stripe"]
+        assert sorted(dated.texts("works at", history=True)) == [
+            "employer: works at Linear",
+            "employer: works at Stripe",
+        ]
         self.require_same_as_rebuilt(at)
 
-    def test_all_facts_have_one_order_however_the_index_came_to_be(self, dated: DatedMemory) -> None:
+    def test_all_facts_have_one_order_however_the_index_came_to_be(
+        self, dated: DatedMemory
+    ) -> None:
         for number, employer in enumerate(EMPLOYERS * 2):
             memory = dated.on("2026-06-01")
             memory.apply(Remember(f"works at {employer} {number}", section="Work", key="employer"))
@@ -125,12 +140,17 @@ class TestTrailUpdate:
         assert len(dated.search("works at", history=True)) == 4
         at.git("checkout", "-q", "side")
         dated.on("2026-06-01").apply(Remember("works at Apple", section="Work", key="employer"))
-        assert sorted(dated.texts("works at", history=True)) == ["employer: works at Apple", "employer: works at Stripe"]
+        assert sorted(dated.texts("works at", history=True)) == [
+            "employer: works at Apple",
+            "employer: works at Stripe",
+        ]
         at.git("checkout", "-q", "-")
         assert len(dated.search("works at", history=True)) == 4
         self.require_same_as_rebuilt(at)
 
-    def test_what_the_index_on_disk_still_has_to_take_out_is_not_forgotten(self, dated: DatedMemory) -> None:
+    def test_what_the_index_on_disk_still_has_to_take_out_is_not_forgotten(
+        self, dated: DatedMemory
+    ) -> None:
         at = dated.at
         change_employers(dated)
         assert dated.texts("works at") == ["employer: works at Notion"]
@@ -149,7 +169,9 @@ class TestTrailUpdate:
     def test_after_a_merge(self, dated: DatedMemory) -> None:
         at = dated.at
         at.git("checkout", "-q", "-b", "side")
-        done = dated.on("2026-01-10").apply(Log("on the side", kind="fact", options=WriteOptions(confidence=0.9)))
+        done = dated.on("2026-01-10").apply(
+            Log("on the side", kind="fact", options=WriteOptions(confidence=0.9))
+        )
         dated.on("2026-01-11").apply(Forget("lives in Oslo"))
         at.git("checkout", "-q", "-")
         dated.on("2026-01-12").apply(append())
@@ -164,7 +186,11 @@ class TestTrailUpdate:
             assert trail.commit_with_id(done.commit or CommitId("")) is None
 
     def test_errors(self, dated: DatedMemory) -> None:
-        for word, code in (("2020-01-01", "before-history"), ("nonsense", "commit-not-found"), ("2026-13-01", "usage")):
+        for word, code in (
+            ("2020-01-01", "before-history"),
+            ("nonsense", "commit-not-found"),
+            ("2026-13-01", "usage"),
+        ):
             with pytest.raises(MdmemError) as failure:
                 dated.search("x", as_of=word)
             assert failure.value.code == code
@@ -178,23 +204,33 @@ class TestTrailUpdate:
         assert sorted(dated.texts("penguin", as_of="2026-01-05")) == ["a late penguin", "penguin"]
         with pytest.raises(MdmemError) as failure:
             dated.search("penguin", as_of="2024-12-31")
-        assert failure.value.message == "2024-12-31 is before the first commit: memory begins on 2025-01-01"
+        assert (
+            failure.value.message
+            == "2024-12-31 is before the first commit: memory begins on 2025-01-01"
+        )
 
     def test_a_date_that_cannot_be_right_says_nothing_of_others(self, dated: DatedMemory) -> None:
         at = dated.at
         dated.on("2026-01-05").apply(Log("penguin one"))
         at.write("MEMORY.md", "# Memory\n\n## Work\n\n- penguin two\n")
-        at.git("commit", "-q", "-am", "by hand", "--date=2026-10-10T12:00:00")  # committed on 2026-03-05
+        at.git(
+            "commit", "-q", "-am", "by hand", "--date=2026-10-10T12:00:00"
+        )  # committed on 2026-03-05
         dated.on("2099-01-01").apply(Log("penguin three"))
         dated.on("2026-05-05").apply(Log("penguin four"))
-        held = {day: len(dated.texts("penguin", as_of=day)) for day in ("2026-03-04", "2026-03-05", "2026-05-04", "2026-05-05")}
+        held = {
+            day: len(dated.texts("penguin", as_of=day))
+            for day in ("2026-03-04", "2026-03-05", "2026-05-04", "2026-05-05")
+        }
         assert held == {"2026-03-04": 1, "2026-03-05": 3, "2026-05-04": 3, "2026-05-05": 4}
 
     def test_where_the_state_cannot_be_written(self, dated: DatedMemory) -> None:
         ids = change_employers(dated)
         workspace = replace(dated.at.workspace, state=Path(os.devnull, "none"))
         memory = Memory(workspace)
-        assert [hit.fact for hit in memory.search(Search("works at", as_of=DAYS[0])).hits] == ids[:1]
+        assert [hit.fact for hit in memory.search(Search("works at", as_of=DAYS[0])).hits] == ids[
+            :1
+        ]
 
 
 WORDS = st.sampled_from(["Stripe", "Linear", "Figma", "tea", "coffee", "a cat"])
@@ -233,7 +269,9 @@ def act(at: Desk, action: tuple[object, ...]) -> None:
         case ("rename", str(title)):
             memory.apply(EditSection("Home", Action.RENAME, title))
         case ("another file", str(path)):
-            existing = [name for name in ("memory/a.md", "memory/b.md") if (at.root / name).exists()]
+            existing = [
+                name for name in ("memory/a.md", "memory/b.md") if (at.root / name).exists()
+            ]
             if existing and existing[0] != path:
                 at.git("mv", existing[0], path)
             elif not existing:
@@ -265,14 +303,21 @@ def test_whatever_is_done_the_trail_is_what_git_holds(
     with trails.fresh_trail(workspace) as trail, Trail.in_memory() as rebuilt:
         replay.replay_new_commits(workspace, rebuilt, workspace.repository.head())
         assert trail.dump() == rebuilt.dump()
-        revisions = [row for newest in trail.newest_revisions() for row in trail.revisions(newest.lineage, include_unchanged=True)]
+        revisions = [
+            row
+            for newest in trail.newest_revisions()
+            for row in trail.revisions(newest.lineage, include_unchanged=True)
+        ]
         for commit in trail.commits_after():
             live = [
                 revision
                 for revision in revisions
-                if revision.begun <= commit.number and (revision.ended is None or revision.ended > commit.number)
+                if revision.begun <= commit.number
+                and (revision.ended is None or revision.ended > commit.number)
             ]
-            texts = sorted((revision.path, revision.section, revision.nth, revision.text) for revision in live)
+            texts = sorted(
+                (revision.path, revision.section, revision.nth, revision.text) for revision in live
+            )
             assert texts == sorted(sections_at(at, commit.commit))
 
 

@@ -32,7 +32,11 @@ def run(transaction: Transaction, problem: BaseException) -> None:
         raise problem
 
 
-@pytest.mark.parametrize("problem", [ValueError("no"), KeyboardInterrupt("no")], ids=lambda problem: type(problem).__name__)
+@pytest.mark.parametrize(
+    "problem",
+    [ValueError("no"), KeyboardInterrupt("no")],
+    ids=lambda problem: type(problem).__name__,
+)
 def test_all_writes_are_undone_newest_first(undone: list[str], problem: BaseException) -> None:
     transaction = Transaction()
     for number in (1, 2):
@@ -56,7 +60,9 @@ def test_a_step_that_cannot_be_undone_keeps_those_before_it(undone: list[str]) -
     assert undone == ["commit 2: no", "file 1: no"]
 
 
-def test_a_failing_undoing_is_what_is_raised_and_keeps_no_other_write_from_being_undone(undone: list[str]) -> None:
+def test_a_failing_undoing_is_what_is_raised_and_keeps_no_other_write_from_being_undone(
+    undone: list[str],
+) -> None:
     def fail(problem: BaseException) -> bool:
         raise OSError("the disk is full") from problem
 

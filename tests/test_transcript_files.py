@@ -26,7 +26,10 @@ def is_client(node: ast.AST) -> bool:
 
 
 def names(home: Path, *sources: str, **environment: str) -> list[str]:
-    return [os.path.relpath(file.path, home) for file in find_files(sources, {"HOME": str(home)} | environment)]
+    return [
+        os.path.relpath(file.path, home)
+        for file in find_files(sources, {"HOME": str(home)} | environment)
+    ]
 
 
 @pytest.fixture
@@ -58,7 +61,10 @@ class TestFinding:
         [
             ("claude", [".claude/projects/-w/a.jsonl"]),
             ("codex", [".codex/sessions/2026/03/04/rollout-x.jsonl"]),
-            ("openclaw", [".openclaw/agents/main/sessions/b.jsonl", ".pi/agent/sessions/--w--/c.jsonl"]),
+            (
+                "openclaw",
+                [".openclaw/agents/main/sessions/b.jsonl", ".pi/agent/sessions/--w--/c.jsonl"],
+            ),
             ("gemini", [".gemini/tmp/w/chats/session-d.jsonl"]),
         ],
     )
@@ -85,7 +91,9 @@ class TestFinding:
 
     def test_where_the_client_is_told_to_keep_them(self, home: Path):
         assert names(home, "claude", CLAUDE_CONFIG_DIR=str(home / "nowhere")) == []
-        assert names(home / "nowhere", "codex", CODEX_HOME=str(home / ".codex")) == ["../.codex/sessions/2026/03/04/rollout-x.jsonl"]
+        assert names(home / "nowhere", "codex", CODEX_HOME=str(home / ".codex")) == [
+            "../.codex/sessions/2026/03/04/rollout-x.jsonl"
+        ]
 
     def test_the_folders_that_were_looked_at(self):
         assert searched_folders(["claude", "~/x/*.jsonl", "/y/z.jsonl"], {"HOME": "/home/u"}) == [
@@ -97,7 +105,12 @@ class TestFinding:
     def test_what_a_file_is_on_disk(self, home: Path):
         (file,) = find_files(["claude"], {"HOME": str(home)})
         stat = Path(file.path).stat()
-        assert (file.device, file.inode, file.size, file.modified) == (stat.st_dev, stat.st_ino, 3, stat.st_mtime_ns)
+        assert (file.device, file.inode, file.size, file.modified) == (
+            stat.st_dev,
+            stat.st_ino,
+            3,
+            stat.st_mtime_ns,
+        )
 
 
 def record(number: int, text: str) -> bytes:
@@ -116,32 +129,49 @@ HEADER = b'{"type": "session", "version": 3, "id": "s", "timestamp": "2026-03-04
 class TestReading:
     def test_only_what_is_new_and_some_context(self, tmp_path: Path):
         path = tmp_path / "a.jsonl"
-        path.write_bytes(HEADER + b"".join(record(number, f"text {number}") for number in range(100)))
+        path.write_bytes(
+            HEADER + b"".join(record(number, f"text {number}") for number in range(100))
+        )
         first = read_file(str(path))
         assert first is not None
         with path.open("ab") as file:
             file.write(record(100, "new"))
         second = read_file(str(path), first.next_start)
         assert second is not None
-        assert [message.text for message in second.messages] == [*(f"text {number}" for number in range(80, 100)), "new"]
+        assert [message.text for message in second.messages] == [
+            *(f"text {number}" for number in range(80, 100)),
+            "new",
+        ]
         assert second.size == path.stat().st_size
         assert (first.after_line, second.after_line) == (0, 101)
 
     def test_what_goes_on_from_far_above_is_read_whole_and_new_all_the_same(self, tmp_path: Path):
         path = tmp_path / "a.jsonl"
-        path.write_bytes(HEADER + b"".join(record(number, f"text {number}") for number in range(100)))
+        path.write_bytes(
+            HEADER + b"".join(record(number, f"text {number}") for number in range(100))
+        )
         first = read_file(str(path))
         assert first is not None
         with path.open("ab") as file:
             file.write(record(200, "anew").replace(b'"199"', b'"3"'))
         second = read_file(str(path), first.next_start)
         assert second is not None
-        assert [message.text for message in second.messages] == ["text 0", "text 1", "text 2", "text 3", "anew"]
-        assert [message.text for message in second.messages if message.line > second.after_line] == ["anew"]
+        assert [message.text for message in second.messages] == [
+            "text 0",
+            "text 1",
+            "text 2",
+            "text 3",
+            "anew",
+        ]
+        assert [
+            message.text for message in second.messages if message.line > second.after_line
+        ] == ["anew"]
 
     def test_a_file_that_was_rewritten_is_read_whole(self, tmp_path: Path):
         path = tmp_path / "a.jsonl"
-        path.write_bytes(HEADER + b"".join(record(number, f"text {number}") for number in range(50)))
+        path.write_bytes(
+            HEADER + b"".join(record(number, f"text {number}") for number in range(50))
+        )
         first = read_file(str(path))
         assert first is not None
         path.write_bytes(HEADER + record(0, "all new"))
@@ -170,9 +200,20 @@ class TestReading:
 
 @pytest.mark.parametrize(
     ("project", "counts"),
-    [(".", False), ("", False), ("src", False), (None, False), ("\0", False), ("{root}", True), ("{root}/a/b", True), ("{root}/..", False)],
+    [
+        (".", False),
+        ("", False),
+        ("src", False),
+        (None, False),
+        ("\0", False),
+        ("{root}", True),
+        ("{root}/a/b", True),
+        ("{root}/..", False),
+    ],
 )
-def test_a_project_that_lies_in_a_work_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project: str | None, counts: bool):
+def test_a_project_that_lies_in_a_work_tree(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, project: str | None, counts: bool
+):
     monkeypatch.chdir(tmp_path)
     folder = None if project is None else project.format(root=tmp_path)
     assert Scope("project", tmp_path).includes(folder) is counts

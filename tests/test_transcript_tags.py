@@ -41,19 +41,29 @@ def test_blocks_are_taken_out(text: str, left: str):
     assert strip_blocks(text) == left
 
 
-@pytest.mark.parametrize("text", ["<" + " " * 200_000, "<" * 200_000, "<skill></memories>" * 10_000, "&amp;" * 50_000])
+@pytest.mark.parametrize(
+    "text", ["<" + " " * 200_000, "<" * 200_000, "<skill></memories>" * 10_000, "&amp;" * 50_000]
+)
 def test_no_text_takes_long(text: str):
     assert len(strip_blocks(text)) in (0, len(text))
 
 
 def test_tags_in_tags_end():
-    text = "".join("<skill"[:3] + "<skill></skill>" * 2 for _ in range(300)) + "<sk" * 2000 + "<skill></skill>" + "ill>leak</skill>" * 2000
+    text = (
+        "".join("<skill"[:3] + "<skill></skill>" * 2 for _ in range(300))
+        + "<sk" * 2000
+        + "<skill></skill>"
+        + "ill>leak</skill>" * 2000
+    )
     assert "skill>" not in strip_blocks(text)
 
 
 TAG = st.sampled_from(sorted(TAGS))
 NOISE = st.lists(
-    st.sampled_from(["<b>", "&lt;", "leak", "</", "<skill", "a > b", "\n", "</skill>", "&amp;lt;/skill&amp;gt;"]), max_size=4
+    st.sampled_from(
+        ["<b>", "&lt;", "leak", "</", "<skill", "a > b", "\n", "</skill>", "&amp;lt;/skill&amp;gt;"]
+    ),
+    max_size=4,
 ).map("".join)
 
 
@@ -74,17 +84,29 @@ def test_nothing_of_a_block_is_left(parts: list[str]):
     assert "leak" not in left
 
 
-@given(st.lists(st.one_of(TAG.map(lambda tag: f"<{tag}>leak</{tag}>"), st.just("word")), max_size=6))
+@given(
+    st.lists(st.one_of(TAG.map(lambda tag: f"<{tag}>leak</{tag}>"), st.just("word")), max_size=6)
+)
 def test_every_word_around_blocks_is_left(parts: list[str]):
     assert strip_blocks(" ".join(parts)).split() == [part for part in parts if part == "word"]
 
 
 @given(TAG, st.integers(0, 3), st.text(max_size=20))
 def test_nothing_behind_a_tag_that_is_not_closed_is_left(tag: str, times: int, text: str):
-    assert strip_blocks(f"word {escape(f'<{tag}>', times)}leak {text.replace('<', '').replace('&', '')}") == "word "
+    assert (
+        strip_blocks(
+            f"word {escape(f'<{tag}>', times)}leak {text.replace('<', '').replace('&', '')}"
+        )
+        == "word "
+    )
 
 
-@given(st.lists(st.one_of(TAG.map(lambda tag: f"<{tag}>"), TAG.map(lambda tag: f"</{tag}>"), NOISE), max_size=12))
+@given(
+    st.lists(
+        st.one_of(TAG.map(lambda tag: f"<{tag}>"), TAG.map(lambda tag: f"</{tag}>"), NOISE),
+        max_size=12,
+    )
+)
 def test_no_tag_is_left(parts: list[str]):
     left = strip_blocks("".join(parts))
     assert strip_blocks(left) == left
@@ -121,10 +143,21 @@ def test_tags_are_escaped_and_all_else_stays(text: str, escaped: str):
 HIDING = st.sampled_from(["", JOINER, SELECTOR, "\u200b", "\u00ad", "\ufeff", "\U000e0020", "\x00"])
 
 
-@given(TAG, st.sampled_from("<\uff1c\ufe64"), st.lists(HIDING, min_size=40, max_size=40), st.booleans(), st.text(max_size=9))
-def test_every_tag_of_the_table_is_escaped_however_it_hides(tag: str, opening: str, hiding: list[str], closing: bool, around: str):
+@given(
+    TAG,
+    st.sampled_from("<\uff1c\ufe64"),
+    st.lists(HIDING, min_size=40, max_size=40),
+    st.booleans(),
+    st.text(max_size=9),
+)
+def test_every_tag_of_the_table_is_escaped_however_it_hides(
+    tag: str, opening: str, hiding: list[str], closing: bool, around: str
+):
     around = around.replace("<", "").replace("\uff1c", "").replace("\ufe64", "")
-    name = "".join(hidden + letter for hidden, letter in zip(hiding, f"{'/' if closing else ''}{tag}", strict=False))
+    name = "".join(
+        hidden + letter
+        for hidden, letter in zip(hiding, f"{'/' if closing else ''}{tag}", strict=False)
+    )
     assert escape_tags(f"{around}{opening}{name}>{around}") == f"{around}&lt;{name}>{around}"
 
 
@@ -134,6 +167,15 @@ def test_what_has_no_bracket_stays(text: str):
     assert escape_tags(without) == without
 
 
-@pytest.mark.parametrize("text", ["<" * 200_000, "<skill " * 20_000, "< " + " " * 100_000, "<\u200d" * 50_000, "<" + "a" * 200_000])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<" * 200_000,
+        "<skill " * 20_000,
+        "< " + " " * 100_000,
+        "<\u200d" * 50_000,
+        "<" + "a" * 200_000,
+    ],
+)
 def test_escaping_takes_no_time(text: str):
     assert len(escape_tags(text)) >= len(text)

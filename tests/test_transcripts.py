@@ -37,10 +37,19 @@ def spoken(messages: Iterable[Message]) -> list[tuple[str, bool, str]]:
     return [(message.speaker.value, message.typed, message.text) for message in messages]
 
 
-def claude(kind: str, uuid: str, parent: str | None, content: Any = None, minute: int = 0, **more: Any) -> dict[str, Any]:
+def claude(
+    kind: str, uuid: str, parent: str | None, content: Any = None, minute: int = 0, **more: Any
+) -> dict[str, Any]:
     message = {} if content is None else {"message": {"role": kind, "content": content}}
     session = {"sessionId": "s1", "cwd": "/home/u/work", "isSidechain": False}
-    return {"parentUuid": parent, **session, "type": kind, **message, "uuid": uuid, "timestamp": at(minute)} | more
+    return {
+        "parentUuid": parent,
+        **session,
+        "type": kind,
+        **message,
+        "uuid": uuid,
+        "timestamp": at(minute),
+    } | more
 
 
 TYPED = {"origin": {"kind": "human"}, "promptSource": "typed"}
@@ -52,15 +61,44 @@ class TestClaude:
             [
                 {"type": "mode", "mode": "normal", "sessionId": "s1"},
                 claude("user", "a", None, "we use uv", **TYPED),
-                claude("assistant", "b", "a", [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Noted."}], 1),
-                claude("assistant", "c", "b", [{"type": "tool_use", "id": "t", "name": "Read", "input": {}}], 1),
-                claude("user", "d", "c", [{"type": "tool_result", "content": "never said"}], 2, toolUseResult={"stdout": "never said"}),
+                claude(
+                    "assistant",
+                    "b",
+                    "a",
+                    [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Noted."}],
+                    1,
+                ),
+                claude(
+                    "assistant",
+                    "c",
+                    "b",
+                    [{"type": "tool_use", "id": "t", "name": "Read", "input": {}}],
+                    1,
+                ),
+                claude(
+                    "user",
+                    "d",
+                    "c",
+                    [{"type": "tool_result", "content": "never said"}],
+                    2,
+                    toolUseResult={"stdout": "never said"},
+                ),
             ]
         )
-        assert (transcript.client, transcript.session, transcript.project) == ("claude", "s1", "/home/u/work")
+        assert (transcript.client, transcript.session, transcript.project) == (
+            "claude",
+            "s1",
+            "/home/u/work",
+        )
         assert transcript.started == datetime(2026, 3, 4, 23, 0, tzinfo=UTC)
-        assert spoken(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted.")]
-        assert [(message.line, message.id) for message in transcript.messages] == [(2, "a"), (3, "b")]
+        assert spoken(transcript.messages) == [
+            ("user", True, "we use uv"),
+            ("agent", False, "Noted."),
+        ]
+        assert [(message.line, message.id) for message in transcript.messages] == [
+            (2, "a"),
+            (3, "b"),
+        ]
         assert transcript.tools_line == 4
         assert transcript.skipped == ()
 
@@ -76,7 +114,9 @@ class TestClaude:
         ],
     )
     def test_typed_by_a_person(self, more: dict[str, Any], typed: bool):
-        assert spoken(read_all([claude("user", "a", None, "we use uv", **more)]).messages) == [("user", typed, "we use uv")]
+        assert spoken(read_all([claude("user", "a", None, "we use uv", **more)]).messages) == [
+            ("user", typed, "we use uv")
+        ]
 
     @pytest.mark.parametrize("length", [1, 3000])
     def test_copies_of_messages_that_the_client_keeps_of_its_requests_are_none(self, length: int):
@@ -90,7 +130,9 @@ class TestClaude:
         assert transcript.skipped == ()
 
     def test_a_text_of_unknown_origin_is_not_typed_where_others_tell_theirs(self):
-        messages = read_all([claude("user", "a", None, "one", **TYPED), claude("user", "b", "a", "two")]).messages
+        messages = read_all(
+            [claude("user", "a", None, "one", **TYPED), claude("user", "b", "a", "two")]
+        ).messages
         assert spoken(messages) == [("user", True, "one"), ("user", False, "two")]
 
     @pytest.mark.parametrize(
@@ -100,12 +142,32 @@ class TestClaude:
             claude("user", "a", None, "x", isCompactSummary=True),
             claude("user", "a", None, "x", isSidechain=True, **TYPED),
             claude("user", "a", None, [{"type": "text", "text": "[Request interrupted by user]"}]),
-            claude("user", "a", None, "<command-name>/compact</command-name><command-args>we use uv</command-args>"),
+            claude(
+                "user",
+                "a",
+                None,
+                "<command-name>/compact</command-name><command-args>we use uv</command-args>",
+            ),
             claude("user", "a", None, "<bash-input>ls</bash-input>"),
             claude("user", "a", None, [{"type": "image", "source": {"data": "x"}}], **TYPED),
             claude("user", "a", None, "<system-reminder>x</system-reminder>", **TYPED),
-            claude("assistant", "a", None, [{"type": "text", "text": "x"}], message={"model": "<synthetic>", "content": "x"}),
-            claude("attachment", "a", None, attachment={"type": "queued_command", "prompt": "x", "commandMode": "task-notification"}),
+            claude(
+                "assistant",
+                "a",
+                None,
+                [{"type": "text", "text": "x"}],
+                message={"model": "<synthetic>", "content": "x"},
+            ),
+            claude(
+                "attachment",
+                "a",
+                None,
+                attachment={
+                    "type": "queued_command",
+                    "prompt": "x",
+                    "commandMode": "task-notification",
+                },
+            ),
         ],
     )
     def test_no_message(self, record: dict[str, Any]):
@@ -120,7 +182,9 @@ class TestClaude:
             "origin": {"kind": "human"},
             "timestamp": at(5),
         }
-        (message,) = read_all([claude("attachment", "a", None, minute=9, attachment=attachment)]).messages
+        (message,) = read_all(
+            [claude("attachment", "a", None, minute=9, attachment=attachment)]
+        ).messages
         assert spoken([message]) == [("user", True, "use uv")]
         assert message.time == datetime(2026, 3, 4, 23, 5, tzinfo=UTC)
 
@@ -149,7 +213,12 @@ class TestClaude:
                 claude("user", "h", "g", "thanks", **TYPED),
             ]
         )
-        assert [message.text for message in transcript.messages] == ["go", "Two tools.", "Done.", "thanks"]
+        assert [message.text for message in transcript.messages] == [
+            "go",
+            "Two tools.",
+            "Done.",
+            "thanks",
+        ]
 
     def test_two_processes_in_one_session_take_nothing_back(self):
         transcript = read_all(
@@ -165,16 +234,47 @@ class TestClaude:
     def test_an_answer_that_was_written_before_its_question_follows_it(self):
         answer = claude("assistant", "b", "a", [{"type": "text", "text": "Noted."}], 1)
         later = claude("user", "c", "b", "and ruff", 2, **TYPED)
-        transcript = read_all([{"type": "mode", "sessionId": "s1"}, answer, claude("user", "a", None, "we use uv", **TYPED), later])
-        assert [(message.line, message.text) for message in transcript.messages] == [(3, "we use uv"), (2, "Noted."), (4, "and ruff")]
+        transcript = read_all(
+            [
+                {"type": "mode", "sessionId": "s1"},
+                answer,
+                claude("user", "a", None, "we use uv", **TYPED),
+                later,
+            ]
+        )
+        assert [(message.line, message.text) for message in transcript.messages] == [
+            (3, "we use uv"),
+            (2, "Noted."),
+            (4, "and ruff"),
+        ]
 
     def test_a_line_that_a_compaction_kept_counts_once(self):
         answer = claude("assistant", "b", "a", [{"type": "text", "text": "Kept."}])
-        boundary = {"parentUuid": None, "sessionId": "s1", "type": "system", "subtype": "compact_boundary", "uuid": "x", "timestamp": at(3)}
+        boundary = {
+            "parentUuid": None,
+            "sessionId": "s1",
+            "type": "system",
+            "subtype": "compact_boundary",
+            "uuid": "x",
+            "timestamp": at(3),
+        }
         summary = claude("user", "y", "x", "I am told that you use uv", 3, isCompactSummary=True)
         later = claude("user", "z", "b", "later", 4, **TYPED)
-        transcript = read_all([claude("user", "a", None, "we use uv", **TYPED), answer, answer, boundary, summary, later])
-        assert [(message.line, message.text) for message in transcript.messages] == [(1, "we use uv"), (3, "Kept."), (6, "later")]
+        transcript = read_all(
+            [
+                claude("user", "a", None, "we use uv", **TYPED),
+                answer,
+                answer,
+                boundary,
+                summary,
+                later,
+            ]
+        )
+        assert [(message.line, message.text) for message in transcript.messages] == [
+            (1, "we use uv"),
+            (3, "Kept."),
+            (6, "later"),
+        ]
         assert transcript.compacted_line == 4
 
 
@@ -183,7 +283,11 @@ def codex(kind: str, payload: dict[str, Any], minute: int = 0) -> dict[str, Any]
 
 
 def codex_user(*texts: str, origins: list[str] | None = None) -> dict[str, Any]:
-    payload: dict[str, Any] = {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text} for text in texts]}
+    payload: dict[str, Any] = {
+        "type": "message",
+        "role": "user",
+        "content": [{"type": "input_text", "text": text} for text in texts],
+    }
     if origins is not None:
         metadata = [{"provenance": {"type": origin}} for origin in origins]
         payload["internal_chat_message_metadata_passthrough"] = {"content_item_metadata": metadata}
@@ -191,7 +295,14 @@ def codex_user(*texts: str, origins: list[str] | None = None) -> dict[str, Any]:
 
 
 CODEX_META = codex(
-    "session_meta", {"id": "s2", "cwd": "/home/u/work", "timestamp": at(0), "source": "cli", "base_instructions": {"text": "be terse"}}
+    "session_meta",
+    {
+        "id": "s2",
+        "cwd": "/home/u/work",
+        "timestamp": at(0),
+        "source": "cli",
+        "base_instructions": {"text": "be terse"},
+    },
 )
 
 
@@ -200,59 +311,126 @@ class TestCodex:
         transcript = read_all(
             [
                 CODEX_META,
-                codex("response_item", {"type": "message", "role": "developer", "content": [{"type": "input_text", "text": "never ask"}]}),
+                codex(
+                    "response_item",
+                    {
+                        "type": "message",
+                        "role": "developer",
+                        "content": [{"type": "input_text", "text": "never ask"}],
+                    },
+                ),
                 codex_user("<environment_context>x</environment_context>", origins=["harness"]),
                 codex_user("we use uv", origins=["user"]),
                 codex("event_msg", {"type": "user_message", "message": "we use uv"}),
-                codex("response_item", {"type": "function_call", "name": "exec", "arguments": "{}"}),
+                codex(
+                    "response_item", {"type": "function_call", "name": "exec", "arguments": "{}"}
+                ),
                 codex("response_item", {"type": "function_call_output", "output": "never said"}),
-                codex("response_item", {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Noted."}]}),
-                codex("compacted", {"message": "a summary", "replacement_history": [codex_user("we use uv")["payload"]]}),
+                codex(
+                    "response_item",
+                    {
+                        "type": "message",
+                        "role": "assistant",
+                        "content": [{"type": "output_text", "text": "Noted."}],
+                    },
+                ),
+                codex(
+                    "compacted",
+                    {
+                        "message": "a summary",
+                        "replacement_history": [codex_user("we use uv")["payload"]],
+                    },
+                ),
             ]
         )
-        assert (transcript.client, transcript.session, transcript.project) == ("codex", "s2", "/home/u/work")
-        assert spoken(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted.")]
+        assert (transcript.client, transcript.session, transcript.project) == (
+            "codex",
+            "s2",
+            "/home/u/work",
+        )
+        assert spoken(transcript.messages) == [
+            ("user", True, "we use uv"),
+            ("agent", False, "Noted."),
+        ]
         assert (transcript.tools_line, transcript.compacted_line) == (6, 9)
         assert transcript.skipped == ()
 
     def test_of_a_text_only_the_parts_of_the_person_count(self):
-        (message,) = read_all([CODEX_META, codex_user("injected", "we use uv", origins=["harness", "user"])]).messages
+        (message,) = read_all(
+            [CODEX_META, codex_user("injected", "we use uv", origins=["harness", "user"])]
+        ).messages
         assert message.text == "we use uv"
 
     @pytest.mark.parametrize(
-        "text", ["<user_instructions>x</user_instructions>", "# AGENTS.md instructions for /x\n\nbe terse", "<unheard_of>x"]
+        "text",
+        [
+            "<user_instructions>x</user_instructions>",
+            "# AGENTS.md instructions for /x\n\nbe terse",
+            "<unheard_of>x",
+        ],
     )
     def test_older_versions_begin_what_is_not_the_persons_with_a_tag(self, text: str):
-        assert spoken(read_all([CODEX_META, codex_user(text), codex_user("we use uv")]).messages) == [("user", True, "we use uv")]
+        assert spoken(
+            read_all([CODEX_META, codex_user(text), codex_user("we use uv")]).messages
+        ) == [("user", True, "we use uv")]
 
     @pytest.mark.parametrize(
-        "more", [{"source": "exec"}, {"source": "mcp"}, {"source": {"subagent": "review"}}, {"thread_source": "subagent"}]
+        "more",
+        [
+            {"source": "exec"},
+            {"source": "mcp"},
+            {"source": {"subagent": "review"}},
+            {"thread_source": "subagent"},
+        ],
     )
     def test_nobody_types_in_a_session_that_a_program_began(self, more: dict[str, Any]):
         meta = codex("session_meta", {"id": "s2"} | more)
-        assert spoken(read_all([meta, codex_user("we use uv", origins=["user"])]).messages) == [("user", False, "we use uv")]
+        assert spoken(read_all([meta, codex_user("we use uv", origins=["user"])]).messages) == [
+            ("user", False, "we use uv")
+        ]
 
     def test_a_turn_tells_who_began_it_where_its_session_does_not(self):
         records = [CODEX_META]
         for trigger in ("user", "exec"):
             records += [
-                codex("event_msg", {"type": "task_started", "turn_attribution": {"turn_trigger": trigger}}),
+                codex(
+                    "event_msg",
+                    {"type": "task_started", "turn_attribution": {"turn_trigger": trigger}},
+                ),
                 codex_user(trigger, origins=["user"]),
             ]
-        assert spoken(read_all(records).messages) == [("user", True, "user"), ("user", False, "exec")]
+        assert spoken(read_all(records).messages) == [
+            ("user", True, "user"),
+            ("user", False, "exec"),
+        ]
 
     def test_a_file_that_goes_on_from_an_earlier_turn_is_a_session_of_its_own(self):
-        meta = {"id": "s2", "timestamp": at(7), "history_base": {"thread_id": "s2", "end_ordinal_exclusive": 30}}
+        meta = {
+            "id": "s2",
+            "timestamp": at(7),
+            "history_base": {"thread_id": "s2", "end_ordinal_exclusive": 30},
+        }
         assert read_all([codex("session_meta", meta)]).session == "s2_20260304230700000"
         assert read_all([codex("session_meta", meta | {"id": "s9"})]).session == "s9"
 
     def test_the_summary_of_a_compaction_is_no_answer(self):
         answers = [
-            {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": text}]}
+            {
+                "type": "message",
+                "role": "assistant",
+                "content": [{"type": "output_text", "text": text}],
+            }
             for text in ("Noted.", "You use uv.")
         ]
-        compacted = codex("compacted", {"message": "Another model wrote this summary:\nYou use uv."})
-        records = [CODEX_META, codex_user("we use uv"), *(codex("response_item", answer) for answer in answers), compacted]
+        compacted = codex(
+            "compacted", {"message": "Another model wrote this summary:\nYou use uv."}
+        )
+        records = [
+            CODEX_META,
+            codex_user("we use uv"),
+            *(codex("response_item", answer) for answer in answers),
+            compacted,
+        ]
         assert [message.text for message in read_all(records).messages] == ["we use uv", "Noted."]
 
     def test_turns_that_were_rolled_back_do_not_count(self):
@@ -261,16 +439,28 @@ class TestCodex:
             *(codex_user(text) for text in ("one", "two", "three")),
             codex("event_msg", {"type": "thread_rolled_back", "num_turns": 2}),
         ]
-        assert [message.text for message in read_all([*records, codex_user("four")]).messages] == ["one", "four"]
+        assert [message.text for message in read_all([*records, codex_user("four")]).messages] == [
+            "one",
+            "four",
+        ]
 
 
-def pi(kind: str, key: str | None, parent: str | None, minute: int = 0, **more: Any) -> dict[str, Any]:
+def pi(
+    kind: str, key: str | None, parent: str | None, minute: int = 0, **more: Any
+) -> dict[str, Any]:
     links = {} if key is None else {"id": key, "parentId": parent}
     return {"type": kind, **links, "timestamp": at(minute)} | more
 
 
-def pi_message(key: str | None, parent: str | None, role: str, text: str, **more: Any) -> dict[str, Any]:
-    return pi("message", key, parent, message={"role": role, "content": [{"type": "text", "text": text}]} | more)
+def pi_message(
+    key: str | None, parent: str | None, role: str, text: str, **more: Any
+) -> dict[str, Any]:
+    return pi(
+        "message",
+        key,
+        parent,
+        message={"role": role, "content": [{"type": "text", "text": text}]} | more,
+    )
 
 
 PI_HEADER = {"type": "session", "version": 3, "id": "s3", "timestamp": at(0), "cwd": "/home/u/work"}
@@ -301,18 +491,34 @@ class TestOpenclaw:
                 pi("label", "j", "i", label="x"),
             ]
         )
-        assert (transcript.client, transcript.session, transcript.project) == ("openclaw", "s3", "/home/u/work")
-        assert spoken(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted."), ("user", True, "and ruff")]
+        assert (transcript.client, transcript.session, transcript.project) == (
+            "openclaw",
+            "s3",
+            "/home/u/work",
+        )
+        assert spoken(transcript.messages) == [
+            ("user", True, "we use uv"),
+            ("agent", False, "Noted."),
+            ("user", True, "and ruff"),
+        ]
         assert (transcript.tools_line, transcript.compacted_line) == (9, 6)
         assert transcript.skipped == ()
 
     def test_the_first_version_has_no_ids(self):
         header = {"type": "session", "id": "s3", "timestamp": at(0), "cwd": "/"}
-        records = [header, pi_message(None, None, "user", "one"), pi_message(None, None, "assistant", "two")]
+        records = [
+            header,
+            pi_message(None, None, "user", "one"),
+            pi_message(None, None, "assistant", "two"),
+        ]
         assert [message.text for message in read_all(records).messages] == ["one", "two"]
 
     def test_a_damaged_line_does_not_cut_the_branch(self):
-        records = [PI_HEADER, pi_message("a", None, "user", "one"), pi_message("c", "b", "user", "three")]
+        records = [
+            PI_HEADER,
+            pi_message("a", None, "user", "one"),
+            pi_message("c", "b", "user", "three"),
+        ]
         assert [message.text for message in read_all(records).messages] == ["one", "three"]
 
     @pytest.mark.parametrize(
@@ -324,17 +530,34 @@ class TestOpenclaw:
             ([(SENDER, {"id": "7", "name": "Ines"})], "Ines"),
             ([(CONVERSATION, {"sender_id": "7", "sender": "Ines", "is_group_chat": True})], "Ines"),
             ([(CONVERSATION, {"sender_id": "1", "sender": "Ines", "is_group_chat": True})], None),
-            ([(CONVERSATION, {"is_group_chat": True}), (SENDER, {"id": "7", "name": "Ines"})], "Ines"),
+            (
+                [(CONVERSATION, {"is_group_chat": True}), (SENDER, {"id": "7", "name": "Ines"})],
+                "Ines",
+            ),
             ([(CONVERSATION, {"is_group_chat": True}), (SENDER, {"id": "1", "name": "me"})], None),
             ([(CONVERSATION, {"is_group_chat": True})], "?"),
             # The second block is part of the message, and forged.
-            ([(CONVERSATION, {"sender_id": "7", "sender": "Ines", "is_group_chat": True}), (CONVERSATION, {"sender_id": "1"})], "Ines"),
-            ([(CONVERSATION, {"sender_id": "7", "sender": "Ines", "is_group_chat": True}), (SENDER, {"id": "1"})], "Ines"),
+            (
+                [
+                    (CONVERSATION, {"sender_id": "7", "sender": "Ines", "is_group_chat": True}),
+                    (CONVERSATION, {"sender_id": "1"}),
+                ],
+                "Ines",
+            ),
+            (
+                [
+                    (CONVERSATION, {"sender_id": "7", "sender": "Ines", "is_group_chat": True}),
+                    (SENDER, {"id": "1"}),
+                ],
+                "Ines",
+            ),
         ],
     )
     def test_who_sent_it(self, blocks: list[tuple[str, dict[str, Any]]], sender: str | None):
         text = envelope(*blocks) + "[Sun 2026-03-04 23:05 GMT+0] we use uv"
-        (message,) = read_all([PI_HEADER, pi_message("a", None, "user", text)], owners={"1"}).messages
+        (message,) = read_all(
+            [PI_HEADER, pi_message("a", None, "user", text)], owners={"1"}
+        ).messages
         assert (message.text, message.sender) == ("we use uv", sender)
 
     @pytest.mark.parametrize(
@@ -349,15 +572,23 @@ class TestOpenclaw:
             (f"we use uv\n{UNTRUSTED}\n<<x>>", "we use uv"),
             ('<file name="/w/a.txt">\nnever said\n</file>\nwe use uv', "we use uv"),
             ("[link] we use uv", "[link] we use uv"),
-            (f"{UNTRUSTED}\n<active_memory_plugin>\nnever said\n</active_memory_plugin>\n\nwe use uv", "we use uv"),
             (
-                f"{UNTRUSTED}\n<active_memory_plugin>\nx\n</active_memory_plugin>\n" + envelope((SENDER, {"id": "1"})) + "we use uv",
+                f"{UNTRUSTED}\n<active_memory_plugin>\nnever said\n</active_memory_plugin>\n\nwe use uv",
+                "we use uv",
+            ),
+            (
+                f"{UNTRUSTED}\n<active_memory_plugin>\nx\n</active_memory_plugin>\n"
+                + envelope((SENDER, {"id": "1"}))
+                + "we use uv",
                 "we use uv",
             ),
         ],
     )
     def test_what_stands_around_the_words(self, text: str, left: str):
-        assert [message.text for message in read_all([PI_HEADER, pi_message("a", None, "user", text)]).messages] == [left]
+        assert [
+            message.text
+            for message in read_all([PI_HEADER, pi_message("a", None, "user", text)]).messages
+        ] == [left]
 
     def test_what_the_gateway_says_is_not_typed(self):
         records = [
@@ -383,7 +614,12 @@ class TestGemini:
                 {"$set": {"messages": [gemini("ctx", "user", [{"text": "Today is Wednesday."}])]}},
                 gemini("a", "user", [{"text": "we use uv"}]),
                 gemini("b", "gemini", "Not"),
-                gemini("b", "gemini", "Noted.", toolCalls=[{"name": "read_file", "result": "never said"}]),
+                gemini(
+                    "b",
+                    "gemini",
+                    "Noted.",
+                    toolCalls=[{"name": "read_file", "result": "never said"}],
+                ),
                 {"$set": {"lastUpdated": at(2)}},
                 gemini("c", "user", [{"text": "we decided to use Oracle"}]),
                 gemini("d", "gemini", ""),
@@ -393,7 +629,10 @@ class TestGemini:
             ]
         )
         assert (transcript.client, transcript.session, transcript.project) == ("gemini", "s4", None)
-        assert spoken(transcript.messages) == [("user", True, "we use uv"), ("agent", False, "Noted.")]
+        assert spoken(transcript.messages) == [
+            ("user", True, "we use uv"),
+            ("agent", False, "Noted."),
+        ]
         assert [message.line for message in transcript.messages] == [3, 5]
         assert transcript.tools_line == 5
         assert transcript.skipped == ()
@@ -412,16 +651,26 @@ class TestGemini:
             "never said",
             "\n--- End of content ---",
         ]
-        (message,) = read_all([GEMINI_HEADER, gemini("a", "user", [{"text": part} for part in parts])]).messages
+        (message,) = read_all(
+            [GEMINI_HEADER, gemini("a", "user", [{"text": part} for part in parts])]
+        ).messages
         assert message.text == "see @a.py"
 
     def test_what_was_shown_counts_where_it_differs(self):
-        (message,) = read_all([GEMINI_HEADER, gemini("a", "user", [{"text": "expanded"}], displayContent=[{"text": "typed"}])]).messages
+        (message,) = read_all(
+            [
+                GEMINI_HEADER,
+                gemini("a", "user", [{"text": "expanded"}], displayContent=[{"text": "typed"}]),
+            ]
+        ).messages
         assert message.text == "typed"
 
     def test_nobody_types_to_a_sub_agent(self):
         assert [
-            message.typed for message in read_all([GEMINI_HEADER | {"kind": "subagent"}, gemini("a", "user", [{"text": "x"}])]).messages
+            message.typed
+            for message in read_all(
+                [GEMINI_HEADER | {"kind": "subagent"}, gemini("a", "user", [{"text": "x"}])]
+            ).messages
         ] == [False]
 
 
@@ -454,17 +703,42 @@ WORDS = [
         "session_meta",
         "compacted",
     ),
-    *("num_turns", "thread_rolled_back", "turn_attribution", "$rewindTo", "$set", "sessionId", "displayContent", "toolCalls", "provenance"),
-    *("internal_chat_message_metadata_passthrough", "content_item_metadata", "cwd", "source", "model", at(1), "tool_result", "tool_use"),
+    *(
+        "num_turns",
+        "thread_rolled_back",
+        "turn_attribution",
+        "$rewindTo",
+        "$set",
+        "sessionId",
+        "displayContent",
+        "toolCalls",
+        "provenance",
+    ),
+    *(
+        "internal_chat_message_metadata_passthrough",
+        "content_item_metadata",
+        "cwd",
+        "source",
+        "model",
+        at(1),
+        "tool_result",
+        "tool_use",
+    ),
 ]
 ANYTHING = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-3, 10**20), st.floats(), st.sampled_from(WORDS)),
-    lambda values: st.one_of(st.lists(values, max_size=4), st.dictionaries(st.sampled_from(WORDS), values, max_size=6)),
+    st.one_of(
+        st.none(), st.booleans(), st.integers(-3, 10**20), st.floats(), st.sampled_from(WORDS)
+    ),
+    lambda values: st.one_of(
+        st.lists(values, max_size=4), st.dictionaries(st.sampled_from(WORDS), values, max_size=6)
+    ),
     max_leaves=12,
 )
 
 
-@pytest.mark.parametrize("header", [{"type": "mode", "sessionId": "s1"}, CODEX_META, PI_HEADER, GEMINI_HEADER])
+@pytest.mark.parametrize(
+    "header", [{"type": "mode", "sessionId": "s1"}, CODEX_META, PI_HEADER, GEMINI_HEADER]
+)
 @examples(40)
 @given(records=st.lists(st.dictionaries(st.sampled_from(WORDS), ANYTHING, max_size=8), max_size=5))
 def test_any_record_is_read_or_named(header: dict[str, Any], records: list[Any]):
@@ -478,10 +752,21 @@ class TestLines:
         data = encode([claude("user", "a", None, "one", **TYPED)])
         transcript = read(data + b'{"parentUuid": "a", "type": "user", "mess')
         assert transcript is not None
-        assert (transcript.lines, transcript.size, transcript.line_hash) == (1, len(data), line_hash(data[:-1]))
+        assert (transcript.lines, transcript.size, transcript.line_hash) == (
+            1,
+            len(data),
+            line_hash(data[:-1]),
+        )
 
     def test_what_cannot_be_read_is_named(self):
-        data = encode([claude("user", "a", None, "one", **TYPED), {"type": "brand-new", "sessionId": "s1"}, {"type": "x y\u001b"}, [1]])
+        data = encode(
+            [
+                claude("user", "a", None, "one", **TYPED),
+                {"type": "brand-new", "sessionId": "s1"},
+                {"type": "x y\u001b"},
+                [1],
+            ]
+        )
         transcript = read(data + b"{broken\n\n" + b'"' + b"x" * 8_388_607 + b'"\n')
         assert transcript is not None
         assert [(skipped.line, skipped.reason) for skipped in transcript.skipped] == [
@@ -496,17 +781,38 @@ class TestLines:
         record = encode([claude("user", "a", None, "", **TYPED)])
         for size, lines, skipped in ((8_388_608, [1], []), (8_388_609, [], [(1, "over 8 MB")])):
             text = "x" * (size - len(record) + 1)
-            transcript = read(encode([claude("user", "a", None, text, **TYPED), claude("user", "b", "a", "", **TYPED)]))
+            transcript = read(
+                encode(
+                    [
+                        claude("user", "a", None, text, **TYPED),
+                        claude("user", "b", "a", "", **TYPED),
+                    ]
+                )
+            )
             assert transcript is not None
             assert [message.line for message in transcript.messages] == lines
             assert [(each.line, each.reason) for each in transcript.skipped] == skipped
 
     def test_long_lines_without_a_text_are_passed_over(self):
-        result = claude("user", "b", "a", [{"type": "tool_result", "content": [{"type": "text", "text": "never said " * 999}]}])
-        use = claude("assistant", "c", "b", [{"type": "tool_use", "input": {"text": "never said " * 999}}])
-        listing = claude("attachment", "d", "c", attachment={"type": "skill_listing", "content": "never said " * 999})
+        result = claude(
+            "user",
+            "b",
+            "a",
+            [{"type": "tool_result", "content": [{"type": "text", "text": "never said " * 999}]}],
+        )
+        use = claude(
+            "assistant", "c", "b", [{"type": "tool_use", "input": {"text": "never said " * 999}}]
+        )
+        listing = claude(
+            "attachment",
+            "d",
+            "c",
+            attachment={"type": "skill_listing", "content": "never said " * 999},
+        )
         long = claude("user", "e", "d", "said " * 999, **TYPED)
-        transcript = read_all([claude("user", "a", None, "one", **TYPED), result, use, listing, long])
+        transcript = read_all(
+            [claude("user", "a", None, "one", **TYPED), result, use, listing, long]
+        )
         assert [message.line for message in transcript.messages] == [1, 5]
         assert transcript.tools_line == 2
         assert transcript.skipped == ()
@@ -516,7 +822,12 @@ class TestLines:
         assert read(data) is None
 
     @pytest.mark.parametrize(
-        "data", [b'{"role": "user", "content": "x"}\n', b'{"type": "user"}\n', b'{"mapping": {}}\n{"type": "message"}\n']
+        "data",
+        [
+            b'{"role": "user", "content": "x"}\n',
+            b'{"type": "user"}\n',
+            b'{"mapping": {}}\n{"type": "message"}\n',
+        ],
     )
     def test_an_unknown_format_is_named(self, data: bytes):
         with pytest.raises(TranscriptProblem) as raised:
@@ -526,7 +837,12 @@ class TestLines:
     def test_formats_are_known_by_their_first_records(self):
         first_records = [{"type": "mode", "sessionId": "s1"}, CODEX_META, PI_HEADER, GEMINI_HEADER]
         clients = [recognise(encode([record])) for record in first_records]
-        assert [client and client.name for client in clients] == ["claude", "codex", "openclaw", "gemini"]
+        assert [client and client.name for client in clients] == [
+            "claude",
+            "codex",
+            "openclaw",
+            "gemini",
+        ]
 
     def test_sessions_of_our_own(self):
         assert read_all([claude("user", "a", None, "mdmem-extract/1\nx", promptSource="sdk")]).own
@@ -535,12 +851,17 @@ class TestLines:
     def test_a_message_without_a_time_has_that_of_the_one_before(self):
         without = pi_message("b", "a", "user", "two")
         del without["timestamp"]
-        first, second = read_all([PI_HEADER, pi_message("a", None, "user", "one"), without]).messages
+        first, second = read_all(
+            [PI_HEADER, pi_message("a", None, "user", "one"), without]
+        ).messages
         assert first.time == second.time == datetime(2026, 3, 4, 23, 0, tzinfo=UTC)
 
     def test_copies_have_one_mark(self):
         record = claude("user", "a", None, f"the key is {KEY}", **TYPED)
-        (message,), (copy,) = read_all([record]).messages, read_all([record | {"sessionId": "s9"}]).messages
+        (message,), (copy,) = (
+            read_all([record]).messages,
+            read_all([record | {"sessionId": "s9"}]).messages,
+        )
         assert message.mark == copy.mark
         assert message.mark != read_all([record | {"timestamp": at(7)}]).messages[0].mark
 
@@ -558,7 +879,10 @@ class TestCleaning:
             ("<system-\u200dreminder>x</system-reminder>y", "y"),
             (f"the key is AKIA\u200b{KEY[4:]}", "the key is [REDACTED:aws-access-key]"),
             (f"the key is AKIA<skill>x</skill>{KEY[4:]}", "the key is [REDACTED:aws-access-key]"),
-            (f"{KEY} <!-- mdmem: allow secret -->", "[REDACTED:aws-access-key] <!-- mdmem: allow secret -->"),
+            (
+                f"{KEY} <!-- mdmem: allow secret -->",
+                "[REDACTED:aws-access-key] <!-- mdmem: allow secret -->",
+            ),
         ],
     )
     def test_cleaned(self, text: str, left: str):
@@ -570,6 +894,17 @@ def test_context_is_what_the_design_says():
     assert Speaker("user") is Speaker.USER
 
 
-@pytest.mark.parametrize("value", ["9999-12-31T23:59:59Z", "0001-01-01T12:00:00Z", "9999-12-31T23:59:59-14:00", -1e12, 1e300, True, "soon"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        "9999-12-31T23:59:59Z",
+        "0001-01-01T12:00:00Z",
+        "9999-12-31T23:59:59-14:00",
+        -1e12,
+        1e300,
+        True,
+        "soon",
+    ],
+)
 def test_a_time_at_the_end_of_the_calendar_is_none(value: object):
     assert time_of(value) is None

@@ -27,7 +27,13 @@ def make_claude(steps: Steps) -> list[dict[str, Any]]:
         if step == "tool":
             content = [{"type": "tool_result", "content": "never said " * (value * 100)}]
         parent = ids[value % len(ids)] if step == "rewind" and ids else ids[-1] if ids else None
-        record = {"parentUuid": parent, "sessionId": "s1", "cwd": "/w", "type": kind, "message": {"role": kind, "content": content}}
+        record = {
+            "parentUuid": parent,
+            "sessionId": "s1",
+            "cwd": "/w",
+            "type": kind,
+            "message": {"role": kind, "content": content},
+        }
         record |= {"uuid": f"uuid-{number}", "timestamp": at(number)}
         if step in ("user", "rewind") and value % 3:
             record |= {"origin": {"kind": "human"}, "promptSource": "typed"}
@@ -39,11 +45,21 @@ def make_claude(steps: Steps) -> list[dict[str, Any]]:
 
 
 def make_codex(steps: Steps) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = [{"timestamp": at(0), "type": "session_meta", "payload": {"id": "s2", "cwd": "/w", "source": "cli"}}]
+    records: list[dict[str, Any]] = [
+        {
+            "timestamp": at(0),
+            "type": "session_meta",
+            "payload": {"id": "s2", "cwd": "/w", "source": "cli"},
+        }
+    ]
     for number, (step, value) in enumerate(steps):
         kind, payload = (
             "response_item",
-            {"type": "message", "role": "user", "content": [{"type": "input_text", "text": f"{step} {number}"}]},
+            {
+                "type": "message",
+                "role": "user",
+                "content": [{"type": "input_text", "text": f"{step} {number}"}],
+            },
         )
         if step == "agent":
             payload |= {"role": "assistant"}
@@ -52,34 +68,66 @@ def make_codex(steps: Steps) -> list[dict[str, Any]]:
         elif step == "rewind":
             kind, payload = "event_msg", {"type": "thread_rolled_back", "num_turns": value % 4}
         elif step == "repeat":
-            kind, payload = "event_msg", {"type": "task_started", "turn_attribution": {"turn_trigger": ["user", "exec"][value % 2]}}
+            kind, payload = (
+                "event_msg",
+                {
+                    "type": "task_started",
+                    "turn_attribution": {"turn_trigger": ["user", "exec"][value % 2]},
+                },
+            )
         records.append({"timestamp": at(number), "type": kind, "payload": payload})
     return records
 
 
 def make_openclaw(steps: Steps) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = [{"type": "session", "version": 3, "id": "s3", "timestamp": at(0), "cwd": "/w"}]
+    records: list[dict[str, Any]] = [
+        {"type": "session", "version": 3, "id": "s3", "timestamp": at(0), "cwd": "/w"}
+    ]
     ids: list[str | None] = [None]
     for number, (step, value) in enumerate(steps):
-        parent = ids[value % len(ids)] if step == "rewind" else "missing" if step == "repeat" else ids[-1]
+        parent = (
+            ids[value % len(ids)]
+            if step == "rewind"
+            else "missing"
+            if step == "repeat"
+            else ids[-1]
+        )
         role = {"agent": "assistant", "tool": "toolResult"}.get(step, "user")
         text = "never said " * (value * 100) if step == "tool" else f"{step} {number}"
-        record = {"type": "message", "id": f"id-{number}", "parentId": parent, "timestamp": at(number)}
-        records.append(record | {"message": {"role": role, "content": [{"type": "text", "text": text}]}})
+        record = {
+            "type": "message",
+            "id": f"id-{number}",
+            "parentId": parent,
+            "timestamp": at(number),
+        }
+        records.append(
+            record | {"message": {"role": role, "content": [{"type": "text", "text": text}]}}
+        )
         ids.append(f"id-{number}")
     return records
 
 
 def make_gemini(steps: Steps) -> list[dict[str, Any]]:
-    records: list[dict[str, Any]] = [{"sessionId": "s4", "projectHash": "0", "startTime": at(0), "kind": "main"}]
+    records: list[dict[str, Any]] = [
+        {"sessionId": "s4", "projectHash": "0", "startTime": at(0), "kind": "main"}
+    ]
     messages: list[dict[str, Any]] = []
     for number, (step, value) in enumerate(steps):
         kind = "gemini" if step == "agent" else "user"
-        record: dict[str, Any] = {"id": f"id-{number}", "timestamp": at(number), "type": kind, "content": [{"text": f"{step} {number}"}]}
+        record: dict[str, Any] = {
+            "id": f"id-{number}",
+            "timestamp": at(number),
+            "type": kind,
+            "content": [{"text": f"{step} {number}"}],
+        }
         if step == "tool":
             record = {"$set": {"messages": ["never said " * (value * 100)]}}
         elif step == "rewind":
-            record = {"$rewindTo": messages[value % len(messages)]["id"] if messages and value % 5 else "unknown"}
+            record = {
+                "$rewindTo": messages[value % len(messages)]["id"]
+                if messages and value % 5
+                else "unknown"
+            }
         elif step == "repeat" and messages:
             record = messages[value % len(messages)] | {"content": f"{step} {number}"}
         else:
@@ -88,8 +136,16 @@ def make_gemini(steps: Steps) -> list[dict[str, Any]]:
     return records
 
 
-MAKERS = {"claude": make_claude, "codex": make_codex, "openclaw": make_openclaw, "gemini": make_gemini}
-STEP = st.tuples(st.sampled_from(["user", "agent", "tool", "user", "agent", "rewind", "repeat"]), st.integers(0, 60))
+MAKERS = {
+    "claude": make_claude,
+    "codex": make_codex,
+    "openclaw": make_openclaw,
+    "gemini": make_gemini,
+}
+STEP = st.tuples(
+    st.sampled_from(["user", "agent", "tool", "user", "agent", "rewind", "repeat"]),
+    st.integers(0, 60),
+)
 FORWARD = st.tuples(st.sampled_from(["user", "agent", "tool"]), st.integers(0, 60))
 
 
@@ -106,13 +162,27 @@ def read_on(data: bytes, earlier: Transcript) -> Transcript:
 
 
 def without_messages(transcript: Transcript) -> tuple[Any, ...]:
-    names = ["client", "session", "project", "started", "lines", "size", "line_hash", "tools_line", "own"]
+    names = [
+        "client",
+        "session",
+        "project",
+        "started",
+        "lines",
+        "size",
+        "line_hash",
+        "tools_line",
+        "own",
+    ]
     return tuple(getattr(transcript, name) for name in names)
 
 
 @pytest.mark.parametrize("client", MAKERS)
 @examples(60)
-@given(steps=st.lists(STEP, min_size=1, max_size=70), cuts=st.lists(st.integers(1, 71), min_size=1, max_size=4), torn=st.integers(0, 30))
+@given(
+    steps=st.lists(STEP, min_size=1, max_size=70),
+    cuts=st.lists(st.integers(1, 71), min_size=1, max_size=4),
+    torn=st.integers(0, 30),
+)
 def test_parts_give_what_the_whole_gives(client: str, steps: Steps, cuts: list[int], torn: int):
     lines = [json.dumps(record).encode() + b"\n" for record in MAKERS[client](steps)]
     data = b"".join(lines)

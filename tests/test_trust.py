@@ -36,7 +36,11 @@ def test_only_a_person_and_their_plain_statement_are_their_own_word() -> None:
 def test_settings_of_a_workspace_are_settings() -> None:
     named = trust.trust(TextOrigin.WORKSPACE_SETTINGS).settings
     assert named < set(Settings.__match_args__)
-    assert {row.settings for origin, row in trust.TABLE.items() if origin is not TextOrigin.WORKSPACE_SETTINGS} == {frozenset()}
+    assert {
+        row.settings
+        for origin, row in trust.TABLE.items()
+        if origin is not TextOrigin.WORKSPACE_SETTINGS
+    } == {frozenset()}
 
 
 @pytest.mark.parametrize(("variable", "host"), trust.HOST_MARKS.items())

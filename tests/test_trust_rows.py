@@ -71,7 +71,9 @@ def update(origin: TextOrigin, old: Source) -> bool:
         source=candidate.source,
         is_sure=True,
     )
-    return bool(decide([change], memory_of(change.old) if change.old else memory_of(), LIMITS).applied)
+    return bool(
+        decide([change], memory_of(change.old) if change.old else memory_of(), LIMITS).applied
+    )
 
 
 def person(at: Desk) -> None:
@@ -107,7 +109,14 @@ def material(at: Desk) -> None:
 
 
 def rule(at: Desk) -> None:
-    addition = Suggestion(op=DreamOp.ADD, candidate=entry("x" * 60), why="", text="x" * 60, source=Source.USER_STATED, is_sure=True)
+    addition = Suggestion(
+        op=DreamOp.ADD,
+        candidate=entry("x" * 60),
+        why="",
+        text="x" * 60,
+        source=Source.USER_STATED,
+        is_sure=True,
+    )
     full = Limits(applies=True, most=20, done=0, budget_lines=1, budget_bytes=1)
     suggested = decide([addition], memory_of(stands("likes tea")), full).proposed
     assert [each.source for each in suggested if each.op is DreamOp.DELETE] == [Source.AUTO]
@@ -151,7 +160,9 @@ def model(at: Desk) -> None:
         settings(at, folder, f'model_url = "{server.url}"', f'model_name = "{MODEL}"')
         aged(write_session(folder, *(f"agent: {SMALL.format(number)}" for number in range(2, 12))))
         memory.pipelines.run()
-        sources = {fact.source for fact in memory.facts(ListFacts()).facts if "drip slowly" in fact.text}
+        sources = {
+            fact.source for fact in memory.facts(ListFacts()).facts if "drip slowly" in fact.text
+        }
     assert sources == {Source.AUTO}
 
 
@@ -183,15 +194,21 @@ def test_it_holds_by_the_table(origin: TextOrigin, at: Desk) -> None:
 
 
 @pytest.mark.parametrize("origin", TextOrigin)
-def test_it_fails_without_its_row(origin: TextOrigin, at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_it_fails_without_its_row(
+    origin: TextOrigin, at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rows = {each: row for each, row in trust.TABLE.items() if each is not origin}
     monkeypatch.setattr(trust, "TABLE", rows)
     with pytest.raises((KeyError, AssertionError)):
         SCENARIOS[origin](at)
 
 
-@pytest.mark.parametrize("origin", [origin for origin in TextOrigin if origin not in MAY_DO_EVERYTHING])
-def test_it_fails_where_its_origin_may_do_everything(origin: TextOrigin, at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "origin", [origin for origin in TextOrigin if origin not in MAY_DO_EVERYTHING]
+)
+def test_it_fails_where_its_origin_may_do_everything(
+    origin: TextOrigin, at: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(trust, "TABLE", {**trust.TABLE, origin: ALL})
     with pytest.raises((AssertionError, pytest.fail.Exception)):
         SCENARIOS[origin](at)

@@ -39,9 +39,15 @@ def at_home(home: Path) -> dict[str, str]:
 
 def block(folder: Path, environment: Mapping[str, str] = os.environ) -> str:
     """The context that a host's session gets which begins in a folder; empty if it gets none."""
-    event = agenthooks.HookEvent(name="SessionStart", session="s", source="startup", folder=str(folder), prompt=None)
+    event = agenthooks.HookEvent(
+        name="SessionStart", session="s", source="startup", folder=str(folder), prompt=None
+    )
     answer = agenthooks.answer(event, environment)
-    return json.loads(answer).get("hookSpecificOutput", {}).get("additionalContext", "") if answer else ""
+    return (
+        json.loads(answer).get("hookSpecificOutput", {}).get("additionalContext", "")
+        if answer
+        else ""
+    )
 
 
 def remember(folder: Path, text: str) -> None:
@@ -70,7 +76,11 @@ def test_a_team_in_which_everybody_trusts_everybody(world: World, tmp_path: Path
     world.git(priya, "push", "-q", "origin", "main")
     world.git(clones["ada"], "pull", "-q", "origin", "main")
     assert "(Priya) the beta is called Heron" in block(clones["ada"])
-    (hit,) = [each for each in Memory.open(clones["ada"], os.environ).search(Search("Heron")).hits if "Heron" in each.text]
+    (hit,) = [
+        each
+        for each in Memory.open(clones["ada"], os.environ).search(Search("Heron")).hits
+        if "Heron" in each.text
+    ]
     assert (hit.source, hit.author) == ("user-stated", "Priya")
 
 
@@ -111,7 +121,16 @@ def test_a_workspace_that_openclaw_made(world: World, way: str) -> None:
         (folder / name).write_text(text)
     world.git(folder, "init", "-q")
     world.git(folder, "add", ".")
-    world.git(folder, "-c", "user.name=OpenClaw", "-c", "user.email=agent@openclaw.test", "commit", "-qm", "workspace")
+    world.git(
+        folder,
+        "-c",
+        "user.name=OpenClaw",
+        "-c",
+        "user.email=agent@openclaw.test",
+        "commit",
+        "-qm",
+        "workspace",
+    )
     assert block(folder) == ""
     if way == "init":
         init(folder)
@@ -129,8 +148,14 @@ def test_an_upgrade_from_0_2(world: World) -> None:
     init(folder)
     remember(folder, "likes tea")
     leave(folder, os.environ)  # as that version left it: in no list
-    event = agenthooks.HookEvent(name="SessionStart", session="s", source="startup", folder=str(folder), prompt=None)
-    assert json.loads(agenthooks.answer(event, os.environ))["systemMessage"].endswith("mdmem init --found")
-    assert "likes tea" in [hit.text for hit in Memory.open(folder, os.environ).search(Search("tea")).hits]
+    event = agenthooks.HookEvent(
+        name="SessionStart", session="s", source="startup", folder=str(folder), prompt=None
+    )
+    assert json.loads(agenthooks.answer(event, os.environ))["systemMessage"].endswith(
+        "mdmem init --found"
+    )
+    assert "likes tea" in [
+        hit.text for hit in Memory.open(folder, os.environ).search(Search("tea")).hits
+    ]
     adopt_found(find_unadopted(os.environ), os.environ)
     assert "likes tea" in block(folder)

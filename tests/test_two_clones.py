@@ -77,7 +77,11 @@ def texts(at: Desk, path: str) -> Counter[str]:
 
 
 def texts_with(at: Desk, query: str, as_of: str | None = None) -> set[str]:
-    return {hit.text for hit in memory(at).search(Search(query, limit=100, as_of=as_of)).hits if not hit.near}
+    return {
+        hit.text
+        for hit in memory(at).search(Search(query, limit=100, as_of=as_of)).hits
+        if not hit.near
+    }
 
 
 def conflicting_keys(at: Desk) -> set[str | None]:
@@ -97,7 +101,9 @@ def test_a_week_of_writing_on_both(pair: Pair):
             memory(desk).apply(Log(entry))
             fact = f"remembered by {name} number {2 * number + turn // 2}"
             memory(desk).apply(Remember(fact, section="Work" if turn % 2 else "Preferences"))
-            memory(desk).apply(Remember(f"{name} {number}", key=f"mood_{name}", section="Preferences"))
+            memory(desk).apply(
+                Remember(f"{name} {number}", key=f"mood_{name}", section="Preferences")
+            )
             written += [entry, fact]
         for name in ("ada", "bo"):
             desk = getattr(pair, name)
@@ -113,11 +119,22 @@ def test_a_week_of_writing_on_both(pair: Pair):
     for day in WEEK:
         so_far |= set(acknowledged[day])
         for desk in (pair.ada, pair.bo):
-            assert {text for text in texts_with(desk, "logged remembered", day) if " number " in text} == so_far
+            assert {
+                text for text in texts_with(desk, "logged remembered", day) if " number " in text
+            } == so_far
             moods = {f"mood_{name}: {name} {WEEK.index(day)}" for name in ("ada", "bo")}
-            assert {text for text in texts_with(desk, "mood_ada mood_bo", day) if text.startswith("mood_")} == moods
-    editors = {day: {text for text in texts_with(pair.bo, "editor", day) if text.startswith("editor:")} for day in WEEK}
-    assert list(editors.values()) == [{"editor: Helix"}] * 2 + [{"editor: Zed", "editor: Emacs"}] * 5
+            assert {
+                text
+                for text in texts_with(desk, "mood_ada mood_bo", day)
+                if text.startswith("mood_")
+            } == moods
+    editors = {
+        day: {text for text in texts_with(pair.bo, "editor", day) if text.startswith("editor:")}
+        for day in WEEK
+    }
+    assert (
+        list(editors.values()) == [{"editor: Helix"}] * 2 + [{"editor: Zed", "editor: Emacs"}] * 5
+    )
     for desk in (pair.ada, pair.bo):
         assert conflicting_keys(desk) == {"editor", "city"}
         for day in WEEK:
@@ -151,7 +168,9 @@ def test_the_same_words_said_on_both_stand_once(pair: Pair):
 def test_a_clone_without_mdmem_merges_as_git_does(pair: Pair, tmp_path: Path):
     plain = Desk(pair.ada.world, tmp_path / "plain")
     pair.ada.git("clone", "-q", tmp_path / "origin.git", plain.root)
-    initialise(Initialise(str(pair.ada.root), hooks=False, shared=True), os.environ)  # attributes without a driver: git merges by lines
+    initialise(
+        Initialise(str(pair.ada.root), hooks=False, shared=True), os.environ
+    )  # attributes without a driver: git merges by lines
     pair.ada.git("push", "-q")
     for name in ("name", "email"):
         plain.git("config", f"user.{name}", "cy@example.org")
@@ -165,7 +184,9 @@ def test_a_clone_without_mdmem_merges_as_git_does(pair: Pair, tmp_path: Path):
     assert plain.git("status", "--short") == "UU MEMORY.md\n"
 
 
-@pytest.mark.parametrize("driver", ["/gone/python -P -m mdmem merge-driver %O %A %B %P", "kill -9 $$ %O %A %B %P"])
+@pytest.mark.parametrize(
+    "driver", ["/gone/python -P -m mdmem merge-driver %O %A %B %P", "kill -9 $$ %O %A %B %P"]
+)
 def test_a_driver_that_is_gone_or_dies_loses_nothing(pair: Pair, driver: str):
     pair.at(WEEK[0], "10:00")
     for name in ("ada", "bo"):
@@ -182,7 +203,9 @@ def test_a_driver_that_is_gone_or_dies_loses_nothing(pair: Pair, driver: str):
 
 
 @pytest.mark.parametrize("milliseconds", [0, 5, 15, 30, 45, 60, 80])
-def test_a_driver_that_is_killed_leaves_ours_or_the_merge(tmp_path: Path, world: World, milliseconds: int):
+def test_a_driver_that_is_killed_leaves_ours_or_the_merge(
+    tmp_path: Path, world: World, milliseconds: int
+):
     versions = ["- a\n", "- a\n- ours\n", "- a\n- theirs\n"]
     for name, text in zip("OAB", versions, strict=True):
         (tmp_path / name).write_text(text)
@@ -200,9 +223,14 @@ def test_a_file_that_one_renames_takes_the_others_lines_along(pair: Pair):
     pair.ada.git("mv", "memory/boat.md", "memory/ship.md")
     pair.ada.commit("a better name")
     memory(pair.ada).apply(Remember("15", file="memory/ship.md", key="berth"))
-    memory(pair.bo).apply(EditSection("Boat", Action.APPEND, "- leaks a little", file="memory/boat.md"))
+    memory(pair.bo).apply(
+        EditSection("Boat", Action.APPEND, "- leaks a little", file="memory/boat.md")
+    )
     pair.meet()
-    assert pair.bo.read("memory/ship.md") == "# Boat\n\n- berth: 15\n- hull: steel\n- has two masts\n- leaks a little\n"
+    assert (
+        pair.bo.read("memory/ship.md")
+        == "# Boat\n\n- berth: 15\n- hull: steel\n- has two masts\n- leaks a little\n"
+    )
     assert not (pair.bo.root / "memory/boat.md").exists()
 
 
@@ -232,7 +260,12 @@ def test_branches_that_are_merged_crosswise(pair: Pair, rounds: int):
 
 def test_both_digest_one_transcript(pair: Pair, tmp_path: Path):
     """One has read the beginning, the other all of it, and both wrote something else that day: each entry stands once."""
-    sayings = ("We decided to keep the old pump.", "agent: Noted.", "I prefer calls before noon.", "We decided to sell the boat.")
+    sayings = (
+        "We decided to keep the old pump.",
+        "agent: Noted.",
+        "I prefer calls before noon.",
+        "We decided to sell the boat.",
+    )
     pair.at(WEEK[0], "10:00")
     path = write_session(tmp_path, *sayings[:2])
     digest(pair.ada, path)
@@ -241,13 +274,19 @@ def test_both_digest_one_transcript(pair: Pair, tmp_path: Path):
     digest(pair.bo, path)
     memory(pair.bo).apply(Log("bo was there", day="2026-03-04"))
     pair.meet()
-    written = [*(text for text in sayings if not text.startswith("agent: ")), "ada was there", "bo was there"]
+    written = [
+        *(text for text in sayings if not text.startswith("agent: ")),
+        "ada was there",
+        "bo was there",
+    ]
     for desk in (pair.ada, pair.bo):
         assert texts(desk, "memory/2026-03-04.md") == dict.fromkeys(written, 1)
         assert digest(desk, path).entries == ()
 
 
-@pytest.mark.parametrize("how", ["rebase", "cherry-pick", "stash pop", "revert", "linked work tree"])
+@pytest.mark.parametrize(
+    "how", ["rebase", "cherry-pick", "stash pop", "revert", "linked work tree"]
+)
 def test_whatever_merges_in_git_asks_the_driver(pair: Pair, tmp_path: Path, how: str):
     """An entry each in one minute, which git by itself takes for a conflict."""
     at, log = pair.ada, f"memory/{WEEK[0]}.md"

@@ -21,8 +21,13 @@ from mdmem.repo import commits
 from mdmem.repo.runner import GitResult
 
 OTHER, OLD_OTHER = "memory/a.md", "# A\n\n- lives in Rome\n- plays chess\n"
-NEW, NEW_OTHER = SEED.replace("- lives in Oslo\n", "- lives in Oslo\n- lives in Paris\n"), "# A\n\n- plays chess\n"
-CHANGE = Remember("lives in Paris", section="Home", options=WriteOptions(supersedes="lives in Rome"))
+NEW, NEW_OTHER = (
+    SEED.replace("- lives in Oslo\n", "- lives in Oslo\n- lives in Paris\n"),
+    "# A\n\n- plays chess\n",
+)
+CHANGE = Remember(
+    "lives in Paris", section="Home", options=WriteOptions(supersedes="lives in Rome")
+)
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +48,11 @@ def contents(at: Desk, other: str = OTHER) -> tuple[str, str]:
 
 
 def is_clean(at: Desk) -> bool:
-    left = [path for path in at.root.rglob("*") if path.suffix == ".tmp" or path.name == write_ahead.RECORD_NAME]
+    left = [
+        path
+        for path in at.root.rglob("*")
+        if path.suffix == ".tmp" or path.name == write_ahead.RECORD_NAME
+    ]
     return not left and at.git("status", "--porcelain") == ""
 
 
@@ -57,7 +66,9 @@ class TestTogether:
         assert at.subjects() == ["MEMORY.md: remember Home", "other", "seed"]
         assert at.git("status", "--porcelain") == "A  draft.md\n"
         message = at.git("log", "-1", "--format=%B")
-        assert message.partition("\n\n")[2].startswith("+ lives in Paris\n- lives in Rome\n\nMdmem-Op")
+        assert message.partition("\n\n")[2].startswith(
+            "+ lives in Paris\n- lives in Rome\n\nMdmem-Op"
+        )
         (pair,) = done.supersedes
         assert (done.added, done.removed) == ((pair.new,), (pair.old,))
         assert f"Mdmem-Supersedes: {pair.old} {pair.new}\n" in message
@@ -74,14 +85,27 @@ class TestTogether:
         assert done.commit
 
     def test_by_another_verb_and_out_of_the_curated_file(self, at: Desk):
-        change = EditSection("A", Action.APPEND, "- lives in Bern", file=OTHER, options=WriteOptions(supersedes="lives in Oslo"))
+        change = EditSection(
+            "A",
+            Action.APPEND,
+            "- lives in Bern",
+            file=OTHER,
+            options=WriteOptions(supersedes="lives in Oslo"),
+        )
         at.apply(change)
-        assert contents(at) == (SEED.replace("- lives in Oslo\n", ""), OLD_OTHER + "- lives in Bern\n")
+        assert contents(at) == (
+            SEED.replace("- lives in Oslo\n", ""),
+            OLD_OTHER + "- lives in Bern\n",
+        )
         assert is_clean(at)
 
     def test_into_a_file_that_is_new(self, at: Desk):
         change = Remember(
-            "lives in Bern", file="memory/deep/b.md", section="B", create=True, options=WriteOptions(supersedes="lives in Rome")
+            "lives in Bern",
+            file="memory/deep/b.md",
+            section="B",
+            create=True,
+            options=WriteOptions(supersedes="lives in Rome"),
         )
         before = at.tree_state()
         at.hook("pre-commit", "exit 1").rename(at.root / ".git" / "refuses")
@@ -100,33 +124,56 @@ class TestTogether:
         assert done.changed
         assert contents(at) == (NEW, NEW_OTHER)
         assert at.git("show", "--format=", "--name-only", "HEAD").split() == [OTHER]
-        assert f"Mdmem-Supersedes: {done.supersedes[0].old} {done.supersedes[0].new}\n" in at.git("log", "-1", "--format=%B")
+        assert f"Mdmem-Supersedes: {done.supersedes[0].old} {done.supersedes[0].new}\n" in at.git(
+            "log", "-1", "--format=%B"
+        )
         assert is_clean(at)
 
     def test_a_dry_run_shows_both(self, at: Desk):
         before = at.tree_state()
-        done = at.apply(Remember("lives in Paris", section="Home", options=WriteOptions(supersedes="lives in Rome", dry_run=True)))
+        done = at.apply(
+            Remember(
+                "lives in Paris",
+                section="Home",
+                options=WriteOptions(supersedes="lives in Rome", dry_run=True),
+            )
+        )
         assert "+- lives in Paris\n" in (done.diff or "")
         assert f"+++ b/{OTHER}\n" in (done.diff or "")
         assert "-- lives in Rome\n" in (done.diff or "")
         assert at.tree_state() == before
 
     def test_a_log_is_told_how(self, at: Desk):
-        refused(at, Log("lives in Paris", options=WriteOptions(supersedes="lives in Rome")), "supersede-in-place")
+        refused(
+            at,
+            Log("lives in Paris", options=WriteOptions(supersedes="lives in Rome")),
+            "supersede-in-place",
+        )
 
     def test_read_only_files_stay(self, at: Desk):
         at.write("mdmem.toml", 'extra_paths = ["extra"]\n')
         at.write("extra/x.md", "# X\n\n- swims\n")
         at.commit("extra")
-        refused(at, Remember("runs", section="Home", options=WriteOptions(supersedes="swims")), "read-only-path")
+        refused(
+            at,
+            Remember("runs", section="Home", options=WriteOptions(supersedes="swims")),
+            "read-only-path",
+        )
 
     @pytest.mark.parametrize("path", ["MEMORY.md", OTHER])
     def test_pending_edits_of_each_are_committed_first(self, at: Desk, path: str):
         for each in ("MEMORY.md", OTHER):
             at.write(each, at.read(each).replace("\n\n", f"\n\n{HAND}\n\n", 1))
         done = at.apply(CHANGE)
-        assert done.notes[:2] == tuple(f"committed the pending edits of {each} first, as yours" for each in ("MEMORY.md", OTHER))
-        assert at.subjects()[:3] == ["MEMORY.md: remember Home", f"{OTHER}: edited by hand", "MEMORY.md: edited by hand"]
+        assert done.notes[:2] == tuple(
+            f"committed the pending edits of {each} first, as yours"
+            for each in ("MEMORY.md", OTHER)
+        )
+        assert at.subjects()[:3] == [
+            "MEMORY.md: remember Home",
+            f"{OTHER}: edited by hand",
+            "MEMORY.md: edited by hand",
+        ]
         assert HAND in at.git("show", f"HEAD~2:{path}") or path == OTHER
         assert is_clean(at)
 
@@ -148,7 +195,9 @@ class TestTogether:
 
 class TestOvertaken:
     @pytest.mark.parametrize("path", ["MEMORY.md", OTHER])
-    def test_a_save_before_it_is_put_in_place(self, at: Desk, monkeypatch: pytest.MonkeyPatch, path: str):
+    def test_a_save_before_it_is_put_in_place(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, path: str
+    ):
         rename, saves = files._rename, [f"\n{HAND}\n"]
 
         def saved_first(old: Path, new: Path, flags: int) -> bool:
@@ -167,24 +216,33 @@ class TestOvertaken:
 
     @pytest.mark.parametrize("saved", ["on top", "over"])
     @pytest.mark.parametrize("path", ["MEMORY.md", OTHER])
-    def test_a_save_before_git_reads_it(self, at: Desk, monkeypatch: pytest.MonkeyPatch, path: str, saved: str):
+    def test_a_save_before_git_reads_it(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch, path: str, saved: str
+    ):
         run, old, saves = commits.run, at.read(path), [f"{HAND}\n"]
 
-        def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **options: Any) -> GitResult:
+        def overtaken(
+            folder: Path, arguments: Sequence[str], *rest: Any, **options: Any
+        ) -> GitResult:
             if "commit" in arguments and "lives in Paris" in at.read("MEMORY.md") and saves:
                 at.write(path, (at.read(path) if saved == "on top" else old) + saves.pop())
             return run(folder, arguments, *rest, **options)
 
         monkeypatch.setattr(commits, "run", overtaken)
         at.apply(CHANGE)
-        assert (at.read("MEMORY.md").count("lives in Paris"), at.read(OTHER).count("lives in Rome")) == (1, 0)
+        assert (
+            at.read("MEMORY.md").count("lives in Paris"),
+            at.read(OTHER).count("lives in Rome"),
+        ) == (1, 0)
         assert at.read(path).count(HAND) == 1
         ours = at.git("log", "--format=%H", "--grep=^Mdmem-Op").split()
         assert len(ours) == 1
         assert HAND not in at.git("show", "--format=", "-U0", ours[0])
         assert is_clean(at)
 
-    def test_an_interruption_leaves_both_as_they_were(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_an_interruption_leaves_both_as_they_were(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         rename, before, calls = files._rename, at.tree_state(), 0
 
         def interrupted(old: Path, new: Path, flags: int) -> bool:
@@ -208,7 +266,12 @@ def test_killed_at_every_step_it_is_done_in_both_or_in_neither(at: Desk, tmp_pat
         copy.apply(append("- the next", "Work"))
         done = "lives in Paris" in copy.read("MEMORY.md")
         assert ("lives in Rome" not in copy.read(OTHER)) == done
-        assert copy.subjects() == ["MEMORY.md: append Work", *["MEMORY.md: remember Home"] * done, "other", "seed"]
+        assert copy.subjects() == [
+            "MEMORY.md: append Work",
+            *["MEMORY.md: remember Home"] * done,
+            "other",
+            "seed",
+        ]
         assert is_clean(copy)
         outcomes.add((killed, done))
     assert outcomes == {(True, False), (True, True), (False, True)}
@@ -266,7 +329,9 @@ class TestLeft:
         at.write("MEMORY.md", mine if first else NEW)
         at.write(OTHER, NEW_OTHER if first else mine)
         changed = "MEMORY.md" if first else OTHER
-        assert settle(at) == [f"{changed} was changed after an interrupted write; it is kept unchanged"]
+        assert settle(at) == [
+            f"{changed} was changed after an interrupted write; it is kept unchanged"
+        ]
         assert contents(at) == ((mine, OLD_OTHER) if first else (SEED, mine))
 
     def test_a_save_that_was_displaced_by_the_second_is_put_back(self, at: Desk):
@@ -274,7 +339,9 @@ class TestLeft:
         at.write("MEMORY.md", NEW)
         at.write(OTHER, NEW_OTHER)
         at.write(f"memory/{TEMPORARIES[1]}", OLD_OTHER + f"{HAND}\n")
-        assert settle(at) == [f"{OTHER} was changed after an interrupted write; it is kept unchanged"]
+        assert settle(at) == [
+            f"{OTHER} was changed after an interrupted write; it is kept unchanged"
+        ]
         assert contents(at) == (SEED, OLD_OTHER + f"{HAND}\n")
 
     def test_both_are_committed_where_both_are_in_place(self, at: Desk):
@@ -285,20 +352,27 @@ class TestLeft:
         assert at.git("show", "--format=", "--name-only", "HEAD").split() == ["MEMORY.md", OTHER]
         assert is_clean(at)
 
-    def test_what_is_saved_to_both_before_git_reads_them_is_left_out(self, at: Desk, monkeypatch: pytest.MonkeyPatch):
+    def test_what_is_saved_to_both_before_git_reads_them_is_left_out(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ):
         leave(at)
         at.write("MEMORY.md", NEW)
         at.write(OTHER, NEW_OTHER)
         run, saves = commits.run, {"MEMORY.md": f"{NEW}{HAND}\n", OTHER: f"{NEW_OTHER}{HAND}\n"}
 
-        def overtaken(folder: Path, arguments: Sequence[str], *rest: Any, **options: Any) -> GitResult:
+        def overtaken(
+            folder: Path, arguments: Sequence[str], *rest: Any, **options: Any
+        ) -> GitResult:
             while "commit" in arguments and saves:
                 at.write(*saves.popitem())
             return run(folder, arguments, *rest, **options)
 
         monkeypatch.setattr(commits, "run", overtaken)
         assert settle(at) == [f"finished an interrupted write of MEMORY.md and {OTHER}"]
-        assert (at.git("show", "HEAD:MEMORY.md"), at.git("show", f"HEAD:{OTHER}")) == (NEW, NEW_OTHER)
+        assert (at.git("show", "HEAD:MEMORY.md"), at.git("show", f"HEAD:{OTHER}")) == (
+            NEW,
+            NEW_OTHER,
+        )
         assert at.git("status", "--porcelain") == f" M MEMORY.md\n M {OTHER}\n"
 
     def test_what_is_committed_is_not_taken_back(self, at: Desk):
@@ -317,10 +391,14 @@ class TestLeft:
         assert settle(at) == []
         assert is_clean(at)
 
-    @pytest.mark.parametrize("second", [7, {}, {"path": 7, "before": None, "after": "", "temporary": ""}])
+    @pytest.mark.parametrize(
+        "second", [7, {}, {"path": 7, "before": None, "after": "", "temporary": ""}]
+    )
     def test_a_record_whose_second_file_is_none_counts_for_nothing(self, at: Desk, second: object):
         record = leave(at)
-        (at.workspace.state / write_ahead.RECORD_NAME).write_text(json.dumps({**asdict(record), "second": second}))
+        (at.workspace.state / write_ahead.RECORD_NAME).write_text(
+            json.dumps({**asdict(record), "second": second})
+        )
         assert write_ahead.load_record(at.workspace.state) is None
         assert settle(at) == []
 

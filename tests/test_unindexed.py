@@ -46,17 +46,25 @@ def say(_: str) -> None:
 
 
 def sentence(chance: random.Random) -> str:
-    return " ".join(chance.choice(WORDS if chance.random() < 0.4 else RARE) for _ in range(chance.randint(2, 14)))
+    return " ".join(
+        chance.choice(WORDS if chance.random() < 0.4 else RARE)
+        for _ in range(chance.randint(2, 14))
+    )
 
 
 def filled(at: Desk) -> Desk:
     """A memory of some hundred entries, committed and indexed."""
     chance = random.Random(6)
     for day in range(1, 29):
-        lines = "".join(f"- {chance.choice(('Zoe: ', *[''] * 5))}{sentence(chance)}{chance.choice(('', '?'))}\n" for _ in range(25))
+        lines = "".join(
+            f"- {chance.choice(('Zoe: ', *[''] * 5))}{sentence(chance)}{chance.choice(('', '?'))}\n"
+            for _ in range(25)
+        )
         at.write(f"memory/2026-02-{day:02}.md", f"# 2026-02-{day:02}\n\n{lines}")
     for path in PATHS:
-        at.write(path, "# Title\n\n## Part\n\n" + "".join(f"- {sentence(chance)}\n" for _ in range(8)))
+        at.write(
+            path, "# Title\n\n## Part\n\n" + "".join(f"- {sentence(chance)}\n" for _ in range(8))
+        )
     at.commit()
     index.fresh_index(at.workspace, say)
     return at
@@ -102,7 +110,11 @@ def assert_similar(hits: Sequence[Hit], expected: Sequence[Hit]) -> None:
     for hit in hits:
         assert hit.score == pytest.approx(scores.get(_location(hit), least), rel=NEAR)
     unscored = {_location(hit): replace(hit, score=0.0) for hit in expected}
-    assert all(replace(hit, score=0.0) == unscored[_location(hit)] for hit in hits if _location(hit) in unscored)
+    assert all(
+        replace(hit, score=0.0) == unscored[_location(hit)]
+        for hit in hits
+        if _location(hit) in unscored
+    )
     for hit, expected_hit in zip(hits, expected, strict=True):
         assert hit.score == pytest.approx(expected_hit.score, rel=NEAR)
 
@@ -126,7 +138,10 @@ def with_random_edits(text: str, chance: random.Random) -> str:
             case 3:
                 lines.insert(position, f"\n## {chance.choice(WORDS)}\n\n")
             case 4:
-                lines.insert(position, f"- [decision] {chance.choice(WORDS).lower()}: {sentence(chance)} #tag\n")
+                lines.insert(
+                    position,
+                    f"- [decision] {chance.choice(WORDS).lower()}: {sentence(chance)} #tag\n",
+                )
             case _:
                 lines.append(lines.pop(min(position, len(lines) - 1)))
     return "".join(lines)
@@ -154,13 +169,17 @@ def test_any_edit_gives_the_hits_of_an_update(at: Desk, seed: int) -> None:
 
 
 class TestOverlay:
-    def test_new_text_is_found_as_a_persons_without_an_update(self, at: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_new_text_is_found_as_a_persons_without_an_update(
+        self, at: Desk, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         started: list[object] = []
         monkeypatch.setattr(background, "start_catching_up", started.append)
         at.write("MEMORY.md", at.read("MEMORY.md") + "- a zorblax on the harbour\n")
         hits = hits_without_update(at, "zorblax")
         assert hits is not None
-        assert [(hit.text, hit.uncommitted, hit.commit) for hit in hits[:1]] == [("a zorblax on the harbour", True, None)]
+        assert [(hit.text, hit.uncommitted, hit.commit) for hit in hits[:1]] == [
+            ("a zorblax on the harbour", True, None)
+        ]
         assert len(started) == 1
 
     def test_unchanged_entries_keep_their_commit_and_get_new_lines(self, at: Desk) -> None:
@@ -215,19 +234,29 @@ class TestOverlay:
         assert len(hits) == 1
 
     def test_an_expired_line_is_not_found(self, at: Desk) -> None:
-        at.write("memory/new.md", "- a zorblax (until 2026-01-01)\n- a zorblax (until 2026-12-31)\n")
+        at.write(
+            "memory/new.md", "- a zorblax (until 2026-01-01)\n- a zorblax (until 2026-12-31)\n"
+        )
         hits = hits_without_update(at, "zorblax")
         assert hits is not None
         assert len(hits) == 1
 
 
 UNCERTAIN = {
-    "a contradiction": lambda at: at.write("memory/topic.md", "# Title\n\n- tea: green zorblax\n- tea: black zorblax\n"),
-    "much at once": lambda at: [at.write(f"memory/new{number}.md", "- a zorblax\n") for number in range(10)],
+    "a contradiction": lambda at: at.write(
+        "memory/topic.md", "# Title\n\n- tea: green zorblax\n- tea: black zorblax\n"
+    ),
+    "much at once": lambda at: [
+        at.write(f"memory/new{number}.md", "- a zorblax\n") for number in range(10)
+    ],
     "a large file": lambda at: at.write("memory/new.md", "- a zorblax\n" * 10_000),
     "another commit": lambda at: (at.write("memory/new.md", "- a zorblax\n"), at.commit()),
-    "other settings": lambda at: at.write("mdmem.toml", 'language = "de"\n') and at.write("memory/new.md", "- a zorblax\n"),
-    "a file that cannot be read": lambda at: at.write("memory/bad.md", b"caf\xe9") and at.write("memory/new.md", "- a zorblax\n"),
+    "other settings": lambda at: (
+        at.write("mdmem.toml", 'language = "de"\n') and at.write("memory/new.md", "- a zorblax\n")
+    ),
+    "a file that cannot be read": lambda at: (
+        at.write("memory/bad.md", b"caf\xe9") and at.write("memory/new.md", "- a zorblax\n")
+    ),
 }
 
 
@@ -239,9 +268,13 @@ def test_uncertain_cases_are_indexed_first(at: Desk, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"explain": True}, {"history": True}, {"as_of": "HEAD"}, {"file": "memory"}, {"kind": "fact"}], ids=str
+    "arguments",
+    [{"explain": True}, {"history": True}, {"as_of": "HEAD"}, {"file": "memory"}, {"kind": "fact"}],
+    ids=str,
 )
-def test_only_searches_of_what_is_current_use_the_overlay(at: Desk, arguments: dict[str, Any]) -> None:
+def test_only_searches_of_what_is_current_use_the_overlay(
+    at: Desk, arguments: dict[str, Any]
+) -> None:
     at.write("memory/new.md", "- a zorblax\n")
     before = _documents(at)
     Memory(at.workspace).search(Search("zorblax", **arguments))
@@ -250,7 +283,9 @@ def test_only_searches_of_what_is_current_use_the_overlay(at: Desk, arguments: d
 
 def hits_containing(at: Desk, query: str) -> tuple[Hit, ...]:
     """The hits that contain the query."""
-    return tuple(hit for hit in Memory(at.workspace).search(Search(query)).hits if query in hit.text)
+    return tuple(
+        hit for hit in Memory(at.workspace).search(Search(query)).hits if query in hit.text
+    )
 
 
 class TestMarks:
@@ -272,10 +307,15 @@ class TestMarks:
         assert [hit.text for hit in hits_containing(at, "zorblax")] == ["the zorblax is blue"]
         at.write(result.path, at.read(result.path) + "- and more of the zorblax\n")
         assert hits_without_update(at, "zorblax") is None
-        assert {hit.text for hit in hits_containing(at, "zorblax")} == {"the zorblax is blue", "and more of the zorblax"}
+        assert {hit.text for hit in hits_containing(at, "zorblax")} == {
+            "the zorblax is blue",
+            "and more of the zorblax",
+        }
 
     def test_facts_marked_as_contradicting_each_other(self, at: Desk) -> None:
-        green, blue = (at.apply(Log(text)).added[0] for text in ("the zorblax is green", "the zorblax is blue"))
+        green, blue = (
+            at.apply(Log(text)).added[0] for text in ("the zorblax is green", "the zorblax is blue")
+        )
         at.apply(Contradict(green, blue))
         settle(at)
         at.write("memory/new.md", "- a zorblax\n")
@@ -296,7 +336,11 @@ def engine_lengths() -> dict[int, int]:
     index = tantivy.Index(fields)
     writer = index.writer(15_000_000, 1)
     for length in (*range(1, 200), 1000, 5000, 12_345):
-        writer.add_document(tantivy.Document.from_dict({"text": " ".join(["tea"] * length), "length": length}, fields))
+        writer.add_document(
+            tantivy.Document.from_dict(
+                {"text": " ".join(["tea"] * length), "length": length}, fields
+            )
+        )
     writer.commit()
     writer.wait_merging_threads()
     index.reload()
@@ -304,7 +348,9 @@ def engine_lengths() -> dict[int, int]:
     query = tantivy.Query.term_query(fields, "text", "tea", index_option="freq")
     lengths = {}
     for _, address in searcher.search(query, 1000).hits:
-        match = re.search(r'"value": ([\d.]+),\s+"description": "dl, ', query.explain(searcher, address).to_json())
+        match = re.search(
+            r'"value": ([\d.]+),\s+"description": "dl, ', query.explain(searcher, address).to_json()
+        )
         assert match
         lengths[searcher.doc(address)["length"][0]] = round(float(match[1]))
     return lengths

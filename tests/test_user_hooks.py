@@ -2,7 +2,12 @@
 
 import pytest
 
-from mdmem.changes.write_outcome import contains_change, looks_like_work_of_hook, reworded_problem, without_change
+from mdmem.changes.write_outcome import (
+    contains_change,
+    looks_like_work_of_hook,
+    reworded_problem,
+    without_change,
+)
 from mdmem.model import FilePath
 
 BEFORE = b"# Memory\n\n- lives in Oslo\n"
@@ -23,7 +28,9 @@ AFTER = b"# Memory\n\n- lives in Bergen\n- works at Stripe\n"
         (None, False),
     ],
 )
-def test_a_text_has_a_change_where_its_words_came_in_and_the_old_ones_went_out(data: bytes | None, contains: bool) -> None:
+def test_a_text_has_a_change_where_its_words_came_in_and_the_old_ones_went_out(
+    data: bytes | None, contains: bool
+) -> None:
     assert contains_change(data, BEFORE, AFTER) is contains
 
 
@@ -55,7 +62,9 @@ def test_no_file_has_an_empty_change() -> None:
         (b"kept\nabcxx\nmore\n", b"kept\nabcde\n", False),
     ],
 )
-def test_a_hook_changes_white_space_markers_and_words_of_new_lines_that_stay_alike(data: bytes, after: bytes, is_alike: bool) -> None:
+def test_a_hook_changes_white_space_markers_and_words_of_new_lines_that_stay_alike(
+    data: bytes, after: bytes, is_alike: bool
+) -> None:
     assert looks_like_work_of_hook(data, b"kept\n", after) is is_alike
 
 
@@ -76,6 +85,11 @@ def test_a_change_is_taken_out_of_what_somebody_saved_with_it() -> None:
         (None, ""),
     ],
 )
-def test_the_failure_names_the_first_line_in_other_words(committed: bytes | None, line: str) -> None:
+def test_the_failure_names_the_first_line_in_other_words(
+    committed: bytes | None, line: str
+) -> None:
     problem = reworded_problem(FilePath("a.md"), committed, AFTER)
-    assert (problem.code, problem.message) == ("commit-failed", f"a hook changed the wording of what was written to a.md: {line}")
+    assert (problem.code, problem.message) == (
+        "commit-failed",
+        f"a hook changed the wording of what was written to a.md: {line}",
+    )

@@ -52,7 +52,12 @@ def at(world: World, repository: Path) -> Desk:
     return at
 
 
-@pytest.fixture(params=[pytest.param(True, marks=requires_inotify, id="watched"), pytest.param(False, id="unwatched")])
+@pytest.fixture(
+    params=[
+        pytest.param(True, marks=requires_inotify, id="watched"),
+        pytest.param(False, id="unwatched"),
+    ]
+)
 def watched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     if not request.param:
         monkeypatch.setitem(sys.modules, "inotify_simple", None)
@@ -73,7 +78,11 @@ def texts(memory: Memory, query: str = "zorblax harbour") -> set[tuple[str, str]
     result = memory.search(Search(query))
     assert not result.stale
     assert result.notes == ()
-    return {(hit.path, hit.text) for hit in result.hits if any(word in hit.text for word in query.split())}
+    return {
+        (hit.path, hit.text)
+        for hit in result.hits
+        if any(word in hit.text for word in query.split())
+    }
 
 
 def in_place(path: Path) -> None:
@@ -171,8 +180,17 @@ def _closed_files() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("save", SAVES)
-@pytest.mark.parametrize("name", ["memory/topic.md", pytest.param("memory/deep/er/topic.md", marks=pytest.mark.slow), "~/notes/note.md"])
-def test_a_save_is_found_by_the_next_call(at: Desk, memory: Memory, name: str, save: Callable[[Path], None]) -> None:
+@pytest.mark.parametrize(
+    "name",
+    [
+        "memory/topic.md",
+        pytest.param("memory/deep/er/topic.md", marks=pytest.mark.slow),
+        "~/notes/note.md",
+    ],
+)
+def test_a_save_is_found_by_the_next_call(
+    at: Desk, memory: Memory, name: str, save: Callable[[Path], None]
+) -> None:
     path = at.world.home / name[2:] if name.startswith("~") else at.root / name
     before = texts(memory)
     assert not any("zorblax" in text for _, text in before)
@@ -280,7 +298,9 @@ CHANGES = [
 
 
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_is_found_by_the_next_call(at: Desk, memory: Memory, change: Callable[[Desk], None]) -> None:
+def test_a_change_is_found_by_the_next_call(
+    at: Desk, memory: Memory, change: Callable[[Desk], None]
+) -> None:
     assert not any("zorblax" in text for _, text in texts(memory))
     change(at)
     assert any("zorblax" in text for _, text in texts(memory))
@@ -335,7 +355,9 @@ class TestWatcher:
     def watched(self) -> bool:
         return True
 
-    def test_files_that_nobody_touched_are_not_looked_at(self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_files_that_nobody_touched_are_not_looked_at(
+        self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         listings = count_listings(monkeypatch)
         for number in range(5):
             texts(memory)
@@ -344,11 +366,16 @@ class TestWatcher:
             at.write("code/main.py", f"{number}")
         assert listings == []
 
-    def test_more_events_than_the_kernel_keeps(self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_more_events_than_the_kernel_keeps(
+        self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         listings = count_listings(monkeypatch)
         most = int(Path("/proc/sys/fs/inotify/max_queued_events").read_text())
         other = at.root / "memory" / "deep" / "er" / "topic.md"
-        with other.open("ab", buffering=0) as first, (at.root / "memory" / "2026-03-05.md").open("ab", buffering=0) as second:
+        with (
+            other.open("ab", buffering=0) as first,
+            (at.root / "memory" / "2026-03-05.md").open("ab", buffering=0) as second,
+        ):
             for _ in range(most // 2 + 1):
                 first.write(b"\n")
                 second.write(b"\n")
@@ -382,7 +409,9 @@ class TestWatcher:
         twin.write_text(NEW)
         assert any("zorblax" in text for _, text in texts(memory))
 
-    def test_no_watches_left(self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_no_watches_left(
+        self, at: Desk, memory: Memory, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         def refuse(*_: object) -> None:
             raise OSError(28, "No space left on device")
 
@@ -408,13 +437,20 @@ class TestWatcher:
             (["/ ext4", "/work/a\\040b nfs"], False),
         ],
     )
-    def test_file_systems(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mounted: list[str], expected: bool) -> None:
-        lines = [f"1 1 8:1 / {line.split()[0]} rw,relatime shared:1 - {line.split()[1]} /dev/sda1 rw\n" for line in mounted]
+    def test_file_systems(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mounted: list[str], expected: bool
+    ) -> None:
+        lines = [
+            f"1 1 8:1 / {line.split()[0]} rw,relatime shared:1 - {line.split()[1]} /dev/sda1 rw\n"
+            for line in mounted
+        ]
         (tmp_path / "mounts").write_text("".join(lines))
         monkeypatch.setattr(watcher, "_MOUNTS", str(tmp_path / "mounts"))
         assert watcher._is_watchable("/work", ("memory", "a b")) is expected
 
-    def test_each_workspace_has_its_own(self, at: Desk, memory: Memory, world: World, repository: Path) -> None:
+    def test_each_workspace_has_its_own(
+        self, at: Desk, memory: Memory, world: World, repository: Path
+    ) -> None:
         there = desk(world, repository, "there")
         other = Memory.open(there.root, os.environ)
         for _ in range(WARMING_CALLS):

@@ -10,7 +10,17 @@ from workspaces import Desk, desk
 from mdmem.catchup import trails
 from mdmem.editors.list_items import Foundation
 from mdmem.model import Op, Source
-from mdmem.model.writes import Action, Change, EditSection, Forget, Log, Remember, Revert, WriteOptions, WriteResult
+from mdmem.model.writes import (
+    Action,
+    Change,
+    EditSection,
+    Forget,
+    Log,
+    Remember,
+    Revert,
+    WriteOptions,
+    WriteResult,
+)
 from mdmem.text.document import parse
 from mdmem.text.facts import fact_id, items
 from mdmem.verbs import foundations
@@ -24,7 +34,9 @@ def at(world: World, repository: Path) -> Desk:
     return desk(world, repository, seed=SEED)
 
 
-def say(at: Desk, change: Change, source: Source = Source.INFERRED, **options: object) -> WriteResult:
+def say(
+    at: Desk, change: Change, source: Source = Source.INFERRED, **options: object
+) -> WriteResult:
     return at.apply(replace(change, options=WriteOptions(source=source, **options)))
 
 
@@ -104,7 +116,11 @@ def test_a_value_that_stays_hides_no_fact_that_goes(at: Desk) -> None:
     at.write("MEMORY.md", f"{SEED}\n## Other\n\n- milk\n")
     at.commit("other")
     done = say(at, Remember("by: auto", section="Facts"), Source.AUTO, supersedes="milk")
-    assert (done.contradicts, done.removed, done.warnings) == ((fact_id("by: hand"),), (fact_id("milk"),), WEAKER)
+    assert (done.contradicts, done.removed, done.warnings) == (
+        (fact_id("by: hand"),),
+        (fact_id("milk"),),
+        WEAKER,
+    )
 
 
 def test_the_users_own_word_and_pending_edits(at: Desk) -> None:
@@ -122,9 +138,16 @@ def test_the_same_from_a_stronger_source_is_an_empty_commit(at: Desk) -> None:
     at.write("staged.txt", "x")
     at.git("add", "staged.txt")
     done = put(at, "K:  1", Source.USER_STATED)
-    assert (done.changed, done.op, done.added, done.commit) == (True, Op.CONFIRM, (), at.git("rev-parse", "HEAD").strip())
+    assert (done.changed, done.op, done.added, done.commit) == (
+        True,
+        Op.CONFIRM,
+        (),
+        at.git("rev-parse", "HEAD").strip(),
+    )
     assert at.git("show", "--format=", "--name-only", "HEAD") == ""
-    assert {"Mdmem-Op: confirm", f"Mdmem-Confirms: {fact_id('k: 1')}"} <= set(at.git("log", "-1", "--format=%B").splitlines())
+    assert {"Mdmem-Op: confirm", f"Mdmem-Confirms: {fact_id('k: 1')}"} <= set(
+        at.git("log", "-1", "--format=%B").splitlines()
+    )
     assert "A  staged.txt" in at.git("status", "--porcelain")
     assert not put(at, "k: 1", Source.USER_STATED).changed
     assert not put(at, "k: 1", Source.INFERRED).changed
@@ -139,7 +162,11 @@ def test_a_log_s_entry_is_confirmed_too(at: Desk) -> None:
     assert f"Mdmem-Confirms: {fact_id('rain')}" in at.git("log", "-1", "--format=%B").splitlines()
     assert at.read(str(first.path)) == log
     with trails.fresh_trail(at.workspace) as trail:
-        assert [each.origin.source for each in trail.occurrences_of(fact_id("rain")) if each.ended is None] == [Source.USER_STATED]
+        assert [
+            each.origin.source
+            for each in trail.occurrences_of(fact_id("rain"))
+            if each.ended is None
+        ] == [Source.USER_STATED]
     assert not say(at, Log("rain"), Source.USER_STATED).changed
     assert not say(at, Log("rain"), Source.AUTO).changed
 
@@ -162,29 +189,44 @@ def test_where_history_cannot_be_read_the_user_may_have_said_it(at: Desk) -> Non
         ["cannot tell who stated the current facts"],
     )
     (note,) = say(at, Forget("tea"), Source.USER_STATED, dry_run=True).notes
-    assert note.startswith("cannot tell which log entries say the same: git cannot read the history")
+    assert note.startswith(
+        "cannot tell which log entries say the same: git cannot read the history"
+    )
     assert say(at, Forget("tea")).warnings == WEAKER
 
 
 def test_the_newest_messages_tell_what_the_trail_tells(at: Desk) -> None:
     put(at, "k: 1", Source.AUTO)
     put(at, "coffee #t", Source.INFERRED)
-    say(at, EditSection("Facts", Action.APPEND, "- water\n- water: 2 <!-- c -->"), Source.USER_STATED, actor="bot")
+    say(
+        at,
+        EditSection("Facts", Action.APPEND, "- water\n- water: 2 <!-- c -->"),
+        Source.USER_STATED,
+        actor="bot",
+    )
     say(at, Log("elsewhere"), Source.AUTO)
     put(at, "more: 1", Source.USER_STATED)
     document = parse(at.read("MEMORY.md"))
     foundations_of = {
-        item.fact.text: foundations._recent_foundations(at.workspace, "MEMORY.md", document, [item]) for item in items(document)
+        item.fact.text: foundations._recent_foundations(at.workspace, "MEMORY.md", document, [item])
+        for item in items(document)
     }
     with trails.fresh_trail(at.workspace) as trail:
         origins = {each.entry.text: each.origin for each in trail.live_occurrences("MEMORY.md")}
-    assert {text for text, stated in foundations_of.items() if stated is None} == {"tea", "by: hand"}
+    assert {text for text, stated in foundations_of.items() if stated is None} == {
+        "tea",
+        "by: hand",
+    }
     for text, stated in foundations_of.items():
         if stated is not None:
-            assert list(stated.values()) == [Foundation(origins[text].source, origins[text].claimed_by is not None)]
+            assert list(stated.values()) == [
+                Foundation(origins[text].source, origins[text].claimed_by is not None)
+            ]
 
 
-@pytest.mark.parametrize("how", ["by hand", "relabelled", "moved", "confirmed", "two lines", "not loose"])
+@pytest.mark.parametrize(
+    "how", ["by hand", "relabelled", "moved", "confirmed", "two lines", "not loose"]
+)
 def test_what_the_newest_messages_do_not_tell_the_trail_does(at: Desk, how: str) -> None:
     put(at, "k: 1" if how != "two lines" else "k: 1\nmore", Source.AUTO)
     match how:
@@ -194,7 +236,9 @@ def test_what_the_newest_messages_do_not_tell_the_trail_does(at: Desk, how: str)
         case "relabelled":
             put(at, "k: 1 #t", Source.AUTO)
         case "moved":
-            at.write("MEMORY.md", at.read("MEMORY.md").replace("- k: 1\n", "") + "\n## Other\n\n- k: 1\n")
+            at.write(
+                "MEMORY.md", at.read("MEMORY.md").replace("- k: 1\n", "") + "\n## Other\n\n- k: 1\n"
+            )
         case "confirmed":
             put(at, "k: 1", Source.INFERRED)
         case "not loose":
@@ -213,16 +257,20 @@ def test_a_line_that_reads_as_two_others_together_tells_nothing_of_them(at: Desk
     say(at, EditSection("Facts", Action.APPEND, "- j more"), Source.AUTO)
     document = parse(at.read("MEMORY.md"))
     item = next(item for item in items(document) if item.raw == "- j\n  more\n")
-    assert foundations.find_foundations(at.workspace, "MEMORY.md", document, [item], WriteOptions()).of(item) == Foundation(
-        Source.USER_STATED
-    )
+    assert foundations.find_foundations(
+        at.workspace, "MEMORY.md", document, [item], WriteOptions()
+    ).of(item) == Foundation(Source.USER_STATED)
 
 
 @pytest.mark.parametrize("actor", [None, "bot"])
-def test_a_pending_line_is_claimed_by_the_agent_that_has_it_committed(at: Desk, actor: str | None) -> None:
+def test_a_pending_line_is_claimed_by_the_agent_that_has_it_committed(
+    at: Desk, actor: str | None
+) -> None:
     at.write("MEMORY.md", at.read("MEMORY.md") + "- new\n")
     document = parse(at.read("MEMORY.md"))
-    stated = foundations.find_foundations(at.workspace, "MEMORY.md", document, items(document), WriteOptions(actor=actor))
+    stated = foundations.find_foundations(
+        at.workspace, "MEMORY.md", document, items(document), WriteOptions(actor=actor)
+    )
     claimed = {item.fact.text: stated.of(item).claimed for item in items(document)}
     assert claimed == {"tea": False, "by: hand": False, "new": actor is not None}
 

@@ -16,11 +16,18 @@ from mdmem.wording import field, plain, verb
 
 _DOORS = ("cli", "mcp", "show")
 _SCRIPTS = ("folder/hook_files.py", "folder/installed.py", "schedule/texts.py")
-CORE = [path for path in PATHS if path.relative_to(PACKAGE).parts[0] not in _DOORS and str(path.relative_to(PACKAGE)) not in _SCRIPTS]
+CORE = [
+    path
+    for path in PATHS
+    if path.relative_to(PACKAGE).parts[0] not in _DOORS
+    and str(path.relative_to(PACKAGE)) not in _SCRIPTS
+]
 """All but the doors, what they show, and what is written for other programs: the hooks, which are shell scripts, units of systemd, and
 the command of an installer."""
 FLAG = re.compile(r"(?:^|[\s(])--?[a-z][a-z-]*")
-OTHERS = re.compile(r"\b(?:git|iconv|openclaw|systemctl) (?:[a-z-]+ )*--?[a-z].*|--prune\b|^--(?:format|grep)=.*")
+OTHERS = re.compile(
+    r"\b(?:git|iconv|openclaw|systemctl) (?:[a-z-]+ )*--?[a-z].*|--prune\b|^--(?:format|grep)=.*"
+)
 """Flags of other programs, and what else is on their lines."""
 COMMAND = re.compile(rf"\bmdmem (?:{'|'.join(COMMANDS)})\b")
 
@@ -29,7 +36,11 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
     """The texts of a module with their lines: neither docstrings nor what is the whole of an argument for a program."""
     documentation = {id(node.value) for node in nodes(path) if isinstance(node, ast.Expr)}
     for node in nodes(path):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in documentation:
+        if (
+            isinstance(node, ast.Constant)
+            and isinstance(node.value, str)
+            and id(node) not in documentation
+        ):
             yield node.lineno, node.value
 
 
@@ -37,20 +48,39 @@ def named(function: str) -> Iterator[tuple[str, ...]]:
     """The names that the core gives `field` or `verb`."""
     for path in CORE:
         for node in nodes(path):
-            if isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) == function:
-                values = [argument.value for argument in node.args if isinstance(argument, ast.Constant)]
-                if len(values) == len(node.args) and values and all(isinstance(value, str) for value in values):
+            if (
+                isinstance(node, ast.Call)
+                and getattr(node.func, "attr", getattr(node.func, "id", "")) == function
+            ):
+                values = [
+                    argument.value for argument in node.args if isinstance(argument, ast.Constant)
+                ]
+                if (
+                    len(values) == len(node.args)
+                    and values
+                    and all(isinstance(value, str) for value in values)
+                ):
                     yield tuple(values)
 
 
 def test_no_message_of_the_core_holds_a_flag_or_a_command_line():
-    sentences = [(str(path), line, OTHERS.sub("", text)) for path in CORE for line, text in texts(path) if " " in text.strip()]
+    sentences = [
+        (str(path), line, OTHERS.sub("", text))
+        for path in CORE
+        for line, text in texts(path)
+        if " " in text.strip()
+    ]
     assert len(sentences) > len(CORE)
     assert [each for each in sentences if FLAG.search(each[2]) or COMMAND.search(each[2])] == []
 
 
 def test_the_search_for_flags_finds_them():
-    for text in ("Name one with --nth.", "-n is 0", "(--allow shrink)", "Replace one with --supersedes ID"):
+    for text in (
+        "Name one with --nth.",
+        "-n is 0",
+        "(--allow shrink)",
+        "Replace one with --supersedes ID",
+    ):
         assert FLAG.search(OTHERS.sub("", text))
     assert COMMAND.search("mdmem facts lists them")
 
@@ -58,7 +88,9 @@ def test_the_search_for_flags_finds_them():
 def test_each_field_that_is_named_has_a_flag():
     fields = {name for name, *_ in named("field")}
     assert "limit" in fields
-    assert [name for name in sorted(fields) if not flag(name).startswith("-")] == [], "no options of a command"
+    assert [name for name in sorted(fields) if not flag(name).startswith("-")] == [], (
+        "no options of a command"
+    )
 
 
 def test_each_verb_that_is_named_is_a_command():
@@ -89,8 +121,16 @@ def test_a_field_has_one_flag_in_all_commands():
             "--replace and --with go together",
         ),
         (f"{verb('facts')} lists them", "facts lists them", "mdmem facts lists them"),
-        (f"{verb('facts', 'everything')} lists them", "facts (everything) lists them", "mdmem facts --all lists them"),
-        (f"{verb('hooks install')} does it", "hooks install does it", "mdmem hooks install does it"),
+        (
+            f"{verb('facts', 'everything')} lists them",
+            "facts (everything) lists them",
+            "mdmem facts --all lists them",
+        ),
+        (
+            f"{verb('hooks install')} does it",
+            "hooks install does it",
+            "mdmem hooks install does it",
+        ),
         (
             f"{verb('init')} makes one; {field('workspace')} names one.",
             "init makes one; workspace names one.",

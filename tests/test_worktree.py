@@ -28,7 +28,21 @@ class TestCommits:
         assert opened.commit_named(name) == head(at)
         assert opened.commit_named(head(at)) == opened.commit_named(head(at)[:8]) == head(at)
 
-    @pytest.mark.parametrize("name", ["", "none", "-v1", "--all", "HEAD\n", "HEAD\0", "\udcff", "HEAD:sub/MEMORY.md", "HEAD^{tree}", NONE])
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "",
+            "none",
+            "-v1",
+            "--all",
+            "HEAD\n",
+            "HEAD\0",
+            "\udcff",
+            "HEAD:sub/MEMORY.md",
+            "HEAD^{tree}",
+            NONE,
+        ],
+    )
     def test_none_by_another(self, at: Desk, opened: Repository, name: str):
         assert opened.commit_named(name) is None
 
@@ -38,12 +52,24 @@ class TestCommits:
         side = CommitId(at.commit("side"))
         at.git("switch", "-q", "main")
         last = CommitId(at.commit("last"))
-        assert [opened.has(commit) for commit in (first, side, last, CommitId(NONE))] == [True, True, True, False]
-        assert [opened.is_ancestor(commit) for commit in (first, side, last, CommitId(NONE))] == [True, False, True, False]
+        assert [opened.has(commit) for commit in (first, side, last, CommitId(NONE))] == [
+            True,
+            True,
+            True,
+            False,
+        ]
+        assert [opened.is_ancestor(commit) for commit in (first, side, last, CommitId(NONE))] == [
+            True,
+            False,
+            True,
+            False,
+        ]
         blob = CommitId(at.git("rev-parse", "HEAD:./MEMORY.md").strip())
         assert not opened.has(blob)
 
-    def test_where_a_history_is_cut_off(self, world: World, at: Desk, opened: Repository, tmp_path: Path):
+    def test_where_a_history_is_cut_off(
+        self, world: World, at: Desk, opened: Repository, tmp_path: Path
+    ):
         assert (opened.is_shallow(), opened.shallow_commits()) == (False, frozenset())
         boundary = at.commit("second")
         at.commit("third")
@@ -55,7 +81,15 @@ class TestCommits:
 @pytest.mark.parametrize(
     ("value", "expected"),
     [
-        *((None, None), ("", ""), ("a b", "a b"), ("\N{SNOWMAN}", "\N{SNOWMAN}"), ("a\nb", "a\nb"), (" a ", " a "), ("a\n", "a\n")),
+        *(
+            (None, None),
+            ("", ""),
+            ("a b", "a b"),
+            ("\N{SNOWMAN}", "\N{SNOWMAN}"),
+            ("a\nb", "a\nb"),
+            (" a ", " a "),
+            ("a\n", "a\n"),
+        ),
         ("caf\udce9", "caf\N{REPLACEMENT CHARACTER}"),
     ],
 )
@@ -68,15 +102,35 @@ def test_settings(at: Desk, opened: Repository, value: str | None, expected: str
 def test_a_branch_of_any_name_before_its_first_commit_and_after(at: Desk, opened: Repository):
     path, shown = FilePath("MEMORY.md"), "caf\N{REPLACEMENT CHARACTER}"
     at.git("symbolic-ref", "HEAD", "refs/heads/caf\udce9")
-    assert (opened.state(path).commit, opened.state(path).branch, opened.branch()) == (None, shown, shown)
+    assert (opened.state(path).commit, opened.state(path).branch, opened.branch()) == (
+        None,
+        shown,
+        shown,
+    )
     at.commit()
-    assert (opened.state(path).commit, opened.state(path).branch, opened.branch()) == (head(at), shown, shown)
+    assert (opened.state(path).commit, opened.state(path).branch, opened.branch()) == (
+        head(at),
+        shown,
+        shown,
+    )
 
 
 @pytest.mark.parametrize(
-    ("sections", "has_both"), [(("user",), True), (("author", "committer"), True), (("author",), False), (("committer",), False)]
+    ("sections", "has_both"),
+    [
+        (("user",), True),
+        (("author", "committer"), True),
+        (("author",), False),
+        (("committer",), False),
+    ],
 )
-def test_who_commits(at: Desk, opened: Repository, monkeypatch: pytest.MonkeyPatch, sections: tuple[str, ...], has_both: bool):
+def test_who_commits(
+    at: Desk,
+    opened: Repository,
+    monkeypatch: pytest.MonkeyPatch,
+    sections: tuple[str, ...],
+    has_both: bool,
+):
     """Git is asked where it alone can tell, and where nobody is named."""
     at.git("config", "--remove-section", "user")
     for section in sections:
@@ -92,10 +146,19 @@ def test_seen_from_another_folder(at: Desk, opened: Repository):
         at.write(f"deep/er/{name}", "x\n")
     commit = CommitId(at.commit())
     moved = opened.at_folder(at.root / "deep" / "er")
-    assert (moved.prefix, opened.at_folder(opened.root).prefix, opened.at_folder(at.root).prefix) == ("sub/deep/er/", "", "sub/")
-    assert moved.read(commit, [FilePath("a.md"), FilePath("caf\udce9.md")]) == {"a.md": b"x\n", "caf\udce9.md": b"x\n"}
+    assert (
+        moved.prefix,
+        opened.at_folder(opened.root).prefix,
+        opened.at_folder(at.root).prefix,
+    ) == ("sub/deep/er/", "", "sub/")
+    assert moved.read(commit, [FilePath("a.md"), FilePath("caf\udce9.md")]) == {
+        "a.md": b"x\n",
+        "caf\udce9.md": b"x\n",
+    }
     assert moved.tracked() == {"a.md", "caf\udce9.md"}
-    assert opened.at_folder(opened.root).read(commit, [FilePath("sub/MEMORY.md")]) == {"sub/MEMORY.md": SEED.encode()}
+    assert opened.at_folder(opened.root).read(commit, [FilePath("sub/MEMORY.md")]) == {
+        "sub/MEMORY.md": SEED.encode()
+    }
 
 
 def test_where_hooks_are(at: Desk, opened: Repository, tmp_path: Path):
@@ -115,7 +178,10 @@ OPERATIONS: dict[str, Callable[[Desk], object]] = {
     "merge": lambda at: at.git("merge", "-q", "side", check=False),
     "rebase": lambda at: at.git("rebase", "-q", "side", check=False),
     "a rebase": lambda at: at.git("rebase", "-q", "--apply", "side", check=False),
-    "cherry-pick or revert": lambda at: (at.git("revert", "--no-edit", "HEAD~", "HEAD", check=False), at.git("commit", "-qam", "x")),
+    "cherry-pick or revert": lambda at: (
+        at.git("revert", "--no-edit", "HEAD~", "HEAD", check=False),
+        at.git("commit", "-qam", "x"),
+    ),
     "cherry-pick": lambda at: at.git("cherry-pick", "side", check=False),
     "revert": lambda at: at.git("revert", "--no-edit", "HEAD~", check=False),
     "bisect": lambda at: at.git("-C", "..", "bisect", "start"),
@@ -145,7 +211,9 @@ class TestReady:
     def test_an_operation_is_named(self, at: Desk, opened: Repository, operation: str):
         OPERATIONS[operation](at)
         for settled in (False, True):
-            with pytest.raises(MdmemError, match=f"{operation} is under way in this repository") as failure:
+            with pytest.raises(
+                MdmemError, match=f"{operation} is under way in this repository"
+            ) as failure:
                 opened.require_ready(allow_detached=True, branch="main", settled=settled)
             assert failure.value.code == "repository-busy"
 
@@ -182,7 +250,10 @@ WAYS: dict[str, Callable[[Desk], object]] = {
         at.root,
         *("update-index", "--index-info"),
         stdin=f"0 {NONE}\tsub/a.md\n"
-        + "".join(f"100644 {at.git('rev-parse', 'HEAD:./a.md').strip()} {stage}\tsub/a.md\n" for stage in (1, 2)),
+        + "".join(
+            f"100644 {at.git('rev-parse', 'HEAD:./a.md').strip()} {stage}\tsub/a.md\n"
+            for stage in (1, 2)
+        ),
     ),
 }
 COMMITTED = ("write back", "commit")
@@ -219,17 +290,25 @@ class TestState:
     def test_of_any_path(self, at: Desk, steps: tuple[str, ...], pending: bool, tracked: bool):
         for step in steps:
             WAYS[step](at)
-        expected = PathState(commit=head(at), branch="main", pending=pending, ignored=False, tracked=tracked)
+        expected = PathState(
+            commit=head(at), branch="main", pending=pending, ignored=False, tracked=tracked
+        )
         assert by_git(at).state(FilePath("a.md")) == expected
 
     @pytest.mark.parametrize(
         ("steps", "pending"),
-        [(("ignore", "write"), False), ((*COMMITTED, "ignore", "forget"), False), ((*COMMITTED, "ignore", "forget", "write"), True)],
+        [
+            (("ignore", "write"), False),
+            ((*COMMITTED, "ignore", "forget"), False),
+            ((*COMMITTED, "ignore", "forget", "write"), True),
+        ],
     )
     def test_of_an_ignored_path(self, at: Desk, steps: tuple[str, ...], pending: bool):
         for step in steps:
             WAYS[step](at)
-        expected = PathState(commit=head(at), branch="main", pending=pending, ignored=True, tracked=False)
+        expected = PathState(
+            commit=head(at), branch="main", pending=pending, ignored=True, tracked=False
+        )
         assert by_git(at).state(FilePath("a.md")) == expected
 
     @pytest.mark.parametrize(
@@ -238,13 +317,21 @@ class TestState:
             (("assume",), False, ("assume-unchanged",)),
             (("assume", "write"), True, ("assume-unchanged",)),
             (("skip", "write"), True, ("skip-worktree",)),
-            (("assume", "write", "write back", "skip"), False, ("assume-unchanged", "skip-worktree")),
+            (
+                ("assume", "write", "write back", "skip"),
+                False,
+                ("assume-unchanged", "skip-worktree"),
+            ),
         ],
     )
-    def test_of_a_path_that_git_does_not_look_at(self, at: Desk, steps: tuple[str, ...], pending: bool, bits: tuple[str, ...]):
+    def test_of_a_path_that_git_does_not_look_at(
+        self, at: Desk, steps: tuple[str, ...], pending: bool, bits: tuple[str, ...]
+    ):
         for step in (*COMMITTED, *steps):
             WAYS[step](at)
-        expected = PathState(commit=head(at), branch="main", pending=pending, ignored=False, tracked=True, bits=bits)
+        expected = PathState(
+            commit=head(at), branch="main", pending=pending, ignored=False, tracked=True, bits=bits
+        )
         assert by_git(at).state(FilePath("a.md")) == expected
 
     @pytest.mark.parametrize(
@@ -255,11 +342,16 @@ class TestState:
             (("switch", "-q", "-c", "a/main"), "a/main", True),
         ],
     )
-    def test_on_any_branch(self, at: Desk, way: tuple[str, ...], branch: str | None, has_commit: bool):
+    def test_on_any_branch(
+        self, at: Desk, way: tuple[str, ...], branch: str | None, has_commit: bool
+    ):
         commit = head(at)
         at.git(*way)
         for repository in (by_git(at), repo.discover(at.root)):
-            assert (repository.branch(), repository.head()) == (branch, commit if has_commit else None)
+            assert (repository.branch(), repository.head()) == (
+                branch,
+                commit if has_commit else None,
+            )
             state = repository.state(FilePath("a.md"))
             assert (state.branch, state.commit) == (branch, commit if has_commit else None)
 
@@ -267,7 +359,9 @@ class TestState:
         repository = by_git(at)
         (repository.git_dir / "refs" / "heads" / "main").write_text("nonsense\n")
         for call in (repository.branch, lambda: repository.state(FilePath("a.md"))):
-            with pytest.raises(MdmemError, match=r"^the branch that HEAD names cannot be read$") as failure:
+            with pytest.raises(
+                MdmemError, match=r"^the branch that HEAD names cannot be read$"
+            ) as failure:
                 call()
             assert (failure.value.code, failure.value.hint) == (
                 "broken-repository",
@@ -286,9 +380,9 @@ class TestStaged:
         at.write("later.md", "c\n")
         at.git("add", "a.MD", "b.txt")
         opened = repo.discover(root)
-        assert [(file.path, file.renamed_from, file.before, file.after) for file in opened.staged(None)] == [
-            ("sub/a.MD", None, None, b"a\n")
-        ]
+        assert [
+            (file.path, file.renamed_from, file.before, file.after) for file in opened.staged(None)
+        ] == [("sub/a.MD", None, None, b"a\n")]
         paths = [FilePath(path) for path in ("sub/a.MD", "sub/b.txt", "sub/later.md", "a.MD")]
         assert opened.known_to_git(paths, None) == {"sub/a.MD", "sub/b.txt"}
 
@@ -305,7 +399,9 @@ class TestStaged:
         at.write("added.md", "added\n")
         at.git("add", "-A")
         at.write("changed.md", "changed again\n")
-        staged = {file.path: (file.renamed_from, file.before, file.after) for file in opened.staged(None)}
+        staged = {
+            file.path: (file.renamed_from, file.before, file.after) for file in opened.staged(None)
+        }
         assert staged == {
             "sub/new.md": ("sub/old.md", f"{text}old.md".encode(), f"{text}old.md".encode()),
             "sub/gone.md": (None, f"{text}gone.md".encode(), None),
@@ -313,10 +409,22 @@ class TestStaged:
             "sub/added.md": (None, None, b"added\n"),
             "sub/now.md": ("sub/was.txt", f"{text}was.txt".encode(), f"{text}was.txt".encode()),
         }
-        paths = {FilePath(path) for path in ("sub/old.md", "sub/new.md", "sub/gone.md", "sub/changed.md", "sub/added.md")}
+        paths = {
+            FilePath(path)
+            for path in (
+                "sub/old.md",
+                "sub/new.md",
+                "sub/gone.md",
+                "sub/changed.md",
+                "sub/added.md",
+            )
+        }
         for version in ("2", "4"):
             at.git("update-index", "--index-version", version)
-            assert opened.known_to_git([*paths, FilePath("sub/none.md"), FilePath("gone.md")], None) == paths
+            assert (
+                opened.known_to_git([*paths, FilePath("sub/none.md"), FilePath("gone.md")], None)
+                == paths
+            )
 
     def test_in_an_index_that_is_damaged(self, opened: Repository):
         (opened.git_dir / "index").write_bytes(b"damaged")

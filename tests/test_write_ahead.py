@@ -11,12 +11,25 @@ from mdmem.model import FilePath
 
 
 def test_locks_and_the_record_are_where_another_version_looks_for_them():
-    names = (files.LOCK_NAME, write_ahead.RECORD_NAME, files.INDEX_LOCK, files.QUEUE_LOCK, files.TRAIL_LOCK)
+    names = (
+        files.LOCK_NAME,
+        write_ahead.RECORD_NAME,
+        files.INDEX_LOCK,
+        files.QUEUE_LOCK,
+        files.TRAIL_LOCK,
+    )
     assert names == ("lock", "write-ahead.json", "index.lock", "queue.lock", "trail.lock")
 
 
 class TestRecord:
-    RECORD = write_ahead.Record(path=FilePath("a.md"), before=None, after="0", message="m", date="@0 +0000", temporary=".mdmem-0.tmp")
+    RECORD = write_ahead.Record(
+        path=FilePath("a.md"),
+        before=None,
+        after="0",
+        message="m",
+        date="@0 +0000",
+        temporary=".mdmem-0.tmp",
+    )
 
     def test_it_is_read_as_it_was_written(self, tmp_path: Path):
         for record in (self.RECORD, replace(self.RECORD, before="1", message="\N{SNOWMAN}\udcff")):
@@ -34,19 +47,36 @@ class TestRecord:
         write_ahead.drop_record(tmp_path / "none")
         write_ahead.drop_record(tmp_path)
 
-    def test_what_another_process_has_dropped_meanwhile(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    def test_what_another_process_has_dropped_meanwhile(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ):
         monkeypatch.setattr(Path, "iterdir", lambda folder: iter([folder / ".mdmem-1.tmp"]))
         write_ahead.drop_record(tmp_path)
 
 
 class TestMoveRecord:
     MOVE = write_ahead.MoveRecord(
-        path=FilePath("a.md"), target=FilePath("b.md"), is_removal=False, digests={"": "0"}, message="m", date="@0 +0000"
+        path=FilePath("a.md"),
+        target=FilePath("b.md"),
+        is_removal=False,
+        digests={"": "0"},
+        message="m",
+        date="@0 +0000",
     )
-    REMOVAL = replace(MOVE, path=FilePath("memory/a"), target=FilePath("memory/.mdmem-0.tmp"), is_removal=True, digests={"x.md": "1"})
+    REMOVAL = replace(
+        MOVE,
+        path=FilePath("memory/a"),
+        target=FilePath("memory/.mdmem-0.tmp"),
+        is_removal=True,
+        digests={"x.md": "1"},
+    )
 
-    @pytest.mark.parametrize(("record", "before", "temporary"), [(MOVE, "0", ""), (REMOVAL, None, ".mdmem-0.tmp")])
-    def test_it_is_read_as_it_was_written(self, tmp_path: Path, record: write_ahead.MoveRecord, before: str | None, temporary: str):
+    @pytest.mark.parametrize(
+        ("record", "before", "temporary"), [(MOVE, "0", ""), (REMOVAL, None, ".mdmem-0.tmp")]
+    )
+    def test_it_is_read_as_it_was_written(
+        self, tmp_path: Path, record: write_ahead.MoveRecord, before: str | None, temporary: str
+    ):
         write_ahead.save_record(tmp_path, record)
         assert write_ahead.load_record(tmp_path) == record
         assert record.files == (write_ahead.FileRecord(record.path, before, "", temporary),)

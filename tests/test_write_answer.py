@@ -23,17 +23,29 @@ def at(world: World, repository: Path) -> Desk:
 
 
 def etags(document: Document) -> list[str]:
-    return [preamble_etag(document), *(section_etag(document, section) for section in document.sections)]
+    return [
+        preamble_etag(document),
+        *(section_etag(document, section) for section in document.sections),
+    ]
 
 
-def plan(before: str | None, after: str, section: SectionPath = (), op: Op = Op.REPLACE, path: str = "MEMORY.md", **more: Any) -> Plan:
+def plan(
+    before: str | None,
+    after: str,
+    section: SectionPath = (),
+    op: Op = Op.REPLACE,
+    path: str = "MEMORY.md",
+    **more: Any,
+) -> Plan:
     return Plan(
         path=FilePath(path),
         full_path=Path(path),
         before=None if before is None else before.encode(),
         old=None if before is None else parse(before),
         new=parse(after),
-        edit=EditResult(text=after, op=op, section=section, contradicts=(FactId("c"),), kept=("k",)),
+        edit=EditResult(
+            text=after, op=op, section=section, contradicts=(FactId("c"),), kept=("k",)
+        ),
         **more,
     )
 
@@ -59,7 +71,9 @@ def test_a_dry_run_shows_the_difference(at: Desk) -> None:
     assert diff.startswith("--- a/MEMORY.md\n+++ b/MEMORY.md\n")
     assert "+- x\n" in diff
     assert at.apply(append("- b", "B", dry_run=True)).diff == ""
-    new = EditSection("A", Action.BODY, "- x", file="new.md", create=True, options=append(dry_run=True).options)
+    new = EditSection(
+        "A", Action.BODY, "- x", file="new.md", create=True, options=append(dry_run=True).options
+    )
     assert at.apply(new).diff == "--- /dev/null\n+++ b/new.md\n@@ -0,0 +1,3 @@\n+## A\n+\n+- x\n"
 
 
@@ -72,16 +86,26 @@ def test_a_dry_run_shows_the_difference(at: Desk) -> None:
     ],
     ids=["new file", "from the heading on", "nothing differs"],
 )
-def test_of_sections_with_the_same_path_it_is_the_one_where_the_texts_differ_first(before: str | None, after: str, number: int) -> None:
+def test_of_sections_with_the_same_path_it_is_the_one_where_the_texts_differ_first(
+    before: str | None, after: str, number: int
+) -> None:
     assert write_result(plan(before, after, ("A",)), None).etag == etags(parse(after))[number]
 
 
 @pytest.mark.parametrize(
     ("before", "after", "op", "has_etag"),
-    [("- a\n", "- b\n", Op.REVERT, True), ("- a\n", "- a\n", Op.REVERT, False), ("- a\n", "- a\n", Op.REPLACE, True)],
+    [
+        ("- a\n", "- b\n", Op.REVERT, True),
+        ("- a\n", "- a\n", Op.REVERT, False),
+        ("- a\n", "- a\n", Op.REPLACE, True),
+    ],
 )
-def test_a_revert_that_changes_nothing_is_about_no_text(before: str, after: str, op: Op, has_etag: bool) -> None:
-    assert write_result(plan(before, after, op=op), None).etag == (preamble_etag(parse(after)) if has_etag else None)
+def test_a_revert_that_changes_nothing_is_about_no_text(
+    before: str, after: str, op: Op, has_etag: bool
+) -> None:
+    assert write_result(plan(before, after, op=op), None).etag == (
+        preamble_etag(parse(after)) if has_etag else None
+    )
 
 
 def test_the_answer_says_what_the_plan_does_in_both_files() -> None:

@@ -30,25 +30,52 @@ INTERRUPTION = KeyboardInterrupt()
         (THEIRS, WriteOutcome.OVERTAKEN, WriteOutcome.OVERTAKEN),
         (None, WriteOutcome.OVERTAKEN, WriteOutcome.OVERTAKEN),
     ],
-    ids=["as written", "in another form", "with a person's line", "in other words", "as before", "something else", "file gone"],
+    ids=[
+        "as written",
+        "in another form",
+        "with a person's line",
+        "in other words",
+        "as before",
+        "something else",
+        "file gone",
+    ],
 )
-def test_git_committed(committed: bytes | None, outcome: WriteOutcome, outcome_with_hooks: WriteOutcome) -> None:
+def test_git_committed(
+    committed: bytes | None, outcome: WriteOutcome, outcome_with_hooks: WriteOutcome
+) -> None:
     for has_user_hooks, expected in ((False, outcome), (True, outcome_with_hooks)):
         evidence = WriteEvidence(
-            before=BEFORE, after=AFTER, is_committed=True, committed=committed, has_user_hooks=has_user_hooks, on_disk=THEIRS
+            before=BEFORE,
+            after=AFTER,
+            is_committed=True,
+            committed=committed,
+            has_user_hooks=has_user_hooks,
+            on_disk=THEIRS,
         )
         assert judge_write(evidence) is expected
 
 
 @pytest.mark.parametrize("committed", [AFTER, THEIRS, None])
 def test_git_committed_and_the_process_was_interrupted(committed: bytes | None) -> None:
-    evidence = WriteEvidence(before=BEFORE, after=AFTER, problem=INTERRUPTION, is_committed=True, committed=committed, has_user_hooks=False)
+    evidence = WriteEvidence(
+        before=BEFORE,
+        after=AFTER,
+        problem=INTERRUPTION,
+        is_committed=True,
+        committed=committed,
+        has_user_hooks=False,
+    )
     assert judge_write(evidence) is WriteOutcome.INTERRUPTED
 
 
 OURS = {"as written": AFTER}
 OURS_BY_A_HOOK = {"in another form": OTHER_FORM, "in other words": OTHER_WORDS}
-NOT_OURS = {"as before": BEFORE, "gone": None, "something else": THEIRS, "with a person's line": OURS_AND_THEIRS}
+NOT_OURS = {
+    "as before": BEFORE,
+    "gone": None,
+    "something else": THEIRS,
+    "with a person's line": OURS_AND_THEIRS,
+}
 SAVED_OVER = [
     (REFUSED, WriteOutcome.SAVED_OVER),
     (TIMEOUT, WriteOutcome.ABANDONED),
@@ -61,14 +88,20 @@ SAVED_OVER = [
 
 @pytest.mark.parametrize("has_user_hooks", [False, True])
 @pytest.mark.parametrize(("problem", "outcome"), SAVED_OVER, ids=lambda value: type(value).__name__)
-def test_git_committed_nothing(problem: BaseException, outcome: WriteOutcome, has_user_hooks: bool) -> None:
+def test_git_committed_nothing(
+    problem: BaseException, outcome: WriteOutcome, has_user_hooks: bool
+) -> None:
     hooked = OURS_BY_A_HOOK if has_user_hooks else {}
     for name, data in (OURS | OURS_BY_A_HOOK | NOT_OURS).items():
-        evidence = WriteEvidence(before=BEFORE, after=AFTER, problem=problem, on_disk=data, has_user_hooks=has_user_hooks)
+        evidence = WriteEvidence(
+            before=BEFORE, after=AFTER, problem=problem, on_disk=data, has_user_hooks=has_user_hooks
+        )
         expected = WriteOutcome.FAILED if name in OURS | hooked else outcome
         assert judge_write(evidence) is expected, name
 
 
 def test_a_new_file_that_was_taken_away_is_no_longer_what_was_written() -> None:
-    evidence = WriteEvidence(before=None, after=AFTER, problem=REFUSED, on_disk=None, has_user_hooks=True)
+    evidence = WriteEvidence(
+        before=None, after=AFTER, problem=REFUSED, on_disk=None, has_user_hooks=True
+    )
     assert judge_write(evidence) is WriteOutcome.SAVED_OVER

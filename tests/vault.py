@@ -64,7 +64,9 @@ class Vault:
         return PurgeScope(self.repository, self.repository.root / STATE, memory)
 
     def purge(self, reason: str = "") -> PurgeResult:
-        return purge.purge_everywhere(self.scope(), WORDS, FACT, PurgeNote(WHEN, reason=reason), no_transcripts)
+        return purge.purge_everywhere(
+            self.scope(), WORDS, FACT, PurgeNote(WHEN, reason=reason), no_transcripts
+        )
 
     def everything(self) -> bytes:
         """Every object, and every file of git's folder that is no object."""
@@ -79,7 +81,9 @@ class Vault:
         ).stdout
         common = self.repository.common_dir
         return objects + b"".join(
-            str(path).encode() + path.read_bytes() for path in common.rglob("*") if path.is_file() and "objects" not in path.parts
+            str(path).encode() + path.read_bytes()
+            for path in common.rglob("*")
+            if path.is_file() and "objects" not in path.parts
         )
 
     def assert_clean(self, *forms: str) -> None:
@@ -97,9 +101,18 @@ class Vault:
         return Vault(self.world, self.root.parent / "linked")
 
     def tree_state(self) -> tuple[str, ...]:
-        shown = (("for-each-ref",), ("ls-files", "-s"), ("status", "--porcelain=v2"), ("stash", "list"), ("reflog",))
+        shown = (
+            ("for-each-ref",),
+            ("ls-files", "-s"),
+            ("status", "--porcelain=v2"),
+            ("stash", "list"),
+            ("reflog",),
+        )
         files = sorted(p for p in self.root.rglob("*") if p.is_file() and ".git" not in p.parts)
-        return (*(self.git(*words) for words in shown), *(p.read_text(errors="replace") for p in files))
+        return (
+            *(self.git(*words) for words in shown),
+            *(p.read_text(errors="replace") for p in files),
+        )
 
 
 @pytest.fixture

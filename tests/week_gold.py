@@ -106,7 +106,18 @@ FORBIDDEN = (
     "opus",
 )
 """Words that may be in no file of memory and in no proposal: of tools, of questions, narration, commands, secrets, quotes, forged tags."""
-FORBIDDEN_IN_MEMORY = ("Zebra", "Volvo", "Ann", "Marek", "budget", "branch", "Initech", "Tove", "[status]", "[lesson]")
+FORBIDDEN_IN_MEMORY = (
+    "Zebra",
+    "Volvo",
+    "Ann",
+    "Marek",
+    "budget",
+    "branch",
+    "Initech",
+    "Tove",
+    "[status]",
+    "[lesson]",
+)
 """Words that no night may bring into MEMORY.md: of others, of agents alone, conditions, what was ruled out."""
 
 
@@ -298,7 +309,10 @@ def lines(text: str) -> Iterator[str]:
 
 def entries() -> list[tuple[str, str, str, str]]:
     """Day, minute, source and line of each entry."""
-    return [(day, minute, source, rest) for day, minute, source, rest in (line.split(" ", 3) for line in lines(ENTRIES))]
+    return [
+        (day, minute, source, rest)
+        for day, minute, source, rest in (line.split(" ", 3) for line in lines(ENTRIES))
+    ]
 
 
 def changes(text: str) -> list[Change]:

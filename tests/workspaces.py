@@ -38,7 +38,9 @@ def _modes_count() -> bool:
     return False
 
 
-where_modes_count = pytest.mark.skipif(not _modes_count(), reason="this user may read and write everything")
+where_modes_count = pytest.mark.skipif(
+    not _modes_count(), reason="this user may read and write everything"
+)
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,10 @@ class Desk:
             return self.git("rev-parse", "HEAD").strip()
 
     def hook(self, name: str, text: str) -> Path:
-        hook = Path(self.git("rev-parse", "--path-format=absolute", "--git-path", "hooks").strip()) / name
+        hook = (
+            Path(self.git("rev-parse", "--path-format=absolute", "--git-path", "hooks").strip())
+            / name
+        )
         hook.parent.mkdir(exist_ok=True)
         hook.write_text("#!/bin/sh\n" + text + "\n")
         hook.chmod(0o755)
@@ -125,16 +130,24 @@ def _files(root: Path, skipped: set[str]) -> dict[str, bytes | str]:
         for name in (*names, *files):
             path = Path(folder, name)
             relative = str(path.relative_to(root))
-            contents[relative] = f"{path.lstat().st_mode:o}" if not path.is_file() or path.is_symlink() else path.read_bytes()
+            contents[relative] = (
+                f"{path.lstat().st_mode:o}"
+                if not path.is_file() or path.is_symlink()
+                else path.read_bytes()
+            )
     return contents
 
 
-def apply(workspace: Workspace, change: Change, say: Callable[[str], None] = lambda _: None) -> WriteResult:
+def apply(
+    workspace: Workspace, change: Change, say: Callable[[str], None] = lambda _: None
+) -> WriteResult:
     """Carry out a change as `Memory.apply` does, but for the event and the catch-up."""
     return carry_out(workspace, change, say)
 
 
-def append(text: str = MARK, section: str | None = "Work", file: str | None = None, **options: Any) -> EditSection:
+def append(
+    text: str = MARK, section: str | None = "Work", file: str | None = None, **options: Any
+) -> EditSection:
     return EditSection(section, Action.APPEND, text, file=file, options=WriteOptions(**options))
 
 
@@ -157,7 +170,11 @@ def desk(world: World, repository: Path, folder: str = "", seed: str = SEED) -> 
     at.git("add", "-A")
     at.git("commit", "-q", "-m", "seed")
     if ".git/HEAD" in before:
-        _COMMITTED[made_from] = {name: data for name, data in _files(repository, set()).items() if before.get(name) != data}
+        _COMMITTED[made_from] = {
+            name: data
+            for name, data in _files(repository, set()).items()
+            if before.get(name) != data
+        }
     return at
 
 
@@ -181,7 +198,11 @@ def match_index(repository: Path) -> None:
     for _ in range(int.from_bytes(index[8:12], "big")):
         name_end = index.index(0, entry + 62)
         info = (repository / index[entry + 62 : name_end].decode()).lstat()
-        times = (part for time_ns in (info.st_ctime_ns, info.st_mtime_ns) for part in divmod(time_ns, 10**9))
+        times = (
+            part
+            for time_ns in (info.st_ctime_ns, info.st_mtime_ns)
+            for part in divmod(time_ns, 10**9)
+        )
         struct.pack_into(">6L", index, entry, *times, info.st_dev % 2**32, info.st_ino % 2**32)
         entry += (name_end - entry + 8) // 8 * 8
     (repository / ".git" / "index").write_bytes(bytes(index) + hashlib.sha1(index).digest())
@@ -192,7 +213,9 @@ def gits(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     run, started = commits.run, []
 
     def counted(folder: Path, arguments: list[str], *rest: Any, **named: Any) -> Any:
-        started.append(next(word for word in arguments if not word.startswith("-") and "=" not in word))
+        started.append(
+            next(word for word in arguments if not word.startswith("-") and "=" not in word)
+        )
         return run(folder, arguments, *rest, **named)
 
     for module in (commits, discovery, objects, worktree):

@@ -49,14 +49,27 @@ def commands(group: Any, prefix: str = "mdmem") -> Iterator[tuple[str, Any]]:
 def about(words: str, command: Any) -> list[str]:
     """One command's part of the page."""
     example = EXAMPLES[words.partition(" ")[2]]
-    return [f"## {words}", "", f"    {usage(words, command)}", "", command.help, "", f"Example: `{example}`", "", *table(command)]
+    return [
+        f"## {words}",
+        "",
+        f"    {usage(words, command)}",
+        "",
+        command.help,
+        "",
+        f"Example: `{example}`",
+        "",
+        *table(command),
+    ]
 
 
 def usage(words: str, command: Any) -> str:
     """The line that shows how a command is called."""
     arguments = (p for p in command.params if p.param_type_name == "argument")
     shown = (
-        f"{p.metavar}{'…' if p.nargs == -1 else ''}" if p.required else f"[{p.metavar}{'…' if p.nargs == -1 else ''}]" for p in arguments
+        f"{p.metavar}{'…' if p.nargs == -1 else ''}"
+        if p.required
+        else f"[{p.metavar}{'…' if p.nargs == -1 else ''}]"
+        for p in arguments
     )
     return " ".join([words, *shown, "[OPTIONS]"])
 

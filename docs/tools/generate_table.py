@@ -25,13 +25,26 @@ TABLE: ParameterTable = {'''
 def module() -> str:
     """The whole module."""
     root: Any = get_command(app)
-    simple_commands = {name: command for name, command in root.commands.items() if not hasattr(command, "commands")}
-    return "\n".join([HEAD, *(line for name, command in simple_commands.items() for line in rows(name, command)), "}", ""])
+    simple_commands = {
+        name: command for name, command in root.commands.items() if not hasattr(command, "commands")
+    }
+    return "\n".join(
+        [
+            HEAD,
+            *(line for name, command in simple_commands.items() for line in rows(name, command)),
+            "}",
+            "",
+        ]
+    )
 
 
 def rows(name: str, command: Any) -> list[str]:
     """One command's part of it."""
-    return [f'    "{name}": (', *(f"        {row(parameter)}," for parameter in command.params if not parameter.hidden), "    ),"]
+    return [
+        f'    "{name}": (',
+        *(f"        {row(parameter)}," for parameter in command.params if not parameter.hidden),
+        "    ),",
+    ]
 
 
 def row(parameter: Any) -> str:
@@ -43,15 +56,29 @@ def row(parameter: Any) -> str:
     annotation, default = parameter.type_descriptor.annotation, parameter.default
     takes = get_origin(annotation) or annotation
     several = {list: (str,), tuple: (str, str)}
-    is_known = get_args(annotation) == several[takes] if takes in several else takes in (bool, str, int, float) or takes is Source
-    strange = [name for name in ("envvar", "callback", "secondary_opts", "prompt", "count") if getattr(parameter, name, None)]
-    if not is_known or strange or parameter.type_descriptor.is_ranged:
-        raise ValueError(f"the short way does not know a parameter like {parameter.name}: {annotation} {strange}")
-    flags = "".join(f'"{flag}", ' for flag in parameter.opts) if parameter.param_type_name == "option" else ""
-    default_value = f"{takes.__name__}.{default.name}" if isinstance(default, Source) else repr(default)
-    return (
-        f'("{parameter.name}", ({flags.rstrip()}), {takes.__name__}, {None if parameter.required else default_value}, {parameter.required})'
+    is_known = (
+        get_args(annotation) == several[takes]
+        if takes in several
+        else takes in (bool, str, int, float) or takes is Source
     )
+    strange = [
+        name
+        for name in ("envvar", "callback", "secondary_opts", "prompt", "count")
+        if getattr(parameter, name, None)
+    ]
+    if not is_known or strange or parameter.type_descriptor.is_ranged:
+        raise ValueError(
+            f"the short way does not know a parameter like {parameter.name}: {annotation} {strange}"
+        )
+    flags = (
+        "".join(f'"{flag}", ' for flag in parameter.opts)
+        if parameter.param_type_name == "option"
+        else ""
+    )
+    default_value = (
+        f"{takes.__name__}.{default.name}" if isinstance(default, Source) else repr(default)
+    )
+    return f'("{parameter.name}", ({flags.rstrip()}), {takes.__name__}, {None if parameter.required else default_value}, {parameter.required})'
 
 
 if __name__ == "__main__":

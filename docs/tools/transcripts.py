@@ -29,7 +29,9 @@ _FOLDER = "notes"
 _DAY = re.compile(r"# (\d{4}-\d{2}-\d{2})$")
 _FOLDER_CHANGE = re.compile(r"cd (\S+)$")
 _BLOCK = re.compile(r"(?<=^```sh-session\n)(.*?)(?=^```$)", re.DOTALL | re.MULTILINE)
-_GIT_SETTINGS = "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+_GIT_SETTINGS = (
+    "[user]\n\tname = Ada Example\n\temail = ada@example.org\n[init]\n\tdefaultBranch = main\n"
+)
 
 
 @dataclass
@@ -106,4 +108,7 @@ def _printed(command: str, session: Session) -> str:
 if __name__ == "__main__":
     for page in PAGES:
         with tempfile.TemporaryDirectory(prefix="mdmem-", ignore_cleanup_errors=True) as folder:
-            page.write_text(replayed(page.read_text(encoding="utf-8"), Path(folder).resolve() / "home"), encoding="utf-8")
+            page.write_text(
+                replayed(page.read_text(encoding="utf-8"), Path(folder).resolve() / "home"),
+                encoding="utf-8",
+            )

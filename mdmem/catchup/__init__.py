@@ -1,1 +1,3 @@
-"""The index and the trail brought up to what is on disk and in git, in front of a query or in the background."""
+"""The index and the trail brought up to what is on disk and in git, in front of a query or in the
+background.
+"""

@@ -16,19 +16,23 @@ _QUIET_SECONDS, _LONGEST_WAIT_SECONDS, _LOOK_SECONDS = 0.5, 3.0, 0.1
 
 
 def wait_until_quiet(folder: str | os.PathLike[str]) -> None:
-    """Wait until no name has been written in a folder for a moment, but no longer than a few seconds."""
+    """Wait until no name has been written in a folder for a moment, but no longer than a few
+    seconds.
+    """
     ends = time.monotonic() + _LONGEST_WAIT_SECONDS
     while time.monotonic() < ends and time.time() - os.stat(folder).st_mtime < _QUIET_SECONDS:
         time.sleep(_LOOK_SECONDS)  # in the background, where nobody waits for it
 
 
 def wait_unless_waited(folder: str, mark: str) -> bool:
-    """Wait until the folder is quiet, unless another process does already: that one will see what was done before this call.
+    """Wait until the folder is quiet, unless another process does already: that one will see what
+    was done before this call.
 
     Args:
         folder: where names are written at each change.
-        mark: a file that exists while a process waits, stamped with the time at which the wait ends at the latest. If the folder is newer,
-            the process was killed and has left the file. (The shims check it in the same way before they start a process.)
+        mark: a file that exists while a process waits, stamped with the time at which the wait ends
+            at the latest. If the folder is newer, the process was killed and has left the file.
+            (The shims check it in the same way before they start a process.)
 
     Returns:
         True if this process is to do the work.
@@ -71,28 +75,44 @@ class _CatchUp:
 
     @property
     def has_yet_to_look(self) -> bool:
-        """True if it was started a moment ago: it has not looked at the files yet, and will see them as they are now."""
-        return self.waiting is not None and self.waiting.is_alive() and time.monotonic() - self.started < _STARTING_SECONDS
+        """True if it was started a moment ago: it has not looked at the files yet, and will see
+        them as they are now.
+        """
+        return (
+            self.waiting is not None
+            and self.waiting.is_alive()
+            and time.monotonic() - self.started < _STARTING_SECONDS
+        )
 
 
 def start_catching_up(workspace: Workspace) -> threading.Thread | None:
-    """Start a detached process that brings the index up to date, unless one runs or waits already. It is never a reason to fail.
+    """Start a detached process that brings the index up to date, unless one runs or waits already.
+    It is never a reason to fail.
 
     Returns:
-        A thread that ends with the process, so that a program that lives on keeps no dead child; None where none was started.
+        A thread that ends with the process, so that a program that lives on keeps no dead child;
+        None where none was started.
     """
     # -P: nothing is imported from the folder that the user is in.
     command = [sys.executable, "-P", "-m", "mdmem.githooks", "catch-up", str(workspace.root)]
     null = os.devnull
-    streams = [(os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0), (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0), (os.POSIX_SPAWN_DUP2, 1, 2)]
+    streams = [
+        (os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_OPEN, 1, null, os.O_WRONLY, 0),
+        (os.POSIX_SPAWN_DUP2, 1, 2),
+    ]
     last = workspace.resources.get(_CatchUp)
     try:
         locks = (workspace.state / name for name in (files.QUEUE_LOCK, files.INDEX_LOCK))
         if last.has_yet_to_look or any(map(files.is_locked, locks)) or not sys.executable:
             return None
-        child = os.posix_spawn(sys.executable, command, repo.environment(), file_actions=streams, setsid=True)
+        child = os.posix_spawn(
+            sys.executable, command, repo.environment(), file_actions=streams, setsid=True
+        )
         last.started = time.monotonic()
-        last.waiting = threading.Thread(target=_wait_for, args=(child,), name="mdmem catch-up", daemon=True)
+        last.waiting = threading.Thread(
+            target=_wait_for, args=(child,), name="mdmem catch-up", daemon=True
+        )
         last.waiting.start()
     except (OSError, RuntimeError):  # the latter: the system has no room for a thread
         return None

@@ -1,4 +1,6 @@
-"""The files that have changed since an index was made, read for it: alone or, where it is built from nothing, by two processes."""
+"""The files that have changed since an index was made, read for it: alone or, where it is built
+from nothing, by two processes.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _MUCH_BYTES = 300_000
 """Of fewer bytes most are read before a second process has started."""
 _CHUNK_BYTES = 65_536
 """The bytes of files and of their paths that a process takes at once, at least."""
-"""Of so many bytes an index takes long to build, and the newest days of it can be searched meanwhile."""
+"""Of so many bytes an index takes long to build, and the newest days of it can be searched
+meanwhile.
+"""
 _PART_DOCUMENTS = 20_000
 
 
@@ -59,13 +63,21 @@ class ChangedFiles:
         self._touched = pages.touched_paths(trail, since)
         if seen.commit != self._commit:
             self._touched |= {FilePath(path) for path, file in before.items() if file.uncommitted}
-        due = [path for path, stamp in stamps.items() if path in self._touched or path not in before or before[path].stamp.text != stamp]
+        due = [
+            path
+            for path, stamp in stamps.items()
+            if path in self._touched or path not in before or before[path].stamp.text != stamp
+        ]
         self._missing = {FilePath(path) for path in (*before, *self._touched) if path not in stamps}
         self._emptied = sorted(path for path in self._missing if trail.live_occurrences(path))
         self._total = len(due) + len(self._emptied)
-        self._seen: dict[str, SnapshotFile] = {path: before[path] for path in stamps if path in before}
+        self._seen: dict[str, SnapshotFile] = {
+            path: before[path] for path in stamps if path in before
+        }
         self._chunks = in_chunks(workspace, due, stamps) if chunks is None else chunks
-        self._part = _PART_DOCUMENTS if not before and is_long(stamps[path] for path in due) else None
+        self._part = (
+            _PART_DOCUMENTS if not before and is_long(stamps[path] for path in due) else None
+        )
 
     @cached_property
     def _reader(self) -> pages.PageReader:
@@ -78,7 +90,12 @@ class ChangedFiles:
         index.update(
             self._read(),
             self._missing.difference(self._emptied),
-            Snapshot(commit=self._commit, files=self._seen, settings=settings, has_pair_marks=bool(self._trail.pair_marks())),
+            Snapshot(
+                commit=self._commit,
+                files=self._seen,
+                settings=settings,
+                has_pair_marks=bool(self._trail.pair_marks()),
+            ),
             (lambda n: progress(n, self._total)) if progress else None,
             pages.ended_rows(self._workspace, self._trail, self._since, newest),
             {name for name, _, _ in self._trail.dropped_commits()},
@@ -97,7 +114,8 @@ class ChangedFiles:
         while self._chunks:
             yield from self._read_chunk()
         if self._worker is not None:
-            self._trail.settle()  # the disk has nothing to do while the engine takes in the last documents
+            # the disk has nothing to do while the engine takes in the last documents
+            self._trail.settle()
         for path in self._emptied:
             yield self._reader.entries_of_removed_file(path)
 
@@ -105,19 +123,29 @@ class ChangedFiles:
         """Read some files here. Those that are gone since the survey are left to the next one."""
         for path in self._chunks.popleft():
             with suppress(FileNotFoundError, NotADirectoryError):
-                file = listing.list_file(self._workspace.root, path, (self._workspace.root / path).lstat())
-                self._seen[path], page = self._reader.read(file, self._before.get(path) if path not in self._touched else None)
+                file = listing.list_file(
+                    self._workspace.root, path, (self._workspace.root / path).lstat()
+                )
+                self._seen[path], page = self._reader.read(
+                    file, self._before.get(path) if path not in self._touched else None
+                )
                 if page is not None:
                     yield page
 
 
 def is_much(stamps: Iterable[str]) -> bool:
-    """True if files with these stamps are so many bytes that two processes read them faster than one."""
+    """True if files with these stamps are so many bytes that two processes read them faster than
+    one.
+    """
     return (os.cpu_count() or 1) > 1 and sum(map(stamp_bytes, stamps)) >= _MUCH_BYTES
 
 
-def in_chunks(workspace: Workspace, paths: Iterable[str], stamps: Mapping[str, str]) -> deque[list[FilePath]]:
-    """Paths of files, a few at a time: those that are no logs first, then the logs from the newest on."""
+def in_chunks(
+    workspace: Workspace, paths: Iterable[str], stamps: Mapping[str, str]
+) -> deque[list[FilePath]]:
+    """Paths of files, a few at a time: those that are no logs first, then the logs from the newest
+    on.
+    """
 
     def newest_first(path: str) -> tuple[int, str]:
         day = log_day(path, workspace.daily)

@@ -17,9 +17,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class EntryState:
-    """The occurrence of an entry (None: no commit has it), and the marks that commits set on it, ended ones too.
+    """The occurrence of an entry (None: no commit has it), and the marks that commits set on it,
+    ended ones too.
 
-    `committed`: the commit has it word for word. `promoted`: the curated fact that counts in its stead.
+    `committed`: the commit has it word for word. `promoted`: the curated fact that counts in its
+    stead.
     """
 
     occurrence: Occurrence | None = None
@@ -39,18 +41,24 @@ def entry_identity(entry: Entry) -> Hashable:
 
 
 def marks_by_occurrence(trail: Trail, path: FilePath) -> dict[int, tuple[Mark, ...]]:
-    """The marks that commits set on live occurrences in a file, ended ones too, by the occurrences' rows."""
+    """The marks that commits set on live occurrences in a file, ended ones too, by the occurrences'
+    rows.
+    """
     marks: dict[int, tuple[Mark, ...]] = defaultdict(tuple)
     for mark in trail.marks(path, include_ended=True):
         marks[mark.occurrence] += (mark,)
     return marks
 
 
-def match_entries(trail: Trail, path: FilePath, entries: Sequence[Entry]) -> tuple[tuple[EntryState, ...], tuple[EntryState, ...]]:
-    """The state of each entry of a file, and the states of what HEAD has there and the file has not.
+def match_entries(
+    trail: Trail, path: FilePath, entries: Sequence[Entry]
+) -> tuple[tuple[EntryState, ...], tuple[EntryState, ...]]:
+    """The state of each entry of a file, and the states of what HEAD has there and the file has
+    not.
 
-    An entry matches the occurrence with the same words in the same place, else one of the same fact in the same section: somebody has
-    changed its tags or spacing and not committed that, and a mark stays on it. Of several equal ones each is matched once, in order.
+    An entry matches the occurrence with the same words in the same place, else one of the same fact
+    in the same section: somebody has changed its tags or spacing and not committed that, and a mark
+    stays on it. Of several equal ones each is matched once, in order.
     """
     marks, promoted = marks_by_occurrence(trail, path), trail.promoted_in(path)
     unmatched = {occurrence.number: occurrence for occurrence in trail.live_occurrences(path)}
@@ -58,8 +66,12 @@ def match_entries(trail: Trail, path: FilePath, entries: Sequence[Entry]) -> tup
     for key, committed in ((entry_identity, True), (_fact_in_section, False)):
         for index, occurrence in _matches(key, entries, states, unmatched):
             del unmatched[occurrence.number]
-            states[index] = EntryState(occurrence, marks[occurrence.number], committed, promoted.get(occurrence.number))
-    removed = tuple(EntryState(occurrence, marks[occurrence.number]) for occurrence in unmatched.values())
+            states[index] = EntryState(
+                occurrence, marks[occurrence.number], committed, promoted.get(occurrence.number)
+            )
+    removed = tuple(
+        EntryState(occurrence, marks[occurrence.number]) for occurrence in unmatched.values()
+    )
     return tuple(states.get(index, EntryState()) for index in range(len(entries))), removed
 
 
@@ -68,9 +80,14 @@ def _fact_in_section(entry: Entry) -> Hashable:
 
 
 def _matches(
-    key: Callable[[Entry], Hashable], entries: Sequence[Entry], states: Mapping[int, EntryState], unmatched: Mapping[int, Occurrence]
+    key: Callable[[Entry], Hashable],
+    entries: Sequence[Entry],
+    states: Mapping[int, EntryState],
+    unmatched: Mapping[int, Occurrence],
 ) -> list[tuple[int, Occurrence]]:
-    """Pairs of an entry without a state, by its index, and an unmatched occurrence with the same key."""
+    """Pairs of an entry without a state, by its index, and an unmatched occurrence with the same
+    key.
+    """
     waiting: dict[Hashable, deque[Occurrence]] = defaultdict(deque)
     for occurrence in unmatched.values():
         waiting[key(occurrence.entry)].append(occurrence)

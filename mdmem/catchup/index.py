@@ -20,7 +20,14 @@ from mdmem.model.searches import BuildProgress
 from mdmem.repo import commits, git_files
 from mdmem.search.engine import BrokenIndex
 from mdmem.search.indexer import SearchIndex
-from mdmem.search.snapshot import EMPTY_SNAPSHOT, INDEX_NAME, SNAPSHOT_NAME, Snapshot, is_long, stamps_digest
+from mdmem.search.snapshot import (
+    EMPTY_SNAPSHOT,
+    INDEX_NAME,
+    SNAPSHOT_NAME,
+    Snapshot,
+    is_long,
+    stamps_digest,
+)
 from mdmem.startup.records import dataclass, replace
 from mdmem.workspace import Progress, Say, Workspace, open_at, used_workspaces
 
@@ -31,20 +38,31 @@ if TYPE_CHECKING:
 _ROUNDS = 3
 _LOOK_SECONDS = 0.1
 _PROGRESS_NAME = "index-progress"
-"""The file of the state folder that tells other processes how many files an index has that is being built from nothing."""
+"""The file of the state folder that tells other processes how many files an index has that is being
+built from nothing.
+"""
 _PROGRESS_SECONDS = 0.2
 _STARTING_SECONDS = 10.0
-"""The longest wait for a detached process to begin, which takes one second where nothing else goes on."""
-_BEHIND = "the index is behind: another process is still updating it, and the newest changes may be missing"
-_ONLY_PART = "the index is behind: another process is building it, newest days first; older entries may be missing"
+"""The longest wait for a detached process to begin, which takes one second where nothing else goes
+on.
+"""
+_BEHIND = (
+    "the index is behind: another process is still updating it, and the newest changes may be"
+    " missing"
+)
+_ONLY_PART = (
+    "the index is behind: another process is building it, newest days first; older entries may be"
+    " missing"
+)
 
 
 @dataclass(frozen=True, slots=True)
 class FreshIndex:
-    """An index to search: `stale` if it could not be brought up to date, with the reason in `notes`.
+    """An index to search: `stale` if it could not be brought up to date, with the reason in
+    `notes`.
 
-    `behind` if it has still to be updated, though searches for current entries find everything. `building`: it is stale because another
-    process is still building it.
+    `behind` if it has still to be updated, though searches for current entries find everything.
+    `building`: it is stale because another process is still building it.
     """
 
     index: SearchIndex
@@ -57,7 +75,9 @@ class FreshIndex:
 
 @dataclass(frozen=True, slots=True)
 class _WorkspaceSurvey:
-    """The workspace as it is now: commit, file stamps by path (`stamp_text`), digests of the settings and of all stamps."""
+    """The workspace as it is now: commit, file stamps by path (`stamp_text`), digests of the
+    settings and of all stamps.
+    """
 
     commit: CommitId | None
     stamps: Mapping[str, str]
@@ -68,19 +88,31 @@ class _WorkspaceSurvey:
 def _settings(workspace: Workspace) -> str:
     """A digest of everything that the index depends on besides the files and the commit."""
     own = workspace.settings
-    settings = repr((own.extra_paths, own.paths, workspace.daily, own.language, workspace.root.name, workspace.history_borders()))
+    settings = repr(
+        (
+            own.extra_paths,
+            own.paths,
+            workspace.daily,
+            own.language,
+            workspace.root.name,
+            workspace.history_borders(),
+        )
+    )
     return hashlib.sha256(settings.encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 class _OpenIndex:
-    """The index as it is on disk, and the stamps of the files: kept between calls, and looked at again in each.
+    """The index as it is on disk, and the stamps of the files: kept between calls, and looked at
+    again in each.
 
     It is only read: an update opens the index for itself.
     """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        """Held while a field is read or set; what a method returns never changes, and is used without it."""
+        """Held while a field is read or set; what a method returns never changes, and is used
+        without it.
+        """
         self._opened_as: tuple[object, ...] | None = None
         self._index: SearchIndex | None = None
         self._files: WorkspaceFiles = WorkspaceFiles()
@@ -94,7 +126,10 @@ class _OpenIndex:
             # Each update gives this file's name to a new file, after all else.
             now = folder, workspace.settings.language, files.stamp(f"{folder}/{SNAPSHOT_NAME}")
             if self._index is None or self._opened_as != now:
-                self._index, self._opened_as = SearchIndex.open(folder, workspace.settings.language), now
+                self._index, self._opened_as = (
+                    SearchIndex.open(folder, workspace.settings.language),
+                    now,
+                )
                 self._overlaid = None
             return self._index
 
@@ -113,13 +148,24 @@ class _OpenIndex:
             digest=digest,
         )
 
-    def overlaid(self, workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey) -> SearchIndex | None:
-        """The index with unindexed files laid over it; None if that would not be everything, or is not certain."""
+    def overlaid(
+        self, workspace: Workspace, index: SearchIndex, survey: _WorkspaceSurvey
+    ) -> SearchIndex | None:
+        """The index with unindexed files laid over it; None if that would not be everything, or is
+        not certain.
+        """
         snapshot = index.seen
-        if snapshot.commit is None or (snapshot.commit, snapshot.settings) != (survey.commit, survey.settings):
+        if snapshot.commit is None or (snapshot.commit, snapshot.settings) != (
+            survey.commit,
+            survey.settings,
+        ):
             return None
         with self.lock:
-            if self._overlaid is not None and self._overlaid[0] is index and self._overlaid[1] is survey.stamps:
+            if (
+                self._overlaid is not None
+                and self._overlaid[0] is index
+                and self._overlaid[1] is survey.stamps
+            ):
                 return self._overlaid[2]
             now = time.time_ns()
             changed, removed = snapshot.changed_paths(survey.stamps)
@@ -127,8 +173,14 @@ class _OpenIndex:
                 overlaid = unindexed.overlay_unindexed(workspace, index, changed, removed)
             except BrokenIndex:
                 return None  # an update builds it from scratch
-            settled = all(int(time_ns) < now - files.RACY_NS for path in changed for time_ns in survey.stamps[path].split()[:2])
-            self._overlaid = (index, survey.stamps, overlaid) if overlaid is not None and settled else None
+            settled = all(
+                int(time_ns) < now - files.RACY_NS
+                for path in changed
+                for time_ns in survey.stamps[path].split()[:2]
+            )
+            self._overlaid = (
+                (index, survey.stamps, overlaid) if overlaid is not None and settled else None
+            )
             return overlaid
 
 
@@ -150,10 +202,16 @@ def _in_short(seen: Snapshot) -> tuple[CommitId | None, str, str]:
 
 
 def _opened(workspace: Workspace, from_scratch: bool = False) -> SearchIndex:
-    """The index for an update: as it is or, where that is a part or of no use, an empty one that takes its place."""
+    """The index for an update: as it is or, where that is a part or of no use, an empty one that
+    takes its place.
+    """
     folder, language = workspace.state / INDEX_NAME, workspace.settings.language
     index = None if from_scratch else SearchIndex.open(folder, language)
-    return index if index is not None and not index.seen.is_part else SearchIndex.create(folder, language)
+    return (
+        index
+        if index is not None and not index.seen.is_part
+        else SearchIndex.create(folder, language)
+    )
 
 
 def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
@@ -163,9 +221,15 @@ def index_as_is(workspace: Workspace) -> tuple[SearchIndex, bool]:
 
 
 def index_at(workspace: Workspace, commit: CommitId) -> SearchIndex | None:
-    """The index as it is, if it has seen this commit, under these settings; files that were saved since are not looked at."""
+    """The index as it is, if it has seen this commit, under these settings; files that were saved
+    since are not looked at.
+    """
     index = _open_index(workspace).index(workspace)
-    return index if (index.seen.commit, index.seen.settings) == (commit, _settings(workspace)) else None
+    return (
+        index
+        if (index.seen.commit, index.seen.settings) == (commit, _settings(workspace))
+        else None
+    )
 
 
 def fresh_index(
@@ -176,10 +240,12 @@ def fresh_index(
     current: bool = False,
     in_part: bool = False,
 ) -> FreshIndex:
-    """The index, brought up to date first, or (`full`) rebuilt. Waits for another process that is updating it.
+    """The index, brought up to date first, or (`full`) rebuilt. Waits for another process that is
+    updating it.
 
-    If only `current` entries are to be searched, a few files saved by hand are laid over it instead. An index that takes long to build is
-    built by another process for a caller that takes it `in_part`, who gets the newest days as soon as they are there.
+    If only `current` entries are to be searched, a few files saved by hand are laid over it
+    instead. An index that takes long to build is built by another process for a caller that takes
+    it `in_part`, who gets the newest days as soon as they are there.
     """
     kept = _open_index(workspace)
     try:
@@ -208,8 +274,14 @@ def fresh_index(
             building=None if is_built else _recorded_progress(workspace, len(survey.stamps)),
         )
     except (OSError, StorageProblem) as problem:
-        reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
-        return _in_memory(workspace, f"the index cannot be written ({reason}); searched a temporary one")
+        reason = (
+            problem.message
+            if isinstance(problem, StorageProblem)
+            else problem.strerror or str(problem)
+        )
+        return _in_memory(
+            workspace, f"the index cannot be written ({reason}); searched a temporary one"
+        )
 
 
 def _recorded_progress(workspace: Workspace, files_in_all: int) -> BuildProgress:
@@ -234,18 +306,26 @@ def _recording(workspace: Workspace, progress: Progress | None) -> Progress:
 
 
 def _build_elsewhere(workspace: Workspace) -> None:
-    """Have a detached process build the index, if none does so already, and wait until it has the lock.
+    """Have a detached process build the index, if none does so already, and wait until it has the
+    lock.
 
-    Where it cannot be started, or ends, the lock is free. It has to be looked at: nothing tells when another process acquires a lock.
+    Where it cannot be started, or ends, the lock is free. It has to be looked at: nothing tells
+    when another process acquires a lock.
     """
     started, ends = background.start_catching_up(workspace), time.monotonic() + _STARTING_SECONDS
-    while started and started.is_alive() and not files.is_locked(workspace.state / INDEX_LOCK) and time.monotonic() < ends:
+    while (
+        started
+        and started.is_alive()
+        and not files.is_locked(workspace.state / INDEX_LOCK)
+        and time.monotonic() < ends
+    ):
         time.sleep(_LOOK_SECONDS)
 
 
 @contextmanager
 def _update_lock(workspace: Workspace, say: Say, kept: _OpenIndex | None) -> Iterator[None]:
-    """Hold the index's lock. With an open index that somebody else builds, the wait ends when a part of it is there.
+    """Hold the index's lock. With an open index that somebody else builds, the wait ends when a
+    part of it is there.
 
     Raises:
         RepositoryProblem: `busy`: another process holds it.
@@ -264,8 +344,12 @@ def _update_lock(workspace: Workspace, say: Say, kept: _OpenIndex | None) -> Ite
         yield
 
 
-def rebuild_index(workspace: Workspace, full: bool, say: Say, progress: Progress | None = None) -> FreshIndex:
-    """Bring the index up to date, or (`full`) rebuild it together with the trail that it is made from."""
+def rebuild_index(
+    workspace: Workspace, full: bool, say: Say, progress: Progress | None = None
+) -> FreshIndex:
+    """Bring the index up to date, or (`full`) rebuild it together with the trail that it is made
+    from.
+    """
     workspace.ensure_state()
     with files.lock(workspace.state / INDEX_LOCK, workspace.settings.lock_timeout, say):
         if full:
@@ -284,12 +368,17 @@ def _bring_up(
 
     Args:
         workspace, full, progress: see `fresh_index`.
-        before: the snapshot and the survey from before the lock was acquired. If the snapshot is still the same, nobody has updated the
-            index meanwhile, and the files are not looked at twice. If not, the old survey must not be used: what another process has
-            indexed since would be removed again.
+        before: the snapshot and the survey from before the lock was acquired. If the snapshot is
+            still the same, nobody has updated the index meanwhile, and the files are not looked at
+            twice. If not, the old survey must not be used: what another process has indexed since
+            would be removed again.
     """
     index = _opened(workspace, full)
-    survey = before[1] if before and _in_short(before[0]) == _in_short(index.seen) else _survey(workspace)
+    survey = (
+        before[1]
+        if before and _in_short(before[0]) == _in_short(index.seen)
+        else _survey(workspace)
+    )
     if _has_seen(index, survey):
         return FreshIndex(index=index, commit=survey.commit)
     try:
@@ -306,7 +395,9 @@ def _in_memory(workspace: Workspace, note: str) -> FreshIndex:
 
 
 def _since(index: SearchIndex, trail_table: Trail) -> int | None:
-    """The number of the commit up to which the index agrees with the trail; None if that is unknown."""
+    """The number of the commit up to which the index agrees with the trail; None if that is
+    unknown.
+    """
     dropped = trail_table.dropped_commits()
     numbers = [number - 1 for _, number, _ in dropped]
     if index.seen.commit is None:
@@ -325,7 +416,8 @@ def _update(
     progress: Progress | None,
     stored: bool = True,
 ) -> SearchIndex:
-    """Index what has changed; the rest stays, unless the settings or the history differ. Two processes build a large one from nothing.
+    """Index what has changed; the rest stays, unless the settings or the history differ. Two
+    processes build a large one from nothing.
 
     If this is not the `stored` index, the trail keeps what that one has still to remove.
     """
@@ -339,16 +431,24 @@ def _update(
             (workspace.state / _PROGRESS_NAME).unlink(missing_ok=True)
         is_bulk = is_new and changed_files.is_much(survey.stamps.values())
         worker = processes.enter_context(page_worker.started(workspace)) if is_bulk else None
-        chunks = changed_files.in_chunks(workspace, survey.stamps, survey.stamps) if worker else None
+        chunks = (
+            changed_files.in_chunks(workspace, survey.stamps, survey.stamps) if worker else None
+        )
         if worker and chunks:
             worker.prepare(chunks, survey.commit)
         with trails.fresh_trail(workspace) as trail_table:
             survey = replace(survey, settings=_settings(workspace))
             since = _since(index, trail_table)
-            if index.seen != EMPTY_SNAPSHOT and (since is None or index.seen.settings != survey.settings):
+            if index.seen != EMPTY_SNAPSHOT and (
+                since is None or index.seen.settings != survey.settings
+            ):
                 index, since = _opened(workspace, from_scratch=True), 0
-            changed = changed_files.ChangedFiles(workspace, index.seen, survey.stamps, trail_table, since or 0, worker, chunks)
-            changed.update(index, survey.settings, _recording(workspace, progress) if is_new else progress)
+            changed = changed_files.ChangedFiles(
+                workspace, index.seen, survey.stamps, trail_table, since or 0, worker, chunks
+            )
+            changed.update(
+                index, survey.settings, _recording(workspace, progress) if is_new else progress
+            )
             if stored and trail_table.dropped_commits():
                 with trail_table.writing():
                     trail_table.forget_dropped()
@@ -359,7 +459,8 @@ def _update(
 
 
 def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
-    """Bring the index of one workspace up to date, then run git's maintenance. Returns at once if another process waits to do so.
+    """Bring the index of one workspace up to date, then run git's maintenance. Returns at once if
+    another process waits to do so.
 
     It waits for a quiet moment first, so that a burst of writes leads to one catch-up.
     """
@@ -381,7 +482,8 @@ def catch_up_workspace(root: Path, environment: Mapping[str, str]) -> None:
 
 
 def catch_up_worktree(folder: Path, environment: Mapping[str, str]) -> None:
-    """Bring the index of every workspace in the work tree of `folder` up to date, if it has been used.
+    """Bring the index of every workspace in the work tree of `folder` up to date, if it has been
+    used.
 
     Raises:
         MdmemError: the first problem, after all of them have had their turn.

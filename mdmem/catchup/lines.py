@@ -1,4 +1,6 @@
-"""The commits that the trail needs of all that HEAD reaches, each with its nearest ones before it."""
+"""The commits that the trail needs of all that HEAD reaches, each with its nearest ones
+before it.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +47,8 @@ _STATING = ("Mdmem-", "This reverts commit ")
 
 @dataclass(frozen=True, slots=True)
 class ReadCommit:
-    """A commit for the trail with its changes against each of its parents there, by their numbers; of one without parents by 0.
+    """A commit for the trail with its changes against each of its parents there, by their numbers;
+    of one without parents by 0.
 
     `git_parents` are those that git knows.
     """
@@ -56,7 +59,9 @@ class ReadCommit:
 
 
 class Lines:
-    """Numbers the commits that are read, and leaves out those that neither change Markdown nor state anything."""
+    """Numbers the commits that are read, and leaves out those that neither change Markdown nor
+    state anything.
+    """
 
     def __init__(self, repository: Repository, trail: Trail) -> None:
         self._repository, self._trail = repository, trail
@@ -66,7 +71,9 @@ class Lines:
         self.count_read = 0
 
     def read(self, history: Iterable[CommitChanges], head: CommitId) -> Iterator[ReadCommit]:
-        """The commits for the trail, among which HEAD always is; `history` gives parents before children."""
+        """The commits for the trail, among which HEAD always is; `history` gives parents before
+        children.
+        """
         newest = self._trail.newest_commit
         number = newest.number if newest else 0
         for each in history:
@@ -78,15 +85,23 @@ class Lines:
                 for numbers, changed in zip(nearest or [()], each.by_parent, strict=True)
                 if numbers == () or numbers[0] in parents
             }
-            is_needed = len(parents) > 1 or any(changes.values()) or any(words in each.commit.message for words in _STATING)
+            is_needed = (
+                len(parents) > 1
+                or any(changes.values())
+                or any(words in each.commit.message for words in _STATING)
+            )
             if not is_needed and each.commit.id != head:
                 self._nearest[each.commit.id] = parents
                 continue
             number += 1
             self._nearest[each.commit.id] = (number,) if is_needed else parents
             commit = replace(self._numbered(number, each), is_needed=is_needed)
-            self._commits[number] = commit = with_past(commit, [self.commit(parent) for parent in parents])
-            kept = {parent: changes.get(parent, ()) for parent in commit.parents} or {0: changes.get(0, ())}
+            self._commits[number] = commit = with_past(
+                commit, [self.commit(parent) for parent in parents]
+            )
+            kept = {parent: changes.get(parent, ()) for parent in commit.parents} or {
+                0: changes.get(0, ())
+            }
             yield ReadCommit(commit, kept, each.parents)
 
     def _numbered(self, number: int, read: CommitChanges) -> TrailCommit:
@@ -102,15 +117,22 @@ class Lines:
         )
 
     def brought_by(self, merge: TrailCommit) -> list[TrailCommit]:
-        """The proposed commits that a merge brings to a line without them, with its time and author; asked for each commit in turn."""
+        """The proposed commits that a merge brings to a line without them, with its time and
+        author; asked for each commit in turn.
+        """
         if self._proposed is None:
             self._proposed = {each.number for each in self._trail.proposed_commits()}
         sides = [self.commit(number) for number in merge.parents]
         brought = []
         for commit in [self.commit(number) for number in self._proposed if len(sides) > 1]:
             of_sides = [(side, side.reaches(commit.number)) for side in sides]
-            is_met = not all(has for _, has in of_sides) and any(has and side.brought is not None for side, has in of_sides)
-            is_first = not commit.brought or (not merge.reaches(commit.brought) and self.order(merge.number) < self.order(commit.brought))
+            is_met = not all(has for _, has in of_sides) and any(
+                has and side.brought is not None for side, has in of_sides
+            )
+            is_first = not commit.brought or (
+                not merge.reaches(commit.brought)
+                and self.order(merge.number) < self.order(commit.brought)
+            )
             if is_met and is_first:
                 brought.append(_brought(commit, merge))
         if merge.brought is not None:
@@ -136,7 +158,11 @@ class Lines:
         if len(numbers) < 2:
             return tuple(numbers)
         commits = [self.commit(number) for number in numbers]
-        return tuple(each.number for each in commits if not any(other is not each and other.reaches(each.number) for other in commits))
+        return tuple(
+            each.number
+            for each in commits
+            if not any(other is not each and other.reaches(each.number) for other in commits)
+        )
 
     def nearest(self, name: CommitId) -> tuple[int, ...]:
         """The nearest commits of the trail to one: itself, or those before it."""
@@ -150,7 +176,11 @@ class Lines:
 
     def _walk_back(self, name: CommitId) -> None:
         """Find the nearest commits to one that arrived before, and was left out."""
-        numbers = {commit.commit: commit.number for commit in self._trail.commits_after() if commit.is_needed}
+        numbers = {
+            commit.commit: commit.number
+            for commit in self._trail.commits_after()
+            if commit.is_needed
+        }
         for each, parents in first_parent.commits_reached(self._repository, name):
             if each in self._nearest:
                 continue
@@ -164,11 +194,19 @@ class Lines:
 def _brought(commit: TrailCommit, merge: TrailCommit) -> TrailCommit:
     author, email = accepting_author(merge.message) or (merge.author, merge.email)
     return replace(
-        commit, brought=merge.number, time=merge.time, committed=merge.committed, moment=merge.moment, author=author, email=email
+        commit,
+        brought=merge.number,
+        time=merge.time,
+        committed=merge.committed,
+        moment=merge.moment,
+        author=author,
+        email=email,
     )
 
 
-def nearest_commits(repository: Repository, trail: Trail, name: CommitId) -> tuple[TrailCommit, ...]:
+def nearest_commits(
+    repository: Repository, trail: Trail, name: CommitId
+) -> tuple[TrailCommit, ...]:
     """The nearest commits of the trail to one that HEAD reaches: itself, or those before it."""
     lines = Lines(repository, trail)
     return tuple(lines.commit(number) for number in lines.nearest(name))

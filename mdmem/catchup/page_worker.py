@@ -1,8 +1,10 @@
-"""A second process that reads files for an index which is built from nothing: started, asked, and what it does itself.
+"""A second process that reads files for an index which is built from nothing: started, asked, and
+what it does itself.
 
-While the first process brings the trail up to HEAD, it prepares pages; afterwards it reads files with the trail. Nothing depends on it:
-what it has not answered is read by the process that asked. It shares no memory with that process and no lock, so it may be started from a
-program with threads; it ends with the pipe between the two.
+While the first process brings the trail up to HEAD, it prepares pages; afterwards it reads files
+with the trail. Nothing depends on it: what it has not answered is read by the process that asked.
+It shares no memory with that process and no lock, so it may be started from a program with threads;
+it ends with the pipe between the two.
 """
 
 from __future__ import annotations
@@ -53,15 +55,21 @@ def committed_blobs(workspace: Workspace, commit: CommitId | None) -> Mapping[Fi
     return first_parent.blobs(workspace.repository, commit) if commit else {}
 
 
-def prepare_page(workspace: Workspace, path: FilePath, blob: str | None, language: str) -> tuple[SnapshotFile, FileTexts] | None:
+def prepare_page(
+    workspace: Workspace, path: FilePath, blob: str | None, language: str
+) -> tuple[SnapshotFile, FileTexts] | None:
     """Prepare a file: its documents, without origin and lifetime (`document_text`).
 
-    It gives None where the file differs from its blob, cannot be read, or has entries that expire, or keys, which other files may contradict.
+    It gives None where the file differs from its blob, cannot be read, or has entries that expire,
+    or keys, which other files may contradict.
 
     Raises:
         OSError: the file is gone.
     """
-    file, now = listing.list_file(workspace.root, path, (workspace.root / path).lstat()), time.time_ns()
+    file, now = (
+        listing.list_file(workspace.root, path, (workspace.root / path).lstat()),
+        time.time_ns(),
+    )
     if blob is None or layout.is_outside(path):
         return None
     try:
@@ -83,7 +91,8 @@ def prepare_page(workspace: Workspace, path: FilePath, blob: str | None, languag
 def complete(workspace: Workspace, trail: Trail, page: FileTexts) -> FileTexts | None:
     """Complete a prepared page; None where its entries have marks, so that it has to be read.
 
-    The trail has the commit that the page was prepared for, and no marks of facts that contradict each other.
+    The trail has the commit that the page was prepared for, and no marks of facts that contradict
+    each other.
     """
     if trail.marks(page.path, include_ended=True) or trail.promoted_in(page.path):
         return None
@@ -94,32 +103,46 @@ def complete(workspace: Workspace, trail: Trail, page: FileTexts) -> FileTexts |
         return FileTexts(page.path, [document + end for document in page.documents])
     occurrences = _occurrences(trail, page)
     ends = [_lifetime_text(kind, each.begun, each.origin) for each in occurrences]
-    return FileTexts(page.path, list(map(add, page.documents, ends))) if len(ends) == len(page.documents) else None
+    return (
+        FileTexts(page.path, list(map(add, page.documents, ends)))
+        if len(ends) == len(page.documents)
+        else None
+    )
 
 
 @lru_cache(maxsize=_LIFETIMES_KEPT)
 def _lifetime_text(kind: FileKind, begun: int, origin: Origin | None) -> str:
-    return lifetime_text(schema.lifetime_fields(origin, False, kind, schema.live_since(begun), None))
+    return lifetime_text(
+        schema.lifetime_fields(origin, False, kind, schema.live_since(begun), None)
+    )
 
 
 def _occurrences(trail: Trail, page: FileTexts) -> list[Occurrence]:
-    """The live occurrence of each entry of a prepared page, as far as there are any; equal ones in their order."""
+    """The live occurrence of each entry of a prepared page, as far as there are any; equal ones in
+    their order.
+    """
     waiting: dict[Hashable, deque[Occurrence]] = defaultdict(deque)
     for occurrence in trail.live_occurrences(page.path):
         waiting[entry_identity(occurrence.entry)].append(occurrence)
-    lifetime = schema.lifetime_fields(None, False, FileKind.EVERGREEN, schema.live_since(None), None)
+    lifetime = schema.lifetime_fields(
+        None, False, FileKind.EVERGREEN, schema.live_since(None), None
+    )
     rows = (schema.parse_row(stored_row(document) + lifetime.row) for document in page.documents)
     of_each = (waiting[entry_identity(row.entry)] for row in rows)
     return [equal.popleft() for equal in of_each if equal]
 
 
 _MOST_WAITING_BYTES = 256_000_000
-"""From so many bytes of answers on that nobody has read the process waits, so that large files do not fill its memory."""
+"""From so many bytes of answers on that nobody has read the process waits, so that large files do
+not fill its memory.
+"""
 _ASKED_AHEAD = 2
 """Requests that wait for an answer later: one is worked on, while the next is there already."""
 _PIPE_BYTES = 1 << 20
-"""The room of a pipe, so that an answer need not wait until it is read. Requests that are sent ahead fill at most half of it: to wait until
-they are read, by a process that waits until its answers are read, would be for ever."""
+"""The room of a pipe, so that an answer need not wait until it is read. Requests that are sent
+ahead fill at most half of it: to wait until they are read, by a process that waits until its
+answers are read, would be for ever.
+"""
 _LENGTH_BYTES = 8
 
 Chunks = deque[list[FilePath]]
@@ -158,19 +181,25 @@ class PageWorker:
         return None
 
     def prepare(self, chunks: Chunks, commit: CommitId | None) -> None:
-        """Have it prepare the first of `chunks`, which it takes from there, as a commit has them, while the caller sees to the trail."""
+        """Have it prepare the first of `chunks`, which it takes from there, as a commit has them,
+        while the caller sees to the trail.
+        """
         self._commit = commit
         with suppress(OSError):  # noticed again when it is read
-            self._send((commit, trail_update.settings_digest(self._workspace), _language(self._workspace)))
+            self._send(
+                (commit, trail_update.settings_digest(self._workspace), _language(self._workspace))
+            )
             sent_bytes = 0
             while chunks and sent_bytes < _PIPE_BYTES // 2:
                 sent_bytes += self._ask(chunks)
         self._to_prepare = len(self._asked)
 
     def read(self, chunks: Chunks, trail: Trail, total: int) -> Iterator[FileAnswer | None]:
-        """The files of `chunks`, which it takes from there, and those it has prepared, as they come in; None as often as none has.
+        """The files of `chunks`, which it takes from there, and those it has prepared, as they come
+        in; None as often as none has.
 
-        The caller takes chunks too, for itself, whenever it gets None. What is not answered comes back to them.
+        The caller takes chunks too, for itself, whenever it gets None. What is not answered comes
+        back to them.
 
         Args:
             chunks: paths of files, a few at a time.
@@ -190,7 +219,9 @@ class PageWorker:
                 answers = _receive(self._output)
                 paths = self._asked.popleft()
                 if not self._to_prepare:
-                    yield from ((_file_of(values), FileFields(values[0], values[-1])) for values in answers)
+                    yield from (
+                        (_file_of(values), FileFields(values[0], values[-1])) for values in answers
+                    )
                     continue
                 self._to_prepare -= 1
                 completed = dict(self._completed(answers, trail)) if is_of_prepared else {}
@@ -202,7 +233,9 @@ class PageWorker:
         finally:
             self.close()
 
-    def _completed(self, prepared: Iterable[_FileValues], trail: Trail) -> Iterator[tuple[FilePath, FileAnswer]]:
+    def _completed(
+        self, prepared: Iterable[_FileValues], trail: Trail
+    ) -> Iterator[tuple[FilePath, FileAnswer]]:
         """The prepared pages that the trail can complete, by path."""
         for values in prepared:
             texts = complete(self._workspace, trail, FileTexts(values[0], values[-1]))
@@ -226,7 +259,9 @@ class PageWorker:
         return bool(select.select([self._output], (), (), 0)[0])
 
     def _ask(self, chunks: Chunks) -> int:
-        """Ask for the first of `chunks`, which it takes from there; the number of bytes that were sent."""
+        """Ask for the first of `chunks`, which it takes from there; the number of bytes that were
+        sent.
+        """
         self._asked.append(chunks.popleft())
         return self._send(self._asked[-1])
 
@@ -239,10 +274,11 @@ class PageWorker:
 
 @contextmanager
 def started(workspace: Workspace) -> Iterator[PageWorker | None]:
-    """A process that gets ready while the caller goes on, and has ended in the end; None where none can be started.
+    """A process that gets ready while the caller goes on, and has ended in the end; None where none
+    can be started.
 
-    Meanwhile Python does not look for cycles among the objects of this one: there are many, hardly any of them in a cycle, and looking takes
-    a tenth of the time.
+    Meanwhile Python does not look for cycles among the objects of this one: there are many, hardly
+    any of them in a cycle, and looking takes a tenth of the time.
     """
     worker = PageWorker.start(workspace)
     is_collecting = gc.isenabled()
@@ -303,7 +339,9 @@ def _language(workspace: Workspace) -> str:
 
 
 class _Answers:
-    """Sends answers in their order, in a thread, so that the next one can be worked on while nobody reads them."""
+    """Sends answers in their order, in a thread, so that the next one can be worked on while nobody
+    reads them.
+    """
 
     def __init__(self, stream: IO[bytes]) -> None:
         self._stream = stream
@@ -351,10 +389,13 @@ class _Answers:
             self._changed.notify()
 
 
-def main(root: Path, environment: Mapping[str, str], requests: IO[bytes], answers: IO[bytes]) -> int:
+def main(
+    root: Path, environment: Mapping[str, str], requests: IO[bytes], answers: IO[bytes]
+) -> int:
     """Answer requests until there are no more.
 
-    The first one names the commit for which pages are to be prepared. A later one that is no list of paths says that the trail is there.
+    The first one names the commit for which pages are to be prepared. A later one that is no list
+    of paths says that the trail is there.
     """
     gc.disable()
     workspace = open_at(root, environment)
@@ -367,12 +408,16 @@ def main(root: Path, environment: Mapping[str, str], requests: IO[bytes], answer
         while True:
             request = _receive(requests)
             if isinstance(request, list):
-                sent.add([_values_of(answer) for path in request if (answer := read(path)) is not None])
+                sent.add(
+                    [_values_of(answer) for path in request if (answer := read(path)) is not None]
+                )
                 continue
             commit, digest, total = request
             trail = trails.enter_context(trail_update.stored_trail(workspace))
             newest = trail.newest_commit
-            if (newest.commit if newest else None) != commit or trail_update.settings_digest(workspace) != digest:
+            if (newest.commit if newest else None) != commit or trail_update.settings_digest(
+                workspace
+            ) != digest:
                 return 1
             read = _reading(workspace, trail, total)
     return 0
@@ -392,11 +437,15 @@ def _preparing(workspace: Workspace, commit: CommitId | None) -> _ReadFile:
 
 def _reading(workspace: Workspace, trail: Trail, total: int) -> _ReadFile:
     """A function to read files with a trail; it gives None for those that are gone."""
-    reader = cache(lambda: pages.PageReader(workspace, trail, total))  # it asks git about all files: not before there is one to read
+    reader = cache(
+        lambda: pages.PageReader(workspace, trail, total)
+    )  # it asks git about all files: not before there is one to read
 
     def read(path: FilePath) -> FileAnswer | None:
         with suppress(FileNotFoundError, NotADirectoryError):
-            snapshot, page = reader().read(listing.list_file(workspace.root, path, (workspace.root / path).lstat()), None)
+            snapshot, page = reader().read(
+                listing.list_file(workspace.root, path, (workspace.root / path).lstat()), None
+            )
             assert page is not None  # there is no earlier one that it could equal
             return snapshot, file_fields(page, _language(workspace))
         return None

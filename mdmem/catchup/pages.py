@@ -1,4 +1,6 @@
-"""Read memory files for the index: each entry with the origin and lifetime that the trail has of it."""
+"""Read memory files for the index: each entry with the origin and lifetime that the trail has of
+it.
+"""
 
 from __future__ import annotations
 
@@ -26,17 +28,26 @@ from mdmem.trail import Trail
 from mdmem.workspace import Workspace
 
 _MANY = 50
-"""From so many files on it pays to ask for all blobs of HEAD, so that unchanged files need not be parsed."""
+"""From so many files on it pays to ask for all blobs of HEAD, so that unchanged files need not be
+parsed.
+"""
 _UNSETTLED = FileStamp(0, 0, 0, 0)
 """The stamp of no file, for a file that has to be read again."""
-_FATE_STATUS = {Fate.SUPERSEDED: Status.SUPERSEDED, Fate.REMOVED: Status.REMOVED, Fate.MOVED: Status.CURRENT, Fate.JOINED: Status.CURRENT}
+_FATE_STATUS = {
+    Fate.SUPERSEDED: Status.SUPERSEDED,
+    Fate.REMOVED: Status.REMOVED,
+    Fate.MOVED: Status.CURRENT,
+    Fate.JOINED: Status.CURRENT,
+}
 _ELSEWHERE = (Fate.MOVED, Fate.JOINED)
 """The fates of what goes on in another row."""
 _MARK_STATUS = {MarkKind.SUPERSEDED: Status.SUPERSEDED, MarkKind.RETRACTED: Status.REMOVED}
 
 
 class PageReader:
-    """Reads files for the index: their entries, the origin and lifetime of each, and whether it is committed."""
+    """Reads files for the index: their entries, the origin and lifetime of each, and whether it is
+    committed.
+    """
 
     def __init__(self, workspace: Workspace, trail: Trail, due: int) -> None:
         self._workspace = workspace
@@ -51,9 +62,15 @@ class PageReader:
         self._last_touches = trail.last_touches() if many else {}
         self._blobs = first_parent.blobs(workspace.repository, head) if many and head else {}
 
-    def read(self, file: ListedFile, before: SnapshotFile | None) -> tuple[SnapshotFile, FileEntries | None]:
+    def read(
+        self, file: ListedFile, before: SnapshotFile | None
+    ) -> tuple[SnapshotFile, FileEntries | None]:
         """A file for the snapshot, and its entries; None where they are the same as `before`."""
-        now, stamp, kind = time.time_ns(), FileStamp.of(file.status), self._workspace.kind_of(file.path)
+        now, stamp, kind = (
+            time.time_ns(),
+            FileStamp.of(file.status),
+            self._workspace.kind_of(file.path),
+        )
         try:
             data = files.read(file.full_path) or b""
             states = self._states_from_trail(file.path, data)
@@ -67,54 +84,92 @@ class PageReader:
         if before is not None and before.digest == digest and settled:
             return replace(before, stamp=stamp), None
         if document is None:
-            page = self._page(file.path, tuple([state.occurrence.entry for state in states if state.occurrence]), states)
-            page = replace(page, about=frontmatter.labels(parse_bytes(data)).about) if _may_have_front_matter(data) else page
+            page = self._page(
+                file.path,
+                tuple([state.occurrence.entry for state in states if state.occurrence]),
+                states,
+            )
+            page = (
+                replace(page, about=frontmatter.labels(parse_bytes(data)).about)
+                if _may_have_front_matter(data)
+                else page
+            )
         else:
             labels = frontmatter.labels(document)
             page = replace(
-                self._page(file.path, entries(document, file.path, labels.tags, daily=self._workspace.daily)), about=labels.about
+                self._page(
+                    file.path,
+                    entries(document, file.path, labels.tags, daily=self._workspace.daily),
+                ),
+                about=labels.about,
             )
         stamp, digest = (stamp, digest) if settled else (_UNSETTLED, "")
         return SnapshotFile(stamp, digest, any(page.uncommitted)), page
 
     def entries_of_removed_file(self, path: FilePath) -> FileEntries:
-        """The entries of a file that HEAD has and the disk has not: only those that were taken out."""
+        """The entries of a file that HEAD has and the disk has not: only those that
+        were taken out.
+        """
         return self._page(path, ())
 
     def _states_from_trail(self, path: FilePath, data: bytes) -> tuple[EntryState, ...]:
         """The states of all entries of a file that need not be parsed; none where it has to be.
 
-        It is as HEAD has it, and all its entries began with the last commit that touched it, so that the trail has their lines and tags.
+        It is as HEAD has it, and all its entries began with the last commit that touched it, so
+        that the trail has their lines and tags.
         """
         blob, number = self._blobs.get(path), self._last_touches.get(path)
-        if blob is None or number is None or not self._trail.all_began_at(path, number) or blob != object_id(b"blob", data, len(blob)):
+        if (
+            blob is None
+            or number is None
+            or not self._trail.all_began_at(path, number)
+            or blob != object_id(b"blob", data, len(blob))
+        ):
             return ()
         marks, promoted = marks_by_occurrence(self._trail, path), self._trail.promoted_in(path)
         live = self._trail.live_occurrences(path)
-        return tuple([EntryState(each, marks[each.number], True, promoted.get(each.number)) for each in live])
+        return tuple(
+            [EntryState(each, marks[each.number], True, promoted.get(each.number)) for each in live]
+        )
 
-    def _page(self, path: FilePath, on_disk: tuple[Entry, ...], states: tuple[EntryState, ...] = ()) -> FileEntries:
+    def _page(
+        self, path: FilePath, on_disk: tuple[Entry, ...], states: tuple[EntryState, ...] = ()
+    ) -> FileEntries:
         kind = self._workspace.kind_of(path)
         if layout.is_outside(path):
             nothing = (None,) * len(on_disk)
-            return FileEntries(path=path, entries=on_disk, origins=nothing, uncommitted=(False,) * len(on_disk), kind=kind)
+            return FileEntries(
+                path=path,
+                entries=on_disk,
+                origins=nothing,
+                uncommitted=(False,) * len(on_disk),
+                kind=kind,
+            )
         states, removed = (states, ()) if states else match_entries(self._trail, path, on_disk)
         is_pending = path in self._pending or path not in self._tracked
         return FileEntries(
             path=path,
             entries=on_disk,
-            origins=tuple(state.occurrence.origin if state.occurrence and state.committed else None for state in states),
+            origins=tuple(
+                state.occurrence.origin if state.occurrence and state.committed else None
+                for state in states
+            ),
             uncommitted=tuple(not state.committed and is_pending for state in states),
             kind=kind,
-            lifetimes=self._with_conflicts(path, on_disk, states, [_lifetime_on_disk(state) for state in states]),
+            lifetimes=self._with_conflicts(
+                path, on_disk, states, [_lifetime_on_disk(state) for state in states]
+            ),
             uncommitted_removals=tuple(self._uncommitted_removals(states, removed, is_pending)),
         )
 
-    def _uncommitted_removals(self, states: Sequence[EntryState], removed: Sequence[EntryState], is_pending: bool) -> Iterator[IndexRow]:
-        """The rows of entries that HEAD has and a pending edit took out, and of lifetimes that only a search of the past finds.
+    def _uncommitted_removals(
+        self, states: Sequence[EntryState], removed: Sequence[EntryState], is_pending: bool
+    ) -> Iterator[IndexRow]:
+        """The rows of entries that HEAD has and a pending edit took out, and of lifetimes that only
+        a search of the past finds.
 
-        Those are the entries that the edit only rewrote, and, with or without an edit, the lifetimes that ended with a mark which was taken
-        back later.
+        Those are the entries that the edit only rewrote, and, with or without an edit, the
+        lifetimes that ended with a mark which was taken back later.
         """
         for state in (*removed, *(state for state in states if state.marks or not state.committed)):
             if state.occurrence is None:
@@ -123,41 +178,73 @@ class PageReader:
             if is_pending and not state.committed:
                 last = last if state.mark else replace(last, status=Status.REMOVED)
                 earlier.append(replace(last, is_live=False, moved=state not in removed))
-            entry, kind = state.occurrence.entry, self._workspace.kind_of(state.occurrence.entry.path)
+            entry, kind = (
+                state.occurrence.entry,
+                self._workspace.kind_of(state.occurrence.entry.path),
+            )
             for lifetime in earlier:
                 yield IndexRow(
-                    entry=entry, origin=state.occurrence.origin, uncommitted=False, kind=kind, lifetime=lifetime, last=self._head
+                    entry=entry,
+                    origin=state.occurrence.origin,
+                    uncommitted=False,
+                    kind=kind,
+                    lifetime=lifetime,
+                    last=self._head,
                 )
 
     def _with_conflicts(
-        self, path: FilePath, on_disk: tuple[Entry, ...], states: Sequence[EntryState], lifetimes: Sequence[Lifetime]
+        self,
+        path: FilePath,
+        on_disk: tuple[Entry, ...],
+        states: Sequence[EntryState],
+        lifetimes: Sequence[Lifetime],
     ) -> tuple[Lifetime, ...]:
-        """The lifetimes of the entries of a file, with what contradicts each. Instructions in a bootstrap file are no facts."""
+        """The lifetimes of the entries of a file, with what contradicts each. Instructions in a
+        bootstrap file are no facts.
+        """
         if self._workspace.kind_of(path) is FileKind.BOOTSTRAP or all(
             entry.key is None and entry.fact not in self._paired_facts for entry in on_disk
         ):
             return tuple(lifetimes)
         claims = {
             entry_claim(entry, state.occurrence if state.committed else None): index
-            for index, (entry, state, lifetime) in enumerate(zip(on_disk, states, lifetimes, strict=True))
+            for index, (entry, state, lifetime) in enumerate(
+                zip(on_disk, states, lifetimes, strict=True)
+            )
             if lifetime.status is Status.CURRENT and entry.fact is not None
         }
         every = [*claims, *self._paired_claims(path, {claim.id for claim in claims})]
-        conflicts = contradictions.find_conflicts(every, self._pair_marks, self._workspace.now().date())
+        conflicts = contradictions.find_conflicts(
+            every, self._pair_marks, self._workspace.now().date()
+        )
         contradicts = _contradicting_facts(conflicts, claims)
         weaker = {claims[conflict.weaker] for conflict in conflicts if conflict.weaker in claims}
         return tuple(
-            replace(lifetime, contradicts=contradicts[index], weaker=index in weaker) if index in contradicts else lifetime
+            (
+                replace(lifetime, contradicts=contradicts[index], weaker=index in weaker)
+                if index in contradicts
+                else lifetime
+            )
             for index, lifetime in enumerate(lifetimes)
         )
 
     def _paired_claims(self, path: FilePath, facts: set[FactId]) -> Iterator[Claim]:
-        """The claims of other files that are marked as contradictions of some facts of this file."""
-        pairs = [pair for mark in self._pair_marks for pair in ((mark.fact, mark.other), (mark.other, mark.fact))]
+        """The claims of other files that are marked as contradictions of some facts of
+        this file.
+        """
+        pairs = [
+            pair
+            for mark in self._pair_marks
+            for pair in ((mark.fact, mark.other), (mark.other, mark.fact))
+        ]
         elsewhere = {second for first, second in pairs if first in facts and second} - facts
         for fact in sorted(elsewhere):
             for occurrence in self._trail.occurrences_of(fact):
-                if occurrence.ended is None and occurrence.entry.path != path and not self._trail.marks_of(occurrence.number):
+                if (
+                    occurrence.ended is None
+                    and occurrence.entry.path != path
+                    and not self._trail.marks_of(occurrence.number)
+                ):
                     yield entry_claim(occurrence.entry, occurrence)
 
 
@@ -167,22 +254,30 @@ def _may_have_front_matter(data: bytes) -> bool:
 
 
 def snapshot_file(file: ListedFile, data: bytes, now: int) -> SnapshotFile:
-    """A file that is as HEAD has it, for the snapshot; its bytes were read after `now` (nanoseconds since 1970)."""
+    """A file that is as HEAD has it, for the snapshot; its bytes were read after `now` (nanoseconds
+    since 1970).
+    """
     if _is_settled(file, now):
         return SnapshotFile(FileStamp.of(file.status), files.digest(data), uncommitted=False)
     return SnapshotFile(_UNSETTLED, "", uncommitted=False)
 
 
 def _is_settled(file: ListedFile, now: int) -> bool:
-    """False for a file that was saved while it was read: what it holds may be new to the survey and git, so that it is read again."""
+    """False for a file that was saved while it was read: what it holds may be new to the survey and
+    git, so that it is read again.
+    """
     try:
         current = FileStamp.of(file.full_path.lstat())
     except OSError:
         return False
-    return now - max(file.status.st_mtime_ns, file.status.st_ctime_ns) > files.RACY_NS and current == FileStamp.of(file.status)
+    return now - max(
+        file.status.st_mtime_ns, file.status.st_ctime_ns
+    ) > files.RACY_NS and current == FileStamp.of(file.status)
 
 
-def _contradicting_facts(conflicts: Sequence[Conflict], claims: Mapping[Claim, int]) -> dict[int, tuple[FactId, ...]]:
+def _contradicting_facts(
+    conflicts: Sequence[Conflict], claims: Mapping[Claim, int]
+) -> dict[int, tuple[FactId, ...]]:
     """The facts that contradict each claim, each once, by the claim's index."""
     facts: dict[int, dict[FactId, None]] = defaultdict(dict)
     for conflict in conflicts:
@@ -212,9 +307,11 @@ def entry_claim(entry: Entry, occurrence: Occurrence | None) -> Claim:
 
 
 def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime, ...]:
-    """The lifetimes of an occurrence, oldest first: the last one goes by its end or, while it is live, by the mark in force.
+    """The lifetimes of an occurrence, oldest first: the last one goes by its end or, while it is
+    live, by the mark in force.
 
-    Each mark that was taken back while the occurrence was live ends an earlier lifetime, which only a search of the past finds.
+    Each mark that was taken back while the occurrence was live ends an earlier lifetime, which only
+    a search of the past finds.
     """
     begun = occurrence.begun
     earlier: list[Lifetime] = []
@@ -222,7 +319,12 @@ def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime,
         if mark.ended == mark.begun:  # it was taken back before it came here
             continue
         if mark.ended is None or (occurrence.ended is not None and mark.ended >= occurrence.ended):
-            last = Lifetime(begun=begun, ended=mark.begun, status=_MARK_STATUS[mark.kind], superseded_by=mark.other)
+            last = Lifetime(
+                begun=begun,
+                ended=mark.begun,
+                status=_MARK_STATUS[mark.kind],
+                superseded_by=mark.other,
+            )
             if earlier and mark.begun <= begun:  # it was set while another one held
                 before = earlier.pop()
                 last = replace(last, begun=before.begun, ended=before.ended)
@@ -244,20 +346,39 @@ def _lifetimes(occurrence: Occurrence, marks: Sequence[Mark]) -> tuple[Lifetime,
 
 
 def _lifetime_on_disk(state: EntryState) -> Lifetime:
-    """The lifetime of an entry of a file; a changed line that is not committed begins with no commit, but a mark on it counts."""
+    """The lifetime of an entry of a file; a changed line that is not committed begins with no
+    commit, but a mark on it counts.
+    """
     if state.occurrence and (state.committed or state.mark):
         last = _lifetimes(state.occurrence, state.marks)[-1]
-        return replace(last, promoted=state.promoted) if state.promoted and last.is_current else last
+        return (
+            replace(last, promoted=state.promoted) if state.promoted and last.is_current else last
+        )
     return live_since(None)
 
 
-def ended_rows(workspace: Workspace, trail: Trail, after: int, upto: int) -> Iterator[tuple[CommitId, tuple[IndexRow, ...]]]:
-    """The rows that commits ended, by commit: of all among whose ends something changed after commit `after` and up to `upto`."""
+def ended_rows(
+    workspace: Workspace, trail: Trail, after: int, upto: int
+) -> Iterator[tuple[CommitId, tuple[IndexRow, ...]]]:
+    """The rows that commits ended, by commit: of all among whose ends something changed after
+    commit `after` and up to `upto`.
+    """
     for number, ended in trail.ended_groups(after, upto):
         commit = trail.commit_numbered(number)
         if commit is not None:
-            in_memory = (occurrence for occurrence in ended if workspace.kind_of(occurrence.entry.path).is_memory)
-            yield commit.commit, tuple(row for occurrence in in_memory for row in _ended_rows(workspace, trail, occurrence))
+            in_memory = (
+                occurrence
+                for occurrence in ended
+                if workspace.kind_of(occurrence.entry.path).is_memory
+            )
+            yield (
+                commit.commit,
+                tuple(
+                    row
+                    for occurrence in in_memory
+                    for row in _ended_rows(workspace, trail, occurrence)
+                ),
+            )
 
 
 def _ended_rows(workspace: Workspace, trail: Trail, occurrence: Occurrence) -> Iterator[IndexRow]:
@@ -265,10 +386,19 @@ def _ended_rows(workspace: Workspace, trail: Trail, occurrence: Occurrence) -> I
     entry = occurrence.entry
     kind = workspace.kind_of(entry.path)
     for lifetime in (*earlier, replace(last, is_live=False, moved=occurrence.fate in _ELSEWHERE)):
-        yield IndexRow(entry=entry, origin=occurrence.origin, uncommitted=False, kind=kind, lifetime=lifetime, last=occurrence.last)
+        yield IndexRow(
+            entry=entry,
+            origin=occurrence.origin,
+            uncommitted=False,
+            kind=kind,
+            lifetime=lifetime,
+            last=occurrence.last,
+        )
 
 
-def entries_at_commit(contents: Mapping[FilePath, bytes | None], path: FilePath, daily: str | None) -> tuple[Entry, ...]:
+def entries_at_commit(
+    contents: Mapping[FilePath, bytes | None], path: FilePath, daily: str | None
+) -> tuple[Entry, ...]:
     """The entries of a file, from the `contents` that a commit has."""
     try:
         document = parse_bytes(contents[path] or b"")
@@ -278,5 +408,10 @@ def entries_at_commit(contents: Mapping[FilePath, bytes | None], path: FilePath,
 
 
 def touched_paths(trail: Trail, after: int) -> set[FilePath]:
-    """The files whose entries may have changed by commits after `after`, and by those that were cut away."""
-    return {*trail.paths_since(after), *(path for _, _, paths in trail.dropped_commits() for path in paths)}
+    """The files whose entries may have changed by commits after `after`, and by those that were cut
+    away.
+    """
+    return {
+        *trail.paths_since(after),
+        *(path for _, _, paths in trail.dropped_commits() for path in paths),
+    }

@@ -42,7 +42,8 @@ def is_log(workspace: Workspace, path: FilePath) -> bool:
 class CommitPages:
     """The memory files of commits, each version parsed once while it is kept.
 
-    `adopted`: paths outside of memory, each with the commit that renames its file into memory; up to that commit it counts as memory.
+    `adopted`: paths outside of memory, each with the commit that renames its file into memory; up
+    to that commit it counts as memory.
     """
 
     def __init__(self, workspace: Workspace, adopted: Mapping[FilePath, CommitId]) -> None:
@@ -54,8 +55,16 @@ class CommitPages:
 
     def fetch(self, changes: Sequence[ChangedFile]) -> int:
         """Read all blobs that some changes need at once, and return how many bytes they have."""
-        versions = {(change.before, change.before_path) for change in changes} | {(change.after, change.path) for change in changes}
-        blobs = sorted({blob for blob, path in versions if blob and self.is_memory(path) and (blob, path) not in self._pages})
+        versions = {(change.before, change.before_path) for change in changes} | {
+            (change.after, change.path) for change in changes
+        }
+        blobs = sorted(
+            {
+                blob
+                for blob, path in versions
+                if blob and self.is_memory(path) and (blob, path) not in self._pages
+            }
+        )
         self._contents = self._workspace.repository.contents(blobs)
         return sum(map(len, self._contents.values()))
 
@@ -67,7 +76,9 @@ class CommitPages:
             return None
         if after is None:
             return FileChange(changed.before_path, changed.before_path, before, None)
-        return FileChange(changed.path, changed.before_path if before else changed.path, before, after)
+        return FileChange(
+            changed.path, changed.before_path if before else changed.path, before, after
+        )
 
     def at_commit(self, commit: CommitId, path: FilePath) -> Page | None:
         """A memory file as a commit has it; None where it has none, or none that can be indexed."""
@@ -85,7 +96,11 @@ class CommitPages:
         if blob is None or not self.is_memory(path):
             return None
         if (blob, path) not in self._pages:
-            data = self._contents[blob] if blob in self._contents else self._workspace.repository.contents([blob])[blob]
+            data = (
+                self._contents[blob]
+                if blob in self._contents
+                else self._workspace.repository.contents([blob])[blob]
+            )
             self._pages[blob, path] = self._parse(data, path)
             if len(self._pages) > _PAGES_KEPT:
                 self._pages.popitem(last=False)
@@ -185,9 +200,14 @@ def merge_step(
     )
 
 
-def _own_numbers(merge: TrailCommit, sides: Sequence[TrailCommit]) -> Iterator[tuple[tuple[int, int], ...]]:
+def _own_numbers(
+    merge: TrailCommit, sides: Sequence[TrailCommit]
+) -> Iterator[tuple[tuple[int, int], ...]]:
     """The commits that each side has and not all of them have."""
-    past = [complement(union(side.missing, ((side.number + 1, merge.number),)), merge.number) for side in sides]
+    past = [
+        complement(union(side.missing, ((side.number + 1, merge.number),)), merge.number)
+        for side in sides
+    ]
     shared = past[0]
     for each in past[1:]:
         shared = intersection(shared, each)
@@ -196,21 +216,34 @@ def _own_numbers(merge: TrailCommit, sides: Sequence[TrailCommit]) -> Iterator[t
 
 
 def _merge_files(
-    workspace: Workspace, read: ReadCommit, touched: Sequence[Collection[FilePath]], pages: CommitPages
+    workspace: Workspace,
+    read: ReadCommit,
+    touched: Sequence[Collection[FilePath]],
+    pages: CommitPages,
 ) -> Iterator[MergeFile]:
     """The files that several sides touched, and those that the merge changed itself."""
     changes = [
-        {change.path if change.after else change.before_path: change for change in read.changes[side]} for side in read.commit.parents
+        {
+            change.path if change.after else change.before_path: change
+            for change in read.changes[side]
+        }
+        for side in read.commit.parents
     ]
-    renamed = {change.before_path for of_side in changes for change in of_side.values() if change.after and change.before} - {
-        path for of_side in changes for path, change in of_side.items() if change.after
-    }
+    renamed = {
+        change.before_path
+        for of_side in changes
+        for change in of_side.values()
+        if change.after and change.before
+    } - {path for of_side in changes for path, change in of_side.items() if change.after}
     for path in dict.fromkeys((*(path for of_side in changes for path in of_side), *_met(touched))):
         of_sides = [of_side.get(path) for of_side in changes]
         if (path in renamed and not any(of_sides)) or not pages.is_memory(path):
             continue
         has_own = all(of_sides)
-        dropped = any(change and {change.path, change.before_path} & set(paths) for change, paths in zip(of_sides, touched, strict=True))
+        dropped = any(
+            change and {change.path, change.before_path} & set(paths)
+            for change, paths in zip(of_sides, touched, strict=True)
+        )
         if has_own or dropped or sum(path in paths for paths in touched) > 1:
             yield _merge_file(path, of_sides, pages)
 
@@ -223,7 +256,9 @@ def _met(touched: Sequence[Collection[FilePath]]) -> Iterator[FilePath]:
                 yield path
 
 
-def _merge_file(path: FilePath, changes: Sequence[ChangedFile | None], pages: CommitPages) -> MergeFile:
+def _merge_file(
+    path: FilePath, changes: Sequence[ChangedFile | None], pages: CommitPages
+) -> MergeFile:
     same_as = next((side for side, change in enumerate(changes) if change is None), None)
 
     @cache
@@ -234,15 +269,21 @@ def _merge_file(path: FilePath, changes: Sequence[ChangedFile | None], pages: Co
     after = next((change.after for change in changes if change and change.after), None)
     return MergeFile(
         path=path,
-        before=tuple(change.before_path if change and change.before else path for change in changes),
+        before=tuple(
+            change.before_path if change and change.before else path for change in changes
+        ),
         same_as=same_as,
         page=pages.page(after, path) if same_as is None else None,
         page_before=page_before,
     )
 
 
-def _combinations(workspace: Workspace, read: ReadCommit, paths: Collection[FilePath]) -> Iterator[Combination]:
-    """The first line of each text that a merge of two commits makes of two others, and the first lines of these."""
+def _combinations(
+    workspace: Workspace, read: ReadCommit, paths: Collection[FilePath]
+) -> Iterator[Combination]:
+    """The first line of each text that a merge of two commits makes of two others, and the first
+    lines of these.
+    """
     if len(read.git_parents) != 2:
         return
     for file in again.files_of_both(workspace.repository, *read.git_parents, paths):
@@ -256,20 +297,27 @@ def _first_line(text: str) -> str:
 
 
 _FEWEST_COMMITS, _MOST_COMMITS = 50, 500
-"""The bounds of a batch, which is replayed in one transaction. The less its commits change, the larger the next one is."""
+"""The bounds of a batch, which is replayed in one transaction. The less its commits change, the
+larger the next one is.
+"""
 _BATCH_BYTES = 8_000_000
 """The bytes of files that a batch should read, roughly."""
 
 
 def replay_new_commits(
-    workspace: Workspace, trail: Trail, head: CommitId | None, boundary: CommitId | None = None, progress: Progress | None = None
+    workspace: Workspace,
+    trail: Trail,
+    head: CommitId | None,
+    boundary: CommitId | None = None,
+    progress: Progress | None = None,
 ) -> None:
     """Add the commits that HEAD reaches and the trail has not; the caller holds the trail's lock.
 
     Args:
         workspace, trail, progress: as for `fresh_trail`.
         head: the commit to come up to.
-        boundary: the commit with which history begins, all of its files new, where git cannot give what is older.
+        boundary: the commit with which history begins, all of its files new, where git cannot give
+        what is older.
 
     Raises:
         StorageProblem: the disk does not take it.
@@ -290,33 +338,53 @@ def _replay_up_to(
     progress: Progress | None,
     adopted: dict[FilePath, CommitId],
 ) -> None:
-    """Add the commits up to HEAD; from an earlier one on where a file comes into memory whose past was left out."""
+    """Add the commits up to HEAD; from an earlier one on where a file comes into memory whose past
+    was left out.
+    """
     pages = CommitPages(workspace, adopted)
     new_commits = _new_commits(workspace, trail, head, boundary)
     lines = Lines(workspace.repository, trail)
-    commits = lines.read(first_parent.read_history(workspace.repository, new_commits, boundary), head)
+    commits = lines.read(
+        first_parent.read_history(workspace.repository, new_commits, boundary), head
+    )
     batch_size = _FEWEST_COMMITS
     while batch := list(islice(commits, batch_size)):
         if (began := _adopt_renamed(workspace, trail, batch, pages)) is not None:
-            with trail.writing():  # one transaction: a trail never ends in the midst of a past that is not memory's yet
+            # one transaction: a trail never ends in the midst of a past that is not memory's yet
+            with trail.writing():
                 _cut(workspace, trail, began - 1)
                 _replay_up_to(workspace, trail, head, boundary, progress, pages.adopted)
             return
-        size = pages.fetch([change for commit in batch for changes in commit.changes.values() for change in changes])
-        batch_size = min(_MOST_COMMITS, max(_FEWEST_COMMITS, len(batch) * _BATCH_BYTES // max(1, size)))
+        size = pages.fetch(
+            [
+                change
+                for commit in batch
+                for changes in commit.changes.values()
+                for change in changes
+            ]
+        )
+        batch_size = min(
+            _MOST_COMMITS, max(_FEWEST_COMMITS, len(batch) * _BATCH_BYTES // max(1, size))
+        )
         with trail.writing():
             before = batch[0].commit.number - 1
             for commit in batch:
                 if brought := lines.brought_by(commit.commit):
                     trail.bring(brought)
                 trail.append(commit.commit, _step(workspace, trail, lines, commit, pages))
-                pages.adopted = {path: name for path, name in pages.adopted.items() if name != commit.commit.commit}
+                pages.adopted = {
+                    path: name
+                    for path, name in pages.adopted.items()
+                    if name != commit.commit.commit
+                }
             derive(workspace, trail, facts_to_derive(trail, before))
         if progress:
             progress(lines.count_read, len(new_commits))
 
 
-def _adopt_renamed(workspace: Workspace, trail: Trail, batch: Sequence[ReadCommit], pages: CommitPages) -> int | None:
+def _adopt_renamed(
+    workspace: Workspace, trail: Trail, batch: Sequence[ReadCommit], pages: CommitPages
+) -> int | None:
     """Let the files that these commits rename into memory count from their beginning.
 
     Returns:
@@ -326,17 +394,27 @@ def _adopt_renamed(workspace: Workspace, trail: Trail, batch: Sequence[ReadCommi
     for commit in reversed(batch):  # a file may have had several names before
         for change in (change for changes in commit.changes.values() for change in changes):
             is_rename = change.path != change.before_path and change.before and change.after
-            if is_rename and pages.is_memory(change.path) and not pages.is_memory(change.before_path):
+            if (
+                is_rename
+                and pages.is_memory(change.path)
+                and not pages.is_memory(change.before_path)
+            ):
                 pages.adopted[change.before_path] = commit.commit.commit
                 renamed.append(change.before_path)
     if not renamed:
         return None
     touching = first_parent.touching_commits(workspace.repository, renamed, batch[-1].commit.commit)
-    return min((commit.number for commit in map(trail.commit_with_id, touching) if commit), default=None)
+    return min(
+        (commit.number for commit in map(trail.commit_with_id, touching) if commit), default=None
+    )
 
 
-def _new_commits(workspace: Workspace, trail: Trail, head: CommitId, boundary: CommitId | None) -> list[tuple[CommitId, Parents]]:
-    """The commits that the trail has not, parents first; the trail is cut back to where HEAD reaches all of it."""
+def _new_commits(
+    workspace: Workspace, trail: Trail, head: CommitId, boundary: CommitId | None
+) -> list[tuple[CommitId, Parents]]:
+    """The commits that the trail has not, parents first; the trail is cut back to where HEAD
+    reaches all of it.
+    """
     repository = workspace.repository
     newest = trail.newest_commit
     known: Sequence[CommitId] = [newest.commit] if newest and not newest.missing else trail.tips()
@@ -345,16 +423,26 @@ def _new_commits(workspace: Workspace, trail: Trail, head: CommitId, boundary: C
         known = trail.tips()
     if boundary is None:
         return first_parent.commits_reached(repository, head, known)
-    return list(_after_boundary(trail, boundary, first_parent.commits_reached(repository, head, [*known, boundary])))
+    return list(
+        _after_boundary(
+            trail, boundary, first_parent.commits_reached(repository, head, [*known, boundary])
+        )
+    )
 
 
-def _after_boundary(trail: Trail, boundary: CommitId, reached: Sequence[tuple[CommitId, Parents]]) -> Iterator[tuple[CommitId, Parents]]:
-    """The commits with which history begins at a boundary: that one and what follows it; nothing is known of other pasts."""
+def _after_boundary(
+    trail: Trail, boundary: CommitId, reached: Sequence[tuple[CommitId, Parents]]
+) -> Iterator[tuple[CommitId, Parents]]:
+    """The commits with which history begins at a boundary: that one and what follows it; nothing is
+    known of other pasts.
+    """
     known = {boundary}
     if trail.commit_with_id(boundary) is None:
         yield boundary, ()
     for name, parents in reached:
-        after = tuple(each for each in parents if each in known or trail.commit_with_id(each) is not None)
+        after = tuple(
+            each for each in parents if each in known or trail.commit_with_id(each) is not None
+        )
         if after:
             known.add(name)
             yield name, after
@@ -363,12 +451,19 @@ def _after_boundary(trail: Trail, boundary: CommitId, reached: Sequence[tuple[Co
 def _cut_unreached(workspace: Workspace, trail: Trail, head: CommitId) -> None:
     """Take out the first commit that HEAD does not reach, and all that arrived later."""
     reached = {name for name, _ in first_parent.commits_reached(workspace.repository, head)}
-    last = next((each.number - 1 for each in trail.commits_after() if each.commit not in reached), None)
+    last = next(
+        (each.number - 1 for each in trail.commits_after() if each.commit not in reached), None
+    )
     with trail.writing():
         if last is not None:
             _cut(workspace, trail, last)
-        # Where the commit that renamed a file into memory is gone, the earlier past of that file is no longer memory's.
-        while strange := [began for path, began in trail.live_paths().items() if not workspace.kind_of(path).is_memory]:
+        # Where the commit that renamed a file into memory is gone, the earlier past of that file is
+        # no longer memory's.
+        while strange := [
+            began
+            for path, began in trail.live_paths().items()
+            if not workspace.kind_of(path).is_memory
+        ]:
             _cut(workspace, trail, min(strange) - 1)
 
 
@@ -380,7 +475,9 @@ def _cut(workspace: Workspace, trail: Trail, number: int) -> None:
         derive(workspace, trail, facts)
 
 
-def _step(workspace: Workspace, trail: Trail, lines: Lines, read: ReadCommit, pages: CommitPages) -> Step:
+def _step(
+    workspace: Workspace, trail: Trail, lines: Lines, read: ReadCommit, pages: CommitPages
+) -> Step:
     commit = read.commit
     past = past_of(trail, commit)
     brought_by = partial(first_parent.commits_brought_by, workspace.repository)
@@ -389,12 +486,25 @@ def _step(workspace: Workspace, trail: Trail, lines: Lines, read: ReadCommit, pa
     (changed_files,) = read.changes.values() if read.changes else ((),)
     changes = [change for change in map(pages.change, changed_files) if change is not None]
     changes += _confirmed_files(past, commit, pages, {change.path for change in changes})
-    return build_step(commit, changes, past, is_log=partial(is_log, workspace), brought_by=brought_by)
+    return build_step(
+        commit, changes, past, is_log=partial(is_log, workspace), brought_by=brought_by
+    )
 
 
-def _confirmed_files(trail: EarlierTrail, commit: TrailCommit, pages: CommitPages, changed: Collection[FilePath]) -> list[FileChange]:
+def _confirmed_files(
+    trail: EarlierTrail, commit: TrailCommit, pages: CommitPages, changed: Collection[FilePath]
+) -> list[FileChange]:
     """The files that a commit leaves as they are, with facts that it confirms."""
     facts = confirmed_facts(commit, trail)
-    live = [each.entry.path for fact in facts for each in trail.occurrences_of(fact) if each.ended is None]
-    unchanged = [(path, pages.at_commit(commit.commit, path)) for path in dict.fromkeys(live) if path not in changed]
+    live = [
+        each.entry.path
+        for fact in facts
+        for each in trail.occurrences_of(fact)
+        if each.ended is None
+    ]
+    unchanged = [
+        (path, pages.at_commit(commit.commit, path))
+        for path in dict.fromkeys(live)
+        if path not in changed
+    ]
     return [FileChange(path, path, page, page) for path, page in unchanged]

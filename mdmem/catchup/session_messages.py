@@ -1,4 +1,6 @@
-"""Compare the index of messages with the transcripts on disk, and bring it up to date. Of each only what is new is read."""
+"""Compare the index of messages with the transcripts on disk, and bring it up to date. Of each only
+what is new is read.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,15 @@ from mdmem.folder import files
 from mdmem.folder.files import MESSAGES_LOCK
 from mdmem.history import purged
 from mdmem.model.sessions import Message, Transcript
-from mdmem.search.messages import MESSAGES_NAME, MessageIndex, SeenTranscript, Stamp, TranscriptMessages, stamps_digest, start_values
+from mdmem.search.messages import (
+    MESSAGES_NAME,
+    MessageIndex,
+    SeenTranscript,
+    Stamp,
+    TranscriptMessages,
+    stamps_digest,
+    start_values,
+)
 from mdmem.startup.records import dataclass
 from mdmem.transcripts.files import (
     Scope,
@@ -33,12 +43,16 @@ _ROOM_BYTES = 64 * 1024 * 1024
 """Where less is free on the disk, an index that cannot be written is not deleted."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 _PART_BYTES = 128 * 1024 * 1024
-"""So much of transcripts is read before it is committed: an interruption loses no more, and another process waits no longer for the lock."""
+"""So much of transcripts is read before it is committed: an interruption loses no more, and another
+process waits no longer for the lock.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class FreshMessages:
-    """An index of messages to search: `stale` if it could not be brought up to date; `notes` tell why, and what could not be read."""
+    """An index of messages to search: `stale` if it could not be brought up to date; `notes` tell
+    why, and what could not be read.
+    """
 
     index: MessageIndex
     stale: bool = False
@@ -46,11 +60,15 @@ class FreshMessages:
 
 
 class PurgedTexts:
-    """The texts that were purged. A transcript may still hold them; nothing that is read of it does."""
+    """The texts that were purged. A transcript may still hold them; nothing that is read of it
+    does.
+    """
 
     def __init__(self, texts: tuple[purged.PurgedWords, ...]) -> None:
         self._texts = texts
-        self.digest = hashlib.sha256(repr(sorted((text.count, text.hash) for text in texts)).encode()).hexdigest()[:_DIGEST_DIGITS]
+        self.digest = hashlib.sha256(
+            repr(sorted((text.count, text.hash) for text in texts)).encode()
+        ).hexdigest()[:_DIGEST_DIGITS]
         """A digest of them."""
 
     def hold(self, message: Message) -> bool:
@@ -64,8 +82,11 @@ def purged_texts(workspace: Workspace, say: Say) -> PurgedTexts:
         return PurgedTexts(purged.purged_words(trail))
 
 
-def fresh_messages(workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False) -> FreshMessages:
-    """The index of the messages of the sessions that the settings name, brought up to date first, or (`full`) rebuilt.
+def fresh_messages(
+    workspace: Workspace, say: Say, progress: Progress | None = None, full: bool = False
+) -> FreshMessages:
+    """The index of the messages of the sessions that the settings name, brought up to date first,
+    or (`full`) rebuilt.
 
     Raises:
         WorkspaceProblem: `no-sessions`: the settings name none.
@@ -81,13 +102,23 @@ def fresh_messages(workspace: Workspace, say: Say, progress: Progress | None = N
     except RepositoryProblem as problem:
         if problem.code != "busy":
             raise
-        note = "the index of messages is behind: another process is still updating it, and the newest messages may be missing"
+        note = (
+            "the index of messages is behind: another process is still updating it, and the newest"
+            " messages may be missing"
+        )
         return FreshMessages(index, stale=True, notes=(note,))
     except (OSError, StorageProblem) as problem:
-        reason = problem.message if isinstance(problem, StorageProblem) else problem.strerror or str(problem)
+        reason = (
+            problem.message
+            if isinstance(problem, StorageProblem)
+            else problem.strerror or str(problem)
+        )
         texts, index = purged_texts(workspace, say), _opened(workspace, full=False)
         if not full and index.seen.transcripts and _is_made_for(index, survey, texts):
-            note = f"the index of messages cannot be written ({reason}): the newest messages may be missing"
+            note = (
+                f"the index of messages cannot be written ({reason}): the newest messages may be"
+                " missing"
+            )
             return FreshMessages(index, stale=True, notes=(note, *survey.notes(index)))
         index = MessageIndex.in_memory(workspace.settings.language)
         _Update(survey, index, texts, progress).run(survey.stamps)
@@ -135,20 +166,27 @@ def _has_room(folder: Path) -> bool:
 
 
 def _opened(workspace: Workspace, full: bool) -> MessageIndex:
-    return (MessageIndex.create if full else MessageIndex.open)(workspace.state / MESSAGES_NAME, workspace.settings.language)
+    return (MessageIndex.create if full else MessageIndex.open)(
+        workspace.state / MESSAGES_NAME, workspace.settings.language
+    )
 
 
 class _Survey:
-    """The transcripts that the settings name, as they are on disk, and the settings that the index depends on."""
+    """The transcripts that the settings name, as they are on disk, and the settings that the index
+    depends on.
+    """
 
     def __init__(self, workspace: Workspace, sources: tuple[str, ...]) -> None:
         self.workspace = workspace
         self.stamps: dict[str, Stamp] = {
-            file.path: (file.device, file.inode, file.size, file.modified) for file in find_files(sources, workspace.environment)
+            file.path: (file.device, file.inode, file.size, file.modified)
+            for file in find_files(sources, workspace.environment)
         }
         own = workspace.settings
         values = repr((own.language, own.session_scope, own.owner, str(workspace.repository.root)))
-        self.settings = hashlib.sha256(values.encode("utf-8", "surrogateescape")).hexdigest()[:_DIGEST_DIGITS]
+        self.settings = hashlib.sha256(values.encode("utf-8", "surrogateescape")).hexdigest()[
+            :_DIGEST_DIGITS
+        ]
 
         self.commit = workspace.repository.head() or ""
         self.unreadable: set[str] = set()
@@ -157,24 +195,48 @@ class _Survey:
     def is_of(self, index: MessageIndex) -> bool:
         """True if an index has read all of this."""
         seen = index.seen
-        return (seen.settings, seen.commit, seen.stamps) == (self.settings, self.commit, stamps_digest(self.stamps))
+        return (seen.settings, seen.commit, seen.stamps) == (
+            self.settings,
+            self.commit,
+            stamps_digest(self.stamps),
+        )
 
     def notes(self, index: MessageIndex) -> tuple[str, ...]:
-        """Lines for the user: there are no transcripts, or some that cannot be read, or are in a format that is not known."""
+        """Lines for the user: there are no transcripts, or some that cannot be read, or are in a
+        format that is not known.
+        """
         if not self.stamps:
-            folders = ", ".join(searched_folders(self.workspace.settings.sessions, self.workspace.environment))
+            folders = ", ".join(
+                searched_folders(self.workspace.settings.sessions, self.workspace.environment)
+            )
             return (f"no transcripts in {folders}",)
         unreadable, unknown = sorted(self.unreadable), index.seen.unknown
         return (
-            *([f"{number_of(len(unreadable), 'transcript')} could not be read, such as {unreadable[0]}"] if unreadable else []),
-            *([f"{number_of(len(unknown), 'transcript')} in an unknown format, such as {unknown[0]}"] if unknown else []),
+            *(
+                [
+                    f"{number_of(len(unreadable), 'transcript')} could not be read, such as"
+                    f" {unreadable[0]}"
+                ]
+                if unreadable
+                else []
+            ),
+            *(
+                [
+                    f"{number_of(len(unknown), 'transcript')} in an unknown format, such as"
+                    f" {unknown[0]}"
+                ]
+                if unknown
+                else []
+            ),
         )
 
 
 class _Update:
     """One update of an index of messages. The caller holds the lock."""
 
-    def __init__(self, survey: _Survey, index: MessageIndex, texts: PurgedTexts, progress: Progress | None) -> None:
+    def __init__(
+        self, survey: _Survey, index: MessageIndex, texts: PurgedTexts, progress: Progress | None
+    ) -> None:
         workspace = survey.workspace
         self._survey = survey
         self._index = index
@@ -190,7 +252,9 @@ class _Update:
             StorageProblem, OSError: the index is damaged, or cannot be written.
         """
         seen, stamps = self._index.seen.transcripts, self._survey.stamps
-        due = [path for path, stamp in stamps.items() if path not in seen or seen[path].stamp != stamp]
+        due = [
+            path for path, stamp in stamps.items() if path not in seen or seen[path].stamp != stamp
+        ]
         due = [path for path in due if path not in self._survey.unreadable]
         size, part = 0, []
         for path in due:
@@ -202,7 +266,9 @@ class _Update:
         return len(part) == len(due)
 
     def run(self, due: Iterable[str], done: int = 0) -> None:
-        """Read what is new in some transcripts; `done`: the number of those that are read already."""
+        """Read what is new in some transcripts; `done`: the number of those that are
+        read already.
+        """
         total = len(self._survey.stamps)
 
         def changed() -> Iterator[TranscriptMessages]:
@@ -214,7 +280,9 @@ class _Update:
                     self._progress(number, total)
 
         removed = [path for path in self._index.seen.transcripts if path not in self._survey.stamps]
-        self._index.update(changed(), removed, self._survey.settings, self._purged.digest, self._survey.commit)
+        self._index.update(
+            changed(), removed, self._survey.settings, self._purged.digest, self._survey.commit
+        )
 
     def _read(self, path: str, seen: SeenTranscript | None) -> TranscriptMessages | None:
         """Read the new part of a transcript; None where it cannot be read now."""
@@ -242,12 +310,16 @@ class _Update:
     def _is_elsewhere(self, path: str) -> bool:
         """True if a session works in a folder that does not count, which its first lines tell."""
         head = None if self._scope.is_all else read_head(path)
-        return head is not None and head.project is not None and not self._scope.includes(head.project)
+        return (
+            head is not None and head.project is not None and not self._scope.includes(head.project)
+        )
 
     def _messages(self, path: str, stamp: Stamp, transcript: Transcript) -> TranscriptMessages:
         if not self._scope.includes(transcript.project):
             # A session whose folder is not known yet is read from its first line once it is.
-            return TranscriptMessages(path=path, seen=SeenTranscript(stamp, counts=transcript.project is None))
+            return TranscriptMessages(
+                path=path, seen=SeenTranscript(stamp, counts=transcript.project is None)
+            )
         return TranscriptMessages(
             path=path,
             seen=SeenTranscript(stamp, start_values(transcript.next_start)),

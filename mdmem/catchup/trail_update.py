@@ -36,10 +36,13 @@ def settings_digest(workspace: Workspace) -> str:
 
 
 @contextmanager
-def updated_trail(workspace: Workspace, say: Say | None = None, progress: Progress | None = None) -> Iterator[Trail]:
+def updated_trail(
+    workspace: Workspace, say: Say | None = None, progress: Progress | None = None
+) -> Iterator[Trail]:
     """The trail, brought up to HEAD first; one in memory where it cannot be written.
 
-    A trail that turns out to be damaged while it is read is deleted, so that the next call rebuilds it.
+    A trail that turns out to be damaged while it is read is deleted, so that the next call rebuilds
+    it.
     """
     head = workspace.repository.head()
     with stored_trail(workspace) as trail:
@@ -76,7 +79,9 @@ def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progres
     try:
         return _updated(workspace, stored_trail(workspace), head, progress)
     except BrokenTrail:
-        return _updated(workspace, Trail.create(workspace.state, settings_digest(workspace)), head, progress)
+        return _updated(
+            workspace, Trail.create(workspace.state, settings_digest(workspace)), head, progress
+        )
     except RepositoryProblem:
         if head is None or workspace.history_boundary == head or not lines.is_partial(workspace):
             raise
@@ -84,7 +89,9 @@ def _updated_file(workspace: Workspace, head: CommitId | None, progress: Progres
         return _updated(workspace, stored_trail(workspace), head, progress)
 
 
-def _updated_in_memory(workspace: Workspace, head: CommitId | None, progress: Progress | None) -> Trail:
+def _updated_in_memory(
+    workspace: Workspace, head: CommitId | None, progress: Progress | None
+) -> Trail:
     """A trail without a file; without the past where the clone lacks it."""
     try:
         return _updated(workspace, Trail.in_memory(), head, progress)
@@ -95,11 +102,17 @@ def _updated_in_memory(workspace: Workspace, head: CommitId | None, progress: Pr
 
 
 def _updated(
-    workspace: Workspace, trail: Trail, head: CommitId | None, progress: Progress | None, begins_with: CommitId | None = None
+    workspace: Workspace,
+    trail: Trail,
+    head: CommitId | None,
+    progress: Progress | None,
+    begins_with: CommitId | None = None,
 ) -> Trail:
     """A trail, brought up to a commit; closed if that fails."""
     try:
-        replay.replay_new_commits(workspace, trail, head, begins_with or workspace.history_boundary, progress)
+        replay.replay_new_commits(
+            workspace, trail, head, begins_with or workspace.history_boundary, progress
+        )
     except BaseException:
         trail.close()
         raise

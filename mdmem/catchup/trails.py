@@ -1,6 +1,7 @@
 """The trail, the table of what history tells, for whoever reads it.
 
-What opens it (SQLite, the reading of commits) is loaded here when a trail is asked for, since most writes need none.
+What opens it (SQLite, the reading of commits) is loaded here when a trail is asked for, since most
+writes need none.
 """
 
 from __future__ import annotations
@@ -15,10 +16,13 @@ if TYPE_CHECKING:
     from mdmem.trail import Trail
 
 
-def fresh_trail(workspace: Workspace, say: Say | None = None, progress: Progress | None = None) -> AbstractContextManager[Trail]:
+def fresh_trail(
+    workspace: Workspace, say: Say | None = None, progress: Progress | None = None
+) -> AbstractContextManager[Trail]:
     """The trail, brought up to HEAD first; one in memory where it cannot be written.
 
-    A trail that turns out to be damaged while it is read is deleted, so that the next call rebuilds it.
+    A trail that turns out to be damaged while it is read is deleted, so that the next call rebuilds
+    it.
     """
     trail: AbstractContextManager[Trail] = _owner().updated_trail(workspace, say, progress)
     return trail

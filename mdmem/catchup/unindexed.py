@@ -1,8 +1,10 @@
-"""Lay files that a person has just saved over the index: a search finds them as they are, and waits for no update.
+"""Lay files that a person has just saved over the index: a search finds them as they are, and waits
+for no update.
 
-Only where the result is sure to be that of an update: entries that were in such a file before keep what the index has of them, and new
-ones are a person's own text, not committed. Everything else (marks, contradictions, an entry that an edit took out and another brings
-back, much at once) is left to an update.
+Only where the result is sure to be that of an update: entries that were in such a file before keep
+what the index has of them, and new ones are a person's own text, not committed. Everything else
+(marks, contradictions, an entry that an edit took out and another brings back, much at once) is
+left to an update.
 """
 
 from __future__ import annotations
@@ -24,11 +26,16 @@ from mdmem.text.entries import entries
 from mdmem.workspace import Workspace
 
 _MOST_FILES, _MOST_BYTES = 8, 100_000
-"""The most to lay over the index. More is indexed first, since scoring it would take longer than that."""
+"""The most to lay over the index. More is indexed first, since scoring it would take longer than
+that.
+"""
 
 
-def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collection[str], removed: Collection[str]) -> SearchIndex | None:
-    """The index with files laid over it as they are now; None where the result might not be that of an update.
+def overlay_unindexed(
+    workspace: Workspace, index: SearchIndex, changed: Collection[str], removed: Collection[str]
+) -> SearchIndex | None:
+    """The index with files laid over it as they are now; None where the result might not be that of
+    an update.
 
     Raises:
         BrokenIndex: the index turns out to be damaged.
@@ -51,22 +58,30 @@ def overlay_unindexed(workspace: Workspace, index: SearchIndex, changed: Collect
             continue
         hidden.append(path)
         labels = frontmatter.labels(document)
-        page = _page(workspace, index, path, entries(document, path, labels.tags, daily=workspace.daily))
+        page = _page(
+            workspace, index, path, entries(document, path, labels.tags, daily=workspace.daily)
+        )
         if page is None:
             return None
         pages.append(replace(page, about=labels.about))
     return index.with_overlay(hidden, pages)
 
 
-def _page(workspace: Workspace, index: SearchIndex, path: FilePath, on_disk: tuple[Entry, ...]) -> FileEntries | None:
-    """The entries of a file, with what the index has of those that it holds; None where that does not suffice."""
+def _page(
+    workspace: Workspace, index: SearchIndex, path: FilePath, on_disk: tuple[Entry, ...]
+) -> FileEntries | None:
+    """The entries of a file, with what the index has of those that it holds; None where that does
+    not suffice.
+    """
     rows = index.rows(path)
     kind = workspace.kind_of(path)
     if rows is None or (kind is not FileKind.BOOTSTRAP and _contradict(workspace, on_disk)):
         return None
     live = [row for row in rows if row.lifetime.is_live]
     removed_keys = {key for row in rows if not row.lifetime.is_live for key in _keys(row.entry)}
-    if not all(map(_is_unmarked, live)) or not removed_keys.isdisjoint(key for entry in on_disk for key in _keys(entry)):
+    if not all(map(_is_unmarked, live)) or not removed_keys.isdisjoint(
+        key for entry in on_disk for key in _keys(entry)
+    ):
         return None
     waiting: dict[Hashable, deque[IndexRow]] = defaultdict(deque)
     for row in live:
@@ -74,7 +89,9 @@ def _page(workspace: Workspace, index: SearchIndex, path: FilePath, on_disk: tup
         if equal and (equal[0].origin, equal[0].lifetime) != (row.origin, row.lifetime):
             return None  # nobody can tell which of two equal entries was taken out
         equal.append(row)
-    indexed = [waiting[key].popleft() if waiting[key] else None for key in map(entry_identity, on_disk)]
+    indexed = [
+        waiting[key].popleft() if waiting[key] else None for key in map(entry_identity, on_disk)
+    ]
     return FileEntries(
         path=path,
         entries=on_disk,
@@ -86,13 +103,21 @@ def _page(workspace: Workspace, index: SearchIndex, path: FilePath, on_disk: tup
 
 
 def _is_unmarked(row: IndexRow) -> bool:
-    """True if a row is live and nothing was stated about it since it began, whether a commit has it or not."""
-    return row.lifetime == Lifetime(begun=row.lifetime.begun) and row.uncommitted == (row.origin is None)
+    """True if a row is live and nothing was stated about it since it began, whether a commit has it
+    or not.
+    """
+    return row.lifetime == Lifetime(begun=row.lifetime.begun) and row.uncommitted == (
+        row.origin is None
+    )
 
 
 def _keys(entry: Entry) -> tuple[Hashable, ...]:
     """The keys by which an entry is matched to one of a commit."""
-    return (entry_identity(entry), (entry.section, entry.fact)) if entry.fact else (entry_identity(entry),)
+    return (
+        (entry_identity(entry), (entry.section, entry.fact))
+        if entry.fact
+        else (entry_identity(entry),)
+    )
 
 
 def _contradict(workspace: Workspace, on_disk: Sequence[Entry]) -> bool:

@@ -1,10 +1,13 @@
-"""The files of a workspace in a process that stays: which of them may have changed since the last call, and the stamps of all.
+"""The files of a workspace in a process that stays: which of them may have changed since the last
+call, and the stamps of all.
 
-Where the kernel reports changes (inotify(7)), a call first empties the kernel's queue and looks only at the files that are named there. An
-event is queued before the system call that causes it returns, so that whatever was saved before a call is in the queue. All files are
-looked at where the events do not suffice: the queue overflowed, a folder came, went or was moved, something was mounted, the file system is
-a network's, there are no watches left, or the package is not installed. Files whose changes may cause no event are looked at each time:
-those with more than one name, and those that a process has open, which may be writing to them through a map of its memory.
+Where the kernel reports changes (inotify(7)), a call first empties the kernel's queue and looks
+only at the files that are named there. An event is queued before the system call that causes it
+returns, so that whatever was saved before a call is in the queue. All files are looked at where the
+events do not suffice: the queue overflowed, a folder came, went or was moved, something was
+mounted, the file system is a network's, there are no watches left, or the package is not installed.
+Files whose changes may cause no event are looked at each time: those with more than one name, and
+those that a process has open, which may be writing to them through a map of its memory.
 """
 
 from __future__ import annotations
@@ -24,15 +27,36 @@ from mdmem.startup.records import dataclass
 from mdmem.workspace import Workspace
 
 _UNWATCHED_CALLS = 2
-"""The number of calls before anything is watched: a command that asks once or twice and ends needs no watches."""
+"""The number of calls before anything is watched: a command that asks once or twice and ends needs
+no watches.
+"""
 _LONGEST_SECONDS = 10.0
-"""After this long all files are looked at in any case, for changes without an event, such as a second name given to a file."""
+"""After this long all files are looked at in any case, for changes without an event, such as a
+second name given to a file.
+"""
 _MOUNTS = "/proc/self/mountinfo"
 _WATCHED_FILE_SYSTEMS = frozenset(
-    {"bcachefs", "btrfs", "exfat", "ext2", "ext3", "ext4", "f2fs", "jfs", "nilfs2", "overlay", "ramfs", "reiserfs", "tmpfs", "vfat"}
+    {
+        "bcachefs",
+        "btrfs",
+        "exfat",
+        "ext2",
+        "ext3",
+        "ext4",
+        "f2fs",
+        "jfs",
+        "nilfs2",
+        "overlay",
+        "ramfs",
+        "reiserfs",
+        "tmpfs",
+        "vfat",
+    }
     | {"xfs", "zfs"}
 )
-"""File systems that only this kernel changes. On others, such as a network's, a file that another machine saves causes no event."""
+"""File systems that only this kernel changes. On others, such as a network's, a file that another
+machine saves causes no event.
+"""
 
 
 class WorkspaceFiles:
@@ -45,7 +69,9 @@ class WorkspaceFiles:
         self._retry_at = 0.0
 
     def stamps(self, workspace: Workspace) -> Mapping[str, str]:
-        """The stamps of the memory files by path, as `stamp_text` has them: the same object where none has changed."""
+        """The stamps of the memory files by path, as `stamp_text` has them: the same object where
+        none has changed.
+        """
         self._calls += 1
         stamps = self._watched(workspace) if self._calls > _UNWATCHED_CALLS else None
         if stamps is None:
@@ -62,7 +88,10 @@ class WorkspaceFiles:
             if self._watcher is None or not self._watcher.is_for(workspace):
                 self._watcher = FileWatcher(workspace)
             return self._watcher.stamps(workspace)
-        except (ImportError, OSError):  # not installed; no watches or descriptors left; no /proc; not a file system to rely on
+        except (
+            ImportError,
+            OSError,
+        ):  # not installed; no watches or descriptors left; no /proc; not a file system to rely on
             self._watcher, self._retry_at = None, time.monotonic() + _LONGEST_SECONDS
             return None
 
@@ -95,10 +124,14 @@ class FileWatcher:
         self._mounts = select.poll()
         self._mounts.register(mounts, select.POLLPRI)
         self._watches: dict[int, set[tuple[str, str, bool]]] = {}
-        """By the number of a watch: where its folder is, what its paths begin with, and whether the folders in it are watched too."""
+        """By the number of a watch: where its folder is, what its paths begin with, and whether the
+        folders in it are watched too.
+        """
         self._anchors = _anchors(self._root, self._folders)
         self._identities: list[tuple[int, int, int] | None] | None = None
-        self._always = {path.rstrip("/") for path in self._folders if layout.is_markdown(path.rstrip("/"))}
+        self._always = {
+            path.rstrip("/") for path in self._folders if layout.is_markdown(path.rstrip("/"))
+        }
         self._linked: set[str] = set()
         self._open: dict[str, int] = {}
         self._listed_at = 0.0
@@ -110,7 +143,11 @@ class FileWatcher:
 
     def is_for(self, workspace: Workspace) -> bool:
         """True if it watches what there is to watch by the settings as they are now."""
-        return (self._root, self._folders, self._paths) == (str(workspace.root), _watched_folders(workspace), workspace.settings.paths)
+        return (self._root, self._folders, self._paths) == (
+            str(workspace.root),
+            _watched_folders(workspace),
+            workspace.settings.paths,
+        )
 
     def stamps(self, workspace: Workspace) -> Mapping[str, str]:
         """The stamps of the memory files by path: the same object where none has changed.
@@ -126,15 +163,25 @@ class FileWatcher:
             stamp = self._stamp(path)
             if stamp != self._stamps.get(path):
                 changes[path] = stamp
-        changes = {path: stamp for path, stamp in changes.items() if path in self._stamps or workspace.is_memory_path(path)}
+        changes = {
+            path: stamp
+            for path, stamp in changes.items()
+            if path in self._stamps or workspace.is_memory_path(path)
+        }
         if changes.keys() - self._stamps.keys():
             return self._list_all(workspace)  # a new file may be in a folder that is not listed
         if changes:
-            self._stamps = {path: stamp for path, stamp in {**self._stamps, **changes}.items() if stamp is not None}
+            self._stamps = {
+                path: stamp
+                for path, stamp in {**self._stamps, **changes}.items()
+                if stamp is not None
+            }
         return self._stamps
 
     def _may_miss_events(self) -> bool:
-        """True if a folder at the top was exchanged, something was mounted, or all files were last looked at long ago."""
+        """True if a folder at the top was exchanged, something was mounted, or all files were last
+        looked at long ago.
+        """
         return (
             bool(self._mounts.poll(0))
             or self._identities != list(map(files.identity, self._anchors))
@@ -142,7 +189,9 @@ class FileWatcher:
         )
 
     def _drain(self) -> set[str] | None:
-        """The paths of the Markdown files that events name; None where these are not all that may have changed."""
+        """The paths of the Markdown files that events name; None where these are not all that may
+        have changed.
+        """
         paths: set[str] = set()
         complete = True
         for number, mask, _, name in self._inotify.read(timeout=0):
@@ -151,7 +200,11 @@ class FileWatcher:
                 self._open.clear()
             for _, start, deep in self._watches.get(number, ()):
                 is_folder = mask & self._masks.folder
-                if mask & self._masks.ended or name == ".git" or (is_folder and mask & self._masks.names and (deep or not name)):
+                if (
+                    mask & self._masks.ended
+                    or name == ".git"
+                    or (is_folder and mask & self._masks.names and (deep or not name))
+                ):
                     complete = False
                 elif not is_folder and layout.is_markdown(name):
                     paths.add(start + name)
@@ -159,7 +212,9 @@ class FileWatcher:
         return paths if complete else None
 
     def _count_open(self, path: str, mask: int) -> None:
-        """Keep account of how often a file is open. (It is closed only when no map of its memory is left.)"""
+        """Keep account of how often a file is open. (It is closed only when no map of its memory is
+        left.)
+        """
         if mask & self._masks.opened:
             self._open[path] = self._open.get(path, 0) + 1
         elif mask & self._masks.closed and path in self._open:
@@ -189,7 +244,9 @@ class FileWatcher:
         self._identities = list(map(files.identity, self._anchors))
         before, self._watches = self._watches, {}
         listed_at = time.monotonic()
-        statuses = workspace.memory_paths(lambda status: (stamp_text(status), status.st_nlink), self._watch_folder)
+        statuses = workspace.memory_paths(
+            lambda status: (stamp_text(status), status.st_nlink), self._watch_folder
+        )
         for number in before.keys() - self._watches.keys():
             with suppress(OSError):  # it went with its folder
                 self._inotify.rm_watch(number)
@@ -245,7 +302,9 @@ class _EventMasks:
 
 
 def _anchors(root: str, folders: tuple[str, ...]) -> list[str]:
-    """The paths that lead to the listed folders. While each is the same as before, no folder can have been exchanged unseen."""
+    """The paths that lead to the listed folders. While each is the same as before, no folder can
+    have been exchanged unseen.
+    """
     anchors = [root, f"{root}/."]
     for folder in folders:
         if layout.is_outside(folder):
@@ -262,15 +321,25 @@ def _is_watchable(root: str, folders: tuple[str, ...]) -> bool:
         mounts = dict(_parse_mount(line) for line in file)
     for folder in ("", *folders):
         top = os.path.realpath(Path(root, folder))  # folders may be absolute
-        above = max((point for point in mounts if point == "/" or f"{top}/".startswith(f"{point}/")), key=len, default=None)
-        below = [kind for point, kind in mounts.items() if point.startswith(f"{top}/")] if folder else []
+        above = max(
+            (point for point in mounts if point == "/" or f"{top}/".startswith(f"{point}/")),
+            key=len,
+            default=None,
+        )
+        below = (
+            [kind for point, kind in mounts.items() if point.startswith(f"{top}/")]
+            if folder
+            else []
+        )
         if above is None or not {mounts[above], *below} <= _WATCHED_FILE_SYSTEMS:
             return False
     return True
 
 
 def _parse_mount(line: str) -> tuple[str, str]:
-    """The mount point and the kind of file system in a line of proc_pid_mountinfo(5). Of two lines with one point the later one counts."""
+    """The mount point and the kind of file system in a line of proc_pid_mountinfo(5). Of two lines
+    with one point the later one counts.
+    """
     fields, _, source = line.partition(" - ")
     point = fields.split(" ")[4]
     for code, character in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):

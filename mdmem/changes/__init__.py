@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from importlib import import_module
 
-from mdmem.model.writes import Change, Contradict, EditSection, Forget, Log, Remember, Resolve, Revert, WriteResult
+from mdmem.model.writes import (
+    Change,
+    Contradict,
+    EditSection,
+    Forget,
+    Log,
+    Remember,
+    Resolve,
+    Revert,
+    WriteResult,
+)
 from mdmem.workspace import Say, Workspace
 
 EVENT_VERBS: dict[type[Change], str] = {
@@ -27,5 +37,7 @@ def carry_out(workspace: Workspace, change: Change, say: Say) -> WriteResult:
     Raises:
         MdmemError: it was refused or failed, and nothing is changed.
     """
-    result: WriteResult = import_module(f"mdmem.changes.{_APPLIERS.get(type(change), 'apply')}").apply(workspace, change, say)
+    result: WriteResult = import_module(
+        f"mdmem.changes.{_APPLIERS.get(type(change), 'apply')}"
+    ).apply(workspace, change, say)
     return result

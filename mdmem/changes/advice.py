@@ -1,4 +1,6 @@
-"""Advice on tidying curated files, for a person or an agent to decide on, each piece with the command that does it. Pure."""
+"""Advice on tidying curated files, for a person or an agent to decide on, each piece with the
+command that does it. Pure.
+"""
 
 from __future__ import annotations
 
@@ -23,19 +25,27 @@ from mdmem.text.scan import BlockKind
 from mdmem.wording import number_of
 
 _MAX_LINES = 30
-"""The most lines that a command quotes to tell an item from others like it; nobody reads a longer command."""
+"""The most lines that a command quotes to tell an item from others like it; nobody reads a longer
+command.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _Address:
-    """The path of a section (None: the text before the first heading), and its number where several have that path."""
+    """The path of a section (None: the text before the first heading), and its number where several
+    have that path.
+    """
 
     section: str | None
     nth: int | None = None
 
 
-def find_removal(document: Document, path: FilePath, item: Item, section: Section | None) -> Forget | EditSection | None:
-    """The change that takes one item out: by its id, where that names it alone in the file or in its section, else by its words."""
+def find_removal(
+    document: Document, path: FilePath, item: Item, section: Section | None
+) -> Forget | EditSection | None:
+    """The change that takes one item out: by its id, where that names it alone in the file or in
+    its section, else by its words.
+    """
     same_id = [each for each in items(document) if each.fact.id == item.fact.id]
     if len(same_id) == 1:
         return Forget(fact=item.fact.id, file=path)
@@ -47,20 +57,29 @@ def find_removal(document: Document, path: FilePath, item: Item, section: Sectio
     return _cut(document, path, item, section)
 
 
-def _cut(document: Document, path: FilePath, item: Item, section: Section | None) -> EditSection | None:
-    """An edit that takes the lines of an item out, named with the line above (or below) and as many more as make them unique.
+def _cut(
+    document: Document, path: FilePath, item: Item, section: Section | None
+) -> EditSection | None:
+    """An edit that takes the lines of an item out, named with the line above (or below) and as many
+    more as make them unique.
 
     None where no words name them, or where something else would come to be read in another way.
     """
     address = _address(document, section)
     if address is None:
         return None
-    first, last = (section.body, section.end) if section else (document.front, document.preamble_end)
+    first, last = (
+        (section.body, section.end) if section else (document.front, document.preamble_end)
+    )
     own_text = document.slice(first, last)
     start, end = item.start, item.end
     while start > first and (start == item.start or is_blank(document.lines[start])):
         start -= 1
-    while start == item.start and end < last and (end == item.end or is_blank(document.lines[end - 1])):
+    while (
+        start == item.start
+        and end < last
+        and (end == item.end or is_blank(document.lines[end - 1]))
+    ):
         end += 1  # there is no line above
     while not _is_unique(document.slice(start, end), own_text):
         if end - start >= _MAX_LINES:
@@ -68,7 +87,14 @@ def _cut(document: Document, path: FilePath, item: Item, section: Section | None
         start, end = (start - 1, end) if start > first else (start, end + 1)
     old = _without_line_end(document.slice(start, end))
     new = _without_line_end(document.slice(start, item.start) + document.slice(item.end, end))
-    change = EditSection(section=address.section, action=Action.REPLACE, text=old, replacement=new, file=path, nth=address.nth)
+    change = EditSection(
+        section=address.section,
+        action=Action.REPLACE,
+        text=old,
+        replacement=new,
+        file=path,
+        nth=address.nth,
+    )
     try:
         result = parse(section_editor.edit(document, change).text)
     except SectionProblem:
@@ -86,7 +112,9 @@ def _without_line_end(text: str) -> str:
 
 
 def _address(document: Document, section: Section | None) -> _Address | None:
-    """The address of a section, None where it has none of its own (its path, as it is written, means another)."""
+    """The address of a section, None where it has none of its own (its path, as it is written,
+    means another).
+    """
     if section is None:
         return _Address(None)
     address = address_of(document, section)
@@ -109,7 +137,13 @@ def removal_command(change: Forget | EditSection) -> tuple[str, ...]:
     """The command line of a change that takes something out."""
     match change:
         case Forget():
-            return ("mdmem", "forget", change.fact, *_option("--file", change.file), *_option("--section", change.section))
+            return (
+                "mdmem",
+                "forget",
+                change.fact,
+                *_option("--file", change.file),
+                *_option("--section", change.section),
+            )
         case EditSection():
             address = _address_words(_Address(change.section, change.nth))
             replace = ("--replace", change.text, "--with", change.replacement)
@@ -123,11 +157,23 @@ def _option(name: str, value: str | None) -> tuple[str, ...]:
 UNTOUCHED_DAYS = 180
 """A section that was not changed for so many days is worth a look."""
 _NEAR = 0.8
-"""The `word_overlap` from which on two facts may be one. No two lines of conversation, taken at random, reach it."""
+"""The `word_overlap` from which on two facts may be one. No two lines of conversation, taken at
+random, reach it.
+"""
 _NAMED = 3
 _MAX_REMOVALS = 50
-"""The most removals that come with the change that carries them out; the next review, once these are done, has the next ones."""
-_REMOVALS = frozenset((AdviceKind.SUPERSEDED, AdviceKind.FORGOTTEN, AdviceKind.EXPIRED, AdviceKind.DUPLICATE, AdviceKind.NEAR_DUPLICATE))
+"""The most removals that come with the change that carries them out; the next review, once these
+are done, has the next ones.
+"""
+_REMOVALS = frozenset(
+    (
+        AdviceKind.SUPERSEDED,
+        AdviceKind.FORGOTTEN,
+        AdviceKind.EXPIRED,
+        AdviceKind.DUPLICATE,
+        AdviceKind.NEAR_DUPLICATE,
+    )
+)
 _QUOTED = 60
 
 
@@ -146,10 +192,12 @@ class FactState:
 
 @dataclass(frozen=True, slots=True)
 class CuratedFile:
-    """A curated file as it is on disk, `size` in bytes; `changed` has the day on which the own text of each section last changed.
+    """A curated file as it is on disk, `size` in bytes; `changed` has the day on which the own text
+    of each section last changed.
 
-    A section is named by its path and by its number among those of that path, from 1; the text before the first heading by the empty
-    path. A section that is missing there is not committed yet. A `read_only` file is looked at and not changed.
+    A section is named by its path and by its number among those of that path, from 1; the text
+    before the first heading by the empty path. A section that is missing there is not committed
+    yet. A `read_only` file is looked at and not changed.
     """
 
     path: FilePath
@@ -186,11 +234,16 @@ class _LocatedFact:
 
 
 def find_advice(
-    curated: Sequence[CuratedFile], facts: Iterable[FactState], conflicts: Iterable[ConflictView], budget: Budget, today: date
+    curated: Sequence[CuratedFile],
+    facts: Iterable[FactState],
+    conflicts: Iterable[ConflictView],
+    budget: Budget,
+    today: date,
 ) -> tuple[Advice, ...]:
     """Say what could be tidied, by kind, file and line.
 
-    Each piece of advice is worked out on the files as they are now: once one is carried out, the rest is to be worked out again.
+    Each piece of advice is worked out on the files as they are now: once one is carried out, the
+    rest is to be worked out again.
 
     Args:
         curated: the files to be tidied.
@@ -205,14 +258,28 @@ def find_advice(
     unique = [fact for fact in holding if not may_repeat(fact.item.fact.text)]
     duplicates = list(_duplicates(unique))
     single = _without(unique, duplicates)
-    of_files = [each for file in curated for each in (*_untouched(file, today), *_over_budget(file, budget))]
-    advice = [*ended, *duplicates, *_near_duplicates(single), *map(_contradiction, conflicts), *of_files]
+    of_files = [
+        each for file in curated for each in (*_untouched(file, today), *_over_budget(file, budget))
+    ]
+    advice = [
+        *ended,
+        *duplicates,
+        *_near_duplicates(single),
+        *map(_contradiction, conflicts),
+        *of_files,
+    ]
     order = list(AdviceKind)
-    return tuple(_with_removals(sorted(advice, key=lambda each: (order.index(each.kind), each.path, each.line)), located))
+    return tuple(
+        _with_removals(
+            sorted(advice, key=lambda each: (order.index(each.kind), each.path, each.line)), located
+        )
+    )
 
 
 def _with_removals(advice: Iterable[Advice], located: Iterable[_LocatedFact]) -> Iterator[Advice]:
-    """The advice, the first pieces to take something out with the change that does it; each is worked out on a whole file."""
+    """The advice, the first pieces to take something out with the change that does it; each is
+    worked out on a whole file.
+    """
     facts = {(fact.file.path, fact.line): fact for fact in located}
     remaining = _MAX_REMOVALS
     for each in advice:
@@ -223,18 +290,24 @@ def _with_removals(advice: Iterable[Advice], located: Iterable[_LocatedFact]) ->
         remaining -= 1
         change = find_removal(fact.file.document, fact.file.path, fact.item, fact.section)
         yield replace(
-            each, safe=each.safe and change is not None, change=change, command=removal_command(change) if change else each.command
+            each,
+            safe=each.safe and change is not None,
+            change=change,
+            command=removal_command(change) if change else each.command,
         )
 
 
 def _locate(curated: Iterable[CuratedFile], facts: Iterable[FactState]) -> list[_LocatedFact]:
     """The facts that are in the files where they are said to be, in the order of the files."""
-    states: dict[tuple[FilePath, int], FactState] = {(state.entry.path, state.entry.start_line - 1): state for state in facts}
+    states: dict[tuple[FilePath, int], FactState] = {
+        (state.entry.path, state.entry.start_line - 1): state for state in facts
+    }
     return [
         _LocatedFact(file, item, file.document.section_at(item.start), state)
         for file in curated
         for item in items(file.document)
-        if (state := states.get((file.path, item.start))) is not None and state.entry.fact == item.fact.id
+        if (state := states.get((file.path, item.start))) is not None
+        and state.entry.fact == item.fact.id
     ]
 
 
@@ -253,11 +326,23 @@ def _no_longer_holds(fact: _LocatedFact) -> Advice | None:
         case Status.SUPERSEDED:
             by = f" by {state.superseded_by}" if state.superseded_by else ""
             message = f"{_quoted(fact)} was superseded{by}, but is still there"
-            return _removal_advice(fact, AdviceKind.SUPERSEDED, message, safe=state.superseded_by is not None)
+            return _removal_advice(
+                fact, AdviceKind.SUPERSEDED, message, safe=state.superseded_by is not None
+            )
         case Status.EXPIRED:
-            return _removal_advice(fact, AdviceKind.EXPIRED, f"{_quoted(fact)} was valid until {fact.item.fact.until}", safe=True)
+            return _removal_advice(
+                fact,
+                AdviceKind.EXPIRED,
+                f"{_quoted(fact)} was valid until {fact.item.fact.until}",
+                safe=True,
+            )
         case _ if state.is_forgotten:
-            return _removal_advice(fact, AdviceKind.FORGOTTEN, f"{_quoted(fact)} was forgotten, but is back", safe=False)
+            return _removal_advice(
+                fact,
+                AdviceKind.FORGOTTEN,
+                f"{_quoted(fact)} was forgotten, but is back",
+                safe=False,
+            )
         case _:
             return None
 
@@ -271,7 +356,9 @@ def _quote(text: str) -> str:
     return repr(words if len(words) <= _QUOTED else words[: _QUOTED - 1] + "…")
 
 
-def _removal_advice(fact: _LocatedFact, kind: AdviceKind, message: str, safe: bool, related: tuple[FactId, ...] = ()) -> Advice:
+def _removal_advice(
+    fact: _LocatedFact, kind: AdviceKind, message: str, safe: bool, related: tuple[FactId, ...] = ()
+) -> Advice:
     file, section = fact.file, fact.section
     return Advice(
         kind=kind,
@@ -289,7 +376,9 @@ def _removal_advice(fact: _LocatedFact, kind: AdviceKind, message: str, safe: bo
 
 
 def _duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
-    """Advise on facts that repeat the id of an earlier one: in one section superfluous, in two perhaps two facts, by their headings."""
+    """Advise on facts that repeat the id of an earlier one: in one section superfluous, in two
+    perhaps two facts, by their headings.
+    """
     first: dict[FactId, _LocatedFact] = {}
     first_in_section: dict[tuple[FactId, tuple[FilePath, int]], _LocatedFact] = {}
     for fact in located:
@@ -297,7 +386,9 @@ def _duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
         key = fact_id, fact.section_key
         if (earlier := first_in_section.get(key)) is not None:
             message = f"{_quoted(fact)} is already in line {earlier.line} of the section"
-            yield _removal_advice(fact, AdviceKind.DUPLICATE, message, _adds_nothing(fact.item, earlier.item))
+            yield _removal_advice(
+                fact, AdviceKind.DUPLICATE, message, _adds_nothing(fact.item, earlier.item)
+            )
         elif fact_id in first:
             message = f"{_quoted(fact)} is also in {_where(first[fact_id])}"
             yield _removal_advice(fact, AdviceKind.DUPLICATE, message, safe=False)
@@ -310,13 +401,19 @@ def _where(fact: _LocatedFact) -> str:
 
 
 def _adds_nothing(later: Item, first: Item) -> bool:
-    """True if an item says no more than the first one of its id: neither kind nor tag, expiry, comment or block id of its own."""
+    """True if an item says no more than the first one of its id: neither kind nor tag, expiry,
+    comment or block id of its own.
+    """
     text = normalise(item_text(later.raw))
-    return text == normalise(item_text(first.raw)) or (text == normalise(later.fact.text) and later.fact.until == first.fact.until)
+    return text == normalise(item_text(first.raw)) or (
+        text == normalise(later.fact.text) and later.fact.until == first.fact.until
+    )
 
 
 def _near_duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
-    """Advise on the later ones of facts that say nearly the same. Two values of one key are a contradiction, of two keys two facts."""
+    """Advise on the later ones of facts that say nearly the same. Two values of one key are a
+    contradiction, of two keys two facts.
+    """
     texts = [fact.item.fact.text for fact in located]
     nearest: dict[int, tuple[float, int]] = {}
     for pair in candidate_pairs(texts, texts):
@@ -329,7 +426,9 @@ def _near_duplicates(located: Sequence[_LocatedFact]) -> Iterator[Advice]:
     for second, (_, first) in sorted(nearest.items()):
         later, earlier = located[second], located[first]
         message = f"{_quoted(later)} is similar to {_where(earlier)}: {_quoted(earlier)}"
-        yield _removal_advice(later, AdviceKind.NEAR_DUPLICATE, message, safe=False, related=(earlier.item.fact.id,))
+        yield _removal_advice(
+            later, AdviceKind.NEAR_DUPLICATE, message, safe=False, related=(earlier.item.fact.id,)
+        )
 
 
 def _is_settled_by_keys(left: _LocatedFact, right: _LocatedFact) -> bool:
@@ -338,7 +437,9 @@ def _is_settled_by_keys(left: _LocatedFact, right: _LocatedFact) -> bool:
     if first.key and second.key and normalise(first.key) != normalise(second.key):
         return True
     key = first.key or second.key
-    both_hold = key and all(fact.key or find_held_key(fact.text, {normalise(key)}) for fact in (first, second))
+    both_hold = key and all(
+        fact.key or find_held_key(fact.text, {normalise(key)}) for fact in (first, second)
+    )
     return bool(both_hold) and left.section_key == right.section_key
 
 
@@ -352,7 +453,10 @@ def _contradiction(conflict: ConflictView) -> Advice:
         section=first.section,
         line=first.start_line,
         facts=facts,
-        message=(f"{_quote(first.text)} and {_quote(second.text)} contradict each other{why}: forget one, or confirm that both are true"),
+        message=(
+            f"{_quote(first.text)} and {_quote(second.text)} contradict each other{why}: forget"
+            " one, or confirm that both are true"
+        ),
         command=("mdmem", "conflicts", "--resolve", *facts),
     )
 
@@ -362,7 +466,9 @@ def _contradiction(conflict: ConflictView) -> Advice:
 
 @dataclass(frozen=True, slots=True)
 class _SectionText:
-    """The own text of a section, or (None) what comes before the first heading. `has_text`: more than headings and comments."""
+    """The own text of a section, or (None) what comes before the first heading. `has_text`: more
+    than headings and comments.
+    """
 
     section: Section | None
     start: int
@@ -378,7 +484,10 @@ class _SectionText:
 def _section_texts(file: CuratedFile) -> Iterator[_SectionText]:
     document = file.document
     numbers: dict[SectionPath, int] = defaultdict(int)
-    spans = [((), None, document.front, document.preamble_end), *((s.path, s, s.start, s.end) for s in document.sections)]
+    spans = [
+        ((), None, document.front, document.preamble_end),
+        *((s.path, s, s.start, s.end) for s in document.sections),
+    ]
     for path, section, start, end in spans:
         numbers[path] += 1
         blocks = document.blocks_in(section.body if section else start, end)
@@ -403,7 +512,10 @@ def _untouched(file: CuratedFile, today: date) -> Iterator[Advice]:
                 section=text.section.path if text.section else (),
                 line=text.start + 1,
                 facts=(),
-                message=f"{text.title} was last changed on {text.changed}, {age} days ago: is it still true?",
+                message=(
+                    f"{text.title} was last changed on {text.changed}, {age} days ago: is it still"
+                    " true?"
+                ),
                 command=show_command(file.document, file.path, text.section),
             )
 
@@ -414,15 +526,27 @@ def _over_budget(file: CuratedFile, budget: Budget) -> Iterator[Advice]:
         return
     texts = [text for text in _section_texts(file) if text.has_text]
     largest = sorted(texts, key=lambda text: -text.lines)[:_NAMED]
-    oldest = sorted((text for text in texts if text.changed), key=lambda text: text.changed or date.max)[:_NAMED]
+    oldest = sorted(
+        (text for text in texts if text.changed), key=lambda text: text.changed or date.max
+    )[:_NAMED]
     sentences = [
-        f"{lines:,} lines and {file.size:,} bytes; its budget is {budget.lines:,} lines and {budget.bytes:,} bytes",
+        (
+            f"{lines:,} lines and {file.size:,} bytes; its budget is {budget.lines:,} lines and"
+            f" {budget.bytes:,} bytes"
+        ),
         *(
-            ["The largest sections are " + "; ".join(f"{text.title} ({number_of(text.lines, 'line')})" for text in largest)]
+            [
+                "The largest sections are "
+                + "; ".join(f"{text.title} ({number_of(text.lines, 'line')})" for text in largest)
+            ]
             if largest
             else []
         ),
-        *(["The oldest are " + "; ".join(f"{text.title} ({text.changed})" for text in oldest)] if oldest else []),
+        *(
+            ["The oldest are " + "; ".join(f"{text.title} ({text.changed})" for text in oldest)]
+            if oldest
+            else []
+        ),
     ]
     yield Advice(
         kind=AdviceKind.OVER_BUDGET,

@@ -24,8 +24,12 @@ if TYPE_CHECKING:
     from mdmem.queries.likes import LikeSearch
 
 
-def write_result(plan: Plan, commit: CommitId | None, diff: str | None = None, notes: tuple[str, ...] = ()) -> WriteResult:
-    """The answer for a plan that was carried out in `commit`, or (None) changed nothing or was only to be shown."""
+def write_result(
+    plan: Plan, commit: CommitId | None, diff: str | None = None, notes: tuple[str, ...] = ()
+) -> WriteResult:
+    """The answer for a plan that was carried out in `commit`, or (None) changed nothing or was only
+    to be shown.
+    """
     return WriteResult(
         changed=plan.changes or plan.marks,
         path=plan.path,
@@ -60,18 +64,23 @@ def _file_diff(plan: Plan) -> str:
 
 
 def _etag(plan: Plan) -> str | None:
-    """The etag, after the edit, of the section that it changed, or of the text before the first heading."""
+    """The etag, after the edit, of the section that it changed, or of the text before the first
+    heading.
+    """
     if plan.edit.op is Op.DELETE:
         return None
     if not plan.edit.section:
-        # A revert of a change that was taken back already is about no section, and not about the preamble either.
+        # A revert of a change that was taken back already is about no section, and not about the
+        # preamble either.
         return preamble_etag(plan.new) if plan.changes or plan.edit.op is not Op.REVERT else None
     section = _changed_section(plan)
     return section_etag(plan.new, section) if section else None
 
 
 def _changed_section(plan: Plan) -> Section | None:
-    """The section that the edit changed; of several with its path the one where the texts differ first."""
+    """The section that the edit changed; of several with its path the one where the texts differ
+    first.
+    """
     sections = [section for section in plan.new.sections if section.path == plan.edit.section]
     if len(sections) > 1 and plan.old is not None:
         first, _ = history.common_ends(plan.old.lines, plan.new.lines)
@@ -84,7 +93,8 @@ _TRIES, _OVERTAKEN_TRIES = 50, 5
 
 
 def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
-    """Carry out one change: the file read, modified, written and committed, or nothing at all. A repeat of a change just made does nothing.
+    """Carry out one change: the file read, modified, written and committed, or nothing at all. A
+    repeat of a change just made does nothing.
 
     Raises:
         MdmemError: the change is refused or failed; file, git index and HEAD are as they were.
@@ -93,7 +103,11 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
     dated = verb.with_iso_day(workspace, change)
     edit = verb.with_entry(workspace, dated)
     try:
-        edits = fact_places.every_line(workspace, edit) if isinstance(edit, Forget) and edit.everywhere else [edit]
+        edits = (
+            fact_places.every_line(workspace, edit)
+            if isinstance(edit, Forget) and edit.everywhere
+            else [edit]
+        )
         results = apply_all(workspace, edits, edit.options, say)
         result = results[0] if len(results) == 1 else fact_places.joined_answer(results)
     except MdmemError as problem:
@@ -106,11 +120,23 @@ def apply(workspace: Workspace, change: FileEdit, say: Say) -> WriteResult:
         result = repeat
     if dated is change:
         return result
-    return replace(result, day=edit.day if isinstance(edit, Log) else edit.until if isinstance(edit, Remember) else None)
+    return replace(
+        result,
+        day=(
+            edit.day
+            if isinstance(edit, Log)
+            else edit.until
+            if isinstance(edit, Remember)
+            else None
+        ),
+    )
 
 
-def apply_all(workspace: Workspace, changes: Sequence[FileEdit], options: WriteOptions, say: Say) -> list[WriteResult]:
-    """Carry out several changes with the same options, each by a commit of its own: all of them, or nothing at all.
+def apply_all(
+    workspace: Workspace, changes: Sequence[FileEdit], options: WriteOptions, say: Say
+) -> list[WriteResult]:
+    """Carry out several changes with the same options, each by a commit of its own: all of them, or
+    nothing at all.
 
     Raises:
         MdmemError: one is refused or failed; files, git index and HEAD are as they were.
@@ -126,7 +152,10 @@ def apply_all(workspace: Workspace, changes: Sequence[FileEdit], options: WriteO
 
 def preview(workspace: Workspace, edit: FileEdit) -> WriteResult:
     """Say what would come of a change; nothing is written."""
-    plan, like = plan_edit(workspace, edit, target_path(workspace, edit)), _like_search(workspace, edit)
+    plan, like = (
+        plan_edit(workspace, edit, target_path(workspace, edit)),
+        _like_search(workspace, edit),
+    )
     result = write_result(plan, None, diff=plan_diff(plan))
     if like is None or not plan.changes:
         return result
@@ -134,7 +163,9 @@ def preview(workspace: Workspace, edit: FileEdit) -> WriteResult:
     return _with_likes(result, plan, like)
 
 
-def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Transaction) -> WriteResult:
+def apply_edit(
+    workspace: Workspace, edit: FileEdit, say: Say, transaction: Transaction
+) -> WriteResult:
     """Carry out a change of one file as part of a transaction. The caller holds the lock.
 
     Raises:
@@ -142,22 +173,40 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
     """
     recover(workspace, say)
     path, overtaken = target_path(workspace, edit), 0
-    owner = f"as claimed by {edit.options.actor}" if workspace.is_agent(edit.options.actor) else "as yours"
+    owner = (
+        f"as claimed by {edit.options.actor}"
+        if workspace.is_agent(edit.options.actor)
+        else "as yours"
+    )
     notes: tuple[str, ...] = ()
     like = _like_search(workspace, edit)
     for _ in range(_TRIES):
         plan = _plan(workspace, edit, path)
         if not plan.changes and not plan.marks:
             return write_result(plan, None)
-        to_write = plan if plan.changes or not plan.companion else _only_companion(plan, plan.companion)
+        to_write = (
+            plan if plan.changes or not plan.companion else _only_companion(plan, plan.companion)
+        )
         note = change_note(workspace, to_write, edit)
         if not to_write.changes:
             return write_result(plan, commit_note(workspace, note))
-        result = write_plan(workspace, to_write, note, edit.options.allow, transaction.begin_write(), like.search if like else None)
+        result = write_plan(
+            workspace,
+            to_write,
+            note,
+            edit.options.allow,
+            transaction.begin_write(),
+            like.search if like else None,
+        )
         if isinstance(result, WrittenChange):
             notes += result.notes
-            notes += tuple(f"committed the pending edits of {pending} first, {owner}" for pending in result.pending)
-            notes += tuple(f"committed what was saved to {saved} meanwhile, as yours" for saved in result.saved)
+            notes += tuple(
+                f"committed the pending edits of {pending} first, {owner}"
+                for pending in result.pending
+            )
+            notes += tuple(
+                f"committed what was saved to {saved} meanwhile, as yours" for saved in result.saved
+            )
             written = write_result(plan, result.commit, notes=notes)
             return _with_likes(written, plan, like) if like else written
         notes += (result.note,) if result.note else ()
@@ -165,20 +214,27 @@ def apply_edit(workspace: Workspace, edit: FileEdit, say: Say, transaction: Tran
             overtaken += 1
             if overtaken == _OVERTAKEN_TRIES:
                 raise result.problem or _never_committed(path)
-    raise RepositoryProblem("busy", f"another program keeps saving {path}", "Close it there and try again.")
+    raise RepositoryProblem(
+        "busy", f"another program keeps saving {path}", "Close it there and try again."
+    )
 
 
 def _plan(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     try:
         return plan_edit(workspace, edit, path)
     except MdmemError:
-        # An unfinished merge may be the reason that the edit cannot be made: it is reported instead.
-        workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
+        # An unfinished merge may be the reason that the edit cannot be made: it is reported
+        # instead.
+        workspace.repository.require_ready(
+            workspace.settings.allow_detached, workspace.repository.branch()
+        )
         raise
 
 
 def _like_search(workspace: Workspace, edit: FileEdit) -> LikeSearch | None:
-    """The search for what a new line resembles, where nothing says yet what it takes the place of, and somebody reads the answer."""
+    """The search for what a new line resembles, where nothing says yet what it takes the place of,
+    and somebody reads the answer.
+    """
     if edit.options.pipeline is not None:
         return None
     match edit:
@@ -188,7 +244,9 @@ def _like_search(workspace: Workspace, edit: FileEdit) -> LikeSearch | None:
 
 
 def _with_likes(result: WriteResult, plan: Plan, like: LikeSearch) -> WriteResult:
-    """The answer with the standing facts that the new line resembles; none where it has superseded one."""
+    """The answer with the standing facts that the new line resembles; none where it has superseded
+    one.
+    """
     if result.supersedes:
         return result
     facts = like.facts(plan.path, plan.new, {*result.added, *result.removed, *result.contradicts})
@@ -196,14 +254,20 @@ def _with_likes(result: WriteResult, plan: Plan, like: LikeSearch) -> WriteResul
 
 
 def _only_companion(plan: Plan, companion: Plan) -> Plan:
-    """The plan of the companion alone, where the first file stays as it is, with the statements of the whole change."""
+    """The plan of the companion alone, where the first file stays as it is, with the statements of
+    the whole change.
+    """
     edit = replace(companion.edit, confirms=plan.edit.confirms)
-    return replace(companion, edit=edit, supersedes=plan.supersedes, ended=plan.ended, marks=plan.marks)
+    return replace(
+        companion, edit=edit, supersedes=plan.supersedes, ended=plan.ended, marks=plan.marks
+    )
 
 
 def _never_committed(path: FilePath) -> RepositoryProblem:
     hint = "A hook removes the change, or another program keeps saving the file."
-    return RepositoryProblem("commit-failed", f"git committed something other than what was written to {path}", hint)
+    return RepositoryProblem(
+        "commit-failed", f"git committed something other than what was written to {path}", hint
+    )
 
 
 def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.CommitNote:
@@ -220,5 +284,11 @@ def change_note(workspace: Workspace, plan: Plan, edit: FileEdit) -> history.Com
         retracts=plan.retracts,
         more_sections=plan.edit.more_sections,
     )
-    note = verb_of(edit).complete_note(with_provenance(workspace, note, edit.options), edit, plan.added)
-    return with_pipeline(note, edit.options.pipeline, plan.added or plan.removed) if edit.options.pipeline else note
+    note = verb_of(edit).complete_note(
+        with_provenance(workspace, note, edit.options), edit, plan.added
+    )
+    return (
+        with_pipeline(note, edit.options.pipeline, plan.added or plan.removed)
+        if edit.options.pipeline
+        else note
+    )

@@ -1,4 +1,6 @@
-"""Notes of commits: whose statement a change is, and commits that state something and change no file."""
+"""Notes of commits: whose statement a change is, and commits that state something and change no
+file.
+"""
 
 from __future__ import annotations
 
@@ -13,21 +15,33 @@ from mdmem.startup.records import replace
 from mdmem.workspace import Workspace
 
 
-def complete_options(workspace: Workspace, options: WriteOptions, own_work: bool = False) -> WriteOptions:
-    """Fill in what the caller left open: the confidence by the source, the actor by MDMEM_ACTOR or the setting.
+def complete_options(
+    workspace: Workspace, options: WriteOptions, own_work: bool = False
+) -> WriteOptions:
+    """Fill in what the caller left open: the confidence by the source, the actor by MDMEM_ACTOR or
+    the setting.
 
-    What mdmem does of its own accord (`own_work`) is nobody's order: it has no actor who could claim what a person typed.
+    What mdmem does of its own accord (`own_work`) is nobody's order: it has no actor who could
+    claim what a person typed.
 
     Raises:
         WorkspaceProblem: `reserved-actor`.
     """
     confidence = options.source.confidence if options.confidence is None else options.confidence
     own_work = own_work or options.pipeline is not None
-    return replace(options, confidence=confidence, actor=None if own_work else workspace.given_actor(options.actor))
+    return replace(
+        options,
+        confidence=confidence,
+        actor=None if own_work else workspace.given_actor(options.actor),
+    )
 
 
-def with_provenance(workspace: Workspace, note: history.CommitNote, options: WriteOptions) -> history.CommitNote:
-    """Add the provenance of complete options to a note, and the agent as claimant where an agent names the user as the source."""
+def with_provenance(
+    workspace: Workspace, note: history.CommitNote, options: WriteOptions
+) -> history.CommitNote:
+    """Add the provenance of complete options to a note, and the agent as claimant where an agent
+    names the user as the source.
+    """
     provenance = Provenance(
         source=options.source,
         confidence=options.source.confidence if options.confidence is None else options.confidence,
@@ -39,7 +53,9 @@ def with_provenance(workspace: Workspace, note: history.CommitNote, options: Wri
     return replace(note, provenance=provenance, claimed_by=options.actor if claims else None)
 
 
-def with_pipeline(note: history.CommitNote, pipeline: PipelineNote, facts: Sequence[FactId]) -> history.CommitNote:
+def with_pipeline(
+    note: history.CommitNote, pipeline: PipelineNote, facts: Sequence[FactId]
+) -> history.CommitNote:
     """Add what a pipeline's commit says of the fact that its change is about, the last of some."""
     fact = facts[-1] if facts else None
     return replace(
@@ -54,8 +70,15 @@ def with_pipeline(note: history.CommitNote, pipeline: PipelineNote, facts: Seque
     )
 
 
-def saved_message(workspace: Workspace, text: str, files: Iterable[tuple[bytes | None, bytes | None]], actor: str | None) -> str:
-    """The message for a commit of pending edits, from the bytes of their files before and after. An agent that commits them claims them."""
+def saved_message(
+    workspace: Workspace,
+    text: str,
+    files: Iterable[tuple[bytes | None, bytes | None]],
+    actor: str | None,
+) -> str:
+    """The message for a commit of pending edits, from the bytes of their files before and after. An
+    agent that commits them claims them.
+    """
     if actor is None or not workspace.is_agent(actor):
         return f"{text}\n"
     changes = [(_text(before), _text(after)) for before, after in files]
@@ -66,8 +89,12 @@ def _text(data: bytes | None) -> str:
     return (data or b"").decode("utf-8", "replace")
 
 
-def commit_note(workspace: Workspace, note: history.CommitNote, *changes: tuple[str, str]) -> CommitId:
-    """Make a commit that says something of facts and changes no file; what is staged stays staged. It quotes what texts differ in."""
+def commit_note(
+    workspace: Workspace, note: history.CommitNote, *changes: tuple[str, str]
+) -> CommitId:
+    """Make a commit that says something of facts and changes no file; what is staged stays staged.
+    It quotes what texts differ in.
+    """
     repository, settings = workspace.repository, workspace.settings
     repository.require_ready(settings.allow_detached, repository.branch())
     order = commits.CommitOrder(

@@ -1,4 +1,6 @@
-"""Marks on two facts, which change no text: that they contradict each other, or that they do not."""
+"""Marks on two facts, which change no text: that they contradict each other, or that
+they do not.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ from mdmem.workspace import Say, Workspace
 
 @dataclass(frozen=True, slots=True)
 class MarkPlan:
-    """The note that marks two facts; `changes` is False where that mark is in force. `etag` is of the section of the first fact."""
+    """The note that marks two facts; `changes` is False where that mark is in force. `etag` is of
+    the section of the first fact.
+    """
 
     note: history.CommitNote
     etag: str
@@ -42,7 +46,11 @@ def apply(workspace: Workspace, change: Contradict | Resolve, say: Say) -> Write
         plan = plan_mark(workspace, change)
         refuse_errors(secrets_in_options(options), options.allow)
         writes = plan.changes and not options.dry_run
-        commit = commit_note(workspace, with_provenance(workspace, plan.note, options)) if writes else None
+        commit = (
+            commit_note(workspace, with_provenance(workspace, plan.note, options))
+            if writes
+            else None
+        )
     return WriteResult(
         changed=plan.changes,
         path=plan.note.path,
@@ -65,7 +73,9 @@ def plan_mark(workspace: Workspace, change: Contradict | Resolve) -> MarkPlan:
     command = verb("conflicts", "resolve") if resolves else verb("contradicts")
 
     def locate(name: str, named: Callable[[FactId], str]) -> lookup.FactLocation:
-        current = lookup.current_locations(workspace, lookup.locate_fact(workspace, name, kinds, keys=True))
+        current = lookup.current_locations(
+            workspace, lookup.locate_fact(workspace, name, kinds, keys=True)
+        )
         hint = f"To remove the wrong ones: {verb('forget')} ID {field('file')} FILE"
         return lookup.require_one_location(workspace, current, name, named, hint)
 

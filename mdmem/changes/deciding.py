@@ -1,4 +1,6 @@
-"""Decide on the parts of a proposal: take them onto memory, a commit a part, or reject them by a commit that says so."""
+"""Decide on the parts of a proposal: take them onto memory, a commit a part, or reject them by a
+commit that says so.
+"""
 
 from __future__ import annotations
 
@@ -35,31 +37,53 @@ from mdmem.workspace import Say, Workspace, open_at
 _PARTS_A_COMMIT = 20
 """The parts that one rejecting commit names: as many lines as a message quotes."""
 _LEAST_DIGITS = 6
-_OPS = {PartOp.ADD: Op.REMEMBER, PartOp.UPDATE: Op.REMEMBER, PartOp.DELETE: Op.FORGET, PartOp.SECTION: Op.REPLACE}
+_OPS = {
+    PartOp.ADD: Op.REMEMBER,
+    PartOp.UPDATE: Op.REMEMBER,
+    PartOp.DELETE: Op.FORGET,
+    PartOp.SECTION: Op.REPLACE,
+}
 
 
 def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
-    """Take parts of a proposal onto memory as it is now, each by a commit of its own: all of them, or nothing at all.
+    """Take parts of a proposal onto memory as it is now, each by a commit of its own: all of them,
+    or nothing at all.
 
     Raises:
         WorkspaceProblem: `not-allowed`: an agent accepts nothing.
         ProposalProblem: `proposal-not-found`, `part-not-found`, `overtaken`.
-        MdmemError: a part is refused as any write would be; files, git index and HEAD are as they were.
+        MdmemError: a part is refused as any write would be; files, git index and HEAD are as they
+        were.
     """
     options = complete_options(workspace, request.options)
     workspace.require_person(options.actor, "accept")
     with lock_workspace(workspace, say):
         recover(workspace, say)
         proposal = _find(workspace, request.proposal)
-        edited = {part.name: text for name, text in request.edited for part in _named(proposal, name)}
-        names = [part.name for name in (*request.parts, *(name for name, _ in request.edited)) for part in _named(proposal, name)]
+        edited = {
+            part.name: text for name, text in request.edited for part in _named(proposal, name)
+        }
+        names = [
+            part.name
+            for name in (*request.parts, *(name for name, _ in request.edited))
+            for part in _named(proposal, name)
+        ]
         if not names:
             proposal = _with_met_parts(workspace, proposal)
         chosen = [
-            part for part in proposal.parts if (part.view.state.waits if part.name in names else not names and _is_fresh(part, proposal))
+            part
+            for part in proposal.parts
+            if (
+                part.view.state.waits
+                if part.name in names
+                else not names and _is_fresh(part, proposal)
+            )
         ]
         _require_readable(proposal, chosen)
-        edits = [_edit(proposal, part, edited.get(part.name), request, options) for part in rewriting.in_order(chosen)]
+        edits = [
+            _edit(proposal, part, edited.get(part.name), request, options)
+            for part in rewriting.in_order(chosen)
+        ]
         if options.dry_run:
             results = [preview(workspace, edit) for edit in edits]
             return _decision(proposal, edits, results, dry_run=True)
@@ -77,7 +101,9 @@ def _edit(
     request: Accept,
     options: WriteOptions,
 ) -> AcceptEdit:
-    """The edit that takes one part, with its own source, or the person's where they vouch for it or edit it."""
+    """The edit that takes one part, with its own source, or the person's where they vouch for it or
+    edit it.
+    """
     origin = part.view.origin
     is_persons = request.vouch or text is not None
     source = Source.USER_STATED if is_persons else origin.source
@@ -88,22 +114,38 @@ def _edit(
         session=options.session or origin.session,
         reason=options.reason or origin.reason,
     )
-    return AcceptEdit(PartTaking(proposal=proposal.ref.id, part=part, text=text, anyway=request.anyway), its_options)
+    return AcceptEdit(
+        PartTaking(proposal=proposal.ref.id, part=part, text=text, anyway=request.anyway),
+        its_options,
+    )
 
 
-def _decision(proposal: Proposal, edits: Sequence[AcceptEdit], results: Sequence[WriteResult], dry_run: bool = False) -> Decision:
+def _decision(
+    proposal: Proposal,
+    edits: Sequence[AcceptEdit],
+    results: Sequence[WriteResult],
+    dry_run: bool = False,
+) -> Decision:
     taken = {edit.taking.part.name for edit in edits}
     return Decision(
         proposal=proposal.ref.id,
-        parts=tuple((edit.taking.part.view, result) for edit, result in zip(edits, results, strict=True)),
-        overtaken=tuple(part.view for part in proposal.parts if part.view.state is PartState.OVERTAKEN and part.name not in taken),
+        parts=tuple(
+            (edit.taking.part.view, result) for edit, result in zip(edits, results, strict=True)
+        ),
+        overtaken=tuple(
+            part.view
+            for part in proposal.parts
+            if part.view.state is PartState.OVERTAKEN and part.name not in taken
+        ),
         commits=tuple(result.commit for result in results if result.commit),
         dry_run=dry_run,
     )
 
 
 def _find(workspace: Workspace, named: str) -> Proposal:
-    """The proposal that is named; by the name of a night, that which holds its parts, with these alone (its view has all)."""
+    """The proposal that is named; by the name of a night, that which holds its parts, with these
+    alone (its view has all).
+    """
     if is_night(named):
         return _of_night(workspace, named)
     ref = branches.find_proposal(workspace.repository, named)
@@ -119,11 +161,17 @@ def _of_night(workspace: Workspace, night: str) -> Proposal:
             proposals.append(replace(proposal, parts=parts))
     if not proposals:
         raise ProposalProblem(
-            "proposal-not-found", f"no part proposed by {night} is pending", f"To list open proposals: {verb('proposals')}"
+            "proposal-not-found",
+            f"no part proposed by {night} is pending",
+            f"To list open proposals: {verb('proposals')}",
         )
     if len(proposals) > 1:
         names = ", ".join(proposal.ref.id for proposal in proposals)
-        raise ProposalProblem("ambiguous", f"{night} has parts in {len(proposals)} proposals, of several machines", f"They are {names}.")
+        raise ProposalProblem(
+            "ambiguous",
+            f"{night} has parts in {len(proposals)} proposals, of several machines",
+            f"They are {names}.",
+        )
     return proposals[0]
 
 
@@ -131,7 +179,8 @@ def part_to_edit(workspace: Workspace, named: str, name: str, anyway: bool) -> P
     """The part of a proposal that a name means, before a person edits it.
 
     Raises:
-        ProposalProblem: `proposal-not-found`, `part-not-found`, `ambiguous`; `overtaken`, unless it is taken `anyway`.
+        ProposalProblem: `proposal-not-found`, `part-not-found`, `ambiguous`; `overtaken`, unless it
+        is taken `anyway`.
     """
     proposal = _find(workspace, named)
     part = _named(proposal, name)[0]
@@ -141,26 +190,36 @@ def part_to_edit(workspace: Workspace, named: str, name: str, anyway: bool) -> P
 
 
 def _with_met_parts(workspace: Workspace, proposal: Proposal) -> Proposal:
-    """A proposal whose fresh parts that cannot be taken one after the other are overtaken too: only the merge itself shows it of some.
+    """A proposal whose fresh parts that cannot be taken one after the other are overtaken too: only
+    the merge itself shows it of some.
 
     Its view stays as it was read.
     """
     texts: dict[FilePath, Document | None] = {}
     met: list[Part] = []
-    for part in rewriting.in_order([part for part in proposal.parts if part.view.state is PartState.OPEN]):
+    for part in rewriting.in_order(
+        [part for part in proposal.parts if part.view.state is PartState.OPEN]
+    ):
         path = part.view.path
         if path not in texts:
             data = files.read(files.path_on_disk(workspace.root, path))
             texts[path] = None if data is None else parse_bytes(data)
         try:
-            taken = take_part(PartTaking(proposal=proposal.ref.id, part=part), texts[path], workspace.kind_of(path))
+            taken = take_part(
+                PartTaking(proposal=proposal.ref.id, part=part),
+                texts[path],
+                workspace.kind_of(path),
+            )
         except ProposalProblem:
             met.append(part)
         except MdmemError:
             pass  # which is said when it is carried out
         else:
             texts[path] = parse(taken.result.text)
-    parts = (replace(part, view=replace(part.view, state=PartState.OVERTAKEN)) if part in met else part for part in proposal.parts)
+    parts = (
+        replace(part, view=replace(part.view, state=PartState.OVERTAKEN)) if part in met else part
+        for part in proposal.parts
+    )
     return replace(proposal, parts=tuple(parts))
 
 
@@ -177,30 +236,45 @@ def _named(proposal: Proposal, name: str) -> list[Part]:
     _require_readable(proposal, parts)
     if not parts:
         raise ProposalProblem(
-            "part-not-found", f"{proposal.ref.id} has no part {name[:80]!r}", f"To list them: {verb('proposals')} {proposal.ref.id}"
+            "part-not-found",
+            f"{proposal.ref.id} has no part {name[:80]!r}",
+            f"To list them: {verb('proposals')} {proposal.ref.id}",
         )
     if len({part.name for part in parts}) > 1:
         names = ", ".join(sorted({part.name for part in parts}))
-        raise ProposalProblem("ambiguous", f"{name[:80]!r} matches several parts", f"They are {names}.")
+        raise ProposalProblem(
+            "ambiguous", f"{name[:80]!r} matches several parts", f"They are {names}."
+        )
     _require_single(proposal, parts)
     return parts
 
 
 def _is_fresh(part: Part, proposal: Proposal) -> bool:
-    """True for a part that can be taken unnamed. A decision counts for all parts of its name, so none of these may be overtaken."""
-    is_overtaken = any(other.name == part.name and other.view.state is PartState.OVERTAKEN for other in proposal.parts)
+    """True for a part that can be taken unnamed. A decision counts for all parts of its name, so
+    none of these may be overtaken.
+    """
+    is_overtaken = any(
+        other.name == part.name and other.view.state is PartState.OVERTAKEN
+        for other in proposal.parts
+    )
     return part.view.state is PartState.OPEN and not is_overtaken
 
 
 def _require_single(proposal: Proposal, parts: Sequence[Part]) -> None:
-    """Refuse a decision on one of several parts that have one name: it would count for all of them."""
+    """Refuse a decision on one of several parts that have one name: it would count for
+    all of them.
+    """
     waiting = [part.view for part in parts if part.view.state.waits]
     if len(waiting) > 1:
-        places = ", ".join(f"{join_path((view.path, *view.section))} ({view.op.value})" for view in waiting)
-        message = f"{len(waiting)} parts of {proposal.ref.id} have the name {waiting[0].name}: {places}"
+        places = ", ".join(
+            f"{join_path((view.path, *view.section))} ({view.op.value})" for view in waiting
+        )
+        message = (
+            f"{len(waiting)} parts of {proposal.ref.id} have the name {waiting[0].name}: {places}"
+        )
         hint = (
-            f"Decide them together. To accept all parts: {verb('accept')} {proposal.ref.id}; to reject them: "
-            f"{verb('reject')} {proposal.ref.id}"
+            f"Decide them together. To accept all parts: {verb('accept')} {proposal.ref.id}; to"
+            f" reject them: {verb('reject')} {proposal.ref.id}"
         )
         raise ProposalProblem("ambiguous", message, hint)
 
@@ -222,7 +296,8 @@ def _fits(part: PartName, word: str) -> bool:
 
 
 def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
-    """Reject parts of a proposal: an empty commit says so, and the proposal's branch goes on without them.
+    """Reject parts of a proposal: an empty commit says so, and the proposal's branch goes on
+    without them.
 
     Raises:
         WorkspaceProblem: `not-allowed`.
@@ -236,15 +311,25 @@ def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
         recover(workspace, say)
         proposal = _find(workspace, request.proposal)
         names = [part.name for name in request.parts for part in _named(proposal, name)]
-        chosen = [part for part in proposal.parts if part.view.state.waits and (part.name in names or not names)]
+        chosen = [
+            part
+            for part in proposal.parts
+            if part.view.state.waits and (part.name in names or not names)
+        ]
         _require_readable(proposal, chosen)
         views = [part.view for part in chosen]
         if options.dry_run:
-            return Decision(proposal=proposal.ref.id, parts=tuple((view, _rejected(view, None)) for view in views), dry_run=True)
+            return Decision(
+                proposal=proposal.ref.id,
+                parts=tuple((view, _rejected(view, None)) for view in views),
+                dry_run=True,
+            )
         made: dict[PartName, CommitId] = {}
         for group in _groups(chosen):
             parent = workspace.repository.head()
-            commit = commit_note(workspace, _rejection(workspace, proposal, group, options), _texts(group))
+            commit = commit_note(
+                workspace, _rejection(workspace, proposal, group, options), _texts(group)
+            )
             transaction.begin_write().add(partial(_withdraw, workspace, commit, parent))
             made |= {part.name: commit for part in group}
         closed = _settle(workspace, proposal)
@@ -256,12 +341,16 @@ def reject(workspace: Workspace, request: Reject, say: Say) -> Decision:
         )
 
 
-def _withdraw(workspace: Workspace, commit: CommitId, parent: CommitId | None, _: BaseException) -> bool:
+def _withdraw(
+    workspace: Workspace, commit: CommitId, parent: CommitId | None, _: BaseException
+) -> bool:
     return commits.withdraw(workspace.repository, commit, parent)
 
 
 def _rejected(view: PartView, commit: CommitId | None) -> WriteResult:
-    return WriteResult(changed=True, path=view.path, section=view.section, etag=None, commit=commit, op=Op.REJECT)
+    return WriteResult(
+        changed=True, path=view.path, section=view.section, etag=None, commit=commit, op=Op.REJECT
+    )
 
 
 def _groups(parts: Sequence[Part]) -> Iterator[list[Part]]:
@@ -269,7 +358,10 @@ def _groups(parts: Sequence[Part]) -> Iterator[list[Part]]:
     ordered = sorted(parts, key=lambda part: (part.view.path, part.view.section))
     for _, same in groupby(ordered, key=lambda part: (part.view.path, part.view.section)):
         group = list(same)
-        yield from (group[start : start + _PARTS_A_COMMIT] for start in range(0, len(group), _PARTS_A_COMMIT))
+        yield from (
+            group[start : start + _PARTS_A_COMMIT]
+            for start in range(0, len(group), _PARTS_A_COMMIT)
+        )
 
 
 def _texts(group: Sequence[Part]) -> tuple[str, str]:
@@ -281,7 +373,9 @@ def _texts(group: Sequence[Part]) -> tuple[str, str]:
     )
 
 
-def _rejection(workspace: Workspace, proposal: Proposal, group: Sequence[Part], options: WriteOptions) -> history.CommitNote:
+def _rejection(
+    workspace: Workspace, proposal: Proposal, group: Sequence[Part], options: WriteOptions
+) -> history.CommitNote:
     view = group[0].view
     note = history.CommitNote(
         op=Op.REJECT,
@@ -298,9 +392,11 @@ def _rejection(workspace: Workspace, proposal: Proposal, group: Sequence[Part], 
 
 
 def _settle(workspace: Workspace, proposal: Proposal) -> bool:
-    """Bring a proposal's branch to what was decided: without its rejected parts; away, where no part waits. True where it is gone.
+    """Bring a proposal's branch to what was decided: without its rejected parts; away, where no
+    part waits. True where it is gone.
 
-    What a killed process left undone is done here too. A branch that a work tree has checked out stays as it is.
+    What a killed process left undone is done here too. A branch that a work tree has checked out
+    stays as it is.
     """
     repository, before = workspace.repository, proposal.ref
     if branch_commits.checked_out_in(repository, before.name):
@@ -310,15 +406,23 @@ def _settle(workspace: Workspace, proposal: Proposal) -> bool:
     if after.problems:
         return False
     if not after.view.waits:
-        if any(reading.waits(open_at(folder, workspace.environment), before) for folder in after.branch.shared_with):
+        if any(
+            reading.waits(open_at(folder, workspace.environment), before)
+            for folder in after.branch.shared_with
+        ):
             return False
         return branches.close(repository, before, _kept(workspace, before.id, before.tip))
-    gone = [part for part in after.parts if part.view.state is PartState.REJECTED and (part.piece is not None or part.is_stated)]
+    gone = [
+        part
+        for part in after.parts
+        if part.view.state is PartState.REJECTED and (part.piece is not None or part.is_stated)
+    ]
     return bool(gone) and withdraw_parts(workspace, after, gone)
 
 
 def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Part]) -> bool:
-    """Take parts out of a proposal's branch, without a decision on them. True where the branch is gone.
+    """Take parts out of a proposal's branch, without a decision on them. True where the branch is
+    gone.
 
     A branch that a work tree has checked out stays as it is.
     """
@@ -333,9 +437,13 @@ def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Par
 
 
 def _kept(workspace: Workspace, proposal: str, tip: CommitId) -> CommitId:
-    """A commit on top of a closed proposal, made now: by its date it is known how long it is kept."""
+    """A commit on top of a closed proposal, made now: by its date it is known how long
+    it is kept.
+    """
     repository = workspace.repository
-    author, committer = branch_commits.identity_lines(repository, f"@{int(time.time())} +0000", workspace.identity())
+    author, committer = branch_commits.identity_lines(
+        repository, f"@{int(time.time())} +0000", workspace.identity()
+    )
     message = f"mdmem: closed proposal {proposal}\n".encode()
     new = NewCommit(message=message, author=author, committer=committer, files={}, parent=tip)
     return branch_commits.make_commits(repository, proposal, [new])
@@ -345,7 +453,11 @@ def _message(part: Part, before: str, after: str) -> str:
     """The message of a commit that proposes one part."""
     origin = part.view.origin
     provenance = Provenance(
-        source=origin.source, confidence=origin.confidence, actor=origin.actor, session=origin.session, reason=origin.reason
+        source=origin.source,
+        confidence=origin.confidence,
+        actor=origin.actor,
+        session=origin.session,
+        reason=origin.reason,
     )
     note = history.CommitNote(
         op=_OPS.get(part.view.op, Op.RETRACT if part.retracts or part.ended else Op.CONFIRM),

@@ -1,4 +1,6 @@
-"""The places of a fact that a write forgets or removes: its copies in logs, and other lines with the same words."""
+"""The places of a fact that a write forgets or removes: its copies in logs, and other lines with
+the same words.
+"""
 
 from __future__ import annotations
 
@@ -25,17 +27,25 @@ def forgotten_places(
     after: Document,
     facts: Sequence[FactId],
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """The places, as PATH:LINE, of a line that is forgotten and of its copies in logs, and those where the same words still stand."""
+    """The places, as PATH:LINE, of a line that is forgotten and of its copies in logs, and those
+    where the same words still stand.
+    """
     assert before is not None  # a fact stands in it
     if not facts:
         return (), ()
     fact = facts[0]
     is_log = workspace.kind_of(path) is FileKind.DAILY
     logs = lookup.log_copies(workspace, fact)
-    own = logs[:1] if is_log else [FactLocation(path, before, item) for item in fact_difference(before, after).removed]
+    own = (
+        logs[:1]
+        if is_log
+        else [FactLocation(path, before, item) for item in fact_difference(before, after).removed]
+    )
     if is_log and edit.is_of_copy:
         own = [each for each in logs if each.path == path][:1]
-    elsewhere = [each for each in lookup.locate_fact(workspace, fact, lookup.EDITABLE) if each.path != path]
+    elsewhere = [
+        each for each in lookup.locate_fact(workspace, fact, lookup.EDITABLE) if each.path != path
+    ]
     elsewhere += [] if is_log else lookup.locate_in(path, after, fact)
     copies = [each for each in logs if all(each is not one for one in own)]
     if edit.is_of_copy:
@@ -45,27 +55,43 @@ def forgotten_places(
 
 def still_logged(workspace: Workspace, facts: Sequence[FactId]) -> list[str]:
     """The places of the entries of logs that still say some facts."""
-    places = [_place(each) for fact in facts[:_MOST_FACTS] for each in lookup.log_copies(workspace, fact)]
+    places = [
+        _place(each) for fact in facts[:_MOST_FACTS] for each in lookup.log_copies(workspace, fact)
+    ]
     return places[:_MOST_NAMED]
 
 
 def every_line(workspace: Workspace, edit: Forget) -> list[Forget]:
-    """The edits that forget a fact in every file that is edited in place; the edit itself where it stands in none.
+    """The edits that forget a fact in every file that is edited in place; the edit itself where it
+    stands in none.
 
     Raises:
         WorkspaceProblem: `not-allowed`: an agent asks.
     """
-    workspace.require_person(workspace.given_actor(edit.options.actor), "forgets one line at a time")
-    lines = [each for each in lookup.locations_to_forget(workspace, edit, lookup.EDITABLE) if edit.file in (None, each.path)]
+    workspace.require_person(
+        workspace.given_actor(edit.options.actor), "forgets one line at a time"
+    )
+    lines = [
+        each
+        for each in lookup.locations_to_forget(workspace, edit, lookup.EDITABLE)
+        if edit.file in (None, each.path)
+    ]
     sections = ((each, each.document.path_at(each.item.start)) for each in lines)
-    every = [replace(edit, fact=each.item.fact.id, file=each.path, section=join_path(at) if at else None) for each, at in sections]
+    every = [
+        replace(edit, fact=each.item.fact.id, file=each.path, section=join_path(at) if at else None)
+        for each, at in sections
+    ]
     return every or [edit]
 
 
 def joined_answer(results: Sequence[WriteResult]) -> WriteResult:
     """The answer to a change that took several edits."""
     forgotten = tuple(dict.fromkeys(place for each in results for place in each.forgotten))
-    return replace(results[-1], forgotten=forgotten, removed=tuple(fact for each in results for fact in each.removed))
+    return replace(
+        results[-1],
+        forgotten=forgotten,
+        removed=tuple(fact for each in results for fact in each.removed),
+    )
 
 
 def _place(location: FactLocation) -> str:

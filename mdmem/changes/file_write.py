@@ -1,4 +1,6 @@
-"""One plan on its way to disk and git: pending edits, write-ahead record, files, commit. Each step registers how it is undone."""
+"""One plan on its way to disk and git: pending edits, write-ahead record, files, commit. Each step
+registers how it is undone.
+"""
 
 from __future__ import annotations
 
@@ -26,8 +28,8 @@ from mdmem.workspace import Workspace, read_committed
 class WrittenChange:
     """A plan that was written and committed.
 
-    `pending`: the files whose pending edits were committed before it; `saved`: those to which somebody saved meanwhile, committed after it.
-    `notes` are lines for the user on pending edits.
+    `pending`: the files whose pending edits were committed before it; `saved`: those to which
+    somebody saved meanwhile, committed after it. `notes` are lines for the user on pending edits.
     """
 
     commit: CommitId
@@ -38,9 +40,11 @@ class WrittenChange:
 
 @dataclass(frozen=True, slots=True)
 class Retry:
-    """A change must be planned again: somebody saved the file before ours was written, or (`overtaken`) before git read it.
+    """A change must be planned again: somebody saved the file before ours was written, or
+    (`overtaken`) before git read it.
 
-    `problem` is why git failed, if it did. `note` is a line for the user where a save was merged with what it was saved over.
+    `problem` is why git failed, if it did. `note` is a line for the user where a save was merged
+    with what it was saved over.
     """
 
     overtaken: bool
@@ -77,7 +81,9 @@ def write_plan(
         _refuse_unwritable(each, state)
     order = commits.CommitOrder(
         paths=tuple(each.path for each in plan.files),
-        message=history.compose_message(note, *((each.old.text if each.old else "", each.edit.text) for each in plan.files)),
+        message=history.compose_message(
+            note, *((each.old.text if each.old else "", each.edit.text) for each in plan.files)
+        ),
         date=repo.raw_date(workspace.now()),
         hook_timeout=settings.hook_timeout,
         identity=identity,
@@ -97,23 +103,39 @@ def _refuse_unwritable(plan: Plan, state: PathState) -> None:
         hint = "Remove the rule; memory outside git has no history."
         raise PathProblem("ignored-path", f"{plan.path} is ignored by .gitignore", hint)
     if state.bits and plan.before is None and git_files.SKIP_WORKTREE in state.bits:
-        hint = "Have git check it out: git sparse-checkout add, or git update-index --no-skip-worktree and git restore."
-        raise PathProblem("bad-path", f"{plan.path} is in the repository, but not checked out", hint)
+        hint = (
+            "Have git check it out: git sparse-checkout add, or git update-index --no-skip-worktree"
+            " and git restore."
+        )
+        raise PathProblem(
+            "bad-path", f"{plan.path} is in the repository, but not checked out", hint
+        )
 
 
 def _write(
-    workspace: Workspace, plan: Plan, order: commits.CommitOrder, states: Sequence[PathState], allow: frozenset[str], steps: WriteSteps
+    workspace: Workspace,
+    plan: Plan,
+    order: commits.CommitOrder,
+    states: Sequence[PathState],
+    allow: frozenset[str],
+    steps: WriteSteps,
 ) -> WrittenChange | Retry:
-    """Commit pending edits, if there are any, each file's by a commit of its own, and write and commit the plan after them."""
+    """Commit pending edits, if there are any, each file's by a commit of its own, and write and
+    commit the plan after them.
+    """
     repository, parent, paths = workspace.repository, states[0].commit, []
-    pending_plans = [(each, state) for each, state in zip(plan.files, states, strict=True) if state.pending]
+    pending_plans = [
+        (each, state) for each, state in zip(plan.files, states, strict=True) if state.pending
+    ]
     for each, state in pending_plans:
         if (retry := _keep_pulled_lines(workspace, each, state, steps)) is not None:
             return retry
     notes = []
     for each, state in pending_plans:
         its_order = replace(order, paths=(each.path,))
-        if pending := commit_pending_edits(workspace, each.before, replace(state, commit=parent), its_order, allow, plan.actor):
+        if pending := commit_pending_edits(
+            workspace, each.before, replace(state, commit=parent), its_order, allow, plan.actor
+        ):
             steps.add(partial(_undo_pending, repository, each.path, pending, parent))
             parent = pending.id
             paths += [] if pending.is_pulled else [each.path]
@@ -122,12 +144,18 @@ def _write(
     return _Write(workspace, plan, order, parent, steps).run(tuple(paths), tuple(notes))
 
 
-def _keep_pulled_lines(workspace: Workspace, plan: Plan, state: PathState, steps: WriteSteps) -> Retry | None:
-    """Merge an old text that was saved over what a pull brought in with that, so that both are planned on; None for any other text."""
+def _keep_pulled_lines(
+    workspace: Workspace, plan: Plan, state: PathState, steps: WriteSteps
+) -> Retry | None:
+    """Merge an old text that was saved over what a pull brought in with that, so that both are
+    planned on; None for any other text.
+    """
     committed = read_committed(workspace, plan.path, state.commit)
     if plan.before is None or committed is None or workspace.settings.direct_edits == "refuse":
         return None
-    kept = pulled_lines.with_pulled_lines(workspace, plan.path, state.branch, committed, plan.before)
+    kept = pulled_lines.with_pulled_lines(
+        workspace, plan.path, state.branch, committed, plan.before
+    )
     if kept is None:
         return None
     if not files.replace(plan.full_path, kept.data, plan.before, files.temporary_name()):
@@ -137,15 +165,25 @@ def _keep_pulled_lines(workspace: Workspace, plan: Plan, state: PathState, steps
 
 
 def _take_out_kept(plan: Plan, kept: bytes, _: BaseException) -> bool:
-    return plan.before is None or files.replace(plan.full_path, plan.before, kept, files.temporary_name())
+    return plan.before is None or files.replace(
+        plan.full_path, plan.before, kept, files.temporary_name()
+    )
 
 
-def _undo_pending(repository: Repository, path: FilePath, pending: PendingCommit, parent: CommitId | None, _: BaseException) -> bool:
+def _undo_pending(
+    repository: Repository,
+    path: FilePath,
+    pending: PendingCommit,
+    parent: CommitId | None,
+    _: BaseException,
+) -> bool:
     return commits.undo_commit(repository, pending.id, parent, path, pending.entry)
 
 
 @contextmanager
-def _without_bits(repository: Repository, path: FilePath, bits: tuple[str, ...], steps: WriteSteps) -> Iterator[None]:
+def _without_bits(
+    repository: Repository, path: FilePath, bits: tuple[str, ...], steps: WriteSteps
+) -> Iterator[None]:
     """Have git look at a file that it was told not to look at, until all is written, or undone."""
 
     def restore(_: BaseException) -> bool:
@@ -190,12 +228,21 @@ class _Target:
 
     def put_in_place(self, is_prepared: bool) -> bool:
         """Give the file its new bytes; False where somebody saved it since it was read."""
-        return files.replace(self.plan.full_path, self.plan.after, self.plan.before, self.record.temporary, is_prepared)
+        return files.replace(
+            self.plan.full_path,
+            self.plan.after,
+            self.plan.before,
+            self.record.temporary,
+            is_prepared,
+        )
 
-    def evidence(self, data: bytes | None, is_committed: bool = False, problem: BaseException | None = None) -> WriteEvidence:
+    def evidence(
+        self, data: bytes | None, is_committed: bool = False, problem: BaseException | None = None
+    ) -> WriteEvidence:
         """The evidence of a write: git committed `data`, or the file holds it."""
         plan = self.plan
-        # Hooks are looked for only where they may have changed the file, since that may take a git process.
+        # Hooks are looked for only where they may have changed the file, since that may take a git
+        # process.
         differs = data not in (None, plan.before, plan.after)
         return WriteEvidence(
             before=plan.before,
@@ -204,7 +251,8 @@ class _Target:
             is_committed=is_committed,
             committed=data if is_committed else None,
             on_disk=None if is_committed else data,
-            has_user_hooks=differs and not hook_files.has_only_our_hooks(self._workspace.repository.hooks_dir),
+            has_user_hooks=differs
+            and not hook_files.has_only_our_hooks(self._workspace.repository.hooks_dir),
         )
 
     def committed(self, commit: CommitId) -> bytes | None:
@@ -215,7 +263,9 @@ class _Target:
         return read_committed(self._workspace, plan.path, commit)
 
     def on_disk(self) -> bytes | None:
-        """The bytes of the file; None where it is none that mdmem edits: somebody has made a link of it, say."""
+        """The bytes of the file; None where it is none that mdmem edits: somebody has made a link
+        of it, say.
+        """
         try:
             return files.read(self.plan.full_path)
         except PathProblem:
@@ -227,7 +277,9 @@ class _Target:
         return holds_write(self.evidence(data), data)
 
     def take_out(self) -> bool:
-        """Take our change out of the file as somebody, or a hook, left it; False where that could not be done."""
+        """Take our change out of the file as somebody, or a hook, left it; False where that could
+        not be done.
+        """
         self._may_hold_write = False
         plan = self.plan
         data = self.on_disk()
@@ -251,7 +303,9 @@ class _Target:
             if plan.before is None:
                 files.remove(plan.full_path)
             else:
-                files.replace(plan.full_path, plan.before, data, files.backup_name(self.record.temporary))
+                files.replace(
+                    plan.full_path, plan.before, data, files.backup_name(self.record.temporary)
+                )
         for folder in reversed(self._new_folders):
             if not any(folder.iterdir()):
                 folder.rmdir()
@@ -260,7 +314,14 @@ class _Target:
 class _Write:
     """The write of one file, or two, and its commit, which is to follow the commit `parent`."""
 
-    def __init__(self, workspace: Workspace, plan: Plan, order: commits.CommitOrder, parent: CommitId | None, steps: WriteSteps) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        plan: Plan,
+        order: commits.CommitOrder,
+        parent: CommitId | None,
+        steps: WriteSteps,
+    ) -> None:
         self._workspace = workspace
         self._targets = [_Target(workspace, each) for each in plan.files]
         self._order = order
@@ -284,10 +345,11 @@ class _Write:
         return self._settle_commit(WrittenChange(committed.id, pending, notes=notes))
 
     def _put_in_place(self) -> bool:
-        """Give the files their new bytes; False, with none changed, where somebody saved one since it was read.
+        """Give the files their new bytes; False, with none changed, where somebody saved one since
+        it was read.
 
-        The record names both of two files, and the new bytes of the second are on the disk before the first is put in place: after a crash
-        the next command can finish the write.
+        The record names both of two files, and the new bytes of the second are on the disk before
+        the first is put in place: after a crash the next command can finish the write.
         """
         self._steps.add(self._put_back)
         self._steps.add(self._undo_commit)
@@ -361,22 +423,35 @@ class _Write:
             path, data = target.plan.path, target.on_disk()
             order = replace(self._order, paths=(path,))
             with suppress(RepositoryProblem):  # it stays a pending edit
-                # The one who waits for this write has not saved the file: it is a person's save, and no agent's claim.
-                theirs = commit_pending_edits(self._workspace, data, repository.state(path), order, frozenset(), None) if data else None
+                # The one who waits for this write has not saved the file: it is a person's save,
+                # and no agent's claim.
+                theirs = (
+                    commit_pending_edits(
+                        self._workspace, data, repository.state(path), order, frozenset(), None
+                    )
+                    if data
+                    else None
+                )
                 saved += [path] if theirs else []
         return replace(written, commit=commit, saved=tuple(saved))
 
     def _settle_failure(self, problem: BaseException) -> Retry | None:
-        """Find out how far the write came: to be undone (None), or to be tried again on what somebody saved."""
+        """Find out how far the write came: to be undone (None), or to be tried again on what
+        somebody saved.
+        """
         # If this process was interrupted, git may have committed before that.
         interrupted = not isinstance(problem, MdmemError | OSError)
         order = self._order
         if interrupted:
-            self._commit = commits.commit_made_after(self._workspace.repository, self._parent, order.paths, order.message)
+            self._commit = commits.commit_made_after(
+                self._workspace.repository, self._parent, order.paths, order.message
+            )
         lost: dict[_Target, WriteOutcome] = {}
         for target in self._targets:
             data = None if self._commit else target.on_disk()
-            outcome = judge_write(target.evidence(data, is_committed=self._commit is not None, problem=problem))
+            outcome = judge_write(
+                target.evidence(data, is_committed=self._commit is not None, problem=problem)
+            )
             if outcome in (WriteOutcome.SAVED_OVER, WriteOutcome.ABANDONED):
                 lost[target] = outcome
         if not lost:
@@ -389,11 +464,16 @@ class _Write:
         if all(taken_out):
             return self._retry(overtaken=True, problem=problem)
         self._steps.keep()
-        hint = f"{' and '.join(target.plan.path for target in lost)} was changed meanwhile and is kept unchanged: check it."
+        hint = (
+            f"{' and '.join(target.plan.path for target in lost)} was changed meanwhile and is kept"
+            " unchanged: check it."
+        )
         raise RepositoryProblem(problem.code, problem.message, hint) from problem
 
     def _undo_commit(self, _: BaseException) -> bool:
-        """Take back the commit, if there is one, in git's index too; where somebody has built on it, it stays."""
+        """Take back the commit, if there is one, in git's index too; where somebody has built on
+        it, it stays.
+        """
         if self._commit is None:
             return True
         repository, (first, *others) = self._workspace.repository, self._order.paths
@@ -407,12 +487,19 @@ class _Write:
         return True
 
     def _put_back(self, problem: BaseException) -> bool:
-        """Restore the files, and drop the record. Where the disk does not even take that, the record stays for the next command."""
+        """Restore the files, and drop the record. Where the disk does not even take that, the
+        record stays for the next command.
+        """
         try:
             for target in self._targets:
                 target.put_back()
             write_ahead.drop_record(self._workspace.state)
         except OSError as failure:
-            message = f"{problem}; and {' and '.join(self._order.paths)} could not be put back: {failure.strerror}"
-            raise StorageProblem(message, "Free some disk space; the next command repairs it.") from problem
+            message = (
+                f"{problem}; and {' and '.join(self._order.paths)} could not be put back:"
+                f" {failure.strerror}"
+            )
+            raise StorageProblem(
+                message, "Free some disk space; the next command repairs it."
+            ) from problem
         return True

@@ -1,4 +1,6 @@
-"""Put mdmem's own instructions to agents into a file of the workspace, or take them out; `init` does so on request."""
+"""Put mdmem's own instructions to agents into a file of the workspace, or take them out; `init`
+does so on request.
+"""
 
 from __future__ import annotations
 
@@ -40,10 +42,12 @@ def require_possible(root: Path, name: str, remove: bool) -> None:
 
 
 def set_instructions(workspace: Workspace, name: str, remove: bool, say: Say) -> WriteResult:
-    """Put the instructions into a file, in place of older ones, or (`remove`) take them out. A file that was made for them goes too.
+    """Put the instructions into a file, in place of older ones, or (`remove`) take them out. A file
+    that was made for them goes too.
 
     Raises:
-        MdmemError: the file is none that takes them, its delimiters are broken, or git cannot take the change; nothing is changed.
+        MdmemError: the file is none that takes them, its delimiters are broken, or git cannot take
+        the change; nothing is changed.
     """
     path = layout.parse_path(name)
     _require_no_memory(path, FileKind.OTHER if workspace.is_note(path) else workspace.kind_of(path))
@@ -56,15 +60,24 @@ def set_instructions(workspace: Workspace, name: str, remove: bool, say: Say) ->
             with lock_workspace(workspace, say):
                 recover(workspace, say)
                 if (commit := _remove_file(workspace, path, options)) is not None:
-                    return WriteResult(changed=True, path=path, section=(), etag=None, commit=commit)
+                    return WriteResult(
+                        changed=True, path=path, section=(), etag=None, commit=commit
+                    )
     (result,) = apply_all(workspace, [InstructionsEdit(path, remove, options)], options, say)
-    return replace(result, notes=tuple(note for note in result.notes if not note.startswith("not-memory")))
+    return replace(
+        result, notes=tuple(note for note in result.notes if not note.startswith("not-memory"))
+    )
 
 
 def files_with_instructions(workspace: Workspace) -> list[str]:
     """The files, of those that agents' hosts read, in which the instructions stand."""
     names = [name for name in layout.BOOTSTRAP_NAMES if (workspace.root / name).is_file()]
-    return [name for name in names if INSTRUCTIONS_BEGIN in (workspace.root / name).read_text(encoding="utf-8", errors="replace")]
+    return [
+        name
+        for name in names
+        if INSTRUCTIONS_BEGIN
+        in (workspace.root / name).read_text(encoding="utf-8", errors="replace")
+    ]
 
 
 def _require_no_memory(path: FilePath, kind: FileKind) -> None:
@@ -79,19 +92,27 @@ def _read(root: Path, path: FilePath) -> Document | None:
 
 
 def _remove_file(workspace: Workspace, path: FilePath, options: WriteOptions) -> CommitId | None:
-    """Remove a file that holds nothing but the instructions, as it is in HEAD, and that a commit of `init` made; None where it is none.
+    """Remove a file that holds nothing but the instructions, as it is in HEAD, and that a commit of
+    `init` made; None where it is none.
 
     The caller holds the lock.
     """
     repository, full_path = workspace.repository, files.path_on_disk(workspace.root, path)
     document, state = _read(workspace.root, path), repository.state(path)
-    if document is None or instructions.take_out(document).text or state.pending or not _was_made_for_it(workspace, path):
+    if (
+        document is None
+        or instructions.take_out(document).text
+        or state.pending
+        or not _was_made_for_it(workspace, path)
+    ):
         return None
     repository.require_ready(workspace.settings.allow_detached, state.branch, state.settled)
     note = history.CommitNote(op=Op.INIT, path=path, section=(), provenance=Provenance())
     order = commits.CommitOrder(
         paths=(path,),
-        message=history.compose_message(with_provenance(workspace, note, options), (document.text, "")),
+        message=history.compose_message(
+            with_provenance(workspace, note, options), (document.text, "")
+        ),
         date=repo.raw_date(workspace.now()),
         hook_timeout=workspace.settings.hook_timeout,
         identity=workspace.identity(),
@@ -115,4 +136,7 @@ def _was_made_for_it(workspace: Workspace, path: FilePath) -> bool:
     """True if the newest commit that brought the file in is one of `init`."""
     trailer = "--format=%(trailers:key=Mdmem-Op,valueonly)"
     (pathspec,) = literal_pathspecs([path])
-    return workspace.repository.git("log", "-1", "--diff-filter=A", trailer, "--", pathspec).strip() == Op.INIT.value.encode()
+    return (
+        workspace.repository.git("log", "-1", "--diff-filter=A", trailer, "--", pathspec).strip()
+        == Op.INIT.value.encode()
+    )

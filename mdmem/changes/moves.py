@@ -1,4 +1,6 @@
-"""Move or remove a file or a folder by one commit, after its pending edits were committed; or change nothing at all."""
+"""Move or remove a file or a folder by one commit, after its pending edits were committed; or
+change nothing at all.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,14 @@ from mdmem.errors import PathProblem, RepositoryProblem, StorageProblem
 from mdmem.folder import files, layout, write_ahead
 from mdmem.folder.write_ahead import MoveRecord
 from mdmem.model import SETTINGS_NAME, CommitId, FileKind, FilePath, Op, Provenance
-from mdmem.model.writes import CreateFile, MovePath, ReplaceText, WholeFileEdit, WriteOptions, WriteResult
+from mdmem.model.writes import (
+    CreateFile,
+    MovePath,
+    ReplaceText,
+    WholeFileEdit,
+    WriteOptions,
+    WriteResult,
+)
 from mdmem.repo import commits, git_files
 from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
@@ -41,7 +50,9 @@ from mdmem.workspace import Say, Workspace
 
 @dataclass(frozen=True, slots=True)
 class MovePlan:
-    """A move that is worked out: from where, to where (`target` None: a removal), and what is in it."""
+    """A move that is worked out: from where, to where (`target` None: a removal), and what is in
+    it.
+    """
 
     path: FilePath
     target: FilePath | None
@@ -56,7 +67,8 @@ def move(workspace: Workspace, change: MovePath, say: Say) -> WriteResult:
     """Carry out a move, or a removal.
 
     Raises:
-        PathProblem: `file-not-found`, `file-exists`, `bad-path`, `ignored-path`. SectionProblem: `append-only`.
+        PathProblem: `file-not-found`, `file-exists`, `bad-path`, `ignored-path`. SectionProblem:
+        `append-only`.
         MdmemError: it was refused or failed; files, git index and HEAD are as they were.
     """
     options = complete_options(workspace, change.options)
@@ -68,7 +80,13 @@ def move(workspace: Workspace, change: MovePath, say: Say) -> WriteResult:
         warnings = _warnings(workspace, plan, options)
         commit = _Move(workspace, plan, options, transaction.begin_write()).run()
     return WriteResult(
-        changed=True, path=plan.target or plan.path, section=(), etag=None, commit=commit, warnings=warnings, op=Op.MEMORY_TOOL
+        changed=True,
+        path=plan.target or plan.path,
+        section=(),
+        etag=None,
+        commit=commit,
+        warnings=warnings,
+        op=Op.MEMORY_TOOL,
     )
 
 
@@ -88,7 +106,9 @@ def _plan(workspace: Workspace, change: MovePath, options: WriteOptions) -> Move
 
 
 def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> None:
-    """Refuse to move days' logs, what git does not keep, what marks a workspace, what hosts read, and names with secrets."""
+    """Refuse to move days' logs, what git does not keep, what marks a workspace, what hosts read,
+    and names with secrets.
+    """
     olds = plan.below(plan.path)
     news = plan.below(plan.target) if plan.target is not None else olds
     made = () if plan.target is None else (plan.target, *news)
@@ -100,13 +120,23 @@ def _refuse_unmovable(workspace: Workspace, plan: MovePlan, options: WriteOption
         if workspace.kind_of(path) is FileKind.DAILY:
             raise append_only(path)
     if plan.path == workspace.curated and not (workspace.root / SETTINGS_NAME).exists():
-        raise PathProblem("bad-path", f"{plan.path} is what makes this folder a workspace", f"Create {SETTINGS_NAME} there first.")
+        raise PathProblem(
+            "bad-path",
+            f"{plan.path} is what makes this folder a workspace",
+            f"Create {SETTINGS_NAME} there first.",
+        )
     if ignored_paths := sorted(ignored(workspace.root, olds)):
-        raise PathProblem("ignored-path", f"{ignored_paths[0]} is ignored by .gitignore", "Remove the rule or the file.")
+        raise PathProblem(
+            "ignored-path",
+            f"{ignored_paths[0]} is ignored by .gitignore",
+            "Remove the rule or the file.",
+        )
     problems = [*secrets_in_options(options)]
     if plan.target is not None:
         for old, new, data in zip(olds, news, plan.contents.values(), strict=True):
-            problems += check.find_errors(new, data, data, layout.guarded_kind(new, workspace.kind_of(new)), renamed_from=old)
+            problems += check.find_errors(
+                new, data, data, layout.guarded_kind(new, workspace.kind_of(new)), renamed_from=old
+            )
     refuse_errors(problems, options.allow)
 
 
@@ -128,7 +158,9 @@ def _warnings(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> tu
 class _Move:
     """One move and its commit. Each step registers how it is undone."""
 
-    def __init__(self, workspace: Workspace, plan: MovePlan, options: WriteOptions, steps: WriteSteps) -> None:
+    def __init__(
+        self, workspace: Workspace, plan: MovePlan, options: WriteOptions, steps: WriteSteps
+    ) -> None:
         self._workspace = workspace
         self._plan = plan
         self._actor = options.actor
@@ -147,7 +179,9 @@ class _Move:
         self._commit: CommitId | None = None
 
     def run(self) -> CommitId | None:
-        """Move, commit, and delete what is to be removed; the commit, None where a folder without files was moved."""
+        """Move, commit, and delete what is to be removed; the commit, None where a folder without
+        files was moved.
+        """
         record, state = self._record, self._workspace.state
         order = self._order()
         self._commit_pending(order)
@@ -158,11 +192,15 @@ class _Move:
             try:
                 committed = commits.commit(self._workspace.repository, order)
             except BaseException:
-                self._commit = commits.commit_made_after(self._workspace.repository, self._parent, order.paths, order.message)
+                self._commit = commits.commit_made_after(
+                    self._workspace.repository, self._parent, order.paths, order.message
+                )
                 raise
             self._commit, is_indexed = committed.id, committed.is_indexed
         self._steps.keep()
-        with suppress(OSError):  # it is done; what the disk does not take now, the next command settles by the record
+        with suppress(
+            OSError
+        ):  # it is done; what the disk does not take now, the next command settles by the record
             if record.is_removal:
                 discard(self._workspace.root, record)
             if is_indexed:
@@ -179,7 +217,9 @@ class _Move:
         )
 
     def _commit_pending(self, order: commits.CommitOrder) -> None:
-        """Commit what persons have not committed of the files that are moved, each file's by a commit of its own."""
+        """Commit what persons have not committed of the files that are moved, each file's by a
+        commit of its own.
+        """
         workspace, repository = self._workspace, self._workspace.repository
         for path, bits in git_files.read_bits(repository.folder, order.paths).items():
             self._steps.add(partial(_restore_bits, workspace, path, bits))
@@ -190,7 +230,9 @@ class _Move:
                 state = repository.state(path)
                 its_order = replace(order, paths=(path,))
                 data = files.read(workspace.root / path)
-                if pending := commit_pending_edits(workspace, data, state, its_order, frozenset(), self._actor):
+                if pending := commit_pending_edits(
+                    workspace, data, state, its_order, frozenset(), self._actor
+                ):
                     self._steps.add(partial(_undo_pending, workspace, path, pending, self._parent))
                     self._parent = pending.id
 
@@ -202,13 +244,21 @@ class _Move:
         if not files.move(source, target):
             raise PathProblem("file-exists", f"{record.target} already exists")
         if not holds(root, record.target, record.digests):
-            raise RepositoryProblem("busy", f"{record.path} was saved by another program meanwhile", "Check it and try again.")
+            raise RepositoryProblem(
+                "busy",
+                f"{record.path} was saved by another program meanwhile",
+                "Check it and try again.",
+            )
 
     def _put_back(self, folders: tuple[Path, ...], problem: BaseException) -> bool:
-        """Give what was moved its old name, and drop the record. Where the disk does not take that, the record stays for the next command."""
+        """Give what was moved its old name, and drop the record. Where the disk does not take that,
+        the record stays for the next command.
+        """
         root, record = self._workspace.root, self._record
         try:
-            if not files.identity(str(root / record.path)) and files.identity(str(root / record.target)):
+            if not files.identity(str(root / record.path)) and files.identity(
+                str(root / record.target)
+            ):
                 files.move(root / record.target, root / record.path)
             for folder in reversed(folders):
                 if folder.is_dir() and not any(folder.iterdir()):
@@ -217,27 +267,45 @@ class _Move:
             commits.renew_index(self._workspace.repository, moved(record))
         except OSError as failure:
             message = f"{problem}; and {record.path} could not be put back: {failure.strerror}"
-            raise StorageProblem(message, "Free some disk space; the next command repairs it.") from problem
+            raise StorageProblem(
+                message, "Free some disk space; the next command repairs it."
+            ) from problem
         return True
 
     def _undo_commit(self, _: BaseException) -> bool:
         """Take the commit back; where somebody has built on it, it stays, and so does the move."""
-        return self._commit is None or commits.withdraw(self._workspace.repository, self._commit, self._parent)
+        return self._commit is None or commits.withdraw(
+            self._workspace.repository, self._commit, self._parent
+        )
 
 
-def _restore_bits(workspace: Workspace, path: FilePath, bits: tuple[str, ...], _: BaseException) -> bool:
+def _restore_bits(
+    workspace: Workspace, path: FilePath, bits: tuple[str, ...], _: BaseException
+) -> bool:
     commits.set_bits(workspace.repository, path, bits)
     return True
 
 
-def _undo_pending(workspace: Workspace, path: FilePath, pending: PendingCommit, parent: CommitId | None, _: BaseException) -> bool:
+def _undo_pending(
+    workspace: Workspace,
+    path: FilePath,
+    pending: PendingCommit,
+    parent: CommitId | None,
+    _: BaseException,
+) -> bool:
     return commits.undo_commit(workspace.repository, pending.id, parent, path, pending.entry)
 
 
 def _message(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> str:
-    """The message of the commit: it quotes what a removal takes out, and names where a move leads."""
-    note = history.CommitNote(op=Op.MEMORY_TOOL, path=plan.target or plan.path, section=(), provenance=Provenance())
-    text = b"\n".join(plan.contents.values()).decode("utf-8", "replace") if plan.target is None else ""
+    """The message of the commit: it quotes what a removal takes out, and names where a
+    move leads.
+    """
+    note = history.CommitNote(
+        op=Op.MEMORY_TOOL, path=plan.target or plan.path, section=(), provenance=Provenance()
+    )
+    text = (
+        b"\n".join(plan.contents.values()).decode("utf-8", "replace") if plan.target is None else ""
+    )
     message = history.compose_message(with_provenance(workspace, note, options), (text, ""))
     if plan.target is None:
         return message
@@ -262,7 +330,11 @@ def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> W
         layout.require_no_mark(path)
     _require_kind(workspace, path, change)
     (result,) = apply_all(workspace, [change], change.options, say)
-    return replace(result, excerpt=_excerpt(workspace, path, change, result)) if isinstance(change, ReplaceText) else result
+    return (
+        replace(result, excerpt=_excerpt(workspace, path, change, result))
+        if isinstance(change, ReplaceText)
+        else result
+    )
 
 
 def _require_kind(workspace: Workspace, path: FilePath, change: WholeFileEdit) -> None:
@@ -279,12 +351,21 @@ def _require_kind(workspace: Workspace, path: FilePath, change: WholeFileEdit) -
         raise PathProblem("file-exists" if is_new else "is-folder", f"{path} is a folder")
 
 
-def _excerpt(workspace: Workspace, path: FilePath, change: ReplaceText, result: WriteResult) -> tuple[tuple[int, str], ...]:
-    """The lines around the words that were replaced, as they were committed, each with its number."""
+def _excerpt(
+    workspace: Workspace, path: FilePath, change: ReplaceText, result: WriteResult
+) -> tuple[tuple[int, str], ...]:
+    """The lines around the words that were replaced, as they were committed, each with
+    its number.
+    """
     after = before = files.read(workspace.root / path)
     if result.commit is not None:
         repository = workspace.repository
-        before, after = repository.blobs([f"{commit}:{repository.prefix}{path}" for commit in (f"{result.commit}^", result.commit)])
+        before, after = repository.blobs(
+            [
+                f"{commit}:{repository.prefix}{path}"
+                for commit in (f"{result.commit}^", result.commit)
+            ]
+        )
     line = first_line_of((before or b"").decode("utf-8", "replace"), change.text)
     lines = (after or b"").decode("utf-8", "replace").split("\n")
     return tuple(enumerate(lines, 1))[max(0, line - _LINES_AROUND) : line + _LINES_AROUND + 1]

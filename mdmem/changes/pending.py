@@ -1,4 +1,6 @@
-"""Commit a person's pending edits as theirs: by `save`, and before a write of the same file. An agent that does so claims them."""
+"""Commit a person's pending edits as theirs: by `save`, and before a write of the same file. An
+agent that does so claims them.
+"""
 
 from __future__ import annotations
 
@@ -39,20 +41,31 @@ _SECONDS = 86_400
 # A pull that was killed.
 
 
-def message_of_pulled_text(workspace: Workspace, path: FilePath, head: CommitId, committed: bytes | None, data: bytes) -> str | None:
+def message_of_pulled_text(
+    workspace: Workspace, path: FilePath, head: CommitId, committed: bytes | None, data: bytes
+) -> str | None:
     """The message for the commit of a text that no person typed; None where they did.
 
-    Each line has the source that its own commit gives it. A commit of ours has the name of none but the user: what others
-    stated is inferred.
+    Each line has the source that its own commit gives it. A commit of ours has the name of none but
+    the user: what others stated is inferred.
     """
     commit = incoming.find_text(workspace.repository, path, data)
     if commit is None:
         return None
     origins = line_origins(incoming.added_lines(workspace.repository, commit, head)).get(path, {})
     addresses = workspace.user_addresses
-    notes = {line: _note(origin, trust.other_author(origin.author, addresses) is None) for line, origin in origins.items()}
-    _, added = history.changed_lines(*(text.decode("utf-8", "replace") for text in (committed or b"", data)))
-    weakest = min(notes.values(), key=lambda note: note[0].source.strength, default=(Provenance(source=Source.AUTO), None))
+    notes = {
+        line: _note(origin, trust.other_author(origin.author, addresses) is None)
+        for line, origin in origins.items()
+    }
+    _, added = history.changed_lines(
+        *(text.decode("utf-8", "replace") for text in (committed or b"", data))
+    )
+    weakest = min(
+        notes.values(),
+        key=lambda note: note[0].source.strength,
+        default=(Provenance(source=Source.AUTO), None),
+    )
     groups: dict[tuple[Provenance, str | None], list[str]] = {weakest: []}
     for line in added:
         groups.setdefault(notes.get(line.strip(), weakest), []).append(line)
@@ -60,7 +73,11 @@ def message_of_pulled_text(workspace: Workspace, path: FilePath, head: CommitId,
 
 
 def _note(origin: LineOrigin, is_own: bool) -> tuple[Provenance, str | None]:
-    source = origin.source if is_own else trust.limit_source(TextOrigin.PROPOSAL, origin.source) or Source.AUTO
+    source = (
+        origin.source
+        if is_own
+        else trust.limit_source(TextOrigin.PROPOSAL, origin.source) or Source.AUTO
+    )
     confidence = origin.confidence if source is origin.source else source.confidence
     return Provenance(source=source, confidence=confidence), origin.claimed_by
 
@@ -76,10 +93,14 @@ class KeptText:
     note: str
 
 
-def with_pulled_lines(workspace: Workspace, path: FilePath, branch: str | None, committed: bytes, data: bytes) -> KeptText | None:
-    """A person's save merged with what a pull of the last day brought into the file, of which the save knows nothing.
+def with_pulled_lines(
+    workspace: Workspace, path: FilePath, branch: str | None, committed: bytes, data: bytes
+) -> KeptText | None:
+    """A person's save merged with what a pull of the last day brought into the file, of which the
+    save knows nothing.
 
-    None where it takes out only some of that, or nothing but that, or the person has saved the file since: that is meant.
+    None where it takes out only some of that, or nothing but that, or the person has saved the file
+    since: that is meant.
 
     Args:
         workspace: the workspace.
@@ -88,9 +109,15 @@ def with_pulled_lines(workspace: Workspace, path: FilePath, branch: str | None, 
         committed: what HEAD holds of the file.
         data: what was saved.
     """
-    moves = incoming.branch_moves(workspace.repository, branch) if branch and is_markdown(path) else []
+    moves = (
+        incoming.branch_moves(workspace.repository, branch) if branch and is_markdown(path) else []
+    )
     for move, base, since in _landings(workspace, path, moves):
-        if base == data or not (undone := _undone_lines(base, committed, data)) or _was_saved(workspace, path, since):
+        if (
+            base == data
+            or not (undone := _undone_lines(base, committed, data))
+            or _was_saved(workspace, path, since)
+        ):
             continue
         merged = merge_texts(base, committed, data, workspace.kind_of(path)).data
         if merged is not None and merged != data:
@@ -101,9 +128,15 @@ def with_pulled_lines(workspace: Workspace, path: FilePath, branch: str | None, 
 def _landings(
     workspace: Workspace, path: FilePath, moves: Sequence[BranchMove]
 ) -> Iterator[tuple[BranchMove, bytes, Sequence[BranchMove]]]:
-    """The pulls of the last day, oldest first, each with the file as it was before and the moves since."""
+    """The pulls of the last day, oldest first, each with the file as it was before and the moves
+    since.
+    """
     now = workspace.now().timestamp()
-    recent = [number for number, move in enumerate(moves) if move.is_landing and abs(now - move.time) <= _SECONDS]
+    recent = [
+        number
+        for number, move in enumerate(moves)
+        if move.is_landing and abs(now - move.time) <= _SECONDS
+    ]
     names = [f"{moves[number].before}:{workspace.repository.prefix}{path}" for number in recent]
     for number, base in zip(recent, workspace.repository.blobs(names), strict=True):
         if base is not None:
@@ -119,24 +152,44 @@ class _UndoneLines:
 
 
 def _undone_lines(base: bytes, committed: bytes, data: bytes) -> _UndoneLines | None:
-    """All that came into a file since a version of it, if a save has none of that; None where it has some, or nothing came."""
-    before, after, saved = (Counter(filter(None, map(bytes.strip, text.splitlines()))) for text in (base, committed, data))
+    """All that came into a file since a version of it, if a save has none of that; None where it
+    has some, or nothing came.
+    """
+    before, after, saved = (
+        Counter(filter(None, map(bytes.strip, text.splitlines())))
+        for text in (base, committed, data)
+    )
     added, removed = after - before, before - after
-    is_undone = all(saved[line] <= before[line] for line in added) if added else all(saved[line] >= before[line] for line in removed)
-    return _UndoneLines(added.total(), removed.total()) if (added or removed) and is_undone else None
+    is_undone = (
+        all(saved[line] <= before[line] for line in added)
+        if added
+        else all(saved[line] >= before[line] for line in removed)
+    )
+    return (
+        _UndoneLines(added.total(), removed.total()) if (added or removed) and is_undone else None
+    )
 
 
 def _was_saved(workspace: Workspace, path: FilePath, moves: Sequence[BranchMove]) -> bool:
     """True if a person's edits of a file were committed in some moves of a branch."""
     own = [move.after for move in moves if not move.is_landing]
-    return any(parse_message(message).is_by_hand for message in incoming.messages_about(workspace.repository, own, path))
+    return any(
+        parse_message(message).is_by_hand
+        for message in incoming.messages_about(workspace.repository, own, path)
+    )
 
 
 def _kept(workspace: Workspace, move: BranchMove, undone: _UndoneLines) -> str:
     at = f"{workspace.local_time(move.time):%H:%M}"
     if undone.added:
-        return f"kept {number_of(undone.added, 'line')} pulled at {at} that your save would have removed"
-    return f"left out {number_of(undone.removed, 'line')} that the pull at {at} removed and your save would have brought back"
+        return (
+            f"kept {number_of(undone.added, 'line')} pulled at {at} that your save would have"
+            " removed"
+        )
+    return (
+        f"left out {number_of(undone.removed, 'line')} that the pull at {at} removed and your save"
+        " would have brought back"
+    )
 
 
 _SHORT = 10
@@ -144,7 +197,8 @@ _SHORT = 10
 
 @dataclass(frozen=True, slots=True)
 class PendingCommit:
-    """A person's edits of one file as they were committed, and what git's index said of the file before.
+    """A person's edits of one file as they were committed, and what git's index said of the file
+    before.
 
     `is_pulled`: git had put them there, and no person. `note` is a line for the user.
     """
@@ -156,9 +210,15 @@ class PendingCommit:
 
 
 def commit_pending_edits(
-    workspace: Workspace, data: bytes | None, state: PathState, order: commits.CommitOrder, allow: frozenset[str], actor: str | None
+    workspace: Workspace,
+    data: bytes | None,
+    state: PathState,
+    order: commits.CommitOrder,
+    allow: frozenset[str],
+    actor: str | None,
 ) -> PendingCommit | None:
-    """Commit a person's pending edits of a file that is about to be written, or that it is gone; None where there are none.
+    """Commit a person's pending edits of a file that is about to be written, or that it is gone;
+    None where there are none.
 
     Args:
         workspace: the workspace.
@@ -185,32 +245,59 @@ def commit_pending_edits(
     by_hand = f"{path}: {'removed' if data is None else 'edited'} by hand"
     message = pulled or saved_message(workspace, by_hand, [(committed, data)], actor)
     try:
-        commit = commits.commit(workspace.repository, replace(order, message=message, state=None, hookless=False)).id
+        commit = commits.commit(
+            workspace.repository, replace(order, message=message, state=None, hookless=False)
+        ).id
     except BaseException:
-        if late_commit := commits.commit_made_after(workspace.repository, state.commit, [path], message):
+        if late_commit := commits.commit_made_after(
+            workspace.repository, state.commit, [path], message
+        ):
             commits.undo_commit(workspace.repository, late_commit, state.commit, path, entry)
         raise
     if pulled:
         return PendingCommit(commit, entry, is_pulled=True, note=_pulled_note(path))
-    return PendingCommit(commit, entry, note=None if data is None else _loss(workspace, path, committed, data, commit))
+    return PendingCommit(
+        commit,
+        entry,
+        note=None if data is None else _loss(workspace, path, committed, data, commit),
+    )
 
 
 def _pulled_note(path: FilePath) -> str:
-    return f"committed what a stopped pull left in {path}, with its own sources. To get the rest: git pull"
+    return (
+        f"committed what a stopped pull left in {path}, with its own sources. To get the rest: git"
+        " pull"
+    )
 
 
-def _loss(workspace: Workspace, path: FilePath, committed: bytes | None, data: bytes, commit: CommitId) -> str | None:
+def _loss(
+    workspace: Workspace, path: FilePath, committed: bytes | None, data: bytes, commit: CommitId
+) -> str | None:
     """A line for the user where their edits took earlier entries out of a day's log."""
-    problems = check.find_errors(path, committed, data, workspace.kind_of(path), is_note=workspace.is_note(path))
+    problems = check.find_errors(
+        path, committed, data, workspace.kind_of(path), is_note=workspace.is_note(path)
+    )
     if not any(problem.code == "append" and problem.level == "error" for problem in problems):
         return None
     return f"your edits of {path} removed earlier entries. To see them: git show {commit[:_SHORT]}"
 
 
-def _refuse_pending(workspace: Workspace, path: FilePath, committed: bytes | None, data: bytes | None, allow: frozenset[str]) -> None:
+def _refuse_pending(
+    workspace: Workspace,
+    path: FilePath,
+    committed: bytes | None,
+    data: bytes | None,
+    allow: frozenset[str],
+) -> None:
     if workspace.settings.direct_edits == "refuse":
-        raise RepositoryProblem("pending-edits", f"{path} has uncommitted edits", f"Commit them ({verb('save')}) or undo them.")
-    secrets = check.added_secrets(path, committed, data, layout.guarded_kind(path, workspace.kind_of(path)))
+        raise RepositoryProblem(
+            "pending-edits",
+            f"{path} has uncommitted edits",
+            f"Commit them ({verb('save')}) or undo them.",
+        )
+    secrets = check.added_secrets(
+        path, committed, data, layout.guarded_kind(path, workspace.kind_of(path))
+    )
     if secrets and "secret" not in allow:
         first = secrets[0]
         raise RepositoryProblem(
@@ -223,13 +310,18 @@ def _refuse_pending(workspace: Workspace, path: FilePath, committed: bytes | Non
 
 
 def save(
-    workspace: Workspace, text: str | None, say: Say, allow: frozenset[str] = frozenset(), named_actor: str | None = None
+    workspace: Workspace,
+    text: str | None,
+    say: Say,
+    allow: frozenset[str] = frozenset(),
+    named_actor: str | None = None,
 ) -> tuple[CommitId | None, tuple[FilePath, ...]]:
     """Commit the pending edits of memory files, new and deleted ones included, as the person's own.
 
     Raises:
         WorkspaceProblem: `reserved-actor`.
-        RefusedChange: the check refuses them, and neither `allow` nor MDMEM_ALLOW lets that through.
+        RefusedChange: the check refuses them, and neither `allow` nor MDMEM_ALLOW lets that
+        through.
         RepositoryProblem: git cannot take them now, or a hook refused.
     """
     actor = workspace.given_actor(named_actor)
@@ -255,7 +347,9 @@ def save(
             allow=allowed,
         )
         pulled = (
-            {} if head is None or not incoming.lacks_commits(repository) else _messages_of_pulled_texts(workspace, head, before, pending)
+            {}
+            if head is None or not incoming.lacks_commits(repository)
+            else _messages_of_pulled_texts(workspace, head, before, pending)
         )
         edited = {path: data for path, data in pending.items() if path not in pulled}
         kept = _kept_texts(workspace, before, edited)
@@ -263,13 +357,17 @@ def save(
         _check_pending(workspace, before, after, allowed)
         commit = None
         for path, message in pulled.items():
-            commit = _commit(repository, replace(order, paths=(path,), message=message, allow=None), bits)
+            commit = _commit(
+                repository, replace(order, paths=(path,), message=message, allow=None), bits
+            )
             say(_pulled_note(path))
         paths = tuple(after)
         if paths:
             subject = paths[0] if len(paths) == 1 else f"{len(paths)} memory files"
             message = text.strip() if text and text.strip() else f"{subject}: edited by hand"
-            message = saved_message(workspace, message, [(before[path], after[path]) for path in paths], actor)
+            message = saved_message(
+                workspace, message, [(before[path], after[path]) for path in paths], actor
+            )
             with _put_in_place(workspace, edited, kept):
                 commit = _commit(repository, replace(order, paths=paths, message=message), bits)
         for each in kept.values():
@@ -285,15 +383,21 @@ def _messages_of_pulled_texts(
 ) -> dict[FilePath, str]:
     """The messages for those of some files whose text a stopped pull left there."""
     messages = (
-        (path, message_of_pulled_text(workspace, path, head, before[path], data)) for path, data in pending.items() if data is not None
+        (path, message_of_pulled_text(workspace, path, head, before[path], data))
+        for path, data in pending.items()
+        if data is not None
     )
     return {path: message for path, message in messages if message is not None}
 
 
 def _kept_texts(
-    workspace: Workspace, before: Mapping[FilePath, bytes | None], after: Mapping[FilePath, bytes | None]
+    workspace: Workspace,
+    before: Mapping[FilePath, bytes | None],
+    after: Mapping[FilePath, bytes | None],
 ) -> dict[FilePath, KeptText]:
-    """The texts of those of some files that were saved over what a pull brought in, merged with that."""
+    """The texts of those of some files that were saved over what a pull brought in, merged with
+    that.
+    """
     branch = workspace.repository.branch()
     texts: dict[FilePath, KeptText] = {}
     for path, data in after.items():
@@ -305,7 +409,9 @@ def _kept_texts(
 
 
 @contextmanager
-def _put_in_place(workspace: Workspace, saved: Mapping[FilePath, bytes | None], kept: Mapping[FilePath, KeptText]) -> Iterator[None]:
+def _put_in_place(
+    workspace: Workspace, saved: Mapping[FilePath, bytes | None], kept: Mapping[FilePath, KeptText]
+) -> Iterator[None]:
     """Give files their merged texts; they are as they were saved where what follows fails.
 
     Raises:
@@ -316,28 +422,44 @@ def _put_in_place(workspace: Workspace, saved: Mapping[FilePath, bytes | None], 
         for path, text in kept.items():
             put = partial(files.replace, workspace.root / path)
             if not put(text.data, saved[path], files.temporary_name()):
-                raise RepositoryProblem("busy", f"{path} was saved by another program meanwhile", "Try again.")
+                raise RepositoryProblem(
+                    "busy", f"{path} was saved by another program meanwhile", "Try again."
+                )
             steps.add(partial(_put_back, put, saved[path] or b"", text.data))
         yield
 
 
-def _put_back(put: Callable[[bytes, bytes, str], bool], saved: bytes, merged: bytes, _: BaseException) -> bool:
+def _put_back(
+    put: Callable[[bytes, bytes, str], bool], saved: bytes, merged: bytes, _: BaseException
+) -> bool:
     put(saved, merged, files.temporary_name())
     return True
 
 
-def _commit(repository: Repository, order: commits.CommitOrder, bits: Mapping[FilePath, tuple[str, ...]]) -> CommitId:
-    return _commit_overlooked(repository, order, bits) if bits else commits.commit(repository, order).id
+def _commit(
+    repository: Repository, order: commits.CommitOrder, bits: Mapping[FilePath, tuple[str, ...]]
+) -> CommitId:
+    return (
+        _commit_overlooked(repository, order, bits)
+        if bits
+        else commits.commit(repository, order).id
+    )
 
 
 def _overlooked(workspace: Workspace) -> Mapping[FilePath, tuple[str, ...]]:
     """The files with pending edits that git was told not to look at, with the bits that say so."""
     repository = workspace.repository
     bits = git_files.read_bits(repository.folder)
-    return {path: bits[path] for path in bits if (workspace.root / path).exists() and repository.state(path).pending}
+    return {
+        path: bits[path]
+        for path in bits
+        if (workspace.root / path).exists() and repository.state(path).pending
+    }
 
 
-def _commit_overlooked(repository: Repository, order: commits.CommitOrder, bits: Mapping[FilePath, tuple[str, ...]]) -> CommitId:
+def _commit_overlooked(
+    repository: Repository, order: commits.CommitOrder, bits: Mapping[FilePath, tuple[str, ...]]
+) -> CommitId:
     """Commit files that git was told not to look at, and tell it so again."""
     overlooked = [path for path in order.paths if path in bits]
     try:
@@ -349,8 +471,12 @@ def _commit_overlooked(repository: Repository, order: commits.CommitOrder, bits:
             commits.set_bits(repository, path, bits[path])
 
 
-def _pending_files(workspace: Workspace, overlooked: Iterable[FilePath], say: Say) -> dict[FilePath, bytes | None]:
-    """The memory files that differ from HEAD, with what they hold (None: gone). Links and the like are no memory: named, and left out."""
+def _pending_files(
+    workspace: Workspace, overlooked: Iterable[FilePath], say: Say
+) -> dict[FilePath, bytes | None]:
+    """The memory files that differ from HEAD, with what they hold (None: gone). Links and the like
+    are no memory: named, and left out.
+    """
     pending: dict[FilePath, bytes | None] = {}
     for path in (*workspace.repository.pending(), *overlooked):
         if workspace.kind_of(path).is_memory:
@@ -362,11 +488,22 @@ def _pending_files(workspace: Workspace, overlooked: Iterable[FilePath], say: Sa
 
 
 def _check_pending(
-    workspace: Workspace, before: Mapping[FilePath, bytes | None], after: Mapping[FilePath, bytes | None], allow: frozenset[str]
+    workspace: Workspace,
+    before: Mapping[FilePath, bytes | None],
+    after: Mapping[FilePath, bytes | None],
+    allow: frozenset[str],
 ) -> None:
-    """Refuse what `check` refuses in a person's edits. A file that is gone is not lost where its lines stand in a new one: it was renamed."""
+    """Refuse what `check` refuses in a person's edits. A file that is gone is not lost where its
+    lines stand in a new one: it was renamed.
+    """
     new = [data for path, data in after.items() if before[path] is None]
     for path, data in after.items():
-        errors = check.find_errors(path, before[path], data, workspace.kind_of(path), is_note=workspace.is_note(path))
-        if data is not None or not errors or all(check.shrinks_too_much(before[path], text) for text in new):
+        errors = check.find_errors(
+            path, before[path], data, workspace.kind_of(path), is_note=workspace.is_note(path)
+        )
+        if (
+            data is not None
+            or not errors
+            or all(check.shrinks_too_much(before[path], text) for text in new)
+        ):
             refuse_errors(errors, allow)

@@ -20,7 +20,17 @@ from mdmem.startup.records import dataclass, replace
 from mdmem.text import check, secrets
 from mdmem.text.document import Document, decode, parse, parse_bytes
 from mdmem.text.facts import Item
-from mdmem.verbs import AcceptEdit, EditedText, FileEdit, InstructionsEdit, RevertEdit, edit_text, foundations, superseding, verb_of
+from mdmem.verbs import (
+    AcceptEdit,
+    EditedText,
+    FileEdit,
+    InstructionsEdit,
+    RevertEdit,
+    edit_text,
+    foundations,
+    superseding,
+    verb_of,
+)
 from mdmem.wording import field
 from mdmem.workspace import Workspace
 
@@ -33,7 +43,11 @@ _BLOCK_MARKS = ("<mdmem-context", "</mdmem-context")
 
 def secrets_in_options(options: WriteOptions) -> Iterator[Problem]:
     """Find secrets in what goes into the commit message besides the change."""
-    for name, text in (("reason", options.reason), ("session", options.session), ("actor", options.actor)):
+    for name, text in (
+        ("reason", options.reason),
+        ("session", options.session),
+        ("actor", options.actor),
+    ):
         yield from secrets_in_text(name, text or "")
 
 
@@ -42,7 +56,15 @@ def secrets_in_text(name: str, text: str) -> Iterator[Problem]:
     for secret in secrets.find(text):
         message = f"possible secret ({secret.kind})"
         hint = f"Remove it. False alarm? {field('allow')} secret"
-        yield Problem(path=field(name), line=secret.line, code="secret-found", level="error", message=message, hint=hint, kind=secret.kind)
+        yield Problem(
+            path=field(name),
+            line=secret.line,
+            code="secret-found",
+            level="error",
+            message=message,
+            hint=hint,
+            kind=secret.kind,
+        )
 
 
 def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
@@ -55,11 +77,18 @@ def refuse_errors(problems: Iterable[Problem], allow: frozenset[str]) -> None:
     if refused:
         first = refused[0]
         details = {"kind": first.kind} if first.kind else {}
-        raise RefusedChange(first.code, f"{first.path}:{first.line}: {first.message}", first.hint, line=first.line, **details)
+        raise RefusedChange(
+            first.code,
+            f"{first.path}:{first.line}: {first.message}",
+            first.hint,
+            line=first.line,
+            **details,
+        )
 
 
 def refuse_recalled(texts: Iterable[str], before: bytes | None) -> None:
-    """Refuse texts with the mark of a block: what was given of memory is not stored again. A file that has such marks may keep them.
+    """Refuse texts with the mark of a block: what was given of memory is not stored again. A file
+    that has such marks may keep them.
 
     Raises:
         TextProblem: `recalled-text`.
@@ -67,7 +96,9 @@ def refuse_recalled(texts: Iterable[str], before: bytes | None) -> None:
     marks = sum(map(_count_marks, texts))
     if marks and marks > _count_marks((before or b"").decode("utf-8", "replace")):
         raise TextProblem(
-            "recalled-text", "the text contains a block that came from memory (<mdmem-context>)", "Store only what is new, in new words."
+            "recalled-text",
+            "the text contains a block that came from memory (<mdmem-context>)",
+            "Store only what is new, in new words.",
         )
 
 
@@ -97,7 +128,8 @@ class Plan:
         retracts: lines of a day's log that are to count no more.
         marks: whether it states something of facts whose text stays.
         warnings: codes of what `check` would refuse in a person's edit.
-        actor: who makes the change; an agent claims the pending edits that are committed along the way.
+        actor: who makes the change; an agent claims the pending edits that are committed along the
+        way.
         companion: the change of another file that belongs to it, of the same commit.
         notes: lines for the user.
         forgotten: the places of a line that is forgotten and of its copies in logs.
@@ -143,7 +175,9 @@ class Plan:
     @property
     def changes(self) -> bool:
         """True if there is anything to write."""
-        return self.after != (self.before or b"") or (self.before is None and self.edit.op is Op.MEMORY_TOOL)
+        return self.after != (self.before or b"") or (
+            self.before is None and self.edit.op is Op.MEMORY_TOOL
+        )
 
 
 def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
@@ -160,12 +194,19 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     result = edited.result
     decode(result.text.encode())
     new = parse(result.text)
-    # A section with another title has the same facts; mdmem's instructions, and what is no Markdown, hold none.
-    facts = FactDifference() if result.op in (Op.RENAME, Op.INIT) or not is_markdown(path) else fact_difference(old, new)
+    # A section with another title has the same facts; mdmem's instructions, and what is no
+    # Markdown, hold none.
+    facts = (
+        FactDifference()
+        if result.op in (Op.RENAME, Op.INIT) or not is_markdown(path)
+        else fact_difference(old, new)
+    )
     derived = () if result.also or result.op is Op.REVERT else facts.supersedes
     pairs = tuple(dict.fromkeys((*result.supersedes, *derived)))
     successor = edited.fact or (facts.added[-1].fact.id if facts.added else None)
-    stated, ended, companion = _stated_supersession(workspace, edit, edited, facts.removed, successor, {pair.old for pair in pairs})
+    stated, ended, companion = _stated_supersession(
+        workspace, edit, edited, facts.removed, successor, {pair.old for pair in pairs}
+    )
     plan = Plan(
         path=path,
         full_path=full_path,
@@ -189,20 +230,32 @@ def plan_edit(workspace: Workspace, edit: FileEdit, path: FilePath) -> Plan:
     warnings = _check(workspace, edit.options, plan)
     bases = [] if edited.foundations is None else [edited.foundations]
     decided = isinstance(edit, AcceptEdit) and not edit.taking.anyway
-    better = [] if decided else _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
+    better = (
+        [] if decided else _find_better_founded(workspace, edit.options, plan, facts.removed, bases)
+    )
     notes += [each.note for each in bases if each.note]
     if better:
         warnings = (*warnings, "weaker-source")
-        named = "; ".join(f"{item.fact.id} {item.fact.text.splitlines()[0][:_QUOTED]}" for item in better[:_MOST_NAMED])
-        notes.append(f"weaker-source: this is {edit.options.source}, and replaced or removed something better supported: {named}")
+        named = "; ".join(
+            f"{item.fact.id} {item.fact.text.splitlines()[0][:_QUOTED]}"
+            for item in better[:_MOST_NAMED]
+        )
+        notes.append(
+            f"weaker-source: this is {edit.options.source}, and replaced or removed something"
+            f" better supported: {named}"
+        )
     if before is None and not workspace.kind_of(path).is_memory:
         warnings = (*warnings, "not-memory")
-        notes.append(f"not-memory: {path} is not searched; move it below memory/, or add it to paths in mdmem.toml")
+        notes.append(
+            f"not-memory: {path} is not searched; move it below memory/, or add it to paths in"
+            " mdmem.toml"
+        )
     return replace(plan, warnings=warnings, notes=tuple(dict.fromkeys(notes)))
 
 
 def _with_places(workspace: Workspace, edit: FileEdit, plan: Plan) -> tuple[Plan, list[str]]:
-    """A plan with the places of what it forgets; and a line that names the entries of logs that still say what it takes out otherwise.
+    """A plan with the places of what it forgets; and a line that names the entries of logs that
+    still say what it takes out otherwise.
 
     Raises:
         RepositoryProblem: history cannot be read.
@@ -210,7 +263,9 @@ def _with_places(workspace: Workspace, edit: FileEdit, plan: Plan) -> tuple[Plan
     if workspace.contents is not None or isinstance(edit, RevertEdit):
         return plan, []
     if isinstance(edit, Forget):
-        forgotten, also = fact_places.forgotten_places(workspace, edit, plan.path, plan.old, plan.new, (*plan.removed, *plan.retracts))
+        forgotten, also = fact_places.forgotten_places(
+            workspace, edit, plan.path, plan.old, plan.new, (*plan.removed, *plan.retracts)
+        )
         return replace(plan, forgotten=forgotten, also=also), []
     over = {*plan.added, *plan.ended, *(pair.old for pair in plan.supersedes)}
     gone = [fact for fact in plan.removed if fact not in over]
@@ -221,26 +276,44 @@ def _with_places(workspace: Workspace, edit: FileEdit, plan: Plan) -> tuple[Plan
 
 
 def _find_better_founded(
-    workspace: Workspace, options: WriteOptions, plan: Plan, removed: Sequence[Item], bases: list[Foundations]
+    workspace: Workspace,
+    options: WriteOptions,
+    plan: Plan,
+    removed: Sequence[Item],
+    bases: list[Foundations],
 ) -> list[Item]:
-    """The facts that a change takes out, or marks as over in a day's log, though they are better founded than it.
+    """The facts that a change takes out, or marks as over in a day's log, though they are better
+    founded than it.
 
     `bases`: the foundations known so far; those that had to be looked up are added.
     """
-    over = {*plan.retracts, *plan.ended, *(pair.old for pair in plan.supersedes)} - {fact for each in plan.files for fact in each.removed}
-    if not (removed or over or plan.companion) or not foundations.own_foundation(workspace, options).may_be_weaker:
+    over = {*plan.retracts, *plan.ended, *(pair.old for pair in plan.supersedes)} - {
+        fact for each in plan.files for fact in each.removed
+    }
+    if (
+        not (removed or over or plan.companion)
+        or not foundations.own_foundation(workspace, options).may_be_weaker
+    ):
         return []
     better = []
     gone = [item for item in removed if item.fact.id not in plan.added]
     if plan.old and gone:
         if not (bases and all(item.start in bases[0].by_line for item in gone)):
-            bases.append(foundations.find_foundations(workspace, plan.path, plan.old, gone, options))
+            bases.append(
+                foundations.find_foundations(workspace, plan.path, plan.old, gone, options)
+            )
         better = [item for item in gone if bases[-1].is_better(item)]
     elsewhere = [] if plan.companion is None else _removed_locations(plan.companion)
     for fact in over:
-        elsewhere += lookup.current_locations(workspace, lookup.locate_fact(workspace, fact, (FileKind.DAILY,)))
+        elsewhere += lookup.current_locations(
+            workspace, lookup.locate_fact(workspace, fact, (FileKind.DAILY,))
+        )
     for location in elsewhere:
-        bases.append(foundations.find_foundations(workspace, location.path, location.document, [location.item], options))
+        bases.append(
+            foundations.find_foundations(
+                workspace, location.path, location.document, [location.item], options
+            )
+        )
         better += [location.item] if bases[-1].is_better(location.item) else []
     return better
 
@@ -248,7 +321,10 @@ def _find_better_founded(
 def _removed_locations(plan: Plan) -> list[lookup.FactLocation]:
     """The locations of the facts that a companion takes out."""
     document = plan.old or plan.new
-    return [lookup.FactLocation(plan.path, document, item) for item in fact_difference(plan.old, plan.new).removed]
+    return [
+        lookup.FactLocation(plan.path, document, item)
+        for item in fact_difference(plan.old, plan.new).removed
+    ]
 
 
 def _stated_supersession(
@@ -259,11 +335,14 @@ def _stated_supersession(
     successor: FactId | None,
     superseded: Collection[FactId],
 ) -> tuple[tuple[Supersession, ...], tuple[FactId, ...], Plan | None]:
-    """The supersession that the option `supersedes` adds to those of the edit itself: a pair, or a fact that ends without a successor.
+    """The supersession that the option `supersedes` adds to those of the edit itself: a pair, or a
+    fact that ends without a successor.
 
     With it the plan that takes the fact out of another file, if it stands in one.
     """
-    if edit.options.supersedes is None or isinstance(edit, RevertEdit | InstructionsEdit | DigestDay | AcceptEdit):
+    if edit.options.supersedes is None or isinstance(
+        edit, RevertEdit | InstructionsEdit | DigestDay | AcceptEdit
+    ):
         return (), (), None
     old, location = edited.superseded, None
     if old is None:
@@ -271,10 +350,14 @@ def _stated_supersession(
     companion = _plan_removal(workspace, edit.options, location) if location else None
     if old is None or old == successor or old in superseded:
         return (), (), companion
-    return ((Supersession(old, successor),), (), companion) if successor else ((), (old,), companion)
+    return (
+        ((Supersession(old, successor),), (), companion) if successor else ((), (old,), companion)
+    )
 
 
-def _plan_removal(workspace: Workspace, options: WriteOptions, location: lookup.FactLocation) -> Plan:
+def _plan_removal(
+    workspace: Workspace, options: WriteOptions, location: lookup.FactLocation
+) -> Plan:
     """Plan to take an item out of a file, as a part of the change of another one."""
     document = location.document
     result = fact_editor.forget(document, location.item)
@@ -293,11 +376,17 @@ def _plan_removal(workspace: Workspace, options: WriteOptions, location: lookup.
 
 
 def _check(workspace: Workspace, options: WriteOptions, plan: Plan) -> tuple[str, ...]:
-    """Refuse what `check` refuses, and return the codes of what is let through: an edit of mdmem's names its section, and may shrink it."""
+    """Refuse what `check` refuses, and return the codes of what is let through: an edit of mdmem's
+    names its section, and may shrink it.
+    """
     if not plan.changes:
         return ()
     problems = check.find_errors(
-        plan.path, plan.before, plan.after, guarded_kind(plan.path, workspace.kind_of(plan.path)), is_note=workspace.is_note(plan.path)
+        plan.path,
+        plan.before,
+        plan.after,
+        guarded_kind(plan.path, workspace.kind_of(plan.path)),
+        is_note=workspace.is_note(plan.path),
     )
     refuse_errors([*problems, *secrets_in_options(options)], options.allow | {"shrink", "append"})
     return tuple(dict.fromkeys(problem.code for problem in problems if problem.level == "error"))

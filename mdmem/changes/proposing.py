@@ -1,4 +1,6 @@
-"""Propose an edit: through the same planning and the same checks as the verb itself, but onto a branch of its own. HEAD, index and files stay."""
+"""Propose an edit: through the same planning and the same checks as the verb itself, but onto a
+branch of its own. HEAD, index and files stay.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,14 @@ from mdmem.changes.recover import lock_workspace, recover
 from mdmem.editors import likeness
 from mdmem.errors import ProposalProblem, RepositoryProblem
 from mdmem.model import CommitId, FactId, Op, Provenance, Source
-from mdmem.model.proposals import MOST_PARTS, PartName, PartState, Propose, ProposeBranch, ProposedWrite
+from mdmem.model.proposals import (
+    MOST_PARTS,
+    PartName,
+    PartState,
+    Propose,
+    ProposeBranch,
+    ProposedWrite,
+)
 from mdmem.model.writes import WriteOptions
 from mdmem.proposals import branches, origins, reading
 from mdmem.proposals.branches import ProposalRef
@@ -36,12 +45,14 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
     """Propose an edit as a commit of a new branch, or of that of a standing proposal.
 
     Raises:
-        MdmemError: the verb itself would refuse it. ProposalProblem: `already-rejected`, `too-many-proposals`, `too-many-parts`,
-            `proposal-not-found`, `nothing-committed`.
+        MdmemError: the verb itself would refuse it. ProposalProblem: `already-rejected`,
+            `too-many-proposals`, `too-many-parts`, `proposal-not-found`, `nothing-committed`.
     """
     options = complete_options(workspace, request.edit.options)
     verb = verb_of(request.edit)
-    edit = verb.with_entry(workspace, verb.with_iso_day(workspace, replace(request.edit, options=options)))
+    edit = verb.with_entry(
+        workspace, verb.with_iso_day(workspace, replace(request.edit, options=options))
+    )
     repository = workspace.repository
     with lock_workspace(workspace, say):
         for _ in range(_TRIES):
@@ -56,7 +67,9 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
             if not request.again and not _is_users_own(workspace, options):
                 _refuse_rejected(workspace, plan)
             if options.dry_run:
-                return ProposedWrite(write_result(plan, None, diff=plan_diff(plan)), ref.id if ref else None)
+                return ProposedWrite(
+                    write_result(plan, None, diff=plan_diff(plan)), ref.id if ref else None
+                )
             decided = origins.decisions(repository, repository.head())
             message = _message(workspace, ref.id if ref else request.own, plan, edit, decided)
             if ref is not None:
@@ -64,7 +77,12 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
                 _require_room(workspace, ref, plan)
             elif request.own is None and (same := branches.find_same(repository, message)):
                 return ProposedWrite(replace(write_result(plan, None), changed=False), same.id)
-            name = ref.id if ref else request.own or branches.new_id(repository, message, {proposal for proposal, _ in decided})
+            name = (
+                ref.id
+                if ref
+                else request.own
+                or branches.new_id(repository, message, {proposal for proposal, _ in decided})
+            )
             message = branches.with_id(message, name)
             actor = options.pipeline.actor if options.pipeline else plan.actor
             commit = _commit(workspace, ref, tip, plan, message, name, actor)
@@ -80,7 +98,11 @@ def _ref(workspace: Workspace, request: Propose) -> ProposalRef | None:
         ProposalProblem: `proposal-not-found`, `too-many-proposals`.
     """
     if request.own is None:
-        return branches.find_proposal(workspace.repository, request.to) if request.to is not None else None
+        return (
+            branches.find_proposal(workspace.repository, request.to)
+            if request.to is not None
+            else None
+        )
     standing = branches.standing_proposals(workspace.repository)
     if request.own not in standing:
         branches.require_few(standing)
@@ -88,7 +110,9 @@ def _ref(workspace: Workspace, request: Propose) -> ProposalRef | None:
 
 
 def _nothing_committed() -> ProposalProblem:
-    return ProposalProblem("nothing-committed", "a proposal needs a first commit", f"To create one: {verb('save')}")
+    return ProposalProblem(
+        "nothing-committed", "a proposal needs a first commit", f"To create one: {verb('save')}"
+    )
 
 
 def _moved_again() -> RepositoryProblem:
@@ -102,17 +126,29 @@ def _message(
     edit: FileEdit,
     decided: Mapping[tuple[str, PartName], DecidedPart],
 ) -> str:
-    """The message that the verb's own commit would have. What was decided of this very proposal is proposed to it once more."""
+    """The message that the verb's own commit would have. What was decided of this very proposal is
+    proposed to it once more.
+    """
     note = change_note(workspace, plan, edit)
     if proposal is not None:
-        names = dict.fromkeys((*plan.added, *plan.removed, *plan.retracts, *plan.ended, *plan.edit.confirms))
+        names = dict.fromkeys(
+            (*plan.added, *plan.removed, *plan.retracts, *plan.ended, *plan.edit.confirms)
+        )
         again = (decided[proposal, name].commit for name in names if (proposal, name) in decided)
         note = replace(note, again=tuple(dict.fromkeys(again)))
-    return history.compose_message(note, *((each.old.text if each.old else "", each.edit.text) for each in plan.files))
+    return history.compose_message(
+        note, *((each.old.text if each.old else "", each.edit.text) for each in plan.files)
+    )
 
 
 def _commit(
-    workspace: Workspace, ref: ProposalRef | None, tip: CommitId, plan: Plan, message: str, name: str, actor: str | None
+    workspace: Workspace,
+    ref: ProposalRef | None,
+    tip: CommitId,
+    plan: Plan,
+    message: str,
+    name: str,
+    actor: str | None,
 ) -> CommitId | None:
     """Make the commit of a proposal; None where its branch moved meanwhile."""
     repository, before = workspace.repository, branch_commits.CommitFiles(workspace.repository, tip)
@@ -120,15 +156,32 @@ def _commit(
     for each in plan.files:
         if each.changes:
             blob = branch_commits.store(repository, each.path, each.after)
-            changed[branch_commits.full_path(repository, each.path)] = StoredFile(before.mode(each.path), blob)
+            changed[branch_commits.full_path(repository, each.path)] = StoredFile(
+                before.mode(each.path), blob
+            )
     commit = _own_commit(workspace, name, message, changed, tip)
-    new = ProposalRef(id=name, actor=branches.safe_actor(actor), name=branches.branch_name(actor, name), tip=commit)
-    return commit if branches.move(repository, ref, replace(ref, tip=commit) if ref else new) else None
+    new = ProposalRef(
+        id=name,
+        actor=branches.safe_actor(actor),
+        name=branches.branch_name(actor, name),
+        tip=commit,
+    )
+    return (
+        commit if branches.move(repository, ref, replace(ref, tip=commit) if ref else new) else None
+    )
 
 
-def _own_commit(workspace: Workspace, name: str, message: str, changed: Mapping[bytes, StoredFile | None], parent: CommitId) -> CommitId:
+def _own_commit(
+    workspace: Workspace,
+    name: str,
+    message: str,
+    changed: Mapping[bytes, StoredFile | None],
+    parent: CommitId,
+) -> CommitId:
     date, identity = repo.raw_date(workspace.now()), workspace.identity()
-    return branch_commits.make_own_commit(workspace.repository, name, message, changed, parent=parent, date=date, identity=identity)
+    return branch_commits.make_own_commit(
+        workspace.repository, name, message, changed, parent=parent, date=date, identity=identity
+    )
 
 
 def _require_room(workspace: Workspace, ref: ProposalRef, plan: Plan) -> None:
@@ -150,7 +203,11 @@ def _too_many_parts(number: int) -> ProposalProblem:
 
 def _is_users_own(workspace: Workspace, options: WriteOptions) -> bool:
     """True where the user says it, and no agent for them."""
-    return options.pipeline is None and options.source is Source.USER_STATED and not workspace.is_agent(options.actor)
+    return (
+        options.pipeline is None
+        and options.source is Source.USER_STATED
+        and not workspace.is_agent(options.actor)
+    )
 
 
 def _refuse_rejected(workspace: Workspace, plan: Plan) -> None:
@@ -170,25 +227,44 @@ def _refuse_parts(workspace: Workspace, texts: dict[FactId, str], gone: frozense
             if fact is not None and not is_said_anew(trail, part, texts.get(fact)):
                 when = workspace.local_time(int(part.time.timestamp())).date()
                 message = f"{fact} was rejected on {when} in {part.proposal}"
-                raise ProposalProblem("already-rejected", message, f"To propose it again, use {field('again')}.", fact=fact)
+                raise ProposalProblem(
+                    "already-rejected",
+                    message,
+                    f"To propose it again, use {field('again')}.",
+                    fact=fact,
+                )
 
 
 def _same(part: DecidedPart, texts: dict[FactId, str], gone: frozenset[FactId]) -> FactId | None:
     if part.is_removal:
         return next((fact for fact in gone if fact == part.name), None)
-    return next((fact for fact, text in texts.items() if origins.says_the_same(part, fact, text)), None)
+    return next(
+        (fact for fact, text in texts.items() if origins.says_the_same(part, fact, text)), None
+    )
 
 
 def is_said_anew(trail: Trail, part: DecidedPart, text: str | None) -> bool:
-    """True if the user stated what a rejected part says, after it was rejected; `text` is what it says now, None for a removal."""
+    """True if the user stated what a rejected part says, after it was rejected; `text` is what it
+    says now, None for a removal.
+    """
     commit = trail.commit_with_id(part.commit)
     facts = {FactId(part.name)} | {
-        each.entry.fact for each in trail.fact_occurrences() if each.entry.fact and text and likeness.resemble(text, each.entry.text)
+        each.entry.fact
+        for each in trail.fact_occurrences()
+        if each.entry.fact and text and likeness.resemble(text, each.entry.text)
     }
     for fact in facts:
         for occurrence in trail.occurrences_of(fact):
-            is_later = occurrence.begun > commit.number if commit else occurrence.origin.time > part.time.timestamp()
-            if is_later and occurrence.origin.source is Source.USER_STATED and occurrence.origin.claimed_by is None:
+            is_later = (
+                occurrence.begun > commit.number
+                if commit
+                else occurrence.origin.time > part.time.timestamp()
+            )
+            if (
+                is_later
+                and occurrence.origin.source is Source.USER_STATED
+                and occurrence.origin.claimed_by is None
+            ):
                 return True
     return False
 
@@ -201,31 +277,53 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
 
     Raises:
         RefusedChange: the checks of a write refuse what it changes.
-        ProposalProblem: `proposal-not-found`: there is no such branch; `nothing-to-propose`, `already-rejected`, `too-many-parts`.
+        ProposalProblem: `proposal-not-found`: there is no such branch; `nothing-to-propose`,
+        `already-rejected`, `too-many-parts`.
     """
     repository = workspace.repository
-    options = complete_options(workspace, WriteOptions(actor=request.actor, session=request.session, reason=request.reason))
+    options = complete_options(
+        workspace, WriteOptions(actor=request.actor, session=request.session, reason=request.reason)
+    )
     with lock_workspace(workspace, say):
         recover(workspace, say)
-        tip = repository.commit_named(f"refs/heads/{request.branch}") or repository.commit_named(request.branch)
+        tip = repository.commit_named(f"refs/heads/{request.branch}") or repository.commit_named(
+            request.branch
+        )
         if tip is None:
-            raise ProposalProblem("proposal-not-found", f"no branch {request.branch[:80]!r}", "To list branches: git branch -a")
+            raise ProposalProblem(
+                "proposal-not-found",
+                f"no branch {request.branch[:80]!r}",
+                "To list branches: git branch -a",
+            )
         decided = {proposal for proposal, _ in origins.decisions(repository, repository.head())}
-        name = branches.new_id(repository, f"{request.branch}\0{options.actor}\0{request.reason}", decided)
-        draft = ProposalRef(id=name, actor=branches.safe_actor(options.actor), name=branches.branch_name(options.actor, name), tip=tip)
+        name = branches.new_id(
+            repository, f"{request.branch}\0{options.actor}\0{request.reason}", decided
+        )
+        draft = ProposalRef(
+            id=name,
+            actor=branches.safe_actor(options.actor),
+            name=branches.branch_name(options.actor, name),
+            tip=tip,
+        )
         (proposal,) = reading.read_proposals(workspace, [draft])
         waiting = [part for part in proposal.parts if part.view.state.waits]
         if not waiting:
-            raise ProposalProblem("nothing-to-propose", f"{request.branch} changes nothing in memory")
+            raise ProposalProblem(
+                "nothing-to-propose", f"{request.branch} changes nothing in memory"
+            )
         if len(waiting) > MOST_PARTS:
             raise _too_many_parts(len(waiting))
         _check_branch(workspace, proposal, options, request.allow)
         if not request.again:
-            brought = {FactId(part.name): part.view.new for part in waiting if part.view.new is not None}
+            brought = {
+                FactId(part.name): part.view.new for part in waiting if part.view.new is not None
+            }
             gone = frozenset(FactId(part.name) for part in waiting if part.view.new is None)
             _refuse_parts(workspace, brought, gone)
         actor = options.actor or proposal.view.actor
-        note = history.CommitNote(op=Op.PROPOSE, path=waiting[0].view.path, section=(), provenance=Provenance())
+        note = history.CommitNote(
+            op=Op.PROPOSE, path=waiting[0].view.path, section=(), provenance=Provenance()
+        )
         message = history.compose_message(with_provenance(workspace, note, options))
         commit = _own_commit(workspace, name, message, {}, tip)
         ref = ProposalRef(
@@ -241,14 +339,22 @@ def propose_branch(workspace: Workspace, request: ProposeBranch, say: Say) -> Pr
         return made
 
 
-def _check_branch(workspace: Workspace, proposal: Proposal, options: WriteOptions, allow: frozenset[str]) -> None:
+def _check_branch(
+    workspace: Workspace, proposal: Proposal, options: WriteOptions, allow: frozenset[str]
+) -> None:
     """Refuse what the check refuses in a write: in what a branch changes, and in the reason."""
     repository = workspace.repository
-    paths = list(dict.fromkeys(part.view.path for part in proposal.parts if part.view.state is not PartState.REJECTED))
+    paths = list(
+        dict.fromkeys(
+            part.view.path for part in proposal.parts if part.view.state is not PartState.REJECTED
+        )
+    )
     base = proposal.view.base
     old = branch_commits.CommitFiles(repository, base).read_all(paths) if base else {}
     problems = [*secrets_in_options(options)]
-    for path, after in branch_commits.CommitFiles(repository, proposal.ref.tip).read_all(paths).items():
+    for path, after in (
+        branch_commits.CommitFiles(repository, proposal.ref.tip).read_all(paths).items()
+    ):
         if after is not None:
             before = old.get(path)
             refuse_recalled([after.decode("utf-8", "replace")], before)

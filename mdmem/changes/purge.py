@@ -12,7 +12,13 @@ from typing import TypeAlias
 
 from mdmem import events, repo
 from mdmem.changes.plan import refuse_errors, secrets_in_text
-from mdmem.changes.purge_target import PurgeTarget, purge_rules, purge_target, purged_message, purged_text
+from mdmem.changes.purge_target import (
+    PurgeTarget,
+    purge_rules,
+    purge_target,
+    purged_message,
+    purged_text,
+)
 from mdmem.changes.recover import lock_workspace, recover
 from mdmem.errors import FactProblem, RepositoryProblem
 from mdmem.folder import files, write_ahead
@@ -35,8 +41,12 @@ _STATE = "mdmem"
 _KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace")
 
 
-def files_holding(root: Path, paths: Sequence[str], target: PurgeTarget) -> Iterator[tuple[Path, bytes | None]]:
-    """The files of a folder that hold the target, with their bytes; None where they cannot be rewritten."""
+def files_holding(
+    root: Path, paths: Sequence[str], target: PurgeTarget
+) -> Iterator[tuple[Path, bytes | None]]:
+    """The files of a folder that hold the target, with their bytes; None where they cannot be
+    rewritten.
+    """
     rules = purge_rules(target)
     for path in paths:
         full_path = root / path
@@ -69,11 +79,16 @@ def purge_file(full_path: Path, target: PurgeTarget) -> None:
         after = purged_text(target, data, is_markdown(full_path.name))
         if after == data or files.replace(full_path, after, data, files.temporary_name()):
             return
-    raise RepositoryProblem("busy", "another program keeps saving a file that contains the text", "Close it there and purge again.")
+    raise RepositoryProblem(
+        "busy",
+        "another program keeps saving a file that contains the text",
+        "Close it there and purge again.",
+    )
 
 
 def require_no_record(repository: Repository, state: Path, target: PurgeTarget) -> None:
-    """Refuse while another workspace has an unfinished write whose commit would bring the target back.
+    """Refuse while another workspace has an unfinished write whose commit would bring the target
+    back.
 
     That of the workspace with the folder `state` is settled already.
 
@@ -94,7 +109,8 @@ def require_no_record(repository: Repository, state: Path, target: PurgeTarget) 
 
 
 def empty_state(repository: Repository, target: PurgeTarget, kept: Collection[str]) -> None:
-    """Remove the index and every other cache, to be built again from the files and from history; locks, records and events stay.
+    """Remove the index and every other cache, to be built again from the files and from history;
+    locks, records and events stay.
 
     Files with the names `kept` stay too, unless they hold the target.
     """
@@ -107,17 +123,26 @@ def empty_state(repository: Repository, target: PurgeTarget, kept: Collection[st
                     continue
                 if path.is_dir():
                     shutil.rmtree(path)
-                elif not (path.name in kept or path.match("*.tmp") or path.match("events*.jsonl")) or _may_hold(path.read_bytes(), target):
+                elif not (
+                    path.name in kept or path.match("*.tmp") or path.match("events*.jsonl")
+                ) or _may_hold(path.read_bytes(), target):
                     path.unlink(missing_ok=True)
 
 
 def _state_folders(repository: Repository) -> list[Path]:
     """The state folder of every workspace in every work tree."""
-    return [folder for top in ref_rewrite.git_folders(repository) for folder in sorted((top / _STATE).glob("*")) if folder.is_dir()]
+    return [
+        folder
+        for top in ref_rewrite.git_folders(repository)
+        for folder in sorted((top / _STATE).glob("*"))
+        if folder.is_dir()
+    ]
 
 
 def _may_hold(data: bytes, target: PurgeTarget) -> bool:
-    """True if a file of the state folder may hold the target; a query in the events, which is escaped and cut, always may."""
+    """True if a file of the state folder may hold the target; a query in the events, which is
+    escaped and cut, always may.
+    """
     return purge_rules(target).holds(data) or events.holds_queries(data)
 
 
@@ -127,7 +152,9 @@ _TRAILER = "Mdmem-Op: purge"
 
 @dataclass(frozen=True, slots=True)
 class PurgeScope:
-    """The reach of a purge: the repository, the state folder of the workspace at work, its memory files wherever they are."""
+    """The reach of a purge: the repository, the state folder of the workspace at work, its memory
+    files wherever they are.
+    """
 
     repository: Repository
     state: Path
@@ -136,10 +163,13 @@ class PurgeScope:
 
 @dataclass(frozen=True, slots=True)
 class HeldTranscripts:
-    """The transcripts of sessions that still hold the words, and what keeps a digest from bringing them back.
+    """The transcripts of sessions that still hold the words, and what keeps a digest from bringing
+    them back.
 
-    - `reads`: their last lines, for the note. `purged`: the number of the words and a short hash of them, for the note (empty: none is left).
-    - `kept_state`: the files of the state folder that tell what is read. They stay, unless they hold the words.
+    - `reads`: their last lines, for the note. `purged`: the number of the words and a short hash of
+      them, for the note (empty: none is left).
+    - `kept_state`: the files of the state folder that tell what is read. They stay, unless they
+      hold the words.
     """
 
     paths: tuple[str, ...] = ()
@@ -153,7 +183,9 @@ FindTranscripts: TypeAlias = "Callable[[PurgeTarget], HeldTranscripts]"
 
 @dataclass(frozen=True, slots=True)
 class PurgeNote:
-    """The note that a purge leaves in a commit: when (in git's raw form), who (`identity` where git does not know), and why."""
+    """The note that a purge leaves in a commit: when (in git's raw form), who (`identity` where git
+    does not know), and why.
+    """
 
     date: str
     identity: Identity | None = None
@@ -162,22 +194,32 @@ class PurgeNote:
     reason: str | None = None
 
 
-def plan_rewrite(scope: PurgeScope, words: str, fact: FactId | None, find_transcripts: FindTranscripts) -> PurgePlan:
+def plan_rewrite(
+    scope: PurgeScope, words: str, fact: FactId | None, find_transcripts: FindTranscripts
+) -> PurgePlan:
     """Plan a purge; nothing is changed.
 
     Raises:
-        TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`, or git failed.
+        TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`,
+        or git failed.
     """
     target = purge_target(words, fact)
     plan = _plan(scope, target, Objects(scope.repository.root, keep=False))[0]
     return replace(plan, notices=(*plan.notices, *_transcript_notices(find_transcripts(target))))
 
 
-def purge_everywhere(scope: PurgeScope, words: str, fact: FactId | None, note: PurgeNote, find_transcripts: FindTranscripts) -> PurgeResult:
+def purge_everywhere(
+    scope: PurgeScope,
+    words: str,
+    fact: FactId | None,
+    note: PurgeNote,
+    find_transcripts: FindTranscripts,
+) -> PurgeResult:
     """Take words out everywhere, and leave a commit that says that something was purged.
 
-    The caller holds the workspace lock, has settled the write-ahead record, and has seen that the repository is not busy. Killed before
-    the refs have moved, nothing has changed; killed after that, a second run completes it.
+    The caller holds the workspace lock, has settled the write-ahead record, and has seen that the
+    repository is not busy. Killed before the refs have moved, nothing has changed; killed after
+    that, a second run completes it.
 
     Args:
         scope: the repository and the workspace.
@@ -187,7 +229,8 @@ def purge_everywhere(scope: PurgeScope, words: str, fact: FactId | None, note: P
         find_transcripts: finds the transcripts of sessions that hold the words.
 
     Raises:
-        TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`, `repository-busy`: nothing has changed.
+        TextProblem: `bad-text`. FactProblem: `fact-not-found`. RepositoryProblem: `cannot-purge`,
+        `repository-busy`: nothing has changed.
     """
     started = int(time.time())
     repository, target = scope.repository, purge_target(words, fact)
@@ -195,22 +238,32 @@ def purge_everywhere(scope: PurgeScope, words: str, fact: FactId | None, note: P
     objects = Objects(repository.root, keep=True)
     plan, rewrite = _plan(scope, target, objects)
     transcripts = find_transcripts(target)
-    commit = _move_refs(repository, rewrite, objects, note, _note_message(note, target, transcripts))
+    commit = _move_refs(
+        repository, rewrite, objects, note, _note_message(note, target, transcripts)
+    )
     ref_rewrite.update_index_entries(repository, rewrite)
-    for full_path, data in list(files_holding(repository.root, history_rewrite.worktree_files(repository.root), target)):
+    for full_path, data in list(
+        files_holding(repository.root, history_rewrite.worktree_files(repository.root), target)
+    ):
         if data is not None:
             purge_file(full_path, target)
     ref_rewrite.refresh_index(repository)
     empty_state(repository, target, transcripts.kept_state)
     ref_rewrite.drop_old_objects(repository, rules, started)
-    notices = (*plan.notices, *_transcript_notices(transcripts), *_remaining_notices(repository, rules))
+    notices = (
+        *plan.notices,
+        *_transcript_notices(transcripts),
+        *_remaining_notices(repository, rules),
+    )
     return PurgeResult(plan, commit, notices)
 
 
 # The plan.
 
 
-def _plan(scope: PurgeScope, target: PurgeTarget, objects: Objects) -> tuple[PurgePlan, RewrittenHistory]:
+def _plan(
+    scope: PurgeScope, target: PurgeTarget, objects: Objects
+) -> tuple[PurgePlan, RewrittenHistory]:
     repository, rules = scope.repository, purge_rules(target)
     history_rewrite.require_rewritable(repository)
     require_no_record(repository, scope.state, target)
@@ -224,7 +277,11 @@ def _plan(scope: PurgeScope, target: PurgeTarget, objects: Objects) -> tuple[Pur
     outside = _count_outside(scope, paths, target)
     is_reachable = bool(changed_files or rewrite.commits or rewrite.tags or refs)
     holding_objects = set() if is_reachable else ref_rewrite.objects_holding(repository, rules)
-    loose = len(holding_objects.difference(ref_rewrite.reachable_objects(repository))) if holding_objects else 0
+    loose = (
+        len(holding_objects.difference(ref_rewrite.reachable_objects(repository)))
+        if holding_objects
+        else 0
+    )
     plan = PurgePlan(
         files=changed_files,
         commits=rewrite.commits,
@@ -236,7 +293,11 @@ def _plan(scope: PurgeScope, target: PurgeTarget, objects: Objects) -> tuple[Pur
         notices=(
             *_size_notices(changed_files, loose),
             *_limit_notices(repository, rewrite, len(holding_files) - changed_files),
-            *([f"Not removed from {number_of(outside, 'memory file')} outside this repository."] if outside else ()),
+            *(
+                [f"Not removed from {number_of(outside, 'memory file')} outside this repository."]
+                if outside
+                else ()
+            ),
             *_id_notices(repository, target),
         ),
     )
@@ -245,28 +306,45 @@ def _plan(scope: PurgeScope, target: PurgeTarget, objects: Objects) -> tuple[Pur
     return plan, rewrite
 
 
-def _require_clean_worktrees(linked: Sequence[LinkedWorktree], rewrite: RewrittenHistory, target: PurgeTarget) -> None:
+def _require_clean_worktrees(
+    linked: Sequence[LinkedWorktree], rewrite: RewrittenHistory, target: PurgeTarget
+) -> None:
     blobs = {blob for blob, _ in rewrite.blobs}
     for worktree in linked:
         staged = any(entry.blob in blobs for entry in history_rewrite.index_entries(worktree.root))
-        if staged or any(files_holding(worktree.root, history_rewrite.worktree_files(worktree.root), target)):
+        if staged or any(
+            files_holding(worktree.root, history_rewrite.worktree_files(worktree.root), target)
+        ):
             raise RepositoryProblem(
                 "cannot-purge",
-                "a linked worktree contains it in its files or its index, which are not rewritten from here",
+                "a linked worktree contains it in its files or its index, which are not rewritten"
+                " from here",
                 "Remove it there first, or remove the worktree (git worktree remove).",
             )
 
 
 def _not_found(target: PurgeTarget, unreachable: int) -> FactProblem:
     if unreachable:
-        message = f"{target.words[:80]!r} is only where it cannot be removed from here: {number_of(unreachable, 'file or object', 'files or objects')}"
-        hint = "Look in remote-tracking refs (git log --remotes), in binary or unreadable files, and in extra_paths."
+        message = (
+            f"{target.words[:80]!r} is only where it cannot be removed from here:"
+            f" {number_of(unreachable, 'file or object', 'files or objects')}"
+        )
+        hint = (
+            "Look in remote-tracking refs (git log --remotes), in binary or unreadable files, and"
+            " in extra_paths."
+        )
         return FactProblem("fact-not-found", message, hint)
-    return FactProblem("fact-not-found", f"{target.words[:80]!r} is in no file and no commit", f"To list facts: {verb('facts')}")
+    return FactProblem(
+        "fact-not-found",
+        f"{target.words[:80]!r} is in no file and no commit",
+        f"To list facts: {verb('facts')}",
+    )
 
 
 def _count_outside(scope: PurgeScope, paths: Collection[str], target: PurgeTarget) -> int:
-    """Count the memory files that git does not have (of extra paths, or of a repository within this one) and that hold the target."""
+    """Count the memory files that git does not have (of extra paths, or of a repository within this
+    one) and that hold the target.
+    """
     root, inside = scope.repository.root.resolve(), frozenset(paths)
     outside = [
         path
@@ -283,29 +361,38 @@ def _size_notices(files: int, loose: int) -> Iterator[str]:
     if files > _MANY_FILES:
         yield f"It is in {number_of(files, 'file')} of the work tree: are these the right words?"
     if loose:
-        yield f"It is in {number_of(loose, 'object')} that only reflogs, if anything, still refer to."
+        yield (
+            f"It is in {number_of(loose, 'object')} that only reflogs, if anything, still refer to."
+        )
 
 
 def _id_notices(repository: Repository, target: PurgeTarget) -> Iterator[str]:
     if target.fact and ref_rewrite.is_in_a_message(repository, target.fact):
         yield (
-            "The fact's id, a short hash of its text, stays in the trailers of other commits: anyone who "
-            "guesses the text can tell that it was here."
+            "The fact's id, a short hash of its text, stays in the trailers of other commits:"
+            " anyone who guesses the text can tell that it was here."
         )
 
 
-def _limit_notices(repository: Repository, rewrite: RewrittenHistory, unreadable: int) -> Iterator[str]:
+def _limit_notices(
+    repository: Repository, rewrite: RewrittenHistory, unreadable: int
+) -> Iterator[str]:
     """Notices of everything that the purge does not reach, or loses."""
     common = repository.common_dir
     remotes = git(repository.root, "remote").split()
     remote_refs = history_rewrite.remote_refs(repository)
     if remotes or remote_refs:
         yield (
-            f"Not removed from {number_of(remote_refs, 'remote-tracking ref')} of "
-            f"{number_of(len(remotes), 'remote')}: what was pushed or fetched is still there and on the server. Push the new history by force, have the server drop the old one, then fetch with --prune."
+            f"Not removed from {number_of(remote_refs, 'remote-tracking ref')} of"
+            f" {number_of(len(remotes), 'remote')}: what was pushed or fetched is still there and"
+            " on the server. Push the new history by force, have the server drop the old one, then"
+            " fetch with --prune."
         )
     if rewrite.signatures:
-        yield f"{number_of(rewrite.signatures, 'signature')} dropped: rewritten commits and tags cannot keep them."
+        yield (
+            f"{number_of(rewrite.signatures, 'signature')} dropped: rewritten commits and tags"
+            " cannot keep them."
+        )
     if rewrite.binaries:
         yield f"Not removed from {number_of(rewrite.binaries, 'binary object')}."
     if rewrite.names:
@@ -316,7 +403,10 @@ def _limit_notices(repository: Repository, rewrite: RewrittenHistory, unreadable
         yield f"Not removed from the author or committer of {number_of(rewrite.people, 'commit')}."
     if unreadable:
         why = f"binary, larger than {MAX_FILE_BYTES:,} bytes, or not readable"
-        yield f"Not removed from {number_of(unreadable, 'file')} of the work tree that cannot be rewritten ({why})."
+        yield (
+            f"Not removed from {number_of(unreadable, 'file')} of the work tree that cannot be"
+            f" rewritten ({why})."
+        )
     if rewrite.submodules or (common / "modules").exists():
         yield "Submodules are repositories of their own and are not searched."
     if repository.is_shallow():
@@ -327,16 +417,26 @@ def _limit_notices(repository: Repository, rewrite: RewrittenHistory, unreadable
         yield "Packs marked to be kept (.keep) are not changed."
     if (common / "lfs").exists():
         yield "Git LFS objects are not searched."
-    yield "Reflogs are emptied and unreachable objects are deleted, so nothing can be restored by its old id."
-    yield ("Other clones, bundles, backups and caches cannot be reached from here, nor can text in encodings other than UTF-8.")
+    yield (
+        "Reflogs are emptied and unreachable objects are deleted, so nothing can be restored by its"
+        " old id."
+    )
+    yield (
+        "Other clones, bundles, backups and caches cannot be reached from here, nor can text in"
+        " encodings other than UTF-8."
+    )
 
 
 def _transcript_notices(transcripts: HeldTranscripts) -> Iterator[str]:
     for path in transcripts.paths:
-        yield (f"Not removed from the transcript {path}, which belongs to its client; the transcript now counts as read.")
+        yield (
+            f"Not removed from the transcript {path}, which belongs to its client; the transcript"
+            " now counts as read."
+        )
     if transcripts.purged:
         yield (
-            "A short hash of the words stays in the note, so that they are recognised later: anyone who guesses the words can confirm them."
+            "A short hash of the words stays in the note, so that they are recognised later: anyone"
+            " who guesses the words can confirm them."
         )
 
 
@@ -344,20 +444,38 @@ def _remaining_notices(repository: Repository, rules: RewriteRules) -> Iterator[
     """Notices of what still holds the words, counted."""
     if count := len(ref_rewrite.objects_holding(repository, rules)):
         yield (
-            f"{number_of(count, 'object')} in this repository still contain it (remote-tracking refs, kept packs, binary "
-            "files, names, borrowed objects, objects that another program has just written)."
+            f"{number_of(count, 'object')} in this repository still contain it (remote-tracking"
+            " refs, kept packs, binary files, names, borrowed objects, objects that another"
+            " program has just written)."
         )
     if count := ref_rewrite.git_files_holding(repository, rules):
-        yield (f"Not removed from {number_of(count, 'file')} of git's own folder (settings, hooks, names of branches or tags).")
+        yield (
+            f"Not removed from {number_of(count, 'file')} of git's own folder (settings, hooks,"
+            " names of branches or tags)."
+        )
 
 
 # The commit with the note.
 
 
-def _move_refs(repository: Repository, rewrite: RewrittenHistory, objects: Objects, note: PurgeNote, message: str) -> CommitId | None:
-    """Move the refs, with the note on HEAD; where an earlier run has done so and was killed, its note stands already."""
+def _move_refs(
+    repository: Repository,
+    rewrite: RewrittenHistory,
+    objects: Objects,
+    note: PurgeNote,
+    message: str,
+) -> CommitId | None:
+    """Move the refs, with the note on HEAD; where an earlier run has done so and was killed, its
+    note stands already.
+    """
     has_note = not rewrite.moved and has_purge_note(repository)
-    tips = {} if has_note else ref_rewrite.add_purge_note(repository, rewrite, objects, message, note.date, note.identity)
+    tips = (
+        {}
+        if has_note
+        else ref_rewrite.add_purge_note(
+            repository, rewrite, objects, message, note.date, note.identity
+        )
+    )
     objects.flush()
     ref_rewrite.move_refs(repository, rewrite, tips)
     return repository.head()
@@ -367,7 +485,9 @@ def _note_message(note: PurgeNote, target: PurgeTarget, transcripts: HeldTranscr
     """The message of the commit that says that something was purged."""
     trailers = [_TRAILER]
     for name, value in (("Actor", note.actor), ("Session", note.session), ("Reason", note.reason)):
-        text = " ".join(purged_message(target, (value or "").encode("utf-8", "replace")).decode().split())
+        text = " ".join(
+            purged_message(target, (value or "").encode("utf-8", "replace")).decode().split()
+        )
         trailers += [f"Mdmem-{name}: {text}"] if text else []
     trailers += [f"Mdmem-Read: {read}" for read in transcripts.reads]
     trailers += [f"Mdmem-Purged: {transcripts.purged}"] if transcripts.purged else []
@@ -375,12 +495,20 @@ def _note_message(note: PurgeNote, target: PurgeTarget, transcripts: HeldTranscr
 
 
 def has_purge_note(repository: Repository) -> bool:
-    """True if the newest commit is the note of a purge: one that was cut short is completed by running it again."""
+    """True if the newest commit is the note of a purge: one that was cut short is completed by
+    running it again.
+    """
     head = repository.head()
-    return head is not None and _TRAILER in git(repository.root, "cat-file", "commit", head).decode("utf-8", "replace").splitlines()
+    return (
+        head is not None
+        and _TRAILER
+        in git(repository.root, "cat-file", "commit", head).decode("utf-8", "replace").splitlines()
+    )
 
 
-def plan_purge(workspace: Workspace, arguments: Purge, find_transcripts: FindTranscripts) -> PurgePlan:
+def plan_purge(
+    workspace: Workspace, arguments: Purge, find_transcripts: FindTranscripts
+) -> PurgePlan:
     """Plan a purge; nothing is changed.
 
     Raises:
@@ -388,11 +516,16 @@ def plan_purge(workspace: Workspace, arguments: Purge, find_transcripts: FindTra
         RefusedChange: `secret-found`: the note would hold a secret.
     """
     _require_clean_note(arguments)
-    return plan_rewrite(_scope(workspace), *_words_and_fact(workspace, arguments.fact), find_transcripts)
+    return plan_rewrite(
+        _scope(workspace), *_words_and_fact(workspace, arguments.fact), find_transcripts
+    )
 
 
-def run_purge(workspace: Workspace, arguments: Purge, say: Say, find_transcripts: FindTranscripts) -> PurgeResult:
-    """Take a text out of files, index and all history. It cannot be undone. What `find_transcripts` finds is not changed, but named.
+def run_purge(
+    workspace: Workspace, arguments: Purge, say: Say, find_transcripts: FindTranscripts
+) -> PurgeResult:
+    """Take a text out of files, index and all history. It cannot be undone. What `find_transcripts`
+    finds is not changed, but named.
 
     Raises:
         WorkspaceProblem: `not-allowed`: an agent purges nothing.
@@ -403,7 +536,9 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say, find_transcripts
     actor = workspace.given_actor(arguments.actor)
     workspace.require_person(actor, "purge")
     with lock_workspace(workspace, say):
-        workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
+        workspace.repository.require_ready(
+            workspace.settings.allow_detached, workspace.repository.branch()
+        )
         recover(workspace, say)
         words, fact = _words_and_fact(workspace, arguments.fact)
         note = PurgeNote(
@@ -417,28 +552,48 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say, find_transcripts
 
 
 def _scope(workspace: Workspace) -> PurgeScope:
-    return PurgeScope(workspace.repository, workspace.state, tuple(listed.full_path for listed in workspace.memory_files().values()))
+    return PurgeScope(
+        workspace.repository,
+        workspace.state,
+        tuple(listed.full_path for listed in workspace.memory_files().values()),
+    )
 
 
 def _require_clean_note(arguments: Purge) -> None:
     """Refuse a note that would bring a secret into history."""
-    for name, text in (("reason", arguments.reason), ("session", arguments.session), ("actor", arguments.actor)):
+    for name, text in (
+        ("reason", arguments.reason),
+        ("session", arguments.session),
+        ("actor", arguments.actor),
+    ):
         refuse_errors(secrets_in_text(name, text or ""), arguments.allow)
 
 
 def _words_and_fact(workspace: Workspace, reference: str) -> tuple[str, FactId | None]:
-    """The words and the id of the fact that is meant; words that no file holds may still stand in history."""
+    """The words and the id of the fact that is meant; words that no file holds may still stand in
+    history.
+    """
     kinds = tuple(kind for kind in FileKind if kind.is_memory)
-    facts = {location.item.fact.id: location.item.fact for location in lookup.locate_fact(workspace, reference, kinds)}
+    facts = {
+        location.item.fact.id: location.item.fact
+        for location in lookup.locate_fact(workspace, reference, kinds)
+    }
     if len(facts) > 1:
         ids = sorted(facts)
-        raise FactProblem("fact-ambiguous", f"{reference[:80]!r} matches several facts: {', '.join(ids)}", "Give the id.", facts=ids)
+        raise FactProblem(
+            "fact-ambiguous",
+            f"{reference[:80]!r} matches several facts: {', '.join(ids)}",
+            "Give the id.",
+            facts=ids,
+        )
     if facts:
         fact = next(iter(facts.values()))
         return fact.text, fact.id
     if id_prefix(reference):
         raise FactProblem(
-            "fact-not-found", f"no file has a fact {reference.strip()}", "To purge text that is only in history, give its words."
+            "fact-not-found",
+            f"no file has a fact {reference.strip()}",
+            "To purge text that is only in history, give its words.",
         )
     fact = parse_item(reference.strip())
     return fact.text, fact.id

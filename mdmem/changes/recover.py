@@ -1,4 +1,6 @@
-"""Recovery: finish, or drop, a write that a killed process left; and the lock under which everything is written."""
+"""Recovery: finish, or drop, a write that a killed process left; and the lock under which
+everything is written.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +27,9 @@ class WriteSteps:
         self._undoings: list[Callable[[BaseException], bool]] = []
 
     def add(self, undo: Callable[[BaseException], bool]) -> None:
-        """Register how a step is undone. `undo` gets the failure, and returns False where the step cannot be undone any more."""
+        """Register how a step is undone. `undo` gets the failure, and returns False where the step
+        cannot be undone any more.
+        """
         self._undoings.append(undo)
 
     def keep(self) -> None:
@@ -33,13 +37,17 @@ class WriteSteps:
         self._undoings.clear()
 
     def undo(self, problem: BaseException) -> None:
-        """Undo the steps, the newest first, up to one that cannot be undone: those before it are what it stands on."""
+        """Undo the steps, the newest first, up to one that cannot be undone: those before it are
+        what it stands on.
+        """
         while self._undoings and self._undoings.pop()(problem):
             pass
 
 
 class Transaction:
-    """Several writes: where the block ends by an exception, all of them are undone, the newest first."""
+    """Several writes: where the block ends by an exception, all of them are undone, the newest
+    first.
+    """
 
     def __init__(self) -> None:
         self._writes = ExitStack()
@@ -47,7 +55,12 @@ class Transaction:
     def __enter__(self) -> Transaction:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
         if problem is not None:
             self._writes.__exit__(kind, problem, traceback)
 
@@ -71,7 +84,8 @@ def read_contents(root: Path, path: FilePath) -> Contents:
     """Read all files of a folder, or one file.
 
     Raises:
-        PathProblem: `bad-path`: another repository, a link or a device is in it; `unsupported-file`.
+        PathProblem: `bad-path`: another repository, a link or a device is in it;
+        `unsupported-file`.
     """
     full_path = root / path
     if not stat.S_ISDIR(full_path.lstat().st_mode):
@@ -83,14 +97,20 @@ def read_contents(root: Path, path: FilePath) -> Contents:
             below = inner.relative_to(root).as_posix()
             mode = inner.lstat().st_mode
             if name == ".git" or not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-                raise PathProblem("bad-path", f"{below} is neither a file nor a folder of this repository", "Remove it by hand.")
+                raise PathProblem(
+                    "bad-path",
+                    f"{below} is neither a file nor a folder of this repository",
+                    "Remove it by hand.",
+                )
             if stat.S_ISREG(mode):
                 contents[inner.relative_to(full_path).as_posix()] = files.read(inner) or b""
     return dict(sorted(contents.items()))
 
 
 def _refuse_unreadable(problem: OSError) -> None:
-    raise PathProblem("unsupported-file", f"{problem.filename} cannot be read: {problem.strerror}") from problem
+    raise PathProblem(
+        "unsupported-file", f"{problem.filename} cannot be read: {problem.strerror}"
+    ) from problem
 
 
 def digests_of(contents: Contents) -> Mapping[str, str]:
@@ -107,7 +127,9 @@ def holds(root: Path, path: FilePath, digests: Mapping[str, str]) -> bool:
 
 
 def discard(root: Path, record: MoveRecord) -> None:
-    """Delete what was moved away to be removed; what somebody saved into it meanwhile goes back to its old path."""
+    """Delete what was moved away to be removed; what somebody saved into it meanwhile goes back to
+    its old path.
+    """
     _remove(root, record)
     if files.identity(str(root / record.target)) and not files.identity(str(root / record.path)):
         files.move(root / record.target, root / record.path)
@@ -126,10 +148,14 @@ def _remove(root: Path, record: MoveRecord) -> None:
 
 
 def settle(workspace: Workspace, record: MoveRecord, identity: Identity | None) -> str | None:
-    """Finish or drop a move that a killed process left. Return a line for the user; None where there is nothing to say."""
+    """Finish or drop a move that a killed process left. Return a line for the user; None where
+    there is nothing to say.
+    """
     root, repository = workspace.root, workspace.repository
     paths = moved(record)
-    is_there, is_moved = (files.identity(str(root / path)) is not None for path in (record.path, record.target))
+    is_there, is_moved = (
+        files.identity(str(root / path)) is not None for path in (record.path, record.target)
+    )
     if is_there or not is_moved:
         _settle_unmoved(workspace, record, is_there, is_moved)
         return None
@@ -158,8 +184,12 @@ def settle(workspace: Workspace, record: MoveRecord, identity: Identity | None) 
     return f"finished an interrupted write of {record.path}"
 
 
-def _settle_unmoved(workspace: Workspace, record: MoveRecord, is_there: bool, is_moved: bool) -> None:
-    """Settle a move that had not begun, or of which the disk kept a half: both names, or neither."""
+def _settle_unmoved(
+    workspace: Workspace, record: MoveRecord, is_there: bool, is_moved: bool
+) -> None:
+    """Settle a move that had not begun, or of which the disk kept a half: both names,
+    or neither.
+    """
     root = workspace.root
     if is_there and is_moved and record.is_removal:
         _remove(root, record)
@@ -198,7 +228,8 @@ def lock_workspace(workspace: Workspace, say: Say) -> AbstractContextManager[Non
 
 
 def recover(workspace: Workspace, say: Say) -> None:
-    """Finish, or drop, what a killed process left, and say so at once: what comes after it may be refused.
+    """Finish, or drop, what a killed process left, and say so at once: what comes after it may be
+    refused.
 
     Raises:
         RepositoryProblem: git cannot take a commit now; the record stays.
@@ -206,7 +237,9 @@ def recover(workspace: Workspace, say: Say) -> None:
     record = write_ahead.load_record(workspace.state)
     message = None
     if record:
-        workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
+        workspace.repository.require_ready(
+            workspace.settings.allow_detached, workspace.repository.branch()
+        )
         identity = workspace.identity()
         if isinstance(record, write_ahead.MoveRecord):
             message = settle(workspace, record, identity)
@@ -217,15 +250,21 @@ def recover(workspace: Workspace, say: Say) -> None:
         say(message)
 
 
-def _settle(workspace: Workspace, record: write_ahead.Record, identity: Identity | None) -> str | None:
-    """Finish or drop the write of a record. Return a line for the user; None where there is nothing to say."""
+def _settle(
+    workspace: Workspace, record: write_ahead.Record, identity: Identity | None
+) -> str | None:
+    """Finish or drop the write of a record. Return a line for the user; None where there is nothing
+    to say.
+    """
     paths = [file.path for file in record.files]
     try:
         contents = _settle_files(workspace, record)
     except PathProblem:
         return _kept(paths)
     digests = [files.digest(data) if data is not None else None for data in contents]
-    written = [file for file, digest in zip(record.files, digests, strict=True) if digest == file.after]
+    written = [
+        file for file, digest in zip(record.files, digests, strict=True) if digest == file.after
+    ]
     pending = [file for file in written if workspace.repository.state(file.path).pending]
     if written and not pending:
         commits.renew_index(workspace.repository, [file.path for file in written])
@@ -233,7 +272,11 @@ def _settle(workspace: Workspace, record: write_ahead.Record, identity: Identity
     if len(written) < len(record.files):
         for file in pending:
             _put_back(workspace, file)
-        changed = [file.path for file, digest in zip(record.files, digests, strict=True) if digest not in (file.before, file.after)]
+        changed = [
+            file.path
+            for file, digest in zip(record.files, digests, strict=True)
+            if digest not in (file.before, file.after)
+        ]
         return _kept(changed) if changed else None
     order = commits.CommitOrder(
         paths=paths,
@@ -259,7 +302,8 @@ def _kept(paths: Sequence[FilePath]) -> str:
 
 
 def _settle_files(workspace: Workspace, record: write_ahead.Record) -> list[bytes | None]:
-    """Put the second of two files in place where the first is, and saves that were displaced; what the files hold now.
+    """Put the second of two files in place where the first is, and saves that were displaced; what
+    the files hold now.
 
     Raises:
         PathProblem: one is no file that mdmem edits.
@@ -273,7 +317,9 @@ def _settle_files(workspace: Workspace, record: write_ahead.Record) -> list[byte
 
 
 def _put_back(workspace: Workspace, file: write_ahead.FileRecord) -> None:
-    """Give one of two files its former bytes back, those of HEAD, since the other one was changed by somebody."""
+    """Give one of two files its former bytes back, those of HEAD, since the other one was changed
+    by somebody.
+    """
     full_path, repository = workspace.root / file.path, workspace.repository
     ours, committed = files.read(full_path), read_committed(workspace, file.path, repository.head())
     if file.before is None and committed is None:
@@ -282,9 +328,21 @@ def _put_back(workspace: Workspace, file: write_ahead.FileRecord) -> None:
         files.replace(full_path, committed, ours, files.temporary_name())
 
 
-def _leave_saves_out(workspace: Workspace, commit: CommitId, path: FilePath, data: bytes | None, order: commits.CommitOrder) -> CommitId:
-    """Take out of our commit what somebody saved before git read the file: it is theirs, and pending. Return the commit."""
+def _leave_saves_out(
+    workspace: Workspace,
+    commit: CommitId,
+    path: FilePath,
+    data: bytes | None,
+    order: commits.CommitOrder,
+) -> CommitId:
+    """Take out of our commit what somebody saved before git read the file: it is theirs, and
+    pending. Return the commit.
+    """
     repository = workspace.repository
-    if data is None or commits.commit_has_bytes(repository, commit, path, data) or not hook_files.has_only_our_hooks(repository.hooks_dir):
+    if (
+        data is None
+        or commits.commit_has_bytes(repository, commit, path, data)
+        or not hook_files.has_only_our_hooks(repository.hooks_dir)
+    ):
         return commit
     return commits.replace_commit(repository, commit, path, data, order) or commit

@@ -1,7 +1,9 @@
-"""Recognise commands that were sent again because their answer was lost. Loaded only where a command fails.
+"""Recognise commands that were sent again because their answer was lost. Loaded only where a
+command fails.
 
-A command is a repeat if the newest commit that touched the same part of the file was made by it: actor and session are the same, and the
-command, carried out on the file before the commit, gives the file after it. Its result must still be there.
+A command is a repeat if the newest commit that touched the same part of the file was made by it:
+actor and session are the same, and the command, carried out on the file before the commit, gives
+the file after it. Its result must still be there.
 """
 
 from __future__ import annotations
@@ -25,7 +27,16 @@ from mdmem.repo import first_parent
 from mdmem.repo.first_parent import CommitChanges
 from mdmem.startup.records import dataclass
 from mdmem.text.addresses import join_path, matching_sections
-from mdmem.text.document import Document, decode, parse, parse_bytes, plain_title, preamble_etag, section_etag, tree_etag
+from mdmem.text.document import (
+    Document,
+    decode,
+    parse,
+    parse_bytes,
+    plain_title,
+    preamble_etag,
+    section_etag,
+    tree_etag,
+)
 from mdmem.text.fact_names import items_matching, names_any
 from mdmem.text.facts import holds_key, items, parse_item, write_item
 from mdmem.verbs import FileEdit, edit_text
@@ -35,7 +46,14 @@ if TYPE_CHECKING:
     from mdmem.trail import Trail
 
 _MAYBE_REPEATED = {
-    *("section-not-found", "section-ambiguous", "section-changed", "section-exists", "text-not-found", "text-ambiguous"),
+    *(
+        "section-not-found",
+        "section-ambiguous",
+        "section-changed",
+        "section-exists",
+        "text-not-found",
+        "text-ambiguous",
+    ),
     "fact-not-found",
 }
 """The failures that a repeat can run into."""
@@ -53,7 +71,9 @@ class _FileChange:
 
 
 def find_repeat(workspace: Workspace, edit: FileEdit, problem: MdmemError) -> WriteResult | None:
-    """The answer to a command that failed with `problem`, if it only repeats what was done; else None. Its options are complete."""
+    """The answer to a command that failed with `problem`, if it only repeats what was done; else
+    None. Its options are complete.
+    """
     if problem.code not in _MAYBE_REPEATED:
         return None
     try:
@@ -69,45 +89,85 @@ def find_repeat(workspace: Workspace, edit: FileEdit, problem: MdmemError) -> Wr
     return None
 
 
-def _newest_changes(workspace: Workspace, path: FilePath, is_ours: Callable[[ParsedNote], bool]) -> Iterator[_FileChange]:
+def _newest_changes(
+    workspace: Workspace, path: FilePath, is_ours: Callable[[ParsedNote], bool]
+) -> Iterator[_FileChange]:
     """The newest changes of a file, newest first, down to the last whose note `is_ours`."""
     repository = workspace.repository
-    commits = first_parent.read_commits(repository, first_parent.newest_commits(repository, path, _MOST_COMMITS))
+    commits = first_parent.read_commits(
+        repository, first_parent.newest_commits(repository, path, _MOST_COMMITS)
+    )
     notes = [parse_message(commit.commit.message) for commit in commits]
     count = max((number for number, note in enumerate(notes, 1) if is_ours(note)), default=0)
     for commit, note in zip(commits[:count], notes, strict=False):
-        changed = next((each for each in commit.changes if each.path == each.before_path == path), None)
+        changed = next(
+            (each for each in commit.changes if each.path == each.before_path == path), None
+        )
         if changed is None:
             return
         contents = repository.contents([blob for blob in (changed.before, changed.after) if blob])
-        before, after = (parse(decode(contents[blob])) if blob else None for blob in (changed.before, changed.after))
+        before, after = (
+            parse(decode(contents[blob])) if blob else None
+            for blob in (changed.before, changed.after)
+        )
         yield _FileChange(commit, note, before, after)
 
 
 def _is_by(note: ParsedNote, options: WriteOptions) -> bool:
-    """True for a commit of mdmem by the same actor in the same session; having none counts as having the same."""
+    """True for a commit of mdmem by the same actor in the same session; having none counts as
+    having the same.
+    """
     made_by, session = note.provenance, " ".join((options.session or "").split())
     is_same_actor = fold_actor(made_by.actor or "") == fold_actor(options.actor or "")
     return note.op is not None and is_same_actor and (made_by.session or "") == session
 
 
-def _carried_out(workspace: Workspace, edit: EditSection | Remember, path: FilePath, change: _FileChange) -> EditResult | None:
-    """The result of an edit on the file as it was before a change; None if that is not what the change made of it."""
+def _carried_out(
+    workspace: Workspace, edit: EditSection | Remember, path: FilePath, change: _FileChange
+) -> EditResult | None:
+    """The result of an edit on the file as it was before a change; None if that is not what the
+    change made of it.
+    """
     try:
         edited = edit_text(workspace, edit, path, change.before)
     except MdmemError:
         return None
     result, named = edited.result, edit.options.supersedes
-    is_done = change.after is not None and result.text == change.after.text and result.op == change.note.op
+    is_done = (
+        change.after is not None
+        and result.text == change.after.text
+        and result.op == change.note.op
+    )
     superseded = {old for old, _ in change.note.supersedes}
-    return result if is_done and (named is None or edited.superseded in superseded or names_any(named, superseded)) else None
+    return (
+        result
+        if is_done
+        and (named is None or edited.superseded in superseded or names_any(named, superseded))
+        else None
+    )
 
 
-def _unchanged(path: FilePath, document: Document, section: SectionPath, options: WriteOptions, op: Op) -> WriteResult:
+def _unchanged(
+    path: FilePath, document: Document, section: SectionPath, options: WriteOptions, op: Op
+) -> WriteResult:
     """The answer to a repeat."""
     sections = [each for each in document.sections if each.path == section]
-    etag = section_etag(document, sections[0]) if sections else preamble_etag(document) if not section else None
-    return WriteResult(changed=False, path=path, section=section, etag=etag, commit=None, diff="" if options.dry_run else None, op=op)
+    etag = (
+        section_etag(document, sections[0])
+        if sections
+        else preamble_etag(document)
+        if not section
+        else None
+    )
+    return WriteResult(
+        changed=False,
+        path=path,
+        section=section,
+        etag=etag,
+        commit=None,
+        diff="" if options.dry_run else None,
+        op=op,
+    )
 
 
 def _on_disk(workspace: Workspace, path: FilePath) -> Document | None:
@@ -125,9 +185,11 @@ def _find_own_change(
     is_ours: Callable[[ParsedNote], bool],
     read_part: Callable[[Document | None, SectionPath], list[str]],
 ) -> WriteResult | None:
-    """The answer if the newest commit that touched a part of the file made the edit, and its result is still there.
+    """The answer if the newest commit that touched a part of the file made the edit, and its result
+    is still there.
 
-    `read_part` reads that part of a document; its second argument is the path that the section has after the edit.
+    `read_part` reads that part of a document; its second argument is the path that the section has
+    after the edit.
     """
     path = _edited_path(workspace, edit)
     document = _on_disk(workspace, path)
@@ -137,7 +199,11 @@ def _find_own_change(
         result = _carried_out(workspace, edit, path, change) if is_ours(change.note) else None
         if result is not None:
             stands = read_part(document, result.section) == read_part(change.after, result.section)
-            return _unchanged(path, document, result.section, edit.options, result.op) if stands else None
+            return (
+                _unchanged(path, document, result.section, edit.options, result.op)
+                if stands
+                else None
+            )
         if read_part(change.before, ()) != read_part(change.after, ()):
             return None
     return None
@@ -157,11 +223,19 @@ def _repeated_edit(workspace: Workspace, edit: EditSection) -> WriteResult | Non
         return _is_by(note, edit.options) and _plain(note.section).endswith(name)
 
     def etags(document: Document | None, renamed: SectionPath) -> list[str]:
-        """The etags of the sections that the edit names, and of those with the path that they have after it."""
+        """The etags of the sections that the edit names, and of those with the path that they have
+        after it.
+        """
         if document is None or edit.section is None:
             return [preamble_etag(document)] if document else []
-        sections = [*matching_sections(document, edit.section), *(each for each in document.sections if each.path == renamed)]
-        return [tree_etag(document, each) if edit.subtree else section_etag(document, each) for each in sections]
+        sections = [
+            *matching_sections(document, edit.section),
+            *(each for each in document.sections if each.path == renamed),
+        ]
+        return [
+            tree_etag(document, each) if edit.subtree else section_etag(document, each)
+            for each in sections
+        ]
 
     return _find_own_change(workspace, edit, is_ours, etags)
 
@@ -180,7 +254,11 @@ def _repeated_remember(workspace: Workspace, edit: Remember) -> WriteResult | No
         """The items that the command is about."""
         listed = items(document) if document else ()
         named = items_matching(listed, superseded) if superseded else ()
-        return [each.raw for each in listed if each in named or each.fact.id == fact.id or (key and holds_key(each.fact, key))]
+        return [
+            each.raw
+            for each in listed
+            if each in named or each.fact.id == fact.id or (key and holds_key(each.fact, key))
+        ]
 
     return _find_own_change(workspace, edit, is_ours, stated)
 
@@ -201,14 +279,24 @@ def _repeated_forget(workspace: Workspace, edit: Forget) -> WriteResult | None:
     return _unchanged(path, document, section, edit.options, Op(note.op)) if document else None
 
 
-def _last_end(trail: Trail, fact: FactId, file: FilePath | None, address: str | None) -> tuple[int, FilePath, SectionPath] | None:
-    """The number of the commit that last ended or retracted an occurrence of a fact (in a file, a section), and where that was."""
+def _last_end(
+    trail: Trail, fact: FactId, file: FilePath | None, address: str | None
+) -> tuple[int, FilePath, SectionPath] | None:
+    """The number of the commit that last ended or retracted an occurrence of a fact (in a file, a
+    section), and where that was.
+    """
     ends = []
     for occurrence in trail.occurrences_of(fact):
         entry = occurrence.entry
-        if file not in (None, entry.path) or (address and not _plain(join_path(entry.section)).endswith(_plain(address))):
+        if file not in (None, entry.path) or (
+            address and not _plain(join_path(entry.section)).endswith(_plain(address))
+        ):
             continue
-        retracted = [mark.begun for mark in trail.marks_of(occurrence.number) if mark.kind is MarkKind.RETRACTED]
+        retracted = [
+            mark.begun
+            for mark in trail.marks_of(occurrence.number)
+            if mark.kind is MarkKind.RETRACTED
+        ]
         number = occurrence.ended or max(retracted, default=None)
         if number is None:
             return None
@@ -219,8 +307,11 @@ def _last_end(trail: Trail, fact: FactId, file: FilePath | None, address: str | 
 # A task.
 
 
-def find_finished_task(workspace: Workspace, name: str, outcome: str, options: WriteOptions) -> WriteResult | None:
-    """The answer to a repeated `task done`: this actor ended the task with this outcome, and nothing was done to it since; else None.
+def find_finished_task(
+    workspace: Workspace, name: str, outcome: str, options: WriteOptions
+) -> WriteResult | None:
+    """The answer to a repeated `task done`: this actor ended the task with this outcome, and
+    nothing was done to it since; else None.
 
     The options are complete.
     """
@@ -229,15 +320,25 @@ def find_finished_task(workspace: Workspace, name: str, outcome: str, options: W
         return _is_by(note, options) and note.op == Op.DELETE
 
     for change in _newest_changes(workspace, layout.TASKS_PATH, is_ours):
-        before, after = ([] if each is None else task_notes.tasks_named(each, name) for each in (change.before, change.after))
+        before, after = (
+            [] if each is None else task_notes.tasks_named(each, name)
+            for each in (change.before, change.after)
+        )
         if before and not after and is_ours(change.note) and change.commit.parents:
-            return _outcome_in(workspace, change.commit.parents[0], task_notes.outcome_entry(before[0], outcome, options), options)
+            return _outcome_in(
+                workspace,
+                change.commit.parents[0],
+                task_notes.outcome_entry(before[0], outcome, options),
+                options,
+            )
         if len(before) != len(after):
             return None
     return None
 
 
-def _outcome_in(workspace: Workspace, commit: CommitId, entry: Log, options: WriteOptions) -> WriteResult | None:
+def _outcome_in(
+    workspace: Workspace, commit: CommitId, entry: Log, options: WriteOptions
+) -> WriteResult | None:
     """The answer if a commit logged the outcome of a task, and it counts still."""
     (changes,) = first_parent.read_commits(workspace.repository, [commit])
     note = parse_message(changes.commit.message)
@@ -246,8 +347,22 @@ def _outcome_in(workspace: Workspace, commit: CommitId, entry: Log, options: Wri
     path = changes.changes[0].path
     document = _on_disk(workspace, path)
     fact = parse_item(write_item(entry.text, kind=entry.kind)).id
-    locations = [lookup.FactLocation(path, document, item) for item in items(document) if item.fact.id == fact] if document else []
+    locations = (
+        [
+            lookup.FactLocation(path, document, item)
+            for item in items(document)
+            if item.fact.id == fact
+        ]
+        if document
+        else []
+    )
     current = lookup.current_locations(workspace, locations)
     if not current:
         return None
-    return _unchanged(path, current[-1].document, current[-1].document.path_at(current[-1].item.start), options, Op.LOG)
+    return _unchanged(
+        path,
+        current[-1].document,
+        current[-1].document.path_at(current[-1].item.start),
+        options,
+        Op.LOG,
+    )

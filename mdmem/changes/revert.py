@@ -11,7 +11,13 @@ from mdmem.changes.apply import apply_edit, preview
 from mdmem.changes.commit_notes import commit_note, complete_options, with_provenance
 from mdmem.changes.plan import plan_edit, refuse_errors, secrets_in_options
 from mdmem.changes.recover import Transaction, lock_workspace, recover
-from mdmem.changes.revert_plan import HeldChange, RevertPlan, is_commit_or_fact, plan_revert, plan_reverts
+from mdmem.changes.revert_plan import (
+    HeldChange,
+    RevertPlan,
+    is_commit_or_fact,
+    plan_revert,
+    plan_reverts,
+)
 from mdmem.errors import FactProblem, SectionProblem
 from mdmem.folder import files
 from mdmem.history.notes import parse_message, parse_notes
@@ -34,7 +40,9 @@ _MOST_NAMED, _QUOTED = 8, 80
 
 @dataclass(frozen=True, slots=True)
 class RunPlan:
-    """The plans by which commits of a run are taken back, the newest first. `held` is what later edits hold fast."""
+    """The plans by which commits of a run are taken back, the newest first. `held` is what later
+    edits hold fast.
+    """
 
     plans: tuple[RevertPlan, ...]
     held: tuple[HeldChange, ...]
@@ -42,7 +50,9 @@ class RunPlan:
 
 @dataclass(frozen=True, slots=True)
 class RunCommits:
-    """The commits of a run that led to HEAD, the newest first; merged ones too. In the `squashed` ones, other work was squashed with the run's."""
+    """The commits of a run that led to HEAD, the newest first; merged ones too. In the `squashed`
+    ones, other work was squashed with the run's.
+    """
 
     ids: tuple[CommitId, ...]
     squashed: tuple[CommitId, ...]
@@ -55,9 +65,16 @@ def run_commits(workspace: Workspace, run: str) -> RunCommits:
         return RunCommits((), ())
     command = ("log", "-z", "--topo-order", "--format=%H%n%B", "--fixed-strings")
     output = repository.git(*command, f"--grep=Mdmem-Run: {run}", "HEAD").decode("utf-8", "replace")
-    messages = {CommitId(commit): message for commit, _, message in (entry.partition("\n") for entry in output.split("\0"))}
+    messages = {
+        CommitId(commit): message
+        for commit, _, message in (entry.partition("\n") for entry in output.split("\0"))
+    }
     ids = [commit for commit, message in messages.items() if parse_message(message).run == run]
-    stating = [commit for commit, message in messages.items() if any(each.note.run == run for each in parse_notes(message))]
+    stating = [
+        commit
+        for commit, message in messages.items()
+        if any(each.note.run == run for each in parse_notes(message))
+    ]
     return RunCommits(tuple(ids), tuple(commit for commit in stating if commit not in ids))
 
 
@@ -66,11 +83,15 @@ def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPl
 
     Raises:
         HistoryProblem: `cannot-revert`.
-        SectionProblem: `revert-conflict`: later edits hold some of it fast, and these are not to be skipped.
+        SectionProblem: `revert-conflict`: later edits hold some of it fast, and these are not to be
+        skipped.
     """
     texts: dict[FilePath, str] = {}
     plans: list[RevertPlan] = []
-    held = [HeldChange(commit=each, path=None, what="other work was squashed with it", details={}) for each in commits.squashed]
+    held = [
+        HeldChange(commit=each, path=None, what="other work was squashed with it", details={})
+        for each in commits.squashed
+    ]
     for plan in plan_reverts(workspace, commits.ids, change):
         held += plan.held
         edits = []
@@ -81,7 +102,14 @@ def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPl
             try:
                 text = undone(edit, parse(texts[edit.path])).text
             except SectionProblem as problem:
-                held.append(HeldChange(commit=edit.reverts, path=edit.path, what=_first_line(problem), details=problem.details))
+                held.append(
+                    HeldChange(
+                        commit=edit.reverts,
+                        path=edit.path,
+                        what=_first_line(problem),
+                        details=problem.details,
+                    )
+                )
                 continue
             edits += [edit] if text != texts[edit.path] else []
             texts[edit.path] = text
@@ -93,7 +121,9 @@ def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPl
 
 
 def _first_line(problem: SectionProblem) -> str:
-    """The first line that a change made and that is no more as it made it; where it made none, the problem's own words."""
+    """The first line that a change made and that is no more as it made it; where it made none, the
+    problem's own words.
+    """
     made = str(problem.details.get("made", problem.message))
     return made.strip().partition("\n")[0] or problem.message
 
@@ -104,18 +134,28 @@ def _held_fast(run: str, held: Sequence[HeldChange]) -> SectionProblem:
     details = [{"commit": each.commit, "path": each.path, **each.details} for each in held]
     hint = f"{named}\nTo keep these and undo the rest, use {field('skip')}."
     return SectionProblem(
-        "revert-conflict", f"later edits changed what {run} did: {number_of(len(held), 'change')}", hint, conflicts=details
+        "revert-conflict",
+        f"later edits changed what {run} did: {number_of(len(held), 'change')}",
+        hint,
+        conflicts=details,
     )
 
 
 def held_lines(held: Sequence[HeldChange]) -> list[str]:
     """A line for each of the first changes that later edits hold fast."""
-    lines = [f"{each.path or each.commit[:10]}: {' '.join(each.what.split())[:_QUOTED]}" for each in held]
-    return lines if len(lines) <= _MOST_NAMED else [*lines[: _MOST_NAMED - 1], f"{len(lines) - _MOST_NAMED + 1} more"]
+    lines = [
+        f"{each.path or each.commit[:10]}: {' '.join(each.what.split())[:_QUOTED]}" for each in held
+    ]
+    return (
+        lines
+        if len(lines) <= _MOST_NAMED
+        else [*lines[: _MOST_NAMED - 1], f"{len(lines) - _MOST_NAMED + 1} more"]
+    )
 
 
 def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
-    """Take one change back, file by file, and what it stated without changing a text by a commit that says so. All of it, or nothing.
+    """Take one change back, file by file, and what it stated without changing a text by a commit
+    that says so. All of it, or nothing.
 
     Raises:
         MdmemError: it cannot be taken back, or failed; files, git index and HEAD are as they were.
@@ -128,13 +168,19 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
             return _apply_run(workspace, change, run, say)
     plan = plan_revert(workspace, change)
     for edit in plan.edits:
-        plan_edit(workspace, edit, target_path(workspace, edit))  # what cannot be done is refused before anything is
+        plan_edit(
+            workspace, edit, target_path(workspace, edit)
+        )  # what cannot be done is refused before anything is
     results = _carry_out(workspace, [plan], options, say)
     return _combine(plan, results, options.dry_run)
 
 
-def _carry_out(workspace: Workspace, plans: Sequence[RevertPlan], options: WriteOptions, say: Say) -> list[WriteResult]:
-    """Carry out plans in their order, or (a dry run) say what would come of each. All of them, or nothing."""
+def _carry_out(
+    workspace: Workspace, plans: Sequence[RevertPlan], options: WriteOptions, say: Say
+) -> list[WriteResult]:
+    """Carry out plans in their order, or (a dry run) say what would come of each. All of them, or
+    nothing.
+    """
     if any(plan.note is not None for plan in plans):
         refuse_errors(secrets_in_options(options), options.allow)
     if options.dry_run:
@@ -154,7 +200,9 @@ def _previews(workspace: Workspace, plan: RevertPlan) -> list[WriteResult]:
     return previews if plan.note is None else [*previews, _note_result(plan.note, None)]
 
 
-def _state(workspace: Workspace, note: history.CommitNote, options: WriteOptions, transaction: Transaction) -> WriteResult:
+def _state(
+    workspace: Workspace, note: history.CommitNote, options: WriteOptions, transaction: Transaction
+) -> WriteResult:
     """Commit a note, as part of a transaction."""
     steps, before = transaction.begin_write(), workspace.repository.head()
     commit = commit_note(workspace, with_provenance(workspace, note, options))
@@ -162,13 +210,22 @@ def _state(workspace: Workspace, note: history.CommitNote, options: WriteOptions
     return _note_result(note, commit)
 
 
-def _withdraw(workspace: Workspace, commit: CommitId, before: CommitId | None, _: BaseException) -> bool:
+def _withdraw(
+    workspace: Workspace, commit: CommitId, before: CommitId | None, _: BaseException
+) -> bool:
     return commits.withdraw(workspace.repository, commit, before)
 
 
 def _note_result(note: history.CommitNote, commit: CommitId | None) -> WriteResult:
     """The answer for a note that changes no text."""
-    return WriteResult(changed=True, path=note.path, section=note.section, etag=None, commit=commit, removed=note.retracts)
+    return WriteResult(
+        changed=True,
+        path=note.path,
+        section=note.section,
+        etag=None,
+        commit=commit,
+        removed=note.retracts,
+    )
 
 
 def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) -> WriteResult:
@@ -182,23 +239,47 @@ def _apply_run(workspace: Workspace, change: Revert, run: RunCommits, say: Say) 
         raise FactProblem("ambiguous", message, "Name the commit by its id, or the fact by its id.")
     if not change.options.dry_run:
         with lock_workspace(workspace, say):
-            recover(workspace, say)  # a revert that was killed may have put a file in place: what is left is told by the commits
+            recover(
+                workspace,
+                say,
+                # a revert that was killed may have put a file in place: what is left is told by the
+                # commits
+            )
     plan = plan_run(workspace, run, change)
     results = _carry_out(workspace, plan.plans, change.options, say)
-    whole = RevertPlan(path=FilePath(results[-1].path) if results else workspace.curated, edits=(), note=None)
+    whole = RevertPlan(
+        path=FilePath(results[-1].path) if results else workspace.curated, edits=(), note=None
+    )
     notices = [] if results else [f"nothing from {change.reference} is left to undo"]
     if results:
-        notices.append(f"{change.reference}: {number_of(len(plan.plans), 'commit')} of {len(run.ids)} undone")
+        notices.append(
+            f"{change.reference}: {number_of(len(plan.plans), 'commit')} of {len(run.ids)} undone"
+        )
     notices += [f"kept: {line}" for line in held_lines(plan.held)]
     combined = _combine(whole, results, change.options.dry_run)
-    return replace(combined, notes=tuple(dict.fromkeys((*(note for result in results for note in result.notes), *notices))))
+    return replace(
+        combined,
+        notes=tuple(
+            dict.fromkeys((*(note for result in results for note in result.notes), *notices))
+        ),
+    )
 
 
 def _combine(plan: RevertPlan, results: Sequence[WriteResult], dry_run: bool) -> WriteResult:
-    """Join the results of several files: the last that changed, with what all of them did; notes name the other commits."""
+    """Join the results of several files: the last that changed, with what all of them did; notes
+    name the other commits.
+    """
     if not results:
         diff = "" if dry_run else None
-        return WriteResult(changed=False, path=plan.path, section=(), etag=None, commit=None, diff=diff, notes=plan.notices)
+        return WriteResult(
+            changed=False,
+            path=plan.path,
+            section=(),
+            etag=None,
+            commit=None,
+            diff=diff,
+            notes=plan.notices,
+        )
     last = next((result for result in reversed(results) if result.changed), results[0])
     diffs = [result.diff for result in results if result.diff is not None]
     rest = [result for result in results if result is not last and result.commit]

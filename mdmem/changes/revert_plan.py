@@ -31,7 +31,9 @@ _MOST_NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class HeldChange:
-    """A change of a commit that later edits hold fast: `what` it was, and details for a program. `path` is None where it is the whole commit."""
+    """A change of a commit that later edits hold fast: `what` it was, and details for a program.
+    `path` is None where it is the whole commit.
+    """
 
     commit: CommitId
     path: FilePath | None
@@ -41,7 +43,8 @@ class HeldChange:
 
 @dataclass(frozen=True, slots=True)
 class RevertPlan:
-    """The edits that take a change back, what is to be stated besides (None: nothing), and what the user should know.
+    """The edits that take a change back, what is to be stated besides (None: nothing), and what the
+    user should know.
 
     `path` is a file that the change is about. `held` is what later edits hold fast.
     """
@@ -60,10 +63,12 @@ class RevertPlan:
 
 @dataclass(frozen=True, slots=True)
 class _RevertTarget:
-    """The commit whose change is to be taken back; with `fact`, only what it did to that fact in the file `path`.
+    """The commit whose change is to be taken back; with `fact`, only what it did to that fact in
+    the file `path`.
 
-    `reverted_by`: the commit that has taken it back already. `of_run`: the commits of the run, if it is one's: what others have stated again
-    stays, and what one of them supersedes is not to count again.
+    `reverted_by`: the commit that has taken it back already. `of_run`: the commits of the run, if
+    it is one's: what others have stated again stays, and what one of them supersedes is not to
+    count again.
     """
 
     commit: CommitId
@@ -75,7 +80,9 @@ class _RevertTarget:
 
 @dataclass(frozen=True, slots=True)
 class _FileReverts:
-    """The edits that take back the changes of files, and the lines of a day's log, which only grows, to retract."""
+    """The edits that take back the changes of files, and the lines of a day's log, which only
+    grows, to retract.
+    """
 
     edits: tuple[RevertEdit, ...]
     retracts: tuple[FactId, ...]
@@ -87,13 +94,17 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
     """Plan how a change is taken back; nothing is written.
 
     Raises:
-        FactProblem: `fact-not-found`; `fact-ambiguous`: several facts; `ambiguous`: a word that is a fact and a commit.
-        HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit that changed no Markdown.
+        FactProblem: `fact-not-found`; `fact-ambiguous`: several facts; `ambiguous`: a word that is
+        a fact and a commit.
+        HistoryProblem: `commit-not-found`; `cannot-revert`: a merge, or a commit that changed no
+        Markdown.
     """
     with trails.fresh_trail(workspace) as trail:
         target = _find_target(workspace, trail, change)
         if target.reverted_by is not None:
-            return _reverted_already(target.path or workspace.curated, target.commit, target.reverted_by)
+            return _reverted_already(
+                target.path or workspace.curated, target.commit, target.reverted_by
+            )
         (commit,) = first_parent.read_commits(workspace.repository, [target.commit])
         plan = _plan_commit(workspace, trail, commit, target, change)
         reverted_by = None if plan.does_something else _last_revert(trail, target.commit)
@@ -101,40 +112,71 @@ def plan_revert(workspace: Workspace, change: Revert) -> RevertPlan:
         return _reverted_already(plan.path, target.commit, reverted_by)
     if not plan.does_something:
         hint = f"{plan.notices[0]}." if plan.notices else ""
-        raise HistoryProblem("cannot-revert", f"{target.commit[:10]} has no effect on memory left to undo", hint)
+        raise HistoryProblem(
+            "cannot-revert", f"{target.commit[:10]} has no effect on memory left to undo", hint
+        )
     return plan
 
 
 def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) -> list[RevertPlan]:
-    """Plan how the commits of a run are taken back, in their order; those that did nothing that still stands have no plan.
+    """Plan how the commits of a run are taken back, in their order; those that did nothing that
+    still stands have no plan.
 
     Raises:
         HistoryProblem: `cannot-revert`: one is a merge.
     """
     with trails.fresh_trail(workspace) as trail:
         commits = first_parent.read_commits(workspace.repository, ids)
-        targets = [_RevertTarget(commit=commit.commit.id, of_run=frozenset(ids)) for commit in commits]
-        plans = [_plan_commit(workspace, trail, commit, target, change) for commit, target in zip(commits, targets, strict=True)]
+        targets = [
+            _RevertTarget(commit=commit.commit.id, of_run=frozenset(ids)) for commit in commits
+        ]
+        plans = [
+            _plan_commit(workspace, trail, commit, target, change)
+            for commit, target in zip(commits, targets, strict=True)
+        ]
     return [plan for plan in plans if plan.does_something or plan.held]
 
 
 def is_commit_or_fact(workspace: Workspace, reference: str) -> bool:
     """True if a word names a commit or a fact."""
     with trails.fresh_trail(workspace) as trail:
-        return workspace.repository.commit_named(reference) is not None or lookup.fact_by_text(trail, reference) is not None
+        return (
+            workspace.repository.commit_named(reference) is not None
+            or lookup.fact_by_text(trail, reference) is not None
+        )
 
 
-def _plan_commit(workspace: Workspace, trail: Trail, commit: CommitChanges, target: _RevertTarget, change: Revert) -> RevertPlan:
+def _plan_commit(
+    workspace: Workspace, trail: Trail, commit: CommitChanges, target: _RevertTarget, change: Revert
+) -> RevertPlan:
     _require_revertible(workspace, trail, commit, target.fact)
     # If the commit changed memory, its changes to other Markdown stay.
-    changed_files = [each for each in commit.changes if workspace.kind_of(each.path).is_memory] or commit.changes
-    names = {each.path: first_parent.current_name(workspace.repository, each.path, target.commit) for each in changed_files}
-    changed_files = [each for each in changed_files if target.path in (None, each.before_path, each.path, names[each.path])]
-    reverts = _revert_files(workspace, trail, commit, [(each, names[each.path]) for each in changed_files], target, change)
+    changed_files = [
+        each for each in commit.changes if workspace.kind_of(each.path).is_memory
+    ] or commit.changes
+    names = {
+        each.path: first_parent.current_name(workspace.repository, each.path, target.commit)
+        for each in changed_files
+    }
+    changed_files = [
+        each
+        for each in changed_files
+        if target.path in (None, each.before_path, each.path, names[each.path])
+    ]
+    reverts = _revert_files(
+        workspace,
+        trail,
+        commit,
+        [(each, names[each.path]) for each in changed_files],
+        target,
+        change,
+    )
     parsed = parse_message(commit.commit.message)
     path = names[changed_files[0].path] if changed_files else parsed.path or workspace.curated
     note = _note(commit, parsed, path, changed_files, reverts.retracts, trail)
-    return RevertPlan(path=path, edits=reverts.edits, note=note, notices=reverts.notices, held=reverts.held)
+    return RevertPlan(
+        path=path, edits=reverts.edits, note=note, notices=reverts.notices, held=reverts.held
+    )
 
 
 def _revert_files(
@@ -145,7 +187,9 @@ def _revert_files(
     target: _RevertTarget,
     change: Revert,
 ) -> _FileReverts:
-    """Take back what a commit did to files, which are given with their names now; of one fact alone, if there is one."""
+    """Take back what a commit did to files, which are given with their names now; of one fact
+    alone, if there is one.
+    """
     fact = target.fact
     edits: list[RevertEdit] = []
     retracts: list[FactId] = []
@@ -160,11 +204,17 @@ def _revert_files(
                 added_here = _live_additions(trail, path, before, after, only, target.of_run)
                 retracts += [each for each in added_here if each not in stated_again]
                 continue
-            added = [item.fact for item in fact_difference(parse(before), parse(after)).added if item.fact.id not in stated_again]
+            added = [
+                item.fact
+                for item in fact_difference(parse(before), parse(after)).added
+                if item.fact.id not in stated_again
+            ]
             left = [fact for fact in added if not _is_removed(trail, path, fact.id)]
             live = {each.entry.fact for each in trail.live_occurrences(path)}
             held += [
-                HeldChange(commit=commit.commit.id, path=path, what=fact.text, details={"fact": fact.id})
+                HeldChange(
+                    commit=commit.commit.id, path=path, what=fact.text, details={"fact": fact.id}
+                )
                 for fact in left
                 if fact.id not in live
             ]
@@ -172,7 +222,10 @@ def _revert_files(
             if not only:
                 continue
         if changed.before_path != changed.path:
-            notices.append(f"{changed.before_path} was renamed to {changed.path} and keeps that name (to rename it: git mv)")
+            notices.append(
+                f"{changed.before_path} was renamed to {changed.path} and keeps that name (to"
+                " rename it: git mv)"
+            )
         if before != after:
             edit = RevertEdit(
                 path=path,
@@ -184,22 +237,36 @@ def _revert_files(
                 from_log=workspace.kind_of(path) is FileKind.DAILY,
             )
             edits.append(edit)
-    return _FileReverts(edits=tuple(edits), retracts=tuple(retracts), notices=tuple(notices), held=tuple(held))
+    return _FileReverts(
+        edits=tuple(edits), retracts=tuple(retracts), notices=tuple(notices), held=tuple(held)
+    )
 
 
 def _stated_again(trail: Trail, path: FilePath) -> frozenset[FactId]:
-    """The facts of a log that somebody stated besides a digest: these are theirs, and cite no session."""
-    return frozenset(each.entry.fact for each in trail.live_occurrences(path) if each.entry.fact is not None and not each.origin.cites)
+    """The facts of a log that somebody stated besides a digest: these are theirs, and cite no
+    session.
+    """
+    return frozenset(
+        each.entry.fact
+        for each in trail.live_occurrences(path)
+        if each.entry.fact is not None and not each.origin.cites
+    )
 
 
 def _is_removed(trail: Trail, path: FilePath, fact: FactId) -> bool:
     """True if a fact was taken out of a file, and not only reworded."""
     here = [each for each in trail.occurrences_of(fact) if each.entry.path == path]
-    return bool(here) and all(each.ended is not None for each in here) and here[-1].fate is Fate.REMOVED
+    return (
+        bool(here)
+        and all(each.ended is not None for each in here)
+        and here[-1].fate is Fate.REMOVED
+    )
 
 
 def _reverted_already(path: FilePath, commit: CommitId, reverted_by: CommitId) -> RevertPlan:
-    notice = f"{commit[:10]} was already undone by {reverted_by[:10]}; to restore it, revert that one"
+    notice = (
+        f"{commit[:10]} was already undone by {reverted_by[:10]}; to restore it, revert that one"
+    )
     return RevertPlan(path=path, edits=(), note=None, notices=(notice,))
 
 
@@ -207,58 +274,110 @@ def _last_revert(trail: Trail, commit: CommitId) -> CommitId | None:
     """The last commit that took a commit back, and was not taken back itself."""
     reverts = trail.reverts()
     over = taken_back(reverts)
-    return next((each.commit for each in reversed(reverts) if commit.startswith(each.reverted) and each.commit not in over), None)
+    return next(
+        (
+            each.commit
+            for each in reversed(reverts)
+            if commit.startswith(each.reverted) and each.commit not in over
+        ),
+        None,
+    )
 
 
-def _with_partners(commit: CommitChanges, before: str, after: str, fact: FactId) -> frozenset[FactId]:
+def _with_partners(
+    commit: CommitChanges, before: str, after: str, fact: FactId
+) -> frozenset[FactId]:
     """A fact and those that took its place or gave theirs to it with a commit."""
-    pairs = [(pair.old, pair.new) for pair in fact_difference(parse(before), parse(after)).supersedes]
-    pairs += [(old, new) for old, new in parse_message(commit.commit.message).supersedes if new is not None]
+    pairs = [
+        (pair.old, pair.new) for pair in fact_difference(parse(before), parse(after)).supersedes
+    ]
+    pairs += [
+        (old, new)
+        for old, new in parse_message(commit.commit.message).supersedes
+        if new is not None
+    ]
     facts = {fact}
     while more := {each for pair in pairs if facts.intersection(pair) for each in pair} - facts:
         facts |= more
     return frozenset(facts)
 
 
-def _require_revertible(workspace: Workspace, trail: Trail, commit: CommitChanges, fact: FactId | None) -> None:
+def _require_revertible(
+    workspace: Workspace, trail: Trail, commit: CommitChanges, fact: FactId | None
+) -> None:
     repository, name = workspace.repository, commit.commit.id
     if len(commit.parents) > 1 and fact is None:
-        raise HistoryProblem("cannot-revert", f"{name[:10]} is a merge", _hint_of_merge(workspace, trail, name))
+        raise HistoryProblem(
+            "cannot-revert", f"{name[:10]} is a merge", _hint_of_merge(workspace, trail, name)
+        )
     if not repository.is_ancestor(name):
-        raise HistoryProblem("commit-not-found", f"{name[:10]} is not in the history of HEAD", f"To list commits: {verb('history')}")
+        raise HistoryProblem(
+            "commit-not-found",
+            f"{name[:10]} is not in the history of HEAD",
+            f"To list commits: {verb('history')}",
+        )
     if name in repository.shallow_commits():
         hint = "To get the rest: git fetch --unshallow"
-        raise HistoryProblem("cannot-revert", f"this clone is shallow and begins with {name[:10]}: its changes are unknown", hint)
+        raise HistoryProblem(
+            "cannot-revert",
+            f"this clone is shallow and begins with {name[:10]}: its changes are unknown",
+            hint,
+        )
 
 
 def _hint_of_merge(workspace: Workspace, trail: Trail, merge: CommitId) -> str:
     """The commands that undo the changes to memory which a merge brought, the newest ones first."""
     brought = first_parent.commits_brought_by(workspace.repository, merge)
-    commits = {each.number: each for each in map(trail.commit_with_id, brought) if each and not each.is_merge}
+    commits = {
+        each.number: each
+        for each in map(trail.commit_with_id, brought)
+        if each and not each.is_merge
+    }
     ranks = trail.ranks(commits)
     changed = [
-        commits[number].commit for number in sorted(commits, key=ranks.__getitem__, reverse=True) if trail.touched_by(((number, number),))
+        commits[number].commit
+        for number in sorted(commits, key=ranks.__getitem__, reverse=True)
+        if trail.touched_by(((number, number),))
     ]
     if not changed:
         return "It did not change memory."
     named = [f"{verb('revert')} {commit[:10]}" for commit in changed[:_MOST_NAMED]]
-    more = f" ({number_of(len(changed) - len(named), 'more commit')} in {verb('history')})" if len(changed) > len(named) else ""
+    more = (
+        f" ({number_of(len(changed) - len(named), 'more commit')} in {verb('history')})"
+        if len(changed) > len(named)
+        else ""
+    )
     return f"To undo {'the' if len(changed) == 1 else 'a'} change: {', or '.join(named)}{more}"
 
 
 def _texts(workspace: Workspace, changed: ChangedFile) -> tuple[str, str]:
     """The texts of a file before and after a commit; empty where it was not there."""
-    contents = workspace.repository.contents([blob for blob in (changed.before, changed.after) if blob])
-    before, after = (decode(contents[blob]) if blob else "" for blob in (changed.before, changed.after))
+    contents = workspace.repository.contents(
+        [blob for blob in (changed.before, changed.after) if blob]
+    )
+    before, after = (
+        decode(contents[blob]) if blob else "" for blob in (changed.before, changed.after)
+    )
     return before, after
 
 
 def _live_additions(
-    trail: Trail, path: FilePath, before: str, after: str, only: frozenset[FactId] | None, run: frozenset[CommitId]
+    trail: Trail,
+    path: FilePath,
+    before: str,
+    after: str,
+    only: frozenset[FactId] | None,
+    run: frozenset[CommitId],
 ) -> list[FactId]:
-    """The entries of a day's log that a commit brought in and that still count, or would once the commits of a run are taken back."""
+    """The entries of a day's log that a commit brought in and that still count, or would once the
+    commits of a run are taken back.
+    """
     added = [item.fact.id for item in fact_difference(parse(before), parse(after)).added]
-    live = {each.entry.fact for each in trail.live_occurrences(path) if all(mark.commit in run for mark in trail.marks_of(each.number))}
+    live = {
+        each.entry.fact
+        for each in trail.live_occurrences(path)
+        if all(mark.commit in run for mark in trail.marks_of(each.number))
+    }
     return [fact for fact in added if fact in live and (only is None or fact in only)]
 
 
@@ -270,15 +389,26 @@ def _note(
     retracts: tuple[FactId, ...],
     trail: Trail,
 ) -> history.CommitNote | None:
-    """The note besides the edits: it retracts lines of a log, or takes back what a commit that changed no text states; None without either."""
+    """The note besides the edits: it retracts lines of a log, or takes back what a commit that
+    changed no text states; None without either.
+    """
     marks = trail.marks_stated_by(commit.commit.id)
     only_marks = not changed_files and any(mark.ended is None for mark in marks)
     states_more = not changed_files and bool(parsed.confirms or parsed.reverts)
-    if not retracts and not only_marks and not (states_more and _last_revert(trail, commit.commit.id) is None):
+    if (
+        not retracts
+        and not only_marks
+        and not (states_more and _last_revert(trail, commit.commit.id) is None)
+    ):
         return None
     section = tuple(parsed.section.split(" > ")) if parsed.section else ()
     return history.CommitNote(
-        op=Op.REVERT, path=path, section=section, provenance=Provenance(), retracts=retracts, reverts=(commit.commit.id,)
+        op=Op.REVERT,
+        path=path,
+        section=section,
+        provenance=Provenance(),
+        retracts=retracts,
+        reverts=(commit.commit.id,),
     )
 
 
@@ -294,7 +424,12 @@ def _find_target(workspace: Workspace, trail: Trail, change: Revert) -> _RevertT
     commit = workspace.repository.commit_named(reference)
     if facts and commit:
         hint = "Give more digits of the commit, or the fact's text or id."
-        raise FactProblem("ambiguous", f"{reference[:80]!r} is a fact and a commit", hint, facts=sorted({*facts.values()}))
+        raise FactProblem(
+            "ambiguous",
+            f"{reference[:80]!r} is a fact and a commit",
+            hint,
+            facts=sorted({*facts.values()}),
+        )
     require_one_sort(reference, {sort: [fact] for sort, fact in facts.items()})
     for fact in facts.values():
         return _last_change(trail, trail.occurrences_of(fact))
@@ -311,9 +446,18 @@ def _find_target(workspace: Workspace, trail: Trail, change: Revert) -> _RevertT
 
 
 def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarget:
-    """The last change of a fact: its beginning, its end, a mark or a confirmation. A revert of a change does not count as one."""
+    """The last change of a fact: its beginning, its end, a mark or a confirmation. A revert of a
+    change does not count as one.
+    """
     told = [each for each in occurrences if each.fate is not Fate.JOINED]
-    last = max(told, key=lambda each: (each.ended is None, trail.order(each.begun if each.ended is None else each.ended), each.number))
+    last = max(
+        told,
+        key=lambda each: (
+            each.ended is None,
+            trail.order(each.begun if each.ended is None else each.ended),
+            each.number,
+        ),
+    )
     path, fact = last.entry.path, last.entry.fact
     marks = trail.marks_of(last.number)
     if last.ended is not None and (commit := trail.commit_numbered(last.ended)):
@@ -334,4 +478,8 @@ def _last_change(trail: Trail, occurrences: Sequence[Occurrence]) -> _RevertTarg
 def _confirmation(trail: Trail, occurrence: Occurrence) -> TrailCommit | None:
     """The commit that confirmed an occurrence; None where it began in another way."""
     commit = trail.commit_numbered(occurrence.begun)
-    return commit if commit and occurrence.entry.fact in parse_message(commit.message).confirms else None
+    return (
+        commit
+        if commit and occurrence.entry.fact in parse_message(commit.message).confirms
+        else None
+    )

@@ -1,4 +1,6 @@
-"""`review`: gather advice on the curated files by what the trail says of them, and carry out the safe part."""
+"""`review`: gather advice on the curated files by what the trail says of them, and carry out the
+safe part.
+"""
 
 from __future__ import annotations
 
@@ -42,15 +44,20 @@ def gather_advice(workspace: Workspace, say: Say) -> tuple[Advice, ...]:
         return find_advice(curated, facts, conflicts, budget, today)
 
 
-def apply_safe_advice(workspace: Workspace, options: WriteOptions, apply: Callable[[Change], WriteResult], say: Say) -> ReviewResult:
-    """Do what is safe of the advice, one commit each, each worked out on what the one before left; the rest is left to decide.
+def apply_safe_advice(
+    workspace: Workspace, options: WriteOptions, apply: Callable[[Change], WriteResult], say: Say
+) -> ReviewResult:
+    """Do what is safe of the advice, one commit each, each worked out on what the one before left;
+    the rest is left to decide.
 
     Raises:
         MdmemError: a change was refused; those before it are done.
     """
     done: list[tuple[Advice, WriteResult]] = []
     remaining = gather_advice(workspace, say)
-    while (chosen := next((advice for advice in remaining if advice.safe and advice.change), None)) and chosen.change:
+    while (
+        chosen := next((advice for advice in remaining if advice.safe and advice.change), None)
+    ) and chosen.change:
         if any(chosen == advice for advice, _ in done):
             break  # advice that stays after it was carried out would come back for ever
         done.append((chosen, apply(replace(chosen.change, options=options))))
@@ -72,11 +79,17 @@ def _curated_files(workspace: Workspace, trail: Trail) -> Iterator[CuratedFile]:
             continue
         read_only = layout.within(path, workspace.settings.extra_paths)
         changed = _last_changes(workspace, trail, path)
-        yield CuratedFile(path=path, document=document, size=len(data), changed=changed, read_only=read_only)
+        yield CuratedFile(
+            path=path, document=document, size=len(data), changed=changed, read_only=read_only
+        )
 
 
-def _last_changes(workspace: Workspace, trail: Trail, path: FilePath) -> Mapping[tuple[SectionPath, int], date]:
-    """The day on which the text of each section last changed; that the section moved does not count."""
+def _last_changes(
+    workspace: Workspace, trail: Trail, path: FilePath
+) -> Mapping[tuple[SectionPath, int], date]:
+    """The day on which the text of each section last changed; that the section moved does not
+    count.
+    """
     days: dict[tuple[SectionPath, int], date] = {}
     for revision in trail.live_revisions(path):
         (newest,) = trail.revisions(revision.lineage, 1)
@@ -89,21 +102,28 @@ def _last_changes(workspace: Workspace, trail: Trail, path: FilePath) -> Mapping
 # The facts in them.
 
 
-def _fact_states(trail: Trail, file: CuratedFile, again: Collection[int], today: date) -> Iterator[FactState]:
+def _fact_states(
+    trail: Trail, file: CuratedFile, again: Collection[int], today: date
+) -> Iterator[FactState]:
     """The facts of a file, each with what the trail says of it."""
     facts = _fact_entries(file.document, file.path)
     overruled = {mark.occurrence: mark for mark in trail.overruled_marks(file.path)}
     for entry, state in zip(facts, match_entries(trail, file.path, facts)[0], strict=True):
         mark = overruled.get(state.occurrence.number) if state.occurrence else None
         is_forgotten = state.occurrence is not None and state.occurrence.number in again
-        yield FactState(entry, _status(entry, mark, today), _current_successor(trail, mark), is_forgotten)
+        yield FactState(
+            entry, _status(entry, mark, today), _current_successor(trail, mark), is_forgotten
+        )
 
 
 def _current_successor(trail: Trail, mark: Mark | None) -> FactId | None:
     """The fact by which a statement says that another is superseded, if it holds."""
     if mark is None or mark.other is None:
         return None
-    holds = any(each.ended is None and not trail.marks_of(each.number) for each in trail.occurrences_of(mark.other))
+    holds = any(
+        each.ended is None and not trail.marks_of(each.number)
+        for each in trail.occurrences_of(mark.other)
+    )
     return mark.other if holds else None
 
 

@@ -1,4 +1,5 @@
-"""Working notes of a task: a section of its own in `memory/tasks.md` until it is done, for an interrupted agent to go on from.
+"""Working notes of a task: a section of its own in `memory/tasks.md` until it is done, for an
+interrupted agent to go on from.
 
     # Tasks
 
@@ -8,8 +9,9 @@
     - 10:12 the migration is written
     - 2026-03-06 09:30 all tests pass
 
-Nothing is written here: for each verb there are the edits that carry it out, in an order in which an interruption between two of them
-loses nothing, and in which all of them may be carried out again.
+Nothing is written here: for each verb there are the edits that carry it out, in an order in which
+an interruption between two of them loses nothing, and in which all of them may be carried out
+again.
 """
 
 from __future__ import annotations
@@ -34,8 +36,11 @@ _MOST_NAMED = 8
 _DAY = late.pattern(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
 
 
-def start_edits(document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
-    """Begin a task: its section, with the goal. No edit where the task is there already: it is continued.
+def start_edits(
+    document: Document | None, name: str, goal: str, now: datetime, options: WriteOptions
+) -> tuple[EditSection, ...]:
+    """Begin a task: its section, with the goal. No edit where the task is there already: it is
+    continued.
 
     Args:
         document: the file of tasks as it is, None where there is none.
@@ -45,7 +50,8 @@ def start_edits(document: Document | None, name: str, goal: str, now: datetime, 
         options: what all writing verbs share.
 
     Raises:
-        TextProblem: `empty-text`; `bad-text`: a name that cannot be a heading. SectionProblem: `section-ambiguous`.
+        TextProblem: `empty-text`; `bad-text`: a name that cannot be a heading. SectionProblem:
+        `section-ambiguous`.
     """
     if document and tasks_named(document, name):
         _find(document, name)
@@ -53,33 +59,67 @@ def start_edits(document: Document | None, name: str, goal: str, now: datetime, 
     address = _new_address(document, name)
     # It is appended: where somebody begins the same task at the same moment, both goals stay.
     line = _line(f"goal: {_clean(goal, 'goal')}", now, None)
-    return (EditSection(section=address, action=Action.APPEND, text=line, file=TASKS_PATH, create=True, options=options),)
+    return (
+        EditSection(
+            section=address,
+            action=Action.APPEND,
+            text=line,
+            file=TASKS_PATH,
+            create=True,
+            options=options,
+        ),
+    )
 
 
-def note_edits(document: Document | None, name: str, text: str, now: datetime, options: WriteOptions) -> tuple[EditSection, ...]:
-    """Add a note to a task: a line with its time, and with its day where that is not the day of the line before.
+def note_edits(
+    document: Document | None, name: str, text: str, now: datetime, options: WriteOptions
+) -> tuple[EditSection, ...]:
+    """Add a note to a task: a line with its time, and with its day where that is not the day of the
+    line before.
 
     Raises:
-        TextProblem: `empty-text`. SectionProblem: `task-not-found` with the nearest names, `section-ambiguous`.
+        TextProblem: `empty-text`. SectionProblem: `task-not-found` with the nearest names,
+        `section-ambiguous`.
     """
     tasks, section = _find(document, name)
     line = _line(_clean(text, "note"), now, _last_day(tasks, section))
     address, nth = _address(tasks, section)
-    return (EditSection(section=address, action=Action.APPEND, text=line, file=TASKS_PATH, nth=nth, options=options),)
+    return (
+        EditSection(
+            section=address,
+            action=Action.APPEND,
+            text=line,
+            file=TASKS_PATH,
+            nth=nth,
+            options=options,
+        ),
+    )
 
 
-def finish_edits(document: Document | None, name: str, outcome: str, options: WriteOptions) -> tuple[Log, EditSection]:
-    """End a task: a line in the day's log, and then its section taken out, if that is still as it is here.
+def finish_edits(
+    document: Document | None, name: str, outcome: str, options: WriteOptions
+) -> tuple[Log, EditSection]:
+    """End a task: a line in the day's log, and then its section taken out, if that is still as it
+    is here.
 
     Raises:
-        TextProblem: `empty-text`. SectionProblem: `task-not-found` with the nearest names, `section-ambiguous`.
+        TextProblem: `empty-text`. SectionProblem: `task-not-found` with the nearest names,
+        `section-ambiguous`.
     """
     tasks, section = _find(document, name)
     address, nth = _address(tasks, section)
     etag = tree_etag(tasks, section)
     return (
         outcome_entry(section, outcome, options),
-        EditSection(section=address, action=Action.DELETE, file=TASKS_PATH, nth=nth, expect=etag, subtree=True, options=options),
+        EditSection(
+            section=address,
+            action=Action.DELETE,
+            file=TASKS_PATH,
+            nth=nth,
+            expect=etag,
+            subtree=True,
+            options=options,
+        ),
     )
 
 
@@ -125,25 +165,48 @@ def _find(document: Document | None, name: str) -> tuple[Document, Section]:
     """The file and the section of a task."""
     sections = tasks_named(document, name) if document else []
     if document is None or not sections:
-        titles = {join_path(section.path): plain_title(section.title) for section in (_tasks(document) if document else ())}
-        near = [titles[path] for path in (similar_paths(document, name) if document else ()) if path in titles]
+        titles = {
+            join_path(section.path): plain_title(section.title)
+            for section in (_tasks(document) if document else ())
+        }
+        near = [
+            titles[path]
+            for path in (similar_paths(document, name) if document else ())
+            if path in titles
+        ]
         names = near or list(titles.values())[:_MOST_NAMED]
         start_with = "Did you mean" if near else "Its tasks are"
-        hint = f"{start_with}: {'; '.join(names)}" if names else f"To start one: {verb('task start')} NAME"
+        hint = (
+            f"{start_with}: {'; '.join(names)}"
+            if names
+            else f"To start one: {verb('task start')} NAME"
+        )
         raise SectionProblem("task-not-found", f"no task {name[:120]!r}", hint, near=near)
     if len(sections) > 1:
         lines = ", ".join(str(section.start + 1) for section in sections)
-        views = [{"section": join_path(section.path), "line": section.start + 1} for section in sections]
+        views = [
+            {"section": join_path(section.path), "line": section.start + 1} for section in sections
+        ]
         message = f"{len(sections)} tasks are called {name[:120]!r}"
-        raise SectionProblem("section-ambiguous", message, f"They are in {TASKS_PATH}, lines {lines}: rename one.", sections=views)
+        raise SectionProblem(
+            "section-ambiguous",
+            message,
+            f"They are in {TASKS_PATH}, lines {lines}: rename one.",
+            sections=views,
+        )
     return document, sections[0]
 
 
 def _address(document: Document, section: Section) -> tuple[str, int | None]:
-    """The whole path of a task, and its number where its notes hold another section of that path."""
+    """The whole path of a task, and its number where its notes hold another section of
+    that path.
+    """
     address = address_of(document, section)
     if address is None:
-        message = f"the task {section.title[:120]!r} cannot be named: its path is the title of another section"
+        message = (
+            f"the task {section.title[:120]!r} cannot be named: its path is the title of another"
+            " section"
+        )
         raise SectionProblem("section-ambiguous", message, f"Rename one of them in {TASKS_PATH}.")
     return address
 
@@ -153,13 +216,24 @@ def _new_address(document: Document | None, name: str) -> str:
     heading(_LEVEL, name)
     title = fold_space(name)
     if PATH_SEPARATOR in title:
-        raise TextProblem("bad-text", f"{name[:80]!r} cannot be a task's name: {PATH_SEPARATOR.strip()!r} separates headings")
+        raise TextProblem(
+            "bad-text",
+            f"{name[:80]!r} cannot be a task's name: {PATH_SEPARATOR.strip()!r} separates headings",
+        )
     if not plain_title(title):
-        raise TextProblem("bad-text", f"{name[:80]!r} cannot be a task's name: it has no readable characters")
-    above = next((section for section in document.sections if section.level < _LEVEL), None) if document else None
+        raise TextProblem(
+            "bad-text", f"{name[:80]!r} cannot be a task's name: it has no readable characters"
+        )
+    above = (
+        next((section for section in document.sections if section.level < _LEVEL), None)
+        if document
+        else None
+    )
     file_title = above.title if above else NEW_TASKS.removeprefix("# ").strip()
     if plain_title(file_title).casefold() == plain_title(title).casefold():
-        raise TextProblem("bad-text", f"{name[:80]!r} is the title of {TASKS_PATH}", "Give the task another name.")
+        raise TextProblem(
+            "bad-text", f"{name[:80]!r} is the title of {TASKS_PATH}", "Give the task another name."
+        )
     return join_path((above.title, title)) if above else title
 
 
@@ -171,14 +245,20 @@ def _clean(text: str, field: str) -> str:
 
 
 def _line(text: str, now: datetime, day: date | None) -> str:
-    """A list item with the time `now`, and with its day unless the item before it is of the same `day`."""
+    """A list item with the time `now`, and with its day unless the item before it is of the same
+    `day`.
+    """
     stamp = f"{now:%H:%M}" if now.date() == day else f"{now:%Y-%m-%d %H:%M}"
     return write_item(f"{stamp} {text}")
 
 
 def _last_day(document: Document, section: Section) -> date | None:
     """The day of the last note of a task that names one."""
-    days = [match[1] for item in section_items(document, section) if (match := _DAY.match(item_text(item.raw)))]
+    days = [
+        match[1]
+        for item in section_items(document, section)
+        if (match := _DAY.match(item_text(item.raw)))
+    ]
     try:
         return date.fromisoformat(days[-1]) if days else None
     except ValueError:

@@ -1,4 +1,6 @@
-"""`task`: the file of tasks, and the edits of it that `task_notes` works out, carried out one after the other."""
+"""`task`: the file of tasks, and the edits of it that `task_notes` works out, carried out one after
+the other.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from mdmem.workspace import Say, Workspace
 Apply = Callable[[Change], WriteResult]
 
 
-def start_task(workspace: Workspace, name: str, goal: str, options: WriteOptions, apply: Apply) -> WriteResult:
+def start_task(
+    workspace: Workspace, name: str, goal: str, options: WriteOptions, apply: Apply
+) -> WriteResult:
     """Begin a task; one that is there already is gone on with, and nothing is changed.
 
     Raises:
@@ -31,11 +35,15 @@ def start_task(workspace: Workspace, name: str, goal: str, options: WriteOptions
     edits = task_notes.start_edits(_document(workspace), name, goal, workspace.now(), options)
     if not edits:
         task = show_task(workspace, name)
-        return WriteResult(changed=False, path=task.path, section=task.section, etag=task.etag, commit=None)
+        return WriteResult(
+            changed=False, path=task.path, section=task.section, etag=task.etag, commit=None
+        )
     return apply(edits[0])
 
 
-def add_task_note(workspace: Workspace, name: str, text: str, options: WriteOptions, apply: Apply) -> WriteResult:
+def add_task_note(
+    workspace: Workspace, name: str, text: str, options: WriteOptions, apply: Apply
+) -> WriteResult:
     """Add a note to a task.
 
     Raises:
@@ -45,18 +53,26 @@ def add_task_note(workspace: Workspace, name: str, text: str, options: WriteOpti
     return apply(edit)
 
 
-def finish_task(workspace: Workspace, name: str, outcome: str, options: WriteOptions, say: Say) -> WriteResult:
-    """End a task: log its outcome, then take its notes out, or nothing at all. The answer says where it is logged.
+def finish_task(
+    workspace: Workspace, name: str, outcome: str, options: WriteOptions, say: Say
+) -> WriteResult:
+    """End a task: log its outcome, then take its notes out, or nothing at all. The answer says
+    where it is logged.
 
     Raises:
-        TextProblem: `empty-text`. SectionProblem: `task-not-found`, `section-ambiguous`; `section-changed`: a note came in meanwhile.
+        TextProblem: `empty-text`. SectionProblem: `task-not-found`, `section-ambiguous`;
+        `section-changed`: a note came in meanwhile.
     """
     document = _document(workspace)
     try:
         entry, deletion = task_notes.finish_edits(document, name, outcome, options)
     except SectionProblem as problem:
         complete = complete_options(workspace, options)
-        repeat = repeats.find_finished_task(workspace, name, outcome, complete) if problem.code == "task-not-found" else None
+        repeat = (
+            repeats.find_finished_task(workspace, name, outcome, complete)
+            if problem.code == "task-not-found"
+            else None
+        )
         if repeat is None:
             raise
         return repeat
@@ -75,7 +91,9 @@ def finish_task(workspace: Workspace, name: str, outcome: str, options: WriteOpt
 
 
 def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: str) -> bool:
-    """True if the outcome of a task was logged since it began: an earlier call was interrupted after that."""
+    """True if the outcome of a task was logged since it began: an earlier call was interrupted
+    after that.
+    """
     path = workspace.log_path(workspace.now().date())
     data = files.read(files.path_on_disk(workspace.root, path))
     item = write_item(entry.text)
@@ -83,7 +101,9 @@ def _is_logged(workspace: Workspace, tasks: Document | None, entry: Log, name: s
         return False
     sections = {section.path for section in task_notes.tasks_named(tasks, name)}
     with trails.fresh_trail(workspace) as trail:
-        begun = [trail.came_with(each) for each in trail.live_revisions(layout.TASKS_PATH, sections)]
+        begun = [
+            trail.came_with(each) for each in trail.live_revisions(layout.TASKS_PATH, sections)
+        ]
         logged = [
             each.begun
             for each in trail.occurrences_of(parse_item(item).id)

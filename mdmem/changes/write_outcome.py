@@ -1,4 +1,6 @@
-"""The outcome of a write, judged from what is on disk, what git committed, what was meant and what failed. Pure."""
+"""The outcome of a write, judged from what is on disk, what git committed, what was meant and what
+failed. Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,11 +20,15 @@ class WriteOutcome(Enum):
     """The end of a write."""
 
     COMMITTED = auto()
-    """The commit holds the change, in another form perhaps where a hook of the user's had a hand in it."""
+    """The commit holds the change, in another form perhaps where a hook of the user's had a hand in
+    it.
+    """
     REWORDED = auto()
     """A hook of the user's put the change into other words, and git committed those."""
     MIXED = auto()
-    """Somebody saved the file with the change in it before git read it: git committed their save and the change as one."""
+    """Somebody saved the file with the change in it before git read it: git committed their save
+    and the change as one.
+    """
     OVERTAKEN = auto()
     """Somebody saved over the file before git read it: git committed their save."""
     INTERRUPTED = auto()
@@ -30,9 +36,13 @@ class WriteOutcome(Enum):
     FAILED = auto()
     """Nothing is committed; the file holds what was written, or never did."""
     SAVED_OVER = auto()
-    """Git did not commit as somebody saved over the file before git read it: it can be tried again."""
+    """Git did not commit as somebody saved over the file before git read it: it can be
+    tried again.
+    """
     ABANDONED = auto()
-    """Somebody saved over the file, and trying again is of no use: hooks took too long, or the process was interrupted."""
+    """Somebody saved over the file, and trying again is of no use: hooks took too long, or the
+    process was interrupted.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,30 +106,42 @@ _ALIKE = 0.6
 
 
 def contains_change(data: bytes | None, before: bytes | None, after: bytes) -> bool:
-    """True if a text has the change in it, in another form perhaps: a hook may format Markdown in its own way."""
+    """True if a text has the change in it, in another form perhaps: a hook may format Markdown in
+    its own way.
+    """
     removed, added = _changed_lines(before, after)
     words, meant = f" {_words(data)} ", f" {_words(after)} "
-    added_words, removed_words = ([f" {line_words} " for line_words in map(_words, lines) if line_words] for lines in (added, removed))
-    return all(line in words for line in added_words) and not any(line in words for line in removed_words if line not in meant)
+    added_words, removed_words = (
+        [f" {line_words} " for line_words in map(_words, lines) if line_words]
+        for lines in (added, removed)
+    )
+    return all(line in words for line in added_words) and not any(
+        line in words for line in removed_words if line not in meant
+    )
 
 
 def looks_like_work_of_hook(data: bytes, before: bytes | None, after: bytes) -> bool:
-    """True if a hook may have turned what was written into this, rather than somebody who saved the file meanwhile.
+    """True if a hook may have turned what was written into this, rather than somebody who saved the
+    file meanwhile.
 
-    All that differs then is white space, list markers, and the words of lines that the change added, which are alike.
+    All that differs then is white space, list markers, and the words of lines that the change
+    added, which are alike.
     """
     ours, theirs = _forms(after), _forms(data)
     if "".join(ours) == "".join(theirs):
         return True
     added = set(_forms("\n".join(_changed_lines(before, after)[1])))
     return len(ours) == len(theirs) and all(
-        our_line == their_line or (our_line in added and SequenceMatcher(None, our_line, their_line).ratio() >= _ALIKE)
+        our_line == their_line
+        or (our_line in added and SequenceMatcher(None, our_line, their_line).ratio() >= _ALIKE)
         for our_line, their_line in zip(ours, theirs, strict=True)
     )
 
 
 def without_change(data: bytes, before: bytes | None, after: bytes) -> bytes | None:
-    """Take a change out of a file that somebody, or a hook, saved with it, and leave theirs; None where the two cannot be separated."""
+    """Take a change out of a file that somebody, or a hook, saved with it, and leave theirs; None
+    where the two cannot be separated.
+    """
     try:
         return inverse_patch.undo(parse_bytes(data), after.decode(), _text(before)).text.encode()
     except MdmemError:
@@ -129,9 +151,15 @@ def without_change(data: bytes, before: bytes | None, after: bytes) -> bytes | N
 def reworded_problem(path: FilePath, committed: bytes | None, after: bytes) -> RepositoryProblem:
     """The failure of a change that a hook put into other words."""
     lines = zip(_lines(after), _lines(committed), strict=False)
-    reworded = next((their_line for our_line, their_line in lines if _words(our_line) != _words(their_line)), "")
+    reworded = next(
+        (their_line for our_line, their_line in lines if _words(our_line) != _words(their_line)), ""
+    )
     hint = "Use the hook's wording, or have the hook skip memory files."
-    return RepositoryProblem("commit-failed", f"a hook changed the wording of what was written to {path}: {reworded}", hint)
+    return RepositoryProblem(
+        "commit-failed",
+        f"a hook changed the wording of what was written to {path}: {reworded}",
+        hint,
+    )
 
 
 def _changed_lines(before: bytes | None, after: bytes) -> tuple[list[str], list[str]]:
@@ -145,7 +173,10 @@ def _lines(text: bytes | str | None) -> list[str]:
 
 def _forms(text: bytes | str) -> list[str]:
     """The lines without white space, and with one sign, a dash, for all list markers."""
-    return ["".join((f"-{line[1:]}" if line[:2] in _OTHER_MARKERS else line).split()) for line in _lines(text)]
+    return [
+        "".join((f"-{line[1:]}" if line[:2] in _OTHER_MARKERS else line).split())
+        for line in _lines(text)
+    ]
 
 
 def _words(text: bytes | str | None) -> str:

@@ -1,4 +1,6 @@
-"""The command line: parse, carry out, show. `fast_parser` reads simple calls; Typer reads all others."""
+"""The command line: parse, carry out, show. `fast_parser` reads simple calls; Typer reads all
+others.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ _LONG = frozenset(
         *("status", "doctor", "stats", "reindex", "digest", "run"),
     }
 )
-"""Commands that may take long and ask for nothing. `init` makes a commit, which git may have to sign; so do two others with some options."""
+"""Commands that may take long and ask for nothing. `init` makes a commit, which git may have to
+sign; so do two others with some options.
+"""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -77,7 +81,9 @@ def _run(words: Sequence[str]) -> int:
 
 
 def _progress(call: Call) -> AbstractContextManager[object]:
-    """Show that a command is at work if that may take long, and nothing else uses the terminal meanwhile."""
+    """Show that a command is at work if that may take long, and nothing else uses the terminal
+    meanwhile.
+    """
     commits = call.values.get("resolve") or call.values.get("apply")
     if call.as_json or call.quiet or commits or call.command not in _LONG:
         return nullcontext()
@@ -91,10 +97,13 @@ def _wants_json(words: Sequence[str]) -> bool:
 
 
 def _open_streams() -> None:
-    """Prepare the standard streams: those that the caller closed lead nowhere, the others are UTF-8."""
+    """Prepare the standard streams: those that the caller closed lead nowhere, the others are
+    UTF-8.
+    """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
             setattr(sys, name, Path(os.devnull).open(mode, encoding="utf-8"))  # noqa: SIM115 - for the whole process
     for stream in (sys.stdout, sys.stderr):
-        # They are text files, which can be reconfigured; typeshed only knows that they can be written to.
+        # They are text files, which can be reconfigured; typeshed only knows that they can be
+        # written to.
         cast("TextIOWrapper", stream).reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -1,4 +1,6 @@
-"""The command line in Typer: its definition of commands and options is made from the signatures of the commands."""
+"""The command line in Typer: its definition of commands and options is made from the signatures of
+the commands.
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,12 @@ def _version(requested: bool) -> None:
         raise typer.Exit
 
 
-_Workspace = Annotated[str | None, typer.Option("-C", metavar="DIR", help="The workspace. [default: the nearest one from here upwards]")]
+_Workspace = Annotated[
+    str | None,
+    typer.Option(
+        "-C", metavar="DIR", help="The workspace. [default: the nearest one from here upwards]"
+    ),
+]
 _Quiet = Annotated[bool, typer.Option("-q", help="Print only the result or the error.")]
 
 
@@ -33,40 +40,58 @@ def _before(
     workspace: _Workspace = None,
     quiet: _Quiet = False,
     as_json: options.Json = False,
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
 ) -> None:
     """Take the options before the command."""
     context.obj = (workspace, quiet, as_json)
 
 
-def _between(context: typer.Context, workspace: _Workspace = None, quiet: _Quiet = False, as_json: options.Json = False) -> None:
+def _between(
+    context: typer.Context,
+    workspace: _Workspace = None,
+    quiet: _Quiet = False,
+    as_json: options.Json = False,
+) -> None:
     """Take the options between the words of a command."""
     context.obj = _merged(context.obj, workspace, quiet, as_json)
 
 
-def _merged(before: tuple[str | None, bool, bool], workspace: str | None, quiet: bool, as_json: bool) -> tuple[str | None, bool, bool]:
+def _merged(
+    before: tuple[str | None, bool, bool], workspace: str | None, quiet: bool, as_json: bool
+) -> tuple[str | None, bool, bool]:
     """The common options from two positions; of two workspaces the later one."""
     return before[0] if workspace is None else workspace, before[1] or quiet, before[2] or as_json
 
 
 def _parser(name: str, function: Callable[..., Answer]) -> Callable[..., Call]:
-    """A function for Typer: it takes the options of a command and returns its call, which is not carried out yet."""
+    """A function for Typer: it takes the options of a command and returns its call, which is not
+    carried out yet.
+    """
 
     def parsed(context: typer.Context, workspace: str | None, quiet: bool, **values: Any) -> Call:
         workspace, quiet, as_json = _merged(context.obj, workspace, quiet, values["as_json"])
-        return Call(command=name, workspace=workspace, quiet=quiet, values={**values, "as_json": as_json})
+        return Call(
+            command=name, workspace=workspace, quiet=quiet, values={**values, "as_json": as_json}
+        )
 
-    types = get_type_hints(function, {**vars(options), **function.__globals__, "typer": typer}, include_extras=True)
+    types = get_type_hints(
+        function, {**vars(options), **function.__globals__, "typer": typer}, include_extras=True
+    )
     call, *parameters = inspect.signature(function).parameters.values()
     context = call.replace(name="context", annotation=typer.Context)
     taken = [own for parameter in parameters for own in _options(parameter, types[parameter.name])]
-    # `inspect`, and so Typer, prefers this signature to the one in the source; mypy knows no such attribute.
+    # `inspect`, and so Typer, prefers this signature to the one in the source; mypy knows no such
+    # attribute.
     cast("Any", parsed).__signature__ = inspect.Signature([context, *taken, *_added()])
     return parsed
 
 
 def _added() -> Iterable[inspect.Parameter]:
-    """The options that every command takes beside its own, as those before it; its help leaves them out."""
+    """The options that every command takes beside its own, as those before it; its help leaves them
+    out.
+    """
     for parameter in list(inspect.signature(_between).parameters.values())[1:3]:
         annotation = get_type_hints(_between, include_extras=True)[parameter.name]
         kind, option = get_args(annotation)
@@ -76,11 +101,17 @@ def _added() -> Iterable[inspect.Parameter]:
 
 
 def _options(parameter: inspect.Parameter, annotation: Any) -> Iterable[inspect.Parameter]:
-    """The parameters of the command line for a parameter of a command: itself, or (`**shared`) all that it stands for."""
+    """The parameters of the command line for a parameter of a command: itself, or (`**shared`) all
+    that it stands for.
+    """
     if parameter.kind is not parameter.VAR_KEYWORD:
         return [parameter.replace(annotation=annotation)]
     _, shared = get_args(annotation)
-    return [own for each in inspect.signature(shared).parameters.values() for own in _options(each, each.annotation)]
+    return [
+        own
+        for each in inspect.signature(shared).parameters.values()
+        for own in _options(each, each.annotation)
+    ]
 
 
 def _build() -> typer.Typer:
@@ -94,13 +125,17 @@ def _build() -> typer.Typer:
     )
     root.callback()(_before)
     groups = {
-        name: typer.Typer(help=about, rich_markup_mode=None, callback=_between, cls=command_help.GroupHelp)
+        name: typer.Typer(
+            help=about, rich_markup_mode=None, callback=_between, cls=command_help.GroupHelp
+        )
         for name, about in commands.GROUPS.items()
     }
     for name in commands.COMMANDS:
         function = commands.command(name)
         group, _, word = name.rpartition(" ")
-        (groups[group] if group else root).command(word, help=function.__doc__, cls=command_help.CommandHelp)(_parser(name, function))
+        (groups[group] if group else root).command(
+            word, help=function.__doc__, cls=command_help.CommandHelp
+        )(_parser(name, function))
     for name, typed in groups.items():
         root.add_typer(typed, name=name)
     return root
@@ -110,20 +145,25 @@ app = _build()
 
 
 def parse(words: Sequence[str]) -> Call | None:
-    """Parse the words of a command line into a call; None if help, the version or what a shell needs was printed.
+    """Parse the words of a command line into a call; None if help, the version or what a shell
+    needs was printed.
 
     Raises:
         UsageProblem: they are no valid call.
     """
     try:
-        with get_command(app).make_context("mdmem", texts_last(words, TABLE) or ["--help"], terminal_width=command_help.width()) as context:
+        with get_command(app).make_context(
+            "mdmem", texts_last(words, TABLE) or ["--help"], terminal_width=command_help.width()
+        ) as context:
             call: Call = context.command.invoke(context)
             return call
     except SystemExit:  # of Typer, when it has printed or installed completion
         return None
     except typer.Exit as end:
         if end.exit_code:
-            raise UsageProblem("completion supports bash, zsh and fish", "Run it in one of these shells.") from end
+            raise UsageProblem(
+                "completion supports bash, zsh and fish", "Run it in one of these shells."
+            ) from end
         return None
     except typer.TyperException as problem:
         raise _usage_problem(problem, words) from problem
@@ -132,7 +172,9 @@ def parse(words: Sequence[str]) -> Call | None:
 def help_text(words: Sequence[str]) -> str:
     """The help of a command or a group."""
     command: Any = get_command(app)
-    context = command.context_class(command, info_name="mdmem", terminal_width=command_help.width(), **command.context_settings)
+    context = command.context_class(
+        command, info_name="mdmem", terminal_width=command_help.width(), **command.context_settings
+    )
     for word in words:
         command = command.commands[word]
         context = command.context_class(command, info_name=word, parent=context)
@@ -140,7 +182,9 @@ def help_text(words: Sequence[str]) -> str:
 
 
 def complete() -> int:
-    """Answer the shell that wants to know how a command line may go on; the words are in the environment."""
+    """Answer the shell that wants to know how a command line may go on; the words are in the
+    environment.
+    """
     try:
         get_command(app).main([], prog_name="mdmem")
     except SystemExit as end:
@@ -150,7 +194,9 @@ def complete() -> int:
 
 _NUMBERS = {
     "Input should be a valid number, unable to parse string as a number": "it takes a number",
-    "Input should be a valid integer, unable to parse string as an integer": "it takes a whole number",
+    "Input should be a valid integer, unable to parse string as an integer": (
+        "it takes a whole number"
+    ),
 }
 """Messages of a library about numbers, in plain words."""
 
@@ -165,7 +211,10 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
     path = context.command_path if context else f"{app.info.name} {command}".rstrip()
     hint = f"{path} --help"
     option = getattr(problem, "option_name", "")
-    if option and (" " in option or any(word.startswith(option) and len(word) > 2 for word in words if word[1:2] != "-")):
+    if option and (
+        " " in option
+        or any(word.startswith(option) and len(word) > 2 for word in words if word[1:2] != "-")
+    ):
         hint += "; put a text that begins with a dash after --, or on standard input"
     elif hasattr(problem, "possibilities"):  # no such option
         message = problem.message
@@ -173,6 +222,8 @@ def _usage_problem(problem: typer.TyperException, words: Sequence[str]) -> Usage
         hint = meant or hint
     elif message == "Missing command" and context.parent is not None:
         hint = f"Use one of {', '.join(context.command.commands)}. {hint}"
-    elif message.startswith("Missing ") and (example := command_help.EXAMPLES.get(path.partition(" ")[2])):
+    elif message.startswith("Missing ") and (
+        example := command_help.EXAMPLES.get(path.partition(" ")[2])
+    ):
         hint = f"As in: {example}. {hint}"
     return UsageProblem(message[:1].lower() + message[1:], hint)

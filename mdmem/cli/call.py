@@ -17,7 +17,9 @@ from mdmem.startup.records import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A command as it was called. `workspace` is the value of -C, `values` has every parameter of the command by its name."""
+    """A command as it was called. `workspace` is the value of -C, `values` has every parameter of
+    the command by its name.
+    """
 
     command: str
     workspace: str | None
@@ -32,7 +34,9 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The answer of a command: an object for programs, text for people, notes for standard error, the exit status."""
+    """The answer of a command: an object for programs, text for people, notes for standard error,
+    the exit status.
+    """
 
     data: Mapping[str, Any]
     text: str
@@ -54,7 +58,9 @@ def read_argument(text: str) -> str:
         return text
     data = sys.stdin.buffer.read(MAX_FILE_BYTES + 1)
     if len(data) > MAX_FILE_BYTES:
-        raise TextProblem("bad-text", f"standard input has more than {MAX_FILE_BYTES:,} bytes", "Split it.")
+        raise TextProblem(
+            "bad-text", f"standard input has more than {MAX_FILE_BYTES:,} bytes", "Split it."
+        )
     return data.decode("utf-8", "surrogateescape")
 
 

@@ -20,7 +20,17 @@ HEADINGS: Mapping[str, Sequence[str]] = {
     "Begin": ("init", "status", "help"),
     "Write": ("log", "remember", "edit-section", "forget", "revert", "save", "task"),
     "Read": ("search", "show", "outline", "facts", "recall", "tags"),
-    "Brief an agent": ("context", "sessions", "digest", "dream", "flush", "mcp", "memory-tool", "plugin", "agent-hook"),
+    "Brief an agent": (
+        "context",
+        "sessions",
+        "digest",
+        "dream",
+        "flush",
+        "mcp",
+        "memory-tool",
+        "plugin",
+        "agent-hook",
+    ),
     "Decide": ("proposals", "accept", "reject", "propose"),
     "Look back": ("history", "changes", "blame", "when"),
     "Tidy": ("review", "conflicts", "contradicts", "check", "redact"),
@@ -93,17 +103,27 @@ class CommandHelp(TyperCommand):
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """The arguments, then the options, as they are typed."""
-        return [*(_argument(parameter) for parameter in self.params if parameter.param_type_name == "argument"), "[OPTIONS]"]
+        return [
+            *(
+                _argument(parameter)
+                for parameter in self.params
+                if parameter.param_type_name == "argument"
+            ),
+            "[OPTIONS]",
+        ]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the words behind the command.
 
         Raises:
-            UsageProblem: there are too many; those behind a text are not repeated, since one may be a secret.
+            UsageProblem: there are too many; those behind a text are not repeated, since one may be
+            a secret.
         """
         ctx.allow_extra_args = True
         flags, _ = parameters(self)
-        rest = super().parse_args(ctx, with_values(args) if OPTIONAL_VALUES.keys() & flags else args)
+        rest = super().parse_args(
+            ctx, with_values(args) if OPTIONAL_VALUES.keys() & flags else args
+        )
         if rest and not ctx.resilient_parsing:
             raise UsageProblem(_unexpected(self, rest), _how_texts_go(self, ctx.command_path))
         return rest
@@ -116,20 +136,33 @@ class CommandHelp(TyperCommand):
             record = parameter.get_help_record(ctx)
             if record is not None:
                 is_argument = parameter.param_type_name == "argument"
-                records[parameter.param_type_name].append((_argument(parameter), parameter.help or "") if is_argument else record)
+                records[parameter.param_type_name].append(
+                    (_argument(parameter), parameter.help or "") if is_argument else record
+                )
         for title, rows in (("Arguments", records["argument"]), ("Options", records["option"])):
             if rows:
                 with formatter.section(title):
                     formatter.write_dl(rows)
         with formatter.section("Example"):
-            example = f"{' ' * formatter.current_indent}{EXAMPLES[ctx.command_path.partition(' ')[2]]}"
+            example = (
+                f"{' ' * formatter.current_indent}{EXAMPLES[ctx.command_path.partition(' ')[2]]}"
+            )
             formatter.write(f"{terminal.fitted(example, formatter.width)}\n")
 
 
 def parameters(command: Any) -> tuple[Sequence[str], Sequence[str]]:
     """The flags of a command, and the names of its arguments."""
-    flags = [flag for parameter in command.params if parameter.param_type_name == "option" for flag in parameter.opts]
-    return flags, [str(parameter.metavar) for parameter in command.params if parameter.param_type_name == "argument"]
+    flags = [
+        flag
+        for parameter in command.params
+        if parameter.param_type_name == "option"
+        for flag in parameter.opts
+    ]
+    return flags, [
+        str(parameter.metavar)
+        for parameter in command.params
+        if parameter.param_type_name == "argument"
+    ]
 
 
 def _unexpected(command: Any, rest: Sequence[str]) -> str:
@@ -156,7 +189,9 @@ def _argument(parameter: Any) -> str:
 
 
 class GroupHelp(TyperGroup):
-    """A group of commands, under headings where there are many; what a command is for may take several lines."""
+    """A group of commands, under headings where there are many; what a command is for may take
+    several lines.
+    """
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """A command, and its own words."""
@@ -174,14 +209,22 @@ class GroupHelp(TyperGroup):
         group = "" if ctx.parent is None else str(ctx.info_name)
         meant = guesses.meant_command(word, self.commands, group)
         use = f"Use: {meant}" if meant.startswith("mdmem ") else meant
-        raise UsageProblem(f"no such command {word!r}", use or f"All commands: {ctx.command_path} --help")
+        raise UsageProblem(
+            f"no such command {word!r}", use or f"All commands: {ctx.command_path} --help"
+        )
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """The commands, each with the first line of its help."""
         is_root = ctx.parent is None
         for heading, names in (HEADINGS if is_root else {"Commands": tuple(self.commands)}).items():
             with formatter.section(heading):
-                formatter.write_dl([(name, str(self.commands[name].help).splitlines()[0]) for name in names], col_max=14)
+                formatter.write_dl(
+                    [(name, str(self.commands[name].help).splitlines()[0]) for name in names],
+                    col_max=14,
+                )
         if is_root:
             formatter.write_paragraph()
-            formatter.write_text("For details and an example: mdmem COMMAND --help. -C, -q and --json may also follow the command.")
+            formatter.write_text(
+                "For details and an example: mdmem COMMAND --help. -C, -q and --json may also"
+                " follow the command."
+            )

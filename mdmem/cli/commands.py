@@ -1,7 +1,8 @@
 """The table of commands: the words of each, and the module that is loaded when it is called.
 
-A command fills one argument record, makes one call on Memory, and returns an answer. Its signature is the definition for Typer: `app` builds
-the command line from the signatures, and `parameter_table` is generated from that. `fast_parser` does not evaluate them.
+A command fills one argument record, makes one call on Memory, and returns an answer. Its signature
+is the definition for Typer: `app` builds the command line from the signatures, and
+`parameter_table` is generated from that. `fast_parser` does not evaluate them.
 """
 
 from __future__ import annotations
@@ -66,8 +67,14 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
 """The module and the function of each, in the order of the help."""
 
 GROUPS = {
-    "task": "Keep the notes of a task until it is done.\n\nAn agent that was interrupted goes on from them.",
-    "hooks": "Install, remove and look at git's hooks.\n\nThey check what is committed and keep the index fresh.",
+    "task": (
+        "Keep the notes of a task until it is done.\n\nAn agent that was interrupted goes on from"
+        " them."
+    ),
+    "hooks": (
+        "Install, remove and look at git's hooks.\n\nThey check what is committed and keep the"
+        " index fresh."
+    ),
 }
 """The help of the groups of commands, by their first word."""
 

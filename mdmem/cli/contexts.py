@@ -21,22 +21,48 @@ def context(
     call: Call,
     prompt: Annotated[
         list[str] | None,
-        typer.Argument(metavar="PROMPT", help="The user's prompt; - reads standard input. [default: the start of a session]"),
+        typer.Argument(
+            metavar="PROMPT",
+            help="The user's prompt; - reads standard input. [default: the start of a session]",
+        ),
     ] = None,
-    purpose: Annotated[str | None, typer.Option("--for", metavar="session|prompt", help="The purpose of the block.")] = None,
+    purpose: Annotated[
+        str | None,
+        typer.Option("--for", metavar="session|prompt", help="The purpose of the block."),
+    ] = None,
     budget: Annotated[
-        int | None, typer.Option("--budget", metavar="N", help="Maximum number of tokens. [default: 2000; 500 for a prompt]")
+        int | None,
+        typer.Option(
+            "--budget",
+            metavar="N",
+            help="Maximum number of tokens. [default: 2000; 500 for a prompt]",
+        ),
     ] = None,
     window: Annotated[
-        int | None, typer.Option("--window", metavar="N", help="Size of the model's window in tokens: the budget is a share.")
+        int | None,
+        typer.Option(
+            "--window",
+            metavar="N",
+            help="Size of the model's window in tokens: the budget is a share.",
+        ),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option("--profile", metavar="SORT", help="coding, general or knowledge: 10, 15 or 20 percent of the window.")
+        str | None,
+        typer.Option(
+            "--profile",
+            metavar="SORT",
+            help="coding, general or knowledge: 10, 15 or 20 percent of the window.",
+        ),
     ] = None,
     without: Annotated[
         list[str] | None,
         typer.Option(
-            "--without", metavar="PART", help="Leave out profile, pinned, tasks, days, found, tags or notes; separate several with commas."
+            "--without",
+            metavar="PART",
+            help=(
+                "Leave out profile, pinned, tasks, days, found, tags or notes; separate several"
+                " with commas."
+            ),
         ),
     ] = None,
     session: Session = None,
@@ -44,8 +70,8 @@ def context(
 ) -> Answer:
     """Print the block of memory for an agent's prompt.
 
-    At the start of a session: who the user is, curated memory, open tasks, today and yesterday. For a prompt: what memory knows about it,
-    or nothing if it knows nothing.
+    At the start of a session: who the user is, curated memory, open tasks, today and yesterday. For
+    a prompt: what memory knows about it, or nothing if it knows nothing.
     """
     text = None if prompt is None else read_argument(" ".join(prompt))
     request = BuildContext(
@@ -63,21 +89,42 @@ def context(
 
 def flush(
     call: Call,
-    window: Annotated[int, typer.Option("--window", metavar="N", help="Size of the model's window in tokens.")],
-    check: Annotated[bool, typer.Option("--check", help="Only show how full the session is.")] = False,
-    transcript: Annotated[str | None, typer.Option("--transcript", metavar="FILE", help="Transcript of the session (Claude Code).")] = None,
-    tokens: Annotated[int | None, typer.Option("--tokens", metavar="N", help="Tokens that the session has used.")] = None,
-    cycle: Annotated[int | None, typer.Option("--cycle", metavar="N", help="Number of compactions so far.")] = None,
-    reserve: Annotated[int, typer.Option("--reserve", metavar="N", help="Tokens that the host reserves.")] = 20_000,
-    soft: Annotated[int, typer.Option("--soft", metavar="N", help="Flush this many tokens before the reserve.")] = 4_000,
+    window: Annotated[
+        int, typer.Option("--window", metavar="N", help="Size of the model's window in tokens.")
+    ],
+    check: Annotated[
+        bool, typer.Option("--check", help="Only show how full the session is.")
+    ] = False,
+    transcript: Annotated[
+        str | None,
+        typer.Option(
+            "--transcript", metavar="FILE", help="Transcript of the session (Claude Code)."
+        ),
+    ] = None,
+    tokens: Annotated[
+        int | None, typer.Option("--tokens", metavar="N", help="Tokens that the session has used.")
+    ] = None,
+    cycle: Annotated[
+        int | None, typer.Option("--cycle", metavar="N", help="Number of compactions so far.")
+    ] = None,
+    reserve: Annotated[
+        int, typer.Option("--reserve", metavar="N", help="Tokens that the host reserves.")
+    ] = 20_000,
+    soft: Annotated[
+        int, typer.Option("--soft", metavar="N", help="Flush this many tokens before the reserve.")
+    ] = 4_000,
     session: Session = None,
-    silent: Annotated[str, typer.Option("--silent", metavar="WORD", help="The answer if there is nothing to keep.")] = "NO_REPLY",
+    silent: Annotated[
+        str,
+        typer.Option("--silent", metavar="WORD", help="The answer if there is nothing to keep."),
+    ] = "NO_REPLY",
     as_json: Json = False,
 ) -> Answer:
     """Print the prompts that save memory before a compaction.
 
-    They have an agent write down what is worth keeping, once a cycle: for hosts without hooks at a compaction.
-    Nothing is printed if no flush is due, or if another process already has the prompts.
+    They have an agent write down what is worth keeping, once a cycle: for hosts without hooks at a
+    compaction. Nothing is printed if no flush is due, or if another process already has the
+    prompts.
     """
     request = Flush(
         window=window,
@@ -97,29 +144,40 @@ def flush(
 def agent_hook(call: Call, as_json: Json = False) -> Answer:
     """Answer a hook of Claude Code or Codex.
 
-    It reads the host's JSON from standard input: a session starts, a prompt is submitted, a compaction begins or ends. What it prints goes
-    to the model; in most cases nothing. The exit status is always 0. MDMEM_CONTEXT=off silences it.
+    It reads the host's JSON from standard input: a session starts, a prompt is submitted, a
+    compaction begins or ends. What it prints goes to the model; in most cases nothing. The exit
+    status is always 0. MDMEM_CONTEXT=off silences it.
     """
     raise UsageProblem("a host calls its hooks: agent-hook must be the first word")
 
 
 def mcp(
     call: Call,
-    read_only: Annotated[bool, typer.Option("--read-only", help="Only the tools that read.")] = False,
+    read_only: Annotated[
+        bool, typer.Option("--read-only", help="Only the tools that read.")
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Serve memory to an agent's host as tools (MCP).
 
-    Tools search, read and write; the server ends with its input. It serves the first workspace from here upwards, or MDMEM_WORKSPACE.
-    It needs the extra mcp (mdmem help install). To set up a host: mdmem help mcp.
+    Tools search, read and write; the server ends with its input. It serves the first workspace from
+    here upwards, or MDMEM_WORKSPACE. It needs the extra mcp (mdmem help install). To set up a host:
+    mdmem help mcp.
     """
-    return Answer({}, "", status=import_module("mdmem.mcp.serving").serve(call.workspace, os.environ, read_only))
+    return Answer(
+        {},
+        "",
+        status=import_module("mdmem.mcp.serving").serve(call.workspace, os.environ, read_only),
+    )
 
 
 def memory_tool(call: Call, as_json: Json = False) -> Answer:
     """Answer the commands of Anthropic's memory tool.
 
-    It reads one JSON object a line, such as {"command": "view", "path": "/memories"}, and answers each with one line: content is the text
-    for the model, is_error says that it failed, error is the code. It ends with its input. In Python mdmem.memtool does the same.
+    It reads one JSON object a line, such as {"command": "view", "path": "/memories"}, and answers
+    each with one line: content is the text for the model, is_error says that it failed, error is
+    the code. It ends with its input. In Python mdmem.memtool does the same.
     """
-    return Answer({}, "", status=import_module("mdmem.memtool.serving").serve(call.workspace, os.environ))
+    return Answer(
+        {}, "", status=import_module("mdmem.memtool.serving").serve(call.workspace, os.environ)
+    )

@@ -36,13 +36,18 @@ def conflicts(
     call: Call,
     resolve: Annotated[
         tuple[str, str] | None,
-        typer.Option("--resolve", metavar="FACT FACT", help="Mark these two as not, or no longer, contradicting each other."),
+        typer.Option(
+            "--resolve",
+            metavar="FACT FACT",
+            help="Mark these two as not, or no longer, contradicting each other.",
+        ),
     ] = None,
     **shared: Writing,
 ) -> Answer:
     """List facts that contradict each other, to settle them.
 
-    These are facts with the same key in one section, unless one was written with --also, and facts that were marked. None is hidden.
+    These are facts with the same key in one section, unless one was written with --also, and facts
+    that were marked. None is hidden.
     """
     options = write_options(shared)
     if resolve is not None:

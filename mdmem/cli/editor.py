@@ -13,7 +13,9 @@ from mdmem.errors import UsageProblem
 
 
 def edit_text(text: str, option: str, without: str) -> str:
-    """Open a text in the user's editor, and return it as edited; `option` asked for it, and `without` a terminal there is another way."""
+    """Open a text in the user's editor, and return it as edited; `option` asked for it, and
+    `without` a terminal there is another way.
+    """
     program = os.environ.get("VISUAL") or os.environ.get("EDITOR")
     if not program or not sys.stdin.isatty():
         raise UsageProblem(f"{option} needs a terminal and $EDITOR", f"Without them: {without}")
@@ -23,7 +25,9 @@ def edit_text(text: str, option: str, without: str) -> str:
         try:
             status = subprocess.run([*shlex.split(program), str(path)], check=False).returncode
         except (ValueError, OSError) as problem:
-            raise UsageProblem(f"$EDITOR is {program!r}, which cannot be run: {problem}; nothing was changed") from problem
+            raise UsageProblem(
+                f"$EDITOR is {program!r}, which cannot be run: {problem}; nothing was changed"
+            ) from problem
         if status:
             raise UsageProblem(f"{program} ended with an error; nothing was changed")
         return path.read_bytes().decode("utf-8", "surrogateescape")

@@ -19,14 +19,21 @@ def changes(
     since: Since = None,
     until: Until = None,
     actor: ByActor = None,
-    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder.")] = None,
-    limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of changes; 0 for all.")] = 20,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder."),
+    ] = None,
+    limit: Annotated[
+        int, typer.Option("-n", metavar="N", help="Maximum number of changes; 0 for all.")
+    ] = 20,
     as_json: Json = False,
 ) -> Answer:
     """List which facts were added, replaced and removed.
 
     By day, newest first, each with its commit, who made it and why.
     """
-    result = open_memory(call).changes(ShowChanges(since=since, until=until, actor=actor, file=file, limit=limit))
+    result = open_memory(call).changes(
+        ShowChanges(since=since, until=until, actor=actor, file=file, limit=limit)
+    )
     text = history.changes_text(result.changes, use_colour())
     return Answer(history.changes_json(result), text, history.changes_notes(result))

@@ -1,7 +1,9 @@
-"""A parser for simple calls, by the table of parameters and without Typer, which takes longer to load than a command takes to run.
+"""A parser for simple calls, by the table of parameters and without Typer, which takes longer to
+load than a command takes to run.
 
-It leaves all else to Typer, which then reads the same words and reports what is wrong: help, an unknown or repeated option, a number in an
-unusual form, a missing or superfluous word. Tests ensure that the table matches Typer's definition, and that both parse alike.
+It leaves all else to Typer, which then reads the same words and reports what is wrong: help, an
+unknown or repeated option, a number in an unusual form, a missing or superfluous word. Tests ensure
+that the table matches Typer's definition, and that both parse alike.
 """
 
 from __future__ import annotations
@@ -10,7 +12,16 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from mdmem.cli.call import Call
-from mdmem.cli.parameters import ADDED, COMMON, OPTIONAL_VALUES, CommandParameter, ParameterRow, ParameterTable, is_text, parameter_of
+from mdmem.cli.parameters import (
+    ADDED,
+    COMMON,
+    OPTIONAL_VALUES,
+    CommandParameter,
+    ParameterRow,
+    ParameterTable,
+    is_text,
+    parameter_of,
+)
 
 
 def parse(words: Sequence[str], table: ParameterTable) -> Call | None:
@@ -54,11 +65,17 @@ def _values(words: Sequence[str], rows: Sequence[ParameterRow]) -> dict[str, Any
             _take(values, options.get(flag), attached, following)
     for parameter in parameters:
         if arguments and not parameter.flags:
-            values[parameter.name] = arguments if parameter.takes is list else _read(parameter.takes, arguments[0])
+            values[parameter.name] = (
+                arguments if parameter.takes is list else _read(parameter.takes, arguments[0])
+            )
             arguments = [] if parameter.takes is list else arguments[1:]
-    if arguments or any(parameter.required and parameter.name not in values for parameter in parameters):
+    if arguments or any(
+        parameter.required and parameter.name not in values for parameter in parameters
+    ):
         raise ValueError("a word too many or too few")
-    return {parameter.name: values.get(parameter.name, parameter.default) for parameter in parameters}
+    return {
+        parameter.name: values.get(parameter.name, parameter.default) for parameter in parameters
+    }
 
 
 def _split(word: str) -> tuple[str, str | None]:
@@ -69,9 +86,18 @@ def _split(word: str) -> tuple[str, str | None]:
     return word[:2], word[2:] or None
 
 
-def _take(values: dict[str, Any], option: CommandParameter | None, attached: str | None, following: Iterator[str]) -> None:
+def _take(
+    values: dict[str, Any],
+    option: CommandParameter | None,
+    attached: str | None,
+    following: Iterator[str],
+) -> None:
     """Take the value of an option: `attached`, or else the next word, whatever it looks like."""
-    if option is None or (option.name in values and option.takes is not list) or (option.takes is bool and attached is not None):
+    if (
+        option is None
+        or (option.name in values and option.takes is not list)
+        or (option.takes is bool and attached is not None)
+    ):
         raise ValueError("an option that is unknown or repeated, or a flag with a value")
     if option.takes is bool:
         values[option.name] = True

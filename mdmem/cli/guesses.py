@@ -1,7 +1,8 @@
-"""Words that are typed in place of a command, an option or an argument, and the right ones: for the hint of a wrong call.
+"""Words that are typed in place of a command, an option or an argument, and the right ones: for the
+hint of a wrong call.
 
-People and models guess by the names that other programs have. None of these words is accepted: each leads to the name that is right, and
-none that reads leads to a command that takes something out.
+People and models guess by the names that other programs have. None of these words is accepted: each
+leads to the name that is right, and none that reads leads to a command that takes something out.
 """
 
 from __future__ import annotations
@@ -26,15 +27,24 @@ def _table(lines: Mapping[str, str]) -> Mapping[str, str]:
 
 COMMANDS: Mapping[str, str] = _table(
     {
-        "get read cat view display print open fetch load section retrieve": "mdmem show, mdmem facts --key KEY, or mdmem search QUERY",
-        "find query grep lookup ask match retrieve-memory search-memory memory_search rg": "mdmem search QUERY",
+        "get read cat view display print open fetch load section retrieve": (
+            "mdmem show, mdmem facts --key KEY, or mdmem search QUERY"
+        ),
+        "find query grep lookup ask match retrieve-memory search-memory memory_search rg": (
+            "mdmem search QUERY"
+        ),
         "add write create new insert put store note record post memorize memorise save-memory add-memory capture": (
             "mdmem log TEXT (what happened), or mdmem remember TEXT (what stays true)"
         ),
-        "list ls all entries items fact memories": "mdmem facts (mdmem outline lists sections, mdmem tags labels)",
-        "delete remove rm del erase drop purge clear unset expunge": "mdmem forget FACT (with --purge out of history too)",
+        "list ls all entries items fact memories": (
+            "mdmem facts (mdmem outline lists sections, mdmem tags labels)"
+        ),
+        "delete remove rm del erase drop purge clear unset expunge": (
+            "mdmem forget FACT (with --purge out of history too)"
+        ),
         "update set upsert assign define replace change modify overwrite supersede": (
-            "mdmem remember TEXT --key KEY (replaces the value of the key), or mdmem edit-section SECTION --replace OLD --with NEW"
+            "mdmem remember TEXT --key KEY (replaces the value of the key), or mdmem edit-section"
+            " SECTION --replace OLD --with NEW"
         ),
         "edit append edit_section editsection edit-file patch section-edit": (
             "mdmem edit-section SECTION --append TEXT (or --body, --replace, --editor)"
@@ -42,16 +52,25 @@ COMMANDS: Mapping[str, str] = _table(
         "rename move mv": "mdmem edit-section SECTION --rename TITLE (a file is renamed by git mv)",
         "undo rollback restore reset unlog unremember": "mdmem revert COMMIT|FACT|RUN",
         "commit checkpoint snapshot": "mdmem save",
-        "push pull sync synchronize remote clone": "Use git push and git pull: memory is an ordinary git repository.",
-        "login logout signin auth register account": "No account is needed: memory stays on this machine.",
-        "upgrade self-update": "Upgrade with what installed it, as in pipx upgrade mdmem; mdmem help install says more.",
+        "push pull sync synchronize remote clone": (
+            "Use git push and git pull: memory is an ordinary git repository."
+        ),
+        "login logout signin auth register account": (
+            "No account is needed: memory stays on this machine."
+        ),
+        "upgrade self-update": (
+            "Upgrade with what installed it, as in pipx upgrade mdmem; mdmem help install says"
+            " more."
+        ),
         "diff": "mdmem history -p",
         "changed timeline recent news whatsnew": "mdmem changes",
         "versions revisions past evolution changelog log-history": "mdmem history",
         "annotate who origin provenance source": "mdmem blame SECTION",
         "since first-seen": "mdmem when TEXT",
         "toc headings sections structure tree files headers": "mdmem outline",
-        "labels tag label categories topics keywords": "mdmem tags (mdmem recall --tag TAG lists the facts of one)",
+        "labels tag label categories topics keywords": (
+            "mdmem tags (mdmem recall --tag TAG lists the facts of one)"
+        ),
         "contradict contradiction contradictions conflict mark-conflict": (
             "mdmem contradicts FACT FACT (states one), or mdmem conflicts (lists them)"
         ),
@@ -60,11 +79,22 @@ COMMANDS: Mapping[str, str] = _table(
         "lint validate verify test scan": "mdmem check",
         "sanitize sanitise mask scrub anonymize anonymise": "mdmem redact",
         "info state where summary overview whoami": "mdmem status",
-        "config settings configure options preferences": "mdmem help file-format (settings are in mdmem.toml)",
-        "memory mem memories-search mdmem": "mdmem search QUERY, mdmem log TEXT, or mdmem remember TEXT",
-        "export backup dump archive": "mdmem show FILE (everything is Markdown in a git repository)",
-        "import ingest upload": "mdmem init DIR (adopts a folder of Markdown), or mdmem edit-section SECTION --create --body - (reads a text)",
-        "transcripts transcript conversations chats session": "mdmem sessions (mdmem search QUERY --sessions searches in them)",
+        "config settings configure options preferences": (
+            "mdmem help file-format (settings are in mdmem.toml)"
+        ),
+        "memory mem memories-search mdmem": (
+            "mdmem search QUERY, mdmem log TEXT, or mdmem remember TEXT"
+        ),
+        "export backup dump archive": (
+            "mdmem show FILE (everything is Markdown in a git repository)"
+        ),
+        "import ingest upload": (
+            "mdmem init DIR (adopts a folder of Markdown), or mdmem edit-section SECTION --create"
+            " --body - (reads a text)"
+        ),
+        "transcripts transcript conversations chats session": (
+            "mdmem sessions (mdmem search QUERY --sessions searches in them)"
+        ),
         "serve server mcp-server serve-mcp": "mdmem mcp",
         "version": "mdmem --version",
         "fix repair diagnose health troubleshoot fsck": "mdmem doctor",
@@ -89,7 +119,9 @@ OF_GROUPS: Mapping[str, Mapping[str, str]] = {
         {
             "add create new begin open init": "mdmem task start NAME GOAL",
             "update log append progress edit write comment": "mdmem task note NAME TEXT",
-            "finish close complete end stop resolve delete remove rm": "mdmem task done NAME OUTCOME",
+            "finish close complete end stop resolve delete remove rm": (
+                "mdmem task done NAME OUTCOME"
+            ),
             "get read list ls view cat status notes all": "mdmem task show",
         }
     ),
@@ -104,18 +136,32 @@ OF_GROUPS: Mapping[str, Mapping[str, str]] = {
 """The same for the second word of a command."""
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
-    "--limit --max --count --top --top-k --topk --k -l --num --number --max-results --results --size --n --first --last": ("-n",),
+    "--limit --max --count --top --top-k --topk --k -l --num --number --max-results --results --size --n --first --last": (
+        "-n",
+    ),
     "--tags --label --labels -t --topic --keyword --keywords --categories --hashtag": ("--tag",),
     "--content --text --body --message --entry --value --data --input --fact --note --memory --description -m -c": (
         *("TEXT", "--body", "-m", "--reason", "FACT", "OUTCOME"),
     ),
-    "--section -s --heading --header --title --name --path-in-file --address": ("SECTION", "--section", "NAME", "--rename", "--key"),
+    "--section -s --heading --header --title --name --path-in-file --address": (
+        "SECTION",
+        "--section",
+        "NAME",
+        "--rename",
+        "--key",
+    ),
     "--query --q --search --pattern --term --terms --words --question": ("QUERY", "TEXT"),
-    "--file --path --filename --file-path --filepath --document --doc -f": ("--file", "FILE", "DIR"),
+    "--file --path --filename --file-path --filepath --document --doc -f": (
+        "--file",
+        "FILE",
+        "DIR",
+    ),
     "--format --output --output-format -o -j --as-json --machine --porcelain": ("--json",),
     "--date --day --on --when --timestamp --at": ("--date", "--since"),
     "--from --start --start-date --newer-than --begin": ("--since",),
-    "--to --before --end --end-date --older-than --expires --expiry --valid-until --ttl --expire": ("--until",),
+    "--to --before --end --end-date --older-than --expires --expiry --valid-until --ttl --expire": (
+        "--until",
+    ),
     "--type --category --class --as": ("--kind",),
     "--id --fact-id --ref --reference --target --commit --sha --rev": (
         "FACT",
@@ -139,7 +185,10 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "--workspace --dir --directory --root --cwd --repo --project -d": ("DIR", "-C"),
     "--quiet --silent": ("-q",),
     "--asof --as_of --at-date --point-in-time": ("--as-of",),
-    "--all -a --include-superseded --include-old --include-history --past --everything": ("--all", "--history"),
+    "--all -a --include-superseded --include-old --include-history --past --everything": (
+        "--all",
+        "--history",
+    ),
     "--probability --certainty --score --importance": ("--confidence", "--min-confidence"),
     "--origin --provenance --from-user": ("--source",),
     "--days --recent --last-days": ("--recent-days",),
@@ -151,7 +200,9 @@ OPTIONS: Mapping[str, tuple[str, ...]] = {
     "-k": ("-n", "--key", "--kind"),
     "--key --keys": ("SECTION|FACT|KEY",),
 }
-"""For words that are no option of a command those that may be meant: the first that the command has. In capitals: an argument."""
+"""For words that are no option of a command those that may be meant: the first that the command
+has. In capitals: an argument.
+"""
 _MEANT = {word: meant for words, meant in OPTIONS.items() for word in words.split()}
 _PLACEHOLDERS = {
     "QUERY": '"your words"',
@@ -179,10 +230,17 @@ _ELSEWHERE = {
 
 
 WORDS_TOO_MANY: Mapping[str, str] = {
-    "edit-section": "A file goes with --file, a text with --append, --prepend, --body, or --replace and --with.",
-    "save": "It commits what was edited by hand; mdmem remember TEXT and mdmem log TEXT keep a text.",
+    "edit-section": (
+        "A file goes with --file, a text with --append, --prepend, --body, or --replace and --with."
+    ),
+    "save": (
+        "It commits what was edited by hand; mdmem remember TEXT and mdmem log TEXT keep a text."
+    ),
     "remember": "TEXT goes in quotes; --key KEY says what it is about.",
-    "facts": "mdmem search QUERY finds words; --key, --tag, --kind, --section and --file narrow the list.",
+    "facts": (
+        "mdmem search QUERY finds words; --key, --tag, --kind, --section and --file narrow the"
+        " list."
+    ),
     "recall": "Each label goes with a --tag of its own; mdmem search QUERY finds words.",
     "tags": "mdmem recall --tag TAG lists the facts with a label.",
 }
@@ -190,7 +248,9 @@ WORDS_TOO_MANY: Mapping[str, str] = {
 
 
 def meant_command(word: str, commands: Collection[str], group: str = "") -> str:
-    """The call that `word` may be meant for, from the words that may stand there; empty if none is like it."""
+    """The call that `word` may be meant for, from the words that may stand there; empty if none is
+    like it.
+    """
     folded = word.casefold()
     table = OF_GROUPS[group] if group else COMMANDS
     for part in (folded, folded.replace("_", "-"), *_PART.findall(folded)):
@@ -198,12 +258,16 @@ def meant_command(word: str, commands: Collection[str], group: str = "") -> str:
             return " ".join(filter(None, ("mdmem", group, part)))
         if part in table:
             return table[part]
-    near = difflib.get_close_matches(folded, [name for name in commands if name not in REMOVING], n=1)
+    near = difflib.get_close_matches(
+        folded, [name for name in commands if name not in REMOVING], n=1
+    )
     nearer = difflib.get_close_matches(folded, commands, n=1, cutoff=_NEARLY_THE_SAME)
     return " ".join(filter(None, ("mdmem", group, (nearer or near)[0]))) if nearer or near else ""
 
 
-def meant_option(command: str, word: str, options: Collection[str], arguments: Sequence[str]) -> str:
+def meant_option(
+    command: str, word: str, options: Collection[str], arguments: Sequence[str]
+) -> str:
     """A sentence on the option or argument that `word` may be meant for; empty if none is like it.
 
     Args:
@@ -221,7 +285,10 @@ def meant_option(command: str, word: str, options: Collection[str], arguments: S
     if folded in _ELSEWHERE:
         return _ELSEWHERE[folded]
     names = [] if folded in _MEANT else [flag[2:] for flag in options if flag.startswith("--")]
-    return "".join(f"Use --{name}." for name in difflib.get_close_matches(folded.lstrip("-"), names, n=1, cutoff=_ALIKE))
+    return "".join(
+        f"Use --{name}."
+        for name in difflib.get_close_matches(folded.lstrip("-"), names, n=1, cutoff=_ALIKE)
+    )
 
 
 def _how(flag: str) -> str:

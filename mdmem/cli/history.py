@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Annotated
 from mdmem.cli.call import Answer, Call, open_memory, use_colour
 from mdmem.model.history import ShowBlame, ShowHistory
 from mdmem.show.formatting import also_notes
-from mdmem.show.history import blame_json, blame_text, history_json, history_text, presences_json, presences_text
+from mdmem.show.history import (
+    blame_json,
+    blame_text,
+    history_json,
+    history_text,
+    presences_json,
+    presences_text,
+)
 
 if TYPE_CHECKING:
     import typer
@@ -27,22 +34,32 @@ def history(
     file: Annotated[
         str | None,
         typer.Option(
-            "--file", metavar="FILE", help="A Markdown file, relative to the workspace. [default: MEMORY.md for a section, else all]"
+            "--file",
+            metavar="FILE",
+            help=(
+                "A Markdown file, relative to the workspace. [default: MEMORY.md for a section,"
+                " else all]"
+            ),
         ),
     ] = None,
     nth: Nth = None,
     preamble: Preamble = False,
     limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of changes.")] = 20,
-    words: Annotated[bool, typer.Option("-p", help="Show what each change did, word by word.")] = False,
+    words: Annotated[
+        bool, typer.Option("-p", help="Show what each change did, word by word.")
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Show the past of a section or a fact.
 
-    For a section: every change, newest first. For a fact: what it replaced and what replaced it, oldest first. Without either: the newest
-    changes of the file, or of all memory, a row for each commit (with -p or --json, for each section that it changed).
+    For a section: every change, newest first. For a fact: what it replaced and what replaced it,
+    oldest first. Without either: the newest changes of the file, or of all memory, a row for each
+    commit (with -p or --json, for each section that it changed).
     """
     by_commit = not (words or call.as_json)
-    request = ShowHistory(target=target, file=file, nth=nth, limit=limit, preamble=preamble, by_commit=by_commit)
+    request = ShowHistory(
+        target=target, file=file, nth=nth, limit=limit, preamble=preamble, by_commit=by_commit
+    )
     result = open_memory(call).history(request)
     if call.as_json:
         return Answer(history_json(result), "")
@@ -55,7 +72,12 @@ def blame(
     call: Call,
     section: Annotated[
         str | None,
-        typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '; or a fact (its text, key or id), or a file."),
+        typer.Argument(
+            metavar="SECTION",
+            help=(
+                "A heading, or several joined by ' > '; or a fact (its text, key or id), or a file."
+            ),
+        ),
     ] = None,
     file: File = None,
     nth: Nth = None,
@@ -66,7 +88,9 @@ def blame(
 
     Works for a section, a fact or a file.
     """
-    result = open_memory(call).blame(ShowBlame(section=section, file=file, nth=nth, preamble=preamble))
+    result = open_memory(call).blame(
+        ShowBlame(section=section, file=file, nth=nth, preamble=preamble)
+    )
     return Answer(blame_json(result), blame_text(result, use_colour()), result.notes)
 
 
@@ -78,5 +102,7 @@ def when(
     """Show when a text was added to memory, and when removed."""
     result = open_memory(call).when(text)
     return Answer(
-        presences_json(result), presences_text(result), result.notes if result.stays else (*result.notes, "not found in any commit")
+        presences_json(result),
+        presences_text(result),
+        result.notes if result.stays else (*result.notes, "not found in any commit"),
     )

@@ -36,7 +36,9 @@ def leave_adopted(folder: str | None) -> Answer:
     """Adopt a workspace no longer."""
     root = Path(folder or os.environ.get("MDMEM_WORKSPACE") or ".").resolve()
     was_listed = memory.leave(root, os.environ)
-    text = f"Left {root}: agents are no longer given it" if was_listed else f"{root} was not adopted"
+    text = (
+        f"Left {root}: agents are no longer given it" if was_listed else f"{root} was not adopted"
+    )
     return Answer({"workspace": str(root), "left": was_listed}, text)
 
 
@@ -84,9 +86,10 @@ def _choose(workspaces: Sequence[FoundWorkspace]) -> Sequence[FoundWorkspace]:
 def plugin(call: Call, as_json: Json = False) -> Answer:
     """Print the folder of the plugin for agents' hosts.
 
-    It contains hooks, the server and a skill. Claude Code uses it as a marketplace: claude plugin marketplace add "$(mdmem plugin)", then
-    claude plugin install mdmem@mdmem. So does Codex, whose second line is codex plugin add mdmem@mdmem. The hooks need nothing but mdmem,
-    the server its extra (mdmem help install).
+    It contains hooks, the server and a skill. Claude Code uses it as a marketplace: claude plugin
+    marketplace add "$(mdmem plugin)", then claude plugin install mdmem@mdmem. So does Codex, whose
+    second line is codex plugin add mdmem@mdmem. The hooks need nothing but mdmem, the server its
+    extra (mdmem help install).
     """
     folder = str(installed.path("templates", "plugin"))
     return Answer({"plugin": folder}, folder, tuple(_missing_for_plugin()))
@@ -95,24 +98,51 @@ def plugin(call: Call, as_json: Json = False) -> Answer:
 def _missing_for_plugin() -> Iterator[str]:
     """A line for the user for each thing that the plugin would not find."""
     if shutil.which("mdmem") is None:
-        yield f"mdmem is not on the PATH, where a host looks for it: it is in {Path(sys.executable).parent}"
+        yield (
+            "mdmem is not on the PATH, where a host looks for it: it is in"
+            f" {Path(sys.executable).parent}"
+        )
     if find_spec("mcp") is None:
-        yield f"the server's extra is not installed, so there will be no tools: {installed.install_command('mcp')}"
+        yield (
+            "the server's extra is not installed, so there will be no tools:"
+            f" {installed.install_command('mcp')}"
+        )
 
 
 def init(
     call: Call,
-    folder: Annotated[str | None, typer.Argument(metavar="DIR", help="The folder. [default: -C, else MDMEM_WORKSPACE, else here]")] = None,
-    no_hooks: Annotated[bool, typer.Option("--no-hooks", help="Do not install git's hooks.")] = False,
+    folder: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="DIR", help="The folder. [default: -C, else MDMEM_WORKSPACE, else here]"
+        ),
+    ] = None,
+    no_hooks: Annotated[
+        bool, typer.Option("--no-hooks", help="Do not install git's hooks.")
+    ] = False,
     agents: Annotated[
         str | None,
-        typer.Option("--agents", metavar="[FILE]", help="Put instructions for agents into FILE: how to use memory. [FILE: AGENTS.md]"),
+        typer.Option(
+            "--agents",
+            metavar="[FILE]",
+            help="Put instructions for agents into FILE: how to use memory. [FILE: AGENTS.md]",
+        ),
     ] = None,
-    no_agents: Annotated[str | None, typer.Option("--no-agents", metavar="[FILE]", help="Remove them. [FILE: AGENTS.md]")] = None,
-    shared: Annotated[bool, typer.Option("--shared", help="Commit a .gitattributes, so that clones merge memory by section too.")] = False,
+    no_agents: Annotated[
+        str | None,
+        typer.Option("--no-agents", metavar="[FILE]", help="Remove them. [FILE: AGENTS.md]"),
+    ] = None,
+    shared: Annotated[
+        bool,
+        typer.Option(
+            "--shared", help="Commit a .gitattributes, so that clones merge memory by section too."
+        ),
+    ] = False,
     leave: Annotated[
         bool,
-        typer.Option("--leave", help="Stop serving this workspace to agents. Nothing in it changes."),
+        typer.Option(
+            "--leave", help="Stop serving this workspace to agents. Nothing in it changes."
+        ),
     ] = False,
     found: Annotated[
         bool,
@@ -126,18 +156,27 @@ def init(
 ) -> Answer:
     """Create a workspace, or adopt a folder with memory in it.
 
-    Agents are given only the workspaces that you have adopted on this machine. Existing files are not
-    changed, except the one that --agents names, .gitattributes with --shared, and mdmem.toml if git
-    has no user name set. Running it again is harmless. git is set up to merge memory files by section and fact.
+    Agents are given only the workspaces that you have adopted on this machine. Existing files are
+    not changed, except the one that --agents names, .gitattributes with --shared, and mdmem.toml if
+    git has no user name set. Running it again is harmless. git is set up to merge memory files by
+    section and fact.
     """
     others = any((no_hooks, agents, no_agents, shared))
     if (leave and (found or others)) or (found and (folder or others)) or (yes and not found):
-        raise UsageProblem("--leave and --found go with no other option, and --yes only with --found")
+        raise UsageProblem(
+            "--leave and --found go with no other option, and --yes only with --found"
+        )
     if found:
         return find(call, yes)
     if leave:
         return leave_adopted(folder or call.workspace)
-    request = Initialise(folder=folder or call.workspace, hooks=not no_hooks, agents=agents, no_agents=no_agents, shared=shared)
+    request = Initialise(
+        folder=folder or call.workspace,
+        hooks=not no_hooks,
+        agents=agents,
+        no_agents=no_agents,
+        shared=shared,
+    )
     result = memory.initialise(request, os.environ)
     answer = {
         "workspace": str(result.workspace),
@@ -150,16 +189,32 @@ def init(
         "notes": [in_flags(note) for note in result.notes],
         "adopted": result.adopted,
     }
-    done = "Adopted" if result.newly_adopted else "Created" if set(CURATED_NAMES).intersection(result.written) else "Ready:"
+    done = (
+        "Adopted"
+        if result.newly_adopted
+        else "Created"
+        if set(CURATED_NAMES).intersection(result.written)
+        else "Ready:"
+    )
     files = f" ({', '.join(result.written)})" if result.written else ""
     files += f", removed the instructions from {result.took_out}" if result.took_out else ""
-    return Answer(answer, one_line(f"{done} workspace {result.workspace}{files} {short_id(result.commit)}".rstrip()), result.notes)
+    return Answer(
+        answer,
+        one_line(f"{done} workspace {result.workspace}{files} {short_id(result.commit)}".rstrip()),
+        result.notes,
+    )
 
 
 def check_(
     call: Call,
-    files: Annotated[list[str] | None, typer.Argument(metavar="FILE", help="The files. [default: all memory files]")] = None,
-    staged: Annotated[bool, typer.Option("--staged", help="Check the staged changes, as the pre-commit hook does.")] = False,
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE", help="The files. [default: all memory files]"),
+    ] = None,
+    staged: Annotated[
+        bool,
+        typer.Option("--staged", help="Check the staged changes, as the pre-commit hook does."),
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Check memory files: secrets, conflict markers, broken text.
@@ -171,11 +226,18 @@ def check_(
     if staged:
         start = Path(call.workspace or ".")
         problems = memory.staged_problems(start, os.environ)
-        status = 1 if check.refusals(problems, parse_allowances(os.environ.get("MDMEM_ALLOW", ""))) else 0
+        status = (
+            1
+            if check.refusals(problems, parse_allowances(os.environ.get("MDMEM_ALLOW", "")))
+            else 0
+        )
     else:
         problems = open_memory(call).check(tuple(files or ()))
         status = 1 if any(problem.level == "error" for problem in problems) else 0
-    problems = tuple(replace(problem, message=in_flags(problem.message), hint=in_flags(problem.hint)) for problem in problems)
+    problems = tuple(
+        replace(problem, message=in_flags(problem.message), hint=in_flags(problem.hint))
+        for problem in problems
+    )
     text = "\n".join(map(reads.problem_text, problems))
     return Answer(reads.problems_json(problems), text, () if problems else ("no problems",), status)
 
@@ -207,11 +269,12 @@ def doctor(
 ) -> Answer:
     """Find and fix problems around the workspace.
 
-    git, settings, locks, hooks, the state folder, the index, the files, secrets in history, recent failures. The exit status is 1 if
-    an error remains.
+    git, settings, locks, hooks, the state folder, the index, the files, secrets in history, recent
+    failures. The exit status is 1 if an error remains.
     """
     findings = [
-        replace(finding, message=in_flags(finding.message), hint=in_flags(finding.hint)) for finding in open_memory(call).examine(fix)
+        replace(finding, message=in_flags(finding.message), hint=in_flags(finding.hint))
+        for finding in open_memory(call).examine(fix)
     ]
     answer = maintenance.findings_json(findings)
     return Answer(answer, maintenance.findings_text(findings), status=0 if answer["sound"] else 1)
@@ -230,14 +293,17 @@ def reindex(
 def merge_driver(
     call: Call,
     base: Annotated[str, typer.Argument(metavar="BASE", help="The common ancestor.")],
-    ours: Annotated[str, typer.Argument(metavar="OURS", help="Our side. The result is written here.")],
+    ours: Annotated[
+        str, typer.Argument(metavar="OURS", help="Our side. The result is written here.")
+    ],
     theirs: Annotated[str, typer.Argument(metavar="THEIRS", help="Their side.")],
     path: Annotated[str, typer.Argument(metavar="PATH", help="The file's path in the work tree.")],
     as_json: Json = False,
 ) -> Answer:
     """Merge a memory file by section and fact, for git.
 
-    The exit status is 0 if it merged, and 1 if git's own merge of lines left conflicts. init sets git up to call it.
+    The exit status is 0 if it merged, and 1 if git's own merge of lines left conflicts. init sets
+    git up to call it.
     """
     raise UsageProblem("git runs this: merge-driver must be the first word")
 
@@ -248,7 +314,10 @@ def hooks_install(call: Call, as_json: Json = False) -> Answer:
     An existing hook is kept and runs first.
     """
     installed = open_memory(call).hooks.install()
-    return Answer({"installed": list(installed)}, f"installed {', '.join(installed)}" if installed else "all hooks are installed")
+    return Answer(
+        {"installed": list(installed)},
+        f"installed {', '.join(installed)}" if installed else "all hooks are installed",
+    )
 
 
 def hooks_uninstall(call: Call, as_json: Json = False) -> Answer:
@@ -257,7 +326,10 @@ def hooks_uninstall(call: Call, as_json: Json = False) -> Answer:
     Hooks that were kept are restored. Shared attributes stay.
     """
     removed = open_memory(call).hooks.uninstall()
-    return Answer({"removed": list(removed)}, f"removed {', '.join(removed)}" if removed else "none of mdmem's hooks were installed")
+    return Answer(
+        {"removed": list(removed)},
+        f"removed {', '.join(removed)}" if removed else "none of mdmem's hooks were installed",
+    )
 
 
 def hooks_status(call: Call, as_json: Json = False) -> Answer:
@@ -265,4 +337,7 @@ def hooks_status(call: Call, as_json: Json = False) -> Answer:
     hooks = open_memory(call).hooks
     states, driver = hooks.states(), hooks.merge_driver()
     rows = [*states.items(), ("merge driver", driver)]
-    return Answer({"hooks": states, "merge_driver": driver}, "\n".join(f"{name}: {state}" for name, state in rows))
+    return Answer(
+        {"hooks": states, "merge_driver": driver},
+        "\n".join(f"{name}: {state}" for name, state in rows),
+    )

@@ -67,7 +67,9 @@ _MEANT = {
 }
 """The pages for other words."""
 _ALONE = late.pattern(r"#|\||    |$")
-"""The beginning of a heading, a row of a table, a line of code, or nothing: what belongs to no paragraph."""
+"""The beginning of a heading, a row of a table, a line of code, or nothing: what belongs to no
+paragraph.
+"""
 _ITEM = late.pattern(r"- |\d+\. ")
 _LINK = late.pattern(r"\[([^\]]+)\]\([^)]+\)")
 _CELL = late.pattern(r"(?<!\\)\|")
@@ -75,14 +77,21 @@ _CELL = late.pattern(r"(?<!\\)\|")
 
 def help_(
     call: Call,
-    topic: Annotated[list[str] | None, typer.Argument(metavar="TOPIC", help="A page, or a command. [default: list the pages]")] = None,
+    topic: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="TOPIC", help="A page, or a command. [default: list the pages]"),
+    ] = None,
     as_json: Json = False,
 ) -> Answer:
     """Read a page of the documentation, or the help of a command."""
     name = " ".join(topic or ())
     if not name:
         rows = "\n".join(f"{page:<14}  {about}" for page, about in TOPICS.items())
-        return Answer({"topics": list(TOPICS)}, rows, ("To read one: mdmem help TOPIC; help for a command: mdmem help COMMAND",))
+        return Answer(
+            {"topics": list(TOPICS)},
+            rows,
+            ("To read one: mdmem help TOPIC; help for a command: mdmem help COMMAND",),
+        )
     if name not in TOPICS and (name in COMMANDS or name in GROUPS):
         # it makes Typer's parser of all commands, this one too
         from mdmem.cli import app  # noqa: PLC0415
@@ -93,18 +102,32 @@ def help_(
     if page not in TOPICS:
         meant = guesses.meant_command(name, COMMANDS)
         hint = f"The pages are: {', '.join(TOPICS)}."
-        raise UsageProblem("no page or command has this name", f"The command may be {meant}. {hint}" if meant else hint)
+        raise UsageProblem(
+            "no page or command has this name",
+            f"The command may be {meant}. {hint}" if meant else hint,
+        )
     text = installed.text("docs", page_path(page))
-    return Answer({"topic": page, "text": text}, "\n".join(_plain(text)) if sys.stdout.isatty() else text.rstrip("\n"))
+    return Answer(
+        {"topic": page, "text": text},
+        "\n".join(_plain(text)) if sys.stdout.isatty() else text.rstrip("\n"),
+    )
 
 
 def page_path(page: str) -> str:
     """The path of a page, within the documentation."""
-    return "clients/README.md" if page == "clients" else f"clients/{page}.md" if page in _OF_CLIENTS else f"{page}.md"
+    return (
+        "clients/README.md"
+        if page == "clients"
+        else f"clients/{page}.md"
+        if page in _OF_CLIENTS
+        else f"{page}.md"
+    )
 
 
 def _plain(text: str) -> Iterator[str]:
-    """A page for a terminal: paragraphs on one line, so that they can be wrapped, and no marks of Markdown."""
+    """A page for a terminal: paragraphs on one line, so that they can be wrapped, and no marks of
+    Markdown.
+    """
     paragraph: list[str] = []
     is_code = False
     for line in (*text.splitlines(), ""):
@@ -122,7 +145,9 @@ def _plain(text: str) -> Iterator[str]:
 
 
 def _block(line: str) -> Iterator[str]:
-    """A line of Markdown without its marks; a row of a table with its first cell on a line of its own."""
+    """A line of Markdown without its marks; a row of a table with its first cell on a line of its
+    own.
+    """
     if line.startswith("    "):
         yield line
         return

@@ -8,50 +8,130 @@ from mdmem.model import Source
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 File = Annotated[
-    str | None, typer.Option("--file", metavar="FILE", help="A Markdown file, relative to the workspace. [default: MEMORY.md]")
+    str | None,
+    typer.Option(
+        "--file",
+        metavar="FILE",
+        help="A Markdown file, relative to the workspace. [default: MEMORY.md]",
+    ),
 ]
-AnyFile = Annotated[str | None, typer.Option("--file", metavar="FILE", help="A Markdown file, relative to the workspace.")]
-SectionOption = Annotated[str | None, typer.Option("--section", metavar="SECTION", help="A heading, or several joined by ' > '.")]
+AnyFile = Annotated[
+    str | None,
+    typer.Option("--file", metavar="FILE", help="A Markdown file, relative to the workspace."),
+]
+SectionOption = Annotated[
+    str | None,
+    typer.Option("--section", metavar="SECTION", help="A heading, or several joined by ' > '."),
+]
 _KINDS = ["fact", "decision", "preference", "lesson", "status", "task"]
 _REFUSALS = ["shrink", "append", "secret"]
 Kind = Annotated[
     str | None,
-    typer.Option("--kind", metavar="KIND", help=f"{', '.join(_KINDS)} or a word of your own.", autocompletion=lambda: _KINDS),
+    typer.Option(
+        "--kind",
+        metavar="KIND",
+        help=f"{', '.join(_KINDS)} or a word of your own.",
+        autocompletion=lambda: _KINDS,
+    ),
 ]
-Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")]
-SourceOption = Annotated[Source, typer.Option("--source", metavar="SOURCE", help="Who says so: user-stated, inferred or auto.")]
-Confidence = Annotated[float | None, typer.Option("--confidence", metavar="N", help="Confidence (0 to 1). [default: by the source]")]
-Actor = Annotated[str | None, typer.Option("--actor", metavar="NAME", help="Name of the writer. [default: MDMEM_ACTOR, else the setting]")]
-Session = Annotated[str | None, typer.Option("--session", metavar="NAME", help="The session where it was said.")]
+Tags = Annotated[
+    list[str] | None,
+    typer.Option("--tag", metavar="TAG", help="A label; may be given several times."),
+]
+SourceOption = Annotated[
+    Source,
+    typer.Option("--source", metavar="SOURCE", help="Who says so: user-stated, inferred or auto."),
+]
+Confidence = Annotated[
+    float | None,
+    typer.Option("--confidence", metavar="N", help="Confidence (0 to 1). [default: by the source]"),
+]
+Actor = Annotated[
+    str | None,
+    typer.Option(
+        "--actor",
+        metavar="NAME",
+        help="Name of the writer. [default: MDMEM_ACTOR, else the setting]",
+    ),
+]
+Session = Annotated[
+    str | None, typer.Option("--session", metavar="NAME", help="The session where it was said.")
+]
 ByActor = Annotated[
     str | None,
-    typer.Option("--actor", metavar="NAME", help="Only by this actor, or by this author if a commit names no actor."),
+    typer.Option(
+        "--actor",
+        metavar="NAME",
+        help="Only by this actor, or by this author if a commit names no actor.",
+    ),
 ]
-InSession = Annotated[str | None, typer.Option("--session", metavar="NAME", help="Only of this session, named with or without its client.")]
+InSession = Annotated[
+    str | None,
+    typer.Option(
+        "--session", metavar="NAME", help="Only of this session, named with or without its client."
+    ),
+]
 Since = Annotated[
     str | None,
-    typer.Option("--since", metavar="DAY", help="From this day on: 2026-11-21, 2026-11, or words such as yesterday or last March."),
+    typer.Option(
+        "--since",
+        metavar="DAY",
+        help="From this day on: 2026-11-21, 2026-11, or words such as yesterday or last March.",
+    ),
 ]
-Until = Annotated[str | None, typer.Option("--until", metavar="DAY", help="Up to this day (inclusive), or to the end of this month.")]
+Until = Annotated[
+    str | None,
+    typer.Option(
+        "--until", metavar="DAY", help="Up to this day (inclusive), or to the end of this month."
+    ),
+]
 AsOf = Annotated[
     str | None,
     typer.Option(
-        "--as-of", metavar="DATE|COMMIT", help="Memory at the end of that day (also words such as last March), or at that commit."
+        "--as-of",
+        metavar="DATE|COMMIT",
+        help="Memory at the end of that day (also words such as last March), or at that commit.",
     ),
 ]
-Reason = Annotated[str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept in the commit.")]
-Supersedes = Annotated[str | None, typer.Option("--supersedes", metavar="FACT", help="The fact that this one replaces.")]
-DryRun = Annotated[bool, typer.Option("--dry-run", help="Show the change as a diff; write nothing.")]
+Reason = Annotated[
+    str | None, typer.Option("--reason", metavar="TEXT", help="Why; kept in the commit.")
+]
+Supersedes = Annotated[
+    str | None,
+    typer.Option("--supersedes", metavar="FACT", help="The fact that this one replaces."),
+]
+DryRun = Annotated[
+    bool, typer.Option("--dry-run", help="Show the change as a diff; write nothing.")
+]
 Allow = Annotated[
     list[str] | None,
-    typer.Option("--allow", metavar="NAME", help="Override a check: shrink, append or secret.", autocompletion=lambda: _REFUSALS),
+    typer.Option(
+        "--allow",
+        metavar="NAME",
+        help="Override a check: shrink, append or secret.",
+        autocompletion=lambda: _REFUSALS,
+    ),
 ]
-Propose = Annotated[bool, typer.Option("--propose", help="Propose it for review, on a branch of its own.")]
-To = Annotated[str | None, typer.Option("--to", metavar="ID", help="With --propose: add it to this proposal.")]
+Propose = Annotated[
+    bool, typer.Option("--propose", help="Propose it for review, on a branch of its own.")
+]
+To = Annotated[
+    str | None, typer.Option("--to", metavar="ID", help="With --propose: add it to this proposal.")
+]
 Again = Annotated[bool, typer.Option("--again", help="Propose it even if it was rejected before.")]
-ProposalArgument = Annotated[str, typer.Argument(metavar="ID", help="The proposal; the beginning of its id is enough.")]
-Parts = Annotated[list[str] | None, typer.Argument(metavar="PART", help="Its parts, by the ids of facts, or SECTION@ETAG.")]
-FactArgument = Annotated[str, typer.Argument(metavar="FACT", help="Its exact text, its id, or at least six digits of the id.")]
+ProposalArgument = Annotated[
+    str, typer.Argument(metavar="ID", help="The proposal; the beginning of its id is enough.")
+]
+Parts = Annotated[
+    list[str] | None,
+    typer.Argument(metavar="PART", help="Its parts, by the ids of facts, or SECTION@ETAG."),
+]
+FactArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="FACT", help="Its exact text, its id, or at least six digits of the id."
+    ),
+]
 Preamble = Annotated[bool, typer.Option("--preamble", help="The text before the first heading.")]
 Nth = Annotated[int | None, typer.Option("--nth", metavar="N", help="Which one, if several match.")]
 TaskName = Annotated[str, typer.Argument(metavar="NAME", help="The task, in one line.")]
@@ -69,10 +149,14 @@ def _committing(
 
 
 Committing = Annotated[Any, _committing]
-"""`**shared: Committing` in a command stands for the parameters of that signature; `app` puts them there."""
+"""`**shared: Committing` in a command stands for the parameters of that signature; `app` puts them
+there.
+"""
 
 
-def _writing(source: SourceOption = Source.INFERRED, confidence: Confidence = None, **shared: Committing) -> None:
+def _writing(
+    source: SourceOption = Source.INFERRED, confidence: Confidence = None, **shared: Committing
+) -> None:
     """Hold the parameters that every writing command shares; it is never called."""
 
 

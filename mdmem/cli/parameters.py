@@ -12,8 +12,8 @@ from mdmem.startup.records import dataclass
 class CommandParameter:
     """A parameter of a command; one without flags is an argument.
 
-    `takes` is bool for a flag, list for any number of texts, tuple for two, else the type of its one value: str, int, float or an
-    enumeration.
+    `takes` is bool for a flag, list for any number of texts, tuple for two, else the type of its
+    one value: str, int, float or an enumeration.
     """
 
     name: str
@@ -51,7 +51,8 @@ def with_values(words: Sequence[str]) -> list[str]:
 
 
 def is_text(word: str, flags: Collection[str]) -> bool:
-    """True for a word that begins as an option does and can be none: a negative number, or white space stands where the name would.
+    """True for a word that begins as an option does and can be none: a negative number, or white
+    space stands where the name would.
 
     `flags` are the options that there are.
     """
@@ -70,7 +71,9 @@ def _value_count(takes: type) -> int:
 
 
 def texts_last(words: Sequence[str], table: ParameterTable) -> list[str]:
-    """The words of a command line with the texts that look like options behind `--`, where nothing takes them for any."""
+    """The words of a command line with the texts that look like options behind `--`, where nothing
+    takes them for any.
+    """
     command = next((number for number, word in enumerate(words) if word in table), None)
     if command is None:
         return list(words)

@@ -22,76 +22,151 @@ if TYPE_CHECKING:
 def sessions(
     call: Call,
     reference: Annotated[
-        str | None, typer.Argument(metavar="SESSION", help="A session, its id's beginning or its file, with #LINE or #LINE-LINE.")
+        str | None,
+        typer.Argument(
+            metavar="SESSION",
+            help="A session, its id's beginning or its file, with #LINE or #LINE-LINE.",
+        ),
     ] = None,
-    client: Annotated[str | None, typer.Option("--client", metavar="CLIENT", help="Only claude, codex, openclaw or gemini.")] = None,
-    since: Annotated[str | None, typer.Option("--since", metavar="DATE", help="Only sessions with something said since this day.")] = None,
-    limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of sessions or messages, the newest.")] = 40,
-    chars: Annotated[int, typer.Option("--chars", metavar="N", help="Maximum number of characters of a message.")] = 2000,
+    client: Annotated[
+        str | None,
+        typer.Option("--client", metavar="CLIENT", help="Only claude, codex, openclaw or gemini."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            "--since", metavar="DATE", help="Only sessions with something said since this day."
+        ),
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option("-n", metavar="N", help="Maximum number of sessions or messages, the newest."),
+    ] = 40,
+    chars: Annotated[
+        int, typer.Option("--chars", metavar="N", help="Maximum number of characters of a message.")
+    ] = 2000,
     as_json: Json = False,
 ) -> Answer:
     """List the sessions that may be read, or show one.
 
-    The list shows how much of each the last digest has read. For one session, the newest messages are shown, or those around a line.
+    The list shows how much of each the last digest has read. For one session, the newest messages
+    are shown, or those around a line.
     """
-    request = ShowSessions(reference=reference, client=client, since=since, limit=limit, chars=chars)
+    request = ShowSessions(
+        reference=reference, client=client, since=since, limit=limit, chars=chars
+    )
     memory = open_memory(call)
     if reference is None:
         listed = memory.pipelines.list_sessions(request)
-        return Answer(show.sessions_json(listed), show.sessions_text(listed, use_colour()), show.sessions_notes(listed))
+        return Answer(
+            show.sessions_json(listed),
+            show.sessions_text(listed, use_colour()),
+            show.sessions_notes(listed),
+        )
     view = memory.pipelines.show_session(request, reference)
-    return Answer(show.session_view_json(view), show.session_view_text(view, use_colour()), show.session_view_notes(view))
+    return Answer(
+        show.session_view_json(view),
+        show.session_view_text(view, use_colour()),
+        show.session_view_notes(view),
+    )
 
 
 def digest(
     call: Call,
     sessions: Annotated[
         list[str] | None,
-        typer.Argument(metavar="SESSION", help="Files, or the beginnings of ids. [default: all in the setting sessions]"),
+        typer.Argument(
+            metavar="SESSION",
+            help="Files, or the beginnings of ids. [default: all in the setting sessions]",
+        ),
     ] = None,
-    since: Annotated[str | None, typer.Option("--since", metavar="DATE", help="Leave out what was said before this day.")] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="DATE", help="Leave out what was said before this day."),
+    ] = None,
     keep: Annotated[
-        str, typer.Option("--keep", metavar="facts|lines", help="Keep only what is worth it, or every statement except noise.")
+        str,
+        typer.Option(
+            "--keep",
+            metavar="facts|lines",
+            help="Keep only what is worth it, or every statement except noise.",
+        ),
     ] = FACTS,
-    model: Annotated[bool, typer.Option("--model", help="Have the model in your own settings read what the rules leave.")] = False,
-    no_model: Annotated[bool, typer.Option("--no-model", help="Use only the rules, whatever your settings say.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be written; write nothing.")] = False,
+    model: Annotated[
+        bool,
+        typer.Option(
+            "--model", help="Have the model in your own settings read what the rules leave."
+        ),
+    ] = False,
+    no_model: Annotated[
+        bool, typer.Option("--no-model", help="Use only the rules, whatever your settings say.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be written; write nothing.")
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Write what is new in agents' sessions into its days' logs.
 
-    Transcripts of Claude Code, Codex, OpenClaw (pi) and Gemini CLI are read from where the last digest ended. Rules choose what is worth
-    keeping; each entry says where it was said. Nothing is written twice.
+    Transcripts of Claude Code, Codex, OpenClaw (pi) and Gemini CLI are read from where the last
+    digest ended. Rules choose what is worth keeping; each entry says where it was said. Nothing is
+    written twice.
     """
     asks_model = _chosen(model, no_model, "--model", "--no-model")
-    request = Digest(sessions=tuple(sessions or ()), since=since, keep=keep, dry_run=dry_run, model=asks_model)
+    request = Digest(
+        sessions=tuple(sessions or ()), since=since, keep=keep, dry_run=dry_run, model=asks_model
+    )
     result = open_memory(call).pipelines.digest(request)
-    return Answer(pipelines.digest_json(result), pipelines.digest_text(result), status=1 if result.failed else 0)
+    return Answer(
+        pipelines.digest_json(result),
+        pipelines.digest_text(result),
+        status=1 if result.failed else 0,
+    )
 
 
 def dream(
     call: Call,
     days: Annotated[
         list[str] | None,
-        typer.Option("--day", metavar="DATE", help="An ended day. [default: yesterday, and anything new since the last dream]"),
+        typer.Option(
+            "--day",
+            metavar="DATE",
+            help="An ended day. [default: yesterday, and anything new since the last dream]",
+        ),
     ] = None,
-    propose: Annotated[bool, typer.Option("--propose", help="Change nothing; propose everything.")] = False,
-    apply: Annotated[bool, typer.Option("--apply", help="Apply what is certain, and propose the rest.")] = False,
-    model: Annotated[bool, typer.Option("--model", help="Also ask the model in your own settings.")] = False,
+    propose: Annotated[
+        bool, typer.Option("--propose", help="Change nothing; propose everything.")
+    ] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Apply what is certain, and propose the rest.")
+    ] = False,
+    model: Annotated[
+        bool, typer.Option("--model", help="Also ask the model in your own settings.")
+    ] = False,
     no_model: Annotated[bool, typer.Option("--no-model", help="Use only the rules.")] = False,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show what would be done; write nothing.")
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Consolidate the logs of ended days into curated memory.
 
-    Each entry is compared with current memory: it is added, replaces a fact, or is skipped. Uncertain facts become proposals (mdmem accept);
-    without --apply (or dream = "apply" in your own settings), all do. To undo a night: mdmem revert dream/DATE.
+    Each entry is compared with current memory: it is added, replaces a fact, or is skipped.
+    Uncertain facts become proposals (mdmem accept); without --apply (or dream = "apply" in your own
+    settings), all do. To undo a night: mdmem revert dream/DATE.
     """
     applies = _chosen(apply, propose, "--apply", "--propose")
     asks_model = _chosen(model, no_model, "--model", "--no-model")
-    result = open_memory(call).pipelines.dream(Dream(days=tuple(days or ()), apply=applies, model=asks_model, dry_run=dry_run))
+    result = open_memory(call).pipelines.dream(
+        Dream(days=tuple(days or ()), apply=applies, model=asks_model, dry_run=dry_run)
+    )
     notes = tuple(map(in_flags, pipelines.dream_notes(result)))
-    return Answer(pipelines.dream_json(result), pipelines.dream_text(result), notes, status=0 if result.outcome in ("", *PASSING) else 1)
+    return Answer(
+        pipelines.dream_json(result),
+        pipelines.dream_text(result),
+        notes,
+        status=0 if result.outcome in ("", *PASSING) else 1,
+    )
 
 
 def _chosen(wanted: bool, unwanted: bool, yes: str, no: str) -> bool | None:
@@ -108,27 +183,48 @@ def run(
 ) -> Answer:
     """Do what is due: digest what is new in agents' sessions.
 
-    For timers (mdmem schedule) and containers. Every step is tried, and the exit status is 1 if one fails. Only one run works at a time.
-    Nothing is read until your own settings name a client, as in sessions = ["claude"].
+    For timers (mdmem schedule) and containers. Every step is tried, and the exit status is 1 if one
+    fails. Only one run works at a time. Nothing is read until your own settings name a client, as
+    in sessions = ["claude"].
     """
     result = open_memory(call).pipelines.run()
-    result = replace(result, steps=tuple(replace(step, message=in_flags(step.message), hint=in_flags(step.hint)) for step in result.steps))
-    return Answer(pipelines.run_json(result), pipelines.run_text(result, only_failures), status=1 if result.failed else 0)
+    result = replace(
+        result,
+        steps=tuple(
+            replace(step, message=in_flags(step.message), hint=in_flags(step.hint))
+            for step in result.steps
+        ),
+    )
+    return Answer(
+        pipelines.run_json(result),
+        pipelines.run_text(result, only_failures),
+        status=1 if result.failed else 0,
+    )
 
 
 def schedule(
     call: Call,
-    system: Annotated[str | None, typer.Argument(metavar="systemd|cron", help="Which one. [default: systemd on Linux, else cron]")] = None,
+    system: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="systemd|cron", help="Which one. [default: systemd on Linux, else cron]"
+        ),
+    ] = None,
     install: Annotated[bool, typer.Option("--install", help="Install it.")] = False,
     uninstall: Annotated[bool, typer.Option("--uninstall", help="Remove it.")] = False,
     as_json: Json = False,
 ) -> Answer:
     """Print or install the timer that calls mdmem run.
 
-    Every five minutes, by systemd (units of the user) or by cron (a line of the user's crontab). Nothing is changed without --install.
+    Every five minutes, by systemd (units of the user) or by cron (a line of the user's crontab).
+    Nothing is changed without --install.
     """
     asked = Schedule(install=install, uninstall=uninstall)
     request = asked if system is None else replace(asked, system=system)
     result = open_memory(call).pipelines.schedule(request)
     result = replace(result, next=tuple(map(in_flags, result.next)))
-    return Answer(pipelines.schedule_json(result), pipelines.schedule_text(request, result), pipelines.schedule_notes(result))
+    return Answer(
+        pipelines.schedule_json(result),
+        pipelines.schedule_text(request, result),
+        pipelines.schedule_notes(result),
+    )

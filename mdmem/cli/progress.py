@@ -33,9 +33,12 @@ def fitted(line: str) -> str:
 def shown(command: str, interval: float | None = _INTERVAL) -> AbstractContextManager[object]:
     """Show that a command is at work, on a terminal, from some seconds on; without `interval` once.
 
-    Nothing else may use the terminal meanwhile, such as what asks for the passphrase of a signature.
+    Nothing else may use the terminal meanwhile, such as what asks for the passphrase of a
+    signature.
     """
-    return Progress(command, sys.stderr, interval=interval) if sys.stderr.isatty() else nullcontext()
+    return (
+        Progress(command, sys.stderr, interval=interval) if sys.stderr.isatty() else nullcontext()
+    )
 
 
 def count(done: int, total: int) -> None:
@@ -51,9 +54,17 @@ class _Running:
 
 
 class Progress:
-    """A line that says how long a command has been at work, and how far it is; it is gone when the command is over."""
+    """A line that says how long a command has been at work, and how far it is; it is gone when the
+    command is over.
+    """
 
-    def __init__(self, command: str, stream: TextIO, patience: float = _PATIENCE, interval: float | None = _INTERVAL) -> None:
+    def __init__(
+        self,
+        command: str,
+        stream: TextIO,
+        patience: float = _PATIENCE,
+        interval: float | None = _INTERVAL,
+    ) -> None:
         self.counts = (0, 0)
         self._command = command
         self._stream = stream

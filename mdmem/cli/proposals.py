@@ -18,10 +18,25 @@ from mdmem.show.proposals import proposed_json, proposed_text
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import Actor, Again, Allow, Committing, Json, Parts, ProposalArgument, Session
+    from mdmem.cli.options import (
+        Actor,
+        Again,
+        Allow,
+        Committing,
+        Json,
+        Parts,
+        ProposalArgument,
+        Session,
+    )
 
 
-def propose_write(memory: Memory, change: EditSection | Log | Remember | Forget, is_asked: bool, to: str | None, again: bool) -> Answer:
+def propose_write(
+    memory: Memory,
+    change: EditSection | Log | Remember | Forget,
+    is_asked: bool,
+    to: str | None,
+    again: bool,
+) -> Answer:
     """Propose a change.
 
     Raises:
@@ -37,8 +52,15 @@ def propose_write(memory: Memory, change: EditSection | Log | Remember | Forget,
 
 def propose(
     call: Call,
-    branch: Annotated[str, typer.Argument(metavar="BRANCH", help="A branch, such as one from another work tree or a forge.")],
-    message: Annotated[str | None, typer.Option("-m", metavar="WHY", help="Why; shown with the proposal.")] = None,
+    branch: Annotated[
+        str,
+        typer.Argument(
+            metavar="BRANCH", help="A branch, such as one from another work tree or a forge."
+        ),
+    ],
+    message: Annotated[
+        str | None, typer.Option("-m", metavar="WHY", help="Why; shown with the proposal.")
+    ] = None,
     actor: Actor = None,
     session: Session = None,
     again: Again = False,
@@ -47,16 +69,26 @@ def propose(
 ) -> Answer:
     """Make a proposal from the changes on a branch.
 
-    The branch itself stays. None of its changes count as memory until you accept them, part by part.
+    The branch itself stays. None of its changes count as memory until you accept them, part by
+    part.
     """
-    request = ProposeBranch(branch=branch, reason=message, actor=actor, session=session, again=again, allow=frozenset(allow or ()))
+    request = ProposeBranch(
+        branch=branch,
+        reason=message,
+        actor=actor,
+        session=session,
+        again=again,
+        allow=frozenset(allow or ()),
+    )
     view = open_memory(call).proposals.propose_branch(request)
     return Answer(show.proposal_json(view), show.proposal_text(view, use_colour()))
 
 
 def proposals(
     call: Call,
-    proposal: Annotated[str | None, typer.Argument(metavar="ID", help="Show this one, with all of its parts.")] = None,
+    proposal: Annotated[
+        str | None, typer.Argument(metavar="ID", help="Show this one, with all of its parts.")
+    ] = None,
     as_json: Json = False,
 ) -> Answer:
     """List open proposals, or show one.
@@ -77,23 +109,38 @@ def accept(
     proposal: ProposalArgument,
     parts: Parts = None,
     edit: Annotated[
-        list[str] | None, typer.Option("--edit", metavar="PART", help="Edit this part in $EDITOR first; it then counts as yours.")
+        list[str] | None,
+        typer.Option(
+            "--edit",
+            metavar="PART",
+            help="Edit this part in $EDITOR first; it then counts as yours.",
+        ),
     ] = None,
-    vouch: Annotated[bool, typer.Option("--vouch", help="State it yourself: it counts as user-stated.")] = False,
-    anyway: Annotated[bool, typer.Option("--anyway", help="Accept the named parts even if they are overtaken.")] = False,
+    vouch: Annotated[
+        bool, typer.Option("--vouch", help="State it yourself: it counts as user-stated.")
+    ] = False,
+    anyway: Annotated[
+        bool, typer.Option("--anyway", help="Accept the named parts even if they are overtaken.")
+    ] = False,
     **shared: Committing,
 ) -> Answer:
     """Accept parts of a proposal into memory, one commit each.
 
-    Without PART: all fresh parts. A part whose place has changed is accepted only by name and with --anyway.
+    Without PART: all fresh parts. A part whose place has changed is accepted only by name and with
+    --anyway.
     """
     memory = open_memory(call)
     edited = []
     for name in edit or ():
         part, text = memory.proposals.part_text(proposal, name, anyway)
-        changed = editor.edit_text(f"{text}\n", "--edit", f"mdmem accept {proposal} {shlex.quote(part)}").strip()
+        changed = editor.edit_text(
+            f"{text}\n", "--edit", f"mdmem accept {proposal} {shlex.quote(part)}"
+        ).strip()
         if not changed:
-            raise UsageProblem(f"{part} is empty: nothing was changed", f"To reject it: mdmem reject {proposal} {shlex.quote(part)}")
+            raise UsageProblem(
+                f"{part} is empty: nothing was changed",
+                f"To reject it: mdmem reject {proposal} {shlex.quote(part)}",
+            )
         edited.append((part, changed))
     request = Accept(
         proposal=proposal,
@@ -104,7 +151,9 @@ def accept(
         options=write_options(shared),
     )
     decision = memory.proposals.accept(request)
-    return Answer(show.accepted_json(decision), show.accepted_text(decision), show.decision_notes(decision))
+    return Answer(
+        show.accepted_json(decision), show.accepted_text(decision), show.decision_notes(decision)
+    )
 
 
 def reject(
@@ -117,5 +166,9 @@ def reject(
 
     A rejected text is not proposed again, unless you use --again or state it yourself.
     """
-    decision = open_memory(call).proposals.reject(Reject(proposal, tuple(parts or ()), write_options(shared)))
-    return Answer(show.rejected_json(decision), show.rejected_text(decision), show.decision_notes(decision))
+    decision = open_memory(call).proposals.reject(
+        Reject(proposal, tuple(parts or ()), write_options(shared))
+    )
+    return Answer(
+        show.rejected_json(decision), show.rejected_text(decision), show.decision_notes(decision)
+    )

@@ -21,13 +21,19 @@ if TYPE_CHECKING:
 def show_(
     call: Call,
     first: Annotated[
-        str | None, typer.Argument(metavar="FILE", help="A file name that ends in .md; optional. [default: MEMORY.md]")
+        str | None,
+        typer.Argument(
+            metavar="FILE", help="A file name that ends in .md; optional. [default: MEMORY.md]"
+        ),
     ] = None,
     second: Annotated[
         str | None,
         typer.Argument(
             metavar="SECTION",
-            help=("A heading, or several joined by ' > '; or a fact (its text, key or id), a file, or a day (2026-11-21, yesterday)."),
+            help=(
+                "A heading, or several joined by ' > '; or a fact (its text, key or id), a file, or"
+                " a day (2026-11-21, yesterday)."
+            ),
         ),
     ] = None,
     nth: Nth = None,
@@ -44,7 +50,9 @@ def show_(
     file = first if first and is_markdown(first) else None
     sections = [word for word in (first if file is None else None, second) if word is not None]
     if len(sections) + preamble > 1:
-        raise UsageProblem("show takes one file, whose name ends in .md, and one section (or --preamble)")
+        raise UsageProblem(
+            "show takes one file, whose name ends in .md, and one section (or --preamble)"
+        )
     request = Show(file=file, section=sections[0] if sections else None, nth=nth, preamble=preamble)
     memory = open_memory(call)
     view = memory.show_named(request) if as_of is None else memory.show_as_of(request, as_of)
@@ -57,7 +65,9 @@ def show_(
 
 def outline(
     call: Call,
-    file: Annotated[str | None, typer.Argument(metavar="FILE", help="A Markdown file. [default: MEMORY.md]")] = None,
+    file: Annotated[
+        str | None, typer.Argument(metavar="FILE", help="A Markdown file. [default: MEMORY.md]")
+    ] = None,
     as_json: Json = False,
 ) -> Answer:
     """List the sections of a file with their etags."""

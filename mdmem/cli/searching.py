@@ -12,7 +12,17 @@ from mdmem.show import hits
 if TYPE_CHECKING:
     import typer
 
-    from mdmem.cli.options import AsOf, ByActor, InSession, Json, Kind, SectionOption, Since, Tags, Until
+    from mdmem.cli.options import (
+        AsOf,
+        ByActor,
+        InSession,
+        Json,
+        Kind,
+        SectionOption,
+        Since,
+        Tags,
+        Until,
+    )
 
 
 _COMBINED_DAYS = 7
@@ -22,27 +32,55 @@ def search(
     call: Call,
     query: Annotated[
         list[str] | None,
-        typer.Argument(metavar="QUERY", help="Words; any of them may match. Without words: the newest matching entries."),
+        typer.Argument(
+            metavar="QUERY",
+            help="Words; any of them may match. Without words: the newest matching entries.",
+        ),
     ] = None,
     limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of results.")] = 8,
-    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder.")] = None,
-    section: Annotated[str | None, typer.Option("--section", metavar="SECTION", help="Only this section and its subsections.")] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder."),
+    ] = None,
+    section: Annotated[
+        str | None,
+        typer.Option("--section", metavar="SECTION", help="Only this section and its subsections."),
+    ] = None,
     kind: Kind = None,
     tags: Tags = None,
     actor: ByActor = None,
     session: InSession = None,
     since: Since = None,
     until: Until = None,
-    min_confidence: Annotated[float | None, typer.Option("--min-confidence", metavar="N", help="Minimum confidence (0 to 1).")] = None,
-    recent_days: Annotated[int | None, typer.Option("--recent-days", metavar="N", help="Only the last N days of the logs.")] = None,
-    combined: Annotated[bool, typer.Option("--combined", help=f"Same as --recent-days {_COMBINED_DAYS}.")] = False,
-    history: Annotated[bool, typer.Option("--history", help="Include facts that were superseded, expired or removed.")] = False,
-    as_of: AsOf = None,
-    explain: Annotated[bool, typer.Option("--explain", help="Explain the score of each result.")] = False,
-    sessions: Annotated[
-        bool, typer.Option("--sessions", help="After memory, add up to as many messages from the sessions in your settings.")
+    min_confidence: Annotated[
+        float | None,
+        typer.Option("--min-confidence", metavar="N", help="Minimum confidence (0 to 1)."),
+    ] = None,
+    recent_days: Annotated[
+        int | None,
+        typer.Option("--recent-days", metavar="N", help="Only the last N days of the logs."),
+    ] = None,
+    combined: Annotated[
+        bool, typer.Option("--combined", help=f"Same as --recent-days {_COMBINED_DAYS}.")
     ] = False,
-    proposed: Annotated[bool, typer.Option("--proposed", help="Search open proposals only.")] = False,
+    history: Annotated[
+        bool,
+        typer.Option("--history", help="Include facts that were superseded, expired or removed."),
+    ] = False,
+    as_of: AsOf = None,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Explain the score of each result.")
+    ] = False,
+    sessions: Annotated[
+        bool,
+        typer.Option(
+            "--sessions",
+            help="After memory, add up to as many messages from the sessions in your settings.",
+        ),
+    ] = False,
+    proposed: Annotated[
+        bool, typer.Option("--proposed", help="Search open proposals only.")
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """Find what memory says about something."""
@@ -75,26 +113,46 @@ def search(
         from mdmem.show import proposals  # noqa: PLC0415
 
         matches = memory.proposals.search(request.query, limit)
-        return Answer(proposals.hits_json(request.query, matches), proposals.hits_text(matches), () if matches else ("no match",))
+        return Answer(
+            proposals.hits_json(request.query, matches),
+            proposals.hits_text(matches),
+            () if matches else ("no match",),
+        )
     result = memory.search(request)
-    notes = () if result.hits or result.messages or result.stale else memory.empty_answer_notes(file, section)
-    text, status = hits.search_text(result, use_colour()), hits.answer_status(len(result.hits) + len(result.messages), result)
+    notes = (
+        ()
+        if result.hits or result.messages or result.stale
+        else memory.empty_answer_notes(file, section)
+    )
+    text, status = (
+        hits.search_text(result, use_colour()),
+        hits.answer_status(len(result.hits) + len(result.messages), result),
+    )
     return Answer(hits.search_json(result), text, (*hits.search_notes(result), *notes), status)
 
 
 def facts(
     call: Call,
     tags: Tags = None,
-    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="Only facts with this key.")] = None,
+    key: Annotated[
+        str | None, typer.Option("--key", metavar="KEY", help="Only facts with this key.")
+    ] = None,
     kind: Kind = None,
     section: SectionOption = None,
-    file: Annotated[str | None, typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder.")] = None,
+    file: Annotated[
+        str | None,
+        typer.Option("--file", metavar="FILE", help="Only this file, or files below this folder."),
+    ] = None,
     actor: ByActor = None,
     session: InSession = None,
     since: Since = None,
     until: Until = None,
-    limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of facts; 0 for all.")] = 100,
-    everything: Annotated[bool, typer.Option("--all", help="Include facts that are no longer current.")] = False,
+    limit: Annotated[
+        int, typer.Option("-n", metavar="N", help="Maximum number of facts; 0 for all.")
+    ] = 100,
+    everything: Annotated[
+        bool, typer.Option("--all", help="Include facts that are no longer current.")
+    ] = False,
     as_json: Json = False,
 ) -> Answer:
     """List the facts of memory with their ids, the newest first."""
@@ -113,15 +171,28 @@ def facts(
         limit=limit,
     )
     listed = memory.facts(request)
-    notes = memory.empty_answer_notes(file, section) if (file or section) and not (listed.facts or listed.stale) else ()
+    notes = (
+        memory.empty_answer_notes(file, section)
+        if (file or section) and not (listed.facts or listed.stale)
+        else ()
+    )
     status = hits.answer_status(len(listed.facts), listed)
-    return Answer(hits.facts_json(listed), hits.facts_text(listed), (*hits.facts_notes(listed), *notes), status)
+    return Answer(
+        hits.facts_json(listed),
+        hits.facts_text(listed),
+        (*hits.facts_notes(listed), *notes),
+        status,
+    )
 
 
 def recall(
     call: Call,
-    tags: Annotated[list[str], typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")],
-    limit: Annotated[int, typer.Option("-n", metavar="N", help="Maximum number of facts; 0 for all.")] = 100,
+    tags: Annotated[
+        list[str], typer.Option("--tag", metavar="TAG", help="A label; may be given several times.")
+    ],
+    limit: Annotated[
+        int, typer.Option("-n", metavar="N", help="Maximum number of facts; 0 for all.")
+    ] = 100,
     as_json: Json = False,
 ) -> Answer:
     """List the facts with one of these labels.
@@ -130,7 +201,9 @@ def recall(
     """
     listed = open_memory(call).recall(tuple(tags), limit)
     status = hits.answer_status(len(listed.facts), listed)
-    return Answer(hits.facts_json(listed), hits.facts_text(listed), hits.facts_notes(listed), status)
+    return Answer(
+        hits.facts_json(listed), hits.facts_text(listed), hits.facts_notes(listed), status
+    )
 
 
 def tags(call: Call, as_json: Json = False) -> Answer:
@@ -140,5 +213,8 @@ def tags(call: Call, as_json: Json = False) -> Answer:
     """
     catalogue = open_memory(call).tags()
     count = len(catalogue.tags)
-    notes, status = hits.answer_notes("tags", count, catalogue), hits.answer_status(count, catalogue)
+    notes, status = (
+        hits.answer_notes("tags", count, catalogue),
+        hits.answer_status(count, catalogue),
+    )
     return Answer(hits.tags_json(catalogue), hits.tags_text(catalogue), notes, status)

@@ -25,12 +25,15 @@ _SEARCH, _CONTEXT, _RUNS = "search", "context", "runs"
 def task_start(
     call: Call,
     name: TaskName,
-    goal: Annotated[str, typer.Argument(metavar="GOAL", help="The goal; '-' reads standard input.")],
+    goal: Annotated[
+        str, typer.Argument(metavar="GOAL", help="The goal; '-' reads standard input.")
+    ],
     **shared: Writing,
 ) -> Answer:
     """Begin a task, or continue an existing one.
 
-    Its notes are in memory/tasks.md until it is done. For an existing task, they are shown and nothing is changed.
+    Its notes are in memory/tasks.md until it is done. For an existing task, they are shown and
+    nothing is changed.
     """
     memory = open_memory(call)
     result = memory.tasks.start(name, read_argument(goal), write_options(shared))
@@ -38,24 +41,34 @@ def task_start(
         return write_answer(result)
     notes = memory.tasks.show(name)
     return Answer(
-        writes.write_json(result) | {"text": notes.text}, f"{writes.write_text(result)}\n{reads.section_text(notes, sys.stdout.isatty())}"
+        writes.write_json(result) | {"text": notes.text},
+        f"{writes.write_text(result)}\n{reads.section_text(notes, sys.stdout.isatty())}",
     )
 
 
 def task_note(
     call: Call,
     name: TaskName,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The note; '-' reads standard input.")],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="The note; '-' reads standard input.")
+    ],
     **shared: Writing,
 ) -> Answer:
     """Add a note to a task, with its time."""
-    return write_answer(open_memory(call).tasks.note(name, read_argument(text), write_options(shared)))
+    return write_answer(
+        open_memory(call).tasks.note(name, read_argument(text), write_options(shared))
+    )
 
 
 def task_done(
     call: Call,
     name: TaskName,
-    outcome: Annotated[str, typer.Argument(metavar="OUTCOME", help="The outcome, for the day's log; '-' reads standard input.")],
+    outcome: Annotated[
+        str,
+        typer.Argument(
+            metavar="OUTCOME", help="The outcome, for the day's log; '-' reads standard input."
+        ),
+    ],
     **shared: Writing,
 ) -> Answer:
     """End a task: log its outcome, remove its notes."""
@@ -65,21 +78,28 @@ def task_done(
 
 def task_show(
     call: Call,
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="The task. [default: the names of all are listed]")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="The task. [default: the names of all are listed]"),
+    ] = None,
     as_json: Json = False,
 ) -> Answer:
     """Read the notes of a task."""
     memory = open_memory(call)
     if name is None:
         names = memory.tasks.names()
-        return Answer(reads.tasks_json(names), reads.tasks_text(names), () if names else ("no tasks",))
+        return Answer(
+            reads.tasks_json(names), reads.tasks_text(names), () if names else ("no tasks",)
+        )
     view = memory.tasks.show(name)
     return Answer(reads.section_json(view), reads.section_text(view, sys.stdout.isatty()))
 
 
 def review(
     call: Call,
-    apply: Annotated[bool, typer.Option("--apply", help="Apply what is safe, one commit each.")] = False,
+    apply: Annotated[
+        bool, typer.Option("--apply", help="Apply what is safe, one commit each.")
+    ] = False,
     actor: Actor = None,
     session: Session = None,
     reason: Reason = None,
@@ -87,13 +107,18 @@ def review(
 ) -> Answer:
     """List what could be tidied: expired, duplicate or stale facts.
 
-    Expired or superseded facts that are still in a file, duplicates, contradictions, sections not changed for months, files over their
-    budget: each with the command that fixes it, or that shows what to decide.
+    Expired or superseded facts that are still in a file, duplicates, contradictions, sections not
+    changed for months, files over their budget: each with the command that fixes it, or that shows
+    what to decide.
     """
     if not apply and (actor or session or reason):
         raise UsageProblem("--actor, --session and --reason go with --apply")
     memory = open_memory(call)
-    result = memory.apply_advice(WriteOptions(actor=actor, session=session, reason=reason)) if apply else memory.review()
+    result = (
+        memory.apply_advice(WriteOptions(actor=actor, session=session, reason=reason))
+        if apply
+        else memory.review()
+    )
     waits = result.waiting.proposals or result.waiting.unreadable
     notes = () if result.advice or waits else ("nothing to tidy",)
     return Answer(maintenance.reviewed_json(result), maintenance.reviewed_text(result), notes)
@@ -105,30 +130,41 @@ def stats(
         str | None,
         typer.Argument(
             metavar="WHAT",
-            help="search or context: how their answers looked; runs: what digests read and wrote. [default: what was done, by command]",
+            help=(
+                "search or context: how their answers looked; runs: what digests read and wrote."
+                " [default: what was done, by command]"
+            ),
         ),
     ] = None,
-    weeks: Annotated[int, typer.Option("--weeks", metavar="N", help="The last N weeks, including this one.")] = 12,
+    weeks: Annotated[
+        int, typer.Option("--weeks", metavar="N", help="The last N weeks, including this one.")
+    ] = 12,
     as_json: Json = False,
 ) -> Answer:
     """Show what was done, as figures over weeks.
 
-    How often each command ran, how long it took (median and 95th percentile), and how often it was refused or failed. search: the share
-    without results, the number of results, the first score, how far the median score is below it (spread), the age of the results in
-    days, and a note if the newest week differs from the weeks before by more than chance. context: the share of prompts that got a
-    block, its tokens, how much had been given before, what the guard kept and dropped. runs: what was read and written, by week.
+    How often each command ran, how long it took (median and 95th percentile), and how often it was
+    refused or failed. search: the share without results, the number of results, the first score,
+    how far the median score is below it (spread), the age of the results in days, and a note if the
+    newest week differs from the weeks before by more than chance. context: the share of prompts
+    that got a block, its tokens, how much had been given before, what the guard kept and dropped.
+    runs: what was read and written, by week.
     """
     if subject is None:
         by_verb = open_memory(call).figures.of_verbs(ShowFigures(weeks))
         nothing = "" if by_verb.verbs else "nothing was done in these weeks"
         return Answer(
-            maintenance.figures_json(by_verb), maintenance.figures_text(by_verb, use_colour()), maintenance.notes(by_verb.damaged, nothing)
+            maintenance.figures_json(by_verb),
+            maintenance.figures_text(by_verb, use_colour()),
+            maintenance.notes(by_verb.damaged, nothing),
         )
     if subject == _CONTEXT:
         blocks = open_memory(call).figures.of_contexts(ShowFigures(weeks))
         nothing = "" if blocks.weeks else "no blocks in these weeks"
         return Answer(
-            maintenance.contexts_json(blocks), maintenance.contexts_text(blocks, use_colour()), maintenance.notes(blocks.damaged, nothing)
+            maintenance.contexts_json(blocks),
+            maintenance.contexts_text(blocks, use_colour()),
+            maintenance.notes(blocks.damaged, nothing),
         )
     if subject == _RUNS:
         of_runs = open_memory(call).pipelines.figures(ShowFigures(weeks))
@@ -142,10 +178,16 @@ def stats(
     weekly = open_memory(call).figures.of_searches(ShowFigures(weeks))
     nothing = "" if weekly.weeks else "no searches in these weeks"
     return Answer(
-        maintenance.searches_json(weekly), maintenance.searches_text(weekly, use_colour()), maintenance.notes(weekly.damaged, nothing)
+        maintenance.searches_json(weekly),
+        maintenance.searches_text(weekly, use_colour()),
+        maintenance.notes(weekly.damaged, nothing),
     )
 
 
 def _nearest(word: str) -> str:
     near = get_close_matches(word, [_SEARCH, _CONTEXT, _RUNS], n=1)
-    return f"Did you mean {near[0]}?" if near else f"mdmem stats, mdmem stats {_SEARCH}, mdmem stats {_CONTEXT} or mdmem stats {_RUNS}"
+    return (
+        f"Did you mean {near[0]}?"
+        if near
+        else f"mdmem stats, mdmem stats {_SEARCH}, mdmem stats {_CONTEXT} or mdmem stats {_RUNS}"
+    )

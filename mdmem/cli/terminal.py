@@ -26,22 +26,31 @@ _COMMAND = late.pattern(r"\s*mdmem ")
 _SHELL_WORD = late.pattern(r"(?:'[^']*'|\"[^\"]*\"|\\.|[^\s'\"\\])+")
 _RESET = "\x1b[0m"
 _LESS = {"LESS": "FRX", "LV": "-c"}
-"""Variables for the pager, the same as git's: leave at once if the text fits, let colours through, do not clear the screen."""
+"""Variables for the pager, the same as git's: leave at once if the text fits, let colours through,
+do not clear the screen.
+"""
 _NOT_RUN = (126, 127)
 _DEEPER = 4
-"""The further indentation with which a line goes on whose first column is too wide to be left free."""
+"""The further indentation with which a line goes on whose first column is too wide to
+be left free.
+"""
 _NARROWEST = 10
 _USUAL = (80, 24)
 
 
 def size(stream: TextIO) -> tuple[int, int]:
-    """The columns and lines of the terminal that a stream leads to; COLUMNS and LINES say otherwise."""
+    """The columns and lines of the terminal that a stream leads to; COLUMNS and LINES say
+    otherwise.
+    """
     try:
         own = tuple(os.get_terminal_size(stream.fileno()))
     except (OSError, ValueError):
         own = (0, 0)
     named = (os.environ.get("COLUMNS", ""), os.environ.get("LINES", ""))
-    wanted = (int(name) if name.isascii() and name.isdigit() else number for name, number in zip(named, own, strict=True))
+    wanted = (
+        int(name) if name.isascii() and name.isdigit() else number
+        for name, number in zip(named, own, strict=True)
+    )
     columns, lines = (number or usual for number, usual in zip(wanted, _USUAL, strict=True))
     return max(_NARROWEST, columns), lines
 
@@ -66,13 +75,17 @@ def _pager() -> str:
 
 
 def _paged(pager: str, text: str) -> bool:
-    """Show a text with the pager; False if that could not be started. While it runs, an interruption is for the pager alone."""
+    """Show a text with the pager; False if that could not be started. While it runs, an
+    interruption is for the pager alone.
+    """
     # 4 ms, only where there is more than a screen
     import subprocess  # noqa: PLC0415
 
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
-        with subprocess.Popen(["sh", "-c", pager], stdin=subprocess.PIPE, env=_LESS | dict(os.environ)) as process:
+        with subprocess.Popen(
+            ["sh", "-c", pager], stdin=subprocess.PIPE, env=_LESS | dict(os.environ)
+        ) as process:
             try:
                 process.communicate(f"{text}\n".encode(errors="backslashreplace"))
             except BrokenPipeError:  # the user left the pager before the end
@@ -100,8 +113,8 @@ def _width(character: str) -> int:
 def fitted(text: str, most: int) -> str:
     """`text` with its lines broken between words where they are wider than `most` columns.
 
-    Words stay whole, so that addresses and paths can be copied, except in scripts of wide characters, which have no
-    spaces. A command stays one that can be pasted.
+    Words stay whole, so that addresses and paths can be copied, except in scripts of wide
+    characters, which have no spaces. A command stays one that can be pasted.
     """
     return "\n".join(row for line in text.split("\n") for row in _rows(line, most))
 
@@ -159,7 +172,9 @@ def _closed(row: str, colour: str) -> str:
 
 
 def _parts(word: str) -> Iterator[str]:
-    """The parts of a word between which a line may be broken: each wide character, and what lies between them."""
+    """The parts of a word between which a line may be broken: each wide character, and what lies
+    between them.
+    """
     for is_wide, run in groupby(_CHARACTER.findall(word), lambda character: width(character) > 1):
         characters = list(run)
         yield from characters if is_wide else ["".join(characters)]

@@ -13,13 +13,21 @@ from mdmem.show import writes
 
 
 def write_options(shared: Mapping[str, Any], supersedes: str | None = None) -> WriteOptions:
-    """The record of the options that commands share (`options.Committing`, `options.Writing`); `supersedes` is taken by some."""
+    """The record of the options that commands share (`options.Committing`, `options.Writing`);
+    `supersedes` is taken by some.
+    """
     names = shared.keys() & {"source", "confidence", "actor", "session", "reason", "dry_run"}
-    return WriteOptions(**{name: shared[name] for name in names}, supersedes=supersedes, allow=frozenset(shared["allow"] or ()))
+    return WriteOptions(
+        **{name: shared[name] for name in names},
+        supersedes=supersedes,
+        allow=frozenset(shared["allow"] or ()),
+    )
 
 
 def write_answer(result: WriteResult, facts: Sequence[FactId] = ()) -> Answer:
     """The answer of a write; its id is the last of `facts`."""
     hint = in_flags(writes.like_hint(result))
     data = writes.write_json(result) | ({"hint": hint} if hint else {})
-    return Answer(data, writes.write_text(result, facts[-1] if facts else None), writes.write_notes(result))
+    return Answer(
+        data, writes.write_text(result, facts[-1] if facts else None), writes.write_notes(result)
+    )

@@ -39,7 +39,13 @@ if TYPE_CHECKING:
     from mdmem.memory import Memory
 
 
-def _propose(memory: Memory, change: EditSection | Log | Remember | Forget, is_asked: bool, to: str | None, again: bool) -> Answer:
+def _propose(
+    memory: Memory,
+    change: EditSection | Log | Remember | Forget,
+    is_asked: bool,
+    to: str | None,
+    again: bool,
+) -> Answer:
     # what shows proposals takes longer to load than an entry to write
     from mdmem.cli.proposals import propose_write  # noqa: PLC0415
 
@@ -48,24 +54,56 @@ def _propose(memory: Memory, change: EditSection | Log | Remember | Forget, is_a
 
 def edit_section(
     call: Call,
-    section: Annotated[str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")] = None,
-    file: File = None,
-    preamble: Annotated[bool, typer.Option("--preamble", help="The text before the first heading, instead of a section.")] = False,
-    body: Annotated[
-        str | None, typer.Option("--body", metavar="TEXT", help="Replace the section's own text. '-' reads standard input.")
+    section: Annotated[
+        str | None, typer.Argument(metavar="SECTION", help="A heading, or several joined by ' > '.")
     ] = None,
-    append: Annotated[str | None, typer.Option("--append", metavar="TEXT", help="Add at the end of its own text.")] = None,
-    prepend: Annotated[str | None, typer.Option("--prepend", metavar="TEXT", help="Add at the beginning of its own text.")] = None,
-    replace_: Annotated[str | None, typer.Option("--replace", metavar="OLD", help="Replace words that occur once in it.")] = None,
-    replacement: Annotated[str | None, typer.Option("--with", metavar="NEW", help="The replacement for --replace.")] = None,
-    rename: Annotated[str | None, typer.Option("--rename", metavar="TITLE", help="Rename it.")] = None,
+    file: File = None,
+    preamble: Annotated[
+        bool,
+        typer.Option("--preamble", help="The text before the first heading, instead of a section."),
+    ] = False,
+    body: Annotated[
+        str | None,
+        typer.Option(
+            "--body",
+            metavar="TEXT",
+            help="Replace the section's own text. '-' reads standard input.",
+        ),
+    ] = None,
+    append: Annotated[
+        str | None, typer.Option("--append", metavar="TEXT", help="Add at the end of its own text.")
+    ] = None,
+    prepend: Annotated[
+        str | None,
+        typer.Option("--prepend", metavar="TEXT", help="Add at the beginning of its own text."),
+    ] = None,
+    replace_: Annotated[
+        str | None,
+        typer.Option("--replace", metavar="OLD", help="Replace words that occur once in it."),
+    ] = None,
+    replacement: Annotated[
+        str | None, typer.Option("--with", metavar="NEW", help="The replacement for --replace.")
+    ] = None,
+    rename: Annotated[
+        str | None, typer.Option("--rename", metavar="TITLE", help="Rename it.")
+    ] = None,
     delete: Annotated[bool, typer.Option("--delete", help="Remove the section.")] = False,
     editor: Annotated[bool, typer.Option("--editor", help="Edit its own text in $EDITOR.")] = False,
-    create: Annotated[bool, typer.Option("--create", help="Create the missing part of the path, and the file.")] = False,
-    after: Annotated[str | None, typer.Option("--after", metavar="SECTION", help="With --create: place it after this section.")] = None,
+    create: Annotated[
+        bool, typer.Option("--create", help="Create the missing part of the path, and the file.")
+    ] = False,
+    after: Annotated[
+        str | None,
+        typer.Option(
+            "--after", metavar="SECTION", help="With --create: place it after this section."
+        ),
+    ] = None,
     nth: Nth = None,
     expect: Annotated[
-        str | None, typer.Option("--expect", metavar="ETAG", help="Refuse if the section has changed since you read it.")
+        str | None,
+        typer.Option(
+            "--expect", metavar="ETAG", help="Refuse if the section has changed since you read it."
+        ),
     ] = None,
     subtree: Annotated[bool, typer.Option("--subtree", help="Include its subsections.")] = False,
     supersedes: Supersedes = None,
@@ -80,7 +118,9 @@ def edit_section(
     if editor and subtree:
         raise UsageProblem("--editor edits the section's own text; --subtree does not go with it")
     if editor and (create or after or body is not None):
-        raise UsageProblem("--editor edits an existing section; --body, --create and --after do not go with it")
+        raise UsageProblem(
+            "--editor edits an existing section; --body, --create and --after do not go with it"
+        )
     change = EditSection.of(
         section,
         preamble=preamble,
@@ -108,7 +148,9 @@ def edit_section(
         text = edit_text(view.text.strip("\r\n") + "\n", "--editor", "--body -")
         change = replace(change, text=text, expect=expect or view.etag)
     elif change.action is not Action.RENAME:
-        change = replace(change, text=read_argument(change.text), replacement=read_argument(change.replacement))
+        change = replace(
+            change, text=read_argument(change.text), replacement=read_argument(change.replacement)
+        )
     if propose or to or again:
         return _propose(memory, change, propose, to, again)
     return write_answer(memory.apply(change))
@@ -116,15 +158,26 @@ def edit_section(
 
 def log(
     call: Call,
-    text: Annotated[str, typer.Argument(metavar="TEXT", help="The entry; '-' reads standard input.")],
+    text: Annotated[
+        str, typer.Argument(metavar="TEXT", help="The entry; '-' reads standard input.")
+    ],
     fact: Annotated[bool, typer.Option("--fact", help="Same as --kind fact.")] = False,
     kind: Kind = None,
     tags: Tags = None,
-    time: Annotated[str | None, typer.Option("--time", metavar="HH:MM", help="When. [default: now]")] = None,
-    day: Annotated[
-        str | None, typer.Option("--date", metavar="DAY", help="The day: a date, or words such as yesterday. [default: today]")
+    time: Annotated[
+        str | None, typer.Option("--time", metavar="HH:MM", help="When. [default: now]")
     ] = None,
-    again: Annotated[bool, typer.Option("--again", help="Write it even if the day already has the same entry.")] = False,
+    day: Annotated[
+        str | None,
+        typer.Option(
+            "--date",
+            metavar="DAY",
+            help="The day: a date, or words such as yesterday. [default: today]",
+        ),
+    ] = None,
+    again: Annotated[
+        bool, typer.Option("--again", help="Write it even if the day already has the same entry.")
+    ] = False,
     supersedes: Supersedes = None,
     propose: Propose = False,
     to: To = None,
@@ -150,17 +203,36 @@ def log(
 
 def remember(
     call: Call,
-    text: Annotated[str | None, typer.Argument(metavar="TEXT", help="The fact; '-' reads standard input.")] = None,
-    entry: Annotated[str | None, typer.Option("--from", metavar="ENTRY", help="The entry of a daily log that it comes from.")] = None,
+    text: Annotated[
+        str | None, typer.Argument(metavar="TEXT", help="The fact; '-' reads standard input.")
+    ] = None,
+    entry: Annotated[
+        str | None,
+        typer.Option(
+            "--from", metavar="ENTRY", help="The entry of a daily log that it comes from."
+        ),
+    ] = None,
     file: File = None,
     section: SectionOption = None,
-    create: Annotated[bool, typer.Option("--create", help="Create the section and the file if they are missing.")] = False,
-    key: Annotated[str | None, typer.Option("--key", metavar="KEY", help="Subject of the fact; one current fact per key.")] = None,
-    also: Annotated[bool, typer.Option("--also", help="Add another value for the key; keep the others.")] = False,
+    create: Annotated[
+        bool, typer.Option("--create", help="Create the section and the file if they are missing.")
+    ] = False,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="KEY", help="Subject of the fact; one current fact per key."),
+    ] = None,
+    also: Annotated[
+        bool, typer.Option("--also", help="Add another value for the key; keep the others.")
+    ] = False,
     kind: Kind = None,
     tags: Tags = None,
     until: Annotated[
-        str | None, typer.Option("--until", metavar="DAY", help="The last day on which it is true: a date, or words such as next friday.")
+        str | None,
+        typer.Option(
+            "--until",
+            metavar="DAY",
+            help="The last day on which it is true: a date, or words such as next friday.",
+        ),
     ] = None,
     supersedes: Supersedes = None,
     propose: Propose = False,
@@ -170,8 +242,8 @@ def remember(
 ) -> Answer:
     """Put a fact into MEMORY.md.
 
-    If the key already has a value, its line is replaced and superseded. With --from, the entry of a daily log is put there, in the words of
-    TEXT or its own.
+    If the key already has a value, its line is replaced and superseded. With --from, the entry of a
+    daily log is put there, in the words of TEXT or its own.
     """
     if text is None and entry is None:
         raise UsageProblem("give TEXT, or --from ENTRY")
@@ -199,9 +271,16 @@ def forget(
     fact: FactArgument,
     file: AnyFile = None,
     section: SectionOption = None,
-    everywhere: Annotated[bool, typer.Option("--all", help="Remove every line with these words, from all files.")] = False,
-    purge: Annotated[bool, typer.Option("--purge", help="Also remove it from all history. This cannot be undone.")] = False,
-    yes: Annotated[bool, typer.Option("--yes", help="With --purge: do not ask for confirmation.")] = False,
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="Remove every line with these words, from all files.")
+    ] = False,
+    purge: Annotated[
+        bool,
+        typer.Option("--purge", help="Also remove it from all history. This cannot be undone."),
+    ] = False,
+    yes: Annotated[
+        bool, typer.Option("--yes", help="With --purge: do not ask for confirmation.")
+    ] = False,
     supersedes: Supersedes = None,
     propose: Propose = False,
     to: To = None,
@@ -210,20 +289,31 @@ def forget(
 ) -> Answer:
     """Remove a fact from its file.
 
-    History keeps it. Lines of daily logs that say it stay, but no longer count; --file removes only that copy. With --purge it is
-    also removed from all history, and cannot be restored.
+    History keeps it. Lines of daily logs that say it stay, but no longer count; --file removes only
+    that copy. With --purge it is also removed from all history, and cannot be restored.
     """
     if yes and not purge:
         raise UsageProblem("--yes needs --purge")
     options = write_options(shared, supersedes)
     if purge:
         if file or section or supersedes or everywhere:
-            raise UsageProblem("--purge removes a text from everything: --file, --section, --all and --supersedes do not go with it")
+            raise UsageProblem(
+                "--purge removes a text from everything: --file, --section, --all and --supersedes"
+                " do not go with it"
+            )
         if propose or to or again:
             raise UsageProblem("--purge cannot be proposed")
         if options.source is not Source.INFERRED or options.confidence is not None:
-            raise UsageProblem("--purge states nothing: --source and --confidence do not go with it")
-        purged = Purge(fact=fact, reason=options.reason, actor=options.actor, session=options.session, allow=options.allow)
+            raise UsageProblem(
+                "--purge states nothing: --source and --confidence do not go with it"
+            )
+        purged = Purge(
+            fact=fact,
+            reason=options.reason,
+            actor=options.actor,
+            session=options.session,
+            allow=options.allow,
+        )
         return _purge(call, purged, yes, options.dry_run)
     change = Forget(fact=fact, file=file, section=section, everywhere=everywhere, options=options)
     if propose or to or again:
@@ -239,7 +329,9 @@ def _purge(call: Call, request: Purge, yes: bool, dry_run: bool) -> Answer:
         return Answer(maintenance.purge_plan_json(plan), maintenance.purge_plan_text(plan))
     if not yes:
         if call.as_json or not sys.stdin.isatty():
-            raise UsageProblem("--purge cannot be undone", "Check it with --dry-run, then add --yes.")
+            raise UsageProblem(
+                "--purge cannot be undone", "Check it with --dry-run, then add --yes."
+            )
         print(maintenance.purge_plan_text(memory.plan_purge(request)), file=sys.stderr)
         if not _agreed("Purge it for good?"):
             return Answer({}, "nothing was changed")
@@ -259,14 +351,17 @@ def _agreed(question: str) -> bool:
 
 def save(
     call: Call,
-    message: Annotated[str | None, typer.Option("-m", metavar="TEXT", help="The commit message.")] = None,
+    message: Annotated[
+        str | None, typer.Option("-m", metavar="TEXT", help="The commit message.")
+    ] = None,
     actor: Actor = None,
     allow: Allow = None,
     as_json: Json = False,
 ) -> Answer:
     """Commit your own edits of memory files as yours.
 
-    New and deleted files are included. If the actor is an agent, the edits count as the agent's claim.
+    New and deleted files are included. If the actor is an agent, the edits count as the agent's
+    claim.
     """
     commit, paths = open_memory(call).save(Save(message, frozenset(allow or ()), actor))
     return Answer(writes.saved_json(commit, paths), writes.saved_text(commit, paths))
@@ -274,14 +369,27 @@ def save(
 
 def revert(
     call: Call,
-    reference: Annotated[str, typer.Argument(metavar="COMMIT|FACT|RUN", help="A commit, a fact (its last change) or a run (digest/…).")],
-    skip: Annotated[bool, typer.Option("--skip", help="Runs only: keep what later edits changed, and undo the rest.")] = False,
-    take_out: Annotated[bool, typer.Option("--take-out", help="Runs only: also remove its lines from the logs.")] = False,
+    reference: Annotated[
+        str,
+        typer.Argument(
+            metavar="COMMIT|FACT|RUN",
+            help="A commit, a fact (its last change) or a run (digest/…).",
+        ),
+    ],
+    skip: Annotated[
+        bool,
+        typer.Option("--skip", help="Runs only: keep what later edits changed, and undo the rest."),
+    ] = False,
+    take_out: Annotated[
+        bool, typer.Option("--take-out", help="Runs only: also remove its lines from the logs.")
+    ] = False,
     **shared: Writing,
 ) -> Answer:
     """Undo one change, or those of a run; keep everything later.
 
     Log entries stay in the log but no longer count. A run is undone as a whole, or not at all.
     """
-    change = Revert(reference=reference, skip=skip, take_out=take_out, options=write_options(shared))
+    change = Revert(
+        reference=reference, skip=skip, take_out=take_out, options=write_options(shared)
+    )
     return write_answer(open_memory(call).apply(change))

@@ -1,4 +1,6 @@
-"""Cursors: the end of what is read of each transcript, kept in `transcripts.json`. A cache: `rebuilding` makes it again."""
+"""Cursors: the end of what is read of each transcript, kept in `transcripts.json`. A cache:
+`rebuilding` makes it again.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +20,18 @@ _VERSION = 1
 _DAYS = 60
 """A mark is kept for so many days."""
 _PREFIX, _REST, _SESSION, _DAY = 2, 10, 5, 4
-"""The digits of a mark by which it is filed, its other digits, and in hexadecimal the number of its session and the day."""
+"""The digits of a mark by which it is filed, its other digits, and in hexadecimal the number of its
+session and the day.
+"""
 _WIDTH = _REST + _SESSION + _DAY
 _MANY = 2_000
 """Look-ups after which a table is worth its making."""
 
 
 class Marks(MutableMapping[str, tuple[str, int]]):
-    """The session in which each message was read, by the message's mark, and the day, counted from 1970."""
+    """The session in which each message was read, by the message's mark, and the day, counted from
+    1970.
+    """
 
     def __init__(self, sessions: list[str], filed: dict[str, str], day: int) -> None:
         self._sessions = sessions
@@ -76,11 +82,18 @@ class Marks(MutableMapping[str, tuple[str, int]]):
         for mark in dict.fromkeys(self._new):
             session, day = self._table[mark]
             number = numbers.setdefault(session, len(numbers))
-            added.setdefault(mark[:_PREFIX], []).append(f"{mark[_PREFIX:]}{number:0{_SESSION}x}{day:0{_DAY}x}")
+            added.setdefault(mark[:_PREFIX], []).append(
+                f"{mark[_PREFIX:]}{number:0{_SESSION}x}{day:0{_DAY}x}"
+            )
         for prefix, records in added.items():
             self._filed[prefix] = self._filed.get(prefix, "") + "".join(records)
         self._sessions, self._new = list(numbers), []
-        return {"version": _VERSION, "sessions": self._sessions, "day": self._day, "marks": self._filed}
+        return {
+            "version": _VERSION,
+            "sessions": self._sessions,
+            "day": self._day,
+            "marks": self._filed,
+        }
 
     def _parse(self, record: str) -> tuple[str, int]:
         return self._sessions[int(record[_REST:-_DAY], 16)], int(record[-_DAY:], 16)
@@ -131,10 +144,12 @@ _VERSION_MODEL_DUE = 2
 class DueLines:
     """The lines of a session that the model has not read.
 
-    - `path`: of the transcript. `line`: the last line that it has read, or that were left to the rules.
+    - `path`: of the transcript. `line`: the last line that it has read, or that were left to the
+      rules.
     - `turns`, `size`: messages of the user behind it, and the bytes of texts that would be sent.
     - `compacted`: the agent's context was compacted behind it.
-    - `tries`: runs in which it gave no answer. `given_up`: the bytes that were left to the rules for that.
+    - `tries`: runs in which it gave no answer. `given_up`: the bytes that were left to the rules
+      for that.
     """
 
     path: str
@@ -152,7 +167,9 @@ class DueLines:
 
     def is_ready(self, is_idle: bool) -> bool:
         """True if they are sent now. `is_idle`: nothing was said for a while."""
-        return self.is_pending and (is_idle or self.compacted or self.turns >= _MANY_TURNS or self.size >= _MANY_BYTES)
+        return self.is_pending and (
+            is_idle or self.compacted or self.turns >= _MANY_TURNS or self.size >= _MANY_BYTES
+        )
 
 
 def read_due(state: Path) -> dict[str, DueLines]:
@@ -161,8 +178,18 @@ def read_due(state: Path) -> dict[str, DueLines]:
         values = json.loads((state / DUE_NAME).read_bytes())
         if values["version"] == _VERSION_MODEL_DUE:
             return {
-                session: DueLines(path=path, line=line, turns=turns, size=size, compacted=compacted, tries=tries, given_up=given_up)
-                for session, (path, line, turns, size, compacted, tries, given_up) in values["sessions"].items()
+                session: DueLines(
+                    path=path,
+                    line=line,
+                    turns=turns,
+                    size=size,
+                    compacted=compacted,
+                    tries=tries,
+                    given_up=given_up,
+                )
+                for session, (path, line, turns, size, compacted, tries, given_up) in values[
+                    "sessions"
+                ].items()
             }
     except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         pass
@@ -176,11 +203,22 @@ def write_due(state: Path, due: dict[str, DueLines]) -> None:
         OSError
     """
     sessions = {
-        session: [each.path, each.line, each.turns, each.size, each.compacted, each.tries, each.given_up]
+        session: [
+            each.path,
+            each.line,
+            each.turns,
+            each.size,
+            each.compacted,
+            each.tries,
+            each.given_up,
+        ]
         for session, each in due.items()
         if Path(each.path).exists()
     }
-    files.write_cache(state / DUE_NAME, json.dumps({"version": _VERSION_MODEL_DUE, "sessions": sessions}, separators=(",", ":")))
+    files.write_cache(
+        state / DUE_NAME,
+        json.dumps({"version": _VERSION_MODEL_DUE, "sessions": sessions}, separators=(",", ":")),
+    )
 
 
 CURSORS_NAME = "transcripts.json"
@@ -200,11 +238,14 @@ class ReadEnd:
 class Cursor:
     """The end of what is read of a file.
 
-    - `device`, `inode`, `size`, `changed`: of the file when it was read; `changed` in nanoseconds. `read_size`: of its lines that are read.
-    - `start`: where the next reading begins (None: at the first byte, and only what stands behind `end` is new).
+    - `device`, `inode`, `size`, `changed`: of the file when it was read; `changed` in nanoseconds.
+      `read_size`: of its lines that are read.
+    - `start`: where the next reading begins (None: at the first byte, and only what stands behind
+      `end` is new).
     - `has_entries`: some were drawn from what is read.
     - `settled`: nothing more can be drawn from what is read, were it by permissive rules.
-    - `problem`: the code of why nothing of it is read (empty: it is); `OTHER_PROJECT` if it is the session of another project.
+    - `problem`: the code of why nothing of it is read (empty: it is); `OTHER_PROJECT` if it is the
+      session of another project.
     - `skipped`: the lines that were not read (None: all were).
     """
 
@@ -241,7 +282,9 @@ def cursor_of(file: TranscriptFile) -> Cursor:
 
 
 class Cursors(MutableMapping[str, Cursor]):
-    """Cursors by the path of their file, each parsed when it is asked for: most files have nothing new, which the first values of a row tell."""
+    """Cursors by the path of their file, each parsed when it is asked for: most files have nothing
+    new, which the first values of a row tell.
+    """
 
     def __init__(self, rows: dict[str, list[Any]]) -> None:
         if not all(isinstance(row, list) and len(row) == _WIDTH_CURSORS for row in rows.values()):
@@ -252,7 +295,11 @@ class Cursors(MutableMapping[str, Cursor]):
     def problem(self, file: TranscriptFile) -> str:
         """The code of why nothing was read of a file that is as it was then; else empty."""
         row = self.rows.get(file.path)
-        return row[_STAMP] if row is not None and isinstance(row[_STAMP], str) and row[:_STAMP] == list(file[1:]) else ""
+        return (
+            row[_STAMP]
+            if row is not None and isinstance(row[_STAMP], str) and row[:_STAMP] == list(file[1:])
+            else ""
+        )
 
     def has_stamp(self, file: TranscriptFile) -> bool:
         """True if a file is as it was when it was read."""
@@ -260,9 +307,15 @@ class Cursors(MutableMapping[str, Cursor]):
         return row is not None and row[:_STAMP] == list(file[1:])
 
     def is_read(self, file: TranscriptFile, ended: int) -> bool:
-        """True if nothing can be new in a file. Sessions whose files were last written before `ended` (ns) are over."""
+        """True if nothing can be new in a file. Sessions whose files were last written before
+        `ended` (ns) are over.
+        """
         row = self.rows.get(file.path)
-        return row is not None and row[:_STAMP] == list(file[1:]) and (row[_STAMP] or file.modified > ended)
+        return (
+            row is not None
+            and row[:_STAMP] == list(file[1:])
+            and (row[_STAMP] or file.modified > ended)
+        )
 
     def with_skipped_lines(self) -> Iterator[tuple[str, SkippedLines]]:
         """The paths of files with lines that were not read, and these."""
@@ -293,7 +346,9 @@ class Cursors(MutableMapping[str, Cursor]):
 
 @dataclass(frozen=True, slots=True)
 class ReadState:
-    """The cursors by the path of their file, and the ends of sessions that commits tell and no cursor has taken over (None: not looked for)."""
+    """The cursors by the path of their file, and the ends of sessions that commits tell and no
+    cursor has taken over (None: not looked for).
+    """
 
     cursors: Cursors
     ends: dict[str, tuple[ReadEnd, ...]] | None
@@ -303,7 +358,10 @@ def read_state(state: Path) -> ReadState:
     """The cursors and ends that are kept; none where they cannot be read."""
     values = _read(state / CURSORS_NAME)
     try:
-        ends = {session: tuple(ReadEnd(line, hash_) for line, hash_ in ends) for session, ends in values["ends"].items()}
+        ends = {
+            session: tuple(ReadEnd(line, hash_) for line, hash_ in ends)
+            for session, ends in values["ends"].items()
+        }
         return ReadState(Cursors(values["cursors"]), ends)
     except (TypeError, ValueError, KeyError, AttributeError):
         return ReadState(Cursors({}), None)
@@ -320,7 +378,10 @@ def write_state(state: Path, read: ReadState) -> None:
     Raises:
         OSError
     """
-    ends = {session: [[end.line, end.hash] for end in ends] for session, ends in (read.ends or {}).items()}
+    ends = {
+        session: [[end.line, end.hash] for end in ends]
+        for session, ends in (read.ends or {}).items()
+    }
     _write(state / CURSORS_NAME, {"cursors": read.cursors.rows, "ends": ends})
 
 
@@ -329,16 +390,23 @@ def _read(path: Path) -> dict[str, Any]:
         values = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    kept = values.get("values") if isinstance(values, dict) and values.get("version") == _VERSION_CURSORS else None
+    kept = (
+        values.get("values")
+        if isinstance(values, dict) and values.get("version") == _VERSION_CURSORS
+        else None
+    )
     return kept if isinstance(kept, dict) else {}
 
 
 def _write(path: Path, values: Mapping[str, Any]) -> None:
-    files.write_cache(path, json.dumps({"version": _VERSION_CURSORS, "values": values}, separators=(",", ":")))
+    files.write_cache(
+        path, json.dumps({"version": _VERSION_CURSORS, "values": values}, separators=(",", ":"))
+    )
 
 
 _STAMP, _WIDTH_CURSORS = 4, 6
-"""The values of a row that are the file's, device, inode, size and time; and all, with `settled` and the rest as one text.
+"""The values of a row that are the file's, device, inode, size and time; and all, with `settled`
+and the rest as one text.
 
 One text costs a third of what its values would, each time that all rows are read.
 """
@@ -348,14 +416,47 @@ _FLAGS = "-01"
 
 def _row(cursor: Cursor) -> list[Any]:
     end = f"{cursor.end.line} {cursor.end.hash}" if cursor.end else ""
-    skipped = f"{cursor.skipped.count} {cursor.skipped.first} {cursor.skipped.reason}" if cursor.skipped else None
-    parts: list[str | int] = [cursor.read_size, _FLAGS[1 + cursor.has_entries], end, _escaped(skipped)]
+    skipped = (
+        f"{cursor.skipped.count} {cursor.skipped.first} {cursor.skipped.reason}"
+        if cursor.skipped
+        else None
+    )
+    parts: list[str | int] = [
+        cursor.read_size,
+        _FLAGS[1 + cursor.has_entries],
+        end,
+        _escaped(skipped),
+    ]
     if (start := cursor.start) is not None:
         times = (time.isoformat() if time else "" for time in (start.started, start.time))
-        flags = _FLAGS[1 + start.unattended], _FLAGS[1 + start.tells_origin], _FLAGS[0 if start.own is None else 1 + start.own]
-        numbers = start.line, start.offset, start.read_line, "" if start.tools_line is None else start.tools_line
-        parts += [*numbers, start.read_hash, start.client, *times, "".join(flags), _escaped(start.session), _escaped(start.project)]
-    return [cursor.device, cursor.inode, cursor.size, cursor.changed, cursor.problem or cursor.settled, "|".join(map(str, parts))]
+        flags = (
+            _FLAGS[1 + start.unattended],
+            _FLAGS[1 + start.tells_origin],
+            _FLAGS[0 if start.own is None else 1 + start.own],
+        )
+        numbers = (
+            start.line,
+            start.offset,
+            start.read_line,
+            "" if start.tools_line is None else start.tools_line,
+        )
+        parts += [
+            *numbers,
+            start.read_hash,
+            start.client,
+            *times,
+            "".join(flags),
+            _escaped(start.session),
+            _escaped(start.project),
+        ]
+    return [
+        cursor.device,
+        cursor.inode,
+        cursor.size,
+        cursor.changed,
+        cursor.problem or cursor.settled,
+        "|".join(map(str, parts)),
+    ]
 
 
 def _parse_cursor(row: list[Any]) -> Cursor:
@@ -392,7 +493,9 @@ def _parse_start(
     session: str,
     project: str,
 ) -> ReadingStart:
-    unattended, tells_origin, own = (None if flag == _FLAGS[0] else flag == _FLAGS[2] for flag in flags)
+    unattended, tells_origin, own = (
+        None if flag == _FLAGS[0] else flag == _FLAGS[2] for flag in flags
+    )
     return ReadingStart(
         line=int(line),
         offset=int(offset),

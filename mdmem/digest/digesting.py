@@ -20,7 +20,13 @@ from mdmem.queries import dates
 from mdmem.startup.records import replace
 from mdmem.steps.run_log import StepRecorder, new_name
 from mdmem.steps.turns import BELOW_RUN, in_turn
-from mdmem.transcripts.files import TranscriptFile, find_files, require_sources, searched_folders, stat_file
+from mdmem.transcripts.files import (
+    TranscriptFile,
+    find_files,
+    require_sources,
+    searched_folders,
+    stat_file,
+)
 from mdmem.workspace import Progress, Say, Workspace
 
 
@@ -37,37 +43,51 @@ def due_files(workspace: Workspace) -> list[TranscriptFile]:
     files = list(find_files(sources, environment))
     if not files:
         folders = ", ".join(searched_folders(sources, environment))
-        raise WorkspaceProblem("no-sessions", f"no transcripts in {folders}", "Name other clients, or globs, in the setting sessions.")
+        raise WorkspaceProblem(
+            "no-sessions",
+            f"no transcripts in {folders}",
+            "Name other clients, or globs, in the setting sessions.",
+        )
     return files
 
 
 _STEP = "digest"
 
 
-def digest(workspace: Workspace, request: Digest, say: Say, progress: Progress | None = None) -> DigestResult:
+def digest(
+    workspace: Workspace, request: Digest, say: Say, progress: Progress | None = None
+) -> DigestResult:
     """Digest what is new in transcripts, one after another.
 
-    A transcript that cannot be read is left alone and named; the others are done. What a hook reports meanwhile is digested too, as a step of
-    its own.
+    A transcript that cannot be read is left alone and named; the others are done. What a hook
+    reports meanwhile is digested too, as a step of its own.
 
     Raises:
-        PathProblem: `file-not-found`: there is no such transcript. TranscriptProblem: `ambiguous`: several fit a name.
+        PathProblem: `file-not-found`: there is no such transcript. TranscriptProblem: `ambiguous`:
+        several fit a name.
         RepositoryProblem: `running`: another digest is at work.
-        WorkspaceProblem: `no-model`, PackageProblem: `missing-package`: the model that is asked for is not set, or its package is missing.
+        WorkspaceProblem: `no-model`, PackageProblem: `missing-package`: the model that is asked for
+        is not set, or its package is missing.
         MdmemError: the workspace cannot be written.
     """
     if request.model:
         endpoints.configured(workspace.settings, workspace.environment)
-    files = [stat_file(known_sessions.named_transcript(workspace, name)) for name in request.sessions]
+    files = [
+        stat_file(known_sessions.named_transcript(workspace, name)) for name in request.sessions
+    ]
     if not request.sessions and workspace.settings.digest != "off":
         require_sources(workspace.settings, workspace.environment)
     if request.since is not None and not is_iso_day(request.since):
-        request = replace(request, since=dates.past_day(workspace, request.since, "since").isoformat())
+        request = replace(
+            request, since=dates.past_day(workspace, request.since, "since").isoformat()
+        )
     workspace.ensure_state()
 
     def work() -> DigestResult:
         with StepRecorder(workspace.state, _STEP, keep=not request.dry_run) as step:
-            return _digest(workspace, request, files if request.sessions else None, step, say, progress)
+            return _digest(
+                workspace, request, files if request.sessions else None, step, say, progress
+            )
 
     def look_again(transcripts: tuple[str, ...]) -> bool:
         if request.dry_run:
@@ -77,7 +97,9 @@ def digest(workspace: Workspace, request: Digest, say: Say, progress: Progress |
         return True
 
     is_reported = workspace.environment.get(BELOW_RUN) and not request.dry_run
-    return in_turn(workspace.state, work, look_again, [file.path for file in files] if is_reported else ())
+    return in_turn(
+        workspace.state, work, look_again, [file.path for file in files] if is_reported else ()
+    )
 
 
 def is_due(workspace: Workspace) -> bool:
@@ -85,7 +107,9 @@ def is_due(workspace: Workspace) -> bool:
     return bool(workspace.settings.sessions) and workspace.settings.digest != "off"
 
 
-def digest_due(workspace: Workspace, step: StepRecorder, say: Say, progress: Progress | None = None) -> DigestResult:
+def digest_due(
+    workspace: Workspace, step: StepRecorder, say: Say, progress: Progress | None = None
+) -> DigestResult:
     """Digest what is new in the transcripts that the settings name, in the turn of the caller.
 
     Raises:
@@ -94,20 +118,40 @@ def digest_due(workspace: Workspace, step: StepRecorder, say: Say, progress: Pro
     return _digest(workspace, Digest(), None, step, say, progress)
 
 
-def digest_reported(transcripts: Sequence[str]) -> Callable[[Workspace, StepRecorder, Say, Progress | None], DigestResult]:
-    """A function that does the same with the transcripts that a hook reported, as far as they are still there."""
+def digest_reported(
+    transcripts: Sequence[str],
+) -> Callable[[Workspace, StepRecorder, Say, Progress | None], DigestResult]:
+    """A function that does the same with the transcripts that a hook reported, as far as they are
+    still there.
+    """
     files = [stat_file(path) for path in transcripts if Path(path).is_file()]
 
-    def digest_them(workspace: Workspace, step: StepRecorder, say: Say, progress: Progress | None = None) -> DigestResult:
-        return _digest(workspace, Digest(sessions=tuple(file.path for file in files)), files, step, say, progress)
+    def digest_them(
+        workspace: Workspace, step: StepRecorder, say: Say, progress: Progress | None = None
+    ) -> DigestResult:
+        return _digest(
+            workspace,
+            Digest(sessions=tuple(file.path for file in files)),
+            files,
+            step,
+            say,
+            progress,
+        )
 
     return digest_them
 
 
 def _digest(
-    workspace: Workspace, request: Digest, files: Sequence[TranscriptFile] | None, step: StepRecorder, say: Say, progress: Progress | None
+    workspace: Workspace,
+    request: Digest,
+    files: Sequence[TranscriptFile] | None,
+    step: StepRecorder,
+    say: Say,
+    progress: Progress | None,
 ) -> DigestResult:
-    """Digest some transcripts (None: those that the settings name), and give the step its figures, whatever ends it."""
+    """Digest some transcripts (None: those that the settings name), and give the step its figures,
+    whatever ends it.
+    """
     step.run = new_name(workspace.state, _STEP)
     work = Work(workspace, request, step.run, say)
     is_whole = False
@@ -138,18 +182,22 @@ def figures(result: DigestResult) -> Mapping[str, int]:
 
 
 _STARTED_NAME = "digest-started"
-"""The folder in the state folder with an empty file for each transcript whose digest was just started; the time of the file is that of the start."""
+"""The folder in the state folder with an empty file for each transcript whose digest was just
+started; the time of the file is that of the start.
+"""
 _SECONDS = 60.0
 """The digest of one session is started no more often than this."""
 _NAME_DIGITS = 16
 
 
 def start_digest(workspace: Workspace, transcript: Path, is_last: bool = False) -> bool:
-    """Start a detached digest of a transcript, where the user's own settings name it, and at most once a minute. It is never a reason to fail.
+    """Start a detached digest of a transcript, where the user's own settings name it, and at most
+    once a minute. It is never a reason to fail.
 
     Args:
         transcript: of a session.
-        is_last: the session has ended, and nothing will start a later digest of it: it is started whenever the one before was.
+        is_last: the session has ended, and nothing will start a later digest of it: it is started
+        whenever the one before was.
 
     Returns:
         True if one was started.
@@ -157,16 +205,34 @@ def start_digest(workspace: Workspace, transcript: Path, is_last: bool = False) 
     settings = workspace.settings
     if settings.digest == "off" or not settings.sessions or not sys.executable:
         return False
-    if workspace.environment.get(BELOW_RUN):  # the session of what a run has started: no pipeline eats its own words
+    if workspace.environment.get(
+        BELOW_RUN
+    ):  # the session of what a run has started: no pipeline eats its own words
         return False
     try:
         workspace.ensure_state()
-        started = workspace.state / _STARTED_NAME / sha256(os.fsencode(transcript)).hexdigest()[:_NAME_DIGITS]
+        started = (
+            workspace.state
+            / _STARTED_NAME
+            / sha256(os.fsencode(transcript)).hexdigest()[:_NAME_DIGITS]
+        )
         if (not is_last and _is_recent(started)) or not _is_named(workspace, transcript):
             return False
         _note_start(started)
-        # -P: nothing is imported from the folder that the user is in. What mdmem starts is silent towards the host's hooks.
-        command = [sys.executable, "-P", "-m", "mdmem", "-C", str(workspace.root), "digest", "--no-model", "--json", str(transcript)]
+        # -P: nothing is imported from the folder that the user is in. What mdmem starts is silent
+        # towards the host's hooks.
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "mdmem",
+            "-C",
+            str(workspace.root),
+            "digest",
+            "--no-model",
+            "--json",
+            str(transcript),
+        ]
         null = os.devnull
         streams = [
             (os.POSIX_SPAWN_OPEN, 0, null, os.O_RDONLY, 0),
@@ -174,7 +240,11 @@ def start_digest(workspace: Workspace, transcript: Path, is_last: bool = False) 
             (os.POSIX_SPAWN_DUP2, 1, 2),
         ]
         os.posix_spawn(
-            sys.executable, command, repo.environment({"MDMEM_CONTEXT": "off", BELOW_RUN: "1"}), file_actions=streams, setsid=True
+            sys.executable,
+            command,
+            repo.environment({"MDMEM_CONTEXT": "off", BELOW_RUN: "1"}),
+            file_actions=streams,
+            setsid=True,
         )
     except OSError:
         return False
@@ -202,4 +272,6 @@ def _note_start(started: Path) -> None:
 def _is_named(workspace: Workspace, transcript: Path) -> bool:
     """True if the settings name the transcript, by its client or by a glob."""
     path = os.path.realpath(transcript)
-    return any(file.path == path for file in find_files(workspace.settings.sessions, workspace.environment))
+    return any(
+        file.path == path for file in find_files(workspace.settings.sessions, workspace.environment)
+    )

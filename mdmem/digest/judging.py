@@ -1,4 +1,6 @@
-"""Judge which of the entries that were drawn are written: what is new, what a person took out, and how many a day takes."""
+"""Judge which of the entries that were drawn are written: what is new, what a person took out, and
+how many a day takes.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,8 @@ class HeldSession:
     """The entries of a session, CLIENT/SESSION, that are to be written with those of others.
 
     - `drafts`: in the order in which they were said.
-    - `read`: how far the transcript is read with them, as CLIENT/SESSION#LINE HASH (None: not all of it is).
+    - `read`: how far the transcript is read with them, as CLIENT/SESSION#LINE HASH (None: not all
+      of it is).
     """
 
     session: str
@@ -40,7 +43,8 @@ class HeldSession:
 class DayChange:
     """A change of a log.
 
-    - `holds`: the numbers of the sessions, in the order in which they are held, that have entries in it.
+    - `holds`: the numbers of the sessions, in the order in which they are held, that have entries
+      in it.
     - `ends`: the numbers of those that have no entries in a later one.
     """
 
@@ -52,7 +56,8 @@ class DayChange:
 def day_changes(held: Sequence[HeldSession], run: str, zone: tzinfo | None) -> list[DayChange]:
     """Put the entries of sessions under the days on which they were said, oldest day first.
 
-    Of a day the best founded come first, but none before those that it supersedes: only what stands in a log can be superseded.
+    Of a day the best founded come first, but none before those that it supersedes: only what stands
+    in a log can be superseded.
 
     Args:
         held: the sessions.
@@ -72,9 +77,16 @@ def day_changes(held: Sequence[HeldSession], run: str, zone: tzinfo | None) -> l
     for key in keys:
         day, source, confidence = key
         entries = tuple(entry for _, entry in groups[key])
-        change = DigestDay(day=day, entries=entries, run=run, options=WriteOptions(source=source, confidence=confidence))
+        change = DigestDay(
+            day=day,
+            entries=entries,
+            run=run,
+            options=WriteOptions(source=source, confidence=confidence),
+        )
         holds = tuple(dict.fromkeys(number for number, _ in groups[key]))
-        changes.append(DayChange(change, holds, tuple(number for number in holds if last[number] == key)))
+        changes.append(
+            DayChange(change, holds, tuple(number for number in holds if last[number] == key))
+        )
     return changes
 
 
@@ -86,18 +98,28 @@ def _in_order(groups: _Groups) -> list[_GroupKey]:
     """The groups of entries in the order in which they are to be written."""
     left = sorted(groups, key=lambda key: (key[0], -key[1].strength, -key[2]))
     facts = {key: {fact_id(entry.text) for _, entry in entries} for key, entries in groups.items()}
-    superseded = {key: {entry.supersedes for _, entry in entries} for key, entries in groups.items()}
+    superseded = {
+        key: {entry.supersedes for _, entry in entries} for key, entries in groups.items()
+    }
     ordered: list[_GroupKey] = []
     while left:
         of_day = [key for key in left if key[0] == left[0][0]]
-        free = (key for key in of_day if all(facts[other].isdisjoint(superseded[key]) for other in of_day if other != key))
+        free = (
+            key
+            for key in of_day
+            if all(facts[other].isdisjoint(superseded[key]) for other in of_day if other != key)
+        )
         ordered.append(next(free, left[0]))
         left.remove(ordered[-1])
     return ordered
 
 
 def _entry(draft: Draft, session: str, minute: str) -> DayEntry:
-    lines = str(draft.last_line) if draft.first_line == draft.last_line else f"{draft.first_line}-{draft.last_line}"
+    lines = (
+        str(draft.last_line)
+        if draft.first_line == draft.last_line
+        else f"{draft.first_line}-{draft.last_line}"
+    )
     return DayEntry(
         minute=minute,
         text=draft.text,
@@ -133,7 +155,8 @@ class _DayLog:
     """The log of a day as it stands, with what is to be written into it.
 
     - `data`: its bytes. `facts`, `statements`: those of its items.
-    - `added`: how many entries are to be written, by session. `written`: how many digests wrote (None: not counted yet).
+    - `added`: how many entries are to be written, by session. `written`: how many digests wrote
+      (None: not counted yet).
     """
 
     data: bytes | None
@@ -158,14 +181,17 @@ class _NewEntries:
 
     def holds(self, text: str) -> bool:
         """True if a text says what one of them says (see `guard.restates`)."""
-        return guard.text_id(text) in self._facts or any(guard.restates(text, self._texts[at]) for at in self._statements.find(text))
+        return guard.text_id(text) in self._facts or any(
+            guard.restates(text, self._texts[at]) for at in self._statements.find(text)
+        )
 
 
 class EntryJudge:
     """Judges the entries of one session after the other, in the order in which they were said.
 
-    What was judged holds until somebody else changes memory: under the workspace's lock `is_outdated` tells that, and `judge_again` helps.
-    It counts as written with the entries of later sessions, until `discard` or `note_written` says what came of it.
+    What was judged holds until somebody else changes memory: under the workspace's lock
+    `is_outdated` tells that, and `judge_again` helps. It counts as written with the entries of
+    later sessions, until `discard` or `note_written` says what came of it.
     """
 
     def __init__(self, workspace: Workspace, zone: tzinfo | None, say: Say, dry_run: bool) -> None:
@@ -182,10 +208,14 @@ class EntryJudge:
         self._session = ""
         self._given: frozenset[str] = frozenset()
         self._days: set[date] = set()
-        """The days for which entries were judged since the last writing, and whose logs were as they are on disk."""
+        """The days for which entries were judged since the last writing, and whose logs were as
+        they are on disk.
+        """
 
     def begin_session(self, session: str, given: frozenset[str]) -> None:
-        """Go on with another session, CLIENT/SESSION, which was given the entries with these ids."""
+        """Go on with another session, CLIENT/SESSION, which was given the entries with
+        these ids.
+        """
         self._session, self._given = session, given
 
     def note_written(self) -> None:
@@ -196,7 +226,9 @@ class EntryJudge:
         self._days = set()
 
     def discard(self, day: date) -> None:
-        """Forget what was judged for a day, as it is not written: another session may say the same."""
+        """Forget what was judged for a day, as it is not written: another session may
+        say the same.
+        """
         self._logs.pop(day, None)
         self._days.discard(day)
         self._memory, self._new = None, _NewEntries()
@@ -217,7 +249,9 @@ class EntryJudge:
             return Verdict.REPEATED
         if not self._has_room(day, log):
             return Verdict.SURPLUS
-        if log.statements.holds_like(draft.text) or (draft.speaker is Speaker.AGENT and self._restates(draft.text)):
+        if log.statements.holds_like(draft.text) or (
+            draft.speaker is Speaker.AGENT and self._restates(draft.text)
+        ):
             return Verdict.REPEATED
         log.facts.add(fact)
         log.statements.add(draft.text)
@@ -226,18 +260,34 @@ class EntryJudge:
         return Verdict.NEW
 
     def is_outdated(self, day: date) -> bool:
-        """True if somebody else has committed something, or changed the log of a day, since its entries were judged."""
-        return self._workspace.repository.head() != self._commit or self._read_log(day) != self._log(day).data
+        """True if somebody else has committed something, or changed the log of a day, since its
+        entries were judged.
+        """
+        return (
+            self._workspace.repository.head() != self._commit
+            or self._read_log(day) != self._log(day).data
+        )
 
     def judge_again(self, entries: Iterable[DayEntry]) -> Iterator[tuple[DayEntry, Verdict]]:
-        """Judge entries once more, by memory as it is; those that stand in the log by now are left to the write."""
+        """Judge entries once more, by memory as it is; those that stand in the log by now are left
+        to the write.
+        """
         self._taken_out = self._memory = None
         for entry in entries:
             is_own = not entry.by_agent and entry.sender is None
-            if self._facts_taken_out().holds(entry.text, fact_id(entry.text), entry.time if is_own else None):
+            if self._facts_taken_out().holds(
+                entry.text, fact_id(entry.text), entry.time if is_own else None
+            ):
                 yield entry, Verdict.REFUSED
             else:
-                yield entry, Verdict.REPEATED if entry.by_agent and self._is_current(entry.text) else Verdict.NEW
+                yield (
+                    entry,
+                    (
+                        Verdict.REPEATED
+                        if entry.by_agent and self._is_current(entry.text)
+                        else Verdict.NEW
+                    ),
+                )
 
     def note_write(self, day: date, result: WriteResult) -> None:
         """Note what the digest itself wrote into the log of a day."""
@@ -252,7 +302,9 @@ class EntryJudge:
         return self._taken_out
 
     def _restates(self, text: str) -> bool:
-        """True if an agent says again what its session was given, what was said before, or what memory says."""
+        """True if an agent says again what its session was given, what was said before, or what
+        memory says.
+        """
         return guard.text_id(text) in self._given or self._new.holds(text) or self._is_current(text)
 
     def _is_current(self, text: str) -> bool:
@@ -272,7 +324,12 @@ class EntryJudge:
             if day not in self._logs or self._logs[day].data != data:
                 facts = {item.fact.id: item.fact.text for item in items(parse_bytes(data or b""))}
                 written: Counter[str] | None = Counter() if data is None else None
-                self._logs[day] = _DayLog(data=data, facts=set(facts), statements=StatementIndex(facts.values()), written=written)
+                self._logs[day] = _DayLog(
+                    data=data,
+                    facts=set(facts),
+                    statements=StatementIndex(facts.values()),
+                    written=written,
+                )
         return self._logs[day]
 
     def _has_room(self, day: date, log: _DayLog) -> bool:
@@ -280,6 +337,10 @@ class EntryJudge:
         if len(log.facts) < min(MOST_OF_SESSION, MOST_OF_DAY):
             return True
         if log.written is None:
-            log.written = logged.count_by_session(self._workspace, self._workspace.log_path(day), self._say)
+            log.written = logged.count_by_session(
+                self._workspace, self._workspace.log_path(day), self._say
+            )
         of_session = log.written[self._session] + log.added[self._session]
-        return of_session < MOST_OF_SESSION and log.written.total() + log.added.total() < MOST_OF_DAY
+        return (
+            of_session < MOST_OF_SESSION and log.written.total() + log.added.total() < MOST_OF_DAY
+        )

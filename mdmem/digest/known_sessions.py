@@ -1,4 +1,6 @@
-"""Sessions as digests and commits know them: how much of each is read, and those whose transcripts are gone."""
+"""Sessions as digests and commits know them: how much of each is read, and those whose transcripts
+are gone.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,14 @@ from mdmem.queries.logged import CitedSession, cited_sessions
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.transcripts import CLIENT_NAMES
-from mdmem.transcripts.files import TranscriptFile, TranscriptHead, find_files, read_file, read_head, stat_file
+from mdmem.transcripts.files import (
+    TranscriptFile,
+    TranscriptHead,
+    find_files,
+    read_file,
+    read_head,
+    stat_file,
+)
 from mdmem.transcripts.records import whole_lines
 from mdmem.workspace import Workspace
 
@@ -28,12 +37,16 @@ FEWEST_CHARACTERS = 6
 _LINES = late.pattern(r"#([0-9]{1,9})(?:-([0-9]{1,9}))?$")
 _BEFORE_ID = late.pattern(r"[-_T](?=[0-9a-f])")
 _MOST_NAMED = 10
-_TOO_SHORT_HINT = "Name its file, or its id: CLIENT/SESSION, SESSION, or the first six characters or more."
+_TOO_SHORT_HINT = (
+    "Name its file, or its id: CLIENT/SESSION, SESSION, or the first six characters or more."
+)
 
 
 @dataclass(frozen=True, slots=True)
 class SessionName:
-    """A session as a user names it; `first_line` and `last_line` are None where no lines are named."""
+    """A session as a user names it; `first_line` and `last_line` are None where no
+    lines are named.
+    """
 
     client: str | None
     session: str
@@ -48,7 +61,8 @@ class SessionName:
     def fits(self, client: str, session: str) -> bool:
         """True if a session has this name, or one that begins so."""
         return self.client in (None, client) and (
-            session == self.session or (len(self.session) >= FEWEST_CHARACTERS and session.startswith(self.session))
+            session == self.session
+            or (len(self.session) >= FEWEST_CHARACTERS and session.startswith(self.session))
         )
 
 
@@ -76,7 +90,10 @@ def parse_name(text: str) -> SessionName:
     first = int(lines[1]) if lines else None
     last = int(lines[2]) if lines and lines[2] else first
     if first is not None and last is not None and not 1 <= first <= last:
-        raise UsageProblem(f"{text[:80]} names no lines", "Lines count from 1, the lower number first: SESSION#12-20.")
+        raise UsageProblem(
+            f"{text[:80]} names no lines",
+            "Lines count from 1, the lower number first: SESSION#12-20.",
+        )
     client, slash, session = name.partition("/")
     if slash and client in CLIENT_NAMES:
         return SessionName(client, session, first, last)
@@ -84,19 +101,26 @@ def parse_name(text: str) -> SessionName:
 
 
 def find_transcript(workspace: Workspace, name: SessionName) -> NamedTranscript | None:
-    """The one transcript of a session: of the clients that the settings name, and all others that are known.
+    """The one transcript of a session: of the clients that the settings name, and all others that
+    are known.
 
-    Its file is looked for by the name first, as clients name their files, and only then by what all files say.
+    Its file is looked for by the name first, as clients name their files, and only then by what all
+    files say.
 
     Raises:
         TranscriptProblem: `ambiguous`: several sessions begin so, or several files are of one.
     """
     if not name.session:
         return None
-    files = [Path(file.path) for file in find_files((*workspace.settings.sessions, *CLIENT_NAMES), workspace.environment)]
+    files = [
+        Path(file.path)
+        for file in find_files((*workspace.settings.sessions, *CLIENT_NAMES), workspace.environment)
+    ]
     likely = [path for path in files if may_be_of(path, name.session)]
     for paths in (likely, [path for path in files if path not in set(likely)]):
-        transcripts = [each for each in read_heads(paths) if name.fits(each.head.client, each.head.session)]
+        transcripts = [
+            each for each in read_heads(paths) if name.fits(each.head.client, each.head.session)
+        ]
         exact = [each for each in transcripts if each.head.session == name.session]
         if transcripts:
             return _only(name, exact or transcripts)
@@ -104,9 +128,13 @@ def find_transcript(workspace: Workspace, name: SessionName) -> NamedTranscript 
 
 
 def _only(name: SessionName, transcripts: list[NamedTranscript]) -> NamedTranscript:
-    """The only transcript of a session; of several, the one whose file is named after it, or the one in which something is said."""
+    """The only transcript of a session; of several, the one whose file is named after it, or the
+    one in which something is said.
+    """
     if len({each.session for each in transcripts}) == 1 and len(transcripts) > 1:
-        transcripts = [each for each in transcripts if each.head.session in each.path.stem] or transcripts
+        transcripts = [
+            each for each in transcripts if each.head.session in each.path.stem
+        ] or transcripts
         if len(transcripts) > 1:  # what a sub-agent did has the id of its session
             transcripts = list(filter(_has_messages, transcripts)) or transcripts
     if len(transcripts) == 1:
@@ -120,7 +148,12 @@ def ambiguous(name: SessionName, names: Sequence[str]) -> TranscriptProblem:
     """The failure that a name fits several sessions, or several files of one."""
     named = ", ".join((*names[:_MOST_NAMED], *(["…"] if len(names) > _MOST_NAMED else [])))
     message = f"{name.session[:80]} matches several: {named}"
-    return TranscriptProblem("ambiguous", message, "Name one of them, with more characters or by its file.", sessions=list(names))
+    return TranscriptProblem(
+        "ambiguous",
+        message,
+        "Name one of them, with more characters or by its file.",
+        sessions=list(names),
+    )
 
 
 def _has_messages(transcript: NamedTranscript) -> bool:
@@ -142,13 +175,20 @@ def read_heads(paths: Iterable[Path]) -> Iterator[NamedTranscript]:
 
 
 def may_be_of(path: Path, session: str) -> bool:
-    """True if a file may be named after a session that begins so. Some files have only the beginning of an id in their name."""
+    """True if a file may be named after a session that begins so. Some files have only the
+    beginning of an id in their name.
+    """
     parts = name_parts(path.stem)
-    return any(part.startswith(session) or (len(part) >= FEWEST_CHARACTERS and session.startswith(part)) for part in parts)
+    return any(
+        part.startswith(session) or (len(part) >= FEWEST_CHARACTERS and session.startswith(part))
+        for part in parts
+    )
 
 
 def name_parts(stem: str) -> list[str]:
-    """The name of a file, and its parts that may be the id of a session: `rollout-TIME-ID`, `TIME_ID`, `session-TIME-ID`."""
+    """The name of a file, and its parts that may be the id of a session: `rollout-TIME-ID`,
+    `TIME_ID`, `session-TIME-ID`.
+    """
     return [stem[at:] for at in (0, *(match.end() for match in _BEFORE_ID.finditer(stem)))]
 
 
@@ -156,13 +196,16 @@ def named_transcript(workspace: Workspace, name: str) -> Path:
     """The transcript at a path, or that of a session.
 
     Raises:
-        PathProblem: `file-not-found`: there is none. TranscriptProblem: `ambiguous`. UsageProblem: the name has lines.
+        PathProblem: `file-not-found`: there is none. TranscriptProblem: `ambiguous`. UsageProblem:
+        the name has lines.
     """
     if is_file(name):
         return Path(name)
     session = parse_name(name)
     if session.first_line is not None:
-        raise UsageProblem(f"{name[:80]} names lines", "A session is read as a whole: name it without them.")
+        raise UsageProblem(
+            f"{name[:80]} names lines", "A session is read as a whole: name it without them."
+        )
     transcript = find_transcript(workspace, session)
     if transcript is None:
         raise not_found(name)
@@ -186,7 +229,9 @@ Answer = TypeVar("Answer", bound=SectionHistory | FactHistory | Blame)
 
 
 def with_gone(workspace: Workspace, answer: Answer) -> Answer:
-    """An answer that tells which of the lines that it cites are of transcripts that are not there any more."""
+    """An answer that tells which of the lines that it cites are of transcripts that are not there
+    any more.
+    """
     gone = _gone_sessions(workspace, map(_session, answer.cites))
     return replace(answer, gone=tuple(cited for cited in answer.cites if _session(cited) in gone))
 
@@ -199,8 +244,9 @@ def _session(cited: str) -> str:
 def _gone_sessions(workspace: Workspace, sessions: Iterable[str]) -> set[str]:
     """Those of some sessions that have no transcript.
 
-    A transcript is looked for by its name in the folders of its client. Only where there is none of that name, the first records are read of
-    those that the settings name, and of those that were digested.
+    A transcript is looked for by its name in the folders of its client. Only where there is none of
+    that name, the first records are read of those that the settings name, and of those that were
+    digested.
     """
     by_client: dict[str, set[str]] = {}
     for session in sessions:
@@ -223,7 +269,9 @@ def _named_sessions(sessions: Iterable[str], files: Iterable[TranscriptFile]) ->
     return {
         session
         for session, name in ids.items()
-        if any(name[:FEWEST_CHARACTERS] in path.stem and may_be_of(path, name) for path in paths)  # the first is quicker than the second
+        if any(
+            name[:FEWEST_CHARACTERS] in path.stem and may_be_of(path, name) for path in paths
+        )  # the first is quicker than the second
     }
 
 
@@ -255,7 +303,11 @@ class KnownSessions:
         """Sum up a session whose transcript was read as a whole."""
         times = [message.time for message in transcript.messages if message.time is not None]
         read_line = min(self._read_line(path, transcript), transcript.lines)
-        new = [message for message in transcript.messages if message.line > read_line and message.mark not in self._marks]
+        new = [
+            message
+            for message in transcript.messages
+            if message.line > read_line and message.mark not in self._marks
+        ]
         return SessionSummary(
             client=transcript.client,
             session=transcript.session,
@@ -281,13 +333,22 @@ class KnownSessions:
         """The sessions whose transcripts are not there any more; `files` are those that are."""
         existing = self._existing_names([file.path for file in files])
         for name, session in self._all().items():
-            if not existing.isdisjoint((name, session.session, session.session[:_SHORT_ID], session.session.partition("_")[0])):
+            if not existing.isdisjoint(
+                (
+                    name,
+                    session.session,
+                    session.session[:_SHORT_ID],
+                    session.session.partition("_")[0],
+                )
+            ):
                 continue
             if session.path is None or not Path(session.path).exists():
                 yield session
 
     def _existing_names(self, paths: Iterable[str]) -> set[str]:
-        """Names by which sessions of files can be told: parts of the names of files, and for files with other names what is in them."""
+        """Names by which sessions of files can be told: parts of the names of files, and for files
+        with other names what is in them.
+        """
         names: set[str] = set()
         for path in paths:
             stem = Path(path).stem
@@ -325,7 +386,11 @@ class KnownSessions:
                     path=path,
                     project=start.project,
                     started=self._local(start.started),
-                    ended=self._local(datetime.fromtimestamp(cursor.changed / 1e9, UTC) if cursor.changed else start.time),
+                    ended=self._local(
+                        datetime.fromtimestamp(cursor.changed / 1e9, UTC)
+                        if cursor.changed
+                        else start.time
+                    ),
                     messages=None,
                     read_line=start.read_line,
                     gone=True,
@@ -337,10 +402,15 @@ class KnownSessions:
         """The session of a name whose transcript is not there any more.
 
         Raises:
-            PathProblem: `file-not-found`: nothing knows such a session. TranscriptProblem: `ambiguous`.
+            PathProblem: `file-not-found`: nothing knows such a session. TranscriptProblem:
+            `ambiguous`.
         """
-        files = find_files((*self._workspace.settings.sessions, *CLIENT_NAMES), self._workspace.environment)
-        fitting = [session for session in self.gone(files) if name.fits(session.client, session.session)]
+        files = find_files(
+            (*self._workspace.settings.sessions, *CLIENT_NAMES), self._workspace.environment
+        )
+        fitting = [
+            session for session in self.gone(files) if name.fits(session.client, session.session)
+        ]
         exact = [session for session in fitting if session.session == name.session]
         if len(exact or fitting) > 1:
             raise ambiguous(name, [session.name for session in exact or fitting])
@@ -357,4 +427,11 @@ def _size_through(path: Path, read_line: int) -> int:
     """The bytes of a transcript up to a line and with it."""
     if read_line == 0:
         return 0
-    return next((line.offset + len(line.data) + 1 for line in whole_lines(path.read_bytes()) if line.number == read_line), 0)
+    return next(
+        (
+            line.offset + len(line.data) + 1
+            for line in whole_lines(path.read_bytes())
+            if line.number == read_line
+        ),
+        0,
+    )

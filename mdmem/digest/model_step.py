@@ -1,7 +1,8 @@
-"""The model step of a digest: the model reads what the rules have not settled, and what it suggests becomes entries as far as code can check it.
+"""The model step of a digest: the model reads what the rules have not settled, and what it suggests
+becomes entries as far as code can check it.
 
-It comes when the rules are done and their entries written. So a model that is down or slow keeps nothing back, and no lock of the workspace is
-held while it is waited for.
+It comes when the rules are done and their entries written. So a model that is down or slow keeps
+nothing back, and no lock of the workspace is held while it is waited for.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ _CONTEXT_LINES = 40
 
 @dataclass(frozen=True, slots=True)
 class ModelNews:
-    """The entries that the model suggests for a session, and what is due of it when they are written."""
+    """The entries that the model suggests for a session, and what is due of it when they are
+    written.
+    """
 
     session: str
     session_id: str
@@ -73,7 +76,15 @@ def is_wanted(settings: Settings, request: Digest) -> bool:
 class ModelStep:
     """Keeps note of the lines that are due for the model, and asks it about them."""
 
-    def __init__(self, workspace: Workspace, request: Digest, run: str, zone: tzinfo | None, tally: Tally, say: Say) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        request: Digest,
+        run: str,
+        zone: tzinfo | None,
+        tally: Tally,
+        say: Say,
+    ) -> None:
         self._workspace = workspace
         self._request = request
         self._run = run
@@ -98,8 +109,10 @@ class ModelStep:
         self._due[news.session] = replace(
             due,
             path=path,
-            turns=due.turns + sum(message.speaker is Speaker.USER and message.typed for message in news.messages),
-            size=due.size + sum(len(text.encode()) for _, text in unsettled(news.messages, news.drafts)),
+            turns=due.turns
+            + sum(message.speaker is Speaker.USER and message.typed for message in news.messages),
+            size=due.size
+            + sum(len(text.encode()) for _, text in unsettled(news.messages, news.drafts)),
             compacted=due.compacted or is_compacted,
         )
         self.has_changed = True
@@ -113,8 +126,12 @@ class ModelStep:
         """True if the model will still be asked about a session."""
         return session in self._due and self._due[session].is_pending
 
-    def news(self, paths: Collection[str] | None, marks: Mapping[str, tuple[str, int]]) -> Iterator[ModelNews]:
-        """Ask the model about one session after the other, as far as they are due and (unless `paths` is None) in these files."""
+    def news(
+        self, paths: Collection[str] | None, marks: Mapping[str, tuple[str, int]]
+    ) -> Iterator[ModelNews]:
+        """Ask the model about one session after the other, as far as they are due and (unless
+        `paths` is None) in these files.
+        """
         if self._request.model is False:
             return
         try:
@@ -124,12 +141,21 @@ class ModelStep:
             return
         if self._request.model and paths:
             self._add_named(paths)
-        ready = [session for session, due in self._due.items() if (paths is None or due.path in paths) and self._is_ready(due)]
+        ready = [
+            session
+            for session, due in self._due.items()
+            if (paths is None or due.path in paths) and self._is_ready(due)
+        ]
         if not ready:
             return
         settings = self._workspace.settings
         run = AskedRun(self._run, settings.model_tokens_day, self._zone, self._request.dry_run)
-        asker = Asker(self._workspace.state, endpoint, run, lambda: config.now(settings, self._workspace.environment))
+        asker = Asker(
+            self._workspace.state,
+            endpoint,
+            run,
+            lambda: config.now(settings, self._workspace.environment),
+        )
         try:
             for session in ready:
                 if self._stopped or self._is_late:
@@ -143,11 +169,17 @@ class ModelStep:
 
     def _count(self, asker: Asker) -> None:
         """Note what was sent so far."""
-        self._tally.tokens, self._tally.requests, self._tally.request_bytes = asker.tokens, asker.sent, asker.sent_bytes
+        self._tally.tokens, self._tally.requests, self._tally.request_bytes = (
+            asker.tokens,
+            asker.sent,
+            asker.sent_bytes,
+        )
 
     @property
     def _is_late(self) -> bool:
-        """True if the run has taken so long that what is left waits for the next one; somebody who asks for the model waits."""
+        """True if the run has taken so long that what is left waits for the next one; somebody who
+        asks for the model waits.
+        """
         return self._request.model is not True and time.monotonic() > self._deadline
 
     def settle(self, news: ModelNews) -> None:
@@ -165,7 +197,9 @@ class ModelStep:
         """Take in sessions that were named, and that the rules alone have read before."""
         due_paths = {due.path for due in self._due.values()}
         for path in paths:
-            transcript = _read(path, self._workspace.settings.owner) if path not in due_paths else None
+            transcript = (
+                _read(path, self._workspace.settings.owner) if path not in due_paths else None
+            )
             if transcript is not None and not transcript.own:
                 name = f"{transcript.client}/{transcript.session}"
                 self._due.setdefault(name, DueLines(path=path, line=0, size=transcript.size))
@@ -177,7 +211,9 @@ class ModelStep:
             return False
         return due.is_ready(is_idle or self._request.model is True)
 
-    def _ask_about(self, session: str, asker: Asker, marks: Mapping[str, tuple[str, int]]) -> ModelNews | None:
+    def _ask_about(
+        self, session: str, asker: Asker, marks: Mapping[str, tuple[str, int]]
+    ) -> ModelNews | None:
         """Ask about what is due of a session; None where its transcript cannot be read."""
         due = self._due[session]
         transcript = _read(due.path, self._workspace.settings.owner)
@@ -185,13 +221,19 @@ class ModelStep:
             del self._due[session]
             self.has_changed = True
             return None
-        rules = DraftRules(zone=self._zone, keep_lines=self._request.keep == LINES, tools_line=transcript.tools_line)
+        rules = DraftRules(
+            zone=self._zone,
+            keep_lines=self._request.keep == LINES,
+            tools_line=transcript.tools_line,
+        )
         drawn = draw(transcript.messages, rules).drafts
         purged = purged_texts(self._workspace, self._say)
         new = [
             message
             for message in transcript.messages
-            if message.line > due.line and marks.get(message.mark, (session, 0))[0] == session and not purged.hold(message)
+            if message.line > due.line
+            and marks.get(message.mark, (session, 0))[0] == session
+            and not purged.hold(message)
         ]
         asked = self._ask(pack(self._lines(new, drawn)), drawn, new, asker, due.tries)
         if purged_texts(self._workspace, self._say).digest != purged.digest:
@@ -205,11 +247,15 @@ class ModelStep:
         )
 
     def _due_after(self, due: DueLines, asked: _Asked, last_line: int) -> DueLines:
-        """The lines that are still due when the entries of the requests that were answered are written."""
+        """The lines that are still due when the entries of the requests that were answered are
+        written.
+        """
         if asked.answered == len(asked.requests):
             return DueLines(path=due.path, line=last_line, given_up=due.given_up)
         line = max(due.line, last_whole_line(asked.requests, asked.answered))
-        left = sum(len(each.text.encode()) for lines in asked.requests[asked.answered :] for each in lines)
+        left = sum(
+            len(each.text.encode()) for lines in asked.requests[asked.answered :] for each in lines
+        )
         tries = due.tries + (asked.failure is not None and asked.failure.outcome != BUDGET)
         if tries > MOST_TRIES:
             return DueLines(path=due.path, line=last_line, given_up=due.given_up + left)
@@ -219,14 +265,28 @@ class ModelStep:
         for message, text in unsettled(messages, drawn):
             if message.time is not None and not secrets.find(text, strict=True):
                 time = message.time.astimezone(self._zone)
-                yield RequestLine(number=message.line, who=_who(message), day=time.date(), minute=f"{time:%H:%M}", text=text)
+                yield RequestLine(
+                    number=message.line,
+                    who=_who(message),
+                    day=time.date(),
+                    minute=f"{time:%H:%M}",
+                    text=text,
+                )
 
     def _ask(
-        self, requests: tuple[tuple[RequestLine, ...], ...], drawn: Sequence[Draft], messages: Sequence[Message], asker: Asker, tries: int
+        self,
+        requests: tuple[tuple[RequestLine, ...], ...],
+        drawn: Sequence[Draft],
+        messages: Sequence[Message],
+        asker: Asker,
+        tries: int,
     ) -> _Asked:
         """Send requests until one gets no answer."""
         drafts: list[Draft] = []
-        zone, by_line = self._workspace.settings.timezone or "local", {message.line: message for message in messages}
+        zone, by_line = (
+            self._workspace.settings.timezone or "local",
+            {message.line: message for message in messages},
+        )
         for number, lines in enumerate(requests):
             if self._is_late:
                 return _Asked(requests, number, tuple(drafts), None)
@@ -258,21 +318,37 @@ def _who(message: Message) -> str:
 
 
 def _known(drawn: Sequence[Draft], lines: Sequence[RequestLine]) -> tuple[tuple[str, str], ...]:
-    """The entries that the rules drew around some lines. They depend on the transcript alone, so that the same request is made again."""
+    """The entries that the rules drew around some lines. They depend on the transcript alone, so
+    that the same request is made again.
+    """
     first, last = lines[0].number - _CONTEXT_LINES, lines[-1].number
-    near = [draft for draft in drawn if first <= draft.last_line <= last and not secrets.find(draft.text, strict=True)]
+    near = [
+        draft
+        for draft in drawn
+        if first <= draft.last_line <= last and not secrets.find(draft.text, strict=True)
+    ]
     return tuple((fact_id(draft.text), draft.text) for draft in near[-_MOST_KNOWN:])
 
 
 def _draft(fact: SuggestedFact, by_line: Mapping[int, Message]) -> Draft:
-    """A suggested fact as an entry. It is said when the last of its lines was said: of a person, where persons say it."""
+    """A suggested fact as an entry. It is said when the last of its lines was said: of a person,
+    where persons say it.
+    """
     cited = [by_line[line] for line in fact.lines]
-    spoken = [message for message in cited if message.speaker is Speaker.USER] if fact.by_person else []
+    spoken = (
+        [message for message in cited if message.speaker is Speaker.USER] if fact.by_person else []
+    )
     last = (spoken or cited)[-1]
     sender = next((message.sender for message in spoken if message.sender is not None), None)
     if last.time is None:
         raise ValueError(f"the message of line {last.line} has no time")
-    origin = TextOrigin.OTHER_SENDER if sender else TextOrigin.MESSAGE if fact.by_person else TextOrigin.MODEL
+    origin = (
+        TextOrigin.OTHER_SENDER
+        if sender
+        else TextOrigin.MESSAGE
+        if fact.by_person
+        else TextOrigin.MODEL
+    )
     source = trust.trust(origin).most
     assert source is not None  # each of the three may state something
     return Draft(

@@ -1,4 +1,6 @@
-"""Read a transcript: what is new in it, and the entries that are drawn from that. Nothing is written here."""
+"""Read a transcript: what is new in it, and the entries that are drawn from that. Nothing is
+written here.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,8 @@ class News:
 
     - `marks`: of all messages that are read with it, those that were read before included.
     - `size`: the bytes that are new. `noise`: the messages among the new ones that say nothing.
-    - `has_entries`: some were drawn, now or before. `settled`: what is read now gives no more, were it by permissive rules.
+    - `has_entries`: some were drawn, now or before. `settled`: what is read now gives no more, were
+      it by permissive rules.
     - `outside`: it is the session of another project.
     """
 
@@ -48,7 +51,11 @@ class News:
     @property
     def skipped(self) -> tuple[SkippedLine, ...]:
         """The lines that are new and were not read."""
-        return tuple(skipped for skipped in self.transcript.skipped if skipped.line > self.transcript.after_line)
+        return tuple(
+            skipped
+            for skipped in self.transcript.skipped
+            if skipped.line > self.transcript.after_line
+        )
 
     @property
     def redacted(self) -> int:
@@ -73,10 +80,12 @@ def read_news(
         request: what the digest was asked for.
         file: the file as it was before it is read.
         cursor: the end of what is read of it (None: nothing).
-        marks: the session in which each message was read already, here or in another file, by its mark.
+        marks: the session in which each message was read already, here or in another file, by its
+        mark.
         zone: of the user, whose days count; None is the system's.
         ended: sessions whose files were last written before this time (ns) are over.
-        permissive: draw by permissive rules from one that is over and gives nothing else; False: leave that to a later reading.
+        permissive: draw by permissive rules from one that is over and gives nothing else; False:
+        leave that to a later reading.
 
     Returns:
         None: it holds nothing yet.
@@ -91,13 +100,22 @@ def read_news(
         if file.size and request.sessions:
             raise TranscriptProblem("unknown-format", "it contains no records")
         return None
-    if cursor is not None and cursor.start is None and cursor.end is not None and has_line(file.path, cursor.end.line, cursor.end.hash):
+    if (
+        cursor is not None
+        and cursor.start is None
+        and cursor.end is not None
+        and has_line(file.path, cursor.end.line, cursor.end.hash)
+    ):
         transcript = replace(transcript, after_line=cursor.end.line)
     if transcript.own or not _is_in_scope(workspace, request, transcript.project):
         return News(transcript=transcript, outside=not transcript.own)
-    rules = DraftRules(zone=zone, keep_lines=request.keep == LINES, tools_line=transcript.tools_line)
+    rules = DraftRules(
+        zone=zone, keep_lines=request.keep == LINES, tools_line=transcript.tools_line
+    )
     fresh = _fresh_messages(transcript, marks)
-    known_lines = {message.line for message in transcript.messages} - {message.line for message in fresh}
+    known_lines = {message.line for message in transcript.messages} - {
+        message.line for message in fresh
+    }
     drawn = draw(transcript.messages, rules, transcript.after_line, known_lines)
     drafts = drawn.drafts
     has_entries = bool(drafts or (cursor and cursor.has_entries))
@@ -117,23 +135,41 @@ def read_news(
     )
 
 
-def _draw_permissively(transcript: Transcript, rules: DraftRules, marks: Mapping[str, tuple[str, int]]) -> tuple[Draft, ...]:
-    """The best of a session that has ended, if it has nothing better; what another session said first is left to that."""
+def _draw_permissively(
+    transcript: Transcript, rules: DraftRules, marks: Mapping[str, tuple[str, int]]
+) -> tuple[Draft, ...]:
+    """The best of a session that has ended, if it has nothing better; what another session said
+    first is left to that.
+    """
     if draw(transcript.messages, rules).drafts:
         return ()
     session = f"{transcript.client}/{transcript.session}"
-    own = [message for message in transcript.messages if marks.get(message.mark, (session, 0))[0] == session]
+    own = [
+        message
+        for message in transcript.messages
+        if marks.get(message.mark, (session, 0))[0] == session
+    ]
     return draw_permissively(own, rules)
 
 
 def _is_in_scope(workspace: Workspace, request: Digest, project: str | None) -> bool:
-    """True if the sessions of a project are to be read: those that were named, else those of this work tree, or all."""
-    return Scope("all" if request.sessions else workspace.settings.session_scope, workspace.repository.root).includes(project)
+    """True if the sessions of a project are to be read: those that were named, else those of this
+    work tree, or all.
+    """
+    return Scope(
+        "all" if request.sessions else workspace.settings.session_scope, workspace.repository.root
+    ).includes(project)
 
 
 def _fresh_messages(transcript: Transcript, marks: Collection[str]) -> tuple[Message, ...]:
-    """The messages that nobody has read yet: not of a fork or a copy of another session, nor written once more by the client."""
-    fresh = {message.mark: message for message in transcript.messages if message.line > transcript.after_line and message.mark not in marks}
+    """The messages that nobody has read yet: not of a fork or a copy of another session, nor
+    written once more by the client.
+    """
+    fresh = {
+        message.mark: message
+        for message in transcript.messages
+        if message.line > transcript.after_line and message.mark not in marks
+    }
     return tuple(fresh.values())
 
 
@@ -151,13 +187,18 @@ def committed_ends(workspace: Workspace) -> _Ends:
 
 
 def rebuilt_cursor(file: TranscriptFile, ends: _Ends) -> Cursor | None:
-    """The cursor at the last line of a transcript that was read and is still the same one; None where there is none.
+    """The cursor at the last line of a transcript that was read and is still the same one; None
+    where there is none.
 
     Raises:
         TranscriptProblem: `unknown-format`. OSError: it cannot be read.
     """
     head = read_head(file.path)
-    hashes = {(end.line, end.hash) for end in ends.get(f"{head.client}/{head.session}", ())} if head else set()
+    hashes = (
+        {(end.line, end.hash) for end in ends.get(f"{head.client}/{head.session}", ())}
+        if head
+        else set()
+    )
     if not hashes:
         return None
     numbers = {line for line, _ in hashes}
@@ -166,7 +207,10 @@ def rebuilt_cursor(file: TranscriptFile, ends: _Ends) -> Cursor | None:
     for line in whole_lines(Path(file.path).read_bytes()):
         last = line.number
         if line.number in numbers and (line.number, line_hash(line.data)) in hashes:
-            read, size = ReadEnd(line.number, line_hash(line.data)), line.offset + len(line.data) + 1
+            read, size = (
+                ReadEnd(line.number, line_hash(line.data)),
+                line.offset + len(line.data) + 1,
+            )
     if read is None:
         return None
     cursor = replace(cursor_of(file), read_size=size, end=read, has_entries=True, settled=True)

@@ -1,4 +1,6 @@
-"""The state of the pipelines, for `status`: the last step, what is unread for long, what was skipped, a step that finds nothing. Nothing is read."""
+"""The state of the pipelines, for `status`: the last step, what is unread for long, what was
+skipped, a step that finds nothing. Nothing is read.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +29,11 @@ def pipeline_status(workspace: Workspace) -> PipelineStatus:
     Raises:
         OSError: the records of steps cannot be read.
     """
-    records, kept, now = run_log.read_steps(workspace.state), cursors.read_cursors(workspace.state), datetime.now(UTC)
+    records, kept, now = (
+        run_log.read_steps(workspace.state),
+        cursors.read_cursors(workspace.state),
+        datetime.now(UTC),
+    )
     last = records[-1] if records else None
     sources = workspace.settings.sessions if workspace.settings.digest != "off" else ()
     unread = _unread(find_files(sources, workspace.environment), kept, now)
@@ -64,7 +70,11 @@ def _model_status(workspace: Workspace) -> ModelStatus:
 
 def _unread(files: Iterable[TranscriptFile], kept: Cursors, now: datetime) -> list[TranscriptFile]:
     """The files that are not read as they are, and were last written long ago."""
-    return [file for file in files if file.size and _time(file) < now - _UNREAD and not kept.has_stamp(file)]
+    return [
+        file
+        for file in files
+        if file.size and _time(file) < now - _UNREAD and not kept.has_stamp(file)
+    ]
 
 
 def _time(file: TranscriptFile) -> datetime:
@@ -72,7 +82,9 @@ def _time(file: TranscriptFile) -> datetime:
 
 
 def _silent(records: Sequence[StepRecord], now: datetime) -> Iterator[SilentStep]:
-    """The steps that have found nothing for three days or more, while there was something to read."""
+    """The steps that have found nothing for three days or more, while there was
+    something to read.
+    """
     for step in dict.fromkeys(record.step for record in records):
         since, size = None, 0
         for record in reversed([record for record in records if record.step == step]):

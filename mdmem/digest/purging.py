@@ -1,7 +1,9 @@
-"""Purge a text, and see to it that no digest brings it back: transcripts that still hold it count as read to their end.
+"""Purge a text, and see to it that no digest brings it back: transcripts that still hold it count
+as read to their end.
 
-Their last lines stand in the note of the purge as those of a digest do, so that this holds without the state folder too; and the note keeps a short
-hash of the words, so that it holds for a transcript that is rewritten later.
+Their last lines stand in the note of the purge as those of a digest do, so that this holds without
+the state folder too; and the note keeps a short hash of the words, so that it holds for a
+transcript that is rewritten later.
 """
 
 from __future__ import annotations
@@ -51,11 +53,14 @@ def plan_purge(workspace: Workspace, arguments: Purge) -> PurgePlan:
     Raises:
         MdmemError: as `changes.purge.plan_purge`.
     """
-    return purge.plan_purge(workspace, arguments, lambda target: _for_note(target, list(_held(workspace, target))))
+    return purge.plan_purge(
+        workspace, arguments, lambda target: _for_note(target, list(_held(workspace, target)))
+    )
 
 
 def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
-    """Take a text out of files, index and all history, and count the transcripts that hold it as read to their end.
+    """Take a text out of files, index and all history, and count the transcripts that hold it as
+    read to their end.
 
     Raises:
         MdmemError: as `changes.purge.run_purge`.
@@ -68,23 +73,33 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
 
     result = purge.run_purge(workspace, arguments, say, find)
     if held:
-        with suppress(RepositoryProblem):  # a digest that is long at work: the note of the purge keeps the words out
+        with suppress(
+            RepositoryProblem
+        ):  # a digest that is long at work: the note of the purge keeps the words out
             _count_as_read(workspace, held, say)
     return result
 
 
 def _for_note(target: PurgeTarget, held: list[_Held]) -> HeldTranscripts:
-    """The part of a purge's note by which its words are known again, and the transcripts that hold them."""
+    """The part of a purge's note by which its words are known again, and the transcripts that hold
+    them.
+    """
     return HeldTranscripts(
         paths=tuple(str(each.path) for each in held),
-        reads=tuple(dict.fromkeys(f"{each.session}#{each.end.line} {each.end.hash}" for each in held)),
+        reads=tuple(
+            dict.fromkeys(f"{each.session}#{each.end.line} {each.end.hash}" for each in held)
+        ),
         purged=purged_trailer(target.words),
-        kept_state=frozenset((cursors.CURSORS_NAME, cursors.MARKS_NAME, asking.LOG_NAME, asking.OLDER_LOG_NAME)),
+        kept_state=frozenset(
+            (cursors.CURSORS_NAME, cursors.MARKS_NAME, asking.LOG_NAME, asking.OLDER_LOG_NAME)
+        ),
     )
 
 
 def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_Held]:
-    """The transcripts that the settings name, or that were digested, and that hold a text or were cited for it."""
+    """The transcripts that the settings name, or that were digested, and that hold a text or were
+    cited for it.
+    """
     cited = logged.sessions_cited(workspace, target.fact or fact_id(target.words))
     named = (file.path for file in find_files(workspace.settings.sessions, workspace.environment))
     paths = dict.fromkeys((*map(os.path.realpath, named), *cursors.read_cursors(workspace.state)))
@@ -96,11 +111,18 @@ def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_Held]:
                 continue
             session = f"{head.client}/{head.session}"
             if session in cited or _holds(data, target):
-                yield _Held(path, session, ReadEnd(last.number, line_hash(last.data)), last.offset + len(last.data) + 1)
+                yield _Held(
+                    path,
+                    session,
+                    ReadEnd(last.number, line_hash(last.data)),
+                    last.offset + len(last.data) + 1,
+                )
 
 
 def _holds(data: bytes, target: PurgeTarget) -> bool:
-    """True if a string of a transcript holds words, with or without the days that a digest added to them."""
+    """True if a string of a transcript holds words, with or without the days that a digest added to
+    them.
+    """
     words = normalise(without_meant_days(target.words))
     anchor = max(_ASCII_RUN.findall(words.encode()), key=len, default=b"")
     folded = tuple(dict.fromkeys((words, normalise(target.words))))
@@ -137,6 +159,12 @@ def _count_as_read(workspace: Workspace, held: list[_Held], say: Say) -> None:
             with suppress(OSError):
                 cursor = cursor_of(stat_file(each.path))
                 read.cursors[str(each.path)] = replace(
-                    cursor, changed=0, size=each.size, read_size=each.size, end=each.end, has_entries=True, settled=True
+                    cursor,
+                    changed=0,
+                    size=each.size,
+                    read_size=each.size,
+                    end=each.end,
+                    has_entries=True,
+                    settled=True,
                 )
         cursors.write_state(workspace.state, ReadState(read.cursors, read.ends))

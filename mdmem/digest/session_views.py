@@ -12,7 +12,15 @@ from mdmem.digest import known_sessions
 from mdmem.digest.known_sessions import KnownSessions, SessionName
 from mdmem.errors import TranscriptProblem, UsageProblem
 from mdmem.folder import config
-from mdmem.model.sessions import ClientFolder, Message, SessionList, SessionSummary, SessionView, ShownMessage, ShowSessions
+from mdmem.model.sessions import (
+    ClientFolder,
+    Message,
+    SessionList,
+    SessionSummary,
+    SessionView,
+    ShownMessage,
+    ShowSessions,
+)
 from mdmem.queries import dates
 from mdmem.transcripts import CLIENT_NAMES
 from mdmem.transcripts.files import (
@@ -33,13 +41,17 @@ _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
 def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
-    """List the sessions that the settings name, the newest first. Where they name none, tell what there could be; no transcript is read.
+    """List the sessions that the settings name, the newest first. Where they name none, tell what
+    there could be; no transcript is read.
 
     Raises:
         UsageProblem: there is no such client, or `since` is no day.
     """
     if request.client is not None and request.client not in CLIENT_NAMES:
-        raise UsageProblem(f"{field('client')} is {request.client[:80]!r}", f"The clients are {', '.join(CLIENT_NAMES)}.")
+        raise UsageProblem(
+            f"{field('client')} is {request.client[:80]!r}",
+            f"The clients are {', '.join(CLIENT_NAMES)}.",
+        )
     settings, environment = workspace.settings, workspace.environment
     if not settings.sessions:
         hints = ("No transcript source configured.", settings_hint(environment))
@@ -48,10 +60,17 @@ def list_sessions(workspace: Workspace, request: ShowSessions) -> SessionList:
     sessions = list(listing.newest_first())
     notes = listing.notes
     if not listing.files:
-        notes = (*notes, f"no transcripts in {', '.join(searched_folders(settings.sessions, environment))}")
+        notes = (
+            *notes,
+            f"no transcripts in {', '.join(searched_folders(settings.sessions, environment))}",
+        )
     if request.client is not None and not sessions and request.client not in settings.sessions:
         notes = (*notes, f"the setting sessions does not include {request.client}")
-    shown = sorted(sessions[: request.limit], key=lambda session: session.ended or session.started or _LONG_AGO, reverse=True)
+    shown = sorted(
+        sessions[: request.limit],
+        key=lambda session: session.ended or session.started or _LONG_AGO,
+        reverse=True,
+    )
     return SessionList(tuple(shown), left_out=len(sessions) > request.limit, notes=notes)
 
 
@@ -60,7 +79,11 @@ def _folders(workspace: Workspace) -> Iterator[ClientFolder]:
     for client in CLIENT_NAMES:
         paths = [file.path for file in find_files((client,), workspace.environment)]
         for folder in searched_folders((client,), workspace.environment):
-            yield ClientFolder(client, folder, sum(path.startswith(f"{os.path.realpath(folder)}/") for path in paths))
+            yield ClientFolder(
+                client,
+                folder,
+                sum(path.startswith(f"{os.path.realpath(folder)}/") for path in paths),
+            )
 
 
 class _Listing:
@@ -73,23 +96,36 @@ class _Listing:
         self._since = _LONG_AGO
         if request.since is not None:
             day = dates.past_day(workspace, request.since, "since")
-            self._since = datetime.combine(day, time.min, tzinfo=config.zone(workspace.settings.timezone)).astimezone(UTC)
-        self.files = sorted(find_files(workspace.settings.sessions, workspace.environment), key=lambda file: (-file.modified, file.path))
+            self._since = datetime.combine(
+                day, time.min, tzinfo=config.zone(workspace.settings.timezone)
+            ).astimezone(UTC)
+        self.files = sorted(
+            find_files(workspace.settings.sessions, workspace.environment),
+            key=lambda file: (-file.modified, file.path),
+        )
         self._known = KnownSessions(workspace)
         self._unread: list[str] = []
         self._elsewhere = 0
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Lines for the user about transcripts that could not be read, and about sessions that work elsewhere."""
-        unread = f"{number_of(len(self._unread), 'transcript')} could not be read, such as {next(iter(self._unread), '')}"
+        """Lines for the user about transcripts that could not be read, and about sessions that work
+        elsewhere.
+        """
+        unread = (
+            f"{number_of(len(self._unread), 'transcript')} could not be read, such as"
+            f" {next(iter(self._unread), '')}"
+        )
         elsewhere = (
-            f'{number_of(self._elsewhere, "session")} of other folders left out; session_scope = "all" in your own settings has all count'
+            f"{number_of(self._elsewhere, 'session')} of other folders left out; session_scope ="
+            ' "all" in your own settings has all count'
         )
         return (*((unread,) if self._unread else ()), *((elsewhere,) if self._elsewhere else ()))
 
     def newest_first(self) -> Iterator[SessionSummary]:
-        """The sessions by the time of the last change, one more than are to be shown; those that are gone stand among them."""
+        """The sessions by the time of the last change, one more than are to be shown; those that
+        are gone stand among them.
+        """
         gone = [session for session in self._known.gone(self.files) if self._counts(session)]
         gone.sort(key=lambda session: session.ended or _LONG_AGO, reverse=True)
         count = 0
@@ -107,10 +143,16 @@ class _Listing:
 
     def _counts(self, session: SessionSummary) -> bool:
         is_in_scope = session.project is None or self._scope.includes(session.project)
-        return is_in_scope and self._request.client in (None, session.client) and (session.ended or _LONG_AGO) >= self._since
+        return (
+            is_in_scope
+            and self._request.client in (None, session.client)
+            and (session.ended or _LONG_AGO) >= self._since
+        )
 
     def _existing(self) -> Iterator[tuple[SessionSummary, datetime]]:
-        """The sessions whose transcripts are there, each with the time at which its file was changed."""
+        """The sessions whose transcripts are there, each with the time at which its file was
+        changed.
+        """
         for file in self.files:
             modified = datetime.fromtimestamp(file.modified / 1e9, UTC)
             if modified < self._since:
@@ -135,19 +177,31 @@ class _Listing:
             self._elsewhere += 1
             return None
         transcript = read_file(file.path, None, self._workspace.settings.owner)
-        if transcript is None or transcript.own or not transcript.messages or not self._scope.includes(transcript.project):
+        if (
+            transcript is None
+            or transcript.own
+            or not transcript.messages
+            or not self._scope.includes(transcript.project)
+        ):
             return None
         return self._known.summary(Path(file.path), transcript)
 
 
-def show_session(workspace: Workspace, request: ShowSessions, reference: str, say: Say) -> SessionView:
+def show_session(
+    workspace: Workspace, request: ShowSessions, reference: str, say: Say
+) -> SessionView:
     """Show the newest messages of a session, or those around the lines that are named.
 
     Raises:
-        PathProblem: `file-not-found`: there is no such session. TranscriptProblem: `ambiguous`, `unknown-format`, `bad-line`.
+        PathProblem: `file-not-found`: there is no such session. TranscriptProblem: `ambiguous`,
+        `unknown-format`, `bad-line`.
     """
     sessions, zone = KnownSessions(workspace), config.zone(workspace.settings.timezone)
-    name = SessionName(None, reference) if known_sessions.is_file(reference) else known_sessions.parse_name(reference)
+    name = (
+        SessionName(None, reference)
+        if known_sessions.is_file(reference)
+        else known_sessions.parse_name(reference)
+    )
     if known_sessions.is_file(name.without_lines):
         path = Path(name.without_lines)
     else:
@@ -160,28 +214,46 @@ def show_session(workspace: Workspace, request: ShowSessions, reference: str, sa
         raise known_sessions.not_found(reference)
     if name.first_line is not None and name.first_line > transcript.lines:
         message = f"no line {name.first_line} in {path}"
-        raise TranscriptProblem("bad-line", message, f"It has {number_of(transcript.lines, 'line')}.", last=transcript.lines)
+        raise TranscriptProblem(
+            "bad-line",
+            message,
+            f"It has {number_of(transcript.lines, 'line')}.",
+            last=transcript.lines,
+        )
     purged = purged_texts(workspace, say)
     messages = [message for message in transcript.messages if not purged.hold(message)]
     first, last = _part(messages, name, request.limit)
     return SessionView(
         session=sessions.summary(path, transcript),
-        messages=tuple(_shown(message, name, request.chars, zone) for message in messages[first:last]),
+        messages=tuple(
+            _shown(message, name, request.chars, zone) for message in messages[first:last]
+        ),
         older=first,
         newer=len(messages) - last,
     )
 
 
 def _part(messages: Sequence[Message], name: SessionName, limit: int) -> tuple[int, int]:
-    """The positions between which messages are shown: the newest, or those in the lines that are named and a few around them."""
+    """The positions between which messages are shown: the newest, or those in the lines that are
+    named and a few around them.
+    """
     if name.first_line is None or name.last_line is None:
         return max(0, len(messages) - limit), len(messages)
-    positions = [number for number, message in enumerate(messages) if name.first_line <= message.line <= name.last_line]
-    behind = next((number for number, message in enumerate(messages) if message.line > name.last_line), len(messages))
+    positions = [
+        number
+        for number, message in enumerate(messages)
+        if name.first_line <= message.line <= name.last_line
+    ]
+    behind = next(
+        (number for number, message in enumerate(messages) if message.line > name.last_line),
+        len(messages),
+    )
     first, last = (positions[0], positions[-1] + 1) if positions else (behind, behind)
     first = max(first, last - limit)
     room = limit - (last - first)
-    return max(0, first - min(_AROUND, room // 2)), min(len(messages), last + min(_AROUND, room - room // 2))
+    return max(0, first - min(_AROUND, room // 2)), min(
+        len(messages), last + min(_AROUND, room - room // 2)
+    )
 
 
 def _shown(message: Message, name: SessionName, chars: int, zone: tzinfo | None) -> ShownMessage:
@@ -193,5 +265,7 @@ def _shown(message: Message, name: SessionName, chars: int, zone: tzinfo | None)
         typed=message.typed,
         text=message.text[:chars],
         cut=max(0, len(message.text) - chars),
-        is_named=name.first_line is not None and name.last_line is not None and name.first_line <= message.line <= name.last_line,
+        is_named=name.first_line is not None
+        and name.last_line is not None
+        and name.first_line <= message.line <= name.last_line,
     )

@@ -5,7 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from mdmem.model import CommitId
-from mdmem.model.pipelines import DONE, UNCHANGED, DigestedEntry, DigestResult, LeftSession, ModelFigures
+from mdmem.model.pipelines import (
+    DONE,
+    UNCHANGED,
+    DigestedEntry,
+    DigestResult,
+    LeftSession,
+    ModelFigures,
+)
 from mdmem.startup.records import dataclass, field
 
 if TYPE_CHECKING:
@@ -56,7 +63,11 @@ class Tally:
     def outcome(self) -> str:
         """The outcome of a step with these figures."""
         if self.left:
-            return _UNKNOWN_FORMAT if any(left.why == _UNKNOWN_FORMAT for left in self.left) else _UNREADABLE
+            return (
+                _UNKNOWN_FORMAT
+                if any(left.why == _UNKNOWN_FORMAT for left in self.left)
+                else _UNREADABLE
+            )
         if self.model_outcome:
             return self.model_outcome
         return DONE if self.commits or self.messages else UNCHANGED

@@ -1,4 +1,6 @@
-"""The work of a digest: from one transcript to the next, with what is read of each. What reads and writes is loaded where something is new."""
+"""The work of a digest: from one transcript to the next, with what is read of each. What reads and
+writes is loaded where something is new.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +35,16 @@ _SAVING_SECONDS = 5.0
 
 
 _MOST_HELD = 500
-"""Entries that are held before they are written: so many share few commits, and are soon read again after an interruption."""
+"""Entries that are held before they are written: so many share few commits, and are soon read again
+after an interruption.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class _HeldPart:
-    """A part of a transcript whose entries are not written yet, and the file's cursor when they are."""
+    """A part of a transcript whose entries are not written yet, and the file's cursor when they
+    are.
+    """
 
     file: TranscriptFile
     cursor: Cursor
@@ -62,7 +68,9 @@ class Work:
         self._held_marks: dict[str, tuple[str, int]] = {}
         """The marks of what is held."""
         self._unsettled: list[tuple[TranscriptFile, str]] = []
-        """Sessions that are over and gave nothing, which the model comes before permissive rules for."""
+        """Sessions that are over and gave nothing, which the model comes before permissive rules
+        for.
+        """
         self.tally = Tally()
         self._model: ModelStep | None = None
         if workspace.settings.digest == "model" or request.model:
@@ -74,14 +82,22 @@ class Work:
 
     @cached_property
     def _writer(self) -> EntryWriter:
-        return writing.EntryWriter(self._workspace, self._request, self._run, self._zone, self.tally, self._say)
+        return writing.EntryWriter(
+            self._workspace, self._request, self._run, self._zone, self.tally, self._say
+        )
 
     def digest_files(self, files: Iterable[TranscriptFile], progress: Progress | None) -> None:
-        """Digest what is new in transcripts, one after another, and write the entries of several together. The oldest come first."""
-        changed = sorted({file for file in files if not self._is_read(file)}, key=attrgetter("modified", "path"))
+        """Digest what is new in transcripts, one after another, and write the entries of several
+        together. The oldest come first.
+        """
+        changed = sorted(
+            {file for file in files if not self._is_read(file)}, key=attrgetter("modified", "path")
+        )
         for number, file in enumerate(changed, 1):
             self._digest_file(file)
-            if (self._held and self._writer.held >= _MOST_HELD) or monotonic() - self._saved > _SAVING_SECONDS:
+            if (
+                self._held and self._writer.held >= _MOST_HELD
+            ) or monotonic() - self._saved > _SAVING_SECONDS:
                 self._write_held()
             if progress is not None:
                 progress(number, len(changed))
@@ -89,14 +105,20 @@ class Work:
 
     def _begin_model_step(self) -> None:
         if model_step.is_wanted(self._workspace.settings, self._request):
-            self._model = model_step.ModelStep(self._workspace, self._request, self._run, self._zone, self.tally, self._say)
+            self._model = model_step.ModelStep(
+                self._workspace, self._request, self._run, self._zone, self.tally, self._say
+            )
             self.tally.asks_model = self._request.model is not False
 
     def ask_model(self, files: Iterable[TranscriptFile] | None) -> None:
-        """Ask the model what the rules have left of transcripts (None: of all), where it is set; then draw by permissive rules where nothing was found."""
+        """Ask the model what the rules have left of transcripts (None: of all), where it is set;
+        then draw by permissive rules where nothing was found.
+        """
         if self._model is None:
             return
-        for part in self._model.news(None if files is None else {file.path for file in files}, self._marks):
+        for part in self._model.news(
+            None if files is None else {file.path for file in files}, self._marks
+        ):
             if self._is_written(part):
                 self._model.settle(part)
                 if not self._request.dry_run:
@@ -109,17 +131,26 @@ class Work:
         self.tally.waiting = self._model.waiting
 
     def _is_written(self, part: ModelNews) -> bool:
-        """Write the entries that the model suggests for a session; False where its log cannot take them."""
+        """Write the entries that the model suggests for a session; False where its log cannot take
+        them.
+        """
         if not part.drafts:
             return True
         cursor = self._cursors.get(part.path)
-        read = None if cursor is None or cursor.read_end is None else f"{part.session}#{cursor.read_end.line} {cursor.read_end.hash}"
+        read = (
+            None
+            if cursor is None or cursor.read_end is None
+            else f"{part.session}#{cursor.read_end.line} {cursor.read_end.hash}"
+        )
         self._writer.hold_drafts(part.session, part.session_id, part.drafts, read)
         problem = self._writer.write()[0]
         if problem is not None:
             self.tally.left.append(LeftSession(part.path, problem.code))
         elif cursor is not None:
-            self._cursors[part.path], self._changed = replace(cursor, has_entries=True, settled=True), True
+            self._cursors[part.path], self._changed = (
+                replace(cursor, has_entries=True, settled=True),
+                True,
+            )
         return problem is None
 
     def _is_read(self, file: TranscriptFile) -> bool:
@@ -147,7 +178,16 @@ class Work:
                 return
             seen = ChainMap(self._marks, self._held_marks)
             permissive = permissive or self._model is None
-            part = news.read_news(self._workspace, self._request, file, cursor, seen, self._zone, self._ended, permissive)
+            part = news.read_news(
+                self._workspace,
+                self._request,
+                file,
+                cursor,
+                seen,
+                self._zone,
+                self._ended,
+                permissive,
+            )
         except TranscriptProblem as problem:
             self.tally.left.append(LeftSession(file.path, problem.code))
             self._keep(file, replace(cursors.cursor_of(file), problem=problem.code))
@@ -166,14 +206,21 @@ class Work:
             self._keep(file, after, part)
 
     def _write_held(self) -> None:
-        """Write the entries that are held; what was read with them counts as read. Keep how far all is read.
+        """Write the entries that are held; what was read with them counts as read. Keep how far all
+        is read.
 
-        A transcript that shares messages with one whose entries could not be written, as a fork of it does, is read again.
+        A transcript that shares messages with one whose entries could not be written, as a fork of
+        it does, is read again.
         """
         held, self._held = self._held, []
         self._held_marks.clear()
         problems = self._writer.write() if held else ()
-        unwritten = {mark for each, problem in zip(held, problems, strict=True) if problem for mark in each.part.marks}
+        unwritten = {
+            mark
+            for each, problem in zip(held, problems, strict=True)
+            if problem
+            for mark in each.part.marks
+        }
         for each, problem in zip(held, problems, strict=True):
             if problem is not None:
                 self.tally.left.append(LeftSession(each.file.path, problem.code))
@@ -182,7 +229,9 @@ class Work:
         self._save()
 
     def _cursor(self, file: TranscriptFile) -> Cursor | None:
-        """The end of what is read of a file (None: nothing); by what commits tell where it was lost."""
+        """The end of what is read of a file (None: nothing); by what commits tell where it was
+        lost.
+        """
         cursor = self._cursors.get(file.path)
         if cursor is not None:
             is_unread = cursor.problem == OTHER_PROJECT and self._is_every_project
@@ -194,8 +243,12 @@ class Work:
         self._cursors[file.path], self._changed = cursor, True
         return cursor
 
-    def _cursor_behind(self, file: TranscriptFile, before: Cursor | None, part: News | None) -> Cursor:
-        """The cursor of a file behind the part that was read of it; `before` is the one that it had."""
+    def _cursor_behind(
+        self, file: TranscriptFile, before: Cursor | None, part: News | None
+    ) -> Cursor:
+        """The cursor of a file behind the part that was read of it; `before` is the one that it
+        had.
+        """
         if part is None:
             return replace(cursors.cursor_of(file), settled=file.modified <= self._ended)
         return replace(
@@ -205,7 +258,9 @@ class Work:
             has_entries=part.has_entries,
             settled=part.settled,
             problem=OTHER_PROJECT if part.outside else "",
-            skipped=_add_skipped(before.skipped if before and part.transcript.after_line else None, part),
+            skipped=_add_skipped(
+                before.skipped if before and part.transcript.after_line else None, part
+            ),
         )
 
     def _keep(self, file: TranscriptFile, cursor: Cursor, part: News | None = None) -> None:
@@ -222,7 +277,9 @@ class Work:
         self._changed = True
 
     def finish(self, is_whole: bool) -> None:
-        """Keep the cursors. Where all transcripts were looked at, what commits tell is not needed any more."""
+        """Keep the cursors. Where all transcripts were looked at, what commits tell is not needed
+        any more.
+        """
         if is_whole:
             self._ends = {}
         self._save()
@@ -233,7 +290,9 @@ class Work:
         if self._changed and not self._request.dry_run:
             self._workspace.ensure_state()
             if self._model is not None:
-                self._model.save()  # before the cursors: lines that are counted twice are sent sooner, and none is forgotten
+                # before the cursors: lines that are counted twice are sent sooner, and none is
+                # forgotten
+                self._model.save()
             cursors.write_state(self._workspace.state, ReadState(self._cursors, self._ends))
             if "_marks" in vars(self):
                 cursors.write_marks(self._workspace.state, self._marks, _today())

@@ -27,10 +27,19 @@ _UNWRITABLE = "secret-found"
 class EntryWriter:
     """Writes the entries of sessions, and adds up what came of them.
 
-    Those of several sessions are held and written together, so that a day's entries of one source and confidence share a commit.
+    Those of several sessions are held and written together, so that a day's entries of one source
+    and confidence share a commit.
     """
 
-    def __init__(self, workspace: Workspace, request: Digest, run: str, zone: tzinfo | None, tally: Tally, say: Say) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        request: Digest,
+        run: str,
+        zone: tzinfo | None,
+        tally: Tally,
+        say: Say,
+    ) -> None:
         self._workspace = workspace
         self._request = request
         self._run = run
@@ -48,12 +57,22 @@ class EntryWriter:
     def hold(self, news: News) -> None:
         """Judge the entries of a session, and hold those that are new until they are written."""
         transcript = news.transcript
-        read = None if self._request.since else f"{news.session}#{transcript.lines} {transcript.line_hash}"
+        read = (
+            None
+            if self._request.since
+            else f"{news.session}#{transcript.lines} {transcript.line_hash}"
+        )
         self.hold_drafts(news.session, transcript.session, news.drafts, read)
 
-    def hold_drafts(self, session: str, session_id: str, drafts: Sequence[Draft], read: str | None = None) -> None:
-        """Judge entries of CLIENT/SESSION, and hold those that are new; `read`: how far the transcript is read with them (see `HeldSession`)."""
-        self._held.append(HeldSession(session, self._judged(session, session_id, drafts) if drafts else (), read))
+    def hold_drafts(
+        self, session: str, session_id: str, drafts: Sequence[Draft], read: str | None = None
+    ) -> None:
+        """Judge entries of CLIENT/SESSION, and hold those that are new; `read`: how far the
+        transcript is read with them (see `HeldSession`).
+        """
+        self._held.append(
+            HeldSession(session, self._judged(session, session_id, drafts) if drafts else (), read)
+        )
 
     def _judged(self, session: str, session_id: str, drafts: Sequence[Draft]) -> tuple[Draft, ...]:
         """The entries of a session that are to be written."""
@@ -61,13 +80,16 @@ class EntryWriter:
             self._tally.refused += len(drafts)
             return ()
         self._judge.begin_session(session, read_record(self._workspace.state, session_id).all_given)
-        return tuple(draft for draft in self._since(drafts) if self._count(self._judge.judge(draft)))
+        return tuple(
+            draft for draft in self._since(drafts) if self._count(self._judge.judge(draft))
+        )
 
     def write(self) -> list[MdmemError | None]:
         """Write the entries that are held.
 
         Returns:
-            For each session that was held, in their order, why the log of a day could not take its entries; None where they are written.
+            For each session that was held, in their order, why the log of a day could not take its
+            entries; None where they are written.
 
         Raises:
             MdmemError: the workspace cannot be written.
@@ -92,7 +114,11 @@ class EntryWriter:
     def _since(self, drafts: Iterable[Draft]) -> Iterator[Draft]:
         """The drafts of the days that are asked for."""
         first = None if self._request.since is None else date.fromisoformat(self._request.since)
-        return (draft for draft in drafts if first is None or draft.time.astimezone(self._zone).date() >= first)
+        return (
+            draft
+            for draft in drafts
+            if first is None or draft.time.astimezone(self._zone).date() >= first
+        )
 
     def _count(self, verdict: Verdict) -> bool:
         """Count an entry that is not written; True for one that is."""
@@ -112,19 +138,32 @@ class EntryWriter:
             recover(self._workspace, self._say)
             if self._judge.is_outdated(change.day):
                 judged = self._judge.judge_again(change.entries)
-                change = replace(change, entries=tuple(entry for entry, verdict in judged if self._count(verdict)))
-            result = self._apply(change, lambda edit: apply.apply_edit(self._workspace, edit, self._say, transaction))
+                change = replace(
+                    change,
+                    entries=tuple(entry for entry, verdict in judged if self._count(verdict)),
+                )
+            result = self._apply(
+                change, lambda edit: apply.apply_edit(self._workspace, edit, self._say, transaction)
+            )
             if result is not None:
                 self._judge.note_write(change.day, result)
 
-    def _apply(self, change: DigestDay, carry_out: Callable[[DigestDay], WriteResult]) -> WriteResult | None:
-        """Carry out a change, without the entries that may not be written; None where no entry is left."""
+    def _apply(
+        self, change: DigestDay, carry_out: Callable[[DigestDay], WriteResult]
+    ) -> WriteResult | None:
+        """Carry out a change, without the entries that may not be written; None where no entry is
+        left.
+        """
         if not change.entries:
             return None
         try:
             result = carry_out(change)
         except (TextProblem, RefusedChange) as problem:
-            writable = tuple(entry for entry in change.entries if self._is_writable(replace(change, entries=(entry,))))
+            writable = tuple(
+                entry
+                for entry in change.entries
+                if self._is_writable(replace(change, entries=(entry,)))
+            )
             if not _is_of_entry(problem) or len(writable) == len(change.entries):
                 raise
             self._tally.refused += len(change.entries) - len(writable)
@@ -165,6 +204,8 @@ def _written_entry(change: DigestDay, entry: DayEntry) -> DigestedEntry:
         kind=entry.kind,
         text=entry.text,
         source=source,
-        confidence=source.confidence if change.options.confidence is None else change.options.confidence,
+        confidence=(
+            source.confidence if change.options.confidence is None else change.options.confidence
+        ),
         cites=(entry.cites,),
     )

@@ -1,6 +1,8 @@
-"""`mdmem doctor`: look for what is wrong around a workspace, check by check, and mend what can be mended without a risk.
+"""`mdmem doctor`: look for what is wrong around a workspace, check by check, and mend what can be
+mended without a risk.
 
-Each check is a generator of findings. A check that fails is a finding itself and hides no other. Without `fix` nothing is changed.
+Each check is a generator of findings. A check that fails is a finding itself and hides no other.
+Without `fix` nothing is changed.
 """
 
 from __future__ import annotations
@@ -50,13 +52,19 @@ def examine(
 
     Args:
         workspace: the workspace to examine.
-        open_index: opens the index as it is; its second value is True if the index has seen everything that is there.
-        rebuild_index: brings the index up to date, or (True) builds it from nothing; returns the number of entries.
+        open_index: opens the index as it is; its second value is True if the index has seen
+        everything that is there.
+        rebuild_index: brings the index up to date, or (True) builds it from nothing; returns the
+        number of entries.
         fix: mend what can safely be mended.
         history_seconds: the time limit for the search of history for secrets.
     """
     inspection = Inspection(
-        workspace=workspace, open_index=open_index, rebuild_index=rebuild_index, fix=fix, history_seconds=history_seconds
+        workspace=workspace,
+        open_index=open_index,
+        rebuild_index=rebuild_index,
+        fix=fix,
+        history_seconds=history_seconds,
     )
     findings: list[Finding] = []
     for name in _CHECKS:
@@ -68,7 +76,9 @@ def examine(
 
 def exit_status(findings: Sequence[Finding]) -> int:
     """The exit status of the findings: 1 if an error remains, else 0."""
-    return 1 if any(finding.level is Level.ERROR and not finding.fixed for finding in findings) else 0
+    return (
+        1 if any(finding.level is Level.ERROR and not finding.fixed for finding in findings) else 0
+    )
 
 
 def run_check(name: str, inspection: Inspection) -> list[Finding]:
@@ -78,11 +88,23 @@ def run_check(name: str, inspection: Inspection) -> list[Finding]:
         for finding in _CHECKS[name](inspection):
             findings.append(finding)
     except MdmemError as problem:
-        findings.append(Finding(check=name, level=Level.ERROR, message=problem.message, hint=problem.hint))
+        findings.append(
+            Finding(check=name, level=Level.ERROR, message=problem.message, hint=problem.hint)
+        )
     except OSError as problem:
         where = f": {problem.filename}" if problem.filename else ""
-        findings.append(Finding(check=name, level=Level.ERROR, message=f"{problem.strerror or problem}{where}"))
+        findings.append(
+            Finding(check=name, level=Level.ERROR, message=f"{problem.strerror or problem}{where}")
+        )
     return findings
 
 
-__all__ = ["HISTORY_SECONDS", "Finding", "Inspection", "Level", "examine", "exit_status", "run_check"]
+__all__ = [
+    "HISTORY_SECONDS",
+    "Finding",
+    "Inspection",
+    "Level",
+    "examine",
+    "exit_status",
+    "run_check",
+]

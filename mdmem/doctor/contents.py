@@ -36,13 +36,25 @@ def check_files(inspection: Inspection) -> Iterator[Finding]:
     warnings = sum(_count_warnings(workspace, path, file) for path, file in listed.items())
     yield Finding(check="files", level=Level.OK, message=number_of(len(listed), "memory file"))
     if warnings:
-        yield Finding(check="files", level=Level.NOTE, message=f"{number_of(warnings, 'warning')} about their content", hint=verb("check"))
-    present = [workspace.root / name for name in layout.CURATED_NAMES if (workspace.root / name).exists()]
+        yield Finding(
+            check="files",
+            level=Level.NOTE,
+            message=f"{number_of(warnings, 'warning')} about their content",
+            hint=verb("check"),
+        )
+    present = [
+        workspace.root / name for name in layout.CURATED_NAMES if (workspace.root / name).exists()
+    ]
     if len(present) == 2 and not present[0].samefile(present[1]):
         yield Finding(
-            check="files", level=Level.WARNING, message="both MEMORY.md and memory.md exist; only the first is used", hint="Join the two."
+            check="files",
+            level=Level.WARNING,
+            message="both MEMORY.md and memory.md exist; only the first is used",
+            hint="Join the two.",
         )
-    yield from _check_untracked(inspection, [path for path in listed if not layout.is_outside(path)])
+    yield from _check_untracked(
+        inspection, [path for path in listed if not layout.is_outside(path)]
+    )
     for link in _links(workspace):
         yield Finding(
             check="files",
@@ -66,7 +78,11 @@ def _count_warnings(workspace: Workspace, path: FilePath, file: ListedFile) -> i
         data = files.read(file.full_path)
     except PathProblem:
         return 1
-    problems = check.check_file(path, data, workspace.kind_of(path), workspace.settings) if data is not None else ()
+    problems = (
+        check.check_file(path, data, workspace.kind_of(path), workspace.settings)
+        if data is not None
+        else ()
+    )
     return sum(problem.level == "warning" for problem in problems)
 
 
@@ -78,9 +94,19 @@ def _check_untracked(inspection: Inspection, paths: Sequence[FilePath]) -> Itera
     for path in new:
         if path in ignored_paths:
             hint = "Remove the rule; memory outside git has no history."
-            yield Finding(check="files", level=Level.WARNING, message=f"{path} is ignored by .gitignore", hint=hint)
+            yield Finding(
+                check="files",
+                level=Level.WARNING,
+                message=f"{path} is ignored by .gitignore",
+                hint=hint,
+            )
         else:
-            yield Finding(check="files", level=Level.NOTE, message=f"{path} is not committed yet", hint=verb("save"))
+            yield Finding(
+                check="files",
+                level=Level.NOTE,
+                message=f"{path} is not committed yet",
+                hint=verb("save"),
+            )
 
 
 def _links(workspace: Workspace) -> Iterator[str]:
@@ -91,7 +117,9 @@ def _links(workspace: Workspace) -> Iterator[str]:
             yield path.name
     inside = [path for path in workspace.settings.extra_paths if not layout.is_outside(path)]
     for top in ("memory", *inside):
-        for folder, names, file_names in os.walk(root / top) if not (root / top).is_symlink() else ():
+        for folder, names, file_names in (
+            os.walk(root / top) if not (root / top).is_symlink() else ()
+        ):
             names[:] = [name for name in names if name != ".git"]
             for name in sorted([*names, *filter(layout.is_markdown, file_names)]):
                 path = Path(folder, name)
@@ -117,7 +145,10 @@ def _collisions(listed: Mapping[FilePath, ListedFile]) -> Iterator[Finding]:
     for paths in same.values():
         if len(paths) > 1:
             yield Finding(
-                check="files", level=Level.WARNING, message=f"{' and '.join(paths)} are the same file on other systems", hint="Rename one."
+                check="files",
+                level=Level.WARNING,
+                message=f"{' and '.join(paths)} are the same file on other systems",
+                hint="Rename one.",
             )
 
 
@@ -134,8 +165,16 @@ def check_secrets(inspection: Inspection) -> Iterator[Finding]:
             continue
         for secret in secrets.find(data.decode("utf-8", "replace")):
             total += 1
-            hint = "Remove it and revoke it. False alarm? Add <!-- mdmem: allow secret --> to its line."
-            yield Finding(check="secrets", level=Level.ERROR, message=f"{secret.kind} in {path}:{secret.line}", hint=hint)
+            hint = (
+                "Remove it and revoke it. False alarm? Add <!-- mdmem: allow secret --> to its"
+                " line."
+            )
+            yield Finding(
+                check="secrets",
+                level=Level.ERROR,
+                message=f"{secret.kind} in {path}:{secret.line}",
+                hint=hint,
+            )
     if not total:
         yield Finding(check="secrets", level=Level.OK, message="none in the memory files")
 
@@ -153,24 +192,45 @@ def check_history(inspection: Inspection) -> Iterator[Finding]:
             locations[secret].append(location)
         searched = min(searched + _COMMITS_AT_ONCE, len(commits))
     if searched < len(commits):
-        message = f"looked at {searched} of {len(commits)} commits, newest first; there was no time for more"
+        message = (
+            f"looked at {searched} of {len(commits)} commits, newest first; there was no time for"
+            " more"
+        )
         yield Finding(check="history", level=Level.NOTE, message=message)
     elif not locations:
-        yield Finding(check="history", level=Level.OK, message=f"no secrets in {number_of(len(commits), 'commit')}")
+        yield Finding(
+            check="history",
+            level=Level.OK,
+            message=f"no secrets in {number_of(len(commits), 'commit')}",
+        )
     for (kind, _), of_secret in list(locations.items())[:_MOST_NAMED]:
         more = f", the first of {len(of_secret)} places" if len(of_secret) > 1 else ""
         hint = f"Revoke it. To remove it from history: {verb('forget', 'purge')}"
-        yield Finding(check="history", level=Level.WARNING, message=f"{kind} in {of_secret[-1]}{more}", hint=hint)
+        yield Finding(
+            check="history",
+            level=Level.WARNING,
+            message=f"{kind} in {of_secret[-1]}{more}",
+            hint=hint,
+        )
     if len(locations) > _MOST_NAMED:
-        yield Finding(check="history", level=Level.WARNING, message=f"{number_of(len(locations) - _MOST_NAMED, 'more secret')} not listed")
+        yield Finding(
+            check="history",
+            level=Level.WARNING,
+            message=f"{number_of(len(locations) - _MOST_NAMED, 'more secret')} not listed",
+        )
 
 
 def _commits(inspection: Inspection) -> list[CommitId]:
-    """The commits of all branches and tags that changed a Markdown file here or are mdmem's own, newest first."""
+    """The commits of all branches and tags that changed a Markdown file here or are mdmem's own,
+    newest first.
+    """
     tips = ["--all", *(["HEAD"] if inspection.repository.head() else [])]
     changing = inspection.repository.git("rev-list", *tips, "--full-history", "--", MARKDOWN)
     own = inspection.repository.git("rev-list", *tips, "--grep=^Mdmem-Op:")
-    return [CommitId(line) for line in dict.fromkeys([*changing.decode().split(), *own.decode().split()])]
+    return [
+        CommitId(line)
+        for line in dict.fromkeys([*changing.decode().split(), *own.decode().split()])
+    ]
 
 
 def _patches(inspection: Inspection, commits: Sequence[CommitId], seconds: float) -> bytes | None:
@@ -187,10 +247,21 @@ def _patches(inspection: Inspection, commits: Sequence[CommitId], seconds: float
         "--inter-hunk-context=0",
         "--root",
     ]
-    command += ["--relative", "--no-prefix", "--no-renames", "--diff-merges=first-parent", "--no-color", "--no-ext-diff", "--no-textconv"]
+    command += [
+        "--relative",
+        "--no-prefix",
+        "--no-renames",
+        "--diff-merges=first-parent",
+        "--no-color",
+        "--no-ext-diff",
+        "--no-textconv",
+    ]
     try:
         result = run(
-            inspection.workspace.root, [*command, "--", MARKDOWN], "".join(f"{commit}\n" for commit in commits).encode(), seconds=seconds
+            inspection.workspace.root,
+            [*command, "--", MARKDOWN],
+            "".join(f"{commit}\n" for commit in commits).encode(),
+            seconds=seconds,
         )
     except RepositoryProblem as problem:
         if problem.code != "git-timeout":
@@ -205,11 +276,16 @@ def _find_leaks(patches: bytes) -> Iterator[tuple[tuple[str, str], str]]:
     """Secrets by kind and value, each with its location."""
     for text, where, first in _added_texts(patches):
         for secret in secrets.find(text):
-            yield (secret.kind, text[secret.start : secret.end]), f"{where}:{first + secret.line - 1}"
+            yield (
+                (secret.kind, text[secret.start : secret.end]),
+                f"{where}:{first + secret.line - 1}",
+            )
 
 
 def _added_texts(patches: bytes) -> Iterator[tuple[str, str, int]]:
-    """The texts in the output of `_patches`: each message and each run of new lines, its location, and the number of its first line."""
+    """The texts in the output of `_patches`: each message and each run of new lines, its location,
+    and the number of its first line.
+    """
     lines = iter(patches.split(b"\n"))
     commit = path = ""
     for line in lines:

@@ -1,4 +1,6 @@
-"""Checks of agents' hosts on this machine: the plugin that they have, the workspace that it finds, the instructions that they read."""
+"""Checks of agents' hosts on this machine: the plugin that they have, the workspace that it finds,
+the instructions that they read.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ _OPENCLAW_UPDATE = 'openclaw plugins install --force --accept-capabilities "$(md
 
 @dataclass(frozen=True, slots=True)
 class InstalledPlugin:
-    """The plugin as a host has it: `version` is empty where the host does not say; `update` is the command that installs the newest."""
+    """The plugin as a host has it: `version` is empty where the host does not say; `update` is the
+    command that installs the newest.
+    """
 
     host: str
     version: str
@@ -53,33 +57,53 @@ def check_adoption(inspection: Inspection) -> Iterator[Finding]:
 
 
 def check_agents(inspection: Inspection) -> Iterator[Finding]:
-    """Plugins that are of another version or find no workspace, and instructions that are out of date."""
+    """Plugins that are of another version or find no workspace, and instructions that are out of
+    date.
+    """
     environment = inspection.workspace.environment
     plugins = list(_installed_plugins(environment))
     for plugin in plugins:
         if plugin.version == __version__:
             yield Finding(check="agents", level=Level.OK, message=f"{plugin.host} has the plugin")
         else:
-            message = f"{plugin.host} has version {plugin.version or 'unknown'} of the plugin; mdmem is {__version__}"
+            message = (
+                f"{plugin.host} has version {plugin.version or 'unknown'} of the plugin; mdmem is"
+                f" {__version__}"
+            )
             yield Finding(check="agents", level=Level.NOTE, message=message, hint=plugin.update)
     if not plugins:
         yield Finding(check="agents", level=Level.OK, message="no agent's host has the plugin")
     elif shutil.which("mdmem", path=environment.get("PATH", "")) is None:
         hint = "Link the program into a folder of the PATH, such as ~/.local/bin."
-        yield Finding(check="agents", level=Level.WARNING, message="mdmem is not on the PATH, where the plugin looks for it", hint=hint)
+        yield Finding(
+            check="agents",
+            level=Level.WARNING,
+            message="mdmem is not on the PATH, where the plugin looks for it",
+            hint=hint,
+        )
     yield from _check_openclaw(inspection)
     yield from _check_instructions(inspection)
 
 
 def _installed_plugins(environment: Mapping[str, str]) -> Iterator[InstalledPlugin]:
-    claude = _read_json(_host_folder(environment, "CLAUDE_CONFIG_DIR", ".claude") / "plugins" / "installed_plugins.json")
+    claude = _read_json(
+        _host_folder(environment, "CLAUDE_CONFIG_DIR", ".claude")
+        / "plugins"
+        / "installed_plugins.json"
+    )
     entries = _get(claude, "plugins", "mdmem@mdmem")
-    for version in sorted({_text(each, "version") for each in entries} if isinstance(entries, list) else ()):
+    for version in sorted(
+        {_text(each, "version") for each in entries} if isinstance(entries, list) else ()
+    ):
         yield InstalledPlugin("Claude Code", version, _CLAUDE_UPDATE)
-    cache = _host_folder(environment, "CODEX_HOME", ".codex") / "plugins" / "cache" / "mdmem" / "mdmem"
+    cache = (
+        _host_folder(environment, "CODEX_HOME", ".codex") / "plugins" / "cache" / "mdmem" / "mdmem"
+    )
     versions = sorted(folder.name for folder in cache.iterdir()) if cache.is_dir() else []
     if versions:
-        yield InstalledPlugin("Codex", __version__ if __version__ in versions else versions[-1], _CODEX_UPDATE)
+        yield InstalledPlugin(
+            "Codex", __version__ if __version__ in versions else versions[-1], _CODEX_UPDATE
+        )
     openclaw = _openclaw_plugin(environment)
     if openclaw.is_dir():
         manifest = _read_json(openclaw / ".claude-plugin" / "plugin.json")
@@ -90,19 +114,37 @@ def _check_openclaw(inspection: Inspection) -> Iterator[Finding]:
     """A server that finds no workspace: OpenClaw starts it in the plugin's own folder."""
     workspace = inspection.workspace
     environment = workspace.environment
-    settings_path = Path(environment.get("OPENCLAW_CONFIG_PATH") or _openclaw_folder(environment) / "openclaw.json")
+    settings_path = Path(
+        environment.get("OPENCLAW_CONFIG_PATH") or _openclaw_folder(environment) / "openclaw.json"
+    )
     settings = _read_json(settings_path)
-    if not _openclaw_plugin(environment).is_dir() or _get(settings, "plugins", "entries", "mdmem", "enabled") is False:
+    if (
+        not _openclaw_plugin(environment).is_dir()
+        or _get(settings, "plugins", "entries", "mdmem", "enabled") is False
+    ):
         return
     named = _text(_get(settings, "mcp", "servers", "mdmem", "env"), "MDMEM_WORKSPACE")
     named = named if named and "${" not in named else str(config.own_workspace(environment) or "")
     if not named:
         own = config.user_settings_path(environment)
-        hint = f'workspace = "{workspace.root}" in {own} names it, for every host that is not in a workspace.'
-        yield Finding(check="agents", level=Level.WARNING, message="OpenClaw's server of the plugin finds no workspace", hint=hint)
+        hint = (
+            f'workspace = "{workspace.root}" in {own} names it, for every host that is not in a'
+            " workspace."
+        )
+        yield Finding(
+            check="agents",
+            level=Level.WARNING,
+            message="OpenClaw's server of the plugin finds no workspace",
+            hint=hint,
+        )
     elif not is_marked(Path(named).expanduser()):
         hint = f"To create one: {verb('init')} {named}. Or name another."
-        yield Finding(check="agents", level=Level.WARNING, message=f"OpenClaw is set to use {named}, which is not a workspace", hint=hint)
+        yield Finding(
+            check="agents",
+            level=Level.WARNING,
+            message=f"OpenClaw is set to use {named}, which is not a workspace",
+            hint=hint,
+        )
     else:
         yield Finding(check="agents", level=Level.OK, message=f"OpenClaw uses {named}")
 
@@ -118,14 +160,25 @@ def _check_instructions(inspection: Inspection) -> Iterator[Finding]:
             document = parse_bytes(data)
             is_old = (
                 instructions.find_instructions(document)
-                and instructions.put_in(document, installed.template("agents.md")).text != document.text
+                and instructions.put_in(document, installed.template("agents.md")).text
+                != document.text
             )
         except MdmemError as problem:
-            yield Finding(check="agents", level=Level.WARNING, message=f"{name}: {problem.message}", hint=problem.hint)
+            yield Finding(
+                check="agents",
+                level=Level.WARNING,
+                message=f"{name}: {problem.message}",
+                hint=problem.hint,
+            )
             continue
         if is_old:
             hint = f"To update them: {verb('init')} {field('agents')} {name}"
-            yield Finding(check="agents", level=Level.NOTE, message=f"the instructions in {name} are from another version", hint=hint)
+            yield Finding(
+                check="agents",
+                level=Level.NOTE,
+                message=f"the instructions in {name} are from another version",
+                hint=hint,
+            )
 
 
 # Where hosts keep what they have.

@@ -37,7 +37,9 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
-    """One run of the doctor: the workspace, access to its index, and whether to mend (see `doctor.examine`)."""
+    """One run of the doctor: the workspace, access to its index, and whether to mend (see
+    `doctor.examine`).
+    """
 
     workspace: Workspace
     open_index: Callable[[], tuple[SearchIndex, bool]]
@@ -54,5 +56,7 @@ class Inspection:
     def locked(self) -> Iterator[None]:
         """Hold the workspace's lock: nothing is mended while another mdmem writes."""
         self.workspace.ensure_state()
-        with files.lock(self.workspace.state / files.LOCK_NAME, self.workspace.settings.lock_timeout):
+        with files.lock(
+            self.workspace.state / files.LOCK_NAME, self.workspace.settings.lock_timeout
+        ):
             yield

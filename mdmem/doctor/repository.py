@@ -43,16 +43,35 @@ def check_git(inspection: Inspection) -> Iterator[Finding]:
 
 def check_settings(inspection: Inspection) -> Iterator[Finding]:
     """Settings that cannot be read, or that name folders which do not exist."""
-    root, user_path = inspection.workspace.root, config.user_settings_path(inspection.workspace.environment)
+    root, user_path = (
+        inspection.workspace.root,
+        config.user_settings_path(inspection.workspace.environment),
+    )
     settings = config.load(root, inspection.repository.root, inspection.workspace.environment)
-    present = [str(path) for path in (root / SETTINGS_NAME, user_path) if path is not None and path.exists()]
-    yield Finding(check="settings", level=Level.OK, message=f"from {' and '.join(present)}" if present else "all at their defaults")
+    present = [
+        str(path)
+        for path in (root / SETTINGS_NAME, user_path)
+        if path is not None and path.exists()
+    ]
+    yield Finding(
+        check="settings",
+        level=Level.OK,
+        message=f"from {' and '.join(present)}" if present else "all at their defaults",
+    )
     for path in settings.extra_paths:
         if not (root / path).exists():
-            yield Finding(check="settings", level=Level.WARNING, message=f"extra_paths names {path}, which does not exist")
+            yield Finding(
+                check="settings",
+                level=Level.WARNING,
+                message=f"extra_paths names {path}, which does not exist",
+            )
     if inspection.workspace.environment.get("MDMEM_NOW"):
         now = config.now(settings, inspection.workspace.environment).isoformat(timespec="seconds")
-        yield Finding(check="settings", level=Level.NOTE, message=f"MDMEM_NOW is set: {now} is the time that is written")
+        yield Finding(
+            check="settings",
+            level=Level.NOTE,
+            message=f"MDMEM_NOW is set: {now} is the time that is written",
+        )
 
 
 def check_identity(inspection: Inspection) -> Iterator[Finding]:
@@ -61,7 +80,11 @@ def check_identity(inspection: Inspection) -> Iterator[Finding]:
     yield Finding(
         check="identity",
         level=Level.OK,
-        message=f"commits are by {identity.name} <{identity.email}>, by the settings" if identity else "git has a user name set",
+        message=(
+            f"commits are by {identity.name} <{identity.email}>, by the settings"
+            if identity
+            else "git has a user name set"
+        ),
     )
 
 
@@ -73,10 +96,17 @@ def check_repository(inspection: Inspection) -> Iterator[Finding]:
     except RepositoryProblem as problem:
         if problem.code not in ("repository-busy", "detached-head"):
             raise
-        yield Finding(check="repository", level=Level.WARNING, message=f"{problem.message}; nothing can be written now", hint=problem.hint)
+        yield Finding(
+            check="repository",
+            level=Level.WARNING,
+            message=f"{problem.message}; nothing can be written now",
+            hint=problem.hint,
+        )
     else:
         yield Finding(
-            check="repository", level=Level.OK, message=f"on {branch}" if branch else "HEAD is detached, which allow_detached allows"
+            check="repository",
+            level=Level.OK,
+            message=f"on {branch}" if branch else "HEAD is detached, which allow_detached allows",
         )
     if repository.head() is None:
         yield Finding(check="repository", level=Level.NOTE, message="no commits yet")
@@ -111,7 +141,9 @@ def _check_dates(inspection: Inspection) -> Iterator[Finding]:
         elif commit_time < author_time:
             reversed_dates.append(name)
         is_wrong = name in late[-1:] or name in behind[-1:]
-        moments[name] = before if is_wrong and before is not None else min(author_time, commit_time, latest)
+        moments[name] = (
+            before if is_wrong and before is not None else min(author_time, commit_time, latest)
+        )
     for names, message in (
         (late, "dated after today: the date does not count"),
         (behind, "dated more than a day before the commit before: that one's date counts"),
@@ -127,7 +159,9 @@ def check_locks(inspection: Inspection) -> Iterator[Finding]:
     """Locks of git that a dead process left, and the holders of mdmem's own locks."""
     repository = inspection.repository
     folders = (repository.root, repository.git_dir, repository.common_dir)
-    git_locks = sorted({lock for folder in folders[1:] for pattern in _GIT_LOCKS for lock in folder.glob(pattern)})
+    git_locks = sorted(
+        {lock for folder in folders[1:] for pattern in _GIT_LOCKS for lock in folder.glob(pattern)}
+    )
     for lock in git_locks:
         yield from _check_git_lock(inspection, lock, folders)
     if not git_locks:
@@ -136,26 +170,42 @@ def check_locks(inspection: Inspection) -> Iterator[Finding]:
         if files.is_locked(lock):
             holder = locks.holder(lock)
             who = f": {holder.process}, which has run for {_age(holder.seconds)}" if holder else ""
-            yield Finding(check="locks", level=Level.NOTE, message=f"{lock.name} of mdmem is held by another process{who}")
+            yield Finding(
+                check="locks",
+                level=Level.NOTE,
+                message=f"{lock.name} of mdmem is held by another process{who}",
+            )
 
 
-def _check_git_lock(inspection: Inspection, lock: Path, folders: tuple[Path, ...]) -> Iterator[Finding]:
+def _check_git_lock(
+    inspection: Inspection, lock: Path, folders: tuple[Path, ...]
+) -> Iterator[Finding]:
     try:
         age = _age(time.time() - lock.stat().st_mtime)
     except FileNotFoundError:  # released meanwhile
         return
     if not locks.is_stale(lock, folders):
         hint = "If it stays, and no git is at work here, remove it."
-        yield Finding(check="locks", level=Level.WARNING, message=f"git's {lock} is {age} old, and may be in use", hint=hint)
+        yield Finding(
+            check="locks",
+            level=Level.WARNING,
+            message=f"git's {lock} is {age} old, and may be in use",
+            hint=hint,
+        )
         return
     fixed = inspection.fix and _remove_lock(inspection, lock, folders)
     hint = "" if fixed else f"To remove it: {verb('doctor', 'fix')}"
-    message = f"git's {lock} was left {age} ago by a process that is gone{'; it is removed' if fixed else ''}"
+    message = (
+        f"git's {lock} was left {age} ago by a process that is"
+        f" gone{'; it is removed' if fixed else ''}"
+    )
     yield Finding(check="locks", level=Level.WARNING, message=message, fixed=fixed, hint=hint)
 
 
 def _remove_lock(inspection: Inspection, lock: Path, folders: tuple[Path, ...]) -> bool:
-    """Remove a lock of git's if it is still stale while no mdmem is at work; True if it was removed."""
+    """Remove a lock of git's if it is still stale while no mdmem is at work; True if it was
+    removed.
+    """
     with inspection.locked():
         stale = locks.is_stale(lock, folders)
         if stale:
@@ -173,7 +223,11 @@ def _age(seconds: float) -> str:
 def check_fsck(inspection: Inspection) -> Iterator[Finding]:
     """Missing objects."""
     try:
-        result = run(inspection.workspace.root, ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"], seconds=_FSCK_SECONDS)
+        result = run(
+            inspection.workspace.root,
+            ["fsck", "--connectivity-only", "--no-dangling", "--no-progress"],
+            seconds=_FSCK_SECONDS,
+        )
     except RepositoryProblem as problem:
         if problem.code != "git-timeout":
             raise
@@ -185,7 +239,12 @@ def check_fsck(inspection: Inspection) -> Iterator[Finding]:
         )
         return
     if result.status:
-        errors = "; ".join([*result.output.decode("utf-8", "replace").splitlines(), *result.error_text.splitlines()][:3])
+        errors = "; ".join(
+            [
+                *result.output.decode("utf-8", "replace").splitlines(),
+                *result.error_text.splitlines(),
+            ][:3]
+        )
         yield Finding(
             check="fsck",
             level=Level.ERROR,
@@ -198,14 +257,24 @@ def check_fsck(inspection: Inspection) -> Iterator[Finding]:
 
 def check_hooks(inspection: Inspection) -> Iterator[Finding]:
     """Hooks of mdmem that are not installed."""
-    folder, configured = inspection.repository.hooks_dir, inspection.repository.setting("core.hooksPath")
-    not_installed = ", ".join(f"{name} is {state}" for name, state in hook_files.hook_states(folder).items() if state != "installed")
+    folder, configured = (
+        inspection.repository.hooks_dir,
+        inspection.repository.setting("core.hooksPath"),
+    )
+    not_installed = ", ".join(
+        f"{name} is {state}"
+        for name, state in hook_files.hook_states(folder).items()
+        if state != "installed"
+    )
     if not not_installed:
         yield Finding(check="hooks", level=Level.OK, message="all are installed")
     elif configured is not None:
         hint = f"{verb('hooks install')} prints the lines to add there."
         yield Finding(
-            check="hooks", level=Level.WARNING, message=f"core.hooksPath is set ({configured}), and there {not_installed}", hint=hint
+            check="hooks",
+            level=Level.WARNING,
+            message=f"core.hooksPath is set ({configured}), and there {not_installed}",
+            hint=hint,
         )
     elif inspection.fix:
         yield from _install_hooks(folder, not_installed)
@@ -222,6 +291,10 @@ def _install_hooks(folder: Path, not_installed: str) -> Iterator[Finding]:
     try:
         hook_files.install(folder, sys.executable)
     except RepositoryProblem as problem:
-        yield Finding(check="hooks", level=Level.WARNING, message=problem.message, hint=problem.hint)
+        yield Finding(
+            check="hooks", level=Level.WARNING, message=problem.message, hint=problem.hint
+        )
     else:
-        yield Finding(check="hooks", level=Level.WARNING, message=f"installed ({not_installed})", fixed=True)
+        yield Finding(
+            check="hooks", level=Level.WARNING, message=f"installed ({not_installed})", fixed=True
+        )

@@ -1,4 +1,6 @@
-"""Checks of mdmem's own files: the state folder, the write-ahead record, temporary files, the trail, the index, the events."""
+"""Checks of mdmem's own files: the state folder, the write-ahead record, temporary files, the
+trail, the index, the events.
+"""
 
 from __future__ import annotations
 
@@ -35,10 +37,22 @@ def check_state(inspection: Inspection) -> Iterator[Finding]:
         files.write_durably(probe, b"mdmem doctor\n", 0o600)
         probe.unlink()
     except FileNotFoundError:
-        yield Finding(check="state", level=Level.NOTE, message=f"{state} does not exist yet; the first command that needs it creates it")
+        yield Finding(
+            check="state",
+            level=Level.NOTE,
+            message=f"{state} does not exist yet; the first command that needs it creates it",
+        )
     except OSError as problem:
-        hint = "Nothing can be written until it is a folder that you may write to, with room on its disk."
-        yield Finding(check="state", level=Level.ERROR, message=f"{state} cannot be written: {problem.strerror}", hint=hint)
+        hint = (
+            "Nothing can be written until it is a folder that you may write to, with room on its"
+            " disk."
+        )
+        yield Finding(
+            check="state",
+            level=Level.ERROR,
+            message=f"{state} cannot be written: {problem.strerror}",
+            hint=hint,
+        )
     else:
         yield Finding(check="state", level=Level.OK, message=f"{state} can be written")
 
@@ -51,7 +65,11 @@ def check_record(inspection: Inspection) -> Iterator[Finding]:
         return
     record = write_ahead.load_record(state)
     if files.is_locked(state / files.LOCK_NAME):
-        yield Finding(check="record", level=Level.NOTE, message=f"a write{f' of {record.path}' if record else ''} is under way")
+        yield Finding(
+            check="record",
+            level=Level.NOTE,
+            message=f"a write{f' of {record.path}' if record else ''} is under way",
+        )
     elif record is None:
         yield Finding(
             check="record",
@@ -62,24 +80,42 @@ def check_record(inspection: Inspection) -> Iterator[Finding]:
     else:
         message = f"a write of {' and '.join(file.path for file in record.files)} was interrupted"
         yield Finding(
-            check="record", level=Level.WARNING, message=message, hint="The next write finishes it, or discards it if it had not begun."
+            check="record",
+            level=Level.WARNING,
+            message=message,
+            hint="The next write finishes it, or discards it if it had not begun.",
         )
 
 
 def check_temporary(inspection: Inspection) -> Iterator[Finding]:
     """Temporary files that an interrupted write left, and folders on their way out."""
-    listed = inspection.repository.git("ls-files", "--others", "-z", "--", TEMPORARIES, f"{TEMPORARIES}/**").split(b"\0")
-    leftovers = list(dict.fromkeys(filter(None, (_temporary_in(os.fsdecode(path)) for path in listed))))
+    listed = inspection.repository.git(
+        "ls-files", "--others", "-z", "--", TEMPORARIES, f"{TEMPORARIES}/**"
+    ).split(b"\0")
+    leftovers = list(
+        dict.fromkeys(filter(None, (_temporary_in(os.fsdecode(path)) for path in listed)))
+    )
     removed = _remove_temporaries(inspection, leftovers) if inspection.fix and leftovers else set()
     for path in leftovers:
         if path in removed:
-            yield Finding(check="temporary", level=Level.NOTE, message=f"{path}, left by an interrupted write, is removed", fixed=True)
+            yield Finding(
+                check="temporary",
+                level=Level.NOTE,
+                message=f"{path}, left by an interrupted write, is removed",
+                fixed=True,
+            )
         else:
             is_folder = (inspection.workspace.root / path).is_dir()
-            hint = f"{verb('doctor', 'fix')} removes it when it is a day old and no interrupted write needs it."
+            hint = (
+                f"{verb('doctor', 'fix')} removes it when it is a day old and no interrupted write"
+                " needs it."
+            )
             hint = "It was being removed: move it back, or delete it." if is_folder else hint
             yield Finding(
-                check="temporary", level=Level.NOTE, message=f"{path} was left by a write that was interrupted, or is under way", hint=hint
+                check="temporary",
+                level=Level.NOTE,
+                message=f"{path} was left by a write that was interrupted, or is under way",
+                hint=hint,
             )
     if not leftovers:
         yield Finding(check="temporary", level=Level.OK, message="no write left a file behind")
@@ -93,11 +129,21 @@ def _temporary_in(path: str) -> str | None:
 
 
 def _remove_temporaries(inspection: Inspection, leftovers: Sequence[str]) -> set[str]:
-    """Remove temporary files that are older than a day and that no write-ahead record names; return their paths."""
+    """Remove temporary files that are older than a day and that no write-ahead record names; return
+    their paths.
+    """
     removed = set()
     with inspection.locked():
         record = write_ahead.load_record(inspection.workspace.state)
-        needed = [name for file in record.files for name in (file.temporary, files.backup_name(file.temporary))] if record else []
+        needed = (
+            [
+                name
+                for file in record.files
+                for name in (file.temporary, files.backup_name(file.temporary))
+            ]
+            if record
+            else []
+        )
         for path in leftovers:
             full_path = inspection.workspace.root / path
             if full_path.name in needed or full_path.is_dir():
@@ -128,22 +174,35 @@ def check_versions(inspection: Inspection) -> Iterator[Finding]:
             yield Finding(check="versions", level=Level.WARNING, message=problem.message, hint=hint)
         return
     if count is None:
-        yield Finding(check="versions", level=Level.NOTE, message="not built yet (the first search builds it)")
+        yield Finding(
+            check="versions", level=Level.NOTE, message="not built yet (the first search builds it)"
+        )
     else:
-        yield Finding(check="versions", level=Level.OK, message=f"the table of versions is complete ({number_of(count, 'commit')})")
+        yield Finding(
+            check="versions",
+            level=Level.OK,
+            message=f"the table of versions is complete ({number_of(count, 'commit')})",
+        )
 
 
 def check_index(inspection: Inspection) -> Iterator[Finding]:
     """An index that is broken, behind or slow, and files that it skipped."""
     folder = inspection.workspace.state / INDEX_NAME
     if not folder.exists():
-        yield Finding(check="index", level=Level.NOTE, message="not built yet (the first search builds it)")
+        yield Finding(
+            check="index", level=Level.NOTE, message="not built yet (the first search builds it)"
+        )
         return
     index, is_current = inspection.open_index()
     problem = _index_problem(index, is_current, folder)
     if problem and inspection.fix:
         count = inspection.rebuild_index(problem != _IS_BEHIND)
-        yield Finding(check="index", level=Level.WARNING, message=f"{problem}; fixed, {number_of(count, 'entry', 'entries')}", fixed=True)
+        yield Finding(
+            check="index",
+            level=Level.WARNING,
+            message=f"{problem}; fixed, {number_of(count, 'entry', 'entries')}",
+            fixed=True,
+        )
     elif problem:
         yield Finding(
             check="index",
@@ -156,15 +215,25 @@ def check_index(inspection: Inspection) -> Iterator[Finding]:
         yield Finding(
             check="index",
             level=Level.OK,
-            message=f"{number_of(index.count, 'entry', 'entries')}, {number_of(_segments(folder), 'segment')}, {size / 1024:,.0f} KiB",
+            message=(
+                f"{number_of(index.count, 'entry', 'entries')},"
+                f" {number_of(_segments(folder), 'segment')}, {size / 1024:,.0f} KiB"
+            ),
         )
     for path, file in sorted(index.seen.files.items()):
         if file.skipped:
-            yield Finding(check="index", level=Level.WARNING, message=f"{path} cannot be searched: {file.skipped}")
+            yield Finding(
+                check="index",
+                level=Level.WARNING,
+                message=f"{path} cannot be searched: {file.skipped}",
+            )
 
 
 _IS_UNUSABLE, _IS_BEHIND = "it is broken or of another version", "it is behind"
-_INDEX_HINTS = {_IS_UNUSABLE: "The next search rebuilds it.", _IS_BEHIND: "The next search brings it up to date."}
+_INDEX_HINTS = {
+    _IS_UNUSABLE: "The next search rebuilds it.",
+    _IS_BEHIND: "The next search brings it up to date.",
+}
 
 
 def _index_problem(index: SearchIndex, is_current: bool, folder: Path) -> str:
@@ -176,7 +245,11 @@ def _index_problem(index: SearchIndex, is_current: bool, folder: Path) -> str:
         return _IS_UNUSABLE
     if not is_current:
         return _IS_BEHIND
-    return f"it has {number_of(_segments(folder), 'segment')}, which makes it slow" if _segments(folder) > _MANY_SEGMENTS else ""
+    return (
+        f"it has {number_of(_segments(folder), 'segment')}, which makes it slow"
+        if _segments(folder) > _MANY_SEGMENTS
+        else ""
+    )
 
 
 def _segments(folder: Path) -> int:
@@ -189,20 +262,33 @@ def _segments(folder: Path) -> int:
 def check_events(inspection: Inspection) -> Iterator[Finding]:
     """Failures of the last days."""
     since = datetime.now(UTC) - timedelta(days=_EVENT_DAYS)
-    recent = [event for event in events.read_events(inspection.workspace.state) if event.time >= since]
+    recent = [
+        event for event in events.read_events(inspection.workspace.state) if event.time >= since
+    ]
     if not recent:
-        yield Finding(check="events", level=Level.OK, message=f"none in the last {_EVENT_DAYS} days")
+        yield Finding(
+            check="events", level=Level.OK, message=f"none in the last {_EVENT_DAYS} days"
+        )
         return
     slowest = max(recent, key=lambda event: event.ms)
     yield Finding(
         check="events",
         level=Level.OK,
-        message=f"{len(recent)} in the last {_EVENT_DAYS} days; the slowest was {slowest.verb}, {slowest.ms:,.0f} ms",
+        message=(
+            f"{len(recent)} in the last {_EVENT_DAYS} days; the slowest was {slowest.verb},"
+            f" {slowest.ms:,.0f} ms"
+        ),
     )
     for outcome, level in ((Outcome.REFUSED, Level.NOTE), (Outcome.FAILED, Level.WARNING)):
         codes = Counter(str(event.code) for event in recent if event.outcome is outcome)
         if codes:
             listed = ", ".join(f"{count} {code}" for code, count in codes.most_common())
             yield Finding(check="events", level=level, message=f"{outcome.value}: {listed}")
-    for (name, bug), count in Counter((event.verb, event.bug) for event in recent if event.outcome is Outcome.BUG).most_common():
-        yield Finding(check="events", level=Level.WARNING, message=f"a bug in mdmem, in {name}: {bug} (times: {count})")
+    for (name, bug), count in Counter(
+        (event.verb, event.bug) for event in recent if event.outcome is Outcome.BUG
+    ).most_common():
+        yield Finding(
+            check="events",
+            level=Level.WARNING,
+            message=f"a bug in mdmem, in {name}: {bug} (times: {count})",
+        )

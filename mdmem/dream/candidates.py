@@ -1,4 +1,6 @@
-"""Candidates for curated memory: the entries of days' logs that still count, with what their commits say of them."""
+"""Candidates for curated memory: the entries of days' logs that still count, with what their
+commits say of them.
+"""
 
 from __future__ import annotations
 
@@ -31,13 +33,17 @@ WEEK = timedelta(days=7)
 class DreamCandidate:
     """An entry of a day's log that may become curated memory.
 
-    - `begun`: the number of the commit that brought it in. `said`: when it was said, as its place in the log tells; entries of one minute
-      are microseconds apart, in the order in which they came in.
-    - `source`, `confidence`: user-stated only where a digest cites the person's own message, or where the person committed it; what an agent calls
-      so is inferred.
-    - `cites`: the lines of sessions where it was said; `sessions`: those sessions, as far as they are told.
-    - `attribute`: what it is about, as a rule or its own key names it. `sender`: the name of another person who said it.
-    - `is_claim`: somebody wrote it down as the user's statement, and no message or commit of theirs shows that.
+    - `begun`: the number of the commit that brought it in. `said`: when it was said, as its place
+      in the log tells; entries of one minute are microseconds apart, in the order in which they
+      came in.
+    - `source`, `confidence`: user-stated only where a digest cites the person's own message, or
+      where the person committed it; what an agent calls so is inferred.
+    - `cites`: the lines of sessions where it was said; `sessions`: those sessions, as far as they
+      are told.
+    - `attribute`: what it is about, as a rule or its own key names it. `sender`: the name of
+      another person who said it.
+    - `is_claim`: somebody wrote it down as the user's statement, and no message or commit of theirs
+      shows that.
     - `origin`: where its words come from.
     - `corrects`: facts that it takes the place of, or contradicts, as its commit states.
     - `is_new`: it has not been judged on an earlier night.
@@ -75,10 +81,11 @@ class DreamCandidate:
 
 @dataclass(frozen=True, slots=True)
 class Night:
-    """The entries that a night judges: those of `days`, or (without) all up to `day` that came since the last night.
+    """The entries that a night judges: those of `days`, or (without) all up to `day` that came
+    since the last night.
 
-    - `day`: the ended day after which it is named. `seen`: the last commit that the last night knew, and `seen_day` its
-      day; None where none is known.
+    - `day`: the ended day after which it is named. `seen`: the last commit that the last night
+      knew, and `seen_day` its day; None where none is known.
     """
 
     day: date
@@ -108,7 +115,11 @@ class Night:
 
     def choose(self, entries: Iterable[DreamCandidate]) -> list[DreamCandidate]:
         """The entries that are to be judged, in the order in which they were said."""
-        chosen = [replace(entry, is_new=is_new) for entry in entries if (is_new := self.is_new(entry)) or self.is_a_week_old(entry)]
+        chosen = [
+            replace(entry, is_new=is_new)
+            for entry in entries
+            if (is_new := self.is_new(entry)) or self.is_a_week_old(entry)
+        ]
         return sorted(chosen, key=lambda entry: (entry.said, entry.begun))
 
 
@@ -128,23 +139,34 @@ class LogEntries:
         return (entry for entry in self.entries if (entry.kind or "").casefold() in KINDS)
 
     def saying(self, candidate: DreamCandidate) -> list[DreamCandidate]:
-        """The entries that say what a candidate says, in these or nearly these words, itself included."""
+        """The entries that say what a candidate says, in these or nearly these words, itself
+        included.
+        """
         if self._statements is None:
             self._statements = StatementIndex(entry.text for entry in self.entries)
         alike = {number: self.entries[number] for number in self._statements.find(candidate.text)}
         return list(dict.fromkeys([*self._by_fact.get(candidate.fact, ()), *alike.values()]))
 
     def is_lasting(self, candidate: DreamCandidate, own: bool = False) -> bool:
-        """True if it was said on two days, and in two sessions; `own`: by the person, what an agent or another sender said left out."""
+        """True if it was said on two days, and in two sessions; `own`: by the person, what an agent
+        or another sender said left out.
+        """
         alike = [entry for entry in self.saying(candidate) if entry.is_own or not own]
-        return len({entry.day for entry in alike}) > 1 and len({session for entry in alike for session in entry.sessions}) > 1
+        return (
+            len({entry.day for entry in alike}) > 1
+            and len({session for entry in alike for session in entry.sessions}) > 1
+        )
 
     def cites(self, candidate: DreamCandidate) -> tuple[str, ...]:
         """The lines of sessions where it was said, all times."""
-        return tuple(dict.fromkeys(cited for entry in self.saying(candidate) for cited in entry.cites))
+        return tuple(
+            dict.fromkeys(cited for entry in self.saying(candidate) for cited in entry.cites)
+        )
 
     def times_of_cites(self) -> dict[str, datetime]:
-        """The times at which the lines of sessions that entries cite were said; of several entries of a line the first one's."""
+        """The times at which the lines of sessions that entries cite were said; of several entries
+        of a line the first one's.
+        """
         times: dict[str, datetime] = {}
         for entry in self.entries:
             times |= {cited: min(entry.said, times.get(cited, entry.said)) for cited in entry.cites}
@@ -162,9 +184,16 @@ def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntri
     occurrences = []
     for occurrence in reversed(trail.fact_occurrences()):
         entry = occurrence.entry
-        if occurrence.ended is not None or entry.day is None or entry.day > last or (entry.until is not None and entry.until < today):
+        if (
+            occurrence.ended is not None
+            or entry.day is None
+            or entry.day > last
+            or (entry.until is not None and entry.until < today)
+        ):
             continue
-        if kinds.setdefault(entry.path, workspace.kind_of(entry.path)) is FileKind.DAILY and not trail.marks_of(occurrence.number):
+        if kinds.setdefault(
+            entry.path, workspace.kind_of(entry.path)
+        ) is FileKind.DAILY and not trail.marks_of(occurrence.number):
             occurrences.append((entry.day, occurrence))
     notes, zones = _Notes(trail), _Zones(workspace, [occurrence for _, occurrence in occurrences])
     addresses = workspace.user_addresses if occurrences else frozenset()
@@ -184,8 +213,12 @@ def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntri
 
 
 def _of_other_author(candidate: DreamCandidate, author: str) -> DreamCandidate:
-    """An entry that another person committed: what it says of its speaker is said of that person."""
-    is_personal = candidate.attribute is not None and attribute_named(candidate.attribute) is not None
+    """An entry that another person committed: what it says of its speaker is said of
+    that person.
+    """
+    is_personal = (
+        candidate.attribute is not None and attribute_named(candidate.attribute) is not None
+    )
     sender = candidate.sender or (author if is_personal else None)
     origin = TextOrigin.OTHER_SENDER if sender else TextOrigin.OTHER_AUTHOR
     return replace(candidate, origin=origin, sender=sender, attribute=None)
@@ -196,17 +229,27 @@ def _in_order(candidates: Sequence[DreamCandidate]) -> list[DreamCandidate]:
     counts: Counter[datetime] = Counter()
     ordered = []
     for candidate in candidates:
-        ordered.append(replace(candidate, said=candidate.said + timedelta(microseconds=min(counts[candidate.said], _LAST_MICROSECOND))))
+        ordered.append(
+            replace(
+                candidate,
+                said=candidate.said
+                + timedelta(microseconds=min(counts[candidate.said], _LAST_MICROSECOND)),
+            )
+        )
         counts[candidate.said] += 1
     return ordered
 
 
 class _Zones:
-    """The zones in which the minutes of entries were written: the user's now, or the one of a commit that was made in another."""
+    """The zones in which the minutes of entries were written: the user's now, or the one of a
+    commit that was made in another.
+    """
 
     def __init__(self, workspace: Workspace, occurrences: Iterable[Occurrence]) -> None:
         self._zone = config.zone(workspace.settings.timezone)
-        self._offsets = first_parent.author_offsets(workspace.repository, {occurrence.origin.commit for occurrence in occurrences})
+        self._offsets = first_parent.author_offsets(
+            workspace.repository, {occurrence.origin.commit for occurrence in occurrences}
+        )
 
     def of(self, occurrence: Occurrence) -> tzinfo | None:
         """The zone for one entry; None is the system's."""
@@ -230,7 +273,9 @@ class _Notes:
         return self._notes[commit]
 
 
-def _candidate(occurrence: Occurrence, day: date, note: ParsedNote | None, zone: tzinfo | None) -> DreamCandidate | None:
+def _candidate(
+    occurrence: Occurrence, day: date, note: ParsedNote | None, zone: tzinfo | None
+) -> DreamCandidate | None:
     entry, origin = occurrence.entry, occurrence.origin
     if entry.fact is None:
         return None
@@ -238,7 +283,9 @@ def _candidate(occurrence: Occurrence, day: date, note: ParsedNote | None, zone:
     if source is Source.USER_STATED and not _is_persons(occurrence, note):
         source, confidence = Source.INFERRED, min(confidence, Source.INFERRED.confidence)
     session = note.provenance.session if note else None
-    sessions = {cited.rpartition("#")[0] for cited in origin.cites} or ({session} if session else set())
+    sessions = {cited.rpartition("#")[0] for cited in origin.cites} or (
+        {session} if session else set()
+    )
     return DreamCandidate(
         fact=entry.fact,
         text=entry.text,
@@ -260,7 +307,9 @@ def _candidate(occurrence: Occurrence, day: date, note: ParsedNote | None, zone:
 
 
 def _is_persons(occurrence: Occurrence, note: ParsedNote | None) -> bool:
-    """True if a user-stated entry is the person's own: a digest cites their message, or they committed it themselves."""
+    """True if a user-stated entry is the person's own: a digest cites their message, or they
+    committed it themselves.
+    """
     if note is None or occurrence.origin.claimed_by is not None:
         return False
     return note.op is None or (note.op == Op.DIGEST and bool(occurrence.origin.cites))
@@ -282,18 +331,27 @@ def _origin(
         return TextOrigin.PERSON if is_person else TextOrigin.AGENT
     if not candidate.cites or candidate.source is Source.AUTO:
         return TextOrigin.AGENT
-    return TextOrigin.PLAIN_STATEMENT if candidate.source is Source.USER_STATED else TextOrigin.MESSAGE
+    return (
+        TextOrigin.PLAIN_STATEMENT if candidate.source is Source.USER_STATED else TextOrigin.MESSAGE
+    )
 
 
 def _corrected(fact: FactId, note: ParsedNote | None) -> frozenset[FactId]:
     if note is None:
         return frozenset()
     pairs = (pair for pair in note.contradicts if fact in pair)
-    return frozenset((*(old for old, new in note.supersedes if new == fact), *(each for pair in pairs for each in pair if each != fact)))
+    return frozenset(
+        (
+            *(old for old, new in note.supersedes if new == fact),
+            *(each for pair in pairs for each in pair if each != fact),
+        )
+    )
 
 
 def _time_of(occurrence: Occurrence, day: date, zone: tzinfo | None) -> datetime:
-    """The time at which an entry was said: that of the heading above it, else of its commit if on that day, else the start of the day."""
+    """The time at which an entry was said: that of the heading above it, else of its commit if on
+    that day, else the start of the day.
+    """
     section = occurrence.entry.section
     if section and is_minute_title(section[-1]):
         minute = time.fromisoformat(section[-1])
@@ -303,5 +361,10 @@ def _time_of(occurrence: Occurrence, day: date, zone: tzinfo | None) -> datetime
     moment = datetime.combine(day, minute)
     try:
         return moment.replace(tzinfo=zone) if zone else moment.astimezone()
-    except (OverflowError, ValueError):  # the first day that a log can be named after, or the last, in a zone that is behind or ahead
+    except (
+        OverflowError,
+        ValueError,
+        # the first day that a log can be named after, or the last, in a zone that is behind or
+        # ahead
+    ):
         return moment.replace(tzinfo=UTC)

@@ -1,4 +1,6 @@
-"""The change of curated memory that each entry asks for, by rules: by its id, what it is about, and what it resembles. Pure."""
+"""The change of curated memory that each entry asks for, by rules: by its id, what it is about, and
+what it resembles. Pure.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +18,23 @@ from mdmem.startup.records import replace
 from mdmem.text.facts import fact_id, normalise, parse_item
 
 RELATED = 0.6
-"""The likeness from which on two statements may be about one thing (`likeness`). From 0.8 on, with the same names and numbers, they say the same."""
-SAID_ONCE, FORGETS_NOTHING = "it was said only once", "it asks to forget something that is not in memory"
+"""The likeness from which on two statements may be about one thing (`likeness`). From 0.8 on, with
+the same names and numbers, they say the same.
+"""
+SAID_ONCE, FORGETS_NOTHING = (
+    "it was said only once",
+    "it asks to forget something that is not in memory",
+)
 """Why an entry is left, as far as the rules can tell."""
 _WORD = late.pattern(r"\w{3,}")
 _KEY_MARKS, _VALUE_ENDS = "*_", " .,;!"
 
 
 def judge(
-    candidates: Sequence[DreamCandidate], memory: CuratedMemory, log: LogEntries, is_taken_out: Callable[[DreamCandidate], bool]
+    candidates: Sequence[DreamCandidate],
+    memory: CuratedMemory,
+    log: LogEntries,
+    is_taken_out: Callable[[DreamCandidate], bool],
 ) -> list[Suggestion]:
     """Suggest a change for each entry, and one for each fact that stands twice in a file.
 
@@ -36,7 +46,10 @@ def judge(
     """
     judge_of_night = _Judge(memory, log, is_taken_out)
     standing = {id(fact) for fact in memory.facts}
-    return one_for_each([*judge_of_night.duplicates(), *judge_of_night.all(candidates)], lambda old: id(old) in standing)
+    return one_for_each(
+        [*judge_of_night.duplicates(), *judge_of_night.all(candidates)],
+        lambda old: id(old) in standing,
+    )
 
 
 def supersedes_safely(candidate: DreamCandidate, old: CuratedFact) -> bool:
@@ -57,14 +70,18 @@ def key_in_place(old: CuratedFact, attribute: str | None) -> str | None:
 class _Judge:
     """Judges one entry after another, by what will stand once those before it are settled."""
 
-    def __init__(self, memory: CuratedMemory, log: LogEntries, is_taken_out: Callable[[DreamCandidate], bool]) -> None:
+    def __init__(
+        self, memory: CuratedMemory, log: LogEntries, is_taken_out: Callable[[DreamCandidate], bool]
+    ) -> None:
         self._memory = memory
         self._log = log
         self._is_taken_out = is_taken_out
         self._facts: list[CuratedFact | None] = []
         self._statements = StatementIndex()
         self._numbers: list[int] = []
-        """The number of the fact behind each statement: its text and, where it has a key, its value."""
+        """The number of the fact behind each statement: its text and, where it has a key, its
+        value.
+        """
         self._by_words: dict[str, list[int]] = {}
         """The numbers of the facts by their ids, and by the words of their values."""
         self._by_attribute: dict[str, list[int]] = {}
@@ -97,7 +114,14 @@ class _Judge:
                 goes = kept if fact.source.strength > kept.source.strength else fact
                 first[fact.path, fact.fact] = fact if goes is kept else kept
                 why = "it is in this file twice"
-                removal = Suggestion(op=DreamOp.DELETE, candidate=None, why=why, old=goes, source=goes.source, is_sure=True)
+                removal = Suggestion(
+                    op=DreamOp.DELETE,
+                    candidate=None,
+                    why=why,
+                    old=goes,
+                    source=goes.source,
+                    is_sure=True,
+                )
                 self._settle(removal)
                 yield removal
 
@@ -117,7 +141,9 @@ class _Judge:
             yield suggestion
 
     def _settled(self, candidate: DreamCandidate) -> Suggestion | None:
-        """The suggestion to leave an entry whose words stand already, or were taken out; None for any other."""
+        """The suggestion to leave an entry whose words stand already, or were taken out; None for
+        any other.
+        """
         if self._stands(candidate):
             return leave(candidate, STANDS)
         if self._is_taken_out(candidate):
@@ -125,10 +151,15 @@ class _Judge:
         return None
 
     def _stands(self, candidate: DreamCandidate) -> bool:
-        numbers = (*self._by_words.get(normalise(candidate.text), ()), *self._by_words.get(candidate.fact, ()))
+        numbers = (
+            *self._by_words.get(normalise(candidate.text), ()),
+            *self._by_words.get(candidate.fact, ()),
+        )
         if any(self._facts[number] is not None for number in numbers):
             return True
-        alike = (self._facts[self._numbers[number]] for number in self._statements.find(candidate.text))
+        alike = (
+            self._facts[self._numbers[number]] for number in self._statements.find(candidate.text)
+        )
         return any(fact is not None and _in_one_order(candidate.text, fact.text) for fact in alike)
 
     def _settle(self, suggestion: Suggestion) -> None:
@@ -146,21 +177,36 @@ class _Judge:
             return self._forget(candidate, subject)
         attribute, holders = self._holders(candidate)
         if attribute is not None and holders:
-            if any(_value(candidate.text, attribute) == _value(fact.text, attribute) for fact in holders):
+            if any(
+                _value(candidate.text, attribute) == _value(fact.text, attribute)
+                for fact in holders
+            ):
                 return leave(candidate, STANDS)
             return self._update_key(candidate, attribute, holders)
         old, why = self._corrected(candidate), "it corrects a current fact"
         if old is None:
-            old, why = self._related(candidate.text), "it is similar to a current fact, but says something else"
-            if old is not None and not candidate.is_own and have_same_marks(candidate.text, old.value):
+            old, why = (
+                self._related(candidate.text),
+                "it is similar to a current fact, but says something else",
+            )
+            if (
+                old is not None
+                and not candidate.is_own
+                and have_same_marks(candidate.text, old.value)
+            ):
                 return leave(candidate, STANDS_REWORDED)
         if old is not None:
             return self._update(candidate, old, why, is_sure=False)
         return self._add_new(candidate)
 
     def _holders(self, candidate: DreamCandidate) -> tuple[str | None, list[CuratedFact]]:
-        """The attribute of an entry, as a rule names it or else its own text, with the facts about it."""
-        named = (canonical_attribute(candidate.attribute), canonical_attribute(parse_item(f"- {candidate.text}").key))
+        """The attribute of an entry, as a rule names it or else its own text, with the facts about
+        it.
+        """
+        named = (
+            canonical_attribute(candidate.attribute),
+            canonical_attribute(parse_item(f"- {candidate.text}").key),
+        )
         for attribute in dict.fromkeys(filter(None, named)):
             about = (self._facts[number] for number in self._by_attribute.get(attribute, ()))
             if holders := [fact for fact in about if fact is not None]:
@@ -173,12 +219,30 @@ class _Judge:
             return leave(candidate, FORGETS_NOTHING)
         return replace(leave(candidate, "it asks to forget this"), op=DreamOp.DELETE, old=old)
 
-    def _update_key(self, candidate: DreamCandidate, attribute: str, holders: Sequence[CuratedFact]) -> Suggestion:
+    def _update_key(
+        self, candidate: DreamCandidate, attribute: str, holders: Sequence[CuratedFact]
+    ) -> Suggestion:
         old = max(holders, key=lambda fact: (fact.said, fact.line))
-        is_sure = len(holders) == 1 and attribute not in MANY_VALUED and supersedes_safely(candidate, old)
-        return self._update(candidate, old, f"another {attribute} was said later", is_sure=is_sure, attribute=attribute)
+        is_sure = (
+            len(holders) == 1 and attribute not in MANY_VALUED and supersedes_safely(candidate, old)
+        )
+        return self._update(
+            candidate,
+            old,
+            f"another {attribute} was said later",
+            is_sure=is_sure,
+            attribute=attribute,
+        )
 
-    def _update(self, candidate: DreamCandidate, old: CuratedFact, why: str, *, is_sure: bool, attribute: str | None = None) -> Suggestion:
+    def _update(
+        self,
+        candidate: DreamCandidate,
+        old: CuratedFact,
+        why: str,
+        *,
+        is_sure: bool,
+        attribute: str | None = None,
+    ) -> Suggestion:
         if candidate.said <= old.said:
             return leave(candidate, "it is older than the current fact")
         return Suggestion(
@@ -198,13 +262,17 @@ class _Judge:
         """The only fact that an entry corrects, as its commit states."""
         if not candidate.corrects:
             return None
-        corrected = [fact for fact in self._current if candidate.corrects & {fact.fact, fact_id(fact.value)}]
+        corrected = [
+            fact for fact in self._current if candidate.corrects & {fact.fact, fact_id(fact.value)}
+        ]
         return corrected[0] if len(corrected) == 1 else None
 
     def _related(self, text: str) -> CuratedFact | None:
         """The only fact that a text resembles."""
         facts = (self._facts[number] for number in self._values.find(text))
-        related = [fact for fact in facts if fact is not None and likeness(text, fact.value) >= RELATED]
+        related = [
+            fact for fact in facts if fact is not None and likeness(text, fact.value) >= RELATED
+        ]
         return related[0] if len({fact.fact for fact in related}) == 1 else None
 
     def _add_new(self, candidate: DreamCandidate) -> Suggestion:
@@ -222,7 +290,11 @@ class _Judge:
         if candidate.source is Source.USER_STATED:
             return replace(addition, is_sure=candidate.sender is None)
         if self._log.is_lasting(candidate):
-            lasting = replace(addition, why="it was said on two days, in two sessions", cites=self._log.cites(candidate))
+            lasting = replace(
+                addition,
+                why="it was said on two days, in two sessions",
+                cites=self._log.cites(candidate),
+            )
             is_own = self._log.is_lasting(candidate, own=True)
             is_keyless = candidate.attribute is None or candidate.has_key
             is_sure = candidate.source is Source.INFERRED and is_own and is_keyless
@@ -237,7 +309,9 @@ def subject_to_forget(text: str) -> str | None:
 
 
 def _older_values(candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, str]:
-    """The entries about an attribute of which another one, said later and at least as well founded, is about the same; with its name."""
+    """The entries about an attribute of which another one, said later and at least as well founded,
+    is about the same; with its name.
+    """
     newest: dict[str, DreamCandidate] = {}
     about: dict[DreamCandidate, str] = {}
     for candidate in candidates:
@@ -246,22 +320,36 @@ def _older_values(candidates: Iterable[DreamCandidate]) -> dict[DreamCandidate, 
             continue
         about[candidate] = attribute
         best = newest.get(attribute)
-        if best is None or (candidate.source.strength, candidate.said, candidate.begun) >= (best.source.strength, best.said, best.begun):
+        if best is None or (candidate.source.strength, candidate.said, candidate.begun) >= (
+            best.source.strength,
+            best.said,
+            best.begun,
+        ):
             newest[attribute] = candidate
-    return {each: name for each, name in about.items() if each is not newest[name] and each.said <= newest[name].said}
+    return {
+        each: name
+        for each, name in about.items()
+        if each is not newest[name] and each.said <= newest[name].said
+    }
 
 
 def _value(text: str, attribute: str) -> str:
-    """The value that a text gives an attribute, folded: that of a statement, or what stands behind the name of the attribute."""
+    """The value that a text gives an attribute, folded: that of a statement, or what stands behind
+    the name of the attribute.
+    """
     stated = attribute_value(text, attribute)
     if stated is None:
         name, colon, rest = text.partition(": ")
-        stated = rest if colon and canonical_attribute(name.strip(_KEY_MARKS)) == attribute else text
+        stated = (
+            rest if colon and canonical_attribute(name.strip(_KEY_MARKS)) == attribute else text
+        )
     return normalise(stated).strip(_VALUE_ENDS)
 
 
 def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePath) -> CuratedFact:
-    """The fact that a change brings in, as it will stand in a file; where there is only told then."""
+    """The fact that a change brings in, as it will stand in a file; where there is only
+    told then.
+    """
     text = suggestion.statement
     return CuratedFact(
         fact=fact_id(text),
@@ -279,7 +367,9 @@ def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePat
 
 
 def _in_one_order(left: str, right: str) -> bool:
-    """True if two texts have the words that they share in one order: tea over coffee is not coffee over tea."""
+    """True if two texts have the words that they share in one order: tea over coffee is not coffee
+    over tea.
+    """
     a, b = ([word.casefold() for word in _WORD.findall(text)] for text in (left, right))
     shared = {word for word in a if a.count(word) == b.count(word) == 1}
     return [word for word in a if word in shared] == [word for word in b if word in shared]

@@ -1,4 +1,6 @@
-"""Curated memory as it stands on disk: the facts of files that are edited in place, with what commits say of them."""
+"""Curated memory as it stands on disk: the facts of files that are edited in place, with what
+commits say of them.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +30,10 @@ class CuratedFact:
     """A fact that stands in a file which is edited in place.
 
     - `text`: with its `key`. `attribute`: what it is about, as its commit or its key tells.
-    - `source`: as its commit states it, claims included; what no commit has yet is the person's own.
-    - `said`: when it was said, where a session is cited or a night took it from a day's log, else when it was committed.
+    - `source`: as its commit states it, claims included; what no commit has yet is the person's
+      own.
+    - `said`: when it was said, where a session is cited or a night took it from a day's log, else
+      when it was committed.
     - `line`: from 1. `is_changeable`: dreams may change the file.
     """
 
@@ -53,7 +57,9 @@ class CuratedFact:
 
 @dataclass(frozen=True, slots=True)
 class FileExtent:
-    """A file that is edited in place, with the number of its facts; `size` in bytes, `lines` of all its text."""
+    """A file that is edited in place, with the number of its facts; `size` in bytes, `lines` of all
+    its text.
+    """
 
     path: FilePath
     size: int
@@ -63,7 +69,9 @@ class FileExtent:
 
 @dataclass(frozen=True, slots=True)
 class CuratedMemory:
-    """All facts that count in files which are edited in place, and these files by their paths; `curated` is the one that new facts go to."""
+    """All facts that count in files which are edited in place, and these files by their paths;
+    `curated` is the one that new facts go to.
+    """
 
     facts: tuple[CuratedFact, ...]
     files: Mapping[FilePath, FileExtent]
@@ -72,7 +80,9 @@ class CuratedMemory:
 
 @dataclass(frozen=True, slots=True)
 class SaidTimes:
-    """The times at which the lines of sessions that entries of days' logs cite were said, and those of the facts that these entries state."""
+    """The times at which the lines of sessions that entries of days' logs cite were said, and those
+    of the facts that these entries state.
+    """
 
     cites: Mapping[str, datetime]
     facts: Mapping[FactId, Sequence[datetime]]
@@ -97,7 +107,9 @@ def read_curated(workspace: Workspace, trail: Trail, times: SaidTimes) -> Curate
             document = parse_bytes(data)
         except PathProblem:
             continue
-        changeable = kind is FileKind.EVERGREEN and not layout.within(path, workspace.settings.extra_paths)
+        changeable = kind is FileKind.EVERGREEN and not layout.within(
+            path, workspace.settings.extra_paths
+        )
         of_file = _facts_of(workspace, trail, path, document, times, changeable, today)
         facts += of_file
         read[path] = FileExtent(path, size=len(data), lines=len(document.lines), facts=len(of_file))
@@ -127,7 +139,9 @@ def _facts_of(
                 fact=entry.fact,
                 text=item.fact.text,
                 key=item.fact.key,
-                attribute=canonical_attribute((occurrence.origin.attribute if occurrence else None) or item.fact.key),
+                attribute=canonical_attribute(
+                    (occurrence.origin.attribute if occurrence else None) or item.fact.key
+                ),
                 kind=entry.kind,
                 path=path,
                 section=entry.section,
@@ -140,13 +154,17 @@ def _facts_of(
     return facts
 
 
-def _said(workspace: Workspace, trail: Trail, fact: Fact, occurrence: Occurrence | None, times: SaidTimes) -> datetime:
+def _said(
+    workspace: Workspace, trail: Trail, fact: Fact, occurrence: Occurrence | None, times: SaidTimes
+) -> datetime:
     if occurrence is None:
         return workspace.now()
     committed = workspace.local_time(occurrence.origin.time)
     moments = [times.cites[cited] for cited in occurrence.origin.cites if cited in times.cites]
     if not moments and _is_nights(trail, occurrence):
-        moments = [time for name in ids_of(fact) for time in times.facts.get(name, ()) if time <= committed]
+        moments = [
+            time for name in ids_of(fact) for time in times.facts.get(name, ()) if time <= committed
+        ]
     return max(moments, default=committed)
 
 

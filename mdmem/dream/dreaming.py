@@ -23,8 +23,10 @@ def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:
     """Judge the entries of ended days, and carry out or propose what they ask for.
 
     Raises:
-        UsageProblem: a day has not ended. RepositoryProblem: `running`: another pipeline is at work.
-        WorkspaceProblem: `no-model`, PackageProblem: `missing-package`: the model that is asked for is not set, or its package is missing.
+        UsageProblem: a day has not ended. RepositoryProblem: `running`: another pipeline is at
+        work.
+        WorkspaceProblem: `no-model`, PackageProblem: `missing-package`: the model that is asked for
+        is not set, or its package is missing.
         MdmemError: memory cannot be written.
     """
     if request.model:
@@ -52,7 +54,9 @@ def dream_day(workspace: Workspace, day: date, say: Say, step: StepRecorder) -> 
 def _ended_day(workspace: Workspace, named: str) -> date:
     day = parse_day(named) if is_iso_day(named) else dates.past_day(workspace, named, "days")
     if day >= workspace.now().date():
-        raise UsageProblem(f"{field('days')}: {day} has not ended yet", "Only ended days are dreamt.")
+        raise UsageProblem(
+            f"{field('days')}: {day} has not ended yet", "Only ended days are dreamt."
+        )
     return day
 
 
@@ -64,7 +68,9 @@ def _dream(workspace: Workspace, work: NightWork, step: StepRecorder) -> DreamRe
     finally:
         result = work.result()
         step.figures = figures(result)
-    step.outcome = result.outcome or (DONE if any(change.commit for change in result.changes) else UNCHANGED)
+    step.outcome = result.outcome or (
+        DONE if any(change.commit for change in result.changes) else UNCHANGED
+    )
     return result
 
 

@@ -1,4 +1,5 @@
-"""Ended days that are due, and what the last night knew. That is a cache: commits tell the same of every night that changed something.
+"""Ended days that are due, and what the last night knew. That is a cache: commits tell the same of
+every night that changed something.
 
 A run asks this every few minutes, so little is loaded.
 """
@@ -27,7 +28,9 @@ _VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class SeenNight:
-    """The last night: its day, the commit through which it has judged what came in, and that commit's time, in seconds since 1970."""
+    """The last night: its day, the commit through which it has judged what came in, and that
+    commit's time, in seconds since 1970.
+    """
 
     day: date
     commit: CommitId
@@ -37,20 +40,29 @@ class SeenNight:
 def is_due(workspace: Workspace) -> bool:
     """True if the settings have ended days dreamt, and there is one."""
     settings = workspace.settings
-    is_wanted = settings.dream == "apply" or (settings.dream == "propose" and bool(settings.sessions))
+    is_wanted = settings.dream == "apply" or (
+        settings.dream == "propose" and bool(settings.sessions)
+    )
     return is_wanted and bool(due_days(workspace))
 
 
 def due_days(workspace: Workspace) -> list[date]:
-    """The ended days that are still to be dreamt, oldest first; of many the oldest alone. The first time it is the last one."""
+    """The ended days that are still to be dreamt, oldest first; of many the oldest alone. The first
+    time it is the last one.
+    """
     newest = last_ended(workspace)
     seen = read_seen(workspace)
     first = newest if seen is None else seen.day + _DAY
-    return [first + timedelta(days=number) for number in range(min((newest - first).days + 1, MOST_NIGHTS))]
+    return [
+        first + timedelta(days=number)
+        for number in range(min((newest - first).days + 1, MOST_NIGHTS))
+    ]
 
 
 def last_ended(workspace: Workspace) -> date:
-    """The last day that may be dreamt by itself: its night has come to the time of the setting `dream_at`."""
+    """The last day that may be dreamt by itself: its night has come to the time of the setting
+    `dream_at`.
+    """
     now = workspace.now()
     is_time = f"{now:%H:%M}" >= workspace.settings.dream_at
     return now.date() - (_DAY if is_time else 2 * _DAY)
@@ -66,7 +78,9 @@ def read_kept(state: Path) -> SeenNight | None:
     try:
         values = json.loads((state / SEEN_NAME).read_bytes())
         if values["version"] == _VERSION:
-            return SeenNight(date.fromisoformat(values["day"]), CommitId(values["commit"]), int(values["time"]))
+            return SeenNight(
+                date.fromisoformat(values["day"]), CommitId(values["commit"]), int(values["time"])
+            )
     except (OSError, ValueError, TypeError, KeyError, RecursionError):
         pass
     return None
@@ -78,7 +92,12 @@ def write_seen(state: Path, night: SeenNight) -> None:
     Raises:
         OSError
     """
-    values: Mapping[str, object] = {"version": _VERSION, "day": night.day.isoformat(), "commit": night.commit, "time": night.time}
+    values: Mapping[str, object] = {
+        "version": _VERSION,
+        "day": night.day.isoformat(),
+        "commit": night.commit,
+        "time": night.time,
+    }
     files.write_cache(state / SEEN_NAME, json.dumps(values))
 
 
@@ -88,13 +107,24 @@ def _committed(workspace: Workspace) -> SeenNight | None:
     head = repository.head()
     if head is None:
         return None
-    proposed = [ref.tip for ref in branches.standing_proposals(repository).values() if ref.actor == "dream"]
-    command = ("log", "-z", "--no-color", "--encoding=UTF-8", "--format=%at%n%B", "--grep=^Mdmem-Dreamt: ")
+    proposed = [
+        ref.tip for ref in branches.standing_proposals(repository).values() if ref.actor == "dream"
+    ]
+    command = (
+        "log",
+        "-z",
+        "--no-color",
+        "--encoding=UTF-8",
+        "--format=%at%n%B",
+        "--grep=^Mdmem-Dreamt: ",
+    )
     messages = repository.git(*command, head, *proposed).decode("utf-8", "replace").split("\0")
     nights = []
     for entry in filter(None, messages):
         time, _, message = entry.lstrip("\n").partition("\n")
         note = notes.parse_message(message)
         if note.dreamt is not None and note.run is not None and is_night(note.run):
-            nights.append(SeenNight(date.fromisoformat(note.run.partition("/")[2]), note.dreamt, int(time)))
+            nights.append(
+                SeenNight(date.fromisoformat(note.run.partition("/")[2]), note.dreamt, int(time))
+            )
     return max(nights, key=lambda night: (night.day, night.time), default=None)

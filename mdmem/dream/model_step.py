@@ -1,6 +1,8 @@
-"""The model step of a night: the model is asked about the entries that the rules leave open, once, before anything is written.
+"""The model step of a night: the model is asked about the entries that the rules leave open, once,
+before anything is written.
 
-What it said is kept for the night beside its answers: what is written then changes memory, and with it what would be asked after an interruption.
+What it said is kept for the night beside its answers: what is written then changes memory, and with
+it what would be asked after an interruption.
 """
 
 from __future__ import annotations
@@ -56,16 +58,22 @@ class OpenEntries:
 
 @dataclass(frozen=True, slots=True)
 class MergedSuggestions:
-    """The suggestions of rules and model, one for each of the rules', and how many of the model's were refused."""
+    """The suggestions of rules and model, one for each of the rules', and how many of the model's
+    were refused.
+    """
 
     suggestions: tuple[Suggestion, ...]
     refused: int
 
 
-def open_requests(day: date, by_rules: Sequence[Suggestion], memory: CuratedMemory, asked: frozenset[FactId]) -> list[OpenEntries]:
-    """The requests about the entries that the rules leave open, without those that were asked about already.
+def open_requests(
+    day: date, by_rules: Sequence[Suggestion], memory: CuratedMemory, asked: frozenset[FactId]
+) -> list[OpenEntries]:
+    """The requests about the entries that the rules leave open, without those that were asked about
+    already.
 
-    They depend on what commits hold alone, so that the same ones are made again after an interruption.
+    They depend on what commits hold alone, so that the same ones are made again after an
+    interruption.
     """
     opened = {fact: rule for fact, rule in _open(by_rules).items() if fact not in asked}
     near = _near(list(opened.values()), memory)
@@ -75,7 +83,9 @@ def open_requests(day: date, by_rules: Sequence[Suggestion], memory: CuratedMemo
     for fact, rule in opened.items():
         more = {each.fact: each for each in near[fact] if each.fact not in shown}
         if facts and (
-            len(facts) == _MOST_FACTS or _size(facts, shown.values()) + _size([_day_fact(rule, near[fact])], more.values()) > _MOST_BYTES
+            len(facts) == _MOST_FACTS
+            or _size(facts, shown.values()) + _size([_day_fact(rule, near[fact])], more.values())
+            > _MOST_BYTES
         ):
             requests.append(_request(day, facts, shown))
             facts, shown = [], {}
@@ -85,16 +95,29 @@ def open_requests(day: date, by_rules: Sequence[Suggestion], memory: CuratedMemo
     return [*requests, _request(day, facts, shown)] if facts else requests
 
 
-def _request(day: date, facts: Sequence[DayFact], shown: Mapping[FactId, CuratedFact]) -> OpenEntries:
+def _request(
+    day: date, facts: Sequence[DayFact], shown: Mapping[FactId, CuratedFact]
+) -> OpenEntries:
     memory = tuple(
-        MemoryEntry(id=fact, text=each.value, section=join_path(each.section), source=each.source, key=each.key)
+        MemoryEntry(
+            id=fact,
+            text=each.value,
+            section=join_path(each.section),
+            source=each.source,
+            key=each.key,
+        )
         for fact, each in shown.items()
     )
-    return OpenEntries(frozenset(fact.id for fact in facts), ConsolidateData(day=day, facts=tuple(facts), memory=memory))
+    return OpenEntries(
+        frozenset(fact.id for fact in facts),
+        ConsolidateData(day=day, facts=tuple(facts), memory=memory),
+    )
 
 
 def _open(by_rules: Iterable[Suggestion]) -> dict[FactId, Suggestion]:
-    """The suggestions for entries whose fate the rules leave open, by the fact of the entry; of two entries with one fact the first."""
+    """The suggestions for entries whose fate the rules leave open, by the fact of the entry; of two
+    entries with one fact the first.
+    """
     opened: dict[FactId, Suggestion] = {}
     for rule in by_rules:
         if rule.candidate is not None and _is_open(rule, rule.candidate):
@@ -104,7 +127,11 @@ def _open(by_rules: Iterable[Suggestion]) -> dict[FactId, Suggestion]:
 
 def _is_open(rule: Suggestion, candidate: DreamCandidate) -> bool:
     """True unless a change is certain, or none is wanted, whatever the words mean."""
-    if candidate.sender is not None or len(candidate.text) > _MOST_CHARACTERS or secrets.find(candidate.text, strict=True):
+    if (
+        candidate.sender is not None
+        or len(candidate.text) > _MOST_CHARACTERS
+        or secrets.find(candidate.text, strict=True)
+    ):
         return False
     if rule.op is DreamOp.NONE:
         return rule.why in (SAID_ONCE, FORGETS_NOTHING)
@@ -112,7 +139,9 @@ def _is_open(rule: Suggestion, candidate: DreamCandidate) -> bool:
 
 
 def _near(rules: Sequence[Suggestion], memory: CuratedMemory) -> dict[FactId, list[CuratedFact]]:
-    """The facts to be shown beside each entry: those that it may be about, by the rules, and those that resemble it most."""
+    """The facts to be shown beside each entry: those that it may be about, by the rules, and those
+    that resemble it most.
+    """
     candidates = [rule.candidate for rule in rules if rule.candidate is not None]
     facts = [fact for fact in memory.facts if len(fact.value) <= _MOST_CHARACTERS]
     texts, values = [each.text for each in candidates], [fact.value for fact in facts]
@@ -124,10 +153,16 @@ def _near(rules: Sequence[Suggestion], memory: CuratedMemory) -> dict[FactId, li
     for at, (rule, candidate) in enumerate(zip(rules, candidates, strict=True)):
         attribute = canonical_attribute(candidate.attribute)
         by_rule = [
-            fact for fact in facts if fact is rule.old or (attribute and fact.attribute == attribute) or fact.fact in candidate.corrects
+            fact
+            for fact in facts
+            if fact is rule.old
+            or (attribute and fact.attribute == attribute)
+            or fact.fact in candidate.corrects
         ]
         closest = [facts[number] for _, number in sorted(alike.get(at, ()))[:_MOST_NEAR]]
-        near[candidate.fact] = list({fact.fact: fact for fact in (*by_rule[:_MOST_NEAR], *closest)}.values())
+        near[candidate.fact] = list(
+            {fact.fact: fact for fact in (*by_rule[:_MOST_NEAR], *closest)}.values()
+        )
     return near
 
 
@@ -148,7 +183,10 @@ def _day_fact(rule: Suggestion, near: Sequence[CuratedFact]) -> DayFact:
 def _size(facts: Iterable[DayFact], shown: Iterable[CuratedFact]) -> int:
     """The bytes that entries and facts take in a request."""
     entries = sum(len(fact.text.encode()) + 12 * len(fact.near) + _BYTES_AROUND for fact in facts)
-    return entries + sum(len(fact.value.encode()) + len(join_path(fact.section).encode()) + _BYTES_AROUND for fact in shown)
+    return entries + sum(
+        len(fact.value.encode()) + len(join_path(fact.section).encode()) + _BYTES_AROUND
+        for fact in shown
+    )
 
 
 def merge(
@@ -157,7 +195,8 @@ def merge(
     memory: CuratedMemory,
     is_taken_out: Callable[[DreamCandidate], bool],
 ) -> MergedSuggestions:
-    """Put the changes that a model suggests in the place of the rules', as far as they may stand there.
+    """Put the changes that a model suggests in the place of the rules', as far as they may stand
+    there.
 
     Args:
         by_rules: the suggestions of the rules.
@@ -167,7 +206,11 @@ def merge(
     """
     merger = _Merger(by_rules, memory, is_taken_out)
     answered = [(rule, changes[fact]) for fact, rule in _open(by_rules).items() if fact in changes]
-    by_model = {id(rule): merger.suggestion(change, rule, rule.candidate) for rule, change in answered if rule.candidate is not None}
+    by_model = {
+        id(rule): merger.suggestion(change, rule, rule.candidate)
+        for rule, change in answered
+        if rule.candidate is not None
+    }
     merged = tuple(by_model.get(id(rule)) or rule for rule in by_rules)
     return MergedSuggestions(merged, refused=list(by_model.values()).count(None))
 
@@ -175,17 +218,33 @@ def merge(
 class _Merger:
     """Makes suggestions of the changes of a model."""
 
-    def __init__(self, by_rules: Sequence[Suggestion], memory: CuratedMemory, is_taken_out: Callable[[DreamCandidate], bool]) -> None:
+    def __init__(
+        self,
+        by_rules: Sequence[Suggestion],
+        memory: CuratedMemory,
+        is_taken_out: Callable[[DreamCandidate], bool],
+    ) -> None:
         self._is_taken_out = is_taken_out
         self._changed = {rule.old.fact: rule.candidate for rule in by_rules if rule.old is not None}
         """The facts that a change is suggested for, and by which entry."""
-        self._changeable = {fact.fact: fact for fact in reversed(memory.facts) if fact.is_changeable}
-        self._sections = {join_path(fact.section) for fact in memory.facts if fact.path == memory.curated and fact.section}
+        self._changeable = {
+            fact.fact: fact for fact in reversed(memory.facts) if fact.is_changeable
+        }
+        self._sections = {
+            join_path(fact.section)
+            for fact in memory.facts
+            if fact.path == memory.curated and fact.section
+        }
         self._statements = StatementIndex(
-            [*(fact.value for fact in memory.facts), *(rule.text for rule in by_rules if rule.op is DreamOp.ADD)]
+            [
+                *(fact.value for fact in memory.facts),
+                *(rule.text for rule in by_rules if rule.op is DreamOp.ADD),
+            ]
         )
 
-    def suggestion(self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate) -> Suggestion | None:
+    def suggestion(
+        self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate
+    ) -> Suggestion | None:
         """The suggestion that a change makes; None where the rules' has to stand."""
         match change.op:
             case ChangeOp.ADD:
@@ -197,7 +256,9 @@ class _Merger:
             case ChangeOp.NONE:
                 return _unwanted(rule, candidate)
 
-    def _addition(self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate) -> Suggestion | None:
+    def _addition(
+        self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate
+    ) -> Suggestion | None:
         if subject_to_forget(candidate.text) is not None:
             return None
         section = change.section if change.section in self._sections else None
@@ -208,45 +269,86 @@ class _Merger:
             return None
         return replace(worded, op=DreamOp.ADD, section=section, cites=rule.cites)
 
-    def _update(self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate) -> Suggestion | None:
+    def _update(
+        self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate
+    ) -> Suggestion | None:
         old = self._old(change, candidate)
-        if old is None or candidate.said <= old.said or rule.op is DreamOp.DELETE or subject_to_forget(candidate.text) is not None:
+        if (
+            old is None
+            or candidate.said <= old.said
+            or rule.op is DreamOp.DELETE
+            or subject_to_forget(candidate.text) is not None
+        ):
             return None
         worded = self._worded(change, candidate)
         if worded is None:
             return None
-        has_key = old.key is not None and change.key is not None and canonical_attribute(change.key) == canonical_attribute(old.key)
+        has_key = (
+            old.key is not None
+            and change.key is not None
+            and canonical_attribute(change.key) == canonical_attribute(old.key)
+        )
         self._changed[old.fact] = candidate
-        return replace(worded, op=DreamOp.UPDATE, old=old, key=old.key if has_key else None, cites=rule.cites)
+        return replace(
+            worded, op=DreamOp.UPDATE, old=old, key=old.key if has_key else None, cites=rule.cites
+        )
 
-    def _removal(self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate) -> Suggestion | None:
-        """A fact goes only where a person asks for it in so many words; the model says which one is meant."""
+    def _removal(
+        self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate
+    ) -> Suggestion | None:
+        """A fact goes only where a person asks for it in so many words; the model says which one is
+        meant.
+        """
         old = self._old(change, candidate)
-        if old is None or subject_to_forget(candidate.text) is None or candidate.source is Source.AUTO:
+        if (
+            old is None
+            or subject_to_forget(candidate.text) is None
+            or candidate.source is Source.AUTO
+        ):
             return None
         self._changed[old.fact] = candidate
-        return replace(leave(candidate, _reason(change, candidate, old)), op=DreamOp.DELETE, old=old, cites=rule.cites)
+        return replace(
+            leave(candidate, _reason(change, candidate, old)),
+            op=DreamOp.DELETE,
+            old=old,
+            cites=rule.cites,
+        )
 
     def _old(self, change: SuggestedChange, candidate: DreamCandidate) -> CuratedFact | None:
-        """The fact that a change is about, if it may be changed and no other entry asks for that."""
+        """The fact that a change is about, if it may be changed and no other entry asks
+        for that.
+        """
         old = self._changeable.get(change.old) if change.old is not None else None
-        return old if old is not None and self._changed.get(old.fact, candidate) is candidate else None
+        return (
+            old if old is not None and self._changed.get(old.fact, candidate) is candidate else None
+        )
 
     def _worded(self, change: SuggestedChange, candidate: DreamCandidate) -> Suggestion | None:
-        """A suggestion with the words of a change, which are nobody's own if they are not the entry's; None where they stand, or were taken out."""
+        """A suggestion with the words of a change, which are nobody's own if they are not the
+        entry's; None where they stand, or were taken out.
+        """
         old = self._changeable.get(change.old) if change.old is not None else None
         suggestion = replace(leave(candidate, _reason(change, candidate, old)), text=candidate.text)
         if normalise(change.text) == normalise(candidate.text):
             return suggestion
-        if self._statements.holds_like(change.text) or self._is_taken_out(replace(candidate, text=change.text, fact=fact_id(change.text))):
+        if self._statements.holds_like(change.text) or self._is_taken_out(
+            replace(candidate, text=change.text, fact=fact_id(change.text))
+        ):
             return None
         self._statements.add(change.text)
         source = min(candidate.source, Source.INFERRED, key=lambda source: source.strength)
-        return replace(suggestion, text=change.text, source=source, confidence=min(candidate.confidence, source.confidence))
+        return replace(
+            suggestion,
+            text=change.text,
+            source=source,
+            confidence=min(candidate.confidence, source.confidence),
+        )
 
 
 def _unwanted(rule: Suggestion, candidate: DreamCandidate) -> Suggestion:
-    """The suggestion for an entry that a model would leave: the words of a person are proposed at least."""
+    """The suggestion for an entry that a model would leave: the words of a person are proposed at
+    least.
+    """
     if candidate.source is Source.USER_STATED:
         return replace(rule, is_sure=False)
     return leave(candidate, "a model would leave it")
@@ -254,20 +356,26 @@ def _unwanted(rule: Suggestion, candidate: DreamCandidate) -> Suggestion:
 
 def _reason(change: SuggestedChange, candidate: DreamCandidate, old: CuratedFact | None) -> str:
     """The reason of a change, in the model's words as far as entry and fact hold them."""
-    lines: Iterator[SaidLine] = (SaidLine(text, candidate.day) for text in (candidate.text, old.value if old else "") if text)
+    lines: Iterator[SaidLine] = (
+        SaidLine(text, candidate.day) for text in (candidate.text, old.value if old else "") if text
+    )
     is_held = bool(change.why) and not Ground(lines).ungrounded(change.why)
     return f"a model suggests it: {change.why}" if is_held else "a model suggests it"
 
 
 _MOST_SECONDS = 3 * 60
-"""After so long no more is asked in a night: a timer ends a run that takes 15 minutes, digest's own requests included."""
+"""After so long no more is asked in a night: a timer ends a run that takes 15 minutes, digest's own
+requests included.
+"""
 _JUST_NOW = 15 * 60
 """A model that did not answer so many seconds ago is not asked."""
 
 
 @dataclass(slots=True)
 class _Heard:
-    """The entries that the model was asked about, and the changes that it suggested for them, as JSON has them."""
+    """The entries that the model was asked about, and the changes that it suggested for them, as
+    JSON has them.
+    """
 
     asked: set[FactId] = field(default_factory=set)
     items: list[dict[str, Any]] = field(default_factory=list)
@@ -276,7 +384,15 @@ class _Heard:
 class NightModel:
     """Asks the model for one night, and merges what it suggests into what the rules do."""
 
-    def __init__(self, workspace: Workspace, night: Night, say: Say, *, is_dry: bool = False, is_asked_for: bool = False) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        night: Night,
+        say: Say,
+        *,
+        is_dry: bool = False,
+        is_asked_for: bool = False,
+    ) -> None:
         self._workspace = workspace
         self._night = night
         self._say = say
@@ -292,9 +408,13 @@ class NightModel:
         """The suggestions that code did not take."""
 
     def merged(
-        self, by_rules: Sequence[Suggestion], memory: CuratedMemory, is_taken_out: Callable[[DreamCandidate], bool]
+        self,
+        by_rules: Sequence[Suggestion],
+        memory: CuratedMemory,
+        is_taken_out: Callable[[DreamCandidate], bool],
     ) -> list[Suggestion]:
-        """The suggestions of rules and model, one for each of the rules'. The model is asked the first time; later ones judge its answers again.
+        """The suggestions of rules and model, one for each of the rules'. The model is asked the
+        first time; later ones judge its answers again.
 
         Raises:
             MdmemError: memory cannot be read.
@@ -305,7 +425,10 @@ class NightModel:
         changes: dict[FactId, SuggestedChange] = {}
         refused = 0
         for request in open_requests(self._night.day, by_rules, memory, frozenset()):
-            checked = check_changes([item for item in self._heard.items if item.get("fact") in request.facts], request.data)
+            checked = check_changes(
+                [item for item in self._heard.items if item.get("fact") in request.facts],
+                request.data,
+            )
             changes |= {change.fact: change for change in checked.changes}
             refused += len(checked.refused)
         merged = merge(by_rules, changes, memory, is_taken_out)
@@ -327,13 +450,22 @@ class NightModel:
         if not requests or self._was_just_down():
             return heard
         purged = purged_texts(workspace, self._say).digest
-        run = AskedRun(self._night.run, workspace.settings.model_tokens_day, config.zone(workspace.settings.timezone), self._is_dry)
+        run = AskedRun(
+            self._night.run,
+            workspace.settings.model_tokens_day,
+            config.zone(workspace.settings.timezone),
+            self._is_dry,
+        )
         asker = Asker(workspace.state, endpoint, run, workspace.now)
         try:
             self._ask_all(requests, asker, heard)
         finally:
             asker.close()
-            self.tokens, self.requests, self.request_bytes = asker.tokens, asker.sent, asker.sent_bytes
+            self.tokens, self.requests, self.request_bytes = (
+                asker.tokens,
+                asker.sent,
+                asker.sent_bytes,
+            )
         if purged_texts(workspace, self._say).digest != purged:
             asking.drop_all_answers(workspace.state)
             return _Heard()
@@ -354,11 +486,17 @@ class NightModel:
                 continue
             if answer is not None:
                 heard.asked |= request.facts
-                heard.items += [item for item in answer.items if isinstance(item, dict) and item.get("fact") in request.facts]
+                heard.items += [
+                    item
+                    for item in answer.items
+                    if isinstance(item, dict) and item.get("fact") in request.facts
+                ]
                 self._keep_heard(heard)
 
     def _was_just_down(self) -> bool:
-        """True if the model did not answer a moment ago, as in the digest of the same run; somebody who asks for it has it asked."""
+        """True if the model did not answer a moment ago, as in the digest of the same run; somebody
+        who asks for it has it asked.
+        """
         last = asking.last_record(self._workspace.state)
         if self._is_asked_for or last is None or last.outcome != DOWN:
             return False
@@ -371,12 +509,18 @@ class NightModel:
         """The answers of this night, from before an interruption."""
         with suppress(ValueError, TypeError, KeyError, RecursionError):
             values = json.loads(asking.read_kept_answer(self._workspace.state, self._name, 0) or "")
-            return _Heard(set(map(FactId, values["asked"])), [item for item in values["items"] if isinstance(item, dict)])
+            return _Heard(
+                set(map(FactId, values["asked"])),
+                [item for item in values["items"] if isinstance(item, dict)],
+            )
         return _Heard()
 
     def _keep_heard(self, heard: _Heard) -> None:
         if not self._is_dry:
             with suppress(OSError):  # a cache
                 asking.keep_answer(
-                    self._workspace.state, self._name, json.dumps({"asked": sorted(heard.asked), "items": heard.items}), None
+                    self._workspace.state,
+                    self._name,
+                    json.dumps({"asked": sorted(heard.asked), "items": heard.items}),
+                    None,
                 )

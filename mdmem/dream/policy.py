@@ -1,4 +1,6 @@
-"""The rails: which of the suggested changes are carried out, and which a person decides, whoever suggested them. Pure."""
+"""The rails: which of the suggested changes are carried out, and which a person decides, whoever
+suggested them. Pure.
+"""
 
 from __future__ import annotations
 
@@ -20,10 +22,13 @@ from mdmem.text.facts import fact_id
 class Suggestion:
     """A change of curated memory that an entry asks for; a NONE leaves it as it is.
 
-    - `candidate`: the entry (None: of a fact that stands twice, or of what is oldest in a file that is full).
+    - `candidate`: the entry (None: of a fact that stands twice, or of what is oldest in a file that
+      is full).
     - `old`: the fact that is replaced or goes.
-    - `text`: of the fact that comes in, without a key; empty where none does. `key`: the key that it has.
-    - `section`: the address of the section that it goes to; None leaves that to its kind, and to the place of `old`.
+    - `text`: of the fact that comes in, without a key; empty where none does. `key`: the key that
+      it has.
+    - `section`: the address of the section that it goes to; None leaves that to its kind, and to
+      the place of `old`.
     - `source`, `confidence`: of the text as it is worded here.
     - `also`: what comes in may stand beside another value of its key.
     - `is_sure`: it may be carried out without being asked for.
@@ -55,18 +60,31 @@ class Suggestion:
     @property
     def identity(self) -> tuple[DreamOp, FactId | None, FactId | None]:
         """The same for the same change, judged again."""
-        return self.op, self.candidate.fact if self.candidate else None, self.old.fact if self.old else None
+        return (
+            self.op,
+            self.candidate.fact if self.candidate else None,
+            self.old.fact if self.old else None,
+        )
 
 
 def leave(candidate: DreamCandidate, why: str) -> Suggestion:
     """The suggestion to leave an entry where it is."""
     return Suggestion(
-        op=DreamOp.NONE, candidate=candidate, why=why, source=candidate.source, confidence=candidate.confidence, cites=candidate.cites
+        op=DreamOp.NONE,
+        candidate=candidate,
+        why=why,
+        source=candidate.source,
+        confidence=candidate.confidence,
+        cites=candidate.cites,
     )
 
 
-def one_for_each(suggestions: Sequence[Suggestion], is_counted: Callable[[CuratedFact], bool]) -> list[Suggestion]:
-    """Of several changes of one fact that are not sure, the last one that is best founded, for the facts that are to be counted."""
+def one_for_each(
+    suggestions: Sequence[Suggestion], is_counted: Callable[[CuratedFact], bool]
+) -> list[Suggestion]:
+    """Of several changes of one fact that are not sure, the last one that is best founded, for the
+    facts that are to be counted.
+    """
     best: dict[int, Suggestion] = {}
     for suggestion in suggestions:
         if suggestion.old is not None and not suggestion.is_sure and is_counted(suggestion.old):
@@ -74,9 +92,14 @@ def one_for_each(suggestions: Sequence[Suggestion], is_counted: Callable[[Curate
             if other is None or suggestion.source.strength >= other.source.strength:
                 best[id(suggestion.old)] = suggestion
     return [
-        leave(each.candidate, "another entry asks for a change of the same fact")
-        if each.candidate is not None and each.old is not None and not each.is_sure and best.get(id(each.old), each) is not each
-        else each
+        (
+            leave(each.candidate, "another entry asks for a change of the same fact")
+            if each.candidate is not None
+            and each.old is not None
+            and not each.is_sure
+            and best.get(id(each.old), each) is not each
+            else each
+        )
         for each in suggestions
     ]
 
@@ -91,7 +114,8 @@ _MARKER_BYTES = 20
 class Limits:
     """The bounds of a night.
 
-    - `applies`: what is sure is carried out. `most`: the most changes that are; `done`: those that this night has carried out already.
+    - `applies`: what is sure is carried out. `most`: the most changes that are; `done`: those that
+      this night has carried out already.
     - `budget_lines`, `budget_bytes`: the most that the curated file may hold.
     """
 
@@ -104,7 +128,9 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The changes that are carried out and those that are proposed, in their order; what is left alone; and an outcome, empty where all went well."""
+    """The changes that are carried out and those that are proposed, in their order; what is left
+    alone; and an outcome, empty where all went well.
+    """
 
     applied: tuple[Suggestion, ...]
     proposed: tuple[Suggestion, ...]
@@ -115,7 +141,11 @@ class Decided:
 def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Limits) -> Decided:
     """Sort changes into those that are carried out and those that are proposed."""
     left = tuple(each for each in suggestions if each.op is DreamOp.NONE)
-    changes = [replace(each, is_sure=each.is_sure and _is_allowed(each)) for each in suggestions if each.op is not DreamOp.NONE]
+    changes = [
+        replace(each, is_sure=each.is_sure and _is_allowed(each))
+        for each in suggestions
+        if each.op is not DreamOp.NONE
+    ]
     changes = _with_few_losses(changes, memory)
     changes = _within_budget(changes, memory, limits)
     sure = [each for each in changes if each.is_sure]
@@ -126,11 +156,15 @@ def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Lim
     proposed = _on_what_stands([each for each in changes if each not in sure], applied, memory)
     left += tuple(each for each in proposed if each.op is DreamOp.NONE)
     proposed = [each for each in proposed if each.op is not DreamOp.NONE]
-    return Decided(applied, tuple(proposed), left, TOO_MANY_CHANGES if too_many and limits.applies else "")
+    return Decided(
+        applied, tuple(proposed), left, TOO_MANY_CHANGES if too_many and limits.applies else ""
+    )
 
 
 def _is_allowed(change: Suggestion) -> bool:
-    """True if a change may be carried out unasked: nobody else's words, and no line of the user's but for their own."""
+    """True if a change may be carried out unasked: nobody else's words, and no line of the user's
+    but for their own.
+    """
     old, candidate = change.old, change.candidate
     if candidate is None:
         return old is None or old.is_changeable
@@ -138,7 +172,9 @@ def _is_allowed(change: Suggestion) -> bool:
     if old is None:
         return row.adds
     is_guarded = old.source is Source.USER_STATED
-    may_end = row.ends_users_word and change.source is Source.USER_STATED and change.op is DreamOp.UPDATE
+    may_end = (
+        row.ends_users_word and change.source is Source.USER_STATED and change.op is DreamOp.UPDATE
+    )
     return old.is_changeable and row.replaces and (may_end or not is_guarded)
 
 
@@ -156,8 +192,12 @@ def _with_few_losses(changes: Sequence[Suggestion], memory: CuratedMemory) -> li
     return kept
 
 
-def _within_budget(changes: Sequence[Suggestion], memory: CuratedMemory, limits: Limits) -> list[Suggestion]:
-    """The changes; where a file is full, new facts are not sure, and what is oldest there is suggested to go for each of them."""
+def _within_budget(
+    changes: Sequence[Suggestion], memory: CuratedMemory, limits: Limits
+) -> list[Suggestion]:
+    """The changes; where a file is full, new facts are not sure, and what is oldest there is
+    suggested to go for each of them.
+    """
     file = memory.files.get(memory.curated)
     size, lines = (file.size, file.lines) if file else (0, 0)
     kept, over = [], 0
@@ -172,7 +212,10 @@ def _within_budget(changes: Sequence[Suggestion], memory: CuratedMemory, limits:
     if source is None:
         return kept
     taken = {id(change.old) for change in changes}
-    oldest = sorted((fact for fact in memory.facts if fact.path == memory.curated and id(fact) not in taken), key=_age)
+    oldest = sorted(
+        (fact for fact in memory.facts if fact.path == memory.curated and id(fact) not in taken),
+        key=_age,
+    )
     why = f"{memory.curated} is full, and this is the oldest there"
     return kept + [
         Suggestion(
@@ -187,23 +230,43 @@ def _within_budget(changes: Sequence[Suggestion], memory: CuratedMemory, limits:
     ]
 
 
-def _on_what_stands(proposed: Sequence[Suggestion], applied: Sequence[Suggestion], memory: CuratedMemory) -> list[Suggestion]:
-    """The proposed changes, of which none takes the place of what this night only proposes itself: one part would swallow the other."""
+def _on_what_stands(
+    proposed: Sequence[Suggestion], applied: Sequence[Suggestion], memory: CuratedMemory
+) -> list[Suggestion]:
+    """The proposed changes, of which none takes the place of what this night only proposes itself:
+    one part would swallow the other.
+    """
     standing = {id(fact) for fact in memory.facts}
     coming = {change.fact for change in applied}
     apart = []
     for change in proposed:
-        if change.candidate is not None and change.old is not None and id(change.old) not in standing and change.old.fact not in coming:
+        if (
+            change.candidate is not None
+            and change.old is not None
+            and id(change.old) not in standing
+            and change.old.fact not in coming
+        ):
             change = _apart(change, change.candidate, change.old)
         apart.append(change)
     return one_for_each(apart, lambda old: id(old) not in standing)
 
 
 def _apart(change: Suggestion, candidate: DreamCandidate, old: CuratedFact) -> Suggestion:
-    """The suggestion to add what a change would put in the place of a fact, where that may stand beside it; else to leave the entry."""
+    """The suggestion to add what a change would put in the place of a fact, where that may stand
+    beside it; else to leave the entry.
+    """
     many = old.attribute is None or old.attribute in MANY_VALUED
-    if change.op is DreamOp.UPDATE and (many or canonical_attribute(candidate.attribute) != old.attribute):
-        return replace(change, op=DreamOp.ADD, old=None, key=None, also=True, why="it is similar to something else that is proposed")
+    if change.op is DreamOp.UPDATE and (
+        many or canonical_attribute(candidate.attribute) != old.attribute
+    ):
+        return replace(
+            change,
+            op=DreamOp.ADD,
+            old=None,
+            key=None,
+            also=True,
+            why="it is similar to something else that is proposed",
+        )
     return leave(candidate, "it would change what is only proposed")
 
 

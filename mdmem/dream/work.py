@@ -1,4 +1,6 @@
-"""The work of one night: judge its entries, carry out what is sure and propose the rest, and judge again whatever has changed meanwhile."""
+"""The work of one night: judge its entries, carry out what is sure and propose the rest, and judge
+again whatever has changed meanwhile.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,15 @@ from mdmem.errors import (
     TextProblem,
 )
 from mdmem.model import CommitId, FactId, FilePath
-from mdmem.model.pipelines import STANDS, TOO_MANY_WAIT, WAITS, Dream, DreamChange, DreamOp, DreamResult
+from mdmem.model.pipelines import (
+    STANDS,
+    TOO_MANY_WAIT,
+    WAITS,
+    Dream,
+    DreamChange,
+    DreamOp,
+    DreamResult,
+)
 from mdmem.model.proposals import Propose
 from mdmem.model.writes import WriteResult
 from mdmem.queries import logged
@@ -41,7 +51,16 @@ if TYPE_CHECKING:
 _TRIES = 30
 _REFUSALS = (TextProblem, RefusedChange, SectionProblem, FactProblem, PathProblem, ProposalProblem)
 """Failures of one change that hold up no other."""
-_PLACES = ("bad-path", "file-exists", "ignored-path", "is-folder", "open-block", "read-only-path", "section-ambiguous", "unsupported-file")
+_PLACES = (
+    "bad-path",
+    "file-exists",
+    "ignored-path",
+    "is-folder",
+    "open-block",
+    "read-only-path",
+    "section-ambiguous",
+    "unsupported-file",
+)
 _OF_MEMORY = frozenset((*_PLACES, "checked-out", "too-many-parts", "too-many-proposals"))
 """The codes of those that lie in memory, and not in the entry: it waits until they are mended."""
 
@@ -59,7 +78,9 @@ class _NightPlan:
 class NightWork:
     """Does the work of one night."""
 
-    def __init__(self, workspace: Workspace, days: Sequence[date], request: Dream, say: Say, last: date) -> None:
+    def __init__(
+        self, workspace: Workspace, days: Sequence[date], request: Dream, say: Say, last: date
+    ) -> None:
         self._workspace = workspace
         self._request = request
         self._say = say
@@ -99,17 +120,23 @@ class NightWork:
         """Do all of it. What is done already, by a night that was cut short, is left as it is.
 
         Raises:
-            MdmemError: memory cannot be written, or is changed again and again, or no change can be made in one of its files, which the next night
-                tries again; what is done stays done.
+            MdmemError: memory cannot be written, or is changed again and again, or no change can be
+                made in one of its files, which the next night tries again; what is done stays done.
         """
         if self._workspace.repository.head() is None:
             return
         if not self._request.dry_run:
             with lock_workspace(self._workspace, self._say):
-                recover(self._workspace, self._say)  # a line that a killed night put into a file stands there, and in no commit
+                recover(
+                    self._workspace, self._say
+                )  # a line that a killed night put into a file stands there, and in no commit
         for _ in range(_TRIES):
             plan = self._plan()
-            self._changes = {key: change for key, change in self._changes.items() if change.commit or change.proposal}
+            self._changes = {
+                key: change
+                for key, change in self._changes.items()
+                if change.commit or change.proposal
+            }
             for each in plan.decided.left:
                 self._note(each, None)
             self.outcome = plan.decided.outcome or self.outcome
@@ -124,41 +151,66 @@ class NightWork:
                     raise _for_a_night(self._held)
                 self._keep(plan)
                 return
-        raise RepositoryProblem("busy", "another program keeps changing memory", "The next run does the rest.")
+        raise RepositoryProblem(
+            "busy", "another program keeps changing memory", "The next run does the rest."
+        )
 
     # Judging.
 
     def _plan(self) -> _NightPlan:
         workspace = self._workspace
-        workspace.repository.require_ready(workspace.settings.allow_detached, workspace.repository.branch())
+        workspace.repository.require_ready(
+            workspace.settings.allow_detached, workspace.repository.branch()
+        )
         stamps = _stamps(workspace)
         gone = logged.facts_taken_out(workspace, self._say)
         with trails.fresh_trail(workspace, self._say) as trail:
             newest = trail.newest_commit
             if newest is None:
                 raise RepositoryProblem("busy", "HEAD moved while it was read", "Try again.")
-            self._night = Night(self._last, self._days) if self._days else _night_of(workspace, trail, self._last)
+            self._night = (
+                Night(self._last, self._days)
+                if self._days
+                else _night_of(workspace, trail, self._last)
+            )
             log = read_log_entries(workspace, trail, self._last)
-            memory = read_curated(workspace, trail, SaidTimes(log.times_of_cites(), log.times_of_facts()))
+            memory = read_curated(
+                workspace, trail, SaidTimes(log.times_of_cites(), log.times_of_facts())
+            )
         candidates = self._night.choose(log.candidates)
 
         def is_taken_out(candidate: DreamCandidate) -> bool:
-            return gone.holds(candidate.text, candidate.fact, candidate.said if candidate.is_own else None)
+            return gone.holds(
+                candidate.text, candidate.fact, candidate.said if candidate.is_own else None
+            )
 
-        suggestions = self._with_model(cases.judge(candidates, memory, log, is_taken_out), memory, is_taken_out)
+        suggestions = self._with_model(
+            cases.judge(candidates, memory, log, is_taken_out), memory, is_taken_out
+        )
         decided = policy.decide(suggestions, memory, self._limits())
         return _NightPlan(decided, memory, newest.commit, stamps)
 
     def _with_model(
-        self, by_rules: Sequence[Suggestion], memory: CuratedMemory, is_taken_out: Callable[[DreamCandidate], bool]
+        self,
+        by_rules: Sequence[Suggestion],
+        memory: CuratedMemory,
+        is_taken_out: Callable[[DreamCandidate], bool],
     ) -> Sequence[Suggestion]:
-        """Merge in the suggestions of a model where one is wanted. It is asked once, before anything is written."""
-        is_wanted = self._workspace.settings.digest == "model" if self._request.model is None else self._request.model
+        """Merge in the suggestions of a model where one is wanted. It is asked once, before
+        anything is written.
+        """
+        is_wanted = (
+            self._workspace.settings.digest == "model"
+            if self._request.model is None
+            else self._request.model
+        )
         if not is_wanted:
             return by_rules
         if self._model is None:
             dry, typed = self._request.dry_run, self._request.model is True
-            self._model = model_step.NightModel(self._workspace, self._night, self._say, is_dry=dry, is_asked_for=typed)
+            self._model = model_step.NightModel(
+                self._workspace, self._night, self._say, is_dry=dry, is_asked_for=typed
+            )
         suggestions = self._model.merged(by_rules, memory, is_taken_out)
         self.outcome, self.message = self._model.outcome, self._model.message
         return suggestions
@@ -166,7 +218,11 @@ class NightWork:
     def _limits(self) -> Limits:
         settings = self._workspace.settings
         return Limits(
-            applies=self._request.apply if self._request.apply is not None else settings.dream == "apply",
+            applies=(
+                self._request.apply
+                if self._request.apply is not None
+                else settings.dream == "apply"
+            ),
             most=settings.dream_changes,
             done=len(revert.run_commits(self._workspace, self.run).ids),
             budget_lines=settings.budget_lines,
@@ -180,11 +236,18 @@ class NightWork:
         head, stamps = plan.head, dict(plan.stamps)
         for number, suggestion in enumerate(plan.decided.applied, 1):
             ends_night = is_last and number == len(plan.decided.applied)
-            edit = edit_of(suggestion, self.run, dreamt=plan.head if ends_night and self._held is None else None)
+            edit = edit_of(
+                suggestion,
+                self.run,
+                dreamt=plan.head if ends_night and self._held is None else None,
+            )
             try:
                 with lock_workspace(self._workspace, self._say), Transaction() as transaction:
                     recover(self._workspace, self._say)
-                    if self._workspace.repository.head() != head or _stamps(self._workspace) != stamps:
+                    if (
+                        self._workspace.repository.head() != head
+                        or _stamps(self._workspace) != stamps
+                    ):
                         return False
                     edit = replace(edit, options=complete_options(self._workspace, edit.options))
                     result = apply.apply_edit(self._workspace, edit, self._say, transaction)
@@ -233,9 +296,15 @@ class NightWork:
         if todo:
             writing.bring_up(self._workspace)
         for number, suggestion in enumerate(todo, 1):
-            edit = edit_of(suggestion, self.run, dreamt=plan.head if number == len(todo) and self._held is None else None)
+            edit = edit_of(
+                suggestion,
+                self.run,
+                dreamt=plan.head if number == len(todo) and self._held is None else None,
+            )
             try:
-                done = proposing.propose(self._workspace, Propose(edit, own=writing.own_id()), self._say)
+                done = proposing.propose(
+                    self._workspace, Propose(edit, own=writing.own_id()), self._say
+                )
             except _REFUSALS as problem:
                 self._note_refusal(suggestion, problem)
                 continue
@@ -262,7 +331,10 @@ class NightWork:
             with trails.fresh_trail(self._workspace, self._say) as trail:
                 commit = trail.commit_with_id(plan.head)
             self._workspace.ensure_state()
-            due.write_seen(self._workspace.state, due.SeenNight(self._last, plan.head, commit.time if commit else 0))
+            due.write_seen(
+                self._workspace.state,
+                due.SeenNight(self._last, plan.head, commit.time if commit else 0),
+            )
 
     # Noting.
 
@@ -275,15 +347,36 @@ class NightWork:
             self._held = self._held or problem
         self._leave(suggestion, f"{problem.code}: {problem.message}")
 
-    def _note(self, suggestion: Suggestion, result: WriteResult | None, *, applied: bool = False, proposal: str | None = None) -> None:
+    def _note(
+        self,
+        suggestion: Suggestion,
+        result: WriteResult | None,
+        *,
+        applied: bool = False,
+        proposal: str | None = None,
+    ) -> None:
         candidate, old = suggestion.candidate, suggestion.old
-        text = suggestion.text or (old.text if old and suggestion.op is DreamOp.DELETE else candidate.text if candidate else "")
+        text = suggestion.text or (
+            old.text
+            if old and suggestion.op is DreamOp.DELETE
+            else candidate.text
+            if candidate
+            else ""
+        )
         fact = _fact_of(suggestion, candidate, result)
         self._changes[suggestion.identity] = DreamChange(
             op=suggestion.op,
             fact=fact,
             old=old.fact if old else None,
-            path=FilePath(result.path) if result else old.path if old else candidate.path if candidate else FilePath(""),
+            path=(
+                FilePath(result.path)
+                if result
+                else old.path
+                if old
+                else candidate.path
+                if candidate
+                else FilePath("")
+            ),
             section=result.section if result else old.section if old else (),
             text=text,
             source=suggestion.source,
@@ -298,13 +391,20 @@ class NightWork:
 def _for_a_night(problem: MdmemError) -> MdmemError:
     """A failure with a hint that helps where no one gives a section."""
     if problem.code == "section-ambiguous":
-        hint = f"{problem.hint.partition('. ')[0]}. Give one of them another title: a night writes to the section of an entry's kind."
+        hint = (
+            f"{problem.hint.partition('. ')[0]}. Give one of them another title: a night writes to"
+            " the section of an entry's kind."
+        )
         return SectionProblem(problem.code, problem.message, hint, **problem.details)
     return problem
 
 
-def _fact_of(suggestion: Suggestion, candidate: DreamCandidate | None, result: WriteResult | None) -> FactId:
-    """The fact that a change is about: the one that comes in, else the one that goes, else the entry itself."""
+def _fact_of(
+    suggestion: Suggestion, candidate: DreamCandidate | None, result: WriteResult | None
+) -> FactId:
+    """The fact that a change is about: the one that comes in, else the one that goes, else the
+    entry itself.
+    """
     if suggestion.op in (DreamOp.ADD, DreamOp.UPDATE):
         if result is not None and result.added:
             return result.added[-1]
@@ -315,15 +415,22 @@ def _fact_of(suggestion: Suggestion, candidate: DreamCandidate | None, result: W
 
 
 def _night_of(workspace: Workspace, trail: Trail, day: date) -> Night:
-    """The night of a day, with what the last one knew; of a day that was dreamt before, what came in since."""
+    """The night of a day, with what the last one knew; of a day that was dreamt before, what came
+    in since.
+    """
     seen = due.read_seen(workspace)
     if seen is None:
         return Night(day)
-    commit = trail.commit_with_id(seen.commit) or trail.last_commit_upto(seen.time)  # where history was rewritten
+    commit = trail.commit_with_id(seen.commit) or trail.last_commit_upto(
+        seen.time
+    )  # where history was rewritten
     return Night(day, seen=commit, seen_day=min(seen.day, day))
 
 
 def _stamps(workspace: Workspace) -> dict[FilePath, tuple[int, int, int]]:
     """The stamps of memory's files, by which a change on disk is told."""
     files = workspace.memory_files().items()
-    return {path: (listed.status.st_mtime_ns, listed.status.st_size, listed.status.st_ino) for path, listed in files}
+    return {
+        path: (listed.status.st_mtime_ns, listed.status.st_size, listed.status.st_ino)
+        for path, listed in files
+    }

@@ -1,4 +1,6 @@
-"""Carry out or propose one change of a night: as the verb that a person would use, with what a pipeline's commit says."""
+"""Carry out or propose one change of a night: as the verb that a person would use, with what a
+pipeline's commit says.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +28,20 @@ class WaitingParts:
     def __init__(self, workspace: Workspace) -> None:
         proposals, _ = reading.read_open(workspace)
         waiting = [part.view for each in proposals for part in each.parts if part.view.state.waits]
-        coming = [(parse_item(f"- {view.new}"), view) for view in waiting if view.new is not None and view.op is not PartOp.SECTION]
+        coming = [
+            (parse_item(f"- {view.new}"), view)
+            for view in waiting
+            if view.new is not None and view.op is not PartOp.SECTION
+        ]
         facts = [fact for fact, _ in coming]
         self._sources: dict[str, Source] = {}
         """The best source of the values of each key."""
         for fact, view in coming:
             if fact.key is not None:
                 others = self._sources.get(normalise_key(fact.key), view.origin.source)
-                self._sources[normalise_key(fact.key)] = max(view.origin.source, others, key=lambda source: source.strength)
+                self._sources[normalise_key(fact.key)] = max(
+                    view.origin.source, others, key=lambda source: source.strength
+                )
         self._facts = {fact.id for fact in facts}
         self._texts = StatementIndex(fact.text for fact in facts)
         self._removals = {FactId(view.name) for view in waiting if view.op is PartOp.DELETE}
@@ -45,8 +53,14 @@ class WaitingParts:
         return change.fact in self._facts or self._texts.holds_like(change.statement)
 
     def hold_better(self, change: Suggestion) -> bool:
-        """True if a better founded value of a key is proposed, which a new fact would take the place of."""
-        key = parse_item(f"- {change.text}").key if change.op is DreamOp.ADD and not change.also else None
+        """True if a better founded value of a key is proposed, which a new fact would take the
+        place of.
+        """
+        key = (
+            parse_item(f"- {change.text}").key
+            if change.op is DreamOp.ADD and not change.also
+            else None
+        )
         better = self._sources.get(normalise_key(key)) if key is not None else None
         return better is not None and better.strength > change.source.strength
 
@@ -62,20 +76,26 @@ def own_ref(workspace: Workspace) -> ProposalRef | None:
 
 
 def bring_up(workspace: Workspace) -> None:
-    """Join this machine's proposal with HEAD, so that what stands there now can be proposed to change."""
+    """Join this machine's proposal with HEAD, so that what stands there now can be proposed to
+    change.
+    """
     ref = own_ref(workspace)
     if ref is not None:
         rewriting.join_head(workspace, ref)
 
 
 def surplus_of(changes: Sequence[Suggestion]) -> list[Suggestion]:
-    """The changes of a night that are too many to be proposed: what nobody said, then what was said first."""
+    """The changes of a night that are too many to be proposed: what nobody said, then what was said
+    first.
+    """
     by_weight = sorted(changes, key=lambda change: change.source is not Source.AUTO)
     return by_weight[: max(0, len(changes) - MOST_STANDING_PARTS)]
 
 
 def drop_surplus(workspace: Workspace) -> int:
-    """Withdraw the parts that are too many, the weakest and oldest first, and return how many these are."""
+    """Withdraw the parts that are too many, the weakest and oldest first, and return how many these
+    are.
+    """
     ref = own_ref(workspace)
     if ref is None:
         return 0
@@ -96,7 +116,9 @@ ACTOR = "dream"
 """The actor of these commits, one of mdmem's own."""
 
 
-def edit_of(suggestion: Suggestion, run: str, *, dreamt: CommitId | None = None, dry_run: bool = False) -> Remember | Forget:
+def edit_of(
+    suggestion: Suggestion, run: str, *, dreamt: CommitId | None = None, dry_run: bool = False
+) -> Remember | Forget:
     """The edit that carries out a change.
 
     Args:
@@ -119,13 +141,21 @@ def edit_of(suggestion: Suggestion, run: str, *, dreamt: CommitId | None = None,
         source=suggestion.source,
         confidence=suggestion.confidence,
         reason=suggestion.why,
-        supersedes=old.fact if old and suggestion.op is DreamOp.UPDATE and suggestion.key is None else None,
+        supersedes=(
+            old.fact if old and suggestion.op is DreamOp.UPDATE and suggestion.key is None else None
+        ),
         dry_run=dry_run,
         pipeline=pipeline,
     )
     section = join_path(old.section) if old and old.section else suggestion.section
     if suggestion.op is DreamOp.DELETE and old is not None:
-        return Forget(fact=old.fact, file=old.path, section=section, everywhere=candidate is not None, options=options)
+        return Forget(
+            fact=old.fact,
+            file=old.path,
+            section=section,
+            everywhere=candidate is not None,
+            options=options,
+        )
     return Remember(
         text=suggestion.text,
         file=old.path if old else None,

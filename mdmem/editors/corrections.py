@@ -1,8 +1,10 @@
-"""Tell the standing statements that a new one may correct, where nothing but their words connects the two.
+"""Tell the standing statements that a new one may correct, where nothing but their words connects
+the two.
 
-`likeness` compares a line that went out of a file with the one that came in for it. A new entry may concern none of the many lines that
-stand, so more is asked of it here: the fewer words say what both are about, the more alike they must be, and less so where a word reports a
-change (`now`, `moved`, `no longer`). Numbers, times and names, which many statements share, count little.
+`likeness` compares a line that went out of a file with the one that came in for it. A new entry may
+concern none of the many lines that stand, so more is asked of it here: the fewer words say what
+both are about, the more alike they must be, and less so where a word reports a change (`now`,
+`moved`, `no longer`). Numbers, times and names, which many statements share, count little.
 """
 
 from __future__ import annotations
@@ -19,44 +21,66 @@ from mdmem.startup.records import dataclass
 _LEAST = 0.3
 """The least likeness of a correction."""
 _ONE_WORD, _SECOND_WORD, _THIRD_WORD = 0.75, 0.35, 0.1
-"""The likeness that is asked of statements with one word in common that says what they are about, and by how much less for further ones."""
+"""The likeness that is asked of statements with one word in common that says what they are about,
+and by how much less for further ones.
+"""
 _REPORTED, _ENDED = 0.45, 0.2
-"""So much less where the new one reports a change, and where it says that something holds no more."""
+"""So much less where the new one reports a change, and where it says that something
+holds no more.
+"""
 _APART = 0.5
 """So much more where both differ in their subject, and in what they say of it.
 
-All these by a regression over the pairs of tests/data/like: 88 of 100 corrections name what they correct, 1 of 100 look-alikes names any.
+All these by a regression over the pairs of tests/data/like: 88 of 100 corrections name what they
+correct, 1 of 100 look-alikes names any.
 """
 
 _CHANGE_WORD_TEXT = """
-    now today currently meanwhile instead anymore longer again back since moved moves moving switched switching changed changes replaced
-    replaces extended upgraded lowered raised increased reduced cut pushed postponed slipped cancelled canceled stopped stop quit ended
-    dropped sold started starting correction actually update updated rewrote reassigned reopened arrived finished done retired gone
-    got gave took joined left renamed delayed temporarily no not never any don't doesn't these henceforth became becomes switch
+    now today currently meanwhile instead anymore longer again back since moved moves moving
+    switched switching changed changes replaced
+    replaces extended upgraded lowered raised increased reduced cut pushed postponed slipped
+    cancelled canceled stopped stop quit ended
+    dropped sold started starting correction actually update updated rewrote reassigned reopened
+    arrived finished done retired gone
+    got gave took joined left renamed delayed temporarily no not never any don't doesn't these
+    henceforth became becomes switch
     jetzt nun ab künftig umgezogen gewechselt statt mehr nicht kein keine seit neu wieder
     ahora ya pasa cambió desde maintenant désormais plus dorénavant ora adesso agora
 """
 _CHANGE_WORDS = frozenset(_CHANGE_WORD_TEXT.split())
 """Words that report a change and say nothing of its subject, folded or not."""
-_CHANGE = late.pattern(r"(?i)\b(?:no longer|any ?more|from now on|as of|now|not)\b|现在|不再|变更|変更|nicht mehr")
-_ENDING = late.pattern(
-    r"(?i)\b(?:no longer|(?:not|never|n't)\b.{0,60}\bany ?(?:more|longer)|anymore|stopped|quit|gave up|given up|cancell?ed"
-    r"|nicht mehr|kein\w*\b.{0,40}\bmehr|aufgehört|ya no|dejó de|ne\b.{0,30}\bplus)\b|不再|もう.{0,12}ない"
+_CHANGE = late.pattern(
+    r"(?i)\b(?:no longer|any ?more|from now on|as of|now|not)\b|现在|不再|变更|変更|nicht mehr"
 )
-_ADDITION = late.pattern(r"(?i)\b(?:too|also|as well|another|additionally|besides|auch|ebenfalls|también|aussi|anche)\b")
-_COPULA = late.pattern(r"(?i)\b(?:is|are|was|were|has|have|had|will|ist|sind|hat|war|es|son|est|sont|ha|è|é)\b|:")
+_ENDING = late.pattern(
+    r"(?i)\b(?:no longer|(?:not|never|n't)\b.{0,60}\bany ?(?:more|longer)|anymore|stopped|quit|gave"
+    r" up|given up|cancell?ed"
+    r"|nicht mehr|kein\w*\b.{0,40}\bmehr|aufgehört|ya no|dejó"
+    r" de|ne\b.{0,30}\bplus)\b|不再|もう.{0,12}ない"
+)
+_ADDITION = late.pattern(
+    r"(?i)\b(?:too|also|as well|another|additionally|besides|auch|ebenfalls|también|aussi|anche)\b"
+)
+_COPULA = late.pattern(
+    r"(?i)\b(?:is|are|was|were|has|have|had|will|ist|sind|hat|war|es|son|est|sont|ha|è|é)\b|:"
+)
 """The end of the subject, where a statement is so plain."""
 _TIME_WORD_TEXT = """
-    monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays fridays saturdays sundays
-    weekday weekdays weekend weekends january february march april may june july august september october november december
-    day days night nights morning mornings noon afternoon evening evenings week weeks month months year years hour hours minute minutes
-    once twice daily weekly monthly yearly time times yesterday tomorrow tonight today last next euro euros dollar dollars percent degrees
+    monday tuesday wednesday thursday friday saturday sunday mondays tuesdays wednesdays thursdays
+    fridays saturdays sundays
+    weekday weekdays weekend weekends january february march april may june july august september
+    october november december
+    day days night nights morning mornings noon afternoon evening evenings week weeks month months
+    year years hour hours minute minutes
+    once twice daily weekly monthly yearly time times yesterday tomorrow tonight today last next
+    euro euros dollar dollars percent degrees
     uhr first second third
 """
 _TIME_WORDS = frozenset(_TIME_WORD_TEXT.split())
 """Times and units: like numbers, they say how much or when, and stand in many statements."""
 _NUMBER_WORD_TEXT = """
-    two three four five six seven eight nine ten eleven twelve thirteen fifteen twenty thirty half zwei drei vier fünf
+    two three four five six seven eight nine ten eleven twelve thirteen fifteen twenty thirty half
+    zwei drei vier fünf
 """
 _NUMBER_WORDS = frozenset(_NUMBER_WORD_TEXT.split())
 _UNIT = late.pattern(r"\d[\w.,:]*\s+([^\W\d_]+)")
@@ -69,7 +93,9 @@ _MIN_WEIGHT = 4.0
 """The least weight of a word, so that a short one (CI, dog) counts."""
 _LEAD_FACTOR = 1.5
 _VALUE_SHARE, _SHARED_NAME, _CHANGED_NAME, _SHARED_ID = 0.25, 0.6, 0.25, 1.5
-"""The share of their weight for which numbers, times and names count, and a number that is a name."""
+"""The share of their weight for which numbers, times and names count, and a number that
+is a name.
+"""
 _MIN_STEM, _MAX_ENDING, _MIN_SHARED = 5, 5, 0.58
 _SAME_KIND = 0.5
 """The kinship of two verbs that report the same kind of change; nearer words are forms of one."""
@@ -90,7 +116,9 @@ _SUBJECTS = (_Sort.TOPIC, _Sort.NAME)
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """The content words of a statement, and the sort of each. `is_unspaced`: most are of a script without spaces."""
+    """The content words of a statement, and the sort of each. `is_unspaced`: most are of a script
+    without spaces.
+    """
 
     text: str
     words: tuple[ContentWord, ...]
@@ -103,8 +131,14 @@ class _Reading:
         return next((number for number, sort in enumerate(self.sorts) if sort in _SUBJECTS), None)
 
     def own_words(self, matched: Mapping[int, object], start: int, end: int) -> list[int]:
-        """The words in a range that the other statement has not, without those that report a change."""
-        return [number for number in range(start, end) if number not in matched and self.sorts[number] is not _Sort.CHANGE]
+        """The words in a range that the other statement has not, without those that report a
+        change.
+        """
+        return [
+            number
+            for number in range(start, end)
+            if number not in matched and self.sorts[number] is not _Sort.CHANGE
+        ]
 
     def weight(self, number: int, shared: bool) -> float:
         """The weight of a word that both statements have, or only this one."""
@@ -132,7 +166,10 @@ def _read(statement: str) -> _Reading:
     units = {unit.casefold() for unit in _UNIT.findall(statement)}
     unspaced = sum(word.text[0] >= _FIRST_UNSPACED for word in words)
     return _Reading(
-        text=statement, words=words, sorts=tuple(_sort(word, word.text in units) for word in words), is_unspaced=unspaced * 2 > len(words)
+        text=statement,
+        words=words,
+        sorts=tuple(_sort(word, word.text in units) for word in words),
+        is_unspaced=unspaced * 2 > len(words),
     )
 
 
@@ -147,12 +184,16 @@ def _sort(word: ContentWord, is_unit: bool) -> _Sort:
 
 
 def ends_something(statement: str) -> bool:
-    """True if a statement says that something holds no more, and what takes its place need not be in it: `no longer`, `stopped`."""
+    """True if a statement says that something holds no more, and what takes its place need not be
+    in it: `no longer`, `stopped`.
+    """
     return _ENDING.search(statement) is not None
 
 
 def correction_likeness(standing: str, new: str) -> float:
-    """The likeness of a new statement to a standing one that it may correct: from 0.3 to 1, or 0 where it concerns something else."""
+    """The likeness of a new statement to a standing one that it may correct: from 0.3 to 1, or 0
+    where it concerns something else.
+    """
     old, current = _read(standing), _read(new)
     if not old.words or not current.words or _ADDITION.search(new):
         return 0.0
@@ -165,7 +206,9 @@ def correction_likeness(standing: str, new: str) -> float:
 
 
 def words_to_search(new: str) -> str:
-    """The words by which to search for what a new statement may correct: who has `moved` somewhere may have `lived` elsewhere."""
+    """The words by which to search for what a new statement may correct: who has `moved` somewhere
+    may have `lived` elsewhere.
+    """
     words = _read(new).words
     return " ".join((new, *(change_verbs_like(words[0].text) if words else ())))
 
@@ -179,11 +222,16 @@ class _Comparison:
         self._matched_new = {there: here for here, (there, _) in self._matches.items()}
         self._changes_alike = self._matches.get(0) == (0, _SAME_KIND)
         """Both begin with verbs of one kind of change: `lives in`, `moved to`."""
-        self._topics = sum(share > _SAME_KIND and self._is_topic(here, there) for here, (there, share) in self._matches.items())
+        self._topics = sum(
+            share > _SAME_KIND and self._is_topic(here, there)
+            for here, (there, share) in self._matches.items()
+        )
 
     def _is_topic(self, here: int, there: int) -> bool:
         """True if two equal words say what the statements are about."""
-        return (self._old.sorts[here] in _SUBJECTS and self._new.sorts[there] in _SUBJECTS) or _is_id(self._old.words[here])
+        return (
+            self._old.sorts[here] in _SUBJECTS and self._new.sorts[there] in _SUBJECTS
+        ) or _is_id(self._old.words[here])
 
     def share(self) -> float:
         """The share of both statements that both state."""
@@ -197,8 +245,16 @@ class _Comparison:
                 weight *= _LEAD_FACTOR
             shared += share * weight
             rest += (1 - share) * weight
-        rest += math.fsum(old.weight(number, shared=False) for number in range(len(old.words)) if number not in self._matches)
-        rest += math.fsum(new.weight(number, shared=False) for number in range(len(new.words)) if number not in self._matched_new)
+        rest += math.fsum(
+            old.weight(number, shared=False)
+            for number in range(len(old.words))
+            if number not in self._matches
+        )
+        rest += math.fsum(
+            new.weight(number, shared=False)
+            for number in range(len(new.words))
+            if number not in self._matched_new
+        )
         return shared / (shared + rest) if shared else 0.0
 
     def least_share(self) -> float:
@@ -206,27 +262,46 @@ class _Comparison:
         if not self._topics and not self._changes_alike:
             return math.inf
         new = self._new
-        least = _ONE_WORD - _SECOND_WORD * (self._topics > 1) - _THIRD_WORD * (self._topics > 2) + _APART * self._differ_in_subject()
+        least = (
+            _ONE_WORD
+            - _SECOND_WORD * (self._topics > 1)
+            - _THIRD_WORD * (self._topics > 2)
+            + _APART * self._differ_in_subject()
+        )
         if _Sort.CHANGE in new.sorts or _CHANGE.search(new.text):
             least -= _REPORTED
         return least - _ENDED * ends_something(new.text)
 
     def _differ_in_subject(self) -> bool:
-        """True if both have words of their own in two places, of which the first is still in the subject."""
+        """True if both have words of their own in two places, of which the first is still in the
+        subject.
+        """
         places = [(here, there) for here, there in self._own_words() if here and there]
         if len(places) < 2 or self._changes_alike:
             return False
         here, there = places[0]
         begin_alike = self._old.lead in self._matches and self._new.lead in self._matched_new
-        return not (begin_alike and (_is_behind_subject(self._old, here[0]) or _is_behind_subject(self._new, there[0])))
+        return not (
+            begin_alike
+            and (_is_behind_subject(self._old, here[0]) or _is_behind_subject(self._new, there[0]))
+        )
 
     def _own_words(self) -> Iterator[tuple[list[int], list[int]]]:
-        """The own words of both before, between and behind the words that they share in the same order."""
+        """The own words of both before, between and behind the words that they share in the same
+        order.
+        """
         here_from = there_from = 0
-        aligned = [(here, there) for here, (there, kin) in sorted(self._matches.items()) if kin > _SAME_KIND]
+        aligned = [
+            (here, there)
+            for here, (there, kin) in sorted(self._matches.items())
+            if kin > _SAME_KIND
+        ]
         for here, there in [*aligned, (len(self._old.words), len(self._new.words))]:
             if there >= there_from:
-                yield self._old.own_words(self._matches, here_from, here), self._new.own_words(self._matched_new, there_from, there)
+                yield (
+                    self._old.own_words(self._matches, here_from, here),
+                    self._new.own_words(self._matched_new, there_from, there),
+                )
                 here_from, there_from = here + 1, there + 1
 
 
@@ -237,12 +312,22 @@ def _is_behind_subject(reading: _Reading, number: int) -> bool:
     return copula is not None and copula.start() < at
 
 
-def _match(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> dict[int, tuple[int, float]]:
-    """Pair the words of two statements, the nearest kin first: each left one with the right one and their kinship."""
-    pairs = [(_kinship(a.text, b.text), here, there) for here, a in enumerate(left) for there, b in enumerate(right)]
+def _match(
+    left: Sequence[ContentWord], right: Sequence[ContentWord]
+) -> dict[int, tuple[int, float]]:
+    """Pair the words of two statements, the nearest kin first: each left one with the right one and
+    their kinship.
+    """
+    pairs = [
+        (_kinship(a.text, b.text), here, there)
+        for here, a in enumerate(left)
+        for there, b in enumerate(right)
+    ]
     matches: dict[int, tuple[int, float]] = {}
     matched: set[int] = set()
-    for kin, here, there in sorted((pair for pair in pairs if pair[0]), key=lambda pair: (-pair[0], *pair[1:])):
+    for kin, here, there in sorted(
+        (pair for pair in pairs if pair[0]), key=lambda pair: (-pair[0], *pair[1:])
+    ):
         if here not in matches and there not in matched:
             matches[here] = there, kin
             matched.add(there)
@@ -250,7 +335,9 @@ def _match(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> dict[in
 
 
 def _kinship(left: str, right: str) -> float:
-    """The kinship of two words; wider than between the versions of one line, as `subscribed` and `subscription` are kin."""
+    """The kinship of two words; wider than between the versions of one line, as `subscribed` and
+    `subscription` are kin.
+    """
     if left == right:
         return 1.0
     if left[0] != right[0]:
@@ -258,7 +345,13 @@ def _kinship(left: str, right: str) -> float:
     shorter, longer = sorted((left, right), key=len)
     if longer in (f"{shorter}s", f"{shorter}es") and len(shorter) > 2:
         return 0.95
-    shared = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), len(shorter))
-    if shared >= _MIN_STEM and len(longer) - shared <= _MAX_ENDING and shared / len(longer) >= _MIN_SHARED:
+    shared = next(
+        (at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), len(shorter)
+    )
+    if (
+        shared >= _MIN_STEM
+        and len(longer) - shared <= _MAX_ENDING
+        and shared / len(longer) >= _MIN_SHARED
+    ):
         return max(kinship(left, right), 2 * shared / (len(left) + len(right)))
     return kinship(left, right)

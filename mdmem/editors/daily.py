@@ -1,4 +1,6 @@
-"""Entries of a day's log: appended under the heading of their minute. What stands in the log never changes."""
+"""Entries of a day's log: appended under the heading of their minute. What stands in the log never
+changes.
+"""
 
 from __future__ import annotations
 
@@ -50,15 +52,27 @@ def log(document: Document, minute: str, item: str, again: bool = False) -> Edit
         return EditResult(text=document.text, op=Op.LOG, section=document.path_at(same.start))
     last = _last_minute(document, minute)
     if last is None:
-        return EditResult(text=_new_minute(document, minute, item), op=Op.LOG, section=_minute_path(document, minute))
+        return EditResult(
+            text=_new_minute(document, minute, item),
+            op=Op.LOG,
+            section=_minute_path(document, minute),
+        )
     # After blank lines the entry goes below them, so that the old log is a prefix of the new one.
     ends_blank = is_blank(document.lines[-1])
-    text = insert_blocks(document, (len(document.lines), item)) if ends_blank else append_to_section(document, last, item)
+    text = (
+        insert_blocks(document, (len(document.lines), item))
+        if ends_blank
+        else append_to_section(document, last, item)
+    )
     return EditResult(text=text, op=Op.LOG, section=last.path)
 
 
 def _minute_path(document: Document, minute: str) -> tuple[str, ...]:
-    open_titles = [s.path for s in document.sections if s.level < _TIME_LEVEL and s.tree_end == len(document.lines)]
+    open_titles = [
+        s.path
+        for s in document.sections
+        if s.level < _TIME_LEVEL and s.tree_end == len(document.lines)
+    ]
     return (*(open_titles[-1] if open_titles else ()), minute)
 
 
@@ -82,9 +96,11 @@ def is_minute_title(title: str) -> bool:
 
 
 def insert(document: Document, entries: Mapping[str, Sequence[str]]) -> EditResult:
-    """Put list items where they belong by their minutes: under the last heading of a minute, else under a new one.
+    """Put list items where they belong by their minutes: under the last heading of a minute, else
+    under a new one.
 
-    A new heading stands behind the last one that is not later; where all are later, before the first. Nothing that stands is touched.
+    A new heading stands behind the last one that is not later; where all are later, before the
+    first. Nothing that stands is touched.
 
     Args:
         entries: the items of each minute, each on one line.
@@ -96,13 +112,19 @@ def insert(document: Document, entries: Mapping[str, Sequence[str]]) -> EditResu
     stands = _last_sections(document).keys() & entries.keys()
     for minute in filter(stands.__contains__, entries):
         current = parse(text)
-        text = append_to_section(current, _last_sections(current)[minute], "\n".join(entries[minute]))
+        text = append_to_section(
+            current, _last_sections(current)[minute], "\n".join(entries[minute])
+        )
     current = parse(text)
     blocks: dict[int, list[str]] = {}
     for minute in sorted(entries.keys() - stands):
-        blocks.setdefault(_line_of(current, minute), []).append(_minute_block(minute, entries[minute]))
+        blocks.setdefault(_line_of(current, minute), []).append(
+            _minute_block(minute, entries[minute])
+        )
     if blocks:
-        text = insert_blocks(current, *((line, "\n\n".join(blocks[line])) for line in sorted(blocks)))
+        text = insert_blocks(
+            current, *((line, "\n\n".join(blocks[line])) for line in sorted(blocks))
+        )
         current = parse(text)
     last = _last_sections(current)
     first, *more = (last[minute].path for minute in entries)

@@ -12,10 +12,11 @@ from mdmem.text.document import Document
 from mdmem.text.facts import Item, find_held_key, holds_key, items, normalise, split_key
 
 _MIN_LIKENESS, _MIN_LIKENESS_IN_PLACE = 0.4, 0.2
-"""The least `likeness` of a fact to its successor: among several facts, and where one stands exactly where the other stood.
+"""The least `likeness` of a fact to its successor: among several facts, and where one stands
+exactly where the other stood.
 
-Of two lines of one day of conversation, taken at random, 0.3% reach the first and 3% the second, which is enough only where a person
-put one line in the place of the other.
+Of two lines of one day of conversation, taken at random, 0.3% reach the first and 3% the second,
+which is enough only where a person put one line in the place of the other.
 """
 
 
@@ -30,7 +31,9 @@ class FactDifference:
 
 @dataclass(frozen=True, slots=True)
 class _SectionDifference:
-    """The items of one section before and after an edit, and those among them that it removed and added."""
+    """The items of one section before and after an edit, and those among them that it removed and
+    added.
+    """
 
     before: Sequence[Item]
     after: Sequence[Item]
@@ -42,12 +45,15 @@ _Pair = tuple[Item, Item]
 """An item and its successor."""
 
 
-def fact_difference(before: Document | None, after: Document, within: Collection[SectionPath] | None = None) -> FactDifference:
+def fact_difference(
+    before: Document | None, after: Document, within: Collection[SectionPath] | None = None
+) -> FactDifference:
     """Compare the facts of two versions of a file, section by section.
 
-    A fact that goes from one section to another is removed there and added here. Within a section a removed fact is superseded by the
-    added one of the same key; else by the one that stands in its place or is most like it, if it is like enough (`likeness`), one to one.
-    Another kind, other tags or another `until` make no other fact.
+    A fact that goes from one section to another is removed there and added here. Within a section a
+    removed fact is superseded by the added one of the same key; else by the one that stands in its
+    place or is most like it, if it is like enough (`likeness`), one to one. Another kind, other
+    tags or another `until` make no other fact.
 
     Args:
         before: the older version; None where there was none.
@@ -56,17 +62,34 @@ def fact_difference(before: Document | None, after: Document, within: Collection
     """
     if within is None:
         within = changed_paths(before, after)
-    return items_difference(_items_by_section(before, within) if before else {}, _items_by_section(after, within))
+    return items_difference(
+        _items_by_section(before, within) if before else {}, _items_by_section(after, within)
+    )
 
 
-def items_difference(old: Mapping[SectionPath, Sequence[Item]], new: Mapping[SectionPath, Sequence[Item]]) -> FactDifference:
-    """Compare facts, as `fact_difference` does, that are read already: the items of two versions of some sections."""
-    differences = [_compare(old.get(path, []), new.get(path, [])) for path in dict.fromkeys((*old, *new))]
+def items_difference(
+    old: Mapping[SectionPath, Sequence[Item]], new: Mapping[SectionPath, Sequence[Item]]
+) -> FactDifference:
+    """Compare facts, as `fact_difference` does, that are read already: the items of two versions of
+    some sections.
+    """
+    differences = [
+        _compare(old.get(path, []), new.get(path, [])) for path in dict.fromkeys((*old, *new))
+    ]
     removed = tuple(item for difference in differences for item in difference.removed)
     added = tuple(item for difference in differences for item in difference.added)
     moved = {item.fact.id for item in removed} & {item.fact.id for item in added}
-    pairs = [pair for difference in differences if difference.removed and difference.added for pair in _match(difference, moved)]
-    return FactDifference(removed, added, tuple(Supersession(item.fact.id, successor.fact.id) for item, successor in pairs))
+    pairs = [
+        pair
+        for difference in differences
+        if difference.removed and difference.added
+        for pair in _match(difference, moved)
+    ]
+    return FactDifference(
+        removed,
+        added,
+        tuple(Supersession(item.fact.id, successor.fact.id) for item, successor in pairs),
+    )
 
 
 def changed_paths(before: Document | None, after: Document) -> set[SectionPath]:
@@ -83,13 +106,17 @@ def _texts_by_section(document: Document) -> dict[SectionPath, list[str]]:
 
 
 def _own_texts(document: Document) -> Iterator[tuple[SectionPath, int, int]]:
-    """The path and the lines of each section's own text; the empty path is the text before the first heading."""
+    """The path and the lines of each section's own text; the empty path is the text before the
+    first heading.
+    """
     yield (), 0, document.preamble_end
     for section in document.sections:
         yield section.path, section.body, section.end
 
 
-def _items_by_section(document: Document, within: Collection[SectionPath]) -> dict[SectionPath, list[Item]]:
+def _items_by_section(
+    document: Document, within: Collection[SectionPath]
+) -> dict[SectionPath, list[Item]]:
     by_section: dict[SectionPath, list[Item]] = {}
     for path, start, end in _own_texts(document):
         if path in within:
@@ -99,7 +126,9 @@ def _items_by_section(document: Document, within: Collection[SectionPath]) -> di
 
 
 def _compare(before: Sequence[Item], after: Sequence[Item]) -> _SectionDifference:
-    return _SectionDifference(before, after, removed=_missing_in(after, before), added=_missing_in(before, after))
+    return _SectionDifference(
+        before, after, removed=_missing_in(after, before), added=_missing_in(before, after)
+    )
 
 
 def _missing_in(version: Iterable[Item], candidates: Iterable[Item]) -> list[Item]:
@@ -118,7 +147,9 @@ def _missing_in(version: Iterable[Item], candidates: Iterable[Item]) -> list[Ite
 
 
 def _match(difference: _SectionDifference, moved: Collection[FactId]) -> list[_Pair]:
-    """The removed items of a section with their successors; what only `moved` to or from another section is left out."""
+    """The removed items of a section with their successors; what only `moved` to or from another
+    section is left out.
+    """
     removed = [item for item in difference.removed if item.fact.id not in moved]
     added = [item for item in difference.added if item.fact.id not in moved]
     pairs = _match_by_key(removed, added)
@@ -126,21 +157,29 @@ def _match(difference: _SectionDifference, moved: Collection[FactId]) -> list[_P
     if not removed or not added:
         return pairs
     successors = {item.start: successor.fact.id for item, successor in pairs}
-    pairs += _match_in_place(_by_gap(difference.before, removed, successors), _by_gap(difference.after, added, {}))
+    pairs += _match_in_place(
+        _by_gap(difference.before, removed, successors), _by_gap(difference.after, added, {})
+    )
     removed, added = _unmatched(removed, added, pairs)
     return pairs + (_match_by_likeness(removed, added) if removed and added else [])
 
 
-def _unmatched(removed: Iterable[Item], added: Iterable[Item], pairs: Sequence[_Pair]) -> tuple[list[Item], list[Item]]:
+def _unmatched(
+    removed: Iterable[Item], added: Iterable[Item], pairs: Sequence[_Pair]
+) -> tuple[list[Item], list[Item]]:
     old, new = {item.start for item, _ in pairs}, {successor.start for _, successor in pairs}
-    return [item for item in removed if item.start not in old], [item for item in added if item.start not in new]
+    return [item for item in removed if item.start not in old], [
+        item for item in added if item.start not in new
+    ]
 
 
 def _match_by_key(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
     """Pair the items of a key under which one was removed and one added."""
     keys = {normalise(item.fact.key) for item in added if item.fact.key}
     old, new = _holders(removed, keys), _holders(added, keys)
-    return [(old[key][0], new[key][0]) for key in sorted(keys) if len(old[key]) == len(new[key]) == 1]
+    return [
+        (old[key][0], new[key][0]) for key in sorted(keys) if len(old[key]) == len(new[key]) == 1
+    ]
 
 
 def _holders(candidates: Iterable[Item], keys: Collection[str]) -> dict[str, list[Item]]:
@@ -155,21 +194,38 @@ def _holders(candidates: Iterable[Item], keys: Collection[str]) -> dict[str, lis
 
 
 _Neighbour = tuple[str, int]
-"""The id of a fact, and which of its items in the section it is; an empty id is the section's beginning or end."""
+"""The id of a fact, and which of its items in the section it is; an empty id is the section's
+beginning or end.
+"""
 _Gap = tuple[_Neighbour, _Neighbour]
 """The unchanged neighbours above and below a run of items."""
 
 
-def _match_in_place(removed: Mapping[_Gap, Sequence[Item]], added: Mapping[_Gap, Sequence[Item]]) -> list[_Pair]:
-    """Pair the items of a gap in which one was removed and one added: of the same key, or a little alike and not of two keys."""
-    pairs = [(removed[gap][0], added[gap][0]) for gap in removed if len(removed[gap]) == len(added.get(gap, ())) == 1]
-    return [pair for pair in pairs if _same_key(*pair) or (not _two_keys(*pair) and _likeness(*pair) >= _MIN_LIKENESS_IN_PLACE)]
+def _match_in_place(
+    removed: Mapping[_Gap, Sequence[Item]], added: Mapping[_Gap, Sequence[Item]]
+) -> list[_Pair]:
+    """Pair the items of a gap in which one was removed and one added: of the same key, or a little
+    alike and not of two keys.
+    """
+    pairs = [
+        (removed[gap][0], added[gap][0])
+        for gap in removed
+        if len(removed[gap]) == len(added.get(gap, ())) == 1
+    ]
+    return [
+        pair
+        for pair in pairs
+        if _same_key(*pair) or (not _two_keys(*pair) and _likeness(*pair) >= _MIN_LIKENESS_IN_PLACE)
+    ]
 
 
-def _by_gap(section: Sequence[Item], selected: Iterable[Item], successors: Mapping[int, FactId]) -> dict[_Gap, list[Item]]:
+def _by_gap(
+    section: Sequence[Item], selected: Iterable[Item], successors: Mapping[int, FactId]
+) -> dict[_Gap, list[Item]]:
     """The selected items of a section by the gap that they fill between the others.
 
-    A neighbour that was superseded goes by the id of its successor (`successors`: of the item in that line).
+    A neighbour that was superseded goes by the id of its successor (`successors`: of the item in
+    that line).
     """
     selected_lines = {item.start for item in selected}
     counts: defaultdict[str, int] = defaultdict(int)
@@ -194,7 +250,9 @@ def _by_gap(section: Sequence[Item], selected: Iterable[Item], successors: Mappi
 def _match_by_likeness(removed: Sequence[Item], added: Sequence[Item]) -> list[_Pair]:
     """Pair the items that are most alike, one to one; of one key or of none."""
     ranked = []
-    for a, b in likeness.candidate_pairs([item.fact.text for item in removed], [item.fact.text for item in added]):
+    for a, b in likeness.candidate_pairs(
+        [item.fact.text for item in removed], [item.fact.text for item in added]
+    ):
         old, new = removed[a], added[b]
         if not _same_key(old, new) and (old.fact.key or new.fact.key):
             continue

@@ -16,7 +16,15 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import fact_names
 from mdmem.text.addresses import find_section, join_path, matching_sections
-from mdmem.text.document import Document, Section, blank_line, is_blank, parse, split_lines, with_line_end
+from mdmem.text.document import (
+    Document,
+    Section,
+    blank_line,
+    is_blank,
+    parse,
+    split_lines,
+    with_line_end,
+)
 from mdmem.text.facts import (
     Item,
     before_marks,
@@ -44,8 +52,8 @@ _CODE_INDENT = 5
 class _Request:
     """A fact to be remembered.
 
-    `change` has its kind split off the text, and the comments and block id at the text's end (`marks`). `until` is the option, `fact.until`
-    may come from the text.
+    `change` has its kind split off the text, and the comments and block id at the text's end
+    (`marks`). `until` is the option, `fact.until` may come from the text.
     """
 
     change: Remember
@@ -67,7 +75,8 @@ class _Destination:
 
 
 def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
-    """The items that a fact to be remembered may restate or replace; with `supersedes` all items where it can go.
+    """The items that a fact to be remembered may restate or replace; with `supersedes` all items
+    where it can go.
 
     Raises:
         SectionProblem, TextProblem: as `remember`.
@@ -81,16 +90,27 @@ def similar_items(document: Document, change: Remember) -> tuple[Item, ...]:
         candidates = section_items(document, section) if section else ()
     if change.options.supersedes is not None:
         return candidates
-    return tuple(item for item in candidates if _states(item, request.fact) or (key and holds_key(item.fact, key)))
+    return tuple(
+        item
+        for item in candidates
+        if _states(item, request.fact) or (key and holds_key(item.fact, key))
+    )
 
 
-def needs_foundations(change: Remember, candidates: Sequence[Item], own: list_items.Foundation) -> bool:
+def needs_foundations(
+    change: Remember, candidates: Sequence[Item], own: list_items.Foundation
+) -> bool:
     """True if the foundations of the similar items decide what to do, or what the answer says.
 
-    They do not where there are no such items, and where the user's own new value replaces the only one.
+    They do not where there are no such items, and where the user's own new value replaces the only
+    one.
     """
     request = _read_request(change)
-    similar = [item for item in candidates if _states(item, request.fact) or (request.key and holds_key(item.fact, request.key))]
+    similar = [
+        item
+        for item in candidates
+        if _states(item, request.fact) or (request.key and holds_key(item.fact, request.key))
+    ]
     if own.source is Source.USER_STATED and not own.claimed:
         return len(similar) > 1 or any(_states(item, request.fact) for item in similar)
     return bool(similar)
@@ -103,26 +123,33 @@ def remember(
     candidates: Sequence[Item],
     foundations: list_items.Foundations | None = None,
 ) -> tuple[EditResult, FactId]:
-    """Put a fact into a document; if its key has one value already, the line of that value is replaced.
+    """Put a fact into a document; if its key has one value already, the line of that value is
+    replaced.
 
     Args:
         document: the file.
         change: the fact to be remembered.
         today: the user's day.
         candidates: the `similar_items` of the document.
-        foundations: those of the candidates and of the fact; needed where `needs_foundations` says so. By default all are equally strong.
+        foundations: those of the candidates and of the fact; needed where `needs_foundations` says
+        so. By default all are equally strong.
 
     Returns:
         The document with the fact in it, and the fact's id.
 
     Raises:
         SectionProblem: the section is missing, ambiguous, or several sections hold the key.
-        FactProblem: `key-ambiguous`: the key has several current values; `fact-not-found`, `fact-ambiguous` for `supersedes`.
+        FactProblem: `key-ambiguous`: the key has several current values; `fact-not-found`,
+        `fact-ambiguous` for `supersedes`.
         TextProblem: a text, key, kind or tag that cannot be stored.
     """
     request = _read_request(change)
     fact = request.fact
-    holders = [item for item in candidates if request.key and holds_key(item.fact, request.key) and _holds_on(today, item.fact)]
+    holders = [
+        item
+        for item in candidates
+        if request.key and holds_key(item.fact, request.key) and _holds_on(today, item.fact)
+    ]
     destination = _find_destination(document, request, holders)
     section = destination.section
     if section is None:
@@ -131,24 +158,38 @@ def remember(
     stated = [item for item in inside if _states(item, fact)]
     if not _holds_on(today, fact):
         same = next((item for item in stated if item.fact.until == fact.until), None)
-        return _add(document, section, request) if same is None else _restate(document, section, same, request)
+        return (
+            _add(document, section, request)
+            if same is None
+            else _restate(document, section, same, request)
+        )
     same = next((item for item in stated if _holds_on(today, item.fact)), None)
     named = _find_superseded(inside, change) if same is None else None
     if named is not None:
         return _replace(document, section, named, request, keep=False)
     values = [] if change.also else _in_section(section, holders)
-    same = same or next((item for item in values if _states_with_rest(document, item, request)), None)
+    same = same or next(
+        (item for item in values if _states_with_rest(document, item, request)), None
+    )
     if same is None and (not values or (change.options.supersedes is not None and len(values) > 1)):
         return _add(document, section, request)
     bases = foundations or list_items.Foundations({}, list_items.Foundation(Source.INFERRED))
     edited, fact_id = _put_among(document, section, values, same, request, bases)
-    return replace(edited, confirms=(fact_id,) if same is not None and bases.is_confirmed(same) else ()), fact_id
+    return (
+        replace(
+            edited, confirms=(fact_id,) if same is not None and bases.is_confirmed(same) else ()
+        ),
+        fact_id,
+    )
 
 
 def _states_with_rest(document: Document, item: Item, request: _Request) -> bool:
     """True if a value with lines beneath it would be the same after it was replaced."""
     is_single = len(split_lines(item.raw.rstrip())) == 1
-    return not is_single and parse_item(_successor_line(document, item, request, keep=True)[0]).id == item.fact.id
+    return (
+        not is_single
+        and parse_item(_successor_line(document, item, request, keep=True)[0]).id == item.fact.id
+    )
 
 
 def _read_request(change: Remember) -> _Request:
@@ -170,7 +211,9 @@ def _new_line(change: Remember, until: date | None, marks: str) -> str:
 
 def _states(item: Item, fact: Fact) -> bool:
     """True if an item states a fact, what stands beneath it apart."""
-    return item.fact.id == fact.id or ((head := head_fact(item.raw)) is not None and head.id == fact.id)
+    return item.fact.id == fact.id or (
+        (head := head_fact(item.raw)) is not None and head.id == fact.id
+    )
 
 
 def _holds_on(today: date, fact: Fact) -> bool:
@@ -181,19 +224,33 @@ def _in_section(section: Section, candidates: Iterable[Item]) -> list[Item]:
     return [item for item in candidates if section.body <= item.start < section.end]
 
 
-def _find_destination(document: Document, request: _Request, holders: Iterable[Item]) -> _Destination:
+def _find_destination(
+    document: Document, request: _Request, holders: Iterable[Item]
+) -> _Destination:
     """The section that a fact goes to; `holders` are the items that hold its key today."""
     change = request.change
     if change.section is not None:
         return _named_destination(document, change)
-    sections = {section.index: section for item in holders if (section := document.section_at(item.start))}
+    sections = {
+        section.index: section for item in holders if (section := document.section_at(item.start))
+    }
     if len(sections) > 1:
-        listed = [{"section": join_path(section.path), "line": section.start + 1} for section in sections.values()]
+        listed = [
+            {"section": join_path(section.path), "line": section.start + 1}
+            for section in sections.values()
+        ]
         names = "; ".join(str(row["section"]) for row in listed)
         raise SectionProblem(
-            "section-ambiguous", f"several sections contain {request.key!r}: {names}", f"Name one with {field('section')}.", sections=listed
+            "section-ambiguous",
+            f"several sections contain {request.key!r}: {names}",
+            f"Name one with {field('section')}.",
+            sections=listed,
         )
-    return _Destination(next(iter(sections.values())), "") if sections else _named_destination(document, change)
+    return (
+        _Destination(next(iter(sections.values())), "")
+        if sections
+        else _named_destination(document, change)
+    )
 
 
 def _named_destination(document: Document, change: Remember) -> _Destination:
@@ -203,7 +260,9 @@ def _named_destination(document: Document, change: Remember) -> _Destination:
             return _Destination(None, change.section)
         return _Destination(find_section(document, change.section), change.section)
     address = _SECTION_OF_KIND.get((change.kind or "").casefold(), _SECTION_OF_OTHERS)
-    return _Destination(find_section(document, address) if matching_sections(document, address) else None, address)
+    return _Destination(
+        find_section(document, address) if matching_sections(document, address) else None, address
+    )
 
 
 def _find_superseded(candidates: Sequence[Item], change: Remember) -> Item | None:
@@ -215,33 +274,57 @@ def _find_superseded(candidates: Sequence[Item], change: Remember) -> Item | Non
     return matches[0] if matches else None
 
 
-def _remember_in_new_section(document: Document, address: str, request: _Request) -> tuple[EditResult, FactId]:
+def _remember_in_new_section(
+    document: Document, address: str, request: _Request
+) -> tuple[EditResult, FactId]:
     change = request.change
-    created = create(document, EditSection(section=address, action=Action.BODY, text=_new_line(change, request.until, request.marks)))
+    created = create(
+        document,
+        EditSection(
+            section=address,
+            action=Action.BODY,
+            text=_new_line(change, request.until, request.marks),
+        ),
+    )
     return replace(created, op=Op.REMEMBER, also=change.also), request.fact.id
 
 
 def _add(document: Document, section: Section, request: _Request) -> tuple[EditResult, FactId]:
     change = request.change
     text = append_to_section(document, section, _new_line(change, request.until, request.marks))
-    return EditResult(text=text, op=Op.REMEMBER, section=section.path, also=change.also), request.fact.id
+    return (
+        EditResult(text=text, op=Op.REMEMBER, section=section.path, also=change.also),
+        request.fact.id,
+    )
 
 
-def _restate(document: Document, section: Section, item: Item, request: _Request) -> tuple[EditResult, FactId]:
-    """State a fact again that an item states: nothing to change, unless kind, tags or expiry are new."""
+def _restate(
+    document: Document, section: Section, item: Item, request: _Request
+) -> tuple[EditResult, FactId]:
+    """State a fact again that an item states: nothing to change, unless kind, tags or expiry are
+    new.
+    """
     change, fact = request.change, request.fact
     until = fact.until or item.fact.until
     kind, tags = change.kind or item.fact.kind, tuple(dict.fromkeys((*item.fact.tags, *fact.tags)))
     text = document.text
     if (until, kind, tags) != (item.fact.until, item.fact.kind, item.fact.tags):
-        text = _splice(document, item, [(item.end, list_items.rewrite_item(item.raw, kind, tags, until))])
+        text = _splice(
+            document, item, [(item.end, list_items.rewrite_item(item.raw, kind, tags, until))]
+        )
     return EditResult(text=text, op=Op.REMEMBER, section=section.path), item.fact.id
 
 
 def _put_among(
-    document: Document, section: Section, values: Sequence[Item], same: Item | None, request: _Request, foundations: list_items.Foundations
+    document: Document,
+    section: Section,
+    values: Sequence[Item],
+    same: Item | None,
+    request: _Request,
+    foundations: list_items.Foundations,
 ) -> tuple[EditResult, FactId]:
-    """Put a fact among the values of its key: in the place of those that it replaces, beside better founded ones.
+    """Put a fact among the values of its key: in the place of those that it replaces, beside better
+    founded ones.
 
     Args:
         document: the file.
@@ -254,7 +337,9 @@ def _put_among(
     if same is None:
         choice = foundations.choose(request.key or "", values)
     else:
-        choice = list_items.Choice(same, tuple(item for item in values if item != same and foundations.is_weaker(item)))
+        choice = list_items.Choice(
+            same, tuple(item for item in values if item != same and foundations.is_weaker(item))
+        )
     document, item = _take_out(document, choice.taken_out, choice.replaced)
     section = document.sections[section.index]
     if item is None:
@@ -266,34 +351,56 @@ def _put_among(
     return replace(edited, supersedes=(*edited.supersedes, *gone), contradicts=contradicts), fact
 
 
-def _take_out(document: Document, gone: Sequence[Item], item: Item | None) -> tuple[Document, Item | None]:
+def _take_out(
+    document: Document, gone: Sequence[Item], item: Item | None
+) -> tuple[Document, Item | None]:
     """A document without some items, and another item of it as it stands there."""
     if not gone:
         return document, item
-    position = sum(each.start < item.start for each in items(document)) - sum(each.start < item.start for each in gone) if item else 0
+    position = (
+        sum(each.start < item.start for each in items(document))
+        - sum(each.start < item.start for each in gone)
+        if item
+        else 0
+    )
     for each in sorted(gone, key=lambda each: each.start, reverse=True):
         document = parse(forget(document, each).text)
     return document, items(document)[position] if item else None
 
 
-def _replace(document: Document, section: Section, replaced: Item, request: _Request, keep: bool = True) -> tuple[EditResult, FactId]:
-    """Put a fact in the place of an item; what stands behind and beneath the old words is kept, or goes too but for the block id."""
+def _replace(
+    document: Document, section: Section, replaced: Item, request: _Request, keep: bool = True
+) -> tuple[EditResult, FactId]:
+    """Put a fact in the place of an item; what stands behind and beneath the old words is kept, or
+    goes too but for the block id.
+    """
     line, kept = _successor_line(document, replaced, request, keep)
     new = parse_item(line).id
     ending = replaced.raw[len(replaced.raw.rstrip("\r\n")) :]
     text = _splice(document, replaced, [(replaced.end, line + ending)])
     supersedes = (Supersession(replaced.fact.id, new),)
-    return EditResult(text=text, op=Op.REMEMBER, section=section.path, supersedes=supersedes, kept=kept), new
+    return (
+        EditResult(
+            text=text, op=Op.REMEMBER, section=section.path, supersedes=supersedes, kept=kept
+        ),
+        new,
+    )
 
 
-def _successor_line(document: Document, replaced: Item, request: _Request, keep: bool) -> tuple[str, tuple[str, ...]]:
-    line = _new_line(_inherit(request.change, replaced.fact, request.key), request.until, request.marks)
+def _successor_line(
+    document: Document, replaced: Item, request: _Request, keep: bool
+) -> tuple[str, tuple[str, ...]]:
+    line = _new_line(
+        _inherit(request.change, replaced.fact, request.key), request.until, request.marks
+    )
     line = with_line_end(_in_style_of(replaced, line), document.line_end)
     return (list_items.inherit if keep else list_items.inherit_block_id)(replaced.raw, line)
 
 
 def _inherit(change: Remember, old: Fact, key: str | None) -> Remember:
-    """The change with what it leaves open taken from the fact that it replaces: kind, the spelling of the key."""
+    """The change with what it leaves open taken from the fact that it replaces: kind, the spelling
+    of the key.
+    """
     stated = parse_text(change.text)
     change = replace(change, kind=change.kind or old.kind)
     if key is None:
@@ -312,16 +419,20 @@ def _in_style_of(item: Item, line: str) -> str:
     head = marker[0] if len(marker[3]) < _CODE_INDENT else f"{marker[1]}{marker[2]} "
     indent = " " * len(head.expandtabs(4))
     first, *rest = line.removeprefix("- ").split("\n")
-    return "\n".join([head + first, *(indent + below.removeprefix("  ") if below else "" for below in rest)])
+    return "\n".join(
+        [head + first, *(indent + below.removeprefix("  ") if below else "" for below in rest)]
+    )
 
 
 def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, str]]) -> str:
-    """The text of a document with an item replaced by the first text that changes no heading and no other fact.
+    """The text of a document with an item replaced by the first text that changes no heading and no
+    other fact.
 
     Args:
         document: the file.
         item: what is replaced, from its first line on.
-        replacements: pairs of the line up to which the lines go, and the text that comes in their place.
+        replacements: pairs of the line up to which the lines go, and the text that comes in their
+        place.
 
     Raises:
         SectionProblem: `body-escapes-section`: none of them does.
@@ -330,20 +441,37 @@ def _splice(document: Document, item: Item, replacements: Iterable[tuple[int, st
     above = [neighbour.raw for neighbour in neighbours if neighbour.start < item.start]
     below = [neighbour.raw for neighbour in neighbours if neighbour.start > item.start]
     for end, replacement in replacements:
-        text = document.bom + document.slice(0, item.start) + replacement + document.slice(end, len(document.lines))
+        text = (
+            document.bom
+            + document.slice(0, item.start)
+            + replacement
+            + document.slice(end, len(document.lines))
+        )
         result = parse(text)
         raws = [neighbour.raw for neighbour in items(result)]
         first_below = len(above) + bool(replacement.strip())
-        if same_outline(document, result) and raws[: len(above)] == above and raws[first_below:] == below:
+        if (
+            same_outline(document, result)
+            and raws[: len(above)] == above
+            and raws[first_below:] == below
+        ):
             return text
-    raise SectionProblem("body-escapes-section", "the change would alter the text around the line", "Put a blank line around the list.")
+    raise SectionProblem(
+        "body-escapes-section",
+        "the change would alter the text around the line",
+        "Put a blank line around the list.",
+    )
 
 
 def hand_on_block_id(edit: EditResult, old: Item, successor: FactId | None) -> EditResult:
-    """An edit whose new fact has the block id of the item that it supersedes, unless it has its own or the file has that one."""
+    """An edit whose new fact has the block id of the item that it supersedes, unless it has its own
+    or the file has that one.
+    """
     document = parse(edit.text)
     states = [each for each in items(document) if each.fact.id == successor]
-    item = next((each for each in reversed(states) if document.path_at(each.start) == edit.section), None)
+    item = next(
+        (each for each in reversed(states) if document.path_at(each.start) == edit.section), None
+    )
     if item is None:
         return edit
     line = item.raw.rstrip()
@@ -364,8 +492,14 @@ def replace_item(document: Document, item: Item, text: str) -> str:
 
 
 def items_named(document: Document, fact: str, section: str | None = None) -> tuple[Item, ...]:
-    """The items of a document (or of one section's own text) that a text, a key, an id or a prefix names."""
-    in_section = items(document) if section is None else section_items(document, find_section(document, section))
+    """The items of a document (or of one section's own text) that a text, a key, an id or a prefix
+    names.
+    """
+    in_section = (
+        items(document)
+        if section is None
+        else section_items(document, find_section(document, section))
+    )
     return fact_names.items_matching(in_section, fact, keys=True)
 
 
@@ -375,5 +509,12 @@ def forget(document: Document, item: Item) -> EditResult:
     is_blank_above = item.start == 0 or is_blank(document.lines[item.start - 1])
     while is_blank_above and end < len(document.lines) and is_blank(document.lines[end]):
         end += 1
-    replacements = [(end, ""), (item.end, blank_line(document.slice(0, item.start), document.line_end))]
-    return EditResult(text=_splice(document, item, replacements), op=Op.FORGET, section=document.path_at(item.start))
+    replacements = [
+        (end, ""),
+        (item.end, blank_line(document.slice(0, item.start), document.line_end)),
+    ]
+    return EditResult(
+        text=_splice(document, item, replacements),
+        op=Op.FORGET,
+        section=document.path_at(item.start),
+    )

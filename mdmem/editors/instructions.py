@@ -1,21 +1,32 @@
-"""mdmem's own instructions to agents in a file that belongs to somebody else: put in, replaced, taken out."""
+"""mdmem's own instructions to agents in a file that belongs to somebody else: put in, replaced,
+taken out.
+"""
 
 from __future__ import annotations
 
 from mdmem.editors import EditResult
 from mdmem.errors import SectionProblem
 from mdmem.model import Op
-from mdmem.text.document import Document, blank_line, closed_fences, is_blank, lines_without_ends, with_line_end
+from mdmem.text.document import (
+    Document,
+    blank_line,
+    closed_fences,
+    is_blank,
+    lines_without_ends,
+    with_line_end,
+)
 from mdmem.text.entries import INSTRUCTIONS_BEGIN, INSTRUCTIONS_END
 
 _DELIMITERS = (INSTRUCTIONS_BEGIN, INSTRUCTIONS_END)
 
 
 def put_in(document: Document, text: str) -> EditResult:
-    """Put instructions into a file: in place of those that are there, else behind a blank line at its end.
+    """Put instructions into a file: in place of those that are there, else behind a blank line at
+    its end.
 
     Raises:
-        SectionProblem: `broken-delimiters`; `open-block`: the file ends inside an open fence or comment.
+        SectionProblem: `broken-delimiters`; `open-block`: the file ends inside an open fence or
+        comment.
     """
     lines, end = document.lines, document.line_end
     added = with_line_end("\n".join((INSTRUCTIONS_BEGIN, text.strip(), INSTRUCTIONS_END)), end)
@@ -26,16 +37,24 @@ def put_in(document: Document, text: str) -> EditResult:
         return _result(document, [*lines[: own.start], added + tail, *lines[own.stop :]])
     if document.open_line is not None:
         line = document.open_line + 1
-        raise SectionProblem("open-block", f"the file ends inside an open fence or comment (line {line})", "Close it first.", line=line)
+        raise SectionProblem(
+            "open-block",
+            f"the file ends inside an open fence or comment (line {line})",
+            "Close it first.",
+            line=line,
+        )
     if not lines:
         return _result(document, [added + end])
     if lines[-1].endswith(("\n", "\r")):
         return _result(document, [*lines, blank_line(lines[-1], end), added + end])
-    return _result(document, [*lines, end, end, added])  # without a line end, so that `take_out` knows that the file had none
+    return _result(
+        document, [*lines, end, end, added]
+    )  # without a line end, so that `take_out` knows that the file had none
 
 
 def take_out(document: Document) -> EditResult:
-    """Take the instructions out, with the blank line that `put_in` set before it; the rest is as it was.
+    """Take the instructions out, with the blank line that `put_in` set before it; the rest is as it
+    was.
 
     Raises:
         SectionProblem: `broken-delimiters`.
@@ -54,7 +73,8 @@ def take_out(document: Document) -> EditResult:
 
 
 def find_instructions(document: Document) -> range | None:
-    """The lines of the instructions, delimiters included; None where there are none. A delimiter in a code fence is none.
+    """The lines of the instructions, delimiters included; None where there are none. A delimiter in
+    a code fence is none.
 
     Raises:
         SectionProblem: `broken-delimiters`: one is missing, or there are several.
@@ -62,14 +82,21 @@ def find_instructions(document: Document) -> range | None:
     if not any(delimiter in document.text for delimiter in _DELIMITERS):
         return None
     fenced = closed_fences(lines_without_ends(document.text))
-    numbers = [number for number, line in enumerate(document.lines) if line.strip() in _DELIMITERS and number not in fenced]
+    numbers = [
+        number
+        for number, line in enumerate(document.lines)
+        if line.strip() in _DELIMITERS and number not in fenced
+    ]
     if not numbers:
         return None
     if [document.lines[number].strip() for number in numbers] != list(_DELIMITERS):
         line = numbers[0] + 1
         message = f"the lines around mdmem's instructions are not one pair (from line {line} on)"
         raise SectionProblem(
-            "broken-delimiters", message, f"Leave one {INSTRUCTIONS_BEGIN}, and below it one {INSTRUCTIONS_END}.", line=line
+            "broken-delimiters",
+            message,
+            f"Leave one {INSTRUCTIONS_BEGIN}, and below it one {INSTRUCTIONS_END}.",
+            line=line,
         )
     return range(numbers[0], numbers[1] + 1)
 

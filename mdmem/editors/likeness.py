@@ -1,8 +1,9 @@
 """The likeness of two statements: a measure of whether one may have superseded the other.
 
-Two versions of a statement share the words that say what it is about, and differ in names and numbers. So content words count by their
-length, names and numbers little, stop words not at all. Scripts without spaces are compared by pairs of characters. There is no
-dictionary, except for the few verbs that report a change: someone who `lives` in one city has `moved` to another.
+Two versions of a statement share the words that say what it is about, and differ in names and
+numbers. So content words count by their length, names and numbers little, stop words not at all.
+Scripts without spaces are compared by pairs of characters. There is no dictionary, except for the
+few verbs that report a change: someone who `lives` in one city has `moved` to another.
 """
 
 from __future__ import annotations
@@ -22,9 +23,12 @@ from mdmem.text.document import UNSPACED
 from mdmem.text.facts import UNTIL
 
 _STOP_WORD_TEXT = """
-    a an and are as at be been but by every each for from had has have he her his i if in into is it its me more my no not now of on or our
-    out she so than that the their them then there they this to too us user was we were what when where which who will with you your
-    das dem den der des die ein eine einen einer er es im ist mit nicht sie und von vor wir zu zum zur auf für bei
+    a an and are as at be been but by every each for from had has have he her his i if in into is it
+    its me more my no not now of on or our
+    out she so than that the their them then there they this to too us user was we were what when
+    where which who will with you your
+    das dem den der des die ein eine einen einer er es im ist mit nicht sie und von vor wir zu zum
+    zur auf für bei
     al con de del el en la las lo los para por que se su un una uno unos ya
     au aux ce dans du elle est et il le les ne nous pas pour qui sa son sur à
     com da do dos e em na nas nos o os ao uma
@@ -54,14 +58,34 @@ _CHANGE_VERBS = (
     prefer prefers preferred like likes liked love loves favourite favorite
     """,
 )
-"""Groups of words that report the same kind of change, before and after it; each line is a language or two."""
+"""Groups of words that report the same kind of change, before and after it; each line is a language
+or two.
+"""
 
 _WORD = late.pattern(r"\w+(?:[.'’]\w+)*")
 _FIRST_UNSPACED = "\u0e00"
 _PARTICLES = late.pattern("[\u3041-\u309f的了在是到和与我你他她也不有就都用户]")
-"""Characters that hold sentences together: hiragana and the most frequent function characters of Chinese."""
+"""Characters that hold sentences together: hiragana and the most frequent function characters of
+Chinese.
+"""
 _NEGATIONS = frozenset(
-    ("no", "not", "never", "don't", "nicht", "nie", "kein", "keine", "keinen", "pas", "jamais", "nunca", "não", "non", "не")
+    (
+        "no",
+        "not",
+        "never",
+        "don't",
+        "nicht",
+        "nie",
+        "kein",
+        "keine",
+        "keinen",
+        "pas",
+        "jamais",
+        "nunca",
+        "não",
+        "non",
+        "не",
+    )
 )
 _NEGATION_UNSPACED = late.pattern("[不没沒別]|ない|ません|않|안 ")
 
@@ -75,9 +99,13 @@ _LOOSE_PAIR_WEIGHT = 0.25
 """The weight of a pair of characters, and of one with a particle in it."""
 _MIN_STEM = 4
 _MAX_ENDING = 2
-"""Two words are forms of one if they begin with the same `_MIN_STEM` letters or more, and at most `_MAX_ENDING` of the shorter one differ."""
+"""Two words are forms of one if they begin with the same `_MIN_STEM` letters or more, and at most
+`_MAX_ENDING` of the shorter one differ.
+"""
 _CHANGED_NAME, _SHARED_NAME, _NUMBER = 0.25, 0.5, 0.25
-"""The share of their weight that names and numbers count for: an update changes them, and one name stands in many statements."""
+"""The share of their weight that names and numbers count for: an update changes them, and one name
+stands in many statements.
+"""
 _SAME_CHANGE = 0.5
 """The kinship of two words that report the same kind of change."""
 _RESEMBLANCE = 0.8
@@ -87,13 +115,17 @@ _SUBJECT = 1.5
 _MAX_ALL_PAIRS = 400
 _MAX_HOLDERS = 32
 _MAX_CANDIDATES = 4
-"""Up to the first number of pairs, all are candidates. Beyond it, a stem in more than the second number of statements counts for nothing,
-and each statement keeps as many candidates as the third says."""
+"""Up to the first number of pairs, all are candidates. Beyond it, a stem in more than the second
+number of statements counts for nothing, and each statement keeps as many candidates as the third
+says.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class ContentWord:
-    """A word of a statement, folded. `name`: it looks like a proper noun. `number`: it holds a digit."""
+    """A word of a statement, folded. `name`: it looks like a proper noun. `number`: it holds a
+    digit.
+    """
 
     text: str
     weight: float
@@ -115,7 +147,10 @@ def _fold(word: str) -> str:
     if word.isascii():
         return word.casefold()
     decomposed = unicodedata.normalize("NFKD", word.casefold())
-    return "".join(character for character in decomposed if not unicodedata.combining(character)) or word
+    return (
+        "".join(character for character in decomposed if not unicodedata.combining(character))
+        or word
+    )
 
 
 @cache
@@ -132,17 +167,32 @@ _NO_GROUPS: set[int] = set()
 
 
 def change_verbs_like(word: str) -> list[str]:
-    """The verbs that report the same kind of change as a folded word, with itself; none for another word."""
-    return [verb for number in sorted(change_groups().get(word, _NO_GROUPS)) for verb in _CHANGE_VERBS[number].split()]
+    """The verbs that report the same kind of change as a folded word, with itself; none for another
+    word.
+    """
+    return [
+        verb
+        for number in sorted(change_groups().get(word, _NO_GROUPS))
+        for verb in _CHANGE_VERBS[number].split()
+    ]
 
 
 def _character_pairs(run: str) -> Iterator[ContentWord]:
     for pair in [run[at : at + 2] for at in range(len(run) - 1)] or [run]:
-        yield ContentWord(pair, _LOOSE_PAIR_WEIGHT if _PARTICLES.search(pair) and pair not in change_groups() else _PAIR_WEIGHT)
+        yield ContentWord(
+            pair,
+            (
+                _LOOSE_PAIR_WEIGHT
+                if _PARTICLES.search(pair) and pair not in change_groups()
+                else _PAIR_WEIGHT
+            ),
+        )
 
 
 def _is_empty(word: str, in_capitals: bool) -> bool:
-    """True for a stop word or a single letter. Initials, such as CI, are neither; in a text all in capitals nobody can tell."""
+    """True for a stop word or a single letter. Initials, such as CI, are neither; in a text all in
+    capitals nobody can tell.
+    """
     if len(word) == 1:
         return not word.isdigit()
     return word.casefold() in _STOP_WORDS and (in_capitals or not word.isupper())
@@ -160,9 +210,16 @@ def _spaced_words(text: str, start: int) -> Iterator[ContentWord]:
         begins_sentence = before.endswith((".", "!", "?", ";"))
         if _is_empty(word, in_capitals):
             continue
-        has_capital = any(character.isupper() for character in (word[1:] if begins_sentence else word))
+        has_capital = any(
+            character.isupper() for character in (word[1:] if begins_sentence else word)
+        )
         has_digit = any(character.isdigit() for character in word)
-        yield ContentWord(_fold(word), min(len(word), _MAX_WEIGHT), name=has_capital and not begins_sentence, number=has_digit)
+        yield ContentWord(
+            _fold(word),
+            min(len(word), _MAX_WEIGHT),
+            name=has_capital and not begins_sentence,
+            number=has_digit,
+        )
 
 
 @lru_cache(maxsize=4096)
@@ -181,13 +238,21 @@ def content_words(statement: str) -> tuple[ContentWord, ...]:
 
 
 def kinship(left: str, right: str) -> float:
-    """From 0 to 1: the share of their stem in two different words, or a half where they report the same change."""
+    """From 0 to 1: the share of their stem in two different words, or a half where they report the
+    same change.
+    """
     if left[:_MIN_STEM] == right[:_MIN_STEM]:
         shorter = min(len(left), len(right))
-        shared = next((at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), shorter)
+        shared = next(
+            (at for at, (a, b) in enumerate(zip(left, right, strict=False)) if a != b), shorter
+        )
         if shared >= _MIN_STEM and shorter - shared <= _MAX_ENDING:
             return 2 * shared / (len(left) + len(right))
-    return _SAME_CHANGE if change_groups().get(left, _NO_GROUPS) & change_groups().get(right, _NO_GROUPS) else 0.0
+    return (
+        _SAME_CHANGE
+        if change_groups().get(left, _NO_GROUPS) & change_groups().get(right, _NO_GROUPS)
+        else 0.0
+    )
 
 
 def _stems(word: str) -> Iterator[str]:
@@ -197,53 +262,83 @@ def _stems(word: str) -> Iterator[str]:
 
 
 _Matches = Mapping[int, tuple[int, float]]
-"""Words of the left statement (by number) with their counterpart in the right one, and the kinship of the two."""
+"""Words of the left statement (by number) with their counterpart in the right one, and the kinship
+of the two.
+"""
 
 
 def _match_words(left: Sequence[ContentWord], right: Sequence[ContentWord]) -> _Matches:
     """Pair the words of two statements: equal words first, then the nearest kin."""
     numbers = {word.text: number for number, word in enumerate(right)}
-    matches = {number: (numbers[word.text], 1.0) for number, word in enumerate(left) if word.text in numbers}
+    matches = {
+        number: (numbers[word.text], 1.0)
+        for number, word in enumerate(left)
+        if word.text in numbers
+    }
     matched_right = {b for b, _ in matches.values()}
     by_stem: dict[str, list[int]] = defaultdict(list)
     for b, word in enumerate(right):
         for stem in _stems(word.text) if b not in matched_right else ():
             by_stem[stem].append(b)
-    candidates = {(a, b) for a, word in enumerate(left) if a not in matches for stem in _stems(word.text) for b in by_stem.get(stem, ())}
-    for distance, a, b in sorted((-kinship(left[a].text, right[b].text), a, b) for a, b in candidates):
+    candidates = {
+        (a, b)
+        for a, word in enumerate(left)
+        if a not in matches
+        for stem in _stems(word.text)
+        for b in by_stem.get(stem, ())
+    }
+    for distance, a, b in sorted(
+        (-kinship(left[a].text, right[b].text), a, b) for a, b in candidates
+    ):
         if distance and a not in matches and b not in matched_right:
             matches[a] = (b, -distance)
             matched_right.add(b)
     return matches
 
 
-def _differ_in_subject(left: Sequence[ContentWord], right: Sequence[ContentWord], matches: _Matches) -> bool:
-    """True if two statements say different things of different subjects: they differ both before and after what they share."""
+def _differ_in_subject(
+    left: Sequence[ContentWord], right: Sequence[ContentWord], matches: _Matches
+) -> bool:
+    """True if two statements say different things of different subjects: they differ both before
+    and after what they share.
+    """
     matched_right = {b for b, _ in matches.values()}
-    return all(_differs_around(words, matched) for words, matched in ((left, matches.keys()), (right, matched_right)))
+    return all(
+        _differs_around(words, matched)
+        for words, matched in ((left, matches.keys()), (right, matched_right))
+    )
 
 
 def _differs_around(words: Sequence[ContentWord], matched: Collection[int]) -> bool:
     """True if unmatched words stand both before and after the first matched one."""
     first = min(matched)
-    own = [number for number, word in enumerate(words) if number not in matched and word.weight > _LOOSE_PAIR_WEIGHT]
+    own = [
+        number
+        for number, word in enumerate(words)
+        if number not in matched and word.weight > _LOOSE_PAIR_WEIGHT
+    ]
     return bool(own) and own[0] < first < own[-1]
 
 
 def likeness(left: str, right: str) -> float:
-    """The share of two statements that both state, names and numbers aside: from 0 (nothing in common) to 1.
+    """The share of two statements that both state, names and numbers aside: from 0 (nothing in
+    common) to 1.
 
-    0 too where they differ both before and after what they share (`Ana works at Stripe`, `Ben works at Linear`): then they are similar
-    statements about different subjects.
+    0 too where they differ both before and after what they share (`Ana works at Stripe`, `Ben works
+    at Linear`): then they are similar statements about different subjects.
     """
     a, b = content_words(left), content_words(right)
     matches = _match_words(a, b)
     if not matches or _differ_in_subject(a, b, matches):
         return 0.0
-    shared = fsum(share * (a[i].weight_shared + b[j].weight_shared) for i, (j, share) in matches.items())
+    shared = fsum(
+        share * (a[i].weight_shared + b[j].weight_shared) for i, (j, share) in matches.items()
+    )
     if matches.get(0) == (0, 1.0):
         shared += (_SUBJECT - 1) * (a[0].weight_shared + b[0].weight_shared)
-    rest = fsum((1 - share) * (a[i].weight_shared + b[j].weight_shared) for i, (j, share) in matches.items())
+    rest = fsum(
+        (1 - share) * (a[i].weight_shared + b[j].weight_shared) for i, (j, share) in matches.items()
+    )
     matched_right = {j for j, _ in matches.values()}
     rest += fsum(word.weight_changed for i, word in enumerate(a) if i not in matches)
     rest += fsum(word.weight_changed for j, word in enumerate(b) if j not in matched_right)
@@ -259,14 +354,22 @@ def word_overlap(left: str, right: str) -> float:
     left_numbers, right_numbers = ({word.text for word in words if word.number} for words in (a, b))
     if not a or not b or left_numbers != right_numbers or _is_negated(left) != _is_negated(right):
         return 0.0
-    shared = fsum(share * (a[i].weight + b[j].weight) for i, (j, share) in _match_words(a, b).items())
+    shared = fsum(
+        share * (a[i].weight + b[j].weight) for i, (j, share) in _match_words(a, b).items()
+    )
     return shared / fsum(word.weight for word in (*a, *b))
 
 
 def resemble(left: str, right: str) -> bool:
-    """True for two statements that say the same in nearly the same words: with the same numbers, names and negation."""
+    """True for two statements that say the same in nearly the same words: with the same numbers,
+    names and negation.
+    """
     a, b = _profile(left), _profile(right)
-    return have_same_marks(left, right) and _may_be_alike(a, b) and likeness(left, right) >= _RESEMBLANCE
+    return (
+        have_same_marks(left, right)
+        and _may_be_alike(a, b)
+        and likeness(left, right) >= _RESEMBLANCE
+    )
 
 
 def have_same_marks(left: str, right: str) -> bool:
@@ -292,7 +395,9 @@ class _Profile:
 @lru_cache(maxsize=4096)
 def _profile(statement: str) -> _Profile:
     words = content_words(statement)
-    numbers, names = (frozenset(word.text for word in words if which(word)) for which in (_BY_NUMBER, _BY_NAME))
+    numbers, names = (
+        frozenset(word.text for word in words if which(word)) for which in (_BY_NUMBER, _BY_NAME)
+    )
     shared: dict[str, float] = defaultdict(float)
     changed: dict[str, float] = defaultdict(float)
     for word in words:
@@ -300,7 +405,12 @@ def _profile(statement: str) -> _Profile:
             shared[stem] += word.weight_shared
             changed[stem] += word.weight_changed
     total = fsum(word.weight_changed for word in words)
-    return _Profile(marks=(numbers, names, _is_negated(statement)), shared=dict(shared), changed=dict(changed), total=total)
+    return _Profile(
+        marks=(numbers, names, _is_negated(statement)),
+        shared=dict(shared),
+        changed=dict(changed),
+        total=total,
+    )
 
 
 _BY_NUMBER, _BY_NAME = attrgetter("number"), attrgetter("name")
@@ -308,15 +418,21 @@ _ROUNDING = 1e-6
 
 
 def _may_be_alike(a: _Profile, b: _Profile) -> bool:
-    """False where two statements cannot be alike, by the most that words with a stem of the other one could count for."""
+    """False where two statements cannot be alike, by the most that words with a stem of the other
+    one could count for.
+    """
     stems = a.shared.keys() & b.shared.keys()
     shared = _SUBJECT * sum([a.shared[stem] + b.shared[stem] for stem in stems])
-    rest = max(a.total - sum([a.changed[stem] for stem in stems]), 0) + max(b.total - sum([b.changed[stem] for stem in stems]), 0)
+    rest = max(a.total - sum([a.changed[stem] for stem in stems]), 0) + max(
+        b.total - sum([b.changed[stem] for stem in stems]), 0
+    )
     return shared > 0 and shared >= (_RESEMBLANCE - _ROUNDING) * (shared + rest)
 
 
 class StatementIndex:
-    """Statements, numbered from 0, among which those are found that another one resembles: `resemble` for many at once."""
+    """Statements, numbered from 0, among which those are found that another one resembles:
+    `resemble` for many at once.
+    """
 
     def __init__(self, statements: Iterable[str] = ()) -> None:
         self._statements: list[tuple[str, _Profile]] = []
@@ -339,7 +455,9 @@ class StatementIndex:
             return
         profile = _profile(statement)
         holders = self._holders.get(profile.marks, {})
-        for number in sorted({number for stem in profile.shared for number in holders.get(stem, ())}):
+        for number in sorted(
+            {number for stem in profile.shared for number in holders.get(stem, ())}
+        ):
             other, other_profile = self._statements[number]
             if _may_be_alike(profile, other_profile) and likeness(statement, other) >= _RESEMBLANCE:
                 yield number
@@ -355,7 +473,9 @@ def _is_negated(statement: str) -> bool:
 
 
 def candidate_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple[int, int]]:
-    """The pairs of statements (by number) that may be alike: all pairs, or of very many those that share the most stems."""
+    """The pairs of statements (by number) that may be alike: all pairs, or of very many those that
+    share the most stems.
+    """
     if len(left) * len(right) <= _MAX_ALL_PAIRS:
         yield from product(range(len(left)), range(len(right)))
         return
@@ -367,7 +487,9 @@ def candidate_pairs(left: Sequence[str], right: Sequence[str]) -> Iterator[tuple
 
 
 class CandidateIndex:
-    """Statements by numbers of the caller's, to look up those that may be like another statement."""
+    """Statements by numbers of the caller's, to look up those that may be like another
+    statement.
+    """
 
     def __init__(self) -> None:
         self._statements: dict[int, str] = {}
@@ -385,14 +507,27 @@ class CandidateIndex:
             self._holders[stem].remove(number)
 
     def find(self, statement: str) -> list[int]:
-        """The numbers of the statements that may be like another: all, or of very many those that share the most stems."""
-        return list(self._statements) if len(self._statements) <= _MAX_ALL_PAIRS else self.sharing_most(statement)
+        """The numbers of the statements that may be like another: all, or of very many those that
+        share the most stems.
+        """
+        return (
+            list(self._statements)
+            if len(self._statements) <= _MAX_ALL_PAIRS
+            else self.sharing_most(statement)
+        )
 
     def sharing_most(self, statement: str) -> list[int]:
         """The numbers of the statements that share the most stems with another."""
         holders = [self._holders[stem] for stem in _all_stems(statement) if stem in self._holders]
-        shared = Counter(number for numbers in holders if len(numbers) <= _MAX_HOLDERS for number in numbers)
-        return [number for number, _ in sorted(shared.items(), key=itemgetter(1), reverse=True)[:_MAX_CANDIDATES]]
+        shared = Counter(
+            number for numbers in holders if len(numbers) <= _MAX_HOLDERS for number in numbers
+        )
+        return [
+            number
+            for number, _ in sorted(shared.items(), key=itemgetter(1), reverse=True)[
+                :_MAX_CANDIDATES
+            ]
+        ]
 
 
 def _all_stems(statement: str) -> set[str]:

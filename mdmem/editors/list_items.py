@@ -32,7 +32,8 @@ _FENCE = late.pattern(r"[ \t]*(?:```|~~~)")
 
 @dataclass(frozen=True, slots=True)
 class LabelledText:
-    """A text in its parts: `words`, then until and tags, then comments and block id as they stand (`marks`).
+    """A text in its parts: `words`, then until and tags, then comments and block id as they stand
+    (`marks`).
 
     Tags with nothing before them are words, and can have no tags behind them.
     """
@@ -60,7 +61,9 @@ class LabelledText:
 
 @dataclass(frozen=True, slots=True)
 class ItemParts:
-    """A list item in its parts: marker and kind (`start`), its first paragraph (`head`), and what stands `beneath` that."""
+    """A list item in its parts: marker and kind (`start`), its first paragraph (`head`), and what
+    stands `beneath` that.
+    """
 
     start: str
     head: str
@@ -86,7 +89,8 @@ class ItemParts:
 
 
 def rewrite_item(item: str, kind: str | None, tags: Iterable[str], until: date | None) -> str:
-    """A list item with other tags, another `until` and, unless None, another kind. Every other byte of it is kept.
+    """A list item with other tags, another `until` and, unless None, another kind. Every other byte
+    of it is kept.
 
     Tags that would be words, since the item is nothing but tags, are left out.
     """
@@ -101,10 +105,11 @@ def rewrite_item(item: str, kind: str | None, tags: Iterable[str], until: date |
 
 
 def inherit(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
-    """A new item with what stands behind and beneath the words of the one that it replaces, and a list of that.
+    """A new item with what stands behind and beneath the words of the one that it replaces, and a
+    list of that.
 
-    Tags, comments and block id of its own replace what there is of their sort; further lines of its own replace all that stands beneath
-    but lists, and a list of its own those too.
+    Tags, comments and block id of its own replace what there is of their sort; further lines of its
+    own replace all that stands beneath but lists, and a list of its own those too.
 
     Args:
         item: the item that is replaced.
@@ -125,12 +130,17 @@ def inherit(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
     else:
         head = str(replace(own, tags=own.tags or tags, marks=_ordered_marks(marks, own.marks)))
     lines = [line.strip() for line in split_lines(more + beneath)]
-    kept = [*(f"#{tag}" for tag in tags), *filter(None, map(str.strip, _split_marks(marks))), *filter(None, lines)]
+    kept = [
+        *(f"#{tag}" for tag in tags),
+        *filter(None, map(str.strip, _split_marks(marks))),
+        *filter(None, lines),
+    ]
     return f"{new.start}{head}{new.beneath}{beneath}", tuple(kept)
 
 
 def inherit_block_id(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
-    """A new item with the block id of the one that it supersedes, to which links may lead, and a list of that.
+    """A new item with the block id of the one that it supersedes, to which links may lead, and a
+    list of that.
 
     A block id of its own stays. Arguments as of `inherit`.
     """
@@ -146,7 +156,9 @@ def inherit_block_id(item: str, successor: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _first_line_end(head: str) -> int:
-    """The offset at which the first line of a paragraph ends, with all of a comment that begins in it."""
+    """The offset at which the first line of a paragraph ends, with all of a comment that begins in
+    it.
+    """
     end = len(split_lines(head)[0].rstrip("\r\n"))
     for comment in COMMENT_SPAN.finditer(head):
         if comment.start() < end < comment.end():
@@ -155,7 +167,9 @@ def _first_line_end(head: str) -> int:
 
 
 def _for_successor(lines: str, own_tags: tuple[str, ...], own: LabelledText | None) -> str:
-    """Further lines of a replaced item without its expiry, with the labels of its successor (`own`) where they end its paragraph."""
+    """Further lines of a replaced item without its expiry, with the labels of its successor (`own`)
+    where they end its paragraph.
+    """
     text = LabelledText.read(lines)
     tags = () if own_tags else text.tags
     if own is None:
@@ -172,16 +186,23 @@ def _split_marks(marks: str) -> tuple[str, str]:
 
 def _other_marks(marks: str, own: str) -> str:
     """Those of some marks of which there are none of their sort among a successor's own."""
-    return "".join("" if theirs else mark for mark, theirs in zip(_split_marks(marks), _split_marks(own), strict=True))
+    return "".join(
+        "" if theirs else mark
+        for mark, theirs in zip(_split_marks(marks), _split_marks(own), strict=True)
+    )
 
 
 def _ordered_marks(marks: str, own: str) -> str:
     """Inherited and own marks: the comments, then the block id."""
-    return "".join(mark + theirs for mark, theirs in zip(_split_marks(marks), _split_marks(own), strict=True))
+    return "".join(
+        mark + theirs for mark, theirs in zip(_split_marks(marks), _split_marks(own), strict=True)
+    )
 
 
 def _lists(lines: str) -> str:
-    """Further lines of an item from the first list on, with the line end before it; empty where there is none."""
+    """Further lines of an item from the first list on, with the line end before it; empty where
+    there is none.
+    """
     in_fence, offset, previous = False, 0, ""
     for line in split_lines(lines):
         in_fence ^= bool(_FENCE.match(line))
@@ -203,8 +224,14 @@ class Foundation:
 
     @property
     def strength(self) -> int:
-        """A number that is greater for a better founded statement; what is claimed counts as inferred."""
-        return min(self.source.strength, Source.INFERRED.strength) if self.claimed else self.source.strength
+        """A number that is greater for a better founded statement; what is claimed counts as
+        inferred.
+        """
+        return (
+            min(self.source.strength, Source.INFERRED.strength)
+            if self.claimed
+            else self.source.strength
+        )
 
     @property
     def may_be_weaker(self) -> bool:
@@ -212,8 +239,12 @@ class Foundation:
         return self.strength < Source.USER_STATED.strength
 
     def is_guarded_against(self, other: Foundation) -> bool:
-        """True if a statement is better founded than another one that takes it out; what is claimed may be the user's own."""
-        return (Source.USER_STATED.strength if self.claimed else self.source.strength) > other.strength
+        """True if a statement is better founded than another one that takes it out; what is claimed
+        may be the user's own.
+        """
+        return (
+            Source.USER_STATED.strength if self.claimed else self.source.strength
+        ) > other.strength
 
     def is_confirmed_by(self, other: Foundation) -> bool:
         """True if the same words, said again from another source, are better founded."""
@@ -238,9 +269,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Foundations:
-    """The foundations of items of a document, by their first lines, and that of a new statement (`own`).
+    """The foundations of items of a document, by their first lines, and that of a new statement
+    (`own`).
 
-    An item that is missing is founded as well as the new statement. `note` is a line for the user where history could not be read.
+    An item that is missing is founded as well as the new statement. `note` is a line for the user
+    where history could not be read.
     """
 
     by_line: Mapping[int, Foundation]
@@ -266,8 +299,9 @@ class Foundations:
     def choose(self, key: str, values: Sequence[Item]) -> Choice:
         """Choose what a new value of a key does to those that stand in a section.
 
-        An `auto` value takes the place of another such value only. Any other one takes the place of the value that is founded as well as it
-        is, else of the best founded one, and every weaker one goes out.
+        An `auto` value takes the place of another such value only. Any other one takes the place of
+        the value that is founded as well as it is, else of the best founded one, and every weaker
+        one goes out.
 
         Raises:
             FactProblem: `key-ambiguous`: several of them, founded equally well, could be meant.
@@ -277,7 +311,11 @@ class Foundations:
         meant = [item for item in values if strengths[item.start] == self.own.strength]
         if not meant and self.own.source is not Source.AUTO:
             best = max(strengths.values())
-            meant = weaker[:1] if best == Source.AUTO.strength else [item for item in values if strengths[item.start] == best]
+            meant = (
+                weaker[:1]
+                if best == Source.AUTO.strength
+                else [item for item in values if strengths[item.start] == best]
+            )
         if len(meant) > 1:
             raise _ambiguous(key, values)
         return Choice(
@@ -290,5 +328,10 @@ class Foundations:
 def _ambiguous(key: str, values: Sequence[Item]) -> FactProblem:
     listed = [{"id": item.fact.id, "text": item.fact.text} for item in values]
     named = "; ".join(f"{item.fact.id} {item.fact.text[:_QUOTED]}" for item in values)
-    hint = f"They are: {named}. Replace one with {field('supersedes')} ID, or add with {field('also')}."
-    return FactProblem("key-ambiguous", f"{key!r} has {len(values)} current values", hint, facts=listed)
+    hint = (
+        f"They are: {named}. Replace one with {field('supersedes')} ID, or add with"
+        f" {field('also')}."
+    )
+    return FactProblem(
+        "key-ambiguous", f"{key!r} has {len(values)} current values", hint, facts=listed
+    )

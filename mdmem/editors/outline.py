@@ -1,4 +1,6 @@
-"""Edits of the outline: headings written, renamed and deleted, sections and blocks put in. No other heading may change by it."""
+"""Edits of the outline: headings written, renamed and deleted, sections and blocks put in. No other
+heading may change by it.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,10 @@ _ATX_CLOSING = late.pattern(r"[ \t]#+$")
 def content_bounds(lines: Sequence[str]) -> tuple[int, int]:
     """The numbers of the first line that is not blank and of the line after the last one."""
     first = next((number for number, line in enumerate(lines) if not is_blank(line)), len(lines))
-    return first, next((number for number in range(len(lines), first, -1) if not is_blank(lines[number - 1])), first)
+    return first, next(
+        (number for number in range(len(lines), first, -1) if not is_blank(lines[number - 1])),
+        first,
+    )
 
 
 def strip_blank_lines(text: str) -> str:
@@ -50,13 +55,17 @@ def strip_blank_lines(text: str) -> str:
 def body_escapes(reason: str) -> SectionProblem:
     """The refusal of a text that would not stay in its section."""
     return SectionProblem(
-        "body-escapes-section", f"the text does not stay in its section: {reason}", "Close open fences and comments; use deeper headings."
+        "body-escapes-section",
+        f"the text does not stay in its section: {reason}",
+        "Close open fences and comments; use deeper headings.",
     )
 
 
 def same_outline(document: Document, result: Document) -> bool:
     """True if two documents have the same headings and as many lines of front matter."""
-    return result.front == document.front and _outline(result.sections) == _outline(document.sections)
+    return result.front == document.front and _outline(result.sections) == _outline(
+        document.sections
+    )
 
 
 def _outline(sections: Iterable[Section]) -> list[tuple[int, str]]:
@@ -64,7 +73,9 @@ def _outline(sections: Iterable[Section]) -> list[tuple[int, str]]:
 
 
 def _keeps_outline(document: Document, text: str, outline: Sequence[tuple[int, str]]) -> bool:
-    """True if a new text of a document has these headings (level, title), and the same front matter."""
+    """True if a new text of a document has these headings (level, title), and the same front
+    matter.
+    """
     result = parse(text)
     return result.front == document.front and _outline(result.sections) == list(outline)
 
@@ -73,13 +84,22 @@ def heading(level: int, title: str) -> str:
     """The ATX heading (without line end) of a title.
 
     Raises:
-        TextProblem: `bad-text`: a title that is empty, has several lines, reads as a trailer or would not read back.
+        TextProblem: `bad-text`: a title that is empty, has several lines, reads as a trailer or
+        would not read back.
     """
     name = fold_space(clean_input(title, "title"))
     if not name or len(split_lines(title.strip())) > 1:
-        raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} cannot be a title: a title is one line that is not empty")
+        raise TextProblem(
+            "bad-text",
+            f"{title[:_MAX_QUOTED_CHARS]!r} cannot be a title: a title is one line that is not"
+            " empty",
+        )
     if has_trailer(name):
-        raise TextProblem("bad-text", f"{title[:_MAX_QUOTED_CHARS]!r} cannot be a title: commits of mdmem use it as a trailer")
+        raise TextProblem(
+            "bad-text",
+            f"{title[:_MAX_QUOTED_CHARS]!r} cannot be a title: commits of mdmem use it as a"
+            " trailer",
+        )
     escaped = _CLOSING_HASHES.sub(r"\1\\\2\3", name)
     line = f"{'#' * level} {escaped}"
     sections = parse(line, fragment=True).sections
@@ -100,7 +120,10 @@ def rename(document: Document, section: Section, title: str) -> EditResult:
         return EditResult(text=document.text, op=Op.RENAME, section=section.path)
     _require_no_sibling(document, section, name)
     outline = [(s.level, name if s.index == section.index else s.title) for s in document.sections]
-    before, after = document.bom + document.slice(0, section.start), document.slice(section.body, len(document.lines))
+    before, after = (
+        document.bom + document.slice(0, section.start),
+        document.slice(section.body, len(document.lines)),
+    )
     for lines in _renamed_headings(document, section, name):
         text = before + lines + after
         if _keeps_outline(document, text, outline):
@@ -109,20 +132,33 @@ def rename(document: Document, section: Section, title: str) -> EditResult:
 
 
 def _require_no_sibling(document: Document, section: Section, title: str) -> None:
-    """Refuse the title of another section below the same parent; addresses ignore markup and case."""
+    """Refuse the title of another section below the same parent; addresses ignore
+    markup and case.
+    """
     parent = _parent_of(document, section)
     first, end = (parent.body, parent.tree_end) if parent else (0, len(document.lines))
     name = plain_title(title).casefold()
     for other in document.sections:
-        is_sibling = first <= other.start < end and len(other.path) == len(section.path) and other.index != section.index
+        is_sibling = (
+            first <= other.start < end
+            and len(other.path) == len(section.path)
+            and other.index != section.index
+        )
         if is_sibling and plain_title(other.title).casefold() == name:
             message = f"a section {join_path(other.path)!r} already exists (line {other.start + 1})"
-            hint = f"Choose another title, or add the text to that section and {field('delete')} this one."
-            raise SectionProblem("section-exists", message, hint, section=join_path(other.path), line=other.start + 1)
+            hint = (
+                f"Choose another title, or add the text to that section and {field('delete')} this"
+                " one."
+            )
+            raise SectionProblem(
+                "section-exists", message, hint, section=join_path(other.path), line=other.start + 1
+            )
 
 
 def _renamed_headings(document: Document, section: Section, name: str) -> Iterator[str]:
-    """The lines of a heading with another title: in its own style first, then as ATX for a title that setext does not take."""
+    """The lines of a heading with another title: in its own style first, then as ATX for a title
+    that setext does not take.
+    """
     first, last = document.lines[section.start], document.lines[section.body - 1]
     match = _ATX.match(first) if section.body == section.start + 1 else None
     if match:
@@ -133,7 +169,9 @@ def _renamed_headings(document: Document, section: Section, name: str) -> Iterat
 
 
 def _after_title(line: str) -> str:
-    """The end of the rest of an ATX heading, behind the title: white space, closing `#`s, the line end."""
+    """The end of the rest of an ATX heading, behind the title: white space, closing `#`s, the line
+    end.
+    """
     title = line.rstrip(" \t\r\n")
     if title.endswith("#") and _ATX_CLOSING.search(" " + title, len(title.rstrip("#"))):
         title = title.rstrip("#").rstrip(" \t")
@@ -144,15 +182,24 @@ def delete(document: Document, section: Section, subtree: bool) -> EditResult:
     """Take out a section; one with subsections only as a `subtree`.
 
     Raises:
-        SectionProblem: `has-subsections`, or `body-escapes-section` where another heading would change.
+        SectionProblem: `has-subsections`, or `body-escapes-section` where another heading would
+        change.
     """
     if section.tree_end > section.end and not subtree:
         raise SectionProblem(
-            "has-subsections", f"{join_path(section.path)!r} has subsections", f"To delete them too, use {field('subtree')}."
+            "has-subsections",
+            f"{join_path(section.path)!r} has subsections",
+            f"To delete them too, use {field('subtree')}.",
         )
-    text = document.bom + document.slice(0, section.start) + document.slice(section.tree_end, len(document.lines))
+    text = (
+        document.bom
+        + document.slice(0, section.start)
+        + document.slice(section.tree_end, len(document.lines))
+    )
     deleted = range(section.index, section.index + 1 + len(document.subsections(section)))
-    if not _keeps_outline(document, text, _outline(s for s in document.sections if s.index not in deleted)):
+    if not _keeps_outline(
+        document, text, _outline(s for s in document.sections if s.index not in deleted)
+    ):
         raise body_escapes("without it the sections around it would change")
     return EditResult(text=text, op=Op.DELETE, section=section.path)
 
@@ -160,21 +207,33 @@ def delete(document: Document, section: Section, subtree: bool) -> EditResult:
 def create(document: Document, change: EditSection) -> EditResult:
     """Create the missing part of a path, with the change's text as the body of the last section.
 
-    It stands at the end of its parent, one level below it, or after `change.after`, of which `change.nth` chooses among several.
+    It stands at the end of its parent, one level below it, or after `change.after`, of which
+    `change.nth` chooses among several.
 
     Raises:
-        SectionProblem: the parent or `after` is missing or ambiguous, the level would be deeper than 6, the text escapes.
+        SectionProblem: the parent or `after` is missing or ambiguous, the level would be deeper
+        than 6, the text escapes.
         TextProblem: a title or a text that cannot be stored.
     """
-    parent, missing = _nearest_parent(document, [part.strip() for part in (change.section or "").split(PATH_SEPARATOR)])
+    parent, missing = _nearest_parent(
+        document, [part.strip() for part in (change.section or "").split(PATH_SEPARATOR)]
+    )
     if parent is None:
-        parent = _single_title(document) if change.after is None else _parent_of(document, find_section(document, change.after, change.nth))
+        parent = (
+            _single_title(document)
+            if change.after is None
+            else _parent_of(document, find_section(document, change.after, change.nth))
+        )
     level, line = _level_and_line(document, parent, change.after, change.nth)
     if level + len(missing) - 1 > _MAX_LEVEL:
-        raise SectionProblem("body-escapes-section", f"the section would be deeper than {_MAX_LEVEL} levels")
+        raise SectionProblem(
+            "body-escapes-section", f"the section would be deeper than {_MAX_LEVEL} levels"
+        )
     headings = [heading(level + depth, title) for depth, title in enumerate(missing)]
     body = strip_blank_lines(clean_input(change.text))
-    if any(section.level < level + len(headings) for section in parse(body, fragment=True).sections):
+    if any(
+        section.level < level + len(headings) for section in parse(body, fragment=True).sections
+    ):
         raise body_escapes("it has a heading at or above the section's own level")
     path = (*(parent.path if parent else ()), *(title.lstrip("#").strip() for title in headings))
     text = insert_blocks(document, (line, "\n\n".join([*headings, body] if body else headings)))
@@ -200,20 +259,27 @@ def _parent_of(document: Document, section: Section) -> Section | None:
     return ancestors[-1] if ancestors else None
 
 
-def _level_and_line(document: Document, parent: Section | None, after: str | None, nth: int | None) -> tuple[int, int]:
+def _level_and_line(
+    document: Document, parent: Section | None, after: str | None, nth: int | None
+) -> tuple[int, int]:
     """The level of a new section and the line before which it goes."""
     if after is None:
         if parent:
             return parent.level + 1, parent.tree_end
-        return min((s.level for s in document.sections if len(s.path) == 1), default=_DEFAULT_LEVEL), len(document.lines)
+        return min(
+            (s.level for s in document.sections if len(s.path) == 1), default=_DEFAULT_LEVEL
+        ), len(document.lines)
     sibling = find_section(document, after, nth)
     if parent and sibling.path[:-1] != parent.path:
-        raise SectionProblem("section-not-found", f"{after!r} is not directly below {join_path(parent.path)!r}")
+        raise SectionProblem(
+            "section-not-found", f"{after!r} is not directly below {join_path(parent.path)!r}"
+        )
     return sibling.level, sibling.tree_end
 
 
 def insert_blocks(document: Document, *insertions: tuple[int, str]) -> str:
-    """The text of a document with texts (LF) as blocks of their own, each before a line; the lines are in rising order, each once.
+    """The text of a document with texts (LF) as blocks of their own, each before a line; the lines
+    are in rising order, each once.
 
     Raises:
         SectionProblem: `open-block`, or `body-escapes-section` where another heading would change.
@@ -221,10 +287,15 @@ def insert_blocks(document: Document, *insertions: tuple[int, str]) -> str:
     fragments = [parse(text, fragment=True) for _, text in insertions]
     text = _with_blocks(document, insertions)
     if all(fragment.open_line is None for fragment in fragments):
-        headings = [(section.start, 1, outline) for section, outline in zip(document.sections, _outline(document.sections), strict=True)]
+        headings = [
+            (section.start, 1, outline)
+            for section, outline in zip(document.sections, _outline(document.sections), strict=True)
+        ]
         for (line, _), fragment in zip(insertions, fragments, strict=True):
             headings += [(line, 0, outline) for outline in _outline(fragment.sections)]
-        if _keeps_outline(document, text, [outline for _, _, outline in sorted(headings, key=itemgetter(0, 1))]):
+        if _keeps_outline(
+            document, text, [outline for _, _, outline in sorted(headings, key=itemgetter(0, 1))]
+        ):
             return text
     if document.open_line is not None:
         number = document.open_line + 1
@@ -234,7 +305,9 @@ def insert_blocks(document: Document, *insertions: tuple[int, str]) -> str:
 
 
 def _with_blocks(document: Document, insertions: Iterable[tuple[int, str]]) -> str:
-    """The text of a document with texts before some of its lines, with a blank line between each and what stands around it."""
+    """The text of a document with texts before some of its lines, with a blank line between each
+    and what stands around it.
+    """
     end = document.line_end
     ends_bare = bool(document.lines) and not document.lines[-1].endswith(("\n", "\r"))
     result, copied = document.bom, 0
@@ -246,5 +319,9 @@ def _with_blocks(document: Document, insertions: Iterable[tuple[int, str]]) -> s
         if line and not is_blank(document.lines[line - 1]):
             result += blank_line(result, end)
         is_last = line == len(document.lines)
-        result += with_line_end(text, end) + ("" if is_last and ends_bare else end) + ("" if is_last else end)
+        result += (
+            with_line_end(text, end)
+            + ("" if is_last and ends_bare else end)
+            + ("" if is_last else end)
+        )
     return result + document.slice(copied, len(document.lines))

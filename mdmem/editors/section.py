@@ -1,11 +1,20 @@
-"""Edits of one section: body, append, prepend, replace, rename, delete, create. Its neighbours stay byte for byte the same."""
+"""Edits of one section: body, append, prepend, replace, rename, delete, create. Its neighbours stay
+byte for byte the same.
+"""
 
 from __future__ import annotations
 
 import re
 
 from mdmem.editors import EditResult
-from mdmem.editors.outline import body_escapes, content_bounds, create, delete, rename, strip_blank_lines
+from mdmem.editors.outline import (
+    body_escapes,
+    content_bounds,
+    create,
+    delete,
+    rename,
+    strip_blank_lines,
+)
 from mdmem.errors import SectionProblem, TextProblem, UsageProblem
 from mdmem.model import Op, SectionPath
 from mdmem.model.writes import Action, EditSection
@@ -42,7 +51,9 @@ _MAX_QUOTED_CHARS = 80
 
 @dataclass(frozen=True, slots=True)
 class _EditRange:
-    """The lines `start` up to `end` that may change, and their section; None for the text before the first heading."""
+    """The lines `start` up to `end` that may change, and their section; None for the text before
+    the first heading.
+    """
 
     start: int
     end: int
@@ -57,14 +68,19 @@ def edit(document: Document, change: EditSection) -> EditResult:
     """Change one section as asked; the text stays the same where there is nothing to change.
 
     Raises:
-        SectionProblem: the section is missing, ambiguous or no longer what was expected, or the change would reach beyond it.
+        SectionProblem: the section is missing, ambiguous or no longer what was expected, or the
+        change would reach beyond it.
         TextProblem: a text that cannot be stored.
         UsageProblem: options that do not go together.
     """
     if change.section is None:
         return _edit_preamble(document, change)
     if not change.section.strip():
-        raise SectionProblem("section-not-found", "the section's name is empty", f"To list sections: {verb('outline')}")
+        raise SectionProblem(
+            "section-not-found",
+            "the section's name is empty",
+            f"To list sections: {verb('outline')}",
+        )
     if change.create and not matching_sections(document, change.section) and change.expect is None:
         return create(document, change)
     section = find_section(document, change.section, change.nth)
@@ -80,13 +96,21 @@ def edit(document: Document, change: EditSection) -> EditResult:
         case Action.DELETE:
             return delete(document, section, change.subtree)
         case _:
-            target = _EditRange(section.body, section.tree_end if change.subtree else section.end, section)
-            return EditResult(text=_edit_text(document, target, change), op=_OPS[change.action], section=section.path)
+            target = _EditRange(
+                section.body, section.tree_end if change.subtree else section.end, section
+            )
+            return EditResult(
+                text=_edit_text(document, target, change),
+                op=_OPS[change.action],
+                section=section.path,
+            )
 
 
 def _edit_preamble(document: Document, change: EditSection) -> EditResult:
     if change.expect is not None and change.expect != preamble_etag(document):
-        raise _section_changed(preamble_etag(document), document.slice(document.front, document.preamble_end))
+        raise _section_changed(
+            preamble_etag(document), document.slice(document.front, document.preamble_end)
+        )
     target = _EditRange(document.front, document.preamble_end, None)
     return EditResult(text=_edit_text(document, target, change), op=_OPS[change.action], section=())
 
@@ -97,7 +121,9 @@ def _require_unchanged(document: Document, section: Section, change: EditSection
         return
     etag = tree_etag(document, section) if change.subtree else section_etag(document, section)
     if change.expect != etag:
-        raise _section_changed(etag, document.slice(section.body, section.tree_end if change.subtree else section.end))
+        raise _section_changed(
+            etag, document.slice(section.body, section.tree_end if change.subtree else section.end)
+        )
 
 
 def _section_changed(etag: str, text: str) -> SectionProblem:
@@ -131,7 +157,12 @@ def _without_own_heading(text: str, target: _EditRange) -> str:
         return text
     fragment = parse(text, fragment=True)
     first = fragment.sections[0] if fragment.sections else None
-    if first is None or first.start or first.level != section.level or plain_title(first.title) != plain_title(section.title):
+    if (
+        first is None
+        or first.start
+        or first.level != section.level
+        or plain_title(first.title) != plain_title(section.title)
+    ):
         return text
     return strip_blank_lines(fragment.slice(first.body, len(fragment.lines)))
 
@@ -165,11 +196,15 @@ def _content(document: Document, target: _EditRange) -> str:
 
 def _around(document: Document, target: _EditRange) -> tuple[str, str]:
     """The text before a range and the text after it."""
-    return document.bom + document.slice(0, target.start), document.slice(target.end, len(document.lines))
+    return document.bom + document.slice(0, target.start), document.slice(
+        target.end, len(document.lines)
+    )
 
 
 def _compose(document: Document, target: _EditRange, text: str) -> str:
-    """The document with the content of a range replaced by `text` (LF, stripped), and its blank lines kept where they can be."""
+    """The document with the content of a range replaced by `text` (LF, stripped), and its blank
+    lines kept where they can be.
+    """
     end = document.line_end
     lead, content, tail = _split_blank_lines(document, target)
     before, after = _around(document, target)
@@ -177,14 +212,21 @@ def _compose(document: Document, target: _EditRange, text: str) -> str:
         before += end
     if not content:
         blanks = split_lines(lead)
-        lead, tail = "".join(blanks[:1]) or (blank_line(before, end) if target.start else ""), "".join(blanks[1:])
+        lead, tail = (
+            "".join(blanks[:1]) or (blank_line(before, end) if target.start else ""),
+            "".join(blanks[1:]),
+        )
         lead += "" if not lead or lead.endswith(("\n", "\r")) else end
     if not text:
-        return _first_safe(document, target, text, [before + (tail if target.start else "") + after])
+        return _first_safe(
+            document, target, text, [before + (tail if target.start else "") + after]
+        )
     result = before + lead + with_line_end(text, end)
     if not after:
         ends_bare = bool(document.lines) and not document.lines[-1].endswith(("\n", "\r"))
-        return _first_safe(document, target, text, [result + ("" if ends_bare and not tail else end + tail)])
+        return _first_safe(
+            document, target, text, [result + ("" if ends_bare and not tail else end + tail)]
+        )
     gaps = [tail] if tail else ["", end] if content else [end]
     return _first_safe(document, target, text, [result + end + gap + after for gap in gaps])
 
@@ -193,7 +235,8 @@ def _compose(document: Document, target: _EditRange, text: str) -> str:
 
 
 def _first_safe(document: Document, target: _EditRange, text: str, candidates: list[str]) -> str:
-    """The first candidate in which nothing but the range differs; `text` is what the range then says.
+    """The first candidate in which nothing but the range differs; `text` is what the range then
+    says.
 
     Raises:
         SectionProblem: `body-escapes-section`: in each of them something outside would change.
@@ -204,7 +247,9 @@ def _first_safe(document: Document, target: _EditRange, text: str, candidates: l
     fragment = parse(text, fragment=True)
     shallow = [section for section in fragment.sections if not _is_below(target, section)]
     if shallow:
-        raise body_escapes(f"its line {shallow[0].start + 1} is a heading at or above the section's own level")
+        raise body_escapes(
+            f"its line {shallow[0].start + 1} is a heading at or above the section's own level"
+        )
     if fragment.open_line is not None:
         raise body_escapes("it ends inside an open fence, comment or HTML block")
     raise body_escapes("it would change what follows the section or what precedes it")
@@ -215,7 +260,8 @@ def _is_below(target: _EditRange, section: Section) -> bool:
 
 
 def _differs_inside_only(document: Document, target: _EditRange, result: Document) -> bool:
-    """True if the headings around the range stand as they did, those in it are deeper, and nothing in it is left open.
+    """True if the headings around the range stand as they did, those in it are deeper, and nothing
+    in it is left open.
 
     The text in the range needs no reading of its own: after the heading before it nothing is open.
     """
@@ -226,9 +272,13 @@ def _differs_inside_only(document: Document, target: _EditRange, result: Documen
     return (
         result.front == document.front
         and first_after >= len(before)
-        and [(s.start, s.level, s.title) for s in result.sections[: len(before)]] == [(s.start, s.level, s.title) for s in before]
-        and [(s.start - shift, s.level, s.title) for s in result.sections[first_after:]] == [(s.start, s.level, s.title) for s in after]
-        and all(_is_below(target, section) for section in result.sections[len(before) : first_after])
+        and [(s.start, s.level, s.title) for s in result.sections[: len(before)]]
+        == [(s.start, s.level, s.title) for s in before]
+        and [(s.start - shift, s.level, s.title) for s in result.sections[first_after:]]
+        == [(s.start, s.level, s.title) for s in after]
+        and all(
+            _is_below(target, section) for section in result.sections[len(before) : first_after]
+        )
         and (result.open_line is None or result.open_line >= target.end + shift)
     )
 
@@ -237,8 +287,15 @@ def _differs_inside_only(document: Document, target: _EditRange, result: Documen
 
 
 def append_to_section(document: Document, section: Section, text: str) -> str:
-    """The text of a document with `text` at the end of a section's own text, joined to a list where both are list items."""
-    return _join(document, _EditRange(section.body, section.end, section), strip_blank_lines(text), at_end=True)
+    """The text of a document with `text` at the end of a section's own text, joined to a list where
+    both are list items.
+    """
+    return _join(
+        document,
+        _EditRange(section.body, section.end, section),
+        strip_blank_lines(text),
+        at_end=True,
+    )
 
 
 def _add(document: Document, target: _EditRange, text: str, at_end: bool) -> str:
@@ -258,7 +315,9 @@ def _add(document: Document, target: _EditRange, text: str, at_end: bool) -> str
 
 
 def _join(document: Document, target: _EditRange, text: str, at_end: bool) -> str:
-    """Add `text` to a range, by one line end where both sides are list items, else by a blank line."""
+    """Add `text` to a range, by one line end where both sides are list items, else by a
+    blank line.
+    """
     if not _content(document, target):
         return _compose(document, target, text)
     line = document.open_line
@@ -266,7 +325,10 @@ def _join(document: Document, target: _EditRange, text: str, at_end: bool) -> st
         message = f"the section ends inside an open fence or comment (line {line + 1})"
         raise SectionProblem("open-block", message, "Close it first.", line=line + 1)
     old, new = document.blocks_in(target.start, target.end), parse(text, fragment=True)
-    first, last = (target.start + number for number in content_bounds(document.lines[target.start : target.end]))
+    first, last = (
+        target.start + number
+        for number in content_bounds(document.lines[target.start : target.end])
+    )
     if at_end:
         continues_list = _ends_in_item(old, last) and _begins_with_item(new.blocks, 0)
     else:
@@ -296,14 +358,21 @@ def _splice(document: Document, target: _EditRange, text: str, separator: str, a
     if after and not tail:
         candidates.append(before + lead + joined + end + after)
     stripped = strip_blank_lines(content)
-    return _first_safe(document, target, stripped + separator + text if at_end else text + separator + stripped, candidates)
+    return _first_safe(
+        document,
+        target,
+        stripped + separator + text if at_end else text + separator + stripped,
+        candidates,
+    )
 
 
 # Words replaced by others.
 
 
 def find_words(words: str, text: str) -> list[tuple[int, int]]:
-    """The spans at which words stand in a text, whatever the line ends; spans that overlap count one by one."""
+    """The spans at which words stand in a text, whatever the line ends; spans that overlap count
+    one by one.
+    """
     pattern = _ANY_LINE_END.join(re.escape(line) for line in with_line_end(words, "\n").split("\n"))
     return [match.span(1) for match in re.finditer(f"(?=({pattern}))", text)]
 
@@ -318,10 +387,14 @@ def _replace_words(document: Document, target: _EditRange, change: EditSection) 
     quoted = repr(change.text[:_MAX_QUOTED_CHARS])
     owner = repr(join_path(target.path)) if target.path else "the text before the first heading"
     if not spans:
-        raise SectionProblem("text-not-found", f"{quoted} is not in {owner}", f"Its exact words: {verb('show')}.")
+        raise SectionProblem(
+            "text-not-found", f"{quoted} is not in {owner}", f"Its exact words: {verb('show')}."
+        )
     if len(spans) > 1:
         message = f"{quoted} occurs {len(spans)} times in {owner}"
-        raise SectionProblem("text-ambiguous", message, "Give more of the text around it.", count=len(spans))
+        raise SectionProblem(
+            "text-ambiguous", message, "Give more of the text around it.", count=len(spans)
+        )
     start, end = spans[0]
     if own[start:end] == new:
         return document.text

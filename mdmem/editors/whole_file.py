@@ -1,4 +1,6 @@
-"""Edits of a whole file: create it, replace words, insert lines. Line ends stay as they are; lines are counted by `\\n` alone."""
+"""Edits of a whole file: create it, replace words, insert lines. Line ends stay as they are; lines
+are counted by `\\n` alone.
+"""
 
 from __future__ import annotations
 
@@ -20,11 +22,13 @@ def new_texts(edit: WholeFileEdit) -> tuple[str, ...]:
 
 
 def edit(document: Document | None, change: WholeFileEdit, is_log: bool) -> EditResult:
-    """The text of a file after an edit; `document` is None where there is no such file, `is_log` is a day's log.
+    """The text of a file after an edit; `document` is None where there is no such file, `is_log` is
+    a day's log.
 
     Raises:
-        PathProblem: `file-exists`, `file-not-found`. TextProblem: `bad-text`. SectionProblem: `text-not-found`, `text-ambiguous`, `bad-line`,
-            `append-only`; `open-block`: the log would end inside a fence or a comment.
+        PathProblem: `file-exists`, `file-not-found`. TextProblem: `bad-text`. SectionProblem:
+            `text-not-found`, `text-ambiguous`, `bad-line`, `append-only`; `open-block`: the log
+            would end inside a fence or a comment.
     """
     for text in new_texts(change):
         clean_input(text)
@@ -40,8 +44,17 @@ def edit(document: Document | None, change: WholeFileEdit, is_log: bool) -> Edit
         text = _replace(document.text, change)
     else:
         text = _insert(document.text, change, is_log)
-    if is_log and (line := parse(text).open_line) is not None and (document is None or document.open_line is None):
-        raise SectionProblem("open-block", f"{change.path} would end inside a block that line {line + 1} opens", "Close it.", line=line + 1)
+    if (
+        is_log
+        and (line := parse(text).open_line) is not None
+        and (document is None or document.open_line is None)
+    ):
+        raise SectionProblem(
+            "open-block",
+            f"{change.path} would end inside a block that line {line + 1} opens",
+            "Close it.",
+            line=line + 1,
+        )
     return EditResult(text=text, op=Op.MEMORY_TOOL, section=())
 
 
@@ -52,7 +65,11 @@ def missing(path: str) -> PathProblem:
 
 def append_only(path: str) -> SectionProblem:
     """The failure for a change of a day's log that does not add to its end."""
-    return SectionProblem("append-only", f"{path} is a daily log: entries can only be added", "Text can be inserted at its end.")
+    return SectionProblem(
+        "append-only",
+        f"{path} is a daily log: entries can only be added",
+        "Text can be inserted at its end.",
+    )
 
 
 def first_line_of(text: str, words: str) -> int:
@@ -67,12 +84,19 @@ def _replace(text: str, change: ReplaceText) -> str:
     if len(starts) > 1:
         lines = [text[:start].count("\n") + 1 for start in starts]
         numbers = ", ".join(map(str, lines))
-        raise SectionProblem("text-ambiguous", f"{change.path} contains these words more than once, in lines {numbers}", "", lines=lines)
+        raise SectionProblem(
+            "text-ambiguous",
+            f"{change.path} contains these words more than once, in lines {numbers}",
+            "",
+            lines=lines,
+        )
     return text.replace(change.text, change.replacement)
 
 
 def _starts(text: str, words: str) -> list[int]:
-    """Where words stand in a text; overlapping ones count, unless they leave only one to be replaced."""
+    """Where words stand in a text; overlapping ones count, unless they leave only one to be
+    replaced.
+    """
     if text.count(words) < 2:
         return [start] if (start := text.find(words)) >= 0 else []
     starts, start = [], text.find(words)
@@ -87,7 +111,12 @@ def _insert(text: str, change: InsertText, is_log: bool) -> str:
     if not lines[-1]:
         lines.pop()
     if not 0 <= change.line <= len(lines):
-        raise SectionProblem("bad-line", f"{change.path} has no line {change.line}; use 0 to {len(lines)}", "", last=len(lines))
+        raise SectionProblem(
+            "bad-line",
+            f"{change.path} has no line {change.line}; use 0 to {len(lines)}",
+            "",
+            last=len(lines),
+        )
     if is_log and change.line != len(lines):
         raise SectionProblem(
             "append-only",

@@ -79,8 +79,7 @@ _MOST_OF_NAME = 3
 """The most words of a quotation within a statement: those of a name."""
 _NAME = r"[A-Z][\w.'-]{0,30}(?:[ ][A-Z0-9][\w.'-]{0,30})?"
 _CLOCK = r"\[?\d{1,2}:\d\d(?::\d\d)?(?:[ ]?[AaPp][Mm])?\]?"
-_SIGN = late.pattern(
-    rf"""(?mx)
+_SIGN = late.pattern(rf"""(?mx)
     ^[ \t]*(?i:{alternatives("MAIL_HEADERS")})[ ]?:[ \t]+\S  # the headers of a mail
     |^\S{{1,20}}[ ]\([^)\n]{{1,20}}\)[ ]\S  # bob (slack)
     |^<[^>\n]{{1,30}}>[ ]  # <bob> in a chat
@@ -102,8 +101,7 @@ _SIGN = late.pattern(
     |[ ]-[ ]@?[A-Z][a-z]+\W*$|^\W*([*_]{{1,2}})(?=\w)[^\n]+\1\s*$  # who said it, emphasis
     |^\W*(?:https?://|www\.)  # an address
     |^\W*(?i:warn(?:ing)?|error|note\([\w]+\)|fatal|info|debug)\b[ \t]*:
-    """
-)
+    """)
 """A line that shows another's text."""
 _SPEAKER = late.pattern(
     rf"\W*((?i:user|human|assistant|system|ai|bot|agent|me|you|prompt|q|a|host|guest|speaker "

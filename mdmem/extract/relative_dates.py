@@ -30,8 +30,7 @@ _OF_DAY = r"(?:['’]s)?+(?:\ (?:night|morning|afternoon|evening))?+"
 _COUNTS = "|".join(sorted(_NUMBERS, key=len, reverse=True)).replace(" ", "[ ]")
 _COUNT = rf"(?P<count>\d{{1,3}}|{_COUNTS})"
 _DAY = "|".join((*_WEEKDAYS, *(name[:3] for name in _WEEKDAYS), "tues", "thur", "thurs"))
-_PHRASE = late.pattern(
-    rf"""(?ix)(?<![\w-])(?:
+_PHRASE = late.pattern(rf"""(?ix)(?<![\w-])(?:
     (?P<before>the\ (?:day\ before\ yesterday|night\ before\ last))|
     (?P<after>the\ day\ after\ tomorrow)|
     (?P<day>yesterday|tomorrow|last\ night|tonight|today|
@@ -46,8 +45,7 @@ _PHRASE = late.pattern(
     {_COUNT.replace("count", "from_now")}[ ]
       (?P<from_now_units>day|week|fortnight|month|year)s?\ from\ (?:now|today)|
     on\ (?P<weekday>{"|".join(_WEEKDAYS)})(?!['’s]){_OF_DAY}
-    )(?![\w-])(?!\ \(\d{{4}})"""
-)
+    )(?![\w-])(?!\ \(\d{{4}})""")
 _HINTS = (
     "yesterday",
     "tomorrow",

@@ -84,33 +84,28 @@ _NARRATION, _GREETING = pattern_of("NARRATION"), pattern_of("GREETING")
 _NAMING, _REASON, _CAPTION = pattern_of("NAMING"), pattern_of("REASONS"), pattern_of("CAPTION")
 OPENERS = late.pattern(rf"(?i)\W*(?:(?:{alternatives('OPENERS')})\W*)*")
 _REMEMBERING = late.pattern(
-    r"(?i)\W*(?:(?:please|pls|and|also|hey|hi|ok)\W+)*"
-    rf"(?:{alternatives('REMEMBERING')})"
+    r"(?i)\W*(?:(?:please|pls|and|also|hey|hi|ok)\W+)*" rf"(?:{alternatives('REMEMBERING')})"
 )
 
 FENCE = late.pattern(r"(?ms)^[ \t]*(`{3,}|~{3,}).*?(?:^[ \t]*\1[`~]*[ \t]*$|\Z)")
-_PASTED_LINE = late.pattern(
-    r"""(?x)^\s*(?:
+_PASTED_LINE = late.pattern(r"""(?x)^\s*(?:
     (?:[-*+]\s+)*>|[$%\#]\s|\.\.\.\s|at\s[\w$.<>]+\(|File\s\".*\",\sline\s\d|Traceback\s\(
     |[{}\[\]][\s,]*$|\"[\w-]+\":\s
     |(?:diff\s--git|index\s[0-9a-f]{7}|@@\s|\+\+\+\s|---\s\S|[+-](?:\s{2,}|[\w(\"'{/]))
     |\d{4}-\d\d-\d\d[T\s]\d\d:\d\d:\d\d|(?:INFO|DEBUG|WARN(?:ING)?|ERROR|FATAL)\b
     |\|.*\|\s*$|<[/!?a-zA-Z][^>]*>
     |(?:import|from|def|class|function|const|let|var|return|public|private)\s.*[:;{)]\s*$
-    )"""
-)
+    )""")
 _MARK_LINE = late.pattern(r"^\s*(?:[-*+\u2022]|\d+[.)])\s+")
 _END = late.pattern(
     r"(?<=[.!?…。！？])[\"'”’)\]]*"
     r"(?:\s+|(?=[\U0001F300-\U0001FAFF])|(?<=[。！？]))"  # full stops of Chinese and Japanese
 )
 _ABBREVIATION = late.pattern(
-    r"(?i)(?:^|[\s(])"
-    r"(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|approx|no|jr|sr|inc|ltd|[a-z])\.$"
+    r"(?i)(?:^|[\s(])" r"(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|approx|no|jr|sr|inc|ltd|[a-z])\.$"
 )
 _QUOTATION = late.pattern(
-    r"\"[^\"]*(?:\"|\Z)|(?<!\w)'[^']*'(?!\w)|`[^`]*`|«[^»]*»|„[^\"]*\"|"
-    r"「[^」]*」|『[^』]*』",
+    r"\"[^\"]*(?:\"|\Z)|(?<!\w)'[^']*'(?!\w)|`[^`]*`|«[^»]*»|„[^\"]*\"|" r"「[^」]*」|『[^』]*』",
 )
 _QUOTES = late.pattern("[\"'`«„「『]")
 QUOTED = '""'

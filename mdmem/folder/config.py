@@ -1,6 +1,8 @@
-"""Settings: `mdmem.toml` of the workspace over the user's own `config.toml` over the defaults. And the clock, whose zone is a setting.
+"""Settings: `mdmem.toml` of the workspace over the user's own `config.toml` over the defaults. And
+the clock, whose zone is a setting.
 
-In the user's own file a table `[in."PATH"]` holds settings for one workspace, which go over those around it.
+In the user's own file a table `[in."PATH"]` holds settings for one workspace, which go over those
+around it.
 """
 
 from __future__ import annotations
@@ -95,7 +97,18 @@ _CHOICES = {
 }
 _NAMES = Settings.__match_args__
 _TEXTS = (
-    *("timezone", "author", "actor", "daily", "direct_edits", "language", "context", "workspace", "session_scope", "digest"),
+    *(
+        "timezone",
+        "author",
+        "actor",
+        "daily",
+        "direct_edits",
+        "language",
+        "context",
+        "workspace",
+        "session_scope",
+        "digest",
+    ),
     *("model_url", "model_name", "model_key_env", "dream", "dream_at"),
 )
 _LONG_TEXTS = ("flush_prompt", "flush_system")
@@ -104,7 +117,11 @@ _FLAGS = ("allow_detached", "log_queries")
 _COUNTS = ("budget_lines", "budget_bytes", "model_tokens_day", "dream_changes")
 _MINUTE = late.pattern(r"(?:[01]\d|2[0-3]):[0-5]\d")
 _BY_WORKSPACE = "in"
-_GONE = {"agents": "Remove the line: every actor is an agent unless people, in your own settings, names it."}
+_GONE = {
+    "agents": (
+        "Remove the line: every actor is an agent unless people, in your own settings, names it."
+    )
+}
 """Settings of earlier versions, and what to do about them."""
 _MAX_NUMBER = 1_000_000_000
 _MAX_BYTES = 65_536
@@ -181,18 +198,32 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
         if name == "dream_at" and not _MINUTE.fullmatch(value):
             raise wrong("a time as 02:00")
         if name == "daily" and not layout.is_named_by_day(value):
-            raise wrong("a Markdown file of the workspace with %Y, %m and %d in its name, once each")
+            raise wrong(
+                "a Markdown file of the workspace with %Y, %m and %d in its name, once each"
+            )
         return _language_name(value, file_name) if name == "language" else value
     if name in _LONG_TEXTS:
         if not isinstance(value, str) or not value.strip():
             raise wrong("a text")
         return value
     if name in _LISTS:
-        if not isinstance(value, list) or not all(isinstance(item, str) and item.strip() and item.isprintable() for item in value):
+        if not isinstance(value, list) or not all(
+            isinstance(item, str) and item.strip() and item.isprintable() for item in value
+        ):
             raise wrong("a list of texts")
-        if name == "paths" and (outside := [item for item in value if item.startswith(("/", "~")) or ".." in item.split("/")]):
-            message = f"{file_name}: paths names {_quoted(outside[0])}, which is not in the workspace"
-            raise WorkspaceProblem("bad-settings", message, "Globs are from the workspace: *.md, **/*.md, notes/**/*.md.")
+        if name == "paths" and (
+            outside := [
+                item for item in value if item.startswith(("/", "~")) or ".." in item.split("/")
+            ]
+        ):
+            message = (
+                f"{file_name}: paths names {_quoted(outside[0])}, which is not in the workspace"
+            )
+            raise WorkspaceProblem(
+                "bad-settings",
+                message,
+                "Globs are from the workspace: *.md, **/*.md, notes/**/*.md.",
+            )
         return tuple(value)
     if name in _COUNTS:
         if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < _MAX_NUMBER:
@@ -204,13 +235,19 @@ def _check_value(name: str, value: Any, file_name: str) -> Any:
 
 
 def _language_name(value: str, file_name: str) -> str:
-    """The English name of a language, from that or its code; the country of a code (de-AT, pt_BR) is left out."""
+    """The English name of a language, from that or its code; the country of a code (de-AT, pt_BR)
+    is left out.
+    """
     name = value.strip().casefold()
     code = name.replace("_", "-").partition("-")[0]
     language = LANGUAGES.get(code) or (name if name in LANGUAGES.values() else None)
     if language is None:
         message = f"{file_name}: language {_quoted(value)} is not one that words can be stemmed in"
-        raise WorkspaceProblem("bad-settings", message, _suggest(name, list(dict.fromkeys(LANGUAGES.values())), "There are"))
+        raise WorkspaceProblem(
+            "bad-settings",
+            message,
+            _suggest(name, list(dict.fromkeys(LANGUAGES.values())), "There are"),
+        )
     return language
 
 
@@ -232,7 +269,8 @@ def _read_bytes(path: Path, may_be_link: bool) -> bytes | None:
     """The bytes of a settings file; None where there is no such file.
 
     Raises:
-        WorkspaceProblem: `bad-settings`: not a plain file, which is not opened; too large; not readable.
+        WorkspaceProblem: `bad-settings`: not a plain file, which is not opened; too large; not
+        readable.
     """
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if may_be_link else os.O_NOFOLLOW)
     try:
@@ -272,7 +310,11 @@ def _read(path: Path, *, may_be_link: bool) -> dict[str, Any]:
     try:
         return tomllib.loads(data.decode())
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as problem:
-        raise WorkspaceProblem("bad-settings", f"{path.name}: {problem}", "Correct the file; every setting is optional.") from problem
+        raise WorkspaceProblem(
+            "bad-settings",
+            f"{path.name}: {problem}",
+            "Correct the file; every setting is optional.",
+        ) from problem
 
 
 def _checked(values: Mapping[str, Any], file_name: str) -> dict[str, Any]:
@@ -297,7 +339,9 @@ def _local_settings(
     whose = f"your own settings ({own_path})" if own_path else "your own settings"
     for name in (*_NAMES, _BY_WORKSPACE):
         if name in values and name not in trust.trust(trust.TextOrigin.WORKSPACE_SETTINGS).settings:
-            message = f"{SETTINGS_NAME} may not set {name}, which belongs in each user's own settings"
+            message = (
+                f"{SETTINGS_NAME} may not set {name}, which belongs in each user's own settings"
+            )
             raise WorkspaceProblem("not-here", message, f"Remove it, or move it to {whose}.")
     settings = _checked(values, SETTINGS_NAME)
     actor = settings.get("actor")
@@ -307,7 +351,9 @@ def _local_settings(
     return settings
 
 
-def _own_settings(own_path: Path | None, workspace: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+def _own_settings(
+    own_path: Path | None, workspace: Path, environment: Mapping[str, str]
+) -> dict[str, Any]:
     """The user's own settings for a workspace: those for all, with those for this one over them."""
     values = _read(own_path, may_be_link=True) if own_path else {}
     name = own_path.name if own_path else ""
@@ -324,7 +370,9 @@ def _own_settings(own_path: Path | None, workspace: Path, environment: Mapping[s
 def _tables(values: Mapping[str, Any], file_name: str) -> dict[str, dict[str, Any]]:
     """The tables of settings for single workspaces, by their paths."""
     tables = values.get(_BY_WORKSPACE, {})
-    if not isinstance(tables, dict) or not all(isinstance(table, dict) for table in tables.values()):
+    if not isinstance(tables, dict) or not all(
+        isinstance(table, dict) for table in tables.values()
+    ):
         raise WorkspaceProblem(
             "bad-settings",
             f"{file_name}: {_BY_WORKSPACE} must be tables",
@@ -351,13 +399,21 @@ def adopted_folders(environment: Mapping[str, str]) -> tuple[Path, ...]:
         WorkspaceProblem: `bad-settings`.
     """
     own_path = user_settings_path(environment)
-    name, values = ("", {}) if own_path is None else (own_path.name, _read(own_path, may_be_link=True))
-    named = [("MDMEM_ADOPT", path) for path in environment.get("MDMEM_ADOPT", "").split(os.pathsep) if path]
+    name, values = (
+        ("", {}) if own_path is None else (own_path.name, _read(own_path, may_be_link=True))
+    )
+    named = [
+        ("MDMEM_ADOPT", path)
+        for path in environment.get("MDMEM_ADOPT", "").split(os.pathsep)
+        if path
+    ]
     if "adopt" in values:
         named += [("adopt", path) for path in _check_value("adopt", values["adopt"], name)]
     if "workspace" in values:
         named.append(("workspace", _check_value("workspace", values["workspace"], name)))
-    named += [(_BY_WORKSPACE, path) for path in _tables(values, name) if path.startswith(("/", "~"))]
+    named += [
+        (_BY_WORKSPACE, path) for path in _tables(values, name) if path.startswith(("/", "~"))
+    ]
     return tuple(_full_folder(path, environment, setting) for setting, path in named)
 
 
@@ -375,7 +431,8 @@ def _full_folder(path: str, environment: Mapping[str, str], setting: str) -> Pat
 
 
 def own_workspace(environment: Mapping[str, str]) -> Path | None:
-    """The workspace that the user's own settings name for use outside of any workspace; None where they name none.
+    """The workspace that the user's own settings name for use outside of any workspace; None where
+    they name none.
 
     Raises:
         WorkspaceProblem: `bad-settings`.
@@ -392,26 +449,39 @@ def _with_home(path: str, environment: Mapping[str, str], setting: str) -> Path:
     home_folder = home(environment)
     if path.startswith("~"):
         if not home_folder or path[1:2] not in ("", "/"):
-            raise WorkspaceProblem("bad-settings", f"{setting} names {_quoted(path)}, whose location is unknown", "Give the full path.")
+            raise WorkspaceProblem(
+                "bad-settings",
+                f"{setting} names {_quoted(path)}, whose location is unknown",
+                "Give the full path.",
+            )
         path = home_folder + path[1:]
     return Path(path)
 
 
 def _full_path(path: str, workspace: Path, environment: Mapping[str, str]) -> Path:
     """The absolute path of an extra path, without `~` and `..`."""
-    return Path("/" + posixpath.normpath(workspace / _with_home(path, environment, "extra_paths")).lstrip("/"))
+    return Path(
+        "/"
+        + posixpath.normpath(workspace / _with_home(path, environment, "extra_paths")).lstrip("/")
+    )
 
 
 def _normalise_path(path: str, full_path: Path, workspace: Path) -> str:
-    """The canonical spelling of an extra path: relative if it stays in the workspace (`notes`, not `./notes/`)."""
+    """The canonical spelling of an extra path: relative if it stays in the workspace (`notes`, not
+    `./notes/`).
+    """
     if full_path.is_relative_to(workspace):
         return str(full_path.relative_to(workspace))
     return str(full_path) if path.startswith(("/", "~")) else posixpath.normpath(path)
 
 
 def _stays_inside(full_path: Path, workspace: Path, tree: Path | None) -> bool:
-    """True for a path in the workspace, where links are skipped, or in the work tree if no link leads out of that."""
-    return full_path.is_relative_to(workspace) or (tree is not None and full_path.resolve().is_relative_to(tree))
+    """True for a path in the workspace, where links are skipped, or in the work tree if no link
+    leads out of that.
+    """
+    return full_path.is_relative_to(workspace) or (
+        tree is not None and full_path.resolve().is_relative_to(tree)
+    )
 
 
 def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> Settings:
@@ -423,9 +493,9 @@ def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> 
         environment: the variables that name the home and the user's own settings.
 
     Raises:
-        WorkspaceProblem: `bad-settings`: no plain file of at most 64 KB, unreadable TOML, an unknown setting
-            (with the nearest known one), a value of the wrong type, an extra path outside the work tree that
-            the user's own settings do not name, or in an unknown home.
+        WorkspaceProblem: `bad-settings`: no plain file of at most 64 KB, unreadable TOML, an
+            unknown setting (with the nearest known one), a value of the wrong type, an extra path
+            outside the work tree that the user's own settings do not name, or in an unknown home.
             `not-here`: the workspace's file holds what only the user's own may hold
             (`trust.TABLE`).
     """
@@ -433,13 +503,17 @@ def load(workspace: Path, tree: Path | None, environment: Mapping[str, str]) -> 
     own_path = user_settings_path(environment)
     own = _own_settings(own_path, folder, environment)
     local = _local_settings(workspace, own_path, own.get("people", ()))
-    full_paths = {path: _full_path(path, folder, environment) for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))}
+    full_paths = {
+        path: _full_path(path, folder, environment)
+        for path in (*own.get("extra_paths", ()), *local.get("extra_paths", ()))
+    }
     allowed = {full_paths[path] for path in own.get("extra_paths", ())}
     for path in local.get("extra_paths", ()):
         if full_paths[path] not in allowed and not _stays_inside(full_paths[path], folder, tree):
             raise WorkspaceProblem(
                 "bad-settings",
-                f"{SETTINGS_NAME}: extra_paths names {_quoted(path)}, which is outside the work tree",
+                f"{SETTINGS_NAME}: extra_paths names {_quoted(path)}, which is outside the work"
+                " tree",
                 f"To allow it, name it in extra_paths of your own settings ({own_path}) too.",
             )
     settings = replace(Settings(), **{**own, **local})
@@ -462,11 +536,16 @@ def zone(name: str | None) -> tzinfo | None:
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError, OSError) as problem:
-        raise WorkspaceProblem("bad-settings", f"{_quoted(name)} is not a time zone", "Use a name such as Europe/Berlin.") from problem
+        raise WorkspaceProblem(
+            "bad-settings",
+            f"{_quoted(name)} is not a time zone",
+            "Use a name such as Europe/Berlin.",
+        ) from problem
 
 
 def now(settings: Settings, environment: Mapping[str, str]) -> datetime:
-    """The time that is written, in the user's zone: `MDMEM_NOW` (ISO 8601, local without an offset) or the real one.
+    """The time that is written, in the user's zone: `MDMEM_NOW` (ISO 8601, local without an offset)
+    or the real one.
 
     Raises:
         UsageProblem: `MDMEM_NOW` is not such a time, or one that git cannot keep.
@@ -477,9 +556,18 @@ def now(settings: Settings, environment: Mapping[str, str]) -> datetime:
         return datetime.now().astimezone(local_zone)
     try:
         time = datetime.fromisoformat(value)
-        time = time.replace(tzinfo=local_zone) if time.tzinfo is None and local_zone is not None else time.astimezone(local_zone)
+        time = (
+            time.replace(tzinfo=local_zone)
+            if time.tzinfo is None and local_zone is not None
+            else time.astimezone(local_zone)
+        )
         if time.timestamp() < 0:
-            raise UsageProblem(f"MDMEM_NOW is {value!r}, which is before 1970; git keeps no such time")
+            raise UsageProblem(
+                f"MDMEM_NOW is {value!r}, which is before 1970; git keeps no such time"
+            )
     except (ValueError, OverflowError, OSError) as problem:
-        raise UsageProblem(f"MDMEM_NOW is {value!r}, which is not an ISO 8601 time", "Write it as 2026-11-21T14:05:00.") from problem
+        raise UsageProblem(
+            f"MDMEM_NOW is {value!r}, which is not an ISO 8601 time",
+            "Write it as 2026-11-21T14:05:00.",
+        ) from problem
     return time

@@ -26,8 +26,9 @@ NOTICE = "waiting for another mdmem to finish"
 def wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None] | None) -> bool:
     """Queue for a lock, which the system hands on in turn; True if it was acquired in time.
 
-    flock(2) has no time limit, so a thread waits, with a descriptor of its own for the same open file: this one may be closed, and its
-    number reused, before the thread runs. A thread that waits in vain ends with the process, or gets the lock and releases it at once.
+    flock(2) has no time limit, so a thread waits, with a descriptor of its own for the same open
+    file: this one may be closed, and its number reused, before the thread runs. A thread that waits
+    in vain ends with the process, or gets the lock and releases it at once.
     """
     if timeout <= 0:
         return False
@@ -53,16 +54,26 @@ def wait_for_lock(descriptor: int, timeout: float, waiting: Callable[[str], None
 
 LOCK_NAME = "lock"
 """The workspace's own lock, in the state folder."""
-INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = "index.lock", "queue.lock", "trail.lock", "messages.lock"
-"""In the state folder too: held to bring the index up to date, to wait for that, and to change the trail."""
+INDEX_LOCK, QUEUE_LOCK, TRAIL_LOCK, MESSAGES_LOCK = (
+    "index.lock",
+    "queue.lock",
+    "trail.lock",
+    "messages.lock",
+)
+"""In the state folder too: held to bring the index up to date, to wait for that, and to change the
+trail.
+"""
 RACY_NS = 20_000_000
-"""A file that was changed less than this before it was read may change again without its time stamp showing it."""
+"""A file that was changed less than this before it was read may change again without its time stamp
+showing it.
+"""
 TEMPORARY_PREFIX = ".mdmem-"
 """The beginning of the names of temporary files."""
 _NEW_FILE_MODE = 0o666
 _NO_LOCKS = (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.ENOSYS)
 _LOCKS_HINT = (
-    "Move git's folder to a disk that has them (git init --separate-git-dir DIR), or mount this one with them (NFS: local_lock=flock)."
+    "Move git's folder to a disk that has them (git init --separate-git-dir DIR), or mount this one"
+    " with them (NFS: local_lock=flock)."
 )
 _AT_FDCWD, _RENAME_NOREPLACE, _RENAME_EXCHANGE = -100, 1, 2
 """Constants of renameat2(2) on Linux."""
@@ -77,7 +88,8 @@ def path_on_disk(root: Path, path: FilePath, may_be_folder: bool = False) -> Pat
     """A workspace path on disk, which exists or may be created; no part of it is a symbolic link.
 
     Raises:
-        PathProblem: `bad-path`: a symbolic link, a folder (unless it may be one), a device, or a part above it that is no folder.
+        PathProblem: `bad-path`: a symbolic link, a folder (unless it may be one), a device, or a
+        part above it that is no folder.
     """
     full_path = root
     parts = path.split("/")
@@ -91,7 +103,11 @@ def path_on_disk(root: Path, path: FilePath, may_be_folder: bool = False) -> Pat
             raise PathProblem("bad-path", f"{path}: {problem.strerror}") from problem
         last = number == len(parts) - 1
         if stat.S_ISLNK(mode):
-            raise PathProblem("bad-path", f"{path}: {part!r} is a symbolic link", "Name the file that it points to.")
+            raise PathProblem(
+                "bad-path",
+                f"{path}: {part!r} is a symbolic link",
+                "Name the file that it points to.",
+            )
         if not last and not stat.S_ISDIR(mode):
             raise PathProblem("bad-path", f"{path}: {part!r} is not a folder")
         if last and not stat.S_ISREG(mode) and not (may_be_folder and stat.S_ISDIR(mode)):
@@ -103,14 +119,17 @@ def read(path: Path) -> bytes | None:
     """The bytes of a regular file, None where there is no such file.
 
     Raises:
-        PathProblem: `bad-path` or `unsupported-file`: not a regular file, not readable, or larger than `MAX_FILE_BYTES`.
+        PathProblem: `bad-path` or `unsupported-file`: not a regular file, not readable, or larger
+        than `MAX_FILE_BYTES`.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except PermissionError as problem:
-        raise PathProblem("unsupported-file", f"{path.name} cannot be read: {problem.strerror}") from problem
+        raise PathProblem(
+            "unsupported-file", f"{path.name} cannot be read: {problem.strerror}"
+        ) from problem
     except OSError as problem:
         if problem.errno in (errno.ELOOP, errno.ENXIO):  # a symbolic link; a socket
             raise PathProblem("bad-path", f"{path.name} is not a regular file") from problem
@@ -121,7 +140,9 @@ def read(path: Path) -> bytes | None:
             raise PathProblem("bad-path", f"{path.name} is not a regular file")
         if status.st_size > MAX_FILE_BYTES:
             raise PathProblem(
-                "unsupported-file", f"{path.name} has {status.st_size:,} bytes; the maximum is {MAX_FILE_BYTES:,}", "Split it."
+                "unsupported-file",
+                f"{path.name} has {status.st_size:,} bytes; the maximum is {MAX_FILE_BYTES:,}",
+                "Split it.",
             )
         with os.fdopen(descriptor, "rb", closefd=False) as file:
             return file.read()
@@ -130,7 +151,9 @@ def read(path: Path) -> bytes | None:
 
 
 def fingerprint(path: Path) -> str | None:
-    """The SHA-256 of a file of any size, as hex; empty where that is no regular file or cannot be read, None where there is none."""
+    """The SHA-256 of a file of any size, as hex; empty where that is no regular file or cannot be
+    read, None where there is none.
+    """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except (FileNotFoundError, NotADirectoryError):
@@ -149,7 +172,9 @@ def fingerprint(path: Path) -> str | None:
 
 
 def stamp(path: str) -> tuple[int, int, int, int, int] | None:
-    """The stamp of a file's state (links followed): times of data and inode (ns), size, inode, device; None where there is no file."""
+    """The stamp of a file's state (links followed): times of data and inode (ns), size, inode,
+    device; None where there is no file.
+    """
     try:
         status = os.stat(path)  # noqa: PTH116 - a path object takes longer to make than the answer
     except (OSError, ValueError):
@@ -158,7 +183,9 @@ def stamp(path: str) -> tuple[int, int, int, int, int] | None:
 
 
 def identity(path: str) -> tuple[int, int, int] | None:
-    """The identity of a file or folder (links not followed) among those of its name: inode, device, kind; None where there is none."""
+    """The identity of a file or folder (links not followed) among those of its name: inode, device,
+    kind; None where there is none.
+    """
     try:
         status = os.lstat(path)
     except (OSError, ValueError):
@@ -185,7 +212,9 @@ def sync_all(folder: Path) -> None:
 
 
 def make_folders(folder: Path) -> tuple[Path, ...]:
-    """Create a folder and those missing above it, durably; return the created ones, outermost first."""
+    """Create a folder and those missing above it, durably; return the created ones, outermost
+    first.
+    """
     missing = []
     while not folder.exists():
         missing.append(folder)
@@ -203,12 +232,16 @@ def temporary_name() -> str:
 
 
 def backup_name(temporary: str) -> str:
-    """The name of a second temporary file, by which a failed write is undone; it may be incomplete while the file has the new bytes."""
+    """The name of a second temporary file, by which a failed write is undone; it may be incomplete
+    while the file has the new bytes.
+    """
     return f"{temporary.removesuffix('.tmp')}.back.tmp"
 
 
 def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
-    """Create a file with these bytes, fsynced; with `mode` None the umask decides. If that fails, the file is removed."""
+    """Create a file with these bytes, fsynced; with `mode` None the umask decides. If that fails,
+    the file is removed.
+    """
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _NEW_FILE_MODE)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -224,7 +257,9 @@ def write_durably(path: Path, data: bytes, mode: int | None = None) -> None:
 
 
 def write_cache(path: Path, text: str) -> None:
-    """Write a file on which nothing depends: whole or not at all, but not fsynced, and for its owner alone."""
+    """Write a file on which nothing depends: whole or not at all, but not fsynced, and for its
+    owner alone.
+    """
     new = path.with_name(temporary_name())
     try:
         new.write_text(text, encoding="utf-8")
@@ -237,7 +272,9 @@ def write_cache(path: Path, text: str) -> None:
 
 
 def prepare(path: Path, data: bytes, temporary: str) -> None:
-    """Write the temporary file for a `replace` that is to come, with the mode of the file that it is for."""
+    """Write the temporary file for a `replace` that is to come, with the mode of the file that it
+    is for.
+    """
     try:
         mode: int | None = stat.S_IMODE(path.lstat().st_mode)
     except FileNotFoundError:
@@ -245,11 +282,15 @@ def prepare(path: Path, data: bytes, temporary: str) -> None:
     write_durably(path.parent / temporary, data, mode)
 
 
-def replace(path: Path, data: bytes, expected: bytes | None, temporary: str, is_prepared: bool = False) -> bool:
-    """Replace the bytes of a file, atomically and durably, if it still holds `expected` (None: does not exist).
+def replace(
+    path: Path, data: bytes, expected: bytes | None, temporary: str, is_prepared: bool = False
+) -> bool:
+    """Replace the bytes of a file, atomically and durably, if it still holds `expected` (None: does
+    not exist).
 
-    If the system can exchange two names, the displaced file is read again: a save of the last moment is put back, not lost, whatever ends
-    this. Otherwise there is a window between the last read and the rename.
+    If the system can exchange two names, the displaced file is read again: a save of the last
+    moment is put back, not lost, whatever ends this. Otherwise there is a window between the last
+    read and the rename.
 
     Returns:
         False, with nothing changed, where the file holds something else by now.
@@ -258,10 +299,15 @@ def replace(path: Path, data: bytes, expected: bytes | None, temporary: str, is_
     try:
         if not is_prepared:
             prepare(path, data, temporary)
-        done = read(path) == expected and (_put_new(new, path) if expected is None else _exchange(new, path, data, expected))
+        done = read(path) == expected and (
+            _put_new(new, path) if expected is None else _exchange(new, path, data, expected)
+        )
     except BaseException:
         with suppress(OSError):
-            if fingerprint(new) in (digest(data), digest(expected or b"")):  # else it is a save that could not be put back
+            if fingerprint(new) in (
+                digest(data),
+                digest(expected or b""),
+            ):  # else it is a save that could not be put back
                 new.unlink()
         raise
     if not done:
@@ -272,7 +318,9 @@ def replace(path: Path, data: bytes, expected: bytes | None, temporary: str, is_
 
 
 def move(path: Path, target: Path) -> bool:
-    """Give a file or a folder another name, durably; False where something has that name already."""
+    """Give a file or a folder another name, durably; False where something has that
+    name already.
+    """
     try:
         if not _rename(path, target, _RENAME_NOREPLACE):
             if identity(str(target)):
@@ -303,7 +351,9 @@ def _put_new(new: Path, path: Path) -> bool:
 
 
 def _exchange(new: Path, path: Path, data: bytes, expected: bytes) -> bool:
-    """Put `new`, which holds `data`, in place of a file that should hold `expected`; False, with the file as it was saved, where it held something else."""
+    """Put `new`, which holds `data`, in place of a file that should hold `expected`; False, with
+    the file as it was saved, where it held something else.
+    """
     ours = identity(str(new))
     try:
         if not _rename(new, path, _RENAME_EXCHANGE):
@@ -332,7 +382,8 @@ def _holds(path: Path, data: bytes) -> bool:
 
 
 def give_back(displaced: Path, path: Path, ours: tuple[int, int, int] | None, content: str) -> None:
-    """Give a file, link or folder that was displaced its name back, in place of our file (by its identity, and the digest of its content).
+    """Give a file, link or folder that was displaced its name back, in place of our file (by its
+    identity, and the digest of its content).
 
     Where somebody saved again meanwhile, in place or by another file, the newest stays.
     """
@@ -358,14 +409,26 @@ def _rename(old: Path, new: Path, flags: int) -> bool:
 @cache
 def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
     """The system's renameat2(2); None where it has none."""
-    call = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None) if sys.platform == "linux" else None
+    call = (
+        getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+        if sys.platform == "linux"
+        else None
+    )
     if call is not None:
-        call.argtypes = (ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint)
+        call.argtypes = (
+            ctypes.c_int,
+            ctypes.c_char_p,
+            ctypes.c_int,
+            ctypes.c_char_p,
+            ctypes.c_uint,
+        )
     return call
 
 
 @contextmanager
-def lock(path: Path, timeout: float, waiting: Callable[[str], None] | None = None) -> Iterator[None]:
+def lock(
+    path: Path, timeout: float, waiting: Callable[[str], None] | None = None
+) -> Iterator[None]:
     """Hold a lock file; wait for it up to `timeout` seconds, and say so after one.
 
     Raises:
@@ -376,7 +439,9 @@ def lock(path: Path, timeout: float, waiting: Callable[[str], None] | None = Non
     try:
         if not is_ours and not wait_for_lock(descriptor, timeout, waiting):
             raise RepositoryProblem(
-                "busy", f"gave up after {timeout:g} s: another mdmem is writing", "Try again. lock_timeout sets how long to wait."
+                "busy",
+                f"gave up after {timeout:g} s: another mdmem is writing",
+                "Try again. lock_timeout sets how long to wait.",
             )
         yield
     finally:
@@ -386,13 +451,16 @@ def lock(path: Path, timeout: float, waiting: Callable[[str], None] | None = Non
 def _open_lock(path: Path, flags: int = 0) -> tuple[int, bool]:
     """Open a lock file and try to lock it: its descriptor, and True if it is locked.
 
-    It is opened for reading, so that a disk can be made read-only while somebody waits. NFS needs it open for writing.
+    It is opened for reading, so that a disk can be made read-only while somebody waits. NFS needs
+    it open for writing.
     """
     try:
         return _open_and_try(os.O_RDONLY, path, flags)
     except OSError as problem:
         if problem.errno in _NO_LOCKS:
-            raise StorageProblem(f"the file system has no locks: {path}: {problem.strerror}", _LOCKS_HINT) from problem
+            raise StorageProblem(
+                f"the file system has no locks: {path}: {problem.strerror}", _LOCKS_HINT
+            ) from problem
         if problem.errno != errno.EBADF:
             raise
         return _open_and_try(os.O_RDWR, path, flags)

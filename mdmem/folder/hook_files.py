@@ -1,4 +1,6 @@
-"""Install, recognise and remove mdmem's shims in git's hooks folder. A hook that exists already is kept and runs first."""
+"""Install, recognise and remove mdmem's shims in git's hooks folder. A hook that exists already is
+kept and runs first.
+"""
 
 from __future__ import annotations
 
@@ -25,13 +27,22 @@ _AGENT_PLACEHOLDER = "@AGENT@"
 _KEPT_SUFFIX = ".before-mdmem"
 _ENTRY = "mdmem.githooks"
 _MODE = 0o755
-_COMMIT_HOOKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction", "post-index-change")
+_COMMIT_HOOKS = (
+    "pre-commit",
+    "prepare-commit-msg",
+    "commit-msg",
+    "post-commit",
+    "reference-transaction",
+    "post-index-change",
+)
 _STEP_ASIDE = '[ "${MDMEM_COMMIT:-}" = 1 ] && exit '
 _LINES_BEFORE = {
     *("", "status=0", "fi", '    "$kept" "$@"', "    status=$?"),
     *('if [ -x "$kept" ]; then', 'if [ -x "$kept" ]; then "$kept" "$@" || exit; fi'),
 }
-"""Lines that our shims have above the one with which they leave mdmem's own commits alone; they do nothing if no earlier hook is kept."""
+"""Lines that our shims have above the one with which they leave mdmem's own commits alone; they do
+nothing if no earlier hook is kept.
+"""
 _READ_BYTES = 65_536
 """No more of a hook is read: a manager's has a few kilobytes, and a hook may be a large binary."""
 _MANAGERS = (
@@ -41,21 +52,25 @@ _MANAGERS = (
     ("lefthook", late.pattern(r"(?m)^call_lefthook ?\(\)")),
     ("Overcommit", late.pattern(r"(?m)^# Entrypoint for Overcommit hook integration\.")),
 )
-"""Hook managers, with the text that each writes into its hooks; a hook that only mentions or calls a manager is a hook like any other."""
+"""Hook managers, with the text that each writes into its hooks; a hook that only mentions or calls
+a manager is a hook like any other.
+"""
 _FRAMEWORKS = ("the pre-commit framework", "prek")
 _PACKAGED_HOOKS = "in .pre-commit-config.yaml the hooks mdmem-check, mdmem-merge and mdmem-index"
 
 
 def install(folder: Path, python: str) -> tuple[str, ...]:
-    """Put the shims into a hooks folder and return the names of those written. Doing it again does no harm.
+    """Put the shims into a hooks folder and return the names of those written. Doing it again does
+    no harm.
 
     Args:
         folder: the folder where git looks for hooks.
         python: the interpreter that has mdmem.
 
     Raises:
-        RepositoryProblem: `hooks-managed`, with the lines to add: another hook manager is in charge, or a hook could not be
-            kept because an older one already is. Nothing is changed then.
+        RepositoryProblem: `hooks-managed`, with the lines to add: another hook manager is in
+            charge, or a hook could not be kept because an older one already is. Nothing is changed
+            then.
     """
     _refuse_managed(folder, python)
     due = tuple(name for name in HOOKS if _is_due(folder, name, python))
@@ -84,7 +99,9 @@ def install(folder: Path, python: str) -> tuple[str, ...]:
 
 def uninstall(folder: Path) -> tuple[str, ...]:
     """Remove our shims, restore the hooks they kept, and return the names of all these hooks."""
-    removed = tuple(name for name in HOOKS if _is_ours(_read(folder / name)) or _is_only_kept(folder, name))
+    removed = tuple(
+        name for name in HOOKS if _is_ours(_read(folder / name)) or _is_only_kept(folder, name)
+    )
     for name in removed:
         if os.path.lexists(_kept_path(folder, name)):
             _kept_path(folder, name).replace(folder / name)
@@ -101,15 +118,23 @@ def _is_only_kept(folder: Path, name: str) -> bool:
 
 
 def hook_states(folder: Path) -> dict[str, str]:
-    """The state of each hook: `installed`, by us or by a person who added our line; `outdated`; `missing`; `foreign`."""
+    """The state of each hook: `installed`, by us or by a person who added our line; `outdated`;
+    `missing`; `foreign`.
+    """
     return {name: _state(folder, name) for name in HOOKS}
 
 
 def lines_to_add(python: str) -> dict[str, str]:
     """For each hook the line of shell to add where another manager runs the hooks."""
     call = f"{_quoted(python)} -P -m {_ENTRY}"
-    background = {name: f"{call} {name} </dev/null >/dev/null 2>&1 &" for name in HOOKS if name.startswith("post-")}
-    is_due = " || ".join([*(f'[ -f "${{1%/*}}/{name}" ]' for name in MERGING), f'[ -n "{_agent_marks()}" ]'])
+    background = {
+        name: f"{call} {name} </dev/null >/dev/null 2>&1 &"
+        for name in HOOKS
+        if name.startswith("post-")
+    }
+    is_due = " || ".join(
+        [*(f'[ -f "${{1%/*}}/{name}" ]' for name in MERGING), f'[ -n "{_agent_marks()}" ]']
+    )
     of_message = f'{{ {is_due}; }} && {call} {_MESSAGE_HOOK} "$1" </dev/null >/dev/null 2>&1 || :'
     return {"pre-commit": f"{call} pre-commit || exit 1", _MESSAGE_HOOK: of_message, **background}
 
@@ -122,32 +147,56 @@ def managed_hooks_problem(message: str, what_to_do: str, python: str) -> Reposit
 
 
 def has_only_our_hooks(folder: Path) -> bool:
-    """True if a commit would run no hooks but our own shims, which do nothing for mdmem's commits. git runs no file that is not executable."""
+    """True if a commit would run no hooks but our own shims, which do nothing for mdmem's commits.
+    git runs no file that is not executable.
+    """
     present = [name for name in _COMMIT_HOOKS if os.access(folder / name, os.X_OK)]
-    return all(_steps_aside(_read(folder / name) or "", name) and not os.path.lexists(_kept_path(folder, name)) for name in present)
+    return all(
+        _steps_aside(_read(folder / name) or "", name)
+        and not os.path.lexists(_kept_path(folder, name))
+        for name in present
+    )
 
 
 def _steps_aside(text: str, name: str) -> bool:
     before, stepping, _ = text.partition(_STEP_ASIDE)
     return bool(stepping) and all(
-        line in _LINES_BEFORE or line == f'kept="${{0%/*}}/{name}{_KEPT_SUFFIX}"' for line in before.splitlines() if line[:1] != "#"
+        line in _LINES_BEFORE or line == f'kept="${{0%/*}}/{name}{_KEPT_SUFFIX}"'
+        for line in before.splitlines()
+        if line[:1] != "#"
     )
 
 
 def _refuse_managed(folder: Path, python: str) -> None:
-    manager = _hook_manager(_read(path) or "" for path in sorted(folder.glob("*")) if "." not in path.name and path.is_file())
+    manager = _hook_manager(
+        _read(path) or ""
+        for path in sorted(folder.glob("*"))
+        if "." not in path.name and path.is_file()
+    )
     if manager is None:
         return
     ready = f", or {_PACKAGED_HOOKS} of mdmem's repository" if manager in _FRAMEWORKS else ""
-    raise managed_hooks_problem(f"{manager} manages the hooks here", f"Let it run these{ready}", python)
+    raise managed_hooks_problem(
+        f"{manager} manages the hooks here", f"Let it run these{ready}", python
+    )
 
 
 def _hook_manager(hooks: Iterable[str]) -> str | None:
-    return next((name for text in hooks for name, pattern in _MANAGERS if pattern.search(text) and not _is_ours(text)), None)
+    return next(
+        (
+            name
+            for text in hooks
+            for name, pattern in _MANAGERS
+            if pattern.search(text) and not _is_ours(text)
+        ),
+        None,
+    )
 
 
 def _read(path: Path) -> str | None:
-    """The text of a hook, or the start of it; None where there is none. A broken link counts as an empty hook."""
+    """The text of a hook, or the start of it; None where there is none. A broken link counts as an
+    empty hook.
+    """
     try:
         with path.open("rb") as file:
             return file.read(_READ_BYTES).decode("utf-8", "replace")
@@ -200,7 +249,9 @@ def _template(name: str) -> str:
 
 
 def _agent_marks() -> str:
-    """Words of shell that are empty where nothing in the environment says that an agent is at work."""
+    """Words of shell that are empty where nothing in the environment says that an agent
+    is at work.
+    """
     return "".join(f"${{{name}:-}}" for name in ("MDMEM_ACTOR", *trust.HOST_MARKS))
 
 

@@ -1,4 +1,6 @@
-"""The layout of a workspace: the kind and the day of a file by its path, and paths and days as users write them. Pure; no file is opened here."""
+"""The layout of a workspace: the kind and the day of a file by its path, and paths and days as
+users write them. Pure; no file is opened here.
+"""
 
 from __future__ import annotations
 
@@ -24,12 +26,16 @@ MAX_FILE_BYTES = 5_000_000
 """Larger files are neither edited nor indexed."""
 
 DAILY, DAILY_BESIDE_CURATED = "memory/%Y-%m-%d.md", "%Y-%m-%d.md"
-"""The names of daily logs, if the settings give no others; the second where the workspace's own folder is called `memory`."""
+"""The names of daily logs, if the settings give no others; the second where the workspace's own
+folder is called `memory`.
+"""
 
 DAYS_AGO = {"today": 0, "yesterday": 1}
 """The words for the last days."""
 
-_DAY = late.pattern(r"(?:^|/)memory/(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?:-[^/]+)?\.md$")
+_DAY = late.pattern(
+    r"(?:^|/)memory/(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?:-[^/]+)?\.md$"
+)
 _DATED = late.pattern(r"(?<!\d)(?P<year>\d{4})-(?P<month>\d{2})-(?P<day>\d{2})(?!\d)")
 _DIGITS = {"%Y": ("year", 4), "%m": ("month", 2), "%d": ("day", 2)}
 _DATE_PART = late.pattern("(%[Ymd])")
@@ -44,19 +50,43 @@ _RESERVED_NAMES = {".gitattributes", ".gitignore", ".gitmodules", SETTINGS_NAME}
 HOST_NAMES = frozenset(
     {
         # Instructions that agents' hosts read by themselves, in any folder.
-        *("agent.md", "agents.md", "agents.override.md", "claude.md", "claude.local.md", "codebuddy.md"),
+        *(
+            "agent.md",
+            "agents.md",
+            "agents.override.md",
+            "claude.md",
+            "claude.local.md",
+            "codebuddy.md",
+        ),
         *("copilot-instructions.md", "crush.md", "gemini.md", "hermes.md", "iflow.md", "qwen.md"),
         *("replit.md", "skill.md", "warp.md"),
         # Settings with commands that hosts, shells and hook managers run by themselves.
-        *("captainhook.json", "crush.json", "mise.toml", "mise.local.toml", "opencode.json", "opencode.jsonc"),
+        *(
+            "captainhook.json",
+            "crush.json",
+            "mise.toml",
+            "mise.local.toml",
+            "opencode.json",
+            "opencode.jsonc",
+        ),
         *("lefthook.yml", "lefthook.yaml", "lefthook.toml", "lefthook.json", "prek.toml"),
-        *("lefthook-local.yml", "lefthook-local.yaml", "lefthook-local.toml", "lefthook-local.json"),
+        *(
+            "lefthook-local.yml",
+            "lefthook-local.yaml",
+            "lefthook-local.toml",
+            "lefthook-local.json",
+        ),
     }
 )
-"""Files that tools of agents neither make nor change; nor do they any whose name begins with a dot (`.mcp.json`, `.envrc`)."""
-# Names that file systems take for `.git`: NTFS short names, trailing dots and spaces, streams; HFS+ ignores some characters.
+"""Files that tools of agents neither make nor change; nor do they any whose name begins with a dot
+(`.mcp.json`, `.envrc`).
+"""
+# Names that file systems take for `.git`: NTFS short names, trailing dots and spaces, streams; HFS+
+# ignores some characters.
 _GIT_ALIAS = late.pattern(r"(?i)^(?:\.git|git~\d+)[. ]*(?::.*)?$")
-_HFS_IGNORED = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
+_HFS_IGNORED = dict.fromkeys(
+    [*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF]
+)
 
 
 def log_day(path: str, daily: str | None = None) -> date | None:
@@ -73,14 +103,17 @@ def log_day(path: str, daily: str | None = None) -> date | None:
 def day_of(path: str, daily: str | None = None) -> date | None:
     """The day that a file's path gives its entries: that of a daily log, else a date in its name.
 
-    In a folder below `memory` the name begins with it; directly in `memory` there are daily logs and undated topics only.
+    In a folder below `memory` the name begins with it; directly in `memory` there are daily logs
+    and undated topics only.
     """
     day = log_day(path, daily)
     if day is not None:
         return day
     folder, _, name = path.rpartition("/")
     in_memory = folder == "memory" or folder.startswith("memory/")
-    match = (_DATED.match(name) if folder != "memory" else None) if in_memory else _DATED.search(name)
+    match = (
+        (_DATED.match(name) if folder != "memory" else None) if in_memory else _DATED.search(name)
+    )
     return _date(match["year"], match["month"], match["day"]) if match else None
 
 
@@ -93,18 +126,29 @@ def _date(year: str, month: str, day: str) -> date | None:
 
 def log_path(day: date, daily: str = DAILY) -> FilePath:
     """The path of a day's log, by names with `%Y`, `%m` and `%d` in them."""
-    return FilePath(daily.replace("%Y", f"{day.year:04}").replace("%m", f"{day.month:02}").replace("%d", f"{day.day:02}"))
+    return FilePath(
+        daily.replace("%Y", f"{day.year:04}")
+        .replace("%m", f"{day.month:02}")
+        .replace("%d", f"{day.day:02}")
+    )
 
 
 def log_glob(daily: str) -> str:
     """The glob of the daily logs that have such names."""
-    return "".join("[0-9]" * _DIGITS[part][1] if part in _DIGITS else part for part in _DATE_PART.split(daily))
+    return "".join(
+        "[0-9]" * _DIGITS[part][1] if part in _DIGITS else part for part in _DATE_PART.split(daily)
+    )
 
 
 @lru_cache
 def _pattern_of_days(daily: str) -> re.Pattern[str]:
     parts = (
-        f"(?P<{_DIGITS[part][0]}>[0-9]{{{_DIGITS[part][1]}}})" if part in _DIGITS else re.escape(part) for part in _DATE_PART.split(daily)
+        (
+            f"(?P<{_DIGITS[part][0]}>[0-9]{{{_DIGITS[part][1]}}})"
+            if part in _DIGITS
+            else re.escape(part)
+        )
+        for part in _DATE_PART.split(daily)
     )
     return re.compile("".join(parts))
 
@@ -123,9 +167,12 @@ def is_named_by_day(daily: str) -> bool:
 def matches(path: str, globs: tuple[str, ...]) -> bool:
     """True if a path of a workspace matches one of some globs, and lies in no hidden folder.
 
-    `*` and `?` stand for characters of a name, `**` for folders; a folder stands for all Markdown below it.
+    `*` and `?` stand for characters of a name, `**` for folders; a folder stands for all Markdown
+    below it.
     """
-    return bool(_pattern_of_globs(globs).fullmatch(path)) and not (path.startswith(".") or "/." in path)
+    return bool(_pattern_of_globs(globs).fullmatch(path)) and not (
+        path.startswith(".") or "/." in path
+    )
 
 
 @lru_cache
@@ -134,19 +181,30 @@ def _pattern_of_globs(globs: tuple[str, ...]) -> re.Pattern[str]:
 
 
 def folder_matches(folder: str, glob: str) -> bool:
-    """True if a glob means a folder itself: `*` stands for characters of one name, `**` for folders."""
+    """True if a glob means a folder itself: `*` stands for characters of one name, `**` for
+    folders.
+    """
     return bool(re.fullmatch(_translate(glob.rstrip("/")), folder))
 
 
 def whole_glob(glob: str) -> str:
     """A glob with what it leaves out: the Markdown below a folder."""
     glob = glob.removeprefix("./").rstrip("/")
-    return glob if is_markdown(glob) or glob.endswith("*") else f"{glob}/**/*.md" if glob not in ("", ".") else "**/*.md"
+    return (
+        glob
+        if is_markdown(glob) or glob.endswith("*")
+        else f"{glob}/**/*.md"
+        if glob not in ("", ".")
+        else "**/*.md"
+    )
 
 
 def _translate(glob: str) -> str:
     parts = _GLOB_PART.split(glob)
-    return "".join(_GLOB_PATTERNS.get(part, part if _GLOB_PART.fullmatch(part) else re.escape(part)) for part in parts)
+    return "".join(
+        _GLOB_PATTERNS.get(part, part if _GLOB_PART.fullmatch(part) else re.escape(part))
+        for part in parts
+    )
 
 
 def is_markdown(path: str) -> bool:
@@ -156,7 +214,10 @@ def is_markdown(path: str) -> bool:
 
 def within(path: str, folders: Iterable[str]) -> bool:
     """True if `path` is one of `folders` (which may hold files too) or lies below one."""
-    return any(path == folder or path.startswith(folder.rstrip("/") + "/") or folder == "." for folder in folders)
+    return any(
+        path == folder or path.startswith(folder.rstrip("/") + "/") or folder == "."
+        for folder in folders
+    )
 
 
 def is_outside(path: str) -> bool:
@@ -169,7 +230,8 @@ def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()
 
     Args:
         path: relative to the workspace.
-        workspace_name: the name of the workspace's own folder; if that is `memory`, the files next to MEMORY.md are topics.
+        workspace_name: the name of the workspace's own folder; if that is `memory`, the files next
+        to MEMORY.md are topics.
         extra_paths: folders that the settings add.
     """
     parts = _parts(path)
@@ -193,12 +255,20 @@ def kind_of(path: str, workspace_name: str = "", extra_paths: Iterable[str] = ()
 
 
 def guarded_kind(path: str, kind: FileKind) -> FileKind:
-    """The kind by which a change of a file is judged: what is no Markdown in `memory` is guarded like a topic, though not searched."""
-    return FileKind.EVERGREEN if kind is FileKind.OTHER and path.startswith("memory/") and not is_markdown(path) else kind
+    """The kind by which a change of a file is judged: what is no Markdown in `memory` is guarded
+    like a topic, though not searched.
+    """
+    return (
+        FileKind.EVERGREEN
+        if kind is FileKind.OTHER and path.startswith("memory/") and not is_markdown(path)
+        else kind
+    )
 
 
 def note_kind(path: str, globs: tuple[str, ...]) -> FileKind:
-    """The kind of a file that is memory only if the globs of the settings make it so; a bootstrap file or a profile stays one."""
+    """The kind of a file that is memory only if the globs of the settings make it so; a bootstrap
+    file or a profile stays one.
+    """
     if not is_markdown(path) or not matches(path, globs):
         return FileKind.OTHER
     name = path.rpartition("/")[2]
@@ -233,14 +303,22 @@ def _without_ignored(part: str) -> str:
 
 
 def steers_hosts(path: str) -> bool:
-    """True for a file that an agent's host, a shell or a hook manager reads by itself, however its name is spelt."""
+    """True for a file that an agent's host, a shell or a hook manager reads by itself, however its
+    name is spelt.
+    """
     names = [_folded_name(part) for part in _parts(path)]
     is_hidden = any(not name or name.startswith(".") for name in names)
-    return is_hidden or not HOST_NAMES.isdisjoint(names) or (len(names) == 1 and names[0] in _BOOTSTRAPS)
+    return (
+        is_hidden
+        or not HOST_NAMES.isdisjoint(names)
+        or (len(names) == 1 and names[0] in _BOOTSTRAPS)
+    )
 
 
 def _folded_name(part: str) -> str:
-    """A name as file systems compare it: without case, what HFS+ ignores, and streams, dots and spaces at its end."""
+    """A name as file systems compare it: without case, what HFS+ ignores, and streams, dots and
+    spaces at its end.
+    """
     return _without_ignored(part).casefold().partition(":")[0].rstrip(". ")
 
 
@@ -269,7 +347,9 @@ def require_no_mark(path: str) -> None:
     folder, _, name = path.rpartition("/")
     if folder and _folded_name(name) in _MARKS:
         raise PathProblem(
-            "bad-path", f"{path} would make another workspace of {folder}", f"Choose another name, such as {folder}/notes.md."
+            "bad-path",
+            f"{path} would make another workspace of {folder}",
+            f"Choose another name, such as {folder}/notes.md.",
         )
 
 
@@ -277,8 +357,8 @@ def parse_path(text: str) -> FilePath:
     """The path of a Markdown file, as a user writes it relative to the workspace.
 
     Raises:
-        PathProblem: `bad-path`, with the reason: absolute, `..`, inside `.git` in any spelling, control characters, too long, not
-            Markdown.
+        PathProblem: `bad-path`, with the reason: absolute, `..`, inside `.git` in any spelling,
+            control characters, too long, not Markdown.
     """
     path = parse_any_path(text)
     if not is_markdown(path.rpartition("/")[2]):
@@ -287,7 +367,11 @@ def parse_path(text: str) -> FilePath:
 
 
 def _bad_path(text: str, reason: str) -> PathProblem:
-    return PathProblem("bad-path", f"{text[:80]!r} is not a file of the workspace: {reason}", "Name a .md file relative to the workspace.")
+    return PathProblem(
+        "bad-path",
+        f"{text[:80]!r} is not a file of the workspace: {reason}",
+        "Name a .md file relative to the workspace.",
+    )
 
 
 def parse_any_path(text: str) -> FilePath:
@@ -302,7 +386,9 @@ def parse_any_path(text: str) -> FilePath:
 
     if not text.strip():
         raise refuse("it is empty")
-    if not text.isprintable() and any(unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text):
+    if not text.isprintable() and any(
+        unicodedata.category(character) in ("Cc", "Cs", "Zl", "Zp") for character in text
+    ):
         raise refuse("it contains a control character")
     if len(text.encode()) > _MAX_PATH_BYTES:
         raise refuse("it is too long")

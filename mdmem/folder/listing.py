@@ -18,7 +18,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class ListedFile:
-    """A Markdown file of a workspace with its path on disk and what stat says of it (links not followed)."""
+    """A Markdown file of a workspace with its path on disk and what stat says of it (links not
+    followed).
+    """
 
     path: FilePath
     full_path: Path
@@ -36,16 +38,20 @@ def markdown_paths(
     read_status: Callable[[os.stat_result], T],
     enter: Callable[[str, str, bool], None] | None = None,
 ) -> dict[str, T]:
-    """List the Markdown files directly in a workspace and all those below its `folders`, in no order.
+    """List the Markdown files directly in a workspace and all those below its `folders`, in no
+    order.
 
-    One of `folders` may be a file too; one outside the workspace keeps the path that names it. Symbolic links (except on the way to a folder
-    outside), git's own folders and other repositories below a folder of the workspace are skipped.
+    One of `folders` may be a file too; one outside the workspace keeps the path that names it.
+    Symbolic links (except on the way to a folder outside), git's own folders and other repositories
+    below a folder of the workspace are skipped.
 
     Args:
         root: the workspace's folder.
         folders: those that are listed with everything below them.
-        read_status: takes from a file's status what is to be kept: to keep all of it ten thousand times takes longer than to read it.
-        enter: called before a folder is read, with its path on disk, the prefix of its files' paths, and whether its subfolders are read too.
+        read_status: takes from a file's status what is to be kept: to keep all of it ten thousand
+        times takes longer than to read it.
+        enter: called before a folder is read, with its path on disk, the prefix of its files'
+        paths, and whether its subfolders are read too.
     """
     listed: dict[str, T] = {}
     for folder, deep in (("", False), *((folder, True) for folder in folders)):
@@ -85,7 +91,8 @@ def _scan(
         if enter is not None:
             enter(folder, start, deep)
         try:
-            # Names are looked up from the open folder: by their whole paths it takes a fifth longer.
+            # Names are looked up from the open folder: by their whole paths it takes a fifth
+            # longer.
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         except (FileNotFoundError, NotADirectoryError, PermissionError):
             continue
@@ -128,7 +135,8 @@ def note_paths(
     read_status: Callable[[os.stat_result], T],
     enter: Callable[[str, str, bool], None] | None = None,
 ) -> dict[str, T]:
-    """List the Markdown files in folders of a workspace that hold a person's notes, in no order. Hidden folders and links are left out.
+    """List the Markdown files in folders of a workspace that hold a person's notes, in no order.
+    Hidden folders and links are left out.
 
     Args:
         root: the workspace's folder.
@@ -138,13 +146,19 @@ def note_paths(
     """
     listed: dict[str, T] = {}
     for folder, deep in folders:
-        if not _leaves_by_link(root, folder) and not any(_is_left_out(root, each, skipped) for each in _folders_down_to(folder)):
+        if not _leaves_by_link(root, folder) and not any(
+            _is_left_out(root, each, skipped) for each in _folders_down_to(folder)
+        ):
             _scan_notes(root, folder, deep, skipped, read_status, listed, enter)
     return listed
 
 
 def _is_left_out(root: Path, folder: str, skipped: Collection[str]) -> bool:
-    return folder.rpartition("/")[2].startswith(".") or f"{folder}/" in skipped or is_foreign(root / folder)
+    return (
+        folder.rpartition("/")[2].startswith(".")
+        or f"{folder}/" in skipped
+        or is_foreign(root / folder)
+    )
 
 
 def _scan_notes(
@@ -163,12 +177,19 @@ def _scan_notes(
         full_path = f"{root}/{folder}" if folder else str(root)
         if enter is not None:
             enter(full_path, start, deep)
-        with suppress(FileNotFoundError, NotADirectoryError, PermissionError), os.scandir(full_path) as entries:
+        with (
+            suppress(FileNotFoundError, NotADirectoryError, PermissionError),
+            os.scandir(full_path) as entries,
+        ):
             for entry in entries:
                 path = start + entry.name
                 if layout.is_markdown(entry.name) and entry.is_file(follow_symlinks=False):
                     if path not in skipped:
                         with suppress(FileNotFoundError):
                             listed[path] = read_status(entry.stat(follow_symlinks=False))
-                elif deep and entry.is_dir(follow_symlinks=False) and not _is_left_out(root, path, skipped):
+                elif (
+                    deep
+                    and entry.is_dir(follow_symlinks=False)
+                    and not _is_left_out(root, path, skipped)
+                ):
                     folders.append(path)

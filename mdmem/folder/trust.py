@@ -16,7 +16,9 @@ class TextOrigin(StrEnum):
     """Where a text comes from, as a door tells it."""
 
     PERSON = "person"
-    """A person at the keyboard: a verb without an actor outside of a host's shell, a save, a commit of their own."""
+    """A person at the keyboard: a verb without an actor outside of a host's shell, a save, a commit
+    of their own.
+    """
     PLAIN_STATEMENT = "plain-statement"
     """A plain statement of the user in their own session (`extract.plain`)."""
     MESSAGE = "message"
@@ -26,9 +28,13 @@ class TextOrigin(StrEnum):
     AGENT = "agent"
     """An actor that is no person, a host's shell, the server, the memory tool."""
     MATERIAL = "material"
-    """A tool's output, a file that a message names, a system's reminder, what memory itself gave."""
+    """A tool's output, a file that a message names, a system's reminder, what memory
+    itself gave.
+    """
     RULE = "rule"
-    """A rule of a night or a model's suggestion; it has at most the source of the words it is based on."""
+    """A rule of a night or a model's suggestion; it has at most the source of the words it is based
+    on.
+    """
     PROPOSAL = "proposal"
     """A branch that is proposed, and each open proposal but this machine's own."""
     OTHER_AUTHOR = "other-author"
@@ -47,10 +53,12 @@ class Trust:
 
     - `most`: the strongest source of a statement; None: no statement at all.
     - `claims`: what it calls `user-stated` keeps that source and is marked as claimed.
-    - `has_key`: its entries have the key that a rule gives; else the key counts for proposals alone.
+    - `has_key`: its entries have the key that a rule gives; else the key counts for proposals
+      alone.
     - `adds`, `replaces`: a night may carry out by itself what its words add, and what they replace.
     - `ends_users_word`: that may be what the user stated.
-    - `decides`: it may accept, reject and purge, and change settings and what people alone may change.
+    - `decides`: it may accept, reject and purge, and change settings and what people alone may
+      change.
     - `is_served`: agents are given it: blocks, answers of tools, prompts, digests.
     - `speaks_for_pipelines`: trailers of digest and dream count in it.
     - `settings`: the names of the settings that it may hold.
@@ -98,7 +106,9 @@ TABLE: Mapping[TextOrigin, Trust] = {
         is_served=True,
     ),
     TextOrigin.MATERIAL: Trust(),
-    TextOrigin.RULE: Trust(most=Source.AUTO, has_key=True, is_served=True, speaks_for_pipelines=True),
+    TextOrigin.RULE: Trust(
+        most=Source.AUTO, has_key=True, is_served=True, speaks_for_pipelines=True
+    ),
     TextOrigin.PROPOSAL: Trust(most=Source.INFERRED, has_key=True),
     TextOrigin.OTHER_AUTHOR: Trust(
         most=Source.USER_STATED,
@@ -156,7 +166,9 @@ def host_of(environment: Mapping[str, str]) -> str | None:
 
 
 def other_author(author: str, addresses: Collection[str]) -> str | None:
-    """The name in `NAME <EMAIL>`; None where that is the user, who has these case-folded addresses."""
+    """The name in `NAME <EMAIL>`; None where that is the user, who has these
+    case-folded addresses.
+    """
     name, _, address = author.rpartition("<")
     address = address.removesuffix(">")
     return None if address.casefold() in addresses else name.strip() or address

@@ -1,4 +1,6 @@
-"""The write-ahead record: kept in the state folder from before a file is replaced until its commit is made."""
+"""The write-ahead record: kept in the state folder from before a file is replaced until its commit
+is made.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ RECORD_NAME = "write-ahead.json"
 
 @dataclass(frozen=True, slots=True)
 class FileRecord:
-    """One file of a write: `before` and `after` are digests of its bytes (`before` None: a new file)."""
+    """One file of a write: `before` and `after` are digests of its bytes (`before` None: a new
+    file).
+    """
 
     path: FilePath
     before: str | None
@@ -40,7 +44,8 @@ class FileRecord:
 class Record:
     """A write that is about to happen: enough to finish or to drop it after a crash.
 
-    The fields of the first file are those of `FileRecord`; `second` is another file of the same commit. `date` is git's raw form.
+    The fields of the first file are those of `FileRecord`; `second` is another file of the same
+    commit. `date` is git's raw form.
     """
 
     path: FilePath
@@ -60,9 +65,11 @@ class Record:
 
 @dataclass(frozen=True, slots=True)
 class MoveRecord:
-    """A move of a file or a folder that is about to happen, or its removal, which begins as a move to a temporary name beside it.
+    """A move of a file or a folder that is about to happen, or its removal, which begins as a move
+    to a temporary name beside it.
 
-    `digests` are of the files in it by their paths below it (of a file that is moved itself: an empty path).
+    `digests` are of the files in it by their paths below it (of a file that is moved itself: an
+    empty path).
     """
 
     path: FilePath
@@ -101,20 +108,35 @@ def load_record(state: Path) -> Record | MoveRecord | None:
         record = Record(**fields, second=second)
     except (AttributeError, FileNotFoundError, ValueError, TypeError):
         return None
-    texts = [record.message, record.date, *(text for file in record.files for text in (file.path, file.after, file.temporary))]
-    whole = all(isinstance(text, str) for text in texts) and all(isinstance(file.before, str | None) for file in record.files)
+    texts = [
+        record.message,
+        record.date,
+        *(text for file in record.files for text in (file.path, file.after, file.temporary)),
+    ]
+    whole = all(isinstance(text, str) for text in texts) and all(
+        isinstance(file.before, str | None) for file in record.files
+    )
     return record if whole else None
 
 
 def _whole_move(record: MoveRecord) -> MoveRecord | None:
     """The record of a move, if it is whole: it may have been changed by hand."""
-    texts = (record.path, record.target, record.message, record.date, *record.digests, *record.digests.values())
+    texts = (
+        record.path,
+        record.target,
+        record.message,
+        record.date,
+        *record.digests,
+        *record.digests.values(),
+    )
     is_ours = not record.is_removal or is_temporary(record.target.rpartition("/")[2])
     return record if is_ours and all(isinstance(text, str) for text in texts) else None
 
 
 def drop_record(state: Path) -> None:
-    """Remove the write-ahead record, and the temporary file of one that a killed process was writing. The caller holds the lock."""
+    """Remove the write-ahead record, and the temporary file of one that a killed process was
+    writing. The caller holds the lock.
+    """
     (state / RECORD_NAME).unlink(missing_ok=True)
     for path in state.iterdir() if state.exists() else ():
         if path.name.startswith(TEMPORARY_PREFIX) and path.name.endswith(".tmp"):
@@ -122,32 +144,47 @@ def drop_record(state: Path) -> None:
 
 
 def put_second_in_place(paths: Sequence[Path], record: Record) -> None:
-    """Put the second file of a write in place where a process was killed after the first: its new bytes lie ready beside it."""
+    """Put the second file of a write in place where a process was killed after the first: its new
+    bytes lie ready beside it.
+    """
     (first_path, second_path), (first, second) = paths, record.files
     ready = second_path.parent / second.temporary
     states = (fingerprint(first_path), fingerprint(second_path), fingerprint(ready))
     if is_temporary(second.temporary) and states == (first.after, second.before, second.after):
-        replace(second_path, ready.read_bytes(), read(second_path), second.temporary, is_prepared=True)
+        replace(
+            second_path, ready.read_bytes(), read(second_path), second.temporary, is_prepared=True
+        )
 
 
 def is_temporary(name: str) -> bool:
-    """True if a name may be that of a temporary file of ours; a record may have been changed by hand."""
+    """True if a name may be that of a temporary file of ours; a record may have been changed by
+    hand.
+    """
     return name.startswith(TEMPORARY_PREFIX) and "/" not in name
 
 
 def recover_temporaries(path: Path, record: FileRecord) -> None:
-    """Deal with the temporary files that an unfinished write left next to `path`, and make the bytes of the file durable.
+    """Deal with the temporary files that an unfinished write left next to `path`, and make the
+    bytes of the file durable.
 
-    They hold our bytes, or the file's old ones, and are removed. But if the file holds what was exchanged for it, and the temporary file
-    something else (a link, a folder or a file of any size too), a person saved that at the last moment: it was displaced, and is put back.
+    They hold our bytes, or the file's old ones, and are removed. But if the file holds what was
+    exchanged for it, and the temporary file something else (a link, a folder or a file of any size
+    too), a person saved that at the last moment: it was displaced, and is put back.
     """
     if not is_temporary(record.temporary):
         return
-    for name, exchanged in ((record.temporary, record.after), (backup_name(record.temporary), record.before)):
+    for name, exchanged in (
+        (record.temporary, record.after),
+        (backup_name(record.temporary), record.before),
+    ):
         temporary = path.parent / name
         displaced, ours = fingerprint(temporary), identity(str(path))
         if displaced is not None:
-            if exchanged is not None and displaced not in (record.before, record.after) and fingerprint(path) == exchanged:
+            if (
+                exchanged is not None
+                and displaced not in (record.before, record.after)
+                and fingerprint(path) == exchanged
+            ):
                 give_back(temporary, path, ours, exchanged)
             with suppress(IsADirectoryError):
                 temporary.unlink(missing_ok=True)

@@ -81,8 +81,7 @@ _HEADING = late.pattern(
 )
 _ITEM = late.pattern(r"[ \t]*(?:[-*+\u2022]|\d+[.)])[ \t]+(.*)")
 _NOTHING = late.pattern(
-    r"(?i)\W*(?:\[\w+\]\s*)?"
-    r"(?:text|none|nothing|n/a|nothing (?:new|to (?:keep|add)))\W*"
+    r"(?i)\W*(?:\[\w+\]\s*)?" r"(?:text|none|nothing|n/a|nothing (?:new|to (?:keep|add)))\W*"
 )
 
 

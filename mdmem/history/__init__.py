@@ -1,7 +1,8 @@
 """The history of sections and facts, as the commits have it.
 
-The names that every write needs are imported here: the messages, both ways, and what differs between two texts. `replay` turns a commit
-into a step of the trail; `chains` and `section_texts` read the trail.
+The names that every write needs are imported here: the messages, both ways, and what differs
+between two texts. `replay` turns a commit into a step of the trail; `chains` and `section_texts`
+read the trail.
 """
 
 from mdmem.history.differences import changed_lines, common_ends, line_difference

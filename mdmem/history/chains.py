@@ -41,10 +41,12 @@ class FactTrail(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ChainLink:
-    """A fact for as long as it held in one place, moves included; its words and location are the last ones.
+    """A fact for as long as it held in one place, moves included; its words and location are the
+    last ones.
 
-    `commit` is the one that brought in the last line, `first_line`; `also` are those that brought it in on other
-    sides. `end` is None for what still holds. Expiry is not judged here: an expired fact is current.
+    `commit` is the one that brought in the last line, `first_line`; `also` are those that brought
+    it in on other sides. `end` is None for what still holds. Expiry is not judged here: an expired
+    fact is current.
     """
 
     id: FactId
@@ -64,8 +66,11 @@ class ChainLink:
     also: tuple[TrailCommit, ...] = ()
 
 
-def fact_chain(fact: FactId, trail: FactTrail, among: Collection[int] | None = None) -> tuple[ChainLink, ...]:
-    """Follow a fact to what it replaced and what replaced it, and so on in both directions, oldest first.
+def fact_chain(
+    fact: FactId, trail: FactTrail, among: Collection[int] | None = None
+) -> tuple[ChainLink, ...]:
+    """Follow a fact to what it replaced and what replaced it, and so on in both directions, oldest
+    first.
 
     Args:
         fact: each period in which it held somewhere is a link of the chain.
@@ -73,7 +78,11 @@ def fact_chain(fact: FactId, trail: FactTrail, among: Collection[int] | None = N
         among: the numbers of the occurrences to start from; None: all of the fact.
     """
     builder = _ChainBuilder(trail)
-    waiting = [run for run in builder.runs(fact) if among is None or any(each.number in among for each in run.occurrences)]
+    waiting = [
+        run
+        for run in builder.runs(fact)
+        if among is None or any(each.number in among for each in run.occurrences)
+    ]
     chain: dict[_Key, _OccurrenceRun] = {}
     while waiting:
         run = waiting.pop()
@@ -85,7 +94,9 @@ def fact_chain(fact: FactId, trail: FactTrail, among: Collection[int] | None = N
 
 @dataclass(frozen=True, slots=True)
 class _OccurrenceRun:
-    """Occurrences of which each is the one before it, moved. `begun` and `over` are the places of their beginning and end. `ended` is the number of a commit, None for what still holds."""
+    """Occurrences of which each is the one before it, moved. `begun` and `over` are the places of
+    their beginning and end. `ended` is the number of a commit, None for what still holds.
+    """
 
     occurrences: tuple[Occurrence, ...]
     begun: int
@@ -119,7 +130,9 @@ class _ChainBuilder:
     def runs(self, fact: FactId) -> list[_OccurrenceRun]:
         """Each period in which a fact held somewhere, oldest first."""
         if fact not in self._runs:
-            own = [each for each in self._trail.occurrences_of(fact) if each.fate is not Fate.JOINED]
+            own = [
+                each for each in self._trail.occurrences_of(fact) if each.fate is not Fate.JOINED
+            ]
             self._runs[fact] = sorted(map(self._run, joined_by_moves(own)), key=lambda run: run.key)
         return self._runs[fact]
 
@@ -136,7 +149,13 @@ class _ChainBuilder:
         status = Status.SUPERSEDED if last.fate is Fate.SUPERSEDED else Status.REMOVED
         return self._new_run(occurrences, last.ended, status, last.successor)
 
-    def _new_run(self, occurrences: Sequence[Occurrence], ended: int | None, status: Status, successor: FactId | None) -> _OccurrenceRun:
+    def _new_run(
+        self,
+        occurrences: Sequence[Occurrence],
+        ended: int | None,
+        status: Status,
+        successor: FactId | None,
+    ) -> _OccurrenceRun:
         return _OccurrenceRun(
             occurrences=tuple(occurrences),
             begun=self._rank(occurrences[0].begun),
@@ -147,20 +166,45 @@ class _ChainBuilder:
         )
 
     def successors(self, run: _OccurrenceRun) -> list[_OccurrenceRun]:
-        """The run that replaced a run: of its successor, holding when the run ended, in the same section before others."""
+        """The run that replaced a run: of its successor, holding when the run ended, in the same
+        section before others.
+        """
         if run.successor is None or run.over is None:
             return []
-        over, candidates = run.over, [each for each in self.runs(run.successor) if each.key != run.key]
-        holding = [each for each in candidates if each.begun <= over and (each.over is None or each.over > over)]
+        over, candidates = (
+            run.over,
+            [each for each in self.runs(run.successor) if each.key != run.key],
+        )
+        holding = [
+            each
+            for each in candidates
+            if each.begun <= over and (each.over is None or each.over > over)
+        ]
         if holding:
-            return [max(holding, key=lambda each: (each.location == run.location, each.location[0] == run.location[0], each.key))]
+            return [
+                max(
+                    holding,
+                    key=lambda each: (
+                        each.location == run.location,
+                        each.location[0] == run.location[0],
+                        each.key,
+                    ),
+                )
+            ]
         return [each for each in candidates if each.begun > over][:1] or candidates[-1:]
 
     def predecessors(self, run: _OccurrenceRun) -> list[_OccurrenceRun]:
         """The runs that a run replaced."""
-        facts = {each.entry.fact for each in self._trail.predecessors_of(run.occurrences[0].entry.fact or FactId(""))}
+        facts = {
+            each.entry.fact
+            for each in self._trail.predecessors_of(run.occurrences[0].entry.fact or FactId(""))
+        }
         candidates = [each for fact in facts if fact is not None for each in self.runs(fact)]
-        return [each for each in candidates if any(successor.key == run.key for successor in self.successors(each))]
+        return [
+            each
+            for each in candidates
+            if any(successor.key == run.key for successor in self.successors(each))
+        ]
 
     def link(self, run: _OccurrenceRun) -> ChainLink:
         """The link of a run: since when it holds, and its last words, location and origin."""
@@ -184,9 +228,14 @@ class _ChainBuilder:
         )
 
     def _also(self, run: _OccurrenceRun) -> tuple[TrailCommit, ...]:
-        """The commits that brought a run's line in on other sides than the one whose line stands, the earliest first."""
+        """The commits that brought a run's line in on other sides than the one whose line stands,
+        the earliest first.
+        """
         last = run.occurrences[-1]
-        pairs = [(self._commit(before.begun), self._commit(after.begun)) for before, after in pairwise(run.occurrences)]
+        pairs = [
+            (self._commit(before.begun), self._commit(after.begun))
+            for before, after in pairwise(run.occurrences)
+        ]
         confirmed = [before for before, after in pairs if not after.reaches(before.number)]
         begun = {each.begun for each in run.occurrences}
         same = self._trail.occurrences_of(last.entry.fact or FactId(""))
@@ -195,7 +244,9 @@ class _ChainBuilder:
             for each in same
             if each.fate is Fate.JOINED and each.ended in begun and _location(each) == run.location
         ]
-        also = {each.number: each for each in (*confirmed, *joined) if each.commit != last.origin.commit}
+        also = {
+            each.number: each for each in (*confirmed, *joined) if each.commit != last.origin.commit
+        }
         return tuple(sorted(also.values(), key=lambda each: (each.moment, each.commit)))
 
     def _commit(self, number: int) -> TrailCommit:
@@ -214,7 +265,9 @@ def joined_by_moves(occurrences: Iterable[Occurrence]) -> list[list[Occurrence]]
     before: dict[int, Occurrence] = {}
     moved = [each for each in every if each.fate is Fate.MOVED]
     for occurrence in every:
-        origins = [each for each in moved if each.ended == occurrence.begun and each is not occurrence]
+        origins = [
+            each for each in moved if each.ended == occurrence.begun and each is not occurrence
+        ]
         if origins:
             nearest = max(origins, key=lambda each: _nearness(each, occurrence))
             before[occurrence.number] = nearest

@@ -1,8 +1,9 @@
-"""The ends of facts as they reach the copies of these in daily logs, though no commit names the copies. Pure.
+"""The ends of facts as they reach the copies of these in daily logs, though no commit names the
+copies. Pure.
 
-A log records what was said, a curated file what is true. So the end of a fact in a curated file ends
-the log lines that said it before, and the stated end of one log line ends its earlier copies. A line
-that was said later begins anew.
+A log records what was said, a curated file what is true. So the end of a fact in a curated file
+ends the log lines that said it before, and the stated end of one log line ends its earlier copies.
+A line that was said later begins anew.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ class CopyTrail(Protocol):
         ...
 
     def promotions_of(self, fact: FactId) -> tuple[tuple[int, FactId], ...]:
-        """The commits that took a fact of a log into a curated file, with the fact that it became there."""
+        """The commits that took a fact of a log into a curated file, with the fact that it became
+        there.
+        """
         ...
 
     def reverts(self) -> tuple[StatedRevert, ...]:
@@ -69,7 +72,9 @@ class CopyTrail(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """An end that reaches copies, by the commit `number` until it is taken back; `rows` are the occurrences that it was stated of."""
+    """An end that reaches copies, by the commit `number` until it is taken back; `rows` are the
+    occurrences that it was stated of.
+    """
 
     number: int
     kind: MarkKind
@@ -96,7 +101,12 @@ class CopyFates:
         said: tells when a line of a log was said, in seconds since 1970.
     """
 
-    def __init__(self, trail: CopyTrail, is_log: Callable[[FilePath], bool], said: Callable[[Occurrence], int]) -> None:
+    def __init__(
+        self,
+        trail: CopyTrail,
+        is_log: Callable[[FilePath], bool],
+        said: Callable[[Occurrence], int],
+    ) -> None:
         self._trail = trail
         self._is_log = is_log
         self._said = said
@@ -116,8 +126,16 @@ class CopyFates:
         for curated, line, begun in self._promoted_lines(fact, lines):
             self._follow(curated, line, begun, ends, promotions)
         ends.sort(key=lambda end: self._trail.order(end.number))
-        marks = [mark for line in lines for mark in (*self._closing(line, ends), *self._promoting(line, promotions))]
-        return tuple(sorted(marks, key=lambda mark: (mark.occurrence, self._trail.order(mark.begun), mark.kind)))
+        marks = [
+            mark
+            for line in lines
+            for mark in (*self._closing(line, ends), *self._promoting(line, promotions))
+        ]
+        return tuple(
+            sorted(
+                marks, key=lambda mark: (mark.occurrence, self._trail.order(mark.begun), mark.kind)
+            )
+        )
 
     def log_lines(self, fact: FactId) -> list[_Line]:
         """The lines of logs that state a fact."""
@@ -127,19 +145,35 @@ class CopyFates:
         return [line for line in self._lines(fact) if not self._is_log(line[-1].entry.path)]
 
     def _lines(self, fact: FactId) -> list[_Line]:
-        return list(joined_by_moves(each for each in self._trail.occurrences_of(fact) if each.fate is not Fate.JOINED))
+        return list(
+            joined_by_moves(
+                each for each in self._trail.occurrences_of(fact) if each.fate is not Fate.JOINED
+            )
+        )
 
     # Ends.
 
     def _stated_ends(self, lines: Sequence[_Line]) -> Iterator[_End]:
-        """The ends that commits state of lines of logs, but for those of one line alone; what is undone was not said, that is all."""
+        """The ends that commits state of lines of logs, but for those of one line alone; what is
+        undone was not said, that is all.
+        """
         for line in lines:
             rows = frozenset(each.number for each in line)
-            for mark in (mark for row in rows for mark in self._trail.stated_marks_of(row, include_ended=True)):
+            for mark in (
+                mark
+                for row in rows
+                for mark in self._trail.stated_marks_of(row, include_ended=True)
+            ):
                 commit = self._trail.commit_with_id(mark.commit)
                 note = parse_message(commit.message) if commit else None
                 if note is None or not (note.only or note.op is Op.REVERT):
-                    yield _End(number=mark.begun, kind=mark.kind, other=mark.other, taken_back=mark.ended, rows=rows)
+                    yield _End(
+                        number=mark.begun,
+                        kind=mark.kind,
+                        other=mark.other,
+                        taken_back=mark.ended,
+                        rows=rows,
+                    )
 
     def _ends_in_place(self, fact: FactId) -> Iterator[_End]:
         """The ends of a fact in files that are edited in place, as far as they end its copies."""
@@ -154,21 +188,32 @@ class CopyFates:
             kind, other = MarkKind.RETRACTED, None
         else:
             return None
-        return _End(number=last.ended, kind=kind, other=other, taken_back=self._taken_back(fact, last.ended))
+        return _End(
+            number=last.ended, kind=kind, other=other, taken_back=self._taken_back(fact, last.ended)
+        )
 
     def _forgets(self, last: Occurrence) -> bool:
         """True if the commit that took a line out forgot its fact, and not that copy alone."""
         assert last.ended is not None  # it was taken out
         notes = self._notes(last.ended)
         forgetting = [each for each in notes if each.note.op in _FORGETTING and not each.note.only]
-        return bool(forgetting) and (len(notes) == 1 or any(quoted_line(last.entry.first_line) in each.went for each in forgetting))
+        return bool(forgetting) and (
+            len(notes) == 1
+            or any(quoted_line(last.entry.first_line) in each.went for each in forgetting)
+        )
 
     def _taken_back(self, fact: FactId, ended: int) -> int | None:
-        """The commit that took an end back, and with that brought the fact in again; None where none did."""
+        """The commit that took an end back, and with that brought the fact in again; None where
+        none did.
+        """
         commit = self._commit(ended)
         for revert in self._trail.reverts_of(commit.commit) if commit else ():
             taken = self._trail.commit_with_id(revert)
-            if taken is not None and revert not in self._over and any(line[0].begun == taken.number for line in self._curated_lines(fact)):
+            if (
+                taken is not None
+                and revert not in self._over
+                and any(line[0].begun == taken.number for line in self._curated_lines(fact))
+            ):
                 return taken.number
         return None
 
@@ -177,20 +222,29 @@ class CopyFates:
         return taken_back(self._trail.reverts())
 
     def _closing(self, line: _Line, ends: Sequence[_End]) -> Iterator[Mark]:
-        """The marks by which a line is over: of each end that reaches it, up to the first that nobody takes back."""
+        """The marks by which a line is over: of each end that reaches it, up to the first that
+        nobody takes back.
+        """
         rows = {each.number for each in line}
         for end in ends:
             if not rows.isdisjoint(end.rows):
                 if end.taken_back is None:
                     return
             elif self._reaches(end, line[0]):
-                yield from (self._mark(end.kind, each, end.number, end.other, end.taken_back) for each in self._live_at(line, end.number))
+                yield from (
+                    self._mark(end.kind, each, end.number, end.other, end.taken_back)
+                    for each in self._live_at(line, end.number)
+                )
                 if end.taken_back is None:
                     return
 
     def _reaches(self, end: _End, first: Occurrence) -> bool:
         """True if a line was not said later than an end; in one minute the commits tell."""
-        moment, said, begun = self._trail.order(end.number)[0], self._said(first), self._trail.order(first.begun)[0]
+        moment, said, begun = (
+            self._trail.order(end.number)[0],
+            self._said(first),
+            self._trail.order(first.begun)[0],
+        )
         if said // _MINUTE != moment // _MINUTE:
             return said < moment
         if begun != moment:
@@ -201,33 +255,64 @@ class CopyFates:
     def _live_at(self, line: _Line, number: int) -> Iterator[Occurrence]:
         """The occurrences of a line that had not ended by a commit."""
         order = self._trail.order(number)
-        return (each for each in line if each.ended is None or self._trail.order(each.ended) > order)
+        return (
+            each for each in line if each.ended is None or self._trail.order(each.ended) > order
+        )
 
     def here_again(self, fact: FactId) -> Iterator[Occurrence]:
-        """The lines in files that are edited in place of a fact that was forgotten by a commit that knew nothing of them."""
+        """The lines in files that are edited in place of a fact that was forgotten by a commit that
+        knew nothing of them.
+        """
         lines = self._curated_lines(fact)
-        ends = [each for line in lines for each in self._trail.contested_ends_of(line[-1].number) if self._forgets(each)]
-        forgotten = [*(line[-1] for line in lines if line[-1].fate is Fate.REMOVED and self._forgets(line[-1])), *ends]
+        ends = [
+            each
+            for line in lines
+            for each in self._trail.contested_ends_of(line[-1].number)
+            if self._forgets(each)
+        ]
+        forgotten = [
+            *(
+                line[-1]
+                for line in lines
+                if line[-1].fate is Fate.REMOVED and self._forgets(line[-1])
+            ),
+            *ends,
+        ]
         for line in lines:
-            if line[-1].ended is None and any(self._is_unknown_to(line, each) for each in forgotten):
+            if line[-1].ended is None and any(
+                self._is_unknown_to(line, each) for each in forgotten
+            ):
                 yield line[-1]
 
     def _is_unknown_to(self, line: _Line, end: Occurrence) -> bool:
-        """True if a line came in beside the end of another one, or goes on where a merge took back its own."""
+        """True if a line came in beside the end of another one, or goes on where a merge took back
+        its own.
+        """
         assert end.ended is not None  # it was forgotten
         if end.number == line[-1].number:
             return True
         begun, ended = self._commit(line[0].begun), self._commit(end.ended)
-        return bool(begun and ended) and not (begun and begun.reaches(end.ended)) and not (ended and ended.reaches(line[0].begun))
+        return (
+            bool(begun and ended)
+            and not (begun and begun.reaches(end.ended))
+            and not (ended and ended.reaches(line[0].begun))
+        )
 
     # Promotions.
 
-    def _promoted_lines(self, fact: FactId, lines: Sequence[_Line]) -> Iterator[tuple[FactId, _Line, int]]:
-        """The curated lines that say what a fact of logs says, each with its fact and the commit since when it does."""
+    def _promoted_lines(
+        self, fact: FactId, lines: Sequence[_Line]
+    ) -> Iterator[tuple[FactId, _Line, int]]:
+        """The curated lines that say what a fact of logs says, each with its fact and the commit
+        since when it does.
+        """
         for number, curated in self._trail.promotions_of(fact):
             commit = self._commit(number)
             for line in self._curated_lines(curated) if curated != fact else ():
-                if commit and any(commit.reaches(each.begun) and not (each.ended and commit.reaches(each.ended)) for each in line):
+                if commit and any(
+                    commit.reaches(each.begun) and not (each.ended and commit.reaches(each.ended))
+                    for each in line
+                ):
                     yield curated, line, number
         attribute = _attribute(lines)
         if attribute is not None:
@@ -235,7 +320,9 @@ class CopyFates:
             for line in self._curated_lines(curated) if curated != fact else ():
                 yield curated, line, line[0].begun
 
-    def _follow(self, fact: FactId, line: _Line, begun: int, ends: list[_End], promotions: list[_Promotion]) -> None:
+    def _follow(
+        self, fact: FactId, line: _Line, begun: int, ends: list[_End], promotions: list[_Promotion]
+    ) -> None:
         """Follow a curated line to its end, and on where that is taken back."""
         following: _Line | None = line
         while following is not None:
@@ -243,7 +330,14 @@ class CopyFates:
             promotions.append(_Promotion(fact, begun, last.ended))
             back = None if last.ended is None else self._taken_back(fact, last.ended)
             ends += [end] if (end := self._end(fact, last)) else []
-            following = next((each for each in self._curated_lines(fact) if back is not None and each[0].begun == back), None)
+            following = next(
+                (
+                    each
+                    for each in self._curated_lines(fact)
+                    if back is not None and each[0].begun == back
+                ),
+                None,
+            )
             begun = back or begun
 
     def _promoting(self, line: _Line, promotions: Sequence[_Promotion]) -> Iterator[Mark]:
@@ -253,7 +347,9 @@ class CopyFates:
             if each.ended is None or order(each.ended) > order(begun):
                 yield self._mark(MarkKind.PROMOTED, last, begun, each.fact, each.ended)
 
-    def _mark(self, kind: MarkKind, on: Occurrence, begun: int, other: FactId | None, ended: int | None) -> Mark:
+    def _mark(
+        self, kind: MarkKind, on: Occurrence, begun: int, other: FactId | None, ended: int | None
+    ) -> Mark:
         return Mark(
             kind=kind,
             commit=self._trail.order(begun)[1],
@@ -271,4 +367,6 @@ class CopyFates:
 
 def _attribute(lines: Sequence[_Line]) -> str | None:
     """The attribute that the commit of one of some lines gives to their fact."""
-    return next((each.origin.attribute for line in lines for each in line if each.origin.attribute), None)
+    return next(
+        (each.origin.attribute for line in lines for each in line if each.origin.attribute), None
+    )

@@ -1,4 +1,6 @@
-"""The differences of two texts: their common ends, line by line as a patch, word by word for a reader. Pure."""
+"""The differences of two texts: their common ends, line by line as a patch, word by word for a
+reader. Pure.
+"""
 
 from __future__ import annotations
 
@@ -20,12 +22,15 @@ _CONTEXT_LINES = 3
 _NO_LINE_END = "\n\\ No newline at end of file\n"
 """The text of a patch after a last line without a line end."""
 _WORD = r"(?s)[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]|\w+|\s+|."
-"""A word, white space, or one sign; scripts without spaces (Thai to Khmer, Japanese, Chinese) go sign by sign.
+"""A word, white space, or one sign; scripts without spaces (Thai to Khmer, Japanese, Chinese) go
+sign by sign.
 
 Compiled when it is used (1 ms): every write loads this module, and few compare words.
 """
 _LEAST_SHARED = 0.5
-"""The share of words from which on two lines are shown as one, word by word; other lines are shown whole, one out and one in."""
+"""The share of words from which on two lines are shown as one, word by word; other lines are shown
+whole, one out and one in.
+"""
 _MOST_WORDS = 2_000
 """A longer line is shown whole: comparing its words takes the square of their number."""
 _MOST_PAIRS = 400
@@ -33,14 +38,18 @@ _MOST_PAIRS = 400
 
 
 def common_ends(old: Sequence[object], new: Sequence[object]) -> tuple[int, int]:
-    """Count the items that two sequences begin with in common, and those of the rest that they end with in common."""
+    """Count the items that two sequences begin with in common, and those of the rest that they end
+    with in common.
+    """
     most = min(len(old), len(new))
     start = _common_start(old, new, most)
     return start, _common_start(old[::-1], new[::-1], most - start)
 
 
 def _common_start(old: Sequence[object], new: Sequence[object], most: int) -> int:
-    """Count the items, up to `most`, that two sequences begin with in common: by large chunks, then by halves."""
+    """Count the items, up to `most`, that two sequences begin with in common: by large chunks, then
+    by halves.
+    """
     start, size = 0, _CHUNK
     while size:
         while start + size <= most and old[start : start + size] == new[start : start + size]:
@@ -50,7 +59,9 @@ def _common_start(old: Sequence[object], new: Sequence[object], most: int) -> in
 
 
 def changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
-    """The lines that went out and came in between the common beginning and the common end of two texts."""
+    """The lines that went out and came in between the common beginning and the common end of two
+    texts.
+    """
     old, new = split_lines(before), split_lines(after)
     start, end = common_ends(old, new)
     return old[start : len(old) - end], new[start : len(new) - end]
@@ -63,7 +74,11 @@ def line_difference(before: str, after: str) -> str:
     """
     old, new = (StringIO(text).readlines() for text in (before, after))
     hunks = difflib.unified_diff(old, new, n=_CONTEXT_LINES)
-    return "".join(line if line.endswith("\n") else f"{line}{_NO_LINE_END}" for number, line in enumerate(hunks) if number > 1)
+    return "".join(
+        line if line.endswith("\n") else f"{line}{_NO_LINE_END}"
+        for number, line in enumerate(hunks)
+        if number > 1
+    )
 
 
 # Word by word.
@@ -81,7 +96,8 @@ _Piece = tuple[DiffKind, str]
 
 
 def word_difference(before: str, after: str) -> tuple[_Piece, ...]:
-    """The pieces in which two texts differ: word by word in a line that was changed, line by line where lines were replaced.
+    """The pieces in which two texts differ: word by word in a line that was changed, line by line
+    where lines were replaced.
 
     The pieces kept and out, joined, are `before`; those kept and in are `after`.
     """
@@ -97,7 +113,9 @@ def word_difference(before: str, after: str) -> tuple[_Piece, ...]:
 def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[_Piece]:
     start, end = common_ends(old, new)
     yield DiffKind.KEPT, "".join(old[:start])
-    for old_lines, new_lines, is_same in _blocks(old[start : len(old) - end], new[start : len(new) - end]):
+    for old_lines, new_lines, is_same in _blocks(
+        old[start : len(old) - end], new[start : len(new) - end]
+    ):
         if is_same:
             yield DiffKind.KEPT, "".join(old_lines)
         else:
@@ -105,14 +123,22 @@ def _pieces(old: Sequence[str], new: Sequence[str]) -> Iterator[_Piece]:
     yield DiffKind.KEPT, "".join(old[len(old) - end :])
 
 
-def _blocks(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[Sequence[str], Sequence[str], bool]]:
-    """The parts of both sequences that match each other, in order, and whether they are the same."""
-    for tag, from_old, to_old, from_new, to_new in difflib.SequenceMatcher(None, old, new).get_opcodes():
+def _blocks(
+    old: Sequence[str], new: Sequence[str]
+) -> Iterator[tuple[Sequence[str], Sequence[str], bool]]:
+    """The parts of both sequences that match each other, in order, and whether they are
+    the same.
+    """
+    for tag, from_old, to_old, from_new, to_new in difflib.SequenceMatcher(
+        None, old, new
+    ).get_opcodes():
         yield old[from_old:to_old], new[from_new:to_new], tag == "equal"
 
 
 def _replaced_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[_Piece]:
-    """Lines in the place of others: similar ones word by word, those between them all out and all in."""
+    """Lines in the place of others: similar ones word by word, those between them all out and all
+    in.
+    """
     next_old = next_new = 0
     for old_index, new_index, words in _similar_lines(old, new):
         yield DiffKind.OUT, "".join(old[next_old:old_index])
@@ -123,8 +149,12 @@ def _replaced_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[_Piece]:
     yield DiffKind.IN, "".join(new[next_new:])
 
 
-def _similar_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int, int, list[_Piece]]]:
-    """The lines of which one became the other, in order: their indexes, and their difference word by word."""
+def _similar_lines(
+    old: Sequence[str], new: Sequence[str]
+) -> Iterator[tuple[int, int, list[_Piece]]]:
+    """The lines of which one became the other, in order: their indexes, and their difference word
+    by word.
+    """
     if len(old) * len(new) > _MOST_PAIRS:
         return
     next_new = 0
@@ -138,7 +168,9 @@ def _similar_lines(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[int
 
 
 def _changed_words(old: str, new: str) -> list[_Piece] | None:
-    """The difference of two lines word by word; None where they are too different to be read as one."""
+    """The difference of two lines word by word; None where they are too different to be read as
+    one.
+    """
     old_words, new_words = re.findall(_WORD, old), re.findall(_WORD, new)
     if max(len(old_words), len(new_words)) > _MOST_WORDS:
         return None
@@ -191,19 +223,26 @@ class LineOrigin:
     commit: int | None
 
 
-def blame_lines(revisions: Sequence[Revision], order: _Order, text: str | None = None) -> tuple[LineOrigin, ...]:
-    """Find the commit that brought in each line of a section; a line that only moves within it keeps its commit.
+def blame_lines(
+    revisions: Sequence[Revision], order: _Order, text: str | None = None
+) -> tuple[LineOrigin, ...]:
+    """Find the commit that brought in each line of a section; a line that only moves within it
+    keeps its commit.
 
     Args:
-        revisions: of one section, in the order in which they arrived, and last the one that is there.
+        revisions: of one section, in the order in which they arrived, and last the one that is
+        there.
         order: tells which of two commits is the earlier.
-        text: the section as it is on disk, where that may differ from its last revision. Blank lines at its end are left out.
+        text: the section as it is on disk, where that may differ from its last revision. Blank
+        lines at its end are left out.
     """
     lines_of: dict[int, list[_Line]] = {}
     lines: list[_Line] = []
     for revision in revisions:
         before = [lines_of[number] for number in revision.previous if number in lines_of]
-        lines = lines_of[revision.number] = _with_text_of_all(before, revision.text, revision.begun, order)
+        lines = lines_of[revision.number] = _with_text_of_all(
+            before, revision.text, revision.begun, order
+        )
     if text is not None:
         lines = _with_text(lines, text, None)
     while lines and is_blank(lines[-1][0]):
@@ -211,8 +250,12 @@ def blame_lines(revisions: Sequence[Revision], order: _Order, text: str | None =
     return tuple(LineOrigin(number, line, commit) for number, (line, commit) in enumerate(lines, 1))
 
 
-def _with_text_of_all(sides: Sequence[Sequence[_Line]], text: str, commit: int, order: _Order) -> list[_Line]:
-    """The lines of a text that follows one or several others: a line that several have keeps the earliest commit."""
+def _with_text_of_all(
+    sides: Sequence[Sequence[_Line]], text: str, commit: int, order: _Order
+) -> list[_Line]:
+    """The lines of a text that follows one or several others: a line that several have keeps the
+    earliest commit.
+    """
     ways = [_with_text(side, text, commit) for side in sides or [[]]]
     if len(ways) == 1:
         return ways[0]
@@ -224,19 +267,25 @@ def _with_text_of_all(sides: Sequence[Sequence[_Line]], text: str, commit: int, 
 
 
 def _with_text(before: Sequence[_Line], text: str, commit: int | None) -> list[_Line]:
-    """The lines of the next text: those that were there before keep their commit, the others come with this one."""
+    """The lines of the next text: those that were there before keep their commit, the others come
+    with this one.
+    """
     lines = [line.rstrip("\r\n") for line in split_lines(text)]
     start, end = common_ends([line for line, _ in before], lines)
     earlier: dict[str, deque[int | None]] = {}
     for line, number in before[start : len(before) - end]:
         earlier.setdefault(line, deque()).append(number)
-    middle = [(line, earlier[line].popleft() if earlier.get(line) else commit) for line in lines[start : len(lines) - end]]
+    middle = [
+        (line, earlier[line].popleft() if earlier.get(line) else commit)
+        for line in lines[start : len(lines) - end]
+    ]
     return [*before[:start], *middle, *before[len(before) - end :]]
 
 
 @dataclass(frozen=True, slots=True)
 class TextPresence:
-    """One period in which a section contained a text, with the file and the section as they were called last.
+    """One period in which a section contained a text, with the file and the section as they were
+    called last.
 
     It lasts from commit `came` until commit `went` (None: the section contains it now).
     """
@@ -250,11 +299,14 @@ class TextPresence:
 def text_presences(trail: TextTrail, text: str) -> tuple[TextPresence, ...]:
     """List the periods in which a section contained a text, oldest first.
 
-    One period lasts however the section is renamed, whatever else in it changes, and on however many sides it began.
+    One period lasts however the section is renamed, whatever else in it changes, and on however
+    many sides it began.
     """
     groups = _joined_revisions(trail, trail.revisions_containing(text))
     presences = [_presence(trail, group) for group in groups]
-    return tuple(sorted(presences, key=lambda each: (trail.order(each.came), each.path, each.section)))
+    return tuple(
+        sorted(presences, key=lambda each: (trail.order(each.came), each.path, each.section))
+    )
 
 
 def _joined_revisions(trail: TextTrail, revisions: Sequence[Revision]) -> list[list[Revision]]:
@@ -262,7 +314,9 @@ def _joined_revisions(trail: TextTrail, revisions: Sequence[Revision]) -> list[l
     of_number = {each.number: each for each in revisions}
     of_place: dict[tuple[object, ...], list[int]] = {}
     for each in revisions:
-        of_place.setdefault((each.lineage, each.path, each.section, each.begun), []).append(each.number)
+        of_place.setdefault((each.lineage, each.path, each.section, each.begun), []).append(
+            each.number
+        )
     group_of = {number: number for number in of_number}
 
     def first(number: int) -> int:
@@ -271,7 +325,11 @@ def _joined_revisions(trail: TextTrail, revisions: Sequence[Revision]) -> list[l
         return number
 
     for each in revisions:
-        before = [number for number in each.previous if number in of_number and _continues(trail, each, of_number[number])]
+        before = [
+            number
+            for number in each.previous
+            if number in of_number and _continues(trail, each, of_number[number])
+        ]
         twins = of_place.get((each.lineage, each.path, each.section, each.ended), ())
         for number in (*before, *twins):
             group_of[first(each.number)] = first(number)
@@ -287,23 +345,45 @@ def _continues(trail: TextTrail, revision: Revision, before: Revision) -> bool:
         return True
     commit = trail.commit_numbered(revision.begun)
     ends = trail.ends_of_revision(before)
-    return commit is None or commit.is_merge or not any(end != revision.begun and commit.reaches(end) for end in ends)
+    return (
+        commit is None
+        or commit.is_merge
+        or not any(end != revision.begun and commit.reaches(end) for end in ends)
+    )
 
 
 def _presence(trail: TextTrail, group: Sequence[Revision]) -> TextPresence:
-    """The period of a group of revisions: since its earliest beginning, until an end that no revision of the group followed."""
+    """The period of a group of revisions: since its earliest beginning, until an end that no
+    revision of the group followed.
+    """
     numbers = {each.number for each in group}
-    came = min((each.begun for each in group if numbers.isdisjoint(each.previous)), key=trail.order, default=group[0].begun)
+    came = min(
+        (each.begun for each in group if numbers.isdisjoint(each.previous)),
+        key=trail.order,
+        default=group[0].begun,
+    )
     live = [each for each in group if each.ended is None]
     last = live[-1] if live else max(group, key=lambda each: (trail.order(each.begun), each.number))
     return TextPresence(came, None if live else _last_end(trail, group), last.path, last.section)
 
 
 def _last_end(trail: TextTrail, group: Sequence[Revision]) -> int:
-    """The commit with which a text went: the earliest that took it out and was not undone; a merge only where no side did."""
-    begun = [commit for commit in map(trail.commit_numbered, {each.begun for each in group}) if commit]
-    numbers = {number for each in group for number in trail.ends_of_revision(each)} - {each.begun for each in group}
+    """The commit with which a text went: the earliest that took it out and was not undone; a merge
+    only where no side did.
+    """
+    begun = [
+        commit for commit in map(trail.commit_numbered, {each.begun for each in group}) if commit
+    ]
+    numbers = {number for each in group for number in trail.ends_of_revision(each)} - {
+        each.begun for each in group
+    }
     ends = [commit for commit in map(trail.commit_numbered, numbers) if commit]
-    ends = [end for end in ends if not any(later.number != end.number and later.reaches(end.number) for later in begun)] or ends
+    ends = [
+        end
+        for end in ends
+        if not any(later.number != end.number and later.reaches(end.number) for later in begun)
+    ] or ends
     own = [end for end in ends if not end.is_merge] or ends
-    return min((end.number for end in own), key=trail.order, default=max(each.ended or 0 for each in group))
+    return min(
+        (end.number for end in own), key=trail.order, default=max(each.ended or 0 for each in group)
+    )

@@ -1,4 +1,6 @@
-"""The memory files that a commit changed, before and after, and which of their sections differ. Pure."""
+"""The memory files that a commit changed, before and after, and which of their sections differ.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ from mdmem.text.entries import entries
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A file as one commit has it; `tags` are the file's own, `daily` the names of daily logs, where the settings give any."""
+    """A file as one commit has it; `tags` are the file's own, `daily` the names of daily logs,
+    where the settings give any.
+    """
 
     document: Document
     path: FilePath
@@ -34,12 +38,19 @@ class Page:
         own = [section for section in self.document.sections if section.path in sections]
         ranges = [(0, self.document.preamble_end)] if () in sections else []
         ranges += [(section.start, section.end) for section in own]
-        return [entry for start, end in ranges for entry in self.entries(start, end) if entry.section in sections]
+        return [
+            entry
+            for start, end in ranges
+            for entry in self.entries(start, end)
+            if entry.section in sections
+        ]
 
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """A memory file before and after a commit; None where the commit has no such file. A renamed file has another `before_path`."""
+    """A memory file before and after a commit; None where the commit has no such file. A renamed
+    file has another `before_path`.
+    """
 
     path: FilePath
     before_path: FilePath
@@ -55,16 +66,24 @@ class FileChange:
 class EarlierTrail(Protocol):
     """The part of the trail that replaying a commit needs, of the commits of its past."""
 
-    def live_occurrences(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that have not ended; all, or those in sections `among` these paths."""
+    def live_occurrences(
+        self, path: FilePath, among: Collection[SectionPath] | None = None
+    ) -> tuple[Occurrence, ...]:
+        """The occurrences in a file that have not ended; all, or those in sections `among` these
+        paths.
+        """
         ...
 
     def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]:
         """The rows of the occurrences in a file that have not ended."""
         ...
 
-    def live_revisions(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Revision, ...]:
-        """The revisions in a file that have not ended; all, or those of sections `among` these paths."""
+    def live_revisions(
+        self, path: FilePath, among: Collection[SectionPath] | None = None
+    ) -> tuple[Revision, ...]:
+        """The revisions in a file that have not ended; all, or those of sections `among` these
+        paths.
+        """
         ...
 
     def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None:
@@ -96,7 +115,9 @@ class EarlierTrail(Protocol):
         ...
 
     def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
-        """The marks that say of live occurrences in a file that they are over, and that the file itself overrules."""
+        """The marks that say of live occurrences in a file that they are over, and that the file
+        itself overrules.
+        """
         ...
 
     def stated_marks_of(self, number: int) -> tuple[Mark, ...]:
@@ -116,7 +137,9 @@ class EarlierTrail(Protocol):
         ...
 
     def stating_commit(self, digits: str) -> CommitId | None:
-        """The commit with marks or reverts whose id begins with these digits, where only one does."""
+        """The commit with marks or reverts whose id begins with these digits, where
+        only one does.
+        """
         ...
 
     def commit_with_id(self, commit: CommitId) -> TrailCommit | None:
@@ -142,9 +165,14 @@ class ChangedSections:
         """Compare the two versions of a file."""
         before = change.before.document if change.before else None
         after = change.after.document if change.after else None
-        old, new = (whole_range(before), whole_range(after)) if change.is_renamed else changed_ranges(before, after)
+        old, new = (
+            (whole_range(before), whole_range(after))
+            if change.is_renamed
+            else changed_ranges(before, after)
+        )
         old_parts, new_parts = old.parts, new.parts
-        # An entry may have an equal in another section of the same path, which then has to be compared too.
+        # An entry may have an equal in another section of the same path, which then has to be
+        # compared too.
         if not old.outside().isdisjoint(part.section for part in (*old_parts, *new_parts)):
             old, new = whole_range(before), whole_range(after)
         return cls(
@@ -162,30 +190,54 @@ class ChangedSections:
 
     @property
     def new_paths(self) -> dict[int, SectionPath]:
-        """The paths that old sections have in the new document, by their positions in the old one."""
+        """The paths that old sections have in the new document, by their positions in
+        the old one.
+        """
         return {position: part.section for position, part in self.continuation.items()}
 
     def renamed(self, before: Document) -> Document:
         """The old document with its sections under the paths that they have in the new one."""
         paths = self.new_paths
-        sections = tuple(replace(section, path=paths.get(section.index + 1, section.path)) for section in before.sections)
+        sections = tuple(
+            replace(section, path=paths.get(section.index + 1, section.path))
+            for section in before.sections
+        )
         return before if sections == before.sections else replace(before, sections=sections)
 
 
-def changed_revisions(number: int, change: FileChange, sections: ChangedSections, trail: EarlierTrail) -> tuple[list[int], list[Revision]]:
-    """The rows of the revisions of a file that commit `number` ended, and the revisions that it began."""
+def changed_revisions(
+    number: int, change: FileChange, sections: ChangedSections, trail: EarlierTrail
+) -> tuple[list[int], list[Revision]]:
+    """The rows of the revisions of a file that commit `number` ended, and the revisions that it
+    began.
+    """
     paths = {part.section for part in sections.old}
-    rows = {(row.section, row.nth): row for row in trail.live_revisions(change.before_path, paths)} if paths else {}
-    old = {part.position: row for part in sections.old if (row := rows.get((part.section, part.nth)))}
-    previous = {part.position: old[position] for position, part in sections.continuation.items() if position in old}
+    rows = (
+        {(row.section, row.nth): row for row in trail.live_revisions(change.before_path, paths)}
+        if paths
+        else {}
+    )
+    old = {
+        part.position: row for part in sections.old if (row := rows.get((part.section, part.nth)))
+    }
+    previous = {
+        part.position: old[position]
+        for position, part in sections.continuation.items()
+        if position in old
+    }
     ended = {row.number for row in old.values()}
     begun = []
     for part in sections.new:
-        before = previous.get(part.position) or (part.text and trail.last_revision(change.path, part.section, part.nth)) or None
+        before = (
+            previous.get(part.position)
+            or (part.text and trail.last_revision(change.path, part.section, part.nth))
+            or None
+        )
         if (
             before
             and before.number in ended
-            and (before.path, before.section, before.nth, before.text) == (change.path, part.section, part.nth, part.text)
+            and (before.path, before.section, before.nth, before.text)
+            == (change.path, part.section, part.nth, part.text)
         ):
             ended.discard(before.number)
         elif part.text:
@@ -196,7 +248,9 @@ def changed_revisions(number: int, change: FileChange, sections: ChangedSections
                 section=part.section,
                 nth=part.nth,
                 text=part.text,
-                unchanged_text=part.position in previous and before is not None and before.text == part.text,
+                unchanged_text=part.position in previous
+                and before is not None
+                and before.text == part.text,
                 previous=(before.number,) if before else (),
             )
             begun.append(revision)
@@ -206,12 +260,16 @@ def changed_revisions(number: int, change: FileChange, sections: ChangedSections
 Old = TypeVar("Old")
 New = TypeVar("New")
 _FEW = 16
-"""If a file has more than so many lines for each changed entry, the trail is asked for these entries and not for the whole file."""
+"""If a file has more than so many lines for each changed entry, the trail is asked for these
+entries and not for the whole file.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class OldEntry:
-    """An entry that does not continue as it was: its live occurrence, and the path that its section has now."""
+    """An entry that does not continue as it was: its live occurrence, and the path that its section
+    has now.
+    """
 
     entry: Entry
     occurrence: Occurrence
@@ -220,7 +278,9 @@ class OldEntry:
 
 @dataclass(frozen=True, slots=True)
 class MovedEntry:
-    """An entry that continues elsewhere or in other words; the flags tell whether line and section are the same but for their names."""
+    """An entry that continues elsewhere or in other words; the flags tell whether line and section
+    are the same but for their names.
+    """
 
     old: OldEntry
     entry: Entry
@@ -230,7 +290,9 @@ class MovedEntry:
 
 @dataclass(slots=True)
 class EntryMatches:
-    """The entries of one file by their fate. The unmatched ones have no counterpart in this file, or after `match_across` in any file."""
+    """The entries of one file by their fate. The unmatched ones have no counterpart in this file,
+    or after `match_across` in any file.
+    """
 
     change: FileChange
     sections: ChangedSections
@@ -239,38 +301,73 @@ class EntryMatches:
     unmatched_new: list[Entry]
 
 
-def match_in_file(change: FileChange, sections: ChangedSections, trail: EarlierTrail) -> EntryMatches:
-    """Match the entries within one file: by section, text and first line, then by section and fact."""
+def match_in_file(
+    change: FileChange, sections: ChangedSections, trail: EarlierTrail
+) -> EntryMatches:
+    """Match the entries within one file: by section, text and first line, then by
+    section and fact.
+    """
     old = change.before.entries(*sections.old_lines) if change.before else ()
     new = change.after.entries(*sections.new_lines) if change.after else ()
     if old and new and not change.is_renamed:
-        start, end = common_ends([_identity(entry) for entry in old], [_identity(entry) for entry in new])
+        start, end = common_ends(
+            [_identity(entry) for entry in old], [_identity(entry) for entry in new]
+        )
         old, new = old[start : len(old) - end], new[start : len(new) - end]
     section_now = _section_names(change, sections)
-    pairs, old_rest, new_rest = pair_by_key(old, new, lambda entry: (section_now(entry), entry.text, entry.first_line), _identity)
-    more, old_rest, new_rest = pair_by_key(old_rest, new_rest, _identity, _identity)
-    same_line = [(before, after) for before, after in (*pairs, *more) if change.is_renamed or before.section != after.section]
-    rewritten, old_rest, new_rest = pair_by_key(
-        old_rest, new_rest, lambda entry: (section_now(entry), entry_content(entry)), lambda entry: (entry.section, entry_content(entry))
+    pairs, old_rest, new_rest = pair_by_key(
+        old, new, lambda entry: (section_now(entry), entry.text, entry.first_line), _identity
     )
-    ended = sorted([*old_rest, *(before for before, _ in (*same_line, *rewritten))], key=lambda entry: entry.start_line)
+    more, old_rest, new_rest = pair_by_key(old_rest, new_rest, _identity, _identity)
+    same_line = [
+        (before, after)
+        for before, after in (*pairs, *more)
+        if change.is_renamed or before.section != after.section
+    ]
+    rewritten, old_rest, new_rest = pair_by_key(
+        old_rest,
+        new_rest,
+        lambda entry: (section_now(entry), entry_content(entry)),
+        lambda entry: (entry.section, entry_content(entry)),
+    )
+    ended = sorted(
+        [*old_rest, *(before for before, _ in (*same_line, *rewritten))],
+        key=lambda entry: entry.start_line,
+    )
     occurrences = _live_occurrences(ended, change, trail)
-    by_line = {line: OldEntry(entry, occurrence, section_now(entry)) for line, (entry, occurrence) in occurrences.items()}
-    moved = [MovedEntry(by_line[before.start_line], after, True, True) for before, after in same_line if before.start_line in by_line]
-    moved += [MovedEntry(by_line[before.start_line], after, False, True) for before, after in rewritten if before.start_line in by_line]
+    by_line = {
+        line: OldEntry(entry, occurrence, section_now(entry))
+        for line, (entry, occurrence) in occurrences.items()
+    }
+    moved = [
+        MovedEntry(by_line[before.start_line], after, True, True)
+        for before, after in same_line
+        if before.start_line in by_line
+    ]
+    moved += [
+        MovedEntry(by_line[before.start_line], after, False, True)
+        for before, after in rewritten
+        if before.start_line in by_line
+    ]
     return EntryMatches(
         change=change,
         sections=sections,
         moved=moved,
-        unmatched_old=[by_line[entry.start_line] for entry in old_rest if entry.start_line in by_line],
+        unmatched_old=[
+            by_line[entry.start_line] for entry in old_rest if entry.start_line in by_line
+        ],
         unmatched_new=new_rest,
     )
 
 
 def match_across(files: Sequence[EntryMatches]) -> None:
-    """Match, by their texts, what went out of one section with what came into another: within each file first, then among all."""
+    """Match, by their texts, what went out of one section with what came into another: within each
+    file first, then among all.
+    """
     for file in files:
-        pairs, file.unmatched_old, file.unmatched_new = pair_by_key(file.unmatched_old, file.unmatched_new, _old_content, entry_content)
+        pairs, file.unmatched_old, file.unmatched_new = pair_by_key(
+            file.unmatched_old, file.unmatched_new, _old_content, entry_content
+        )
         file.moved += [MovedEntry(old, entry, False, False) for old, entry in pairs]
     pairs, _, _ = pair_by_key(
         [old for file in files for old in file.unmatched_old],
@@ -283,7 +380,9 @@ def match_across(files: Sequence[EntryMatches]) -> None:
     matched = {old.occurrence.number for old, _ in pairs}
     came_from = {(entry.path, entry.start_line): old for old, entry in pairs}
     for file in files:
-        file.unmatched_old = [old for old in file.unmatched_old if old.occurrence.number not in matched]
+        file.unmatched_old = [
+            old for old in file.unmatched_old if old.occurrence.number not in matched
+        ]
         candidates, file.unmatched_new = file.unmatched_new, []
         for entry in candidates:
             old = came_from.get((entry.path, entry.start_line))
@@ -294,7 +393,10 @@ def match_across(files: Sequence[EntryMatches]) -> None:
 
 
 def pair_by_key(
-    old: Iterable[Old], new: Iterable[New], old_key: Callable[[Old], Hashable], new_key: Callable[[New], Hashable]
+    old: Iterable[Old],
+    new: Iterable[New],
+    old_key: Callable[[Old], Hashable],
+    new_key: Callable[[New], Hashable],
 ) -> tuple[list[tuple[Old, New]], list[Old], list[New]]:
     """Pair items with the same key, one to one and in their order; with what remains of both."""
     olds, news = list(old), list(new)
@@ -341,9 +443,18 @@ def _section_names(change: FileChange, sections: ChangedSections) -> Callable[[E
     return section_now
 
 
-def _live_occurrences(entries: Sequence[Entry], change: FileChange, trail: EarlierTrail) -> dict[int, tuple[Entry, Occurrence]]:
-    """The occurrences of old entries (in file order), by line; of equal ones those that began last."""
-    occurrences = _candidates(entries, change.before_path, len(change.before.document.lines) if change.before else 0, trail)
+def _live_occurrences(
+    entries: Sequence[Entry], change: FileChange, trail: EarlierTrail
+) -> dict[int, tuple[Entry, Occurrence]]:
+    """The occurrences of old entries (in file order), by line; of equal ones those that
+    began last.
+    """
+    occurrences = _candidates(
+        entries,
+        change.before_path,
+        len(change.before.document.lines) if change.before else 0,
+        trail,
+    )
     equal: dict[Hashable, list[Occurrence]] = {}
     for occurrence in occurrences:
         equal.setdefault(_identity(occurrence.entry), []).append(occurrence)
@@ -355,10 +466,18 @@ def _live_occurrences(entries: Sequence[Entry], change: FileChange, trail: Earli
     return by_line
 
 
-def _candidates(entries: Sequence[Entry], path: FilePath, lines: int, trail: EarlierTrail) -> Iterable[Occurrence]:
-    """The live occurrences in a file of so many lines; only those of the entries' facts where few entries changed."""
+def _candidates(
+    entries: Sequence[Entry], path: FilePath, lines: int, trail: EarlierTrail
+) -> Iterable[Occurrence]:
+    """The live occurrences in a file of so many lines; only those of the entries' facts where few
+    entries changed.
+    """
     if len(entries) * _FEW < lines and all(entry.fact for entry in entries):
         facts = {entry.fact for entry in entries if entry.fact}
         every = chain.from_iterable(map(trail.occurrences_of, facts))
-        return [occurrence for occurrence in every if occurrence.ended is None and occurrence.entry.path == path]
+        return [
+            occurrence
+            for occurrence in every
+            if occurrence.ended is None and occurrence.entry.path == path
+        ]
     return trail.live_occurrences(path) if entries else ()

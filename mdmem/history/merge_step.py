@@ -1,7 +1,8 @@
 """Turn a merge into a step of the trail: only what no side had done already is its own. Pure.
 
-What stands in it goes on as it began, on whichever side; what it has not got ended as a side ended it. The same line brought in on two
-sides is one, begun by the earlier. The merge's own doing is what none of its sides has, and what all had that could have it.
+What stands in it goes on as it began, on whichever side; what it has not got ended as a side ended
+it. The same line brought in on two sides is one, begun by the earlier. The merge's own doing is
+what none of its sides has, and what all had that could have it.
 """
 
 from __future__ import annotations
@@ -51,8 +52,9 @@ class MergeParent:
 class MergeFile:
     """A memory file of a merge that several sides touched, or that the merge itself changed.
 
-    `before` are its names on the sides. `same_as` is the first side that has the very same file (or, like the merge, none); without one,
-    `page` is the merge's file, None where it has none. `page_before` reads the file of a side.
+    `before` are its names on the sides. `same_as` is the first side that has the very same file
+    (or, like the merge, none); without one, `page` is the merge's file, None where it has none.
+    `page_before` reads the file of a side.
     """
 
     path: FilePath
@@ -66,8 +68,8 @@ class MergeFile:
 class EntryFates:
     """The entries of a file of a merge.
 
-    `standing` are rows that a side had ended, `ended` what ended on a side or goes on in another row. `taken_out` is what only the merge
-    has not, `new` what only the merge has.
+    `standing` are rows that a side had ended, `ended` what ended on a side or goes on in another
+    row. `taken_out` is what only the merge has not, `new` what only the merge has.
     """
 
     standing: list[int] = field(default_factory=list)
@@ -80,10 +82,18 @@ class EntryFates:
 
 class _Matcher:
     def __init__(
-        self, file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order, among: Collection[SectionPath]
+        self,
+        file: MergeFile,
+        parents: Sequence[MergeParent],
+        trail: EarlierTrail,
+        order: Order,
+        among: Collection[SectionPath],
     ) -> None:
         self._parents, self._trail, self._order = parents, trail, order
-        live = [parent.trail.live_occurrences(path, among) for parent, path in zip(parents, file.before, strict=True)]
+        live = [
+            parent.trail.live_occurrences(path, among)
+            for parent, path in zip(parents, file.before, strict=True)
+        ]
         self._holders: dict[int, set[int]] = defaultdict(set)
         self._occurrences: dict[int, Occurrence] = {}
         for side, occurrences in enumerate(live):
@@ -109,7 +119,11 @@ class _Matcher:
         everybody = len(self._parents)
         for identity in (*rows, *(each for each in entries if each not in rows)):
             alike, found = rows.get(identity, ()), entries.get(identity, ())
-            if len(alike) == len(found) == 1 and len(self._holders[alike[0]]) == everybody and alike[0] in self._live:
+            if (
+                len(alike) == len(found) == 1
+                and len(self._holders[alike[0]]) == everybody
+                and alike[0] in self._live
+            ):
                 continue
             self._match_alike(sorted(alike, key=self._age), found)
         return self.fates
@@ -118,14 +132,24 @@ class _Matcher:
         return self._order(self._occurrences[row].begun), row
 
     def _match_alike(self, rows: Sequence[int], entries: Sequence[Entry]) -> None:
-        """Match entries that read alike: what all sides have first, then what one has begun, then what one of them had ended."""
+        """Match entries that read alike: what all sides have first, then what one has begun, then
+        what one of them had ended.
+        """
         of_all = [row for row in rows if len(self._holders[row]) == len(self._parents)]
-        begun = [row for row in rows if row not in of_all and self._is_new(row) and not self._trail.stated_marks_of(row)]
+        begun = [
+            row
+            for row in rows
+            if row not in of_all and self._is_new(row) and not self._trail.stated_marks_of(row)
+        ]
         others = [row for row in rows if row not in of_all and row not in begun]
         if len(entries) >= len(rows):
             lives = [[row] for row in rows]
         else:
-            lives = [*([row] for row in of_all), *self._joined(begun, len(entries) - len(of_all)), *([row] for row in others)]
+            lives = [
+                *([row] for row in of_all),
+                *self._joined(begun, len(entries) - len(of_all)),
+                *([row] for row in others),
+            ]
         for life in lives[: len(entries)]:
             self._go_on(life)
         for row in (row for life in lives[len(entries) :] for row in life):
@@ -135,58 +159,90 @@ class _Matcher:
     def _is_new(self, row: int) -> bool:
         """True if no side that has not got an occurrence ever knew it."""
         begun = self._occurrences[row].begun
-        return not any(parent.knows(begun) for side, parent in enumerate(self._parents) if side not in self._holders[row])
+        return not any(
+            parent.knows(begun)
+            for side, parent in enumerate(self._parents)
+            if side not in self._holders[row]
+        )
 
     def _joined(self, rows: Sequence[int], count: int) -> list[list[int]]:
-        """Join occurrences that sides brought in, so that as many lives as `count` are left if that can be."""
+        """Join occurrences that sides brought in, so that as many lives as `count` are left if that
+        can be.
+        """
         of_side: dict[frozenset[int], list[int]] = defaultdict(list)
         for row in rows:
             of_side[frozenset(self._holders[row])].append(row)
-        lives = [[row for row in life if row is not None] for life in zip_longest(*of_side.values())]
-        while len(lives) < count and (long := next((life for life in reversed(lives) if len(life) > 1), None)):
+        lives = [
+            [row for row in life if row is not None] for life in zip_longest(*of_side.values())
+        ]
+        while len(lives) < count and (
+            long := next((life for life in reversed(lives) if len(life) > 1), None)
+        ):
             lives.append([long.pop()])
         return [sorted(life, key=self._age) for life in lives]
 
     def _go_on(self, life: Sequence[int]) -> None:
-        """Have one occurrence go on, with those that are joined to it; a better founded one confirms it."""
+        """Have one occurrence go on, with those that are joined to it; a better founded one
+        confirms it.
+        """
         first, *others = life
         for other in others:
             before, after = self._occurrences[first], self._occurrences[other]
             if _rank(after.origin) > _rank(before.origin):
-                self.fates.ended.append(Ending(number=first, entry=before.entry, fate=Fate.MOVED, by=after.begun))
+                self.fates.ended.append(
+                    Ending(number=first, entry=before.entry, fate=Fate.MOVED, by=after.begun)
+                )
                 first = other
             else:
-                self.fates.ended.append(Ending(number=other, entry=after.entry, fate=Fate.JOINED, by=before.begun))
+                self.fates.ended.append(
+                    Ending(number=other, entry=after.entry, fate=Fate.JOINED, by=before.begun)
+                )
         if first not in self._live:
             self.fates.standing.append(first)
         for row in life:
             self._keep_predecessor(self._occurrences[row])
 
     def _end(self, row: int) -> None:
-        """End an occurrence that the merge has not: as a side ended it, else as the merge's own doing."""
+        """End an occurrence that the merge has not: as a side ended it, else as the merge's own
+        doing.
+        """
         occurrence = self._occurrences[row]
         if row not in self._live:
             return
         marks = self._trail.stated_marks_of(row)
         if marks:
-            self.fates.ended.append(Ending(number=row, entry=occurrence.entry, fate=Fate.REMOVED, by=marks[0].begun))
+            self.fates.ended.append(
+                Ending(number=row, entry=occurrence.entry, fate=Fate.REMOVED, by=marks[0].begun)
+            )
         elif (end := self._end_elsewhere(occurrence)) is not None:
             self.fates.ended.append(end)
         else:
-            self.fates.taken_out.append(OldEntry(occurrence.entry, occurrence, occurrence.entry.section))
+            self.fates.taken_out.append(
+                OldEntry(occurrence.entry, occurrence, occurrence.entry.section)
+            )
 
     def _end_elsewhere(self, occurrence: Occurrence) -> Ending | None:
         """The end that a side gave to an occurrence, or to what it was on that side."""
         for earlier in (occurrence, self._predecessor(occurrence)):
             if earlier is None:
                 continue
-            ends = [each for each in self._versions(earlier) if each.ended is not None and each.fate is not Fate.MOVED]
+            ends = [
+                each
+                for each in self._versions(earlier)
+                if each.ended is not None and each.fate is not Fate.MOVED
+            ]
             if ends:
                 first = min(ends, key=lambda each: self._order(each.ended or 0))
                 assert first.ended is not None
                 is_before = self._order(first.ended) < self._order(occurrence.begun)
                 fate = Fate.JOINED if is_before or first.fate is None else first.fate
-                return Ending(number=occurrence.number, entry=occurrence.entry, fate=fate, successor=first.successor, by=first.ended)
+                return Ending(
+                    number=occurrence.number,
+                    entry=occurrence.entry,
+                    fate=fate,
+                    successor=first.successor,
+                    by=first.ended,
+                )
         return None
 
     def _versions(self, occurrence: Occurrence) -> Iterator[Occurrence]:
@@ -202,7 +258,10 @@ class _Matcher:
         if fact is None or not self._is_new(occurrence.number):
             return None
         known = (each for side in sides for each in self._parents[side].trail.occurrences_of(fact))
-        return next((each for each in known if each.fate is Fate.MOVED and each.ended == occurrence.begun), None)
+        return next(
+            (each for each in known if each.fate is Fate.MOVED and each.ended == occurrence.begun),
+            None,
+        )
 
     def _keep_predecessor(self, occurrence: Occurrence) -> None:
         """Have what became an occurrence end with that, though another side ended it otherwise."""
@@ -211,11 +270,19 @@ class _Matcher:
             return
         versions = list(self._versions(before))
         if any(each.ended is not None and each.fate is not Fate.MOVED for each in versions):
-            self.fates.ended.append(Ending(number=before.number, entry=before.entry, fate=Fate.MOVED, by=occurrence.begun))
+            self.fates.ended.append(
+                Ending(
+                    number=before.number, entry=before.entry, fate=Fate.MOVED, by=occurrence.begun
+                )
+            )
 
 
 def match_entries(
-    file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order, among: Collection[SectionPath]
+    file: MergeFile,
+    parents: Sequence[MergeParent],
+    trail: EarlierTrail,
+    order: Order,
+    among: Collection[SectionPath],
 ) -> EntryFates:
     """Match the entries of a merge's file to what is live on its sides.
 
@@ -249,8 +316,9 @@ _Place = tuple[SectionPath, int]
 
 @dataclass(slots=True)
 class RevisionFates:
-    """The section texts of a file of a merge: rows that a side had ended and that stand, rows that the merge ended, rows that go on in
-    others (with the commits that brought these in), and the texts that no side has.
+    """The section texts of a file of a merge: rows that a side had ended and that stand, rows that
+    the merge ended, rows that go on in others (with the commits that brought these in), and the
+    texts that no side has.
     """
 
     standing: list[int] = field(default_factory=list)
@@ -261,9 +329,15 @@ class RevisionFates:
     """The sections that not all sides have as the merge has them, from the same commit."""
 
 
-def match_revisions(number: int, file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order) -> RevisionFates:
-    """Match the sections of a merge, commit `number`, to what is live on its sides, by their paths and texts."""
-    of_sides = [parent.trail.live_revisions(path) for parent, path in zip(parents, file.before, strict=True)]
+def match_revisions(
+    number: int, file: MergeFile, parents: Sequence[MergeParent], trail: EarlierTrail, order: Order
+) -> RevisionFates:
+    """Match the sections of a merge, commit `number`, to what is live on its sides, by their paths
+    and texts.
+    """
+    of_sides = [
+        parent.trail.live_revisions(path) for parent, path in zip(parents, file.before, strict=True)
+    ]
     rows_of_sides = [{each.number for each in revisions} for revisions in of_sides]
     by_place: dict[_Place, dict[int, Revision]] = defaultdict(dict)
     for revisions in of_sides:
@@ -274,21 +348,44 @@ def match_revisions(number: int, file: MergeFile, parents: Sequence[MergeParent]
     else:
         parts = section_parts(file.page.document) if file.page else ()
         texts = {(part.section, part.nth): part.text for part in parts if part.text}
-    live = {each.number for path in dict.fromkeys((*file.before, file.path)) for each in trail.live_revisions(path)}
+    live = {
+        each.number
+        for path in dict.fromkeys((*file.before, file.path))
+        for each in trail.live_revisions(path)
+    }
     fates = RevisionFates()
     for place, text in texts.items():
-        candidates = sorted(by_place.pop(place, {}).values(), key=lambda each: (order(each.begun), each.number))
-        of_all = all(candidates[0].number in rows for rows in rows_of_sides) if len(candidates) == 1 else False
-        if of_all and candidates[0].text == text and candidates[0].number in live and candidates[0].path == file.path:
+        candidates = sorted(
+            by_place.pop(place, {}).values(), key=lambda each: (order(each.begun), each.number)
+        )
+        of_all = (
+            all(candidates[0].number in rows for rows in rows_of_sides)
+            if len(candidates) == 1
+            else False
+        )
+        if (
+            of_all
+            and candidates[0].text == text
+            and candidates[0].number in live
+            and candidates[0].path == file.path
+        ):
             continue
         fates.sections.add(place[0])
         alike = [each for each in candidates if each.text == text and each.path == file.path]
-        dropped = [each.number for each in candidates if alike and each.number in live and _is_dropped(each, alike[0], parents)]
+        dropped = [
+            each.number
+            for each in candidates
+            if alike and each.number in live and _is_dropped(each, alike[0], parents)
+        ]
         if alike and not dropped:
             _go_on(alike[0], candidates, live, fates)
             continue
         fates.ended += [each.number for each in candidates if each.number in live]
-        fates.begun.append(_new_revision(number, file.path, place, text, candidates, trail, has_dropped=bool(dropped)))
+        fates.begun.append(
+            _new_revision(
+                number, file.path, place, text, candidates, trail, has_dropped=bool(dropped)
+            )
+        )
     fates.sections |= {section for section, _ in by_place}
     fates.ended += [row for rows in by_place.values() for row in rows if row in live]
     return fates
@@ -300,7 +397,9 @@ def _is_dropped(revision: Revision, kept: Revision, parents: Sequence[MergeParen
     return knew and revision.text != kept.text
 
 
-def _go_on(kept: Revision, candidates: Sequence[Revision], live: set[int], fates: RevisionFates) -> None:
+def _go_on(
+    kept: Revision, candidates: Sequence[Revision], live: set[int], fates: RevisionFates
+) -> None:
     """Have one text of the sides go on, and the others in it."""
     if kept.number not in live:
         fates.standing.append(kept.number)
@@ -318,11 +417,15 @@ def _new_revision(
     *,
     has_dropped: bool,
 ) -> Revision:
-    """The text of a section that no side has; only put together of theirs, unless a line is the merge's own or missing without a side's doing."""
+    """The text of a section that no side has; only put together of theirs, unless a line is the
+    merge's own or missing without a side's doing.
+    """
     earlier = before or tuple(filter(None, [trail.last_revision(path, *place)]))
     lines = [Counter(map(str.strip, split_lines(each.text))) for each in before]
     now = Counter(map(str.strip, split_lines(text)))
-    has_own = any(count > max((each[line] for each in lines), default=0) for line, count in now.items())
+    has_own = any(
+        count > max((each[line] for each in lines), default=0) for line, count in now.items()
+    )
     lost = any(count > now[line] and line for line, count in _common(lines).items())
     return Revision(
         lineage=earlier[0].lineage if earlier else 0,
@@ -345,7 +448,9 @@ def _common(lines: Sequence[Counter[str]]) -> Counter[str]:
 
 
 Combination = tuple[FilePath, str, tuple[str, str]]
-"""A line that merging made: its file, its first line, and those of the two lines that it is made of."""
+"""A line that merging made: its file, its first line, and those of the two lines that it is made
+of.
+"""
 
 
 def build_merge_step(
@@ -373,13 +478,28 @@ def build_merge_step(
         replaced: the occurrences that several sides ended or marked.
     """
     revisions = [match_revisions(commit.number, file, parents, trail, order) for file in files]
-    fates = [match_entries(file, parents, trail, order, each.sections) for file, each in zip(files, revisions, strict=True)]
+    fates = [
+        match_entries(file, parents, trail, order, each.sections)
+        for file, each in zip(files, revisions, strict=True)
+    ]
     own = [file.path for file, fate in zip(files, fates, strict=True) if fate.new]
-    combined = _combined_lines(combinations(own), dict(zip((file.path for file in files), fates, strict=True)), order) if own else {}
-    changed = [_own_changes(file, fate) for file, fate in zip(files, fates, strict=True) if fate.new or fate.taken_out]
+    combined = (
+        _combined_lines(
+            combinations(own), dict(zip((file.path for file in files), fates, strict=True)), order
+        )
+        if own
+        else {}
+    )
+    changed = [
+        _own_changes(file, fate)
+        for file, fate in zip(files, fates, strict=True)
+        if fate.new or fate.taken_out
+    ]
     builder = step_builder(commit, changed, trail, is_log, brought_by, combined)
     sides = [parent.trail for parent in parents]
-    contradictions = list(merge_contradictions(replaced, sides, order, _entries_in_merge(builder, fates)))
+    contradictions = list(
+        merge_contradictions(replaced, sides, order, _entries_in_merge(builder, fates))
+    )
     return Step(
         ended=(*builder.ended, *(ending for fate in fates for ending in fate.ended)),
         begun=tuple(builder.begun),
@@ -396,12 +516,16 @@ def build_merge_step(
     )
 
 
-def _entries_in_merge(builder: StepBuilder, fates: Iterable[EntryFates]) -> Callable[[FactId], list[Entry]]:
+def _entries_in_merge(
+    builder: StepBuilder, fates: Iterable[EntryFates]
+) -> Callable[[FactId], list[Entry]]:
     """A function that gives the entries of a fact that a merge has."""
     ended = {ending.number for fate in fates for ending in fate.ended}
 
     def entries(fact: FactId) -> list[Entry]:
-        return [each.entry for row, each in builder.marks.live_occurrences(fact) if row not in ended]
+        return [
+            each.entry for row, each in builder.marks.live_occurrences(fact) if row not in ended
+        ]
 
     return entries
 
@@ -410,7 +534,9 @@ def _marks(builder: StepBuilder, contradictions: Sequence[Mark]) -> tuple[Mark, 
     """The marks of a merge: what its sides tell of facts is not told by its message once more."""
     pairs = {frozenset((mark.fact, mark.other)) for mark in contradictions}
     stated = (
-        mark for mark in builder.marks.marks if mark.kind is not MarkKind.CONTRADICTS or frozenset((mark.fact, mark.other)) not in pairs
+        mark
+        for mark in builder.marks.marks
+        if mark.kind is not MarkKind.CONTRADICTS or frozenset((mark.fact, mark.other)) not in pairs
     )
     return (*stated, *contradictions)
 
@@ -418,17 +544,24 @@ def _marks(builder: StepBuilder, contradictions: Sequence[Mark]) -> tuple[Mark, 
 def _combined_lines(
     combinations: Iterable[Combination], fates: Mapping[FilePath, EntryFates], order: Order
 ) -> dict[FilePath, dict[str, CombinedLine]]:
-    """The new lines of a merge that are made of one of each side: these have the later moment and the weaker source of the two."""
+    """The new lines of a merge that are made of one of each side: these have the later moment and
+    the weaker source of the two.
+    """
     combined: dict[FilePath, dict[str, CombinedLine]] = {}
     for path, line, parts in combinations:
         fate = fates[path]
         if all(entry.first_line != line for entry in fate.new):
             continue
-        made_of = [each for part in parts if (each := _with_first_line(fate.sides, part)) is not None]
+        made_of = [
+            each for part in parts if (each := _with_first_line(fate.sides, part)) is not None
+        ]
         if not made_of:
             continue
         later = max(made_of, key=lambda each: order(each.begun))
-        weakest = min((each.origin for each in made_of), key=lambda each: (each.source.strength, each.confidence, each.claimed_by is None))
+        weakest = min(
+            (each.origin for each in made_of),
+            key=lambda each: (each.source.strength, each.confidence, each.claimed_by is None),
+        )
         origin = replace(
             weakest,
             commit=later.origin.commit,
@@ -439,8 +572,12 @@ def _combined_lines(
         )
         combined.setdefault(path, {})[line] = CombinedLine(later.begun, origin)
         if len(made_of) > 1:
-            fate.taken_out = [old for old in fate.taken_out if old.occurrence.number != later.number]
-            fate.ended.append(Ending(number=later.number, entry=later.entry, fate=Fate.JOINED, by=later.begun))
+            fate.taken_out = [
+                old for old in fate.taken_out if old.occurrence.number != later.number
+            ]
+            fate.ended.append(
+                Ending(number=later.number, entry=later.entry, fate=Fate.JOINED, by=later.begun)
+            )
     return combined
 
 
@@ -450,14 +587,26 @@ def _with_first_line(occurrences: Iterable[Occurrence], line: str) -> Occurrence
 
 def _own_changes(file: MergeFile, fate: EntryFates) -> EntryMatches:
     """The changes of a merge itself to the entries of a file."""
-    before = next(filter(None, map(file.page_before, range(len(file.before)))), None) if file.same_as is None else None
+    before = (
+        next(filter(None, map(file.page_before, range(len(file.before)))), None)
+        if file.same_as is None
+        else None
+    )
     change = FileChange(file.path, file.path, before, file.page)
-    pairs, old, new = pair_by_key(fate.taken_out, fate.new, same_content, lambda entry: (entry.section, entry_content(entry)))
+    pairs, old, new = pair_by_key(
+        fate.taken_out, fate.new, same_content, lambda entry: (entry.section, entry_content(entry))
+    )
     return EntryMatches(
         change=change,
         sections=ChangedSections.of(change),
         moved=[
-            MovedEntry(before, entry, same_line=before.entry.first_line == entry.first_line, same_section=True) for before, entry in pairs
+            MovedEntry(
+                before,
+                entry,
+                same_line=before.entry.first_line == entry.first_line,
+                same_section=True,
+            )
+            for before, entry in pairs
         ],
         unmatched_old=old,
         unmatched_new=new,

@@ -1,4 +1,6 @@
-"""The notes in commit messages, written and read: one at a time. `notes` finds them in a message."""
+"""The notes in commit messages, written and read: one at a time. `notes` finds them in
+a message.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,16 @@ from collections.abc import Iterable, Sequence
 
 from mdmem.errors import printable
 from mdmem.history.differences import changed_lines
-from mdmem.model import CommitId, FactId, FilePath, Op, Provenance, SectionPath, Source, Supersession
+from mdmem.model import (
+    CommitId,
+    FactId,
+    FilePath,
+    Op,
+    Provenance,
+    SectionPath,
+    Source,
+    Supersession,
+)
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import secrets
@@ -43,15 +54,18 @@ FactPair = tuple[FactId, FactId]
 class CommitNote:
     """The note in the message of a commit of mdmem: all that it states besides the change itself.
 
-    `ended` are facts without a successor; `confirms` are facts whose words are said again, from this source. `claimed_by` is the agent that
-    calls a text the user's own. `only`: the line that goes is forgotten, and its fact stands elsewhere. `promotes` pairs facts of logs with
-    what the change made of them in a curated file.
+    `ended` are facts without a successor; `confirms` are facts whose words are said again, from
+    this source. `claimed_by` is the agent that calls a text the user's own. `only`: the line that
+    goes is forgotten, and its fact stands elsewhere. `promotes` pairs facts of logs with what the
+    change made of them in a curated file.
 
-    Of a digest: `more_sections` are the other sections with new entries, `more_sessions` the other sessions in which they were said, `run` names
-    the run, `cites` tells where each fact was said, `keys` what it is about, `senders` who said it where that was not the user, and `reads` how far
-    transcripts are read. Of a dream, too; `dreamt` is the commit through which it has judged what came in.
-    Of a decision: the `proposal` and the agent that it is `proposed_by`; `accepts` and `rejects` are pairs of a proposal and a part. Of a
-    proposal: `again` are the decisions on these parts after which they are proposed once more.
+    Of a digest: `more_sections` are the other sections with new entries, `more_sessions` the other
+    sessions in which they were said, `run` names the run, `cites` tells where each fact was said,
+    `keys` what it is about, `senders` who said it where that was not the user, and `reads` how far
+    transcripts are read. Of a dream, too; `dreamt` is the commit through which it has judged what
+    came in. Of a decision: the `proposal` and the agent that it is `proposed_by`; `accepts` and
+    `rejects` are pairs of a proposal and a part. Of a proposal: `again` are the decisions on these
+    parts after which they are proposed once more.
     """
 
     op: Op
@@ -86,16 +100,21 @@ class CommitNote:
 
 @dataclass(frozen=True, slots=True)
 class ParsedNote:
-    """The note of a commit as far as its message can be read: people and rebases edit messages, and malformed parts are left out.
+    """The note of a commit as far as its message can be read: people and rebases edit messages, and
+    malformed parts are left out.
 
-    `op` is None for a commit made with git (an agent's has `claimed_by`), and an `Op` unless a later version wrote it: `Op.SAVE` for edits by hand that an agent had committed.
-    `path` is the file that the subject names. `section` is the joined path as `section_name` gives it, empty for the text before the first
-    heading; of a digest, the first of its `sections`. `supersedes` pairs a fact with its successor, None where it has none.
+    `op` is None for a commit made with git (an agent's has `claimed_by`), and an `Op` unless a
+    later version wrote it: `Op.SAVE` for edits by hand that an agent had committed. `path` is the
+    file that the subject names. `section` is the joined path as `section_name` gives it, empty for
+    the text before the first heading; of a digest, the first of its `sections`. `supersedes` pairs
+    a fact with its successor, None where it has none.
 
-    Of a digest: `run` names the run, `cites` pairs a fact with the lines of a session where it was said (`CLIENT/SESSION#LINE[-LINE]`), `keys`
-    pairs it with what it is about, `senders` with the name of another person than the user who said it, and `reads` pairs the last line that was
-    read of a session with that line's hash. Of a dream: `dreamt` is the commit through which it has judged what came in. Of a proposal: `again` has
-    the decisions after which it was proposed once more.
+    Of a digest: `run` names the run, `cites` pairs a fact with the lines of a session where it was
+    said (`CLIENT/SESSION#LINE[-LINE]`), `keys` pairs it with what it is about, `senders` with the
+    name of another person than the user who said it, and `reads` pairs the last line that was read
+    of a session with that line's hash. Of a dream: `dreamt` is the commit through which it has
+    judged what came in. Of a proposal: `again` has the decisions after which it was proposed once
+    more.
     """
 
     op: str | None
@@ -140,7 +159,9 @@ class ParsedNote:
 
     @property
     def is_by_hand(self) -> bool:
-        """True if the change was made without mdmem, so that only the difference tells what it did to facts."""
+        """True if the change was made without mdmem, so that only the difference tells what it did
+        to facts.
+        """
         return self.op in (None, Op.SAVE)
 
 
@@ -160,23 +181,36 @@ def quoted_line(line: str) -> str:
 
 
 def _quoted(changes: Iterable[tuple[str, str]]) -> list[str]:
-    """Quote the lines that went out and came in between texts before and after; an empty line follows them."""
+    """Quote the lines that went out and came in between texts before and after; an empty line
+    follows them.
+    """
     changed: list[tuple[str, str]] = []
     for before, after in changes:
         removed, added = changed_lines(before, after)
         parts = (("-", secrets.redact("".join(removed))), ("+", secrets.redact("".join(added))))
-        changed += [(sign, line.strip()) for sign, part in parts for line in split_lines(part) if line.strip()]
+        changed += [
+            (sign, line.strip())
+            for sign, part in parts
+            for line in split_lines(part)
+            if line.strip()
+        ]
     lines = [f"{sign} {quoted_line(line)}" for sign, line in changed[:_QUOTED_LINES]]
     more = len(changed) - _QUOTED_LINES
     return [*lines, *([f"({more} more lines)"] if more > 0 else []), *([""] if lines else [])]
 
 
 def _trailers(values: Iterable[tuple[str, str]]) -> list[str]:
-    return [f"Mdmem-{name}: {_one_line(value, _TRAILER_CHARACTERS)}" for name, value in values if value.strip()]
+    return [
+        f"Mdmem-{name}: {_one_line(value, _TRAILER_CHARACTERS)}"
+        for name, value in values
+        if value.strip()
+    ]
 
 
 def compose_message(note: CommitNote, *changes: tuple[str, str]) -> str:
-    """Write the commit message of changes (the texts before and after of each file): subject, the changed lines quoted, trailers."""
+    """Write the commit message of changes (the texts before and after of each file): subject, the
+    changed lines quoted, trailers.
+    """
     short = note.section[1:] if len(note.section) > 1 else note.section
     subject = _one_line(f"{note.path}: {note.op} {join_path(short)}".rstrip(), _SUBJECT_CHARACTERS)
     provenance = note.provenance
@@ -216,8 +250,11 @@ def compose_message(note: CommitNote, *changes: tuple[str, str]) -> str:
     return "\n".join([subject, "", *_quoted(changes), *_trailers(trailers), ""])
 
 
-def compose_claimed_save(text: str, changes: Iterable[tuple[str, str]], agent: str, op: Op = Op.SAVE) -> str:
-    """Write the message of pending edits that are committed while an agent is the actor, who may have made them or not.
+def compose_claimed_save(
+    text: str, changes: Iterable[tuple[str, str]], agent: str, op: Op = Op.SAVE
+) -> str:
+    """Write the message of pending edits that are committed while an agent is the actor, who may
+    have made them or not.
 
     Args:
         text: the message without quotes and trailers.
@@ -236,7 +273,9 @@ def compose_claimed_save(text: str, changes: Iterable[tuple[str, str]], agent: s
     return "\n".join([text.rstrip(), "", *_quoted(changes), *_trailers(trailers), ""])
 
 
-def compose_pulled_save(path: FilePath, statements: Iterable[tuple[Provenance, str | None, Sequence[str]]]) -> str:
+def compose_pulled_save(
+    path: FilePath, statements: Iterable[tuple[Provenance, str | None, Sequence[str]]]
+) -> str:
     """Write the message for a text that a stopped pull left in a file, a block for each source.
 
     Args:
@@ -252,12 +291,16 @@ def compose_pulled_save(path: FilePath, statements: Iterable[tuple[Provenance, s
             ("Claimed-By", claimed_by or ""),
         )
         subject = _one_line(f"{path}: save what a stopped pull left", _SUBJECT_CHARACTERS)
-        blocks.append("\n".join([subject, "", *_quoted([("", "".join(lines))]), *_trailers(trailers), ""]))
+        blocks.append(
+            "\n".join([subject, "", *_quoted([("", "".join(lines))]), *_trailers(trailers), ""])
+        )
     return "\n".join(blocks)
 
 
 def parse_trailers(text: str) -> dict[str, list[str]]:
-    """The `Mdmem-` trailers of a commit message (in its last paragraph), by name without the prefix."""
+    """The `Mdmem-` trailers of a commit message (in its last paragraph), by name without the
+    prefix.
+    """
     values: dict[str, list[str]] = {}
     for line in text.replace("\r\n", "\n").rstrip().split("\n\n")[-1].split("\n"):
         name, colon, value = line.partition(": ")
@@ -272,19 +315,31 @@ def is_proposed(message: str) -> bool:
 
 
 def accepting_author(message: str) -> tuple[str, str] | None:
-    """The person for whom a program merged a proposal (`Mdmem-Accepted-By: NAME <EMAIL>`), by name and address; None where no trailer tells."""
-    names = parse_trailers(message).get("Accepted-By", ()) if "Mdmem-Accepted-By: " in message else ()
-    return next(((match[1], match[2] or "") for match in map(_PERSON.fullmatch, names) if match), None)
+    """The person for whom a program merged a proposal (`Mdmem-Accepted-By: NAME <EMAIL>`), by name
+    and address; None where no trailer tells.
+    """
+    names = (
+        parse_trailers(message).get("Accepted-By", ()) if "Mdmem-Accepted-By: " in message else ()
+    )
+    return next(
+        ((match[1], match[2] or "") for match in map(_PERSON.fullmatch, names) if match), None
+    )
 
 
 def note_by_hand(message: str) -> ParsedNote:
-    """The note of a message without `Mdmem-Op`: a person's, or an agent's who claims what it brings in.
+    """The note of a message without `Mdmem-Op`: a person's, or an agent's who claims what it brings
+    in.
 
-    The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`; it may have a short id. The trailers of a merge
-    name the contradictions that it made; a line like these in the text above them does not. A claim counts wherever a squash put it.
+    The line of git's own reverts (`This reverts commit …`) counts as `Mdmem-Reverts`; it may have a
+    short id. The trailers of a merge name the contradictions that it made; a line like these in the
+    text above them does not. A claim counts wherever a squash put it.
     """
     reverts = tuple(map(CommitId, _REVERTED_BY_GIT.findall(message)))
-    made = parse_trailers(_trailer_block(message)).get("Contradicts", ()) if "Mdmem-Contradicts: " in message else ()
+    made = (
+        parse_trailers(_trailer_block(message)).get("Contradicts", ())
+        if "Mdmem-Contradicts: " in message
+        else ()
+    )
     claim = _CLAIM.search(message) if "Mdmem-Claimed-By: " in message else None
     return ParsedNote(
         op=None,
@@ -298,12 +353,18 @@ def note_by_hand(message: str) -> ParsedNote:
 
 
 def _trailer_block(message: str) -> str:
-    """The last paragraph of a message, if git takes it for trailers, by the rule of git-interpret-trailers(1): the first never is."""
+    """The last paragraph of a message, if git takes it for trailers, by the rule of
+    git-interpret-trailers(1): the first never is.
+    """
     _, *paragraphs = _BETWEEN_PARAGRAPHS.split(message.replace("\r\n", "\n").strip())
     lines = paragraphs[-1].split("\n") if paragraphs else []
-    own = [line for line in lines if not line.startswith((" ", "\t"))]  # what is indented goes on with the line before
+    own = [
+        line for line in lines if not line.startswith((" ", "\t"))
+    ]  # what is indented goes on with the line before
     others = [line for line in own if not _TRAILER.match(line)]
-    is_block = not others or (any(map(_MADE_BY_GIT.match, own)) and 3 * (len(own) - len(others)) >= len(others))
+    is_block = not others or (
+        any(map(_MADE_BY_GIT.match, own)) and 3 * (len(own) - len(others)) >= len(others)
+    )
     return "\n".join(lines) if is_block else ""
 
 
@@ -340,16 +401,39 @@ def parse_note(lines: Sequence[str], path: FilePath | None) -> ParsedNote:
         confirms=tuple(_facts(values.get("Confirms", ()))),
         contradicts=tuple(_pairs(values.get("Contradicts", ()))),
         resolves=tuple(_pairs(values.get("Resolves", ()))),
-        reverts=tuple(CommitId(value) for value in values.get("Reverts", ()) if _COMMIT.fullmatch(value)),
+        reverts=tuple(
+            CommitId(value) for value in values.get("Reverts", ()) if _COMMIT.fullmatch(value)
+        ),
         promotes=tuple(_pairs(values.get("Promotes", ()))),
         sections=tuple(filter(None, values.get("Section", ()))),
         run=first("Run"),
-        cites=tuple((FactId(match[1]), match[2]) for value in values.get("Cites", ()) if (match := _CITED.fullmatch(value))),
-        keys=tuple((FactId(match[1]), match[2]) for value in values.get("Key", ()) if (match := _OF_FACT.fullmatch(value))),
-        reads=tuple((match[1], match[2]) for value in values.get("Read", ()) if (match := _READ.fullmatch(value))),
-        senders=tuple((FactId(match[1]), match[2]) for value in values.get("Sender", ()) if (match := _OF_FACT.fullmatch(value))),
-        dreamt=next((CommitId(value) for value in values.get("Dreamt", ()) if _COMMIT.fullmatch(value)), None),
-        again=tuple(CommitId(value) for value in values.get("Again", ()) if _COMMIT.fullmatch(value)),
+        cites=tuple(
+            (FactId(match[1]), match[2])
+            for value in values.get("Cites", ())
+            if (match := _CITED.fullmatch(value))
+        ),
+        keys=tuple(
+            (FactId(match[1]), match[2])
+            for value in values.get("Key", ())
+            if (match := _OF_FACT.fullmatch(value))
+        ),
+        reads=tuple(
+            (match[1], match[2])
+            for value in values.get("Read", ())
+            if (match := _READ.fullmatch(value))
+        ),
+        senders=tuple(
+            (FactId(match[1]), match[2])
+            for value in values.get("Sender", ())
+            if (match := _OF_FACT.fullmatch(value))
+        ),
+        dreamt=next(
+            (CommitId(value) for value in values.get("Dreamt", ()) if _COMMIT.fullmatch(value)),
+            None,
+        ),
+        again=tuple(
+            CommitId(value) for value in values.get("Again", ()) if _COMMIT.fullmatch(value)
+        ),
     )
 
 
@@ -381,7 +465,11 @@ def _facts(values: Iterable[str]) -> Iterable[FactId]:
 
 def _supersessions(values: Iterable[str]) -> Iterable[tuple[FactId, FactId | None]]:
     for words in map(str.split, values):
-        if len(words) == 2 and _FACT.fullmatch(words[0]) and (words[1] == "-" or _FACT.fullmatch(words[1])):
+        if (
+            len(words) == 2
+            and _FACT.fullmatch(words[0])
+            and (words[1] == "-" or _FACT.fullmatch(words[1]))
+        ):
             yield FactId(words[0]), FactId(words[1]) if words[1] != "-" else None
 
 

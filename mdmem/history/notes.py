@@ -1,4 +1,6 @@
-"""The notes in a commit message: the commit's own, and those of commits that were squashed into it."""
+"""The notes in a commit message: the commit's own, and those of commits that were
+squashed into it.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,12 @@ from mdmem.startup.records import dataclass, replace
 
 _TRAILER = late.pattern(r"[A-Za-z0-9][A-Za-z0-9-]*: ?.*|\(cherry picked from commit [0-9a-f]+\)")
 _APPENDED = late.pattern(
-    r"[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)+: .+|(?:Bug|Cc|Closes|Fixes|Issue|Link|Refs|See): .+|\(cherry picked from commit [0-9a-f]+\)|-{3,}"
+    r"[A-Z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)+: .+|(?:Bug|Cc|Closes|Fixes|Issue|Link|Refs|See):"
+    r" .+|\(cherry picked from commit [0-9a-f]+\)|-{3,}"
 )
-"""A line that a person or a program adds below a finished message; not `Fix: …`, which may be another commit's subject."""
+"""A line that a person or a program adds below a finished message; not `Fix: …`, which may be
+another commit's subject.
+"""
 _OPERATION = late.pattern(r"Mdmem-Op: ([\w-]+)")
 _QUOTE = late.pattern(r"[+-] .+|\(\d+ more lines\)")
 _BULLET = late.pattern(r"^[*-] ")
@@ -27,10 +32,12 @@ _CODE_INDENT = 4
 
 @dataclass(frozen=True, slots=True)
 class QuotingNote:
-    """One note of a message with the lines that it quotes, in the form of `quoted_line`: those that came and those that went.
+    """One note of a message with the lines that it quotes, in the form of `quoted_line`: those that
+    came and those that went.
 
-    `is_own` is the note at the end of the message, which is the commit's. The others are of commits that were squashed into it: `is_formal`
-    where they stand there as a squash leaves them, else they may be examples in what a person wrote.
+    `is_own` is the note at the end of the message, which is the commit's. The others are of commits
+    that were squashed into it: `is_formal` where they stand there as a squash leaves them, else
+    they may be examples in what a person wrote.
     """
 
     note: ParsedNote
@@ -41,10 +48,11 @@ class QuotingNote:
 
 
 def parse_message(message: str) -> ParsedNote:
-    """Read a commit message. One without `Mdmem-Op` is a person's, who counts as the user and states nothing of facts.
+    """Read a commit message. One without `Mdmem-Op` is a person's, who counts as the user and
+    states nothing of facts.
 
-    The notes of a squash are joined: the last one with all that the others state, and with the weakest source among them. It has a run where
-    all have the same.
+    The notes of a squash are joined: the last one with all that the others state, and with the
+    weakest source among them. It has a run where all have the same.
     """
     notes = [each.note for each in parse_notes(message) if each.is_own or each.is_formal]
     if len(notes) < 2:
@@ -72,29 +80,50 @@ def parse_message(message: str) -> ParsedNote:
 
 
 def weakest_note(notes: Iterable[ParsedNote]) -> ParsedNote:
-    """The note with the weakest source; of these the one with the least confidence, or that is claimed."""
-    return min(notes, key=lambda note: (note.provenance.source.strength, note.provenance.confidence, note.claimed_by is None))
+    """The note with the weakest source; of these the one with the least confidence, or that is
+    claimed.
+    """
+    return min(
+        notes,
+        key=lambda note: (
+            note.provenance.source.strength,
+            note.provenance.confidence,
+            note.claimed_by is None,
+        ),
+    )
 
 
 def parse_notes(message: str) -> tuple[QuotingNote, ...]:
     """Read all notes of a message, oldest first and the commit's own last; none in a person's.
 
-    A squash leaves the messages of the commits behind each other, indented or not, with what was added to each (Reviewed-by and the like).
-    A note is a paragraph of trailers with `Mdmem-Op` among them; what is fenced is an example.
+    A squash leaves the messages of the commits behind each other, indented or not, with what was
+    added to each (Reviewed-by and the like). A note is a paragraph of trailers with `Mdmem-Op`
+    among them; what is fenced is an example.
     """
     count = message.count("Mdmem-Op: ")
     if not count:
         return ()
     last = message.rstrip().rpartition("\n\n")[2].split("\n")
-    if count == 1 and _OPERATION.fullmatch(last[0]) and all(line.startswith("Mdmem-") for line in last):
+    if (
+        count == 1
+        and _OPERATION.fullmatch(last[0])
+        and all(line.startswith("Mdmem-") for line in last)
+    ):
         own = parse_note(last, named_path(message))
-        return (QuotingNote(note=own, came=frozenset(), went=frozenset(), is_own=True, is_formal=True),)
+        return (
+            QuotingNote(note=own, came=frozenset(), went=frozenset(), is_own=True, is_formal=True),
+        )
     paragraphs = list(_paragraphs(message))
     positions = [position for position, paragraph in enumerate(paragraphs) if paragraph.is_note]
     notes: list[QuotingNote] = []
     newest_first: list[QuotingNote] = []
     for position in positions:
-        note = _quoting_note(paragraphs, position, message if len(positions) == 1 else "", is_last=position == positions[-1])
+        note = _quoting_note(
+            paragraphs,
+            position,
+            message if len(positions) == 1 else "",
+            is_last=position == positions[-1],
+        )
         if paragraphs[position].is_logged:
             newest_first.insert(0, note)
         else:
@@ -105,7 +134,9 @@ def parse_notes(message: str) -> tuple[QuotingNote, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Paragraph:
-    """Lines of a message without an empty one, without their common indent. `is_logged` is of a commit in the list that git's squash makes."""
+    """Lines of a message without an empty one, without their common indent. `is_logged` is of a
+    commit in the list that git's squash makes.
+    """
 
     indent: int
     lines: tuple[str, ...]
@@ -113,10 +144,16 @@ class _Paragraph:
 
     @property
     def is_note(self) -> bool:
-        """True for trailers with `Mdmem-Op` among them; lines that a program has wrapped may lie between."""
+        """True for trailers with `Mdmem-Op` among them; lines that a program has wrapped may lie
+        between.
+        """
         trailers = sum(1 for line in self.lines if _TRAILER.fullmatch(line))
         starts = _TRAILER.fullmatch(self.lines[0]) is not None
-        return starts and 2 * trailers > len(self.lines) and any(_OPERATION.fullmatch(line) for line in self.lines)
+        return (
+            starts
+            and 2 * trailers > len(self.lines)
+            and any(_OPERATION.fullmatch(line) for line in self.lines)
+        )
 
     @property
     def is_appended(self) -> bool:
@@ -141,17 +178,27 @@ def _paragraphs(message: str) -> Iterator[_Paragraph]:
             if not indent:
                 is_squash = is_squash or _SQUASHED_BY_GIT in lines
                 is_logged = is_squash and _LOGGED_COMMIT.match(lines[0]) is not None
-            yield _Paragraph(indent, tuple(each[indent:] for each in lines), is_logged and indent > 0)
+            yield _Paragraph(
+                indent, tuple(each[indent:] for each in lines), is_logged and indent > 0
+            )
             lines = []
 
 
-def _quoting_note(paragraphs: Sequence[_Paragraph], position: int, message: str, *, is_last: bool) -> QuotingNote:
-    """The note in a paragraph, with the quote and the subject before it; `message` may name the file where these do not."""
+def _quoting_note(
+    paragraphs: Sequence[_Paragraph], position: int, message: str, *, is_last: bool
+) -> QuotingNote:
+    """The note in a paragraph, with the quote and the subject before it; `message` may name the
+    file where these do not.
+    """
     paragraph, above = paragraphs[position], position - 1
     quotes: Sequence[str] = ()
     if above >= 0 and paragraphs[above].is_quote:
         quotes, above = paragraphs[above].lines, above - 1
-    subject = _BULLET.sub("", paragraphs[above].lines[0]) if above >= 0 and not paragraphs[above].is_note else ""
+    subject = (
+        _BULLET.sub("", paragraphs[above].lines[0])
+        if above >= 0 and not paragraphs[above].is_note
+        else ""
+    )
     note = parse_note(paragraph.lines, named_path(subject) or named_path(message))
     named = _SUBJECT.match(subject)
     is_named = named is not None and named[1] in (note.op, "edited", "removed")
@@ -161,6 +208,8 @@ def _quoting_note(paragraphs: Sequence[_Paragraph], position: int, message: str,
         note=note,
         came=frozenset(came - went),
         went=frozenset(went - came),
-        is_own=is_last and not paragraph.indent and all(each.is_appended for each in paragraphs[position + 1 :]),
+        is_own=is_last
+        and not paragraph.indent
+        and all(each.is_appended for each in paragraphs[position + 1 :]),
         is_formal=paragraph.is_logged or (is_named and paragraph.indent < _CODE_INDENT),
     )

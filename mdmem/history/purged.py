@@ -1,4 +1,6 @@
-"""Words that were purged from history, by the short hash that the purge left: whoever has them can tell that they are meant, and nobody else."""
+"""Words that were purged from history, by the short hash that the purge left: whoever has them can
+tell that they are meant, and nobody else.
+"""
 
 from __future__ import annotations
 
@@ -32,22 +34,33 @@ class PurgedWords:
 
     def stand_in(self, words: list[str]) -> bool:
         """True if they stand among words, one behind the other."""
-        return any(_hash(words[at : at + self.count]) == self.hash for at in range(len(words) - self.count + 1))
+        return any(
+            _hash(words[at : at + self.count]) == self.hash
+            for at in range(len(words) - self.count + 1)
+        )
 
 
 def purged_trailer(text: str) -> str:
-    """The value of the trailer `Mdmem-Purged` for words: their number and hash; empty where there are none."""
+    """The value of the trailer `Mdmem-Purged` for words: their number and hash; empty where there
+    are none.
+    """
     words = _words(without_meant_days(text))
     return f"{len(words)} {_hash(words)}" if words else ""
 
 
 def purged_words(trail: Trail) -> tuple[PurgedWords, ...]:
     """The words that were purged, by the commits that record it."""
-    return tuple(each for commit in trail.commits_stating(f"Mdmem-{_TRAILER}: ") for each in parse_purged(commit.message, commit.time))
+    return tuple(
+        each
+        for commit in trail.commits_stating(f"Mdmem-{_TRAILER}: ")
+        for each in parse_purged(commit.message, commit.time)
+    )
 
 
 def parse_purged(message: str, time: int) -> Iterator[PurgedWords]:
-    """The words that a commit records as purged, from its message and its time in seconds since 1970."""
+    """The words that a commit records as purged, from its message and its time in seconds since
+    1970.
+    """
     for words in map(str.split, parse_trailers(message).get(_TRAILER, ())):
         if len(words) == 2 and words[0].isdecimal() and int(words[0]):
             yield PurgedWords(int(words[0]), words[1], datetime.fromtimestamp(time, UTC))

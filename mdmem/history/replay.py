@@ -1,9 +1,11 @@
-"""Turn one commit into a step of the trail: which entries and section texts ended and how, which began, and what marks it sets. Pure.
+"""Turn one commit into a step of the trail: which entries and section texts ended and how, which
+began, and what marks it sets. Pure.
 
-An entry continues while its file, section, text and first line stay the same; of equal entries in one section the last ones began or
-ended. What does not continue was moved (its section or file was renamed, its line was rewritten, or it is elsewhere now), superseded, or
-removed. What stays in its section keeps its source and confidence, however its line is rewritten. The commit's trailers state what
-superseded what; in a person's commit the difference shows it.
+An entry continues while its file, section, text and first line stay the same; of equal entries in
+one section the last ones began or ended. What does not continue was moved (its section or file was
+renamed, its line was rewritten, or it is elsewhere now), superseded, or removed. What stays in its
+section keeps its source and confidence, however its line is rewritten. The commit's trailers state
+what superseded what; in a person's commit the difference shows it.
 """
 
 from __future__ import annotations
@@ -44,7 +46,9 @@ from mdmem.trail import Ending, Step
 
 @dataclass(frozen=True, slots=True)
 class CombinedLine:
-    """A line that a merge made of one of each side: its origin, and the number of the commit of the later of these."""
+    """A line that a merge made of one of each side: its origin, and the number of the commit of the
+    later of these.
+    """
 
     number: int
     origin: Origin
@@ -52,16 +56,19 @@ class CombinedLine:
 
 _NOTHING: Mapping[str, CombinedLine] = MappingProxyType({})
 _MIN_LIKENESS = 0.75
-"""The least likeness of a line to one that had been replaced, if it was written in the place of that."""
+"""The least likeness of a line to one that had been replaced, if it was written in the place of
+that.
+"""
 
 
 @dataclass(slots=True)
 class StepBuilder:
     """The occurrences and marks of a step, collected while a commit is replayed.
 
-    Call `note_reverted`, `begin_entries`, `end_entries`, `confirm_entries` and `set_marks` once each, in this order. The last of `claims`
-    is the commit's own, those before it are of commits that were squashed into it, oldest first. `statements` tell whose statement a line is that
-    the commit brings in, `combined` which lines a merge made of both sides', by file and stripped line.
+    Call `note_reverted`, `begin_entries`, `end_entries`, `confirm_entries` and `set_marks` once
+    each, in this order. The last of `claims` is the commit's own, those before it are of commits
+    that were squashed into it, oldest first. `statements` tell whose statement a line is that the
+    commit brings in, `combined` which lines a merge made of both sides', by file and stripped line.
     """
 
     number: int
@@ -74,7 +81,9 @@ class StepBuilder:
     reverts: StepReverts
     marks: StepMarks
     written: int | None
-    """The author date of a commit that may have been written before others of its past; None where its clock was wrong, and of a merge."""
+    """The author date of a commit that may have been written before others of its past; None where
+    its clock was wrong, and of a merge.
+    """
     ended: list[Ending] = field(default_factory=list)
     _gone_with_reverted: dict[tuple[FactId | None, str], Occurrence] = field(default_factory=dict)
     """The entries that the reverted commits took out, by fact or text."""
@@ -91,18 +100,37 @@ class StepBuilder:
     def note_reverted(self) -> None:
         """Note what the reverted commits took out."""
         for commit in self.reverts.reverted:
-            gone = (each for each in self.trail.occurrences_ended(commit.number - 1, commit.number) if each.fate is not Fate.MOVED)
+            gone = (
+                each
+                for each in self.trail.occurrences_ended(commit.number - 1, commit.number)
+                if each.fate is not Fate.MOVED
+            )
             self._gone_with_reverted |= {entry_content(each.entry): each for each in gone}
 
     @property
     def promotions(self) -> tuple[tuple[FactId, FactId], ...]:
-        """The facts of logs that the commits took into curated files, with what they became there."""
-        return tuple(dict.fromkeys(pair for claims in self.claims for pair in (claims.note.promotes or self._cited_pairs(claims.note))))
+        """The facts of logs that the commits took into curated files, with what they
+        became there.
+        """
+        return tuple(
+            dict.fromkeys(
+                pair
+                for claims in self.claims
+                for pair in claims.note.promotes or self._cited_pairs(claims.note)
+            )
+        )
 
     def _cited_pairs(self, note: ParsedNote) -> Iterator[tuple[FactId, FactId]]:
-        """The entries that cite the same lines of sessions as what a night took, which version 0.2 did not name."""
+        """The entries that cite the same lines of sessions as what a night took, which version 0.2
+        did not name.
+        """
         if note.cites and note.run is not None and is_night(note.run) and note.op is Op.REMEMBER:
-            yield from ((log, fact) for fact, cited in note.cites for log in self.trail.logged_facts_citing(cited) if log != fact)
+            yield from (
+                (log, fact)
+                for fact, cited in note.cites
+                for log in self.trail.logged_facts_citing(cited)
+                if log != fact
+            )
 
     # New occurrences.
 
@@ -110,23 +138,34 @@ class StepBuilder:
         """Begin the occurrences of new entries and, with their marks, of those that moved."""
         match_across(files)
         self.marks.ended_rows |= {
-            old.occurrence.number for file in files for old in (*file.unmatched_old, *(moved.old for moved in file.moved))
+            old.occurrence.number
+            for file in files
+            for old in (*file.unmatched_old, *(moved.old for moved in file.moved))
         }
         left = {moved.old.occurrence.entry.path for file in files for moved in file.moved}
-        self._overruled = {mark.occurrence: mark for path in left for mark in self.trail.overruled_marks(path)}
+        self._overruled = {
+            mark.occurrence: mark for path in left for mark in self.trail.overruled_marks(path)
+        }
         for file in files:
             only_origin = self._only_origin(file)
             if only_origin is not None:
                 origin, also = only_origin
-                self.begun.extend(Occurrence(entry=entry, begun=self.number, origin=origin, also=also) for entry in file.unmatched_new)
+                self.begun.extend(
+                    Occurrence(entry=entry, begun=self.number, origin=origin, also=also)
+                    for entry in file.unmatched_new
+                )
                 continue
-            arrivals: list[tuple[Entry, MovedEntry | None]] = [(moved.entry, moved) for moved in file.moved]
+            arrivals: list[tuple[Entry, MovedEntry | None]] = [
+                (moved.entry, moved) for moved in file.moved
+            ]
             arrivals += [(entry, None) for entry in file.unmatched_new]
             for entry, moved in sorted(arrivals, key=lambda arrival: arrival[0].start_line):
                 self._begin(entry, moved, file.change.after)
 
     def _only_origin(self, file: EntryMatches) -> tuple[Origin, bool] | None:
-        """The origin of all entries of a file, as `_origin`; None where it has to be asked for each, or where entries moved or are brought back."""
+        """The origin of all entries of a file, as `_origin`; None where it has to be asked for
+        each, or where entries moved or are brought back.
+        """
         path = file.change.path
         if file.moved or self.reverts.stated or self.combined.get(path):
             return None
@@ -144,73 +183,136 @@ class StepBuilder:
                 self.marks.carry_over(gone.number)
             return
         before = moved.old.occurrence
-        self.ended.append(Ending(number=before.number, entry=moved.old.entry, fate=Fate.MOVED, by=number if combined else None))
+        self.ended.append(
+            Ending(
+                number=before.number,
+                entry=moved.old.entry,
+                fate=Fate.MOVED,
+                by=number if combined else None,
+            )
+        )
         if moved.same_line:
             origin, also = before.origin, False
         elif moved.same_section and not combined:
             origin = restated(origin, before.origin)
-        self.begun.append(Occurrence(entry=entry, begun=number, origin=origin, also=before.also or also))
+        self.begun.append(
+            Occurrence(entry=entry, begun=number, origin=origin, also=before.also or also)
+        )
         if self.is_log(entry.path):
             self.marks.carry_over(before.number)
         elif before.number in self._overruled:
-            self.marks.marks.append(replace(self._overruled[before.number], occurrence=-len(self.begun)))
+            self.marks.marks.append(
+                replace(self._overruled[before.number], occurrence=-len(self.begun))
+            )
 
     def _origin(self, entry: Entry, page: Page | None) -> tuple[Origin, bool]:
-        """The origin of an entry that a commit brought in, and whether that states that its key has several values."""
+        """The origin of an entry that a commit brought in, and whether that states that its key has
+        several values.
+        """
         lines = page.document.lines[entry.start_line - 1 : entry.end_line] if page else ()
         note = self.statements.note(lines, entry.path, entry.section)
         return self.statements.origin(note, entry.fact), note.also
 
     def _brought_back(self, entry: Entry) -> Occurrence | None:
-        """The occurrence that a revert brings back: one that the reverted commit ended; where that is not known, the last that ended."""
+        """The occurrence that a revert brings back: one that the reverted commit ended; where that
+        is not known, the last that ended.
+        """
         gone = self._gone_with_reverted.get(entry_content(entry))
         if gone or not self.reverts.names_others:
             return gone
-        ended = [each for each in self.trail.occurrences_of(entry.fact) if each.fate not in (None, Fate.MOVED)] if entry.fact else []
+        ended = (
+            [
+                each
+                for each in self.trail.occurrences_of(entry.fact)
+                if each.fate not in (None, Fate.MOVED)
+            ]
+            if entry.fact
+            else []
+        )
         in_section = [each for each in ended if _location(each.entry) == _location(entry)]
         return next(reversed(in_section or ended), None)
 
     # Ended occurrences.
 
     def end_entries(self, files: Sequence[EntryMatches]) -> None:
-        """End what has no counterpart: superseded as the commits state or, of edits by hand, as the difference shows; else removed."""
+        """End what has no counterpart: superseded as the commits state or, of edits by hand, as the
+        difference shows; else removed.
+        """
         remaining = {old.occurrence.number: old for file in files for old in file.unmatched_old}
         by_fact: dict[FactId | None, list[OldEntry]] = {}
         for old in remaining.values():
             by_fact.setdefault(old.entry.fact, []).append(old)
         for supersession in self._supersessions():
-            candidates = [old for old in by_fact.get(supersession.old, ()) if old.occurrence.number in remaining]
+            candidates = [
+                old
+                for old in by_fact.get(supersession.old, ())
+                if old.occurrence.number in remaining
+            ]
             if candidates:
-                in_own_section = [old for old in candidates if supersession.claims.is_about(old.entry.path, old.section)]
+                in_own_section = [
+                    old
+                    for old in candidates
+                    if supersession.claims.is_about(old.entry.path, old.section)
+                ]
                 self._supersede(remaining, (in_own_section or candidates)[0], supersession.new)
             else:
                 self._unapplied.append(supersession)
         if self.claims[-1].note.is_by_hand:
             for file in files:
                 self._end_by_difference(file, remaining)
-        self.ended += [Ending(number=row, entry=old.entry, fate=Fate.REMOVED) for row, old in remaining.items()]
+        self.ended += [
+            Ending(number=row, entry=old.entry, fate=Fate.REMOVED) for row, old in remaining.items()
+        ]
 
-    def _supersede(self, remaining: dict[int, OldEntry], old: OldEntry, successor: FactId | None) -> None:
+    def _supersede(
+        self, remaining: dict[int, OldEntry], old: OldEntry, successor: FactId | None
+    ) -> None:
         del remaining[old.occurrence.number]
-        self.ended.append(Ending(number=old.occurrence.number, entry=old.entry, fate=Fate.SUPERSEDED, successor=successor))
+        self.ended.append(
+            Ending(
+                number=old.occurrence.number,
+                entry=old.entry,
+                fate=Fate.SUPERSEDED,
+                successor=successor,
+            )
+        )
 
     def _end_by_difference(self, file: EntryMatches, remaining: dict[int, OldEntry]) -> None:
         """End the facts of a file for which the difference shows a successor."""
-        facts = [old for old in file.unmatched_old if old.occurrence.number in remaining and old.entry.fact]
+        facts = [
+            old
+            for old in file.unmatched_old
+            if old.occurrence.number in remaining and old.entry.fact
+        ]
         change = file.change
-        if not (facts and change.before and change.after and any(entry.fact for entry in file.unmatched_new)):
+        if not (
+            facts
+            and change.before
+            and change.after
+            and any(entry.fact for entry in file.unmatched_new)
+        ):
             return
         new_facts = {(entry.section, entry.fact) for entry in file.unmatched_new}
         before = file.sections.renamed(change.before.document)
         for pair in fact_difference(before, change.after.document, file.sections.paths).supersedes:
-            candidates = [old for old in facts if old.entry.fact == pair.old and old.occurrence.number in remaining]
+            candidates = [
+                old
+                for old in facts
+                if old.entry.fact == pair.old and old.occurrence.number in remaining
+            ]
             in_one_section = [old for old in candidates if (old.section, pair.new) in new_facts]
             if candidates:
                 self._supersede(remaining, (in_one_section or candidates)[0], pair.new)
 
     def _supersessions(self) -> Iterator[StatedSupersession]:
-        """The supersessions that are stated; where squashed commits replaced a fact several times, with the last successor."""
-        stated = [StatedSupersession(claims, old, new) for claims in self.claims for old, new in claims.note.supersedes]
+        """The supersessions that are stated; where squashed commits replaced a fact several times,
+        with the last successor.
+        """
+        stated = [
+            StatedSupersession(claims, old, new)
+            for claims in self.claims
+            for old, new in claims.note.supersedes
+        ]
         successors: dict[FactId, list[tuple[int, FactId | None]]] = {}
         for index, supersession in enumerate(stated):
             successors.setdefault(supersession.old, []).append((index, supersession.new))
@@ -238,15 +340,21 @@ class StepBuilder:
         return any(True for _ in self.marks.live_occurrences(fact))
 
     def ended_otherwise(self, order: tuple[int, CommitId]) -> Iterator[Ending]:
-        """The ends of facts that others had ended, and that the commit replaced without knowing of that.
+        """The ends of facts that others had ended, and that the commit replaced without knowing of
+        that.
 
-        The earlier of the two ends counts, with its successor; of one without a successor it is the other's.
+        The earlier of the two ends counts, with its successor; of one without a successor it is the
+        other's.
 
         Args:
             order: the place of the commit among others.
         """
         for supersession in self._unapplied:
-            if supersession.claims is not self.claims[-1] or supersession.new is None or not self._is_live(supersession.new):
+            if (
+                supersession.claims is not self.claims[-1]
+                or supersession.new is None
+                or not self._is_live(supersession.new)
+            ):
                 continue
             own = [
                 each
@@ -264,43 +372,70 @@ class StepBuilder:
             is_earlier = self.trail.order(before.begun) <= order < self.trail.order(before.ended)
             if is_earlier or before.fate is Fate.REMOVED:
                 by = None if is_earlier else before.ended
-                yield Ending(number=before.number, entry=before.entry, fate=Fate.SUPERSEDED, successor=supersession.new, by=by)
+                yield Ending(
+                    number=before.number,
+                    entry=before.entry,
+                    fate=Fate.SUPERSEDED,
+                    successor=supersession.new,
+                    by=by,
+                )
 
     # Confirmed occurrences.
 
     def confirm_entries(self, files: Sequence[EntryMatches]) -> None:
-        """Give unchanged entries the source of a commit that says the same from a stronger one; each goes on as a new occurrence.
+        """Give unchanged entries the source of a commit that says the same from a stronger one;
+        each goes on as a new occurrence.
 
         Where such a commit is reverted, they get their earlier source back.
         """
         changes = {file.change.path: file.change for file in files}
         for commit in self.reverts.reverted:
             confirmed = parse_message(commit.message).confirms
-            for before in self.trail.occurrences_ended(commit.number - 1, commit.number) if confirmed else ():
+            for before in (
+                self.trail.occurrences_ended(commit.number - 1, commit.number) if confirmed else ()
+            ):
                 if before.fate is Fate.MOVED and before.entry.fact in confirmed:
                     self._take_confirmation_back(before, changes)
         for claims in self.claims:
             for fact in claims.note.confirms:
                 self._confirm(claims, fact, changes)
 
-    def _take_confirmation_back(self, before: Occurrence, changes: Mapping[FilePath, FileChange]) -> None:
+    def _take_confirmation_back(
+        self, before: Occurrence, changes: Mapping[FilePath, FileChange]
+    ) -> None:
         for row, each in list(self.marks.live_occurrences(before.entry.fact or FactId(""))):
-            if row > 0 and each.begun >= (before.ended or 0) and _location(each.entry) == _location(before.entry):
+            if (
+                row > 0
+                and each.begun >= (before.ended or 0)
+                and _location(each.entry) == _location(before.entry)
+            ):
                 self._restate(row, each, restated(each.origin, before.origin), changes)
 
-    def _confirm(self, claims: CommitClaims, fact: FactId, changes: Mapping[FilePath, FileChange]) -> None:
+    def _confirm(
+        self, claims: CommitClaims, fact: FactId, changes: Mapping[FilePath, FileChange]
+    ) -> None:
         meant = self.marks.meant_occurrence(claims, fact, None)
         if meant is None:
             return
         row, _ = meant
         if row < 0:
             begun = self.begun[-row - 1]
-            self.begun[-row - 1] = replace(begun, origin=_strengthened(begun.origin, claims.note, fact))
+            self.begun[-row - 1] = replace(
+                begun, origin=_strengthened(begun.origin, claims.note, fact)
+            )
             return
-        occurrence = next(each for number, each in self.marks.live_occurrences(fact) if number == row)
+        occurrence = next(
+            each for number, each in self.marks.live_occurrences(fact) if number == row
+        )
         self._restate(row, occurrence, _strengthened(occurrence.origin, claims.note, fact), changes)
 
-    def _restate(self, row: int, occurrence: Occurrence, origin: Origin, changes: Mapping[FilePath, FileChange]) -> None:
+    def _restate(
+        self,
+        row: int,
+        occurrence: Occurrence,
+        origin: Origin,
+        changes: Mapping[FilePath, FileChange],
+    ) -> None:
         """Have a live occurrence go on as a new one with another origin."""
         path = occurrence.entry.path
         change = changes.get(path)
@@ -310,14 +445,18 @@ class StepBuilder:
             return
         self.ended.append(Ending(number=row, entry=before, fate=Fate.MOVED))
         self.marks.ended_rows.add(row)
-        self.begun.append(Occurrence(entry=after, begun=self.number, origin=origin, also=occurrence.also))
+        self.begun.append(
+            Occurrence(entry=after, begun=self.number, origin=origin, also=occurrence.also)
+        )
         overruled = (mark for mark in self.trail.overruled_marks(path) if mark.occurrence == row)
         self.marks.marks += [replace(mark, occurrence=-len(self.begun)) for mark in overruled]
 
     # Marks.
 
     def set_marks(self, files: Sequence[EntryMatches]) -> None:
-        """Set the marks that the commits state or that follow from them, and those that hold again."""
+        """Set the marks that the commits state or that follow from them, and those that
+        hold again.
+        """
         self.marks.restore()
         self.marks.add_superseded(self._unapplied)
         self.marks.add_contradictions((*self._unapplied, *self._written_unknowing(files)))
@@ -325,17 +464,23 @@ class StepBuilder:
             self.marks.add_other_claims(claims)
 
     def _written_unknowing(self, files: Sequence[EntryMatches]) -> Iterator[StatedSupersession]:
-        """The facts that a person wrote in place of others before these were replaced, in a commit that git has made again behind that."""
+        """The facts that a person wrote in place of others before these were replaced, in a commit
+        that git has made again behind that.
+        """
         claims = self.claims[-1]
         if not claims.note.is_by_hand or self.written is None:
             return
         successors = {ending.successor for ending in self.ended}
         for file in files:
-            new = [entry for entry in file.unmatched_new if entry.fact and entry.fact not in successors]
+            new = [
+                entry for entry in file.unmatched_new if entry.fact and entry.fact not in successors
+            ]
             replaced = self.trail.replaced_after(file.change.path, self.written) if new else ()
             for entry in new:
                 in_section = [
-                    (likeness.likeness(each.entry.text, entry.text), each) for each in replaced if each.entry.section == entry.section
+                    (likeness.likeness(each.entry.text, entry.text), each)
+                    for each in replaced
+                    if each.entry.section == entry.section
                 ]
                 alike, old = max(in_section, key=itemgetter(0), default=(0, None))
                 if old is not None and old.entry.fact and alike >= _MIN_LIKENESS:
@@ -343,9 +488,15 @@ class StepBuilder:
 
 
 def _strengthened(origin: Origin, note: ParsedNote, fact: FactId) -> Origin:
-    """An origin with the statement of a note that says the same words, where that is the stronger one; the user's own word ends a claim."""
+    """An origin with the statement of a note that says the same words, where that is the stronger
+    one; the user's own word ends a claim.
+    """
     source = note.provenance.source
-    is_own_word = source is origin.source is Source.USER_STATED and origin.claimed_by is not None and note.claimed_by is None
+    is_own_word = (
+        source is origin.source is Source.USER_STATED
+        and origin.claimed_by is not None
+        and note.claimed_by is None
+    )
     if source.strength <= origin.source.strength and not is_own_word:
         return origin
     return replace(
@@ -362,7 +513,14 @@ def _same_entry(page: Page | None, entry: Entry) -> Entry | None:
     """The last entry of a file that reads as one of an earlier commit does."""
     entries = page.entries() if page else ()
     identity = (entry.section, entry.text, entry.first_line)
-    return next((each for each in reversed(entries) if (each.section, each.text, each.first_line) == identity), None)
+    return next(
+        (
+            each
+            for each in reversed(entries)
+            if (each.section, each.text, each.first_line) == identity
+        ),
+        None,
+    )
 
 
 def _location(entry: Entry) -> tuple[FilePath, SectionPath]:
@@ -390,14 +548,20 @@ def build_step(
 
     Args:
         commit: the next one.
-        changes: the memory files that differ from its parent's, and those of the facts that it confirms.
+        changes: the memory files that differ from its parent's, and those of the facts that it
+        confirms.
         trail: of its past.
         is_log: tells the logs, which are only appended to.
         brought_by: gives the commits that a merge brought in.
     """
     sections = [ChangedSections.of(change) for change in changes]
-    revisions = [changed_revisions(commit.number, change, parts, trail) for change, parts in zip(changes, sections, strict=True)]
-    files = [match_in_file(change, parts, trail) for change, parts in zip(changes, sections, strict=True)]
+    revisions = [
+        changed_revisions(commit.number, change, parts, trail)
+        for change, parts in zip(changes, sections, strict=True)
+    ]
+    files = [
+        match_in_file(change, parts, trail) for change, parts in zip(changes, sections, strict=True)
+    ]
     builder = step_builder(commit, files, trail, is_log, brought_by)
     return Step(
         ended=tuple(builder.ended),
@@ -407,7 +571,9 @@ def build_step(
         marks=tuple(builder.marks.marks),
         reverts=builder.reverts.stated,
         reverted_commits=builder.reverts.ended,
-        paths=tuple(dict.fromkeys(path for change in changes for path in (change.before_path, change.path))),
+        paths=tuple(
+            dict.fromkeys(path for change in changes for path in (change.before_path, change.path))
+        ),
         ended_otherwise=tuple(builder.ended_otherwise((commit.moment, commit.commit))),
         promotions=builder.promotions,
     )
@@ -421,11 +587,24 @@ def step_builder(
     brought_by: Callable[[CommitId], Collection[CommitId]],
     combined: Mapping[FilePath, Mapping[str, CombinedLine]] = MappingProxyType({}),
 ) -> StepBuilder:
-    """Collect what a commit did to entries, from those of its files that do not go on as they were."""
-    itself = Commit(id=commit.commit, time=commit.time, author=commit.author, message=commit.message, email=commit.email)
+    """Collect what a commit did to entries, from those of its files that do not go on
+    as they were.
+    """
+    itself = Commit(
+        id=commit.commit,
+        time=commit.time,
+        author=commit.author,
+        message=commit.message,
+        email=commit.email,
+    )
     statements = Statements(itself, cache(lambda: _changed_text(files)))
     claims = [CommitClaims(itself, note) for note in statements.notes]
-    reverts = read_reverts(commit.commit, [reverted for note in statements.notes for reverted in note.reverts], trail, brought_by)
+    reverts = read_reverts(
+        commit.commit,
+        [reverted for note in statements.notes for reverted in note.reverts],
+        trail,
+        brought_by,
+    )
     builder = StepBuilder(
         number=commit.number,
         claims=claims,
@@ -434,7 +613,9 @@ def step_builder(
         statements=statements,
         is_log=is_log,
         reverts=reverts,
-        marks=StepMarks(number=commit.number, own_claims=claims[-1], reverts=reverts, trail=trail, is_log=is_log),
+        marks=StepMarks(
+            number=commit.number, own_claims=claims[-1], reverts=reverts, trail=trail, is_log=is_log
+        ),
         written=None if commit.is_merge or commit.moment != commit.time else commit.time,
     )
     builder.note_reverted()
@@ -451,12 +632,26 @@ def _changed_text(files: Sequence[EntryMatches]) -> ChangedText:
     for file in files:
         for page, lines in ((file.change.before, old), (file.change.after, new)):
             lines.update(map(quoted_line, page.document.lines if page else ()))
-    entries = [entry for file in files for entry in (*(old.entry for old in file.unmatched_old), *file.unmatched_new)]
-    return ChangedText(frozenset(new - old), frozenset(old - new), frozenset(entry.fact for entry in entries if entry.fact))
+    entries = [
+        entry
+        for file in files
+        for entry in (*(old.entry for old in file.unmatched_old), *file.unmatched_new)
+    ]
+    return ChangedText(
+        frozenset(new - old),
+        frozenset(old - new),
+        frozenset(entry.fact for entry in entries if entry.fact),
+    )
 
 
 def confirmed_facts(commit: TrailCommit, trail: EarlierTrail) -> tuple[FactId, ...]:
-    """The facts that a commit confirms, or whose confirmation it takes back: `build_step` needs their files too."""
+    """The facts that a commit confirms, or whose confirmation it takes back: `build_step` needs
+    their files too.
+    """
     named = parse_message(commit.message).reverts if "evert" in commit.message else ()
-    stating = (each for each in (commit, *map(trail.commit_with_id, named)) if each and "Mdmem-Confirms: " in each.message)
+    stating = (
+        each
+        for each in (commit, *map(trail.commit_with_id, named))
+        if each and "Mdmem-Confirms: " in each.message
+    )
     return tuple(fact for each in stating for fact in parse_message(each.message).confirms)

@@ -1,4 +1,6 @@
-"""The commits whose statements a revert ends, and those whose statements hold again because a revert is taken back itself. Pure."""
+"""The commits whose statements a revert ends, and those whose statements hold again because a
+revert is taken back itself. Pure.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ _SHA1_DIGITS = 40
 class StepReverts:
     """The reverts of one step, and their effects.
 
-    Those that its commit `stated` name `reverted` commits and, if `names_others`, some that HEAD does not reach. All commits that are
-    `taken_back` after the step state nothing any more: the marks of the `ended` ones end here. The `restored` marks hold again.
+    Those that its commit `stated` name `reverted` commits and, if `names_others`, some that HEAD
+    does not reach. All commits that are `taken_back` after the step state nothing any more: the
+    marks of the `ended` ones end here. The `restored` marks hold again.
     """
 
     stated: tuple[StatedRevert, ...] = ()
@@ -31,15 +34,23 @@ class StepReverts:
 def taken_back(reverts: Collection[StatedRevert]) -> frozenset[CommitId]:
     """The commits that are taken back by a revert that is not taken back itself."""
     commits: frozenset[CommitId] = frozenset()
-    for _ in range(len(reverts) + 1):  # each round settles the reverts of those that the one before has settled
-        before, commits = commits, frozenset(revert.reverted for revert in reverts if revert.commit not in commits)
+    for _ in range(
+        len(reverts) + 1
+    ):  # each round settles the reverts of those that the one before has settled
+        before, commits = (
+            commits,
+            frozenset(revert.reverted for revert in reverts if revert.commit not in commits),
+        )
         if commits == before:
             break
     return commits
 
 
 def read_reverts(
-    commit: CommitId, named: Sequence[CommitId], trail: EarlierTrail, brought_by: Callable[[CommitId], Collection[CommitId]]
+    commit: CommitId,
+    named: Sequence[CommitId],
+    trail: EarlierTrail,
+    brought_by: Callable[[CommitId], Collection[CommitId]],
 ) -> StepReverts:
     """Work out the effects of a step's reverts.
 
@@ -47,7 +58,8 @@ def read_reverts(
         commit: the commit of the step.
         named: the commits that it reverts; their ids may be shortened.
         trail: of its past.
-        brought_by: gives the commits that a merge brought in, and that its revert takes back along with it.
+        brought_by: gives the commits that a merge brought in, and that its revert takes back along
+        with it.
     """
     if not named:
         return StepReverts()
@@ -59,7 +71,11 @@ def read_reverts(
     for name in (_full_id(shortened, trail) for shortened in named):
         known = trail.commit_with_id(name)
         names_others |= known is None
-        brought = [each for each in brought_by(name) if each != name] if known is None or known.is_merge else []
+        brought = (
+            [each for each in brought_by(name) if each != name]
+            if known is None or known.is_merge
+            else []
+        )
         for each in filter(None, (known, *map(trail.commit_with_id, brought))):
             reverted[each.number] = each
         more = (each for each in brought if each in stating or trail.marks_stated_by(each))
@@ -84,7 +100,9 @@ def _full_id(commit: CommitId, trail: EarlierTrail) -> CommitId:
 
 
 def _restored_marks(commits: Collection[CommitId], trail: EarlierTrail) -> Iterator[Mark]:
-    """The marks of commits that are taken back no more, as they were when they ended, in the order in which they were set."""
+    """The marks of commits that are taken back no more, as they were when they ended, in the order
+    in which they were set.
+    """
     marks_of = {commit: marks for commit in commits if (marks := trail.marks_stated_by(commit))}
     for number in sorted({marks[0].begun for marks in marks_of.values()}):
         for commit in trail.commits_with_marks_from(number):

@@ -17,9 +17,11 @@ _MOST_HOLDERS = 50
 
 @dataclass(frozen=True, eq=False)
 class SectionPart:
-    """A heading with its own text, or (the empty path, at position 0) the text before the first heading.
+    """A heading with its own text, or (the empty path, at position 0) the text before the first
+    heading.
 
-    `nth` counts the sections with this path, from 1; `parent` is the position of the section around it, 0 where there is none.
+    `nth` counts the sections with this path, from 1; `parent` is the position of the section around
+    it, 0 where there is none.
     """
 
     document: Document
@@ -45,7 +47,9 @@ class SectionPart:
     @cached_property
     def lines(self) -> Counter[str]:
         """The lines of the own text that are not blank."""
-        return Counter(line.strip() for line in self.document.lines[self.body : self.end] if not is_blank(line))
+        return Counter(
+            line.strip() for line in self.document.lines[self.body : self.end] if not is_blank(line)
+        )
 
     @property
     def title(self) -> str:
@@ -59,8 +63,12 @@ class SectionPart:
         return self.document.slice(start, end).rstrip("\r\n")
 
 
-def section_parts(document: Document | None, first: int = 0, last: int | None = None) -> tuple[SectionPart, ...]:
-    """The text before the first heading and the sections `first` up to `last` of a document; a missing file has none."""
+def section_parts(
+    document: Document | None, first: int = 0, last: int | None = None
+) -> tuple[SectionPart, ...]:
+    """The text before the first heading and the sections `first` up to `last` of a document; a
+    missing file has none.
+    """
     if document is None:
         return ()
     preamble = SectionPart(
@@ -102,7 +110,9 @@ def section_parts(document: Document | None, first: int = 0, last: int | None = 
 
 @dataclass(frozen=True, slots=True)
 class SectionRange:
-    """The sections `first` up to `last` of a document; the first one brings the text before the first heading along."""
+    """The sections `first` up to `last` of a document; the first one brings the text before the
+    first heading along.
+    """
 
     document: Document | None
     first: int
@@ -118,7 +128,10 @@ class SectionRange:
         """Its lines, counted from 0."""
         if self.document is None:
             return 0, 0
-        starts = [*(section.start for section in self.document.sections[self.first : self.last + 1]), len(self.document.lines)]
+        starts = [
+            *(section.start for section in self.document.sections[self.first : self.last + 1]),
+            len(self.document.lines),
+        ]
         return (starts[0] if self.first else 0), starts[self.last - self.first]
 
     def outside(self) -> set[SectionPath]:
@@ -132,19 +145,33 @@ def whole_range(document: Document | None) -> SectionRange:
     return SectionRange(document, 0, len(document.sections) if document else 0)
 
 
-def changed_ranges(before: Document | None, after: Document | None) -> tuple[SectionRange, SectionRange]:
-    """The ranges of two versions of a document between the sections that both begin with and those that both end with."""
+def changed_ranges(
+    before: Document | None, after: Document | None
+) -> tuple[SectionRange, SectionRange]:
+    """The ranges of two versions of a document between the sections that both begin with and those
+    that both end with.
+    """
     if before is None or after is None:
         return whole_range(before), whole_range(after)
     old, new = before.sections, after.sections
     same_lines, same_last_lines = common_ends(before.lines, after.lines)
     shift = len(after.lines) - len(before.lines)
     most = min(len(old), len(new))
-    first = next((n for n in range(most) if old[n].end > same_lines or not _is_same(old[n], new[n], 0)), most)
+    first = next(
+        (n for n in range(most) if old[n].end > same_lines or not _is_same(old[n], new[n], 0)), most
+    )
     tail_start = len(before.lines) - same_last_lines
     most -= first
-    last = next((n for n in range(most) if old[-1 - n].start < tail_start or not _is_same(old[-1 - n], new[-1 - n], shift)), most)
-    # The number of a section among those of its path changes where one was added or removed above it.
+    last = next(
+        (
+            n
+            for n in range(most)
+            if old[-1 - n].start < tail_start or not _is_same(old[-1 - n], new[-1 - n], shift)
+        ),
+        most,
+    )
+    # The number of a section among those of its path changes where one was added or removed above
+    # it.
     counts = Counter(section.path for section in old[first : len(old) - last])
     counts.subtract(section.path for section in new[first : len(new) - last])
     uneven = {path for path, count in counts.items() if count}
@@ -153,14 +180,22 @@ def changed_ranges(before: Document | None, after: Document | None) -> tuple[Sec
 
 
 def _is_same(old: Section, new: Section, shift: int) -> bool:
-    return (old.start + shift, old.body + shift, old.end + shift, old.path) == (new.start, new.body, new.end, new.path)
+    return (old.start + shift, old.body + shift, old.end + shift, old.path) == (
+        new.start,
+        new.body,
+        new.end,
+        new.path,
+    )
 
 
-def match_sections(old: Sequence[SectionPart], new: Sequence[SectionPart]) -> dict[int, SectionPart]:
+def match_sections(
+    old: Sequence[SectionPart], new: Sequence[SectionPart]
+) -> dict[int, SectionPart]:
     """The new section that each old one became, by its position in the old document.
 
-    First those of the same path; then those with the same text under another heading; then those that kept at least half of their
-    lines; then empty ones in the same surroundings. Each brings along the sections around and inside it that kept their titles.
+    First those of the same path; then those with the same text under another heading; then those
+    that kept at least half of their lines; then empty ones in the same surroundings. Each brings
+    along the sections around and inside it that kept their titles.
     """
     if not old or not new:
         return {}
@@ -182,8 +217,13 @@ class _SectionMatcher:
         self.matches: dict[int, SectionPart] = {}
 
     def by_path(self) -> None:
-        """Match sections of the same path, in their order; where their number changed, those with the same text first."""
-        old_groups, new_groups = _grouped(self._old.values(), _path), _grouped(self._new.values(), _path)
+        """Match sections of the same path, in their order; where their number changed, those with
+        the same text first.
+        """
+        old_groups, new_groups = (
+            _grouped(self._old.values(), _path),
+            _grouped(self._new.values(), _path),
+        )
         for path in old_groups.keys() & new_groups.keys():
             old, new = old_groups[path], new_groups[path]
             if len(old) != len(new):
@@ -195,7 +235,9 @@ class _SectionMatcher:
         self._match_by(*self._unmatched(lambda part: bool(part.own)), _own, _own)
 
     def by_likeness(self) -> None:
-        """Match each section that kept at least half of its lines with the one that has most of them."""
+        """Match each section that kept at least half of its lines with the one that has most of
+        them.
+        """
         old_parts, new_parts = self._unmatched(lambda part: bool(part.own))
         holders: dict[str, list[SectionPart]] = {}
         for part in new_parts:
@@ -220,11 +262,25 @@ class _SectionMatcher:
             is_outside = part.parent not in self._old
             return (parent.position if parent else part.parent if is_outside else None, part.level)
 
-        self._match_by(*self._unmatched(lambda part: not part.own), surroundings, lambda part: (part.parent, part.level))
+        self._match_by(
+            *self._unmatched(lambda part: not part.own),
+            surroundings,
+            lambda part: (part.parent, part.level),
+        )
 
-    def _unmatched(self, qualifies: Callable[[SectionPart], bool]) -> tuple[list[SectionPart], list[SectionPart]]:
-        old = [part for position, part in self._old.items() if position not in self.matches and qualifies(part)]
-        return old, [part for position, part in self._new.items() if position not in self._taken and qualifies(part)]
+    def _unmatched(
+        self, qualifies: Callable[[SectionPart], bool]
+    ) -> tuple[list[SectionPart], list[SectionPart]]:
+        old = [
+            part
+            for position, part in self._old.items()
+            if position not in self.matches and qualifies(part)
+        ]
+        return old, [
+            part
+            for position, part in self._new.items()
+            if position not in self._taken and qualifies(part)
+        ]
 
     def _match_by(
         self,
@@ -234,7 +290,9 @@ class _SectionMatcher:
         new_key: Callable[[SectionPart], Hashable],
         alone: bool = False,
     ) -> None:
-        """Match those with the same key, in their order; unless `alone`, with what is around and inside them."""
+        """Match those with the same key, in their order; unless `alone`, with what is around and
+        inside them.
+        """
         waiting = {key: deque(group) for key, group in _grouped(new, new_key).items()}
         for part in old:
             if part.position in self.matches:
@@ -254,7 +312,12 @@ class _SectionMatcher:
     def _match_family(self, old: SectionPart, new: SectionPart) -> None:
         """Match two sections, then those inside and around them that kept their titles."""
         self._match(old, new)
-        self._match_by(self._inside_old.get(old.position, ()), self._inside_new.get(new.position, ()), _title, _title)
+        self._match_by(
+            self._inside_old.get(old.position, ()),
+            self._inside_new.get(new.position, ()),
+            _title,
+            _title,
+        )
         old_parent, new_parent = self._old.get(old.parent), self._new.get(new.parent)
         if not old_parent or not new_parent or old.title != new.title:
             return
@@ -278,7 +341,9 @@ def _own(part: SectionPart) -> str:
     return part.own
 
 
-def _grouped(parts: Iterable[SectionPart], key: Callable[[SectionPart], Hashable]) -> dict[Hashable, list[SectionPart]]:
+def _grouped(
+    parts: Iterable[SectionPart], key: Callable[[SectionPart], Hashable]
+) -> dict[Hashable, list[SectionPart]]:
     groups: dict[Hashable, list[SectionPart]] = {}
     for part in parts:
         groups.setdefault(key(part), []).append(part)

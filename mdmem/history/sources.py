@@ -1,4 +1,6 @@
-"""Tell whose statement each entry and line is that a commit brings in, by the notes in its message. Pure."""
+"""Tell whose statement each entry and line is that a commit brings in, by the notes in its message.
+Pure.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ from mdmem.text.facts import parse_item
 
 @dataclass(frozen=True, slots=True)
 class ChangedText:
-    """The changes of a commit: the lines, in the form of `quoted_line`, and the facts that it brought in and took out."""
+    """The changes of a commit: the lines, in the form of `quoted_line`, and the facts that it
+    brought in and took out.
+    """
 
     came: frozenset[str]
     went: frozenset[str] = frozenset()
@@ -32,7 +36,9 @@ class ChangedText:
         return any(not self.facts.isdisjoint(pair) for pair in pairs)
 
     def limit(self, each: QuotingNote) -> ParsedNote:
-        """The note of a squashed commit, with only those of its statements that are about this text."""
+        """The note of a squashed commit, with only those of its statements that are about this
+        text.
+        """
         note, facts = each.note, self.facts
         return replace(
             note,
@@ -51,8 +57,8 @@ class ChangedText:
 class Statements:
     """The notes of a commit that count, each for what it quotes.
 
-    A note that a squash left in the message counts where it has the form of one, or speaks of what the commit changed: so the examples in
-    a person's message count for nothing.
+    A note that a squash left in the message counts where it has the form of one, or speaks of what
+    the commit changed: so the examples in a person's message count for nothing.
     """
 
     def __init__(self, commit: Commit, changed: Callable[[], ChangedText]) -> None:
@@ -62,11 +68,19 @@ class Statements:
         self._limited: tuple[ParsedNote, ...] = ()
         if len(quoting) > (own is not None):
             text = changed()
-            quoting = tuple(each for each in quoting if each.is_own or each.is_formal or text.quoted_by(each) or text.named_by(each.note))
+            quoting = tuple(
+                each
+                for each in quoting
+                if each.is_own or each.is_formal or text.quoted_by(each) or text.named_by(each.note)
+            )
             self._limited = tuple(text.limit(each) for each in quoting if not each.is_own)
         self._quoting = quoting
         by_hand = note_by_hand(commit.message)
-        self._own = replace(own, reverts=(*own.reverts, *by_hand.reverts)) if own and by_hand.reverts else own or by_hand
+        self._own = (
+            replace(own, reverts=(*own.reverts, *by_hand.reverts))
+            if own and by_hand.reverts
+            else own or by_hand
+        )
         self._weakest = weakest_note(each.note for each in quoting) if quoting else self._own
         self.tells_where_said = any(each.note.cites for each in quoting)
         """True if a note tells where facts were said."""
@@ -74,47 +88,87 @@ class Statements:
 
     @property
     def notes(self) -> tuple[ParsedNote, ...]:
-        """All that the commit states: the notes of squashed commits, as far as they are about what it changed, and last its own."""
+        """All that the commit states: the notes of squashed commits, as far as they are about what
+        it changed, and last its own.
+        """
         return (*self._limited, self._own)
 
     def is_of_many(self) -> bool:
-        """True if several notes count, so that the lines of the commit may be different people's statements."""
+        """True if several notes count, so that the lines of the commit may be different people's
+        statements.
+        """
         return len(self._quoting) > 1
 
-    def note(self, lines: Sequence[str], path: FilePath | None = None, section: SectionPath = ()) -> ParsedNote:
+    def note(
+        self, lines: Sequence[str], path: FilePath | None = None, section: SectionPath = ()
+    ) -> ParsedNote:
         """The note whose statement an entry is, by its lines.
 
-        The last note that quotes its first line, or the last that quotes another of its lines, whichever has the weaker source; a note of
-        the entry's section goes before others. Where none quotes any, it is the weakest of all.
+        The last note that quotes its first line, or the last that quotes another of its lines,
+        whichever has the weaker source; a note of the entry's section goes before others. Where
+        none quotes any, it is the weakest of all.
         """
         if not self.is_of_many():
             return self._weakest
         quoted = [quoted_line(line) for line in lines if line.strip()]
-        notes = [note for part in (quoted[:1], quoted[1:]) if (note := self._last_note_quoting(part, path, section))]
+        notes = [
+            note
+            for part in (quoted[:1], quoted[1:])
+            if (note := self._last_note_quoting(part, path, section))
+        ]
         return weakest_note(notes) if notes else self._weakest
 
-    def _last_note_quoting(self, lines: Collection[str], path: FilePath | None, section: SectionPath) -> ParsedNote | None:
+    def _last_note_quoting(
+        self, lines: Collection[str], path: FilePath | None, section: SectionPath
+    ) -> ParsedNote | None:
         notes = [each.note for each in self._quoting if not each.came.isdisjoint(lines)]
-        in_section = [note for note in notes if note.path in (None, path) and note.names_section(section)]
+        in_section = [
+            note for note in notes if note.path in (None, path) and note.names_section(section)
+        ]
         return next(reversed(in_section or notes), None)
 
     def origin(self, note: ParsedNote, fact: FactId | None = None) -> Origin:
-        """The origin of what a note states: one object for each note, but for the facts of a digest."""
+        """The origin of what a note states: one object for each note, but for the facts of a
+        digest.
+        """
         origin = self._shared_origin(note)
-        citing = self._citing_note(note, fact) if fact is not None and (note.cites or self.tells_where_said) else None
+        citing = (
+            self._citing_note(note, fact)
+            if fact is not None and (note.cites or self.tells_where_said)
+            else None
+        )
         if fact is None or citing is None:
             return origin
         return replace(origin, cites=citing.cites_of(fact), attribute=citing.attribute_of(fact))
 
     @property
     def only_origin(self) -> tuple[Origin, bool] | None:
-        """The origin of every line, and whether a key has several values there; None where that depends on the line."""
-        return None if self.is_of_many() or self.tells_where_said else (self._shared_origin(self._weakest), self._weakest.also)
+        """The origin of every line, and whether a key has several values there; None where that
+        depends on the line.
+        """
+        return (
+            None
+            if self.is_of_many() or self.tells_where_said
+            else (self._shared_origin(self._weakest), self._weakest.also)
+        )
 
     def _citing_note(self, note: ParsedNote, fact: FactId) -> ParsedNote | None:
-        """The note that tells where a fact was said: its own; where none quotes it, the last that tells."""
-        candidates = [note] if note is not self._weakest else [note, *(each.note for each in reversed(self._quoting))]
-        return next((each for each in candidates if each.cites and any(cited == fact for cited, _ in each.cites)), None)
+        """The note that tells where a fact was said: its own; where none quotes it, the last that
+        tells.
+        """
+        candidates = (
+            [note]
+            if note is not self._weakest
+            else [note, *(each.note for each in reversed(self._quoting))]
+        )
+        return next(
+            (
+                each
+                for each in candidates
+                if each.cites and any(cited == fact for cited, _ in each.cites)
+            ),
+            None,
+        )
 
     def _shared_origin(self, note: ParsedNote) -> Origin:
         if id(note) not in self._origins:
@@ -150,7 +204,9 @@ def line_cites(commit: Commit, lines: Sequence[str]) -> tuple[str, ...]:
 
 
 def line_origin(commit: Commit, line: str) -> Origin:
-    """The origin of a line that a commit brought in. A commit without `Mdmem-Op` is a person's, who counts as the user."""
+    """The origin of a line that a commit brought in. A commit without `Mdmem-Op` is a person's, who
+    counts as the user.
+    """
     return _line_origin(_statements_of_lines(commit, [line]), line)
 
 
@@ -180,7 +236,10 @@ def line_origins(
     """
     origins: dict[FilePath, dict[str, Origin]] = {}
     for commit, patches in history:
-        added = [(patch, [line.strip() for text in patch.added for line in lines_without_ends(text)]) for patch in patches]
+        added = [
+            (patch, [line.strip() for text in patch.added for line in lines_without_ends(text)])
+            for patch in patches
+        ]
         statements = _statements_of_lines(commit, [line for _, lines in added for line in lines])
         reverts = any(note.reverts for note in statements.notes)
         for patch, new_lines in added:

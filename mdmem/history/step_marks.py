@@ -1,7 +1,8 @@
-"""The marks of one step: statements of its commits about facts, and earlier ones that hold again because a revert is taken back. Pure.
+"""The marks of one step: statements of its commits about facts, and earlier ones that hold again
+because a revert is taken back. Pure.
 
-In a log the text stays, and a mark says what of it is over. In a file that is edited in place the text is right: what stands there is
-current, whatever a commit says of it.
+In a log the text stays, and a mark says what of it is over. In a file that is edited in place the
+text is right: what stands there is current, whatever a commit says of it.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ class SuccessorTrail(Protocol):
 
 
 def current_successor(fact: FactId | None, trail: SuccessorTrail) -> FactId | None:
-    """The current fact that a fact has become, itself if it is current; None if it was taken out."""
+    """The current fact that a fact has become, itself if it is current; None if it was
+    taken out.
+    """
     passed = set[FactId]()
     while fact is not None and fact not in passed:
         passed.add(fact)
@@ -42,14 +45,21 @@ def current_successor(fact: FactId | None, trail: SuccessorTrail) -> FactId | No
         if not all(marks):
             return fact
         successors = [mark.other for of_one in marks for mark in of_one]
-        successors = successors or [each.successor for each in every if each.fate is Fate.SUPERSEDED]
+        successors = successors or [
+            each.successor for each in every if each.fate is Fate.SUPERSEDED
+        ]
         fact = successors[-1] if successors else None
     return None
 
 
 def share_key(first: Iterable[Entry], second: Iterable[Entry]) -> bool:
-    """True if facts hold one key in one section: such values contradict each other by themselves."""
-    places = [{(each.path, each.section, normalise(each.key)) for each in entries if each.key} for entries in (first, second)]
+    """True if facts hold one key in one section: such values contradict each other by
+    themselves.
+    """
+    places = [
+        {(each.path, each.section, normalise(each.key)) for each in entries if each.key}
+        for entries in (first, second)
+    ]
     return not places[0].isdisjoint(places[1])
 
 
@@ -76,16 +86,28 @@ def merge_contradictions(
             if first == second or not all(entries) or share_key(*entries):
                 continue
             later = max(ended_first, ended_second, key=order)
-            yield Mark(kind=MarkKind.CONTRADICTS, commit=order(later)[1], begun=later, fact=min(first, second), other=max(first, second))
+            yield Mark(
+                kind=MarkKind.CONTRADICTS,
+                commit=order(later)[1],
+                begun=later,
+                fact=min(first, second),
+                other=max(first, second),
+            )
 
 
 def _replacement(occurrence: Occurrence, trail: SuccessorTrail) -> tuple[FactId, int] | None:
     """The current fact that a side made of an occurrence, and the commit that replaced it first."""
     runs = joined_by_moves(trail.occurrences_of(occurrence.entry.fact or FactId("")))
-    last = next((run[-1] for run in runs if any(each.number == occurrence.number for each in run)), None)
+    last = next(
+        (run[-1] for run in runs if any(each.number == occurrence.number for each in run)), None
+    )
     if last is None:
         return None
-    marks = [mark for mark in trail.stated_marks_of(last.number) if mark.kind is MarkKind.SUPERSEDED] if last.ended is None else []
+    marks = (
+        [mark for mark in trail.stated_marks_of(last.number) if mark.kind is MarkKind.SUPERSEDED]
+        if last.ended is None
+        else []
+    )
     number, successor = (marks[0].begun, marks[0].other) if marks else (last.ended, last.successor)
     current = current_successor(successor, trail)
     return None if number is None or current is None else (current, number)
@@ -118,7 +140,9 @@ class StatedSupersession:
 
 @dataclass(slots=True)
 class StepMarks:
-    """The marks of a step, collected in `marks`; `begun` and `ended_rows` are the occurrences that begin and end in it so far."""
+    """The marks of a step, collected in `marks`; `begun` and `ended_rows` are the occurrences that
+    begin and end in it so far.
+    """
 
     number: int
     own_claims: CommitClaims
@@ -131,7 +155,9 @@ class StepMarks:
     marks: list[Mark] = field(default_factory=list)
 
     def live_occurrences(self, fact: FactId) -> Iterator[tuple[int, Occurrence]]:
-        """The occurrences of a fact that are live after this step, with their rows; rows of those that begin here are negative."""
+        """The occurrences of a fact that are live after this step, with their rows; rows of those
+        that begin here are negative.
+        """
         for occurrence in self.trail.occurrences_of(fact):
             if occurrence.ended is None and occurrence.number not in self.ended_rows:
                 yield occurrence.number, occurrence
@@ -140,35 +166,57 @@ class StepMarks:
                 yield -number, occurrence
 
     def carry_over(self, row: int) -> None:
-        """Set the marks in force on an earlier occurrence on the one that began last, which takes its place."""
-        self.marks += [replace(mark, occurrence=-len(self.begun)) for mark in self._earlier_marks(row)]
+        """Set the marks in force on an earlier occurrence on the one that began last, which takes
+        its place.
+        """
+        self.marks += [
+            replace(mark, occurrence=-len(self.begun)) for mark in self._earlier_marks(row)
+        ]
 
     def add_superseded(self, supersessions: Sequence[StatedSupersession]) -> None:
         """Mark the facts that commits supersede and that stay in their files."""
         for supersession in supersessions:
             if not self._had_ended_before(supersession):
-                self._mark(MarkKind.SUPERSEDED, supersession.claims, supersession.old, supersession.new)
+                self._mark(
+                    MarkKind.SUPERSEDED, supersession.claims, supersession.old, supersession.new
+                )
 
     def add_contradictions(self, supersessions: Iterable[StatedSupersession]) -> None:
-        """Mark what a commit made of a fact that another had replaced before as contradicting what that has become."""
+        """Mark what a commit made of a fact that another had replaced before as contradicting what
+        that has become.
+        """
         for supersession in supersessions:
             old, new = supersession.old, supersession.new
             other = current_successor(old, self.trail)
             if new is None or other is None or other in (old, new):
                 continue
-            entries = [[each.entry for row, each in self.live_occurrences(fact) if not self._marks_in_force(row)] for fact in (other, new)]
+            entries = [
+                [
+                    each.entry
+                    for row, each in self.live_occurrences(fact)
+                    if not self._marks_in_force(row)
+                ]
+                for fact in (other, new)
+            ]
             if all(entries) and not share_key(*entries):
-                self.marks.append(self._new_mark(MarkKind.CONTRADICTS, supersession.claims, new, other))
+                self.marks.append(
+                    self._new_mark(MarkKind.CONTRADICTS, supersession.claims, new, other)
+                )
 
     def add_other_claims(self, claims: CommitClaims) -> None:
         """Set the marks for all else that a commit states."""
         for fact in claims.note.retracts:
             self._mark(MarkKind.RETRACTED, claims, fact, None)
-        for kind, pairs in ((MarkKind.CONTRADICTS, claims.note.contradicts), (MarkKind.RESOLVED, claims.note.resolves)):
+        for kind, pairs in (
+            (MarkKind.CONTRADICTS, claims.note.contradicts),
+            (MarkKind.RESOLVED, claims.note.resolves),
+        ):
             self.marks += [self._new_mark(kind, claims, fact, other) for fact, other in pairs]
 
     def restore(self) -> None:
-        """Set the marks again that hold because their revert is taken back, each on what its occurrence has become."""
+        """Set the marks again that hold because their revert is taken back, each on what its
+        occurrence has become.
+        """
         for mark in self.reverts.restored:
             if not mark.occurrence:
                 self.marks.append(replace(mark, begun=self.number, ended=None))
@@ -176,42 +224,80 @@ class StepMarks:
                 self.marks.append(replace(mark, begun=self.number, ended=None, occurrence=meant[0]))
 
     def _occurrence_now(self, mark: Mark) -> tuple[int, Occurrence] | None:
-        """The live occurrence that a marked one has become, or that this step begins in its place; with its row."""
+        """The live occurrence that a marked one has become, or that this step begins in its place;
+        with its row.
+        """
         runs = joined_by_moves(self.trail.occurrences_of(mark.fact))
-        last = next((run[-1] for run in runs if any(each.number == mark.occurrence for each in run)), None)
+        last = next(
+            (run[-1] for run in runs if any(each.number == mark.occurrence for each in run)), None
+        )
         live = dict(self.live_occurrences(mark.fact))
         if last is None or last.number in live:
             return (last.number, last) if last else None
-        return next(((row, each) for row, each in live.items() if row < 0 and _location(each.entry) == _location(last.entry)), None)
+        return next(
+            (
+                (row, each)
+                for row, each in live.items()
+                if row < 0 and _location(each.entry) == _location(last.entry)
+            ),
+            None,
+        )
 
     def _can_be_restored(self, mark: Mark, row: int, occurrence: Occurrence) -> bool:
-        """True unless the mark would close a circle. The successor has to be live, not current; other marks on the occurrence do not matter."""
+        """True unless the mark would close a circle. The successor has to be live, not current;
+        other marks on the occurrence do not matter.
+        """
         is_overruled = mark.kind is MarkKind.OVERRULED
         if is_overruled == self.is_log(occurrence.entry.path):
             return False
         successor, passed = None if is_overruled else mark.other, set[FactId]()
         while successor is not None and successor not in passed:
-            marks = [self._marks_in_force(each) for each, _ in self.live_occurrences(successor) if each != row]
+            marks = [
+                self._marks_in_force(each)
+                for each, _ in self.live_occurrences(successor)
+                if each != row
+            ]
             if not all(marks):
                 return True
             passed.add(successor)
-            successor = next((each.other for on_row in marks for each in on_row if each.other), None) if marks else successor
+            successor = (
+                next((each.other for on_row in marks for each in on_row if each.other), None)
+                if marks
+                else successor
+            )
         return successor is None
 
-    def _new_mark(self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None, row: int = 0) -> Mark:
-        return Mark(kind=kind, commit=claims.commit.id, begun=self.number, fact=fact, other=other, occurrence=row)
+    def _new_mark(
+        self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None, row: int = 0
+    ) -> Mark:
+        return Mark(
+            kind=kind,
+            commit=claims.commit.id,
+            begun=self.number,
+            fact=fact,
+            other=other,
+            occurrence=row,
+        )
 
     def _had_ended_before(self, supersession: StatedSupersession) -> bool:
-        """True if a fact that a squashed commit replaced had already ended in that commit's section; other sections do not count."""
+        """True if a fact that a squashed commit replaced had already ended in that commit's
+        section; other sections do not count.
+        """
         claims = supersession.claims
         if claims is self.own_claims:
             return False
         occurrences = self.trail.occurrences_of(supersession.old)
-        in_section = [each for each in occurrences if claims.is_about(each.entry.path, each.entry.section)]
+        in_section = [
+            each for each in occurrences if claims.is_about(each.entry.path, each.entry.section)
+        ]
         return bool(in_section) and all(each.ended is not None for each in in_section)
 
-    def _mark(self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None) -> None:
-        """Mark the live occurrence of a fact that a commit speaks of, unless its successor is no longer current itself."""
+    def _mark(
+        self, kind: MarkKind, claims: CommitClaims, fact: FactId, other: FactId | None
+    ) -> None:
+        """Mark the live occurrence of a fact that a commit speaks of, unless its successor is no
+        longer current itself.
+        """
         occurrence = self.meant_occurrence(claims, fact, other)
         if occurrence is None:
             return
@@ -221,41 +307,69 @@ class StepMarks:
         elif other is None or self._is_current(other, besides=row):
             self.marks.append(self._new_mark(kind, claims, fact, other, row))
 
-    def meant_occurrence(self, claims: CommitClaims, fact: FactId, other: FactId | None) -> tuple[int, FilePath] | None:
-        """The row and file of the current occurrence that a commit speaks of: in its own section before others, then in the newest.
+    def meant_occurrence(
+        self, claims: CommitClaims, fact: FactId, other: FactId | None
+    ) -> tuple[int, FilePath] | None:
+        """The row and file of the current occurrence that a commit speaks of: in its own section
+        before others, then in the newest.
 
-        Of equal ones in one section it is the earliest: a commit speaks of what was there before it.
+        Of equal ones in one section it is the earliest: a commit speaks of what was there before
+        it.
         """
         current = [
-            (row, each) for row, each in self.live_occurrences(fact) if not self._marks_in_force(row) and not (fact == other and row < 0)
+            (row, each)
+            for row, each in self.live_occurrences(fact)
+            if not self._marks_in_force(row) and not (fact == other and row < 0)
         ]
         if not current:
             return None
 
         def nearness(numbered: tuple[int, Occurrence]) -> tuple[bool, bool, int, int]:
             row, each = numbered
-            return claims.is_about(each.entry.path, each.entry.section), each.entry.path == claims.note.path, each.begun, abs(row)
+            return (
+                claims.is_about(each.entry.path, each.entry.section),
+                each.entry.path == claims.note.path,
+                each.begun,
+                abs(row),
+            )
 
         nearest = max(current, key=nearness)[1].entry
         equal = (row for row, each in current if _location(each.entry) == _location(nearest))
         return min(equal, key=lambda row: (row < 0, abs(row))), nearest.path
 
-    def _overrule(self, claims: CommitClaims, fact: FactId, other: FactId | None, row: int, path: FilePath) -> None:
-        """Note that a commit says of an occurrence that it is over, though its file keeps it. What a merge keeps, the merge decides."""
+    def _overrule(
+        self, claims: CommitClaims, fact: FactId, other: FactId | None, row: int, path: FilePath
+    ) -> None:
+        """Note that a commit says of an occurrence that it is over, though its file keeps it. What
+        a merge keeps, the merge decides.
+        """
         if claims is self.own_claims or claims.note.path != path:
             self.marks.append(self._new_mark(MarkKind.OVERRULED, claims, fact, other, row))
 
     def _is_current(self, fact: FactId, besides: int) -> bool:
-        """True if a fact has a current occurrence after this step, besides the one in a row: what is over supersedes nothing."""
-        return any(row != besides and not self._marks_in_force(row) for row, _ in self.live_occurrences(fact))
+        """True if a fact has a current occurrence after this step, besides the one in a row: what
+        is over supersedes nothing.
+        """
+        return any(
+            row != besides and not self._marks_in_force(row)
+            for row, _ in self.live_occurrences(fact)
+        )
 
     def _earlier_marks(self, row: int) -> list[Mark]:
         """The marks of earlier steps by which an occurrence is no longer current."""
-        return [mark for mark in self.trail.stated_marks_of(row) if mark.kind in _CLOSING and mark.commit not in self.reverts.ended]
+        return [
+            mark
+            for mark in self.trail.stated_marks_of(row)
+            if mark.kind in _CLOSING and mark.commit not in self.reverts.ended
+        ]
 
     def _marks_in_force(self, row: int) -> list[Mark]:
         """The marks by which an occurrence is no longer current, those of this step among them."""
-        here = [mark for mark in self.marks if mark.occurrence == row and mark.kind in _CLOSING and mark.ended is None]
+        here = [
+            mark
+            for mark in self.marks
+            if mark.occurrence == row and mark.kind in _CLOSING and mark.ended is None
+        ]
         return here or (self._earlier_marks(row) if row > 0 else [])
 
 

@@ -1,4 +1,6 @@
-"""Ask a model: what was answered before is taken from what is kept, no more tokens are used on a day than the user allows, and all is logged."""
+"""Ask a model: what was answered before is taken from what is kept, no more tokens are used on a
+day than the user allows, and all is logged.
+"""
 
 from __future__ import annotations
 
@@ -114,7 +116,10 @@ def append_record(state: Path, record: RequestRecord) -> None:
     Raises:
         OSError
     """
-    values = asdict(record) | {"time": record.time.isoformat(timespec="milliseconds"), "bytes": record.size}
+    values = asdict(record) | {
+        "time": record.time.isoformat(timespec="milliseconds"),
+        "bytes": record.size,
+    }
     line = json.dumps({name: values[name] for name in _KEYS}).encode() + b"\n"
     events.append_line(state / LOG_NAME, state / OLDER_LOG_NAME, line, _MAX_BYTES)
 
@@ -160,7 +165,9 @@ def tokens_on(records: Iterable[RequestRecord], day: date, zone: tzinfo | None) 
 
 _MOST_ANSWER_TOKENS, _FEWEST_ANSWER_TOKENS = 4_096, 512
 _FEWEST_ASCII_A_TOKEN = 2
-"""No server counts more tokens in English words than this gives. Each byte of other letters may be one."""
+"""No server counts more tokens in English words than this gives. Each byte of other letters may be
+one.
+"""
 
 
 def open_model(endpoint: ModelServer | ModelCommand) -> Model:
@@ -175,7 +182,9 @@ def open_model(endpoint: ModelServer | ModelCommand) -> Model:
 
 @dataclass(frozen=True, slots=True)
 class AskedRun:
-    """The run that asks, and the tokens that it may use; `zone`: of the user, whose days count. `is_dry`: nothing is sent."""
+    """The run that asks, and the tokens that it may use; `zone`: of the user, whose days count.
+    `is_dry`: nothing is sent.
+    """
 
     name: str
     tokens_a_day: int
@@ -186,7 +195,13 @@ class AskedRun:
 class Asker:
     """Asks one model for one run."""
 
-    def __init__(self, state: Path, endpoint: ModelServer | ModelCommand, run: AskedRun, now: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        state: Path,
+        endpoint: ModelServer | ModelCommand,
+        run: AskedRun,
+        now: Callable[[], datetime],
+    ) -> None:
         self._state = state
         self._endpoint = endpoint
         self._run = run
@@ -203,11 +218,13 @@ class Asker:
             drop_old_answers(state)
 
     def ask(self, request: ModelRequest, attempt: int = 0) -> AnswerItems | None:
-        """The answer to a request; one that cannot be read is asked for once more, with the words of the parser.
+        """The answer to a request; one that cannot be read is asked for once more, with the words
+        of the parser.
 
         Args:
             request: to be sent.
-            attempt: the number of earlier runs in which the same request got no answer that can be read.
+            attempt: the number of earlier runs in which the same request got no answer that can be
+            read.
 
         Returns:
             None in a dry run, where there is no answer that is kept.
@@ -251,8 +268,12 @@ class Asker:
             raise
         return self._keep(request, name, answer, attempt, _ms_since(started))
 
-    def _keep(self, request: ModelRequest, name: str, answer: ModelAnswer, attempt: int, ms: float) -> AnswerItems:
-        """Read an answer, keep it, and log it. The log comes first: what was used counts, whatever happens."""
+    def _keep(
+        self, request: ModelRequest, name: str, answer: ModelAnswer, attempt: int, ms: float
+    ) -> AnswerItems:
+        """Read an answer, keep it, and log it. The log comes first: what was used counts, whatever
+        happens.
+        """
         try:
             read = read_answer(answer.text, request.list_name)
         except UnreadableAnswerError:
@@ -290,7 +311,9 @@ class Asker:
             self._used = (today, tokens_of_day(self._state, today, self._run.zone))
         return self._used[1]
 
-    def _log(self, request: ModelRequest, name: str, answer: ModelAnswer, ms: float, outcome: str) -> None:
+    def _log(
+        self, request: ModelRequest, name: str, answer: ModelAnswer, ms: float, outcome: str
+    ) -> None:
         if self._run.is_dry:
             return
         record = RequestRecord(
@@ -299,8 +322,14 @@ class Asker:
             task=request.task,
             request=name,
             size=request.size,
-            tokens_in=-(-request.size // BYTES_A_TOKEN) if answer.tokens_in is None else answer.tokens_in,
-            tokens_out=-(-len(answer.text.encode()) // BYTES_A_TOKEN) if answer.tokens_out is None else answer.tokens_out,
+            tokens_in=(
+                -(-request.size // BYTES_A_TOKEN) if answer.tokens_in is None else answer.tokens_in
+            ),
+            tokens_out=(
+                -(-len(answer.text.encode()) // BYTES_A_TOKEN)
+                if answer.tokens_out is None
+                else answer.tokens_out
+            ),
             ms=ms,
             outcome=outcome,
         )

@@ -1,4 +1,6 @@
-"""Check the changes of curated memory that a model suggests, one by one. What becomes of them is for the caller to decide. Pure."""
+"""Check the changes of curated memory that a model suggests, one by one. What becomes of them is
+for the caller to decide. Pure.
+"""
 
 from __future__ import annotations
 
@@ -55,14 +57,24 @@ def require_text(value: Any) -> str:
         raise RefusedItemError("a secret")
     if _TAG.search(text) or strip_blocks(text) != text:
         raise RefusedItemError("a tag")
-    if OPENING.partition("/")[0] in text or any(each in text for each in PLACEHOLDERS) or _repeats_instructions(text):
+    if (
+        OPENING.partition("/")[0] in text
+        or any(each in text for each in PLACEHOLDERS)
+        or _repeats_instructions(text)
+    ):
         raise RefusedItemError("words of the instructions")
     return text
 
 
 def _repeats_instructions(text: str) -> bool:
-    words, instructions = text.casefold().split(), f" {' '.join(f'{EXTRACT} {CONSOLIDATE}'.casefold().split())} "
-    return any(f" {' '.join(words[at : at + _RUN_OF_WORDS])} " in instructions for at in range(len(words) - _RUN_OF_WORDS + 1))
+    words, instructions = (
+        text.casefold().split(),
+        f" {' '.join(f'{EXTRACT} {CONSOLIDATE}'.casefold().split())} ",
+    )
+    return any(
+        f" {' '.join(words[at : at + _RUN_OF_WORDS])} " in instructions
+        for at in range(len(words) - _RUN_OF_WORDS + 1)
+    )
 
 
 def is_said(text: str) -> bool:
@@ -84,14 +96,17 @@ class UnreadableAnswerError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class AnswerItems:
-    """The items of the list in an answer, as JSON has them; `is_cut`: the answer ended in the middle of it."""
+    """The items of the list in an answer, as JSON has them; `is_cut`: the answer ended in the
+    middle of it.
+    """
 
     items: tuple[Any, ...]
     is_cut: bool = False
 
 
 def read_answer(text: str, list_name: str) -> AnswerItems:
-    """The answer in a text: the last object that has the list, with something in it if there is such a one; if it is cut, the items that are whole.
+    """The answer in a text: the last object that has the list, with something in it if there is
+    such a one; if it is cut, the items that are whole.
 
     Raises:
         UnreadableAnswerError
@@ -126,7 +141,11 @@ def _list_of(value: Any, list_name: str) -> list[Any] | None:
     inner = value.get(list_name) if isinstance(value, dict) else value
     if not isinstance(inner, list):
         return None
-    return inner if isinstance(value, dict) or (inner and all(isinstance(item, dict) for item in inner)) else None
+    return (
+        inner
+        if isinstance(value, dict) or (inner and all(isinstance(item, dict) for item in inner))
+        else None
+    )
 
 
 def _items_of_cut(text: str, list_name: str) -> list[Any]:
@@ -171,7 +190,8 @@ _FARTHEST = 40
 class SuggestedFact:
     """A fact that a model suggests and code has checked.
 
-    - `lines`: the lines that say it, in their order. `by_person`: lines of persons alone say all of it.
+    - `lines`: the lines that say it, in their order. `by_person`: lines of persons alone say all of
+      it.
     """
 
     lines: tuple[int, ...]
@@ -217,11 +237,17 @@ def _checked(item: Any, by_number: Mapping[int, Sequence[RequestLine]]) -> Sugge
         _require_held(text, quote, cited)
     key = item.get("key")
     named = attribute_named(key) if isinstance(key, str) else None
-    return SuggestedFact(lines=numbers, kind=kind.strip().casefold(), key=named, text=text, by_person=by_person)
+    return SuggestedFact(
+        lines=numbers, kind=kind.strip().casefold(), key=named, text=text, by_person=by_person
+    )
 
 
 def _line_numbers(value: Any, sent: Collection[int]) -> tuple[int, ...]:
-    if not isinstance(value, list) or not value or not all(isinstance(number, int) and not isinstance(number, bool) for number in value):
+    if (
+        not isinstance(value, list)
+        or not value
+        or not all(isinstance(number, int) and not isinstance(number, bool) for number in value)
+    ):
         raise RefusedItemError("no lines")
     numbers = tuple(sorted(set(value)))
     if any(number not in sent for number in numbers):
@@ -241,7 +267,11 @@ def _is_held(text: str, quote: Any, lines: Sequence[RequestLine]) -> bool:
 
 def _require_held(text: str, quote: Any, lines: Sequence[RequestLine]) -> None:
     """Refuse a quote that is no part of a line, and a text that says more than the lines."""
-    if not isinstance(quote, str) or not is_said(quote) or not any(_folded(quote) in _folded(line.text) for line in lines):
+    if (
+        not isinstance(quote, str)
+        or not is_said(quote)
+        or not any(_folded(quote) in _folded(line.text) for line in lines)
+    ):
         raise RefusedItemError("a quote that is not there")
     if ungrounded := Ground(SaidLine(line.text, line.day) for line in lines).ungrounded(text):
         raise RefusedItemError(f"not in the lines: {ungrounded}")
@@ -267,7 +297,9 @@ _ON_ENTRY = (ChangeOp.UPDATE, ChangeOp.DELETE)
 
 @dataclass(frozen=True, slots=True)
 class SuggestedChange:
-    """A change that a model suggests and code has checked. `why` is its reason, and `text` and `why` may be empty where nothing is to be written."""
+    """A change that a model suggests and code has checked. `why` is its reason, and `text` and
+    `why` may be empty where nothing is to be written.
+    """
 
     op: ChangeOp
     fact: FactId
@@ -280,7 +312,9 @@ class SuggestedChange:
 
 @dataclass(frozen=True, slots=True)
 class CheckedChanges:
-    """The changes of an answer that stand the check, one a fact at most, and why the others do not."""
+    """The changes of an answer that stand the check, one a fact at most, and why the
+    others do not.
+    """
 
     changes: tuple[SuggestedChange, ...]
     refused: tuple[str, ...]
@@ -304,13 +338,18 @@ def check_changes(items: Sequence[Any], data: ConsolidateData) -> CheckedChanges
     return CheckedChanges(tuple(changes.values()), tuple(refused))
 
 
-def _checked_consolidation(item: Any, facts: Mapping[FactId, DayFact], memory: Mapping[FactId, MemoryEntry]) -> SuggestedChange:
+def _checked_consolidation(
+    item: Any, facts: Mapping[FactId, DayFact], memory: Mapping[FactId, MemoryEntry]
+) -> SuggestedChange:
     if not isinstance(item, dict):
         raise RefusedItemError("not an object")
     op = next((each for each in ChangeOp if each == item.get("op")), None)
     if op is None:
         raise RefusedItemError("unknown op")
-    fact, old = _sent(item.get("fact"), facts), _sent(item["old"], memory) if item.get("old") is not None else None
+    fact, old = (
+        _sent(item.get("fact"), facts),
+        _sent(item["old"], memory) if item.get("old") is not None else None,
+    )
     if fact is None or (old is None and op in _ON_ENTRY):
         raise RefusedItemError("an id is missing")
     if op is ChangeOp.ADD:
@@ -318,14 +357,18 @@ def _checked_consolidation(item: Any, facts: Mapping[FactId, DayFact], memory: M
     is_written = op in (ChangeOp.ADD, ChangeOp.UPDATE)
     text = require_text(item.get("text")) if is_written else ""
     texts = [each.text for each in (fact, old) if each is not None]
-    if ungrounded := Ground(SaidLine(each, fact.day) for each in texts).ungrounded(text) if is_written else "":
+    if ungrounded := (
+        Ground(SaidLine(each, fact.day) for each in texts).ungrounded(text) if is_written else ""
+    ):
         raise RefusedItemError(f"not in the fact: {ungrounded}")
     keys = [each.key for each in (fact, old) if each is not None and each.key is not None]
     return SuggestedChange(
         op=op,
         fact=fact.id,
         old=old.id if old else None,
-        section=_one_of(item.get("section"), [entry.section for entry in memory.values()], "section"),
+        section=_one_of(
+            item.get("section"), [entry.section for entry in memory.values()], "section"
+        ),
         key=_one_of(item.get("key"), keys, "key"),
         text=text,
         why=require_text(item["why"]) if item.get("why") else "",

@@ -23,7 +23,9 @@ ANSWERED, KEPT = "answered", "kept"
 CUT = "cut"
 """The outcome of a request whose answer ended in the middle; what was whole of it counts."""
 BAD_ANSWER, BUDGET, DOWN, REFUSED = "bad-answer", "model-budget", "model-down", "model-refused"
-"""An answer that cannot be read; no tokens are left for today; no answer, for whatever reason that may pass; the request is not accepted."""
+"""An answer that cannot be read; no tokens are left for today; no answer, for whatever reason that
+may pass; the request is not accepted.
+"""
 
 
 class ModelFailure(Exception):
@@ -33,7 +35,9 @@ class ModelFailure(Exception):
     - `is_passing`: another try may be answered, after `wait` seconds where the server names a time.
     """
 
-    def __init__(self, outcome: str, message: str, *, is_passing: bool = False, wait: float | None = None) -> None:
+    def __init__(
+        self, outcome: str, message: str, *, is_passing: bool = False, wait: float | None = None
+    ) -> None:
         super().__init__(message)
         self.outcome = outcome
         self.is_passing = is_passing
@@ -42,10 +46,14 @@ class ModelFailure(Exception):
 
 RETRIES = 3
 FIRST_PAUSE = 1.0
-"""Seconds before the second try, unless the failure names others; before each later one twice as many."""
+"""Seconds before the second try, unless the failure names others; before each later one twice as
+many.
+"""
 
 
-def answer_in_time(send: Callable[[float], ModelAnswer], seconds: float, pause: Callable[[float], None]) -> ModelAnswer:
+def answer_in_time(
+    send: Callable[[float], ModelAnswer], seconds: float, pause: Callable[[float], None]
+) -> ModelAnswer:
     """Send a request until it is answered, but no longer than so many seconds in all.
 
     Args:
@@ -77,7 +85,9 @@ MOST_ANSWER_BYTES = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class ModelAnswer:
-    """The answer of a model, and the tokens of request and answer; None where nobody counted them."""
+    """The answer of a model, and the tokens of request and answer; None where nobody
+    counted them.
+    """
 
     text: str
     tokens_in: int | None = None
@@ -96,7 +106,9 @@ class ModelServer:
 
 @dataclass(frozen=True, slots=True)
 class ModelCommand:
-    """A program that reads a request on its standard input and writes the answer to its standard output."""
+    """A program that reads a request on its standard input and writes the answer to its standard
+    output.
+    """
 
     arguments: tuple[str, ...]
     name: str
@@ -124,26 +136,49 @@ def configured(settings: Settings, environment: Mapping[str, str]) -> ModelServe
 
     Raises:
         WorkspaceProblem: `no-model`: they name none, or not all that is needed.
-        PackageProblem: `missing-package`: a server is named, and the package for it is not installed.
+        PackageProblem: `missing-package`: a server is named, and the package for it is not
+        installed.
     """
     if settings.model_command and settings.model_url:
         raise _unset("your settings name a model_url and a model_command", "Remove one of them.")
     if settings.model_command:
-        return ModelCommand(settings.model_command, settings.model_name or " ".join(settings.model_command), SECONDS)
+        return ModelCommand(
+            settings.model_command, settings.model_name or " ".join(settings.model_command), SECONDS
+        )
     if not settings.model_url:
-        raise _unset("your settings do not name a model", "Set model_url and model_name, or model_command, in your own settings.")
+        raise _unset(
+            "your settings do not name a model",
+            "Set model_url and model_name, or model_command, in your own settings.",
+        )
     parts = urlsplit(settings.model_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.username or parts.password:
-        raise _unset("model_url is not a server address", 'Write it as "http://127.0.0.1:11434/v1"; a key goes into a variable.')
+    if (
+        parts.scheme not in ("http", "https")
+        or not parts.hostname
+        or parts.username
+        or parts.password
+    ):
+        raise _unset(
+            "model_url is not a server address",
+            'Write it as "http://127.0.0.1:11434/v1"; a key goes into a variable.',
+        )
     if not settings.model_name:
-        raise _unset("your settings do not name the server's model", 'Set model_name, as in model_name = "qwen3:8b".')
+        raise _unset(
+            "your settings do not name the server's model",
+            'Set model_name, as in model_name = "qwen3:8b".',
+        )
     key = ""
     if settings.model_key_env:
         key = environment.get(settings.model_key_env, "").strip()
         if not key:
-            raise _unset(f"the variable {settings.model_key_env} is not set", "model_key_env names the variable with the key.")
+            raise _unset(
+                f"the variable {settings.model_key_env} is not set",
+                "model_key_env names the variable with the key.",
+            )
     if find_spec("openai") is None:
-        raise PackageProblem("missing-package", f"a model's server needs the openai package: {installed.install_command('model')}")
+        raise PackageProblem(
+            "missing-package",
+            f"a model's server needs the openai package: {installed.install_command('model')}",
+        )
     return ModelServer(settings.model_url, settings.model_name, key, SECONDS)
 
 
@@ -169,7 +204,9 @@ class CommandModel:
         Raises:
             ModelFailure: it gave no answer.
         """
-        return answer_in_time(partial(self._run, request, most_tokens), self._command.seconds, self._pause)
+        return answer_in_time(
+            partial(self._run, request, most_tokens), self._command.seconds, self._pause
+        )
 
     def close(self) -> None:
         """Nothing is open between two requests."""
@@ -187,11 +224,17 @@ class CommandModel:
                     most_bytes=most_bytes,
                 )
             except OSError as problem:
-                raise ModelFailure(REFUSED, f"{name} cannot be run: {problem.strerror}") from problem
+                raise ModelFailure(
+                    REFUSED, f"{name} cannot be run: {problem.strerror}"
+                ) from problem
             except TimeUpError as problem:
-                raise ModelFailure(DOWN, f"{name} took longer than {self._command.seconds:g} s") from problem
+                raise ModelFailure(
+                    DOWN, f"{name} took longer than {self._command.seconds:g} s"
+                ) from problem
             except TooMuchOutputError as problem:
-                raise ModelFailure(BAD_ANSWER, f"{name} printed more than {most_bytes:,} bytes") from problem
+                raise ModelFailure(
+                    BAD_ANSWER, f"{name} printed more than {most_bytes:,} bytes"
+                ) from problem
         if status:
             raise ModelFailure(DOWN, f"{name} exited {status}", is_passing=True)
         return ModelAnswer(output[: most_tokens * BYTES_A_TOKEN].decode(errors="replace"))

@@ -1,7 +1,9 @@
-"""Judge whether a text says only what its lines say: each number, date, name and address of it must stand there. Pure.
+"""Judge whether a text says only what its lines say: each number, date, name and address of it must
+stand there. Pure.
 
-A relative date of a line counts as the day that it means. What cannot be judged (a number in other words, a name in another form) is not grounded:
-a fact that is left out costs less than one that nobody stated.
+A relative date of a line counts as the day that it means. What cannot be judged (a number in other
+words, a name in another form) is not grounded: a fact that is left out costs less than one that
+nobody stated.
 """
 
 from __future__ import annotations
@@ -20,31 +22,55 @@ from mdmem.search.terms import STOP_WORDS, folded, stem
 from mdmem.startup import late
 
 _COMMON_WORDS = (
-    sentences.STOP_WORDS | sentences.TIME_WORDS | sentences.KIN | sentences.FIRST_PERSON | sentences.SECOND_PERSON | sentences.NUMBERS
+    sentences.STOP_WORDS
+    | sentences.TIME_WORDS
+    | sentences.KIN
+    | sentences.FIRST_PERSON
+    | sentences.SECOND_PERSON
+    | sentences.NUMBERS
 )
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 _WEEKDAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-_MONTH = "|".join(sorted((*_MONTHS, *(name[:3] for name in _MONTHS), "sept"), key=len, reverse=True))
+_MONTH = "|".join(
+    sorted((*_MONTHS, *(name[:3] for name in _MONTHS), "sept"), key=len, reverse=True)
+)
 _ORDINAL = r"(?:st|nd|rd|th)"
-_DATE = late.pattern(
-    rf"""(?ix)(?<![\w-])(?:
+_DATE = late.pattern(rf"""(?ix)(?<![\w-])(?:
     (?P<year>\d{{4}})-(?P<month>\d\d)(?:-(?P<day>\d\d))?|
     (?:the\ )?(?P<day_before>\d{{1,2}}){_ORDINAL}?(?:\ of)?\ (?P<name_behind>{_MONTH})\b\.?(?:,?\ (?P<year_behind>\d{{4}}))?|
     (?P<name>{_MONTH})\b\.?\ (?P<day_behind>\d{{1,2}}){_ORDINAL}?(?!\d)(?:,?\ (?P<year_last>\d{{4}}))?|
     (?P<name_alone>{_MONTH})\b\.?,?\ (?:of\ )?(?P<year_alone>\d{{4}})|
     the\ (?P<day_alone>\d{{1,2}}){_ORDINAL}
-    )(?![\w-])"""
+    )(?![\w-])""")
+_NUMBER = late.pattern(
+    r"(?P<sign>(?<![\w)\].,-])[-\u2212](?=[$€£¥]?\d))?[$€£¥]?(?P<digits>\d+(?:[.,:/]\d+)*)"
 )
-_NUMBER = late.pattern(r"(?P<sign>(?<![\w)\].,-])[-\u2212](?=[$€£¥]?\d))?[$€£¥]?(?P<digits>\d+(?:[.,:/]\d+)*)")
 _THOUSANDS = late.pattern(r"\d{1,3}(?:,\d{3})+(?:\.\d+)?")
 _UNITS = frozenset("$€£¥%°‰")
-_ONES = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen"
+    " sixteen seventeen eighteen nineteen"
+)
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 _NUMBER_WORDS = {name: number for number, name in enumerate(_ONES.split())} | {
     name: number * 10 for number, name in enumerate(_TENS.split(), 2)
 }
 _AMOUNTS = """
-    hundred hundreds thousand thousands million millions billion billions dozen dozens half double triple twice thrice third fourth fifth sixth
+    hundred hundreds thousand thousands million millions billion billions dozen dozens half double
+    triple twice thrice third fourth fifth sixth
     seventh eighth ninth tenth quarter
 """
 _OTHER_NUMBER_WORDS = frozenset(_AMOUNTS.split())
@@ -100,7 +126,9 @@ class Ground:
     @cached_property
     def _held_numbers(self) -> frozenset[str]:
         years = {str(each.year) for each in self._held_dates if each.year is not None}
-        days = {str(each.day) for each in self._held_dates if each.day is not None and each.year is None}
+        days = {
+            str(each.day) for each in self._held_dates if each.day is not None and each.year is None
+        }
         return frozenset(_numbers(_dates(self._text)[1])) | years | days
 
     @cached_property
@@ -115,7 +143,9 @@ class Ground:
 
     @cached_property
     def _stems(self) -> frozenset[str]:
-        return frozenset(stem(word) for word in folded(self._folded)) | frozenset(map(stem, self._words))
+        return frozenset(stem(word) for word in folded(self._folded)) | frozenset(
+            map(stem, self._words)
+        )
 
     def _holds_word(self, word: str) -> bool:
         name = word.removesuffix("'s")
@@ -133,7 +163,9 @@ class Ground:
                 yield "-".join(str(part) for part in each if part is not None)
 
     def _numbers(self, text: str) -> Iterator[str]:
-        yield from (number for number in _numbers(_dates(text)[1]) if number not in self._held_numbers)
+        yield from (
+            number for number in _numbers(_dates(text)[1]) if number not in self._held_numbers
+        )
         yield from (unit for unit in text if unit in _UNITS and unit not in self._text)
 
     def _names(self, text: str) -> Iterator[str]:
@@ -143,15 +175,27 @@ class Ground:
             if word.upper() == word.lower():
                 if not _holds_unspaced(self._folded, lowered):
                     yield word
-            elif word != lowered and word != "I" and not word.startswith("I'") and not self._holds_word(lowered):
+            elif (
+                word != lowered
+                and word != "I"
+                and not word.startswith("I'")
+                and not self._holds_word(lowered)
+            ):
                 is_opener = (
-                    word[1:].islower() and (is_plain(lowered) or lowered in _NUMBER_WORDS) and _SENTENCE_START.search(text[: match.start()])
+                    word[1:].islower()
+                    and (is_plain(lowered) or lowered in _NUMBER_WORDS)
+                    and _SENTENCE_START.search(text[: match.start()])
                 )
                 if not is_opener and not _is_month_of_date(lowered, text, match.start()):
                     yield word
         for match in _PLACE_OF_NAME.finditer(text):
             lowered = match["word"].casefold()
-            if lowered not in STOP_WORDS and lowered not in _COMMON_WORDS and not is_plain(lowered) and not self._holds_word(lowered):
+            if (
+                lowered not in STOP_WORDS
+                and lowered not in _COMMON_WORDS
+                and not is_plain(lowered)
+                and not self._holds_word(lowered)
+            ):
                 yield match["word"]
 
     def _other_words(self, text: str) -> Iterator[str]:
@@ -185,7 +229,9 @@ def _dates(text: str) -> tuple[list[PartialDate], str]:
 
 
 def _month(name: str) -> int:
-    return next(number for number, month in enumerate(_MONTHS, 1) if month.startswith(name.casefold()[:3]))
+    return next(
+        number for number, month in enumerate(_MONTHS, 1) if month.startswith(name.casefold()[:3])
+    )
 
 
 def _weekday(each: PartialDate) -> str:
@@ -205,12 +251,18 @@ def _is_month_of_date(word: str, text: str, position: int) -> bool:
 
 
 def _numbers(text: str) -> Iterator[str]:
-    """The numbers in a text, in digits or in words, each in one form: 200,000 is 200000, 09:30 is 9:30, twenty-five is 25."""
+    """The numbers in a text, in digits or in words, each in one form: 200,000 is 200000, 09:30 is
+    9:30, twenty-five is 25.
+    """
     for match in _NUMBER.finditer(text):
         digits = match["digits"]
         if _THOUSANDS.fullmatch(digits):
             digits = digits.replace(",", "")
-        yield ("-" if match["sign"] else "") + re.sub(r"\d+", lambda part: str(int(part[0])), digits) if "." not in digits else digits
+        yield (
+            ("-" if match["sign"] else "") + re.sub(r"\d+", lambda part: str(int(part[0])), digits)
+            if "." not in digits
+            else digits
+        )
     words = re.findall(r"[a-z]+", text.casefold())
     ten = 0
     for word in words:

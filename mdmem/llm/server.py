@@ -1,4 +1,6 @@
-"""A model behind a server with the interface of OpenAI. The only module that knows the `openai` package."""
+"""A model behind a server with the interface of OpenAI. The only module that knows the `openai`
+package.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,15 @@ import httpx2
 import openai
 
 from mdmem.llm import endpoints
-from mdmem.llm.endpoints import BAD_ANSWER, DOWN, REFUSED, ModelAnswer, ModelFailure, ModelServer, answer_in_time
+from mdmem.llm.endpoints import (
+    BAD_ANSWER,
+    DOWN,
+    REFUSED,
+    ModelAnswer,
+    ModelFailure,
+    ModelServer,
+    answer_in_time,
+)
 from mdmem.llm.requests import ModelRequest
 
 _CONNECT_SECONDS = 10.0
@@ -40,7 +50,9 @@ class LimitedHttp:
 
     @property
     def client_options(self) -> Mapping[str, Any]:
-        """The options of a client of `httpx2` that keeps to the limits. A connection serves one request, so that it is known here."""
+        """The options of a client of `httpx2` that keeps to the limits. A connection serves one
+        request, so that it is known here.
+        """
         return {
             "event_hooks": {"request": [self._prepare], "response": [self._count]},
             "limits": httpx2.Limits(max_keepalive_connections=0),
@@ -48,8 +60,15 @@ class LimitedHttp:
 
     @contextmanager
     def request(self, seconds: float) -> Iterator[httpx2.Timeout]:
-        """Limit the requests that are sent in the block, taken together; gives the time-outs of each step, which come later."""
-        self._left, self._sockets, self.is_late, self.is_too_long = self._most_bytes, [], False, False
+        """Limit the requests that are sent in the block, taken together; gives the time-outs of
+        each step, which come later.
+        """
+        self._left, self._sockets, self.is_late, self.is_too_long = (
+            self._most_bytes,
+            [],
+            False,
+            False,
+        )
         timer = threading.Timer(seconds, self._shut_down)
         timer.daemon = True
         timer.start()
@@ -137,7 +156,8 @@ class ServerModel:
         self._limit_name = "max_tokens"
 
     def answer(self, request: ModelRequest, most_tokens: int) -> ModelAnswer:
-        """Send a request and wait for its answer, of so many tokens at most; again where the failure may pass and there is time.
+        """Send a request and wait for its answer, of so many tokens at most; again where the
+        failure may pass and there is time.
 
         Raises:
             ModelFailure: there is none.
@@ -153,7 +173,9 @@ class ServerModel:
         with self._http.request(seconds) as timeout:
             while True:
                 try:
-                    return _answer_of(self._send(request, most_tokens, timeout), request, most_tokens)
+                    return _answer_of(
+                        self._send(request, most_tokens, timeout), request, most_tokens
+                    )
                 except openai.APIStatusError as problem:
                     if not self._has_other_form(problem):
                         raise _failure(problem) from problem
@@ -165,7 +187,9 @@ class ServerModel:
     def _unread(self, problem: Exception) -> ModelFailure:
         """The failure of a request without an answer that could be read to its end."""
         if self._http.is_too_long:
-            return ModelFailure(BAD_ANSWER, f"the server sent more than {endpoints.MOST_ANSWER_BYTES:,} bytes")
+            return ModelFailure(
+                BAD_ANSWER, f"the server sent more than {endpoints.MOST_ANSWER_BYTES:,} bytes"
+            )
         if self._http.is_late:
             return ModelFailure(DOWN, f"the server took longer than {self._seconds:g} s")
         return ModelFailure(DOWN, f"the server: {problem}", is_passing=True)
@@ -186,7 +210,11 @@ class ServerModel:
         """Go on with another form of request; False where there is none left to try."""
         if problem.status_code not in _NOT_ACCEPTED:
             return False
-        if problem.status_code == 400 and "max_completion_tokens" in str(problem) and self._limit_name == "max_tokens":
+        if (
+            problem.status_code == 400
+            and "max_completion_tokens" in str(problem)
+            and self._limit_name == "max_tokens"
+        ):
             self._limit_name = "max_completion_tokens"
             return True
         if not self._formats[0]:
@@ -211,7 +239,9 @@ def _answer_of(completion: Any, request: ModelRequest, most_tokens: int) -> Mode
 
 
 def _count(usage: Any, name: str, most: int) -> int | None:
-    """A number of tokens as the server counts them; None where it does not, or cannot be believed: no token is less than a byte."""
+    """A number of tokens as the server counts them; None where it does not, or cannot be believed:
+    no token is less than a byte.
+    """
     count = getattr(usage, name, None)
     return count if type(count) is int and 0 < count <= most else None
 

@@ -40,7 +40,9 @@ def _argument(field: str) -> str:
 
 def _call(verb: str, fields: Sequence[str] = ()) -> str:
     if verb in _TOOLS:
-        return " with ".join((_TOOLS[verb], *([", ".join(map(_argument, fields))] if fields else [])))
+        return " with ".join(
+            (_TOOLS[verb], *([", ".join(map(_argument, fields))] if fields else []))
+        )
     return " ".join(("mdmem", verb, *map(_option, fields)))
 
 
@@ -79,7 +81,8 @@ def check_arguments(tool: ToolDefinition, call_arguments: Mapping[str, Any]) -> 
     """The values of a call, with defaults; an argument that is null counts as missing.
 
     Raises:
-        UsageProblem: an argument is unknown, missing, of the wrong type, or does not go with another.
+        UsageProblem: an argument is unknown, missing, of the wrong type, or does not go with
+        another.
     """
     values = {name: value for name, value in call_arguments.items() if value is not None}
     for name in values:
@@ -87,10 +90,14 @@ def check_arguments(tool: ToolDefinition, call_arguments: Mapping[str, Any]) -> 
             raise UsageProblem(f"{tool.name} has no argument {name[:40]!r}", _nearest(name, tool))
     for name in tool.required:
         if name not in values:
-            raise UsageProblem(f"{tool.name} needs {name}", f"It takes {', '.join(tool.arguments)}.")
+            raise UsageProblem(
+                f"{tool.name} needs {name}", f"It takes {', '.join(tool.arguments)}."
+            )
     for name, value in values.items():
         _require_type(name, value, tool.arguments[name])
-    defaults = {name: schema["default"] for name, schema in tool.arguments.items() if "default" in schema}
+    defaults = {
+        name: schema["default"] for name, schema in tool.arguments.items() if "default" in schema
+    }
     if rule := _RULES.get(tool.name):
         rule(values)
     return defaults | values
@@ -98,7 +105,11 @@ def check_arguments(tool: ToolDefinition, call_arguments: Mapping[str, Any]) -> 
 
 def _nearest(name: str, tool: ToolDefinition) -> str:
     meant = nearest_name(name, tool.arguments) or _MEANT.get(name.casefold(), "")
-    return f"Did you mean {meant}?" if meant in tool.arguments else f"It takes {', '.join(tool.arguments)}."
+    return (
+        f"Did you mean {meant}?"
+        if meant in tool.arguments
+        else f"It takes {', '.join(tool.arguments)}."
+    )
 
 
 def nearest_name(name: str, names: Collection[str]) -> str:
@@ -112,32 +123,51 @@ def _require_type(name: str, value: Any, schema: Schema) -> None:
         case "string" if not isinstance(value, str):
             raise UsageProblem(f"{name} must be a text")
         case "string" if "enum" in schema and value not in schema["enum"]:
-            raise UsageProblem(f"{name} is {value[:40]!r}, which is not one of its choices", f"It takes {', '.join(schema['enum'])}.")
+            raise UsageProblem(
+                f"{name} is {value[:40]!r}, which is not one of its choices",
+                f"It takes {', '.join(schema['enum'])}.",
+            )
         case "boolean" if not isinstance(value, bool):
             raise UsageProblem(f"{name} must be true or false")
         case "integer" if not isinstance(value, int) or isinstance(value, bool):
             raise UsageProblem(f"{name} must be a whole number")
         case "integer" if not schema["minimum"] <= value <= schema["maximum"]:
-            raise UsageProblem(f"{name} is {value}, which is not from {schema['minimum']} to {schema['maximum']}")
-        case "array" if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+            raise UsageProblem(
+                f"{name} is {value}, which is not from {schema['minimum']} to {schema['maximum']}"
+            )
+        case "array" if not isinstance(value, list) or not all(
+            isinstance(each, str) for each in value
+        ):
             raise UsageProblem(f"{name} must be a list of texts", f'As in: {{"{name}": ["ops"]}}')
         case "array" if len(value) > schema["maxItems"]:
-            raise UsageProblem(f"{name} has {len(value):,} items, and may have {schema['maxItems']}")
+            raise UsageProblem(
+                f"{name} has {len(value):,} items, and may have {schema['maxItems']}"
+            )
 
 
 def _check_search(values: Mapping[str, Any]) -> None:
-    if not values.get("query", "").strip() and not any(values.get(name) for name in _INSTEAD_OF_QUERY):
-        raise UsageProblem("memory_search needs query, tags, since or until", 'As in: {"since": "yesterday"}')
+    if not values.get("query", "").strip() and not any(
+        values.get(name) for name in _INSTEAD_OF_QUERY
+    ):
+        raise UsageProblem(
+            "memory_search needs query, tags, since or until", 'As in: {"since": "yesterday"}'
+        )
 
 
 def _check_edit(values: Mapping[str, Any]) -> None:
-    actions = [name for name in ("body", "append", "replace", "delete") if values.get(name) not in (None, False)]
+    actions = [
+        name
+        for name in ("body", "append", "replace", "delete")
+        if values.get(name) not in (None, False)
+    ]
     if len(actions) != 1:
         raise UsageProblem("give exactly one of body, append, replace (with `with`), delete")
     if ("with" in values) is not (actions == ["replace"]):
         raise UsageProblem("replace and with go together")
     if actions[0] in ("body", "delete") and not values.get("expect"):
-        raise UsageProblem(f"{actions[0]} needs expect", "memory_get of the section ends with its etag: give that.")
+        raise UsageProblem(
+            f"{actions[0]} needs expect", "memory_get of the section ends with its etag: give that."
+        )
 
 
 def _check_task(values: Mapping[str, Any]) -> None:

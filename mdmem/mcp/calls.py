@@ -1,4 +1,6 @@
-"""The calls of the tools: each fills an argument record, makes one call on Memory and writes the answer as text."""
+"""The calls of the tools: each fills an argument record, makes one call on Memory and writes the
+answer as text.
+"""
 
 from __future__ import annotations
 
@@ -97,7 +99,11 @@ def _get(memory: Memory, call: ToolCall) -> str:
 def _history(memory: Memory, name: str | None, file: str | None) -> str:
     past = memory.history(ShowHistory(target=name, file=file))
     lines = texts.clean(histories.history_text(past, words=True, colour=False)).split("\n")
-    return texts.bounded(lines, "memory_get of a section or a fact", (*also_notes(past.also), *map(texts.clean, past.notes)))
+    return texts.bounded(
+        lines,
+        "memory_get of a section or a fact",
+        (*also_notes(past.also), *map(texts.clean, past.notes)),
+    )
 
 
 def require_memory_file(memory: Memory, file: str) -> None:
@@ -108,13 +114,26 @@ def require_memory_file(memory: Memory, file: str) -> None:
     """
     workspace = memory.workspace
     path = normpath(file)
-    is_memory = path in workspace.memory_files() if layout.is_outside(path) else workspace.kind_of(layout.parse_path(file)).is_memory
+    is_memory = (
+        path in workspace.memory_files()
+        if layout.is_outside(path)
+        else workspace.kind_of(layout.parse_path(file)).is_memory
+    )
     if not is_memory:
-        raise PathProblem("not-memory", f"{file[:80]} is not memory", "memory_get without a name lists the sections of MEMORY.md.")
+        raise PathProblem(
+            "not-memory",
+            f"{file[:80]} is not memory",
+            "memory_get without a name lists the sections of MEMORY.md.",
+        )
 
 
 def _context(memory: Memory, call: ToolCall) -> str:
-    request = BuildContext(prompt=call.values.get("prompt"), purpose=Purpose.SESSION, budget=call.values["budget"], session=call.session)
+    request = BuildContext(
+        prompt=call.values.get("prompt"),
+        purpose=Purpose.SESSION,
+        budget=call.values["budget"],
+        session=call.session,
+    )
     block = memory.context(request)
     return block.text or (texts.BEHIND if block.stale else texts.NO_MATCH)
 
@@ -125,7 +144,9 @@ def _context(memory: Memory, call: ToolCall) -> str:
 def _written(result: WriteResult) -> str:
     hint = in_arguments(writes.like_hint(result))
     like = tuple(replace(each, text=texts.clean(each.text)) for each in result.like)
-    return json_line(writes.write_json(replace(result, like=like)) | ({"hint": hint} if hint else {}))
+    return json_line(
+        writes.write_json(replace(result, like=like)) | ({"hint": hint} if hint else {})
+    )
 
 
 def _remember(memory: Memory, call: ToolCall) -> str:
@@ -146,7 +167,12 @@ def _remember(memory: Memory, call: ToolCall) -> str:
 def _log(memory: Memory, call: ToolCall) -> str:
     values = call.values
     _require_no_instruction(memory, values.get("supersedes"))
-    change = Log(text=values["text"], kind=values.get("kind"), tags=tuple(values.get("tags", ())), options=call.options)
+    change = Log(
+        text=values["text"],
+        kind=values.get("kind"),
+        tags=tuple(values.get("tags", ())),
+        options=call.options,
+    )
     return _written(memory.apply(change))
 
 
@@ -186,7 +212,9 @@ def _require_no_instruction(memory: Memory, fact: str | None) -> None:
     Raises:
         PathProblem: `bad-path`.
     """
-    if fact and (lines := lookup.locate_fact(memory.workspace, fact, (FileKind.BOOTSTRAP,), keys=True)):
+    if fact and (
+        lines := lookup.locate_fact(memory.workspace, fact, (FileKind.BOOTSTRAP,), keys=True)
+    ):
         raise layout.host_file_problem(lines[0].path)
 
 
@@ -209,7 +237,10 @@ def _task(memory: Memory, call: ToolCall) -> str:
         case "show":
             return texts.section_text(memory.tasks.show(name))
         case _:
-            return texts.bounded([f"- {clean_line(task)}" for task in memory.tasks.names()] or ["No tasks."], "memory_task show")
+            return texts.bounded(
+                [f"- {clean_line(task)}" for task in memory.tasks.names()] or ["No tasks."],
+                "memory_task show",
+            )
 
 
 _ANSWERS: Mapping[str, Callable[[Memory, ToolCall], str]] = {

@@ -1,8 +1,9 @@
 """The first messages of a client, answered before the SDK is loaded, which takes half a second.
 
-A host may send its model the first request without the tools of a server that is slower than that. What is answered here is what the SDK would
-answer (a test holds them together), and the SDK is shown a handshake later. A client of the newest protocol has none: it asks what the server
-is, and says in each request who it is. Whatever is not plainly the usual beginning is left to the SDK.
+A host may send its model the first request without the tools of a server that is slower than that.
+What is answered here is what the SDK would answer (a test holds them together), and the SDK is
+shown a handshake later. A client of the newest protocol has none: it asks what the server is, and
+says in each request who it is. Whatever is not plainly the usual beginning is left to the SDK.
 """
 
 from __future__ import annotations
@@ -20,7 +21,9 @@ from mdmem.startup.records import dataclass
 VERSIONS = ("2025-03-26", "2025-06-18", "2025-11-25")
 """The versions of the protocol with a handshake that are greeted here."""
 ENVELOPE_VERSION = "2026-07-28"
-"""The version without one, whose requests each hold an envelope: version, client and its capabilities."""
+"""The version without one, whose requests each hold an envelope: version, client and its
+capabilities.
+"""
 _ENVELOPE = "io.modelcontextprotocol/"
 _LISTS = ("tools/list", "prompts/list", "resources/list")
 _PAUSE_SECONDS = 0.1
@@ -34,17 +37,26 @@ _CAPABILITIES = {
 
 @dataclass(frozen=True, slots=True)
 class Greeting:
-    """The input that was read before the SDK: `lines` for it, of which the request `answered` is answered; `ended`: no more input."""
+    """The input that was read before the SDK: `lines` for it, of which the request `answered` is
+    answered; `ended`: no more input.
+    """
 
     lines: tuple[str, ...]
     answered: int | str | None
     ended: bool
 
 
-def greet(read_line: Callable[[], str], write_line: Callable[[str], None], has_line: Callable[[], bool], read_only: bool) -> Greeting:
-    """Answer what a client begins with: up to `tools/list`, and further lists that it asks for in the same breath.
+def greet(
+    read_line: Callable[[], str],
+    write_line: Callable[[str], None],
+    has_line: Callable[[], bool],
+    read_only: bool,
+) -> Greeting:
+    """Answer what a client begins with: up to `tools/list`, and further lists that it asks for in
+    the same breath.
 
-    A line that is read is empty at the end of input; `has_line` tells, without a long wait, whether there is one.
+    A line that is read is empty at the end of input; `has_line` tells, without a long wait, whether
+    there is one.
     """
     lines: list[str] = []
     answered: int | str | None = None
@@ -57,9 +69,22 @@ def greet(read_line: Callable[[], str], write_line: Callable[[str], None], has_l
         elif method == "initialize" and answered is None and _is_usual(message):
             lines.append(line)
             answered = number
-            write_line(_answer(number, {**_introduction(), "protocolVersion": message["params"]["protocolVersion"], "serverInfo": _self()}))
+            write_line(
+                _answer(
+                    number,
+                    {
+                        **_introduction(),
+                        "protocolVersion": message["params"]["protocolVersion"],
+                        "serverInfo": _self(),
+                    },
+                )
+            )
         elif method == "server/discover" and answered is None and _has_envelope(message):
-            write_line(_answer(number, _enveloped({**_introduction(), "supportedVersions": [ENVELOPE_VERSION]})))
+            write_line(
+                _answer(
+                    number, _enveloped({**_introduction(), "supportedVersions": [ENVELOPE_VERSION]})
+                )
+            )
         elif method in _LISTS and answered is not None and _asks_for_all(message):
             write_line(_answer(number, _listed(method, read_only)))
         elif method in _LISTS and answered is None and _has_envelope(message):
@@ -81,7 +106,11 @@ def _message(line: str) -> dict[str, Any]:
         return {}
     is_message = isinstance(message, dict) and message.get("jsonrpc") == "2.0"
     number = message.get("id") if is_message else None
-    return message if is_message and (number is None or isinstance(number, str) or type(number) is int) else {}
+    return (
+        message
+        if is_message and (number is None or isinstance(number, str) or type(number) is int)
+        else {}
+    )
 
 
 def _is_usual(message: dict[str, Any]) -> bool:
@@ -139,13 +168,23 @@ def _listed(method: str, read_only: bool) -> dict[str, Any]:
     if method == "tools/list":
         return {"tools": [tool.listed for tool in tools.offered(read_only).values()]}
     if method == "prompts/list":
-        return {"prompts": [{"name": name, "description": about} for name, about in tools.PROMPTS.items()]}
+        return {
+            "prompts": [
+                {"name": name, "description": about} for name, about in tools.PROMPTS.items()
+            ]
+        }
     return {"resources": [dict(tools.CONTEXT_RESOURCE)]}
 
 
 def _enveloped(result: dict[str, Any]) -> dict[str, Any]:
     """A result as the version without a handshake has it."""
-    return {**result, "resultType": "complete", "cacheScope": "private", "ttlMs": 0, "_meta": {f"{_ENVELOPE}serverInfo": _self()}}
+    return {
+        **result,
+        "resultType": "complete",
+        "cacheScope": "private",
+        "ttlMs": 0,
+        "_meta": {f"{_ENVELOPE}serverInfo": _self()},
+    }
 
 
 def _answer(number: int | str | None, result: dict[str, Any]) -> str:
@@ -153,7 +192,9 @@ def _answer(number: int | str | None, result: dict[str, Any]) -> str:
 
 
 def read_line() -> str:
-    """A line of standard input, and not a byte more, since what is behind it is for the SDK; empty at the end."""
+    """A line of standard input, and not a byte more, since what is behind it is for the SDK; empty
+    at the end.
+    """
     line = bytearray()
     while byte := os.read(0, 1):
         line += byte

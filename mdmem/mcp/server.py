@@ -59,7 +59,9 @@ class OpenRequests:
 
 
 class RequestStream:
-    """The messages of the client. Lines that cannot be read are answered here; at the end of input the open requests are waited for."""
+    """The messages of the client. Lines that cannot be read are answered here; at the end of input
+    the open requests are waited for.
+    """
 
     def __init__(
         self,
@@ -109,14 +111,24 @@ class RequestStream:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self.aclose()
 
 
 class AnswerStream:
     """The answers of the server; an answer closes its request."""
 
-    def __init__(self, sink: WriteStream[SessionMessage], requests: OpenRequests, answered: int | str | None = None) -> None:
+    def __init__(
+        self,
+        sink: WriteStream[SessionMessage],
+        requests: OpenRequests,
+        answered: int | str | None = None,
+    ) -> None:
         self._sink, self._requests = sink, requests
         self._answered = answered
         """A request that was answered before; its answer is dropped."""
@@ -139,7 +151,12 @@ class AnswerStream:
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         await self.aclose()
 
 
@@ -152,18 +169,29 @@ def _parsed(line: str) -> SessionMessage | Exception:
 
 
 def _refusal(problem: Exception) -> SessionMessage:
-    """The answer to a line that is no message; it has the id of the request, where there is one, so that nobody waits for another."""
+    """The answer to a line that is no message; it has the id of the request, where there is one, so
+    that nobody waits for another.
+    """
     errors = problem.errors() if isinstance(problem, ValidationError) else []
-    inputs = [_read(error["input"]) if error["type"] == "json_invalid" else error["input"] for error in errors]
+    inputs = [
+        _read(error["input"]) if error["type"] == "json_invalid" else error["input"]
+        for error in errors
+    ]
     messages = [each for each in inputs if isinstance(each, dict)]
     request = next((each["id"] for each in messages if type(each.get("id")) in (int, str)), None)
     is_json = bool(messages) or any(error["type"] != "json_invalid" for error in errors)
     code = types.INVALID_REQUEST if is_json else types.PARSE_ERROR
-    return SessionMessage(types.JSONRPCError(jsonrpc="2.0", id=request, error=types.ErrorData(code=code, message=_MESSAGES[code])))
+    return SessionMessage(
+        types.JSONRPCError(
+            jsonrpc="2.0", id=request, error=types.ErrorData(code=code, message=_MESSAGES[code])
+        )
+    )
 
 
 def _read(line: object) -> object:
-    """A line of JSON that the SDK does not take, as one with half of a character (a lone surrogate); None where it is no JSON."""
+    """A line of JSON that the SDK does not take, as one with half of a character (a lone
+    surrogate); None where it is no JSON.
+    """
     try:
         return json.loads(line) if isinstance(line, str | bytes) else None
     except (ValueError, RecursionError):
@@ -177,7 +205,9 @@ _MOST_THREADS = 2 * _AT_ONCE
 _FINISHING_SECONDS = 10
 """After a signal: how long calls that are under way may take."""
 _CATCHING_UP_SECONDS = 1.5
-"""At the end of input: how long the index may take to catch up. A client closes by force after two seconds."""
+"""At the end of input: how long the index may take to catch up. A client closes by force after two
+seconds.
+"""
 
 Context = ServerRequestContext[Any, Any]
 Answer = tuple[str, bool]
@@ -194,14 +224,23 @@ class Answers:
         self._offered = tools.offered(read_only)
         self._door: Door | None = None
         self._opening = threading.Lock()
-        self._places, self._threads = anyio.CapacityLimiter(_AT_ONCE), anyio.CapacityLimiter(_MOST_THREADS)
+        self._places, self._threads = (
+            anyio.CapacityLimiter(_AT_ONCE),
+            anyio.CapacityLimiter(_MOST_THREADS),
+        )
         self._running: set[asyncio.Task[Any]] = set()
 
-    async def list_tools(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListToolsResult:
+    async def list_tools(
+        self, context: Context, request: types.PaginatedRequestParams | None
+    ) -> types.ListToolsResult:
         """List the tools."""
-        return types.ListToolsResult(tools=[types.Tool.model_validate(tool.listed) for tool in self._offered.values()])
+        return types.ListToolsResult(
+            tools=[types.Tool.model_validate(tool.listed) for tool in self._offered.values()]
+        )
 
-    async def call_tool(self, context: Context, request: types.CallToolRequestParams) -> types.CallToolResult:
+    async def call_tool(
+        self, context: Context, request: types.CallToolRequestParams
+    ) -> types.CallToolResult:
         """Call a tool in a thread.
 
         Raises:
@@ -210,46 +249,74 @@ class Answers:
         name = request.name
         if name not in self._offered:
             if name in tools.TOOLS:
-                raise MCPError(types.INVALID_PARAMS, f"{name} is switched off: this server only reads")
+                raise MCPError(
+                    types.INVALID_PARAMS, f"{name} is switched off: this server only reads"
+                )
             meant = arguments.nearest_name(name, self._offered)
-            hint = f"did you mean {meant}?" if meant else f"the tools are {', '.join(self._offered)}"
+            hint = (
+                f"did you mean {meant}?" if meant else f"the tools are {', '.join(self._offered)}"
+            )
             raise MCPError(types.INVALID_PARAMS, f"no tool {name[:40]!r}; {hint}")
-        text, failed = await self._run(lambda opened: opened.call_tool(name, request.arguments or {}, _client(context)))
+        text, failed = await self._run(
+            lambda opened: opened.call_tool(name, request.arguments or {}, _client(context))
+        )
         content: list[types.ContentBlock] = [types.TextContent(type="text", text=text)]
         if failed and json.loads(text)["error"] == "not-adopted":
             notice = await self._run(lambda opened: opened.notice())
             return types.CallToolResult(content=content, is_error=True, _meta={_NOTICE: notice})
         return types.CallToolResult(content=content, is_error=failed)
 
-    async def list_resources(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListResourcesResult:
+    async def list_resources(
+        self, context: Context, request: types.PaginatedRequestParams | None
+    ) -> types.ListResourcesResult:
         """List the resources: the block. Files are read by the template."""
-        return types.ListResourcesResult(resources=[types.Resource.model_validate(dict(tools.CONTEXT_RESOURCE))])
+        return types.ListResourcesResult(
+            resources=[types.Resource.model_validate(dict(tools.CONTEXT_RESOURCE))]
+        )
 
-    async def list_templates(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListResourceTemplatesResult:
+    async def list_templates(
+        self, context: Context, request: types.PaginatedRequestParams | None
+    ) -> types.ListResourceTemplatesResult:
         """List the templates of resources: a memory file by its path."""
         template = types.ResourceTemplate(
             uri_template=f"{tools.FILE_URI}{{+path}}",
             name="file",
-            description="A memory file, by its path in the workspace: MEMORY.md, memory/2026-03-05.md",
+            description=(
+                "A memory file, by its path in the workspace: MEMORY.md, memory/2026-03-05.md"
+            ),
             mime_type="text/markdown",
         )
         return types.ListResourceTemplatesResult(resource_templates=[template])
 
-    async def read_resource(self, context: Context, request: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+    async def read_resource(
+        self, context: Context, request: types.ReadResourceRequestParams
+    ) -> types.ReadResourceResult:
         """Read a resource.
 
         Raises:
             MCPError: there is none, or it cannot be read.
         """
         uri = str(request.uri)
-        text = _required(await self._run(lambda opened: opened.read_resource(uri, _client(context))))
-        return types.ReadResourceResult(contents=[types.TextResourceContents(uri=uri, mime_type="text/markdown", text=text)])
+        text = _required(
+            await self._run(lambda opened: opened.read_resource(uri, _client(context)))
+        )
+        return types.ReadResourceResult(
+            contents=[types.TextResourceContents(uri=uri, mime_type="text/markdown", text=text)]
+        )
 
-    async def list_prompts(self, context: Context, request: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
+    async def list_prompts(
+        self, context: Context, request: types.PaginatedRequestParams | None
+    ) -> types.ListPromptsResult:
         """List the prompts."""
-        return types.ListPromptsResult(prompts=[types.Prompt(name=name, description=about) for name, about in tools.PROMPTS.items()])
+        return types.ListPromptsResult(
+            prompts=[
+                types.Prompt(name=name, description=about) for name, about in tools.PROMPTS.items()
+            ]
+        )
 
-    async def get_prompt(self, context: Context, request: types.GetPromptRequestParams) -> types.GetPromptResult:
+    async def get_prompt(
+        self, context: Context, request: types.GetPromptRequestParams
+    ) -> types.GetPromptResult:
         """Get a prompt.
 
         Raises:
@@ -257,13 +324,20 @@ class Answers:
         """
         name = request.name
         if name not in tools.PROMPTS:
-            raise MCPError(types.INVALID_PARAMS, f"no prompt {name[:40]!r}; the prompts are {', '.join(tools.PROMPTS)}")
+            raise MCPError(
+                types.INVALID_PARAMS,
+                f"no prompt {name[:40]!r}; the prompts are {', '.join(tools.PROMPTS)}",
+            )
         text = _required(await self._run(lambda opened: opened.prompt_text(name, _client(context))))
-        message = types.PromptMessage(role="user", content=types.TextContent(type="text", text=text))
+        message = types.PromptMessage(
+            role="user", content=types.TextContent(type="text", text=text)
+        )
         return types.GetPromptResult(description=tools.PROMPTS[name], messages=[message])
 
     async def _run(self, work: Callable[[Door], T]) -> T:
-        """Do some work in a thread. A call that its client no longer waits for gives its place to another, and is finished all the same."""
+        """Do some work in a thread. A call that its client no longer waits for gives its place to
+        another, and is finished all the same.
+        """
 
         def with_door() -> T:
             with self._opening:
@@ -275,7 +349,9 @@ class Answers:
             return await asyncio.shield(await self._begin(with_door))
 
     async def _begin(self, work: Callable[[], T]) -> asyncio.Task[T]:
-        """Begin some work in a thread, as soon as there is one. It goes on whatever becomes of the caller."""
+        """Begin some work in a thread, as soon as there is one. It goes on whatever becomes of the
+        caller.
+        """
         thread = object()
         await self._threads.acquire_on_behalf_of(thread)
         call: asyncio.Task[T] = asyncio.create_task(anyio.to_thread.run_sync(work))
@@ -289,7 +365,9 @@ class Answers:
         return call
 
     async def finish(self, seconds: float) -> None:
-        """Wait until no call is at work any more, one that its client has cancelled included, but not for ever."""
+        """Wait until no call is at work any more, one that its client has cancelled included, but
+        not for ever.
+        """
         with anyio.move_on_after(seconds):
             while self._running:
                 await asyncio.wait(self._running)
@@ -309,7 +387,9 @@ def _required(answer: Answer) -> str:
     text, failed = answer
     if failed:
         failure = json.loads(text)
-        raise MCPError(types.INVALID_PARAMS, f"{failure['message']}. {failure['hint']}".rstrip(), failure)
+        raise MCPError(
+            types.INVALID_PARAMS, f"{failure['message']}. {failure['hint']}".rstrip(), failure
+        )
     return text
 
 
@@ -338,13 +418,17 @@ def make_server(answers: Answers) -> Server[Any]:
 async def _serve(answers: Answers, greeting: Greeting) -> None:
     """Serve the client of this process until its input ends.
 
-    Where it ends otherwise, the process is left at once, since the thread that reads the input cannot be woken.
+    Where it ends otherwise, the process is left at once, since the thread that reads the input
+    cannot be woken.
     """
     server, requests = make_server(answers), OpenRequests()
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_leave_on_signal, answers, requests)
         async with stdio_server() as (source, sink):
-            incoming, outgoing = RequestStream(source, sink, requests, greeting.lines), AnswerStream(sink, requests, greeting.answered)
+            incoming, outgoing = (
+                RequestStream(source, sink, requests, greeting.lines),
+                AnswerStream(sink, requests, greeting.answered),
+            )
             try:
                 await server.run(incoming, outgoing, server.create_initialization_options())
                 await answers.finish(LONGEST_WAIT_SECONDS)
@@ -364,7 +448,9 @@ async def _leave_on_signal(answers: Answers, requests: OpenRequests) -> None:
             os._exit(INTERRUPTED)
 
 
-def run(folder: str | None, environment: Mapping[str, str], read_only: bool, greeting: Greeting) -> None:
+def run(
+    folder: str | None, environment: Mapping[str, str], read_only: bool, greeting: Greeting
+) -> None:
     """Serve the client of this process, which was greeted, until its input ends, or it is gone."""
     answers = Answers(folder, environment, read_only)
     try:

@@ -24,7 +24,9 @@ def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -
         PackageProblem: `missing-package`: the SDK is not installed.
     """
     if any(find_spec(name) is None for name in _PACKAGES):
-        raise PackageProblem("missing-package", f"the server needs the MCP SDK: {installed.install_command('mcp')}")
+        raise PackageProblem(
+            "missing-package", f"the server needs the MCP SDK: {installed.install_command('mcp')}"
+        )
     for number in INTERRUPTIONS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _leave)
@@ -38,5 +40,7 @@ def serve(folder: str | None, environment: Mapping[str, str], read_only: bool) -
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
-    """Leave at a signal before there is anything to finish. A host may end its server when it likes, and needs no word of it."""
+    """Leave at a signal before there is anything to finish. A host may end its server when it
+    likes, and needs no word of it.
+    """
     os._exit(INTERRUPTED)

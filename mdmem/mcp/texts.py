@@ -1,4 +1,6 @@
-"""Results as the one text that a model reads. Pure: no secret in it, nothing that steers a terminal, never more than it should hold."""
+"""Results as the one text that a model reads. Pure: no secret in it, nothing that steers a
+terminal, never more than it should hold.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ def clean(text: str) -> str:
 
 
 def bounded(lines: Iterable[str], how: str, last: Sequence[str] = ()) -> str:
-    """Lines as one text of bounded length: where some do not fit, a line says how many, and `how` to get them. `last` always stand."""
+    """Lines as one text of bounded length: where some do not fit, a line says how many, and `how`
+    to get them. `last` always stand.
+    """
     entries = list(lines)
     room = MOST_CHARACTERS - sum(len(line) + 1 for line in last)
     shown = 0
@@ -55,9 +59,14 @@ def hit_line(hit: Hit) -> str:
     """An entry with its citation on one line, whatever it holds."""
     kind = f"[{hit.kind}] " if hit.kind else ""
     tags = "".join(f" #{clean_line(tag)}" for tag in hit.tags)
-    marks = "".join(f" {mark}" for mark in ((f"[{hit.fact}]",) if hit.fact else ()) + hit_remarks(hit))
+    marks = "".join(
+        f" {mark}" for mark in ((f"[{hit.fact}]",) if hit.fact else ()) + hit_remarks(hit)
+    )
     about = f" ({clean_line(hit.about)})" if hit.about else ""
-    return f"- {clean_line(hit.path)}:{hit.start_line} {kind}{clean_line(hit.text)}{about}{tags}{marks}"
+    return (
+        f"- {clean_line(hit.path)}:{hit.start_line}"
+        f" {kind}{clean_line(hit.text)}{about}{tags}{marks}"
+    )
 
 
 def _notes(stale: bool, notes: Iterable[str]) -> list[str]:
@@ -69,19 +78,31 @@ def _notes(stale: bool, notes: Iterable[str]) -> list[str]:
 def search_text(result: SearchResult) -> str:
     """The answer to a search."""
     as_of = [f"Memory as of {result.as_of}."] if result.as_of else []
-    days = [f"{name}: {day}" for name, day in (("since", result.since), ("until", result.until)) if day]
-    return _listed(result.hits, [*as_of, *days, *_notes(result.stale, result.notes)], result.building)
+    days = [
+        f"{name}: {day}" for name, day in (("since", result.since), ("until", result.until)) if day
+    ]
+    return _listed(
+        result.hits, [*as_of, *days, *_notes(result.stale, result.notes)], result.building
+    )
 
 
 def facts_text(listed: FactList) -> str:
     """Facts by their labels."""
-    left_out = [f"{len(listed.facts)} of {listed.total}: memory_search with limit"] if 0 < len(listed.facts) < listed.total else []
+    left_out = (
+        [f"{len(listed.facts)} of {listed.total}: memory_search with limit"]
+        if 0 < len(listed.facts) < listed.total
+        else []
+    )
     return _listed(listed.facts, [*left_out, *_notes(listed.stale, listed.notes)], listed.building)
 
 
 def _listed(hits: Sequence[Hit], notes: Sequence[str], building: BuildProgress | None) -> str:
     empty = f"{unread_text(building)}." if building else NO_MATCH
-    return bounded([hit_line(hit) for hit in hits] or [empty], "memory_search with limit, or memory_get NAME", notes)
+    return bounded(
+        [hit_line(hit) for hit in hits] or [empty],
+        "memory_search with limit, or memory_get NAME",
+        notes,
+    )
 
 
 def section_text(view: SectionView) -> str:
@@ -89,40 +110,63 @@ def section_text(view: SectionView) -> str:
     if view.fact:
         return _fact_text(view)
     name = f" {section_line(view.section)}" if view.section else ""
-    subsections = [f"subsections: {'; '.join(map(section_line, view.subsections))}"] if view.section and view.subsections else []
+    subsections = (
+        [f"subsections: {'; '.join(map(section_line, view.subsections))}"]
+        if view.section and view.subsections
+        else []
+    )
     lines = clean(view.text.strip("\r\n")).split("\n")
     below = [clean(line)[: _ROOM * 2] for line in subsections]
     etag = view.etag if view.section else view.tree_etag
     how = "memory_search, or memory_get NAME of a part"
     also = map(clean, also_notes(view.also))
-    return bounded([f"# {clean_line(view.path)}:{view.start_line}{clean(name)}", *lines], how, [*below, *also, f"etag {etag}"])
+    return bounded(
+        [f"# {clean_line(view.path)}:{view.start_line}{clean(name)}", *lines],
+        how,
+        [*below, *also, f"etag {etag}"],
+    )
 
 
 def framed(parts: Mapping[str, str]) -> str:
-    """Texts of memory by their headings, in the frame of a block. Their lines were made clean before."""
-    return write_block([Paragraph(heading, tuple(text.split("\n"))) for heading, text in parts.items()])
+    """Texts of memory by their headings, in the frame of a block. Their lines were made clean
+    before.
+    """
+    return write_block(
+        [Paragraph(heading, tuple(text.split("\n"))) for heading, text in parts.items()]
+    )
 
 
 def _fact_text(view: SectionView) -> str:
     """A fact as a search gives it, then its section with the etag of that."""
     lines = clean(view.text.strip("\r\n")).split("\n")
     first = f"- {clean_line(view.path)}:{view.start_line} {item_text(lines[0])} [{view.fact}]"
-    below = (*map(clean, also_notes(view.also)), f"section {clean(section_line(view.section))}", f"etag {view.etag}")
+    below = (
+        *map(clean, also_notes(view.also)),
+        f"section {clean(section_line(view.section))}",
+        f"etag {view.etag}",
+    )
     return bounded([first, *lines[1:]], "memory_search", below)
 
 
 def day_text(view: DayView) -> str:
     """The logs of a day, then what else changed on it."""
-    lines = [line for log in view.logs for line in (f"# {clean_line(log.path)}", *clean(log.text.strip("\r\n")).split("\n"))]
+    lines = [
+        line
+        for log in view.logs
+        for line in (f"# {clean_line(log.path)}", *clean(log.text.strip("\r\n")).split("\n"))
+    ]
     changes = changes_text(view.changes, colour=False) if view.changes else ""
     changed = ["", "Changed:", *clean(changes).split("\n")] if changes else []
-    return bounded([*lines, *changed] or [f"Nothing was logged on {view.day}."], "memory_get of a file")
+    return bounded(
+        [*lines, *changed] or [f"Nothing was logged on {view.day}."], "memory_get of a file"
+    )
 
 
 def outline_text(outline: Outline) -> str:
     """The sections of a file, indented, each with line and etag."""
     rows = [
-        f"{'  ' * (len(row.section) - 1)}- :{row.line} {clean(section_line(row.section[-1:]))} (etag {row.etag})"
+        f"{'  ' * (len(row.section) - 1)}- :{row.line} {clean(section_line(row.section[-1:]))}"
+        f" (etag {row.etag})"
         for row in outline.sections
     ]
     return bounded([f"# {clean_line(outline.path)}", *rows], "memory_get NAME")
@@ -149,7 +193,9 @@ def _without_secrets(value: Any) -> Any:
 
 
 def _shortened(value: Any) -> Any:
-    """A value of a failure of which there is too much: a text is cut, of a list the first few stay."""
+    """A value of a failure of which there is too much: a text is cut, of a list the
+    first few stay.
+    """
     match value:
         case str() if len(value) > MOST_CHARACTERS // 4:
             return f"{value[: MOST_CHARACTERS // 4]}… (the rest: memory_get)"

@@ -1,4 +1,5 @@
-"""The tools of the server as data: names, descriptions, arguments. A client has all of them in every request, so every word counts.
+"""The tools of the server as data: names, descriptions, arguments. A client has all of them in
+every request, so every word counts.
 
 A client that defers tools finds them by name and first sentence, which must do alone.
 """
@@ -26,8 +27,13 @@ CONTEXT_RESOURCE: Mapping[str, str] = {
 }
 """The one resource that is listed; files are read by a template."""
 PROMPTS: Mapping[str, str] = {
-    "flush": "Write down what this session knows and memory does not, before its context is compacted.",
-    "heartbeat": "Tidy memory: what the last three days logged and MEMORY.md lacks, and what could be tidied.",
+    "flush": (
+        "Write down what this session knows and memory does not, before its context is compacted."
+    ),
+    "heartbeat": (
+        "Tidy memory: what the last three days logged and MEMORY.md lacks, and what could be"
+        " tidied."
+    ),
 }
 """The prompts with their descriptions."""
 
@@ -36,7 +42,9 @@ Schema = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class ToolDefinition:
-    """One tool. `arguments` are JSON schemas by name; `always` has clients that defer tools load it at the start."""
+    """One tool. `arguments` are JSON schemas by name; `always` has clients that defer tools load it
+    at the start.
+    """
 
     name: str
     description: str
@@ -51,7 +59,12 @@ class ToolDefinition:
     def schema(self) -> dict[str, Any]:
         """The schema of all arguments."""
         required = {"required": list(self.required)} if self.required else {}
-        return {"type": "object", "properties": dict(self.arguments), **required, "additionalProperties": False}
+        return {
+            "type": "object",
+            "properties": dict(self.arguments),
+            **required,
+            "additionalProperties": False,
+        }
 
     @property
     def listed(self) -> dict[str, Any]:
@@ -62,7 +75,12 @@ class ToolDefinition:
             "idempotentHint": self.idempotent or not self.writes,
             "openWorldHint": False,
         }
-        listed = {"name": self.name, "description": self.description, "inputSchema": self.schema, "annotations": annotations}
+        listed = {
+            "name": self.name,
+            "description": self.description,
+            "inputSchema": self.schema,
+            "annotations": annotations,
+        }
         return listed | ({"_meta": {"anthropic/alwaysLoad": True}} if self.always else {})
 
 
@@ -81,9 +99,18 @@ def _number(default: int, most: int, description: str = "") -> Schema:
 
 MOST_ITEMS = 50
 """The most items of a list."""
-_TAGS: Schema = {"type": "array", "items": {"type": "string"}, "maxItems": MOST_ITEMS, "description": "labels"}
+_TAGS: Schema = {
+    "type": "array",
+    "items": {"type": "string"},
+    "maxItems": MOST_ITEMS,
+    "description": "labels",
+}
 _KIND = _text("fact, decision, preference, lesson, status, task")
-_SOURCE: Schema = {"type": "string", "enum": ["user-stated", "inferred", "auto"], "default": "inferred"}
+_SOURCE: Schema = {
+    "type": "string",
+    "enum": ["user-stated", "inferred", "auto"],
+    "default": "inferred",
+}
 _SUPERSEDES = _text("id or text of the fact that this replaces")
 _SECTION = _text("heading, or 'A > B'")
 _FILE = _text("memory file, default MEMORY.md")
@@ -93,7 +120,10 @@ TOOLS: Mapping[str, ToolDefinition] = {
     for tool in (
         ToolDefinition(
             name="memory_search",
-            description="Search long-term memory by words, labels or days. Each line: path:line, text, [id].",
+            description=(
+                "Search long-term memory by words, labels or days. Each line: path:line, text,"
+                " [id]."
+            ),
             arguments={
                 "query": _text("words or a question; without it, the newest entries"),
                 "limit": _number(8, 50),
@@ -108,9 +138,14 @@ TOOLS: Mapping[str, ToolDefinition] = {
         ),
         ToolDefinition(
             name="memory_get",
-            description="Read a section, fact, file or day of memory, with the etag for edits. Without name: the outline.",
+            description=(
+                "Read a section, fact, file or day of memory, with the etag for edits. Without"
+                " name: the outline."
+            ),
             arguments={
-                "name": _text("heading, fact (id, key, text), file, as MEMORY.md, or day, as yesterday"),
+                "name": _text(
+                    "heading, fact (id, key, text), file, as MEMORY.md, or day, as yesterday"
+                ),
                 "file": _text("where the section or fact is"),
                 "history": _flag("how it changed, and why"),
             },
@@ -119,13 +154,22 @@ TOOLS: Mapping[str, ToolDefinition] = {
         ),
         ToolDefinition(
             name="memory_context",
-            description="Get the memory block for a session: who the user is, curated memory, open tasks, the last two days.",
-            arguments={"prompt": _text("topic or question"), "budget": _number(2000, 8000, "tokens")},
+            description=(
+                "Get the memory block for a session: who the user is, curated memory, open tasks,"
+                " the last two days."
+            ),
+            arguments={
+                "prompt": _text("topic or question"),
+                "budget": _number(2000, 8000, "tokens"),
+            },
             writes=False,
         ),
         ToolDefinition(
             name="memory_remember",
-            description="Keep a lasting fact in MEMORY.md: a preference, decision, convention. Saying it again changes nothing.",
+            description=(
+                "Keep a lasting fact in MEMORY.md: a preference, decision, convention. Saying it"
+                " again changes nothing."
+            ),
             arguments={
                 "text": _text("one fact"),
                 "key": _text("its subject; the former value is replaced"),
@@ -143,15 +187,26 @@ TOOLS: Mapping[str, ToolDefinition] = {
         ),
         ToolDefinition(
             name="memory_log",
-            description="Append an entry to today's log: what happened, was decided, done or learned.",
-            arguments={"text": _text("one entry"), "kind": _KIND, "tags": _TAGS, "source": _SOURCE, "supersedes": _SUPERSEDES},
+            description=(
+                "Append an entry to today's log: what happened, was decided, done or learned."
+            ),
+            arguments={
+                "text": _text("one entry"),
+                "kind": _KIND,
+                "tags": _TAGS,
+                "source": _SOURCE,
+                "supersedes": _SUPERSEDES,
+            },
             required=("text",),
             idempotent=True,
             always=True,
         ),
         ToolDefinition(
             name="memory_edit",
-            description="Edit one section of a memory file. Give one of body, append, replace with `with`, delete.",
+            description=(
+                "Edit one section of a memory file. Give one of body, append, replace with `with`,"
+                " delete."
+            ),
             arguments={
                 "section": _SECTION,
                 "file": _FILE,

@@ -1,6 +1,7 @@
 """Memory: every verb, as one call with one argument record.
 
-Each verb names the module that carries it out, which is loaded when it is called: no command pays for another.
+Each verb names the module that carries it out, which is loaded when it is called: no command pays
+for another.
 """
 
 from __future__ import annotations
@@ -38,8 +39,22 @@ if TYPE_CHECKING:
     )
     from mdmem.model.prompts import BuildContext, ContextBlock, Flush, FlushPrompts, FlushResult
     from mdmem.model.proposals import ReviewResult
-    from mdmem.model.reads import FoundWorkspace, Initialise, Outline, SectionView, Show, WorkspaceStatus
-    from mdmem.model.searches import ConflictList, FactList, ListFacts, Search, SearchResult, TagCatalogue
+    from mdmem.model.reads import (
+        FoundWorkspace,
+        Initialise,
+        Outline,
+        SectionView,
+        Show,
+        WorkspaceStatus,
+    )
+    from mdmem.model.searches import (
+        ConflictList,
+        FactList,
+        ListFacts,
+        Search,
+        SearchResult,
+        TagCatalogue,
+    )
     from mdmem.model.writes import MovePath, PurgePlan, PurgeResult, WholeFileEdit
     from mdmem.queries.folders import FolderView
     from mdmem.repo import Repository
@@ -58,19 +73,30 @@ def _catch_up(workspace: Workspace) -> None:
 
 
 class Memory:
-    """A workspace and what can be done with it. `say` takes lines for the user while a verb is at work.
+    """A workspace and what can be done with it. `say` takes lines for the user while a verb is at
+    work.
 
-    It may be held open for days, and used by several threads: each call sees what has changed since the last one.
+    It may be held open for days, and used by several threads: each call sees what has changed since
+    the last one.
     """
 
-    def __init__(self, workspace: Workspace, say: Say = _silent, progress: Progress | None = None) -> None:
+    def __init__(
+        self, workspace: Workspace, say: Say = _silent, progress: Progress | None = None
+    ) -> None:
         self._workspace = workspace
         self._say = say
         self._progress = progress
 
     @classmethod
-    def open(cls, named: Path | None, environment: Mapping[str, str], say: Say = _silent, progress: Progress | None = None) -> Memory:
-        """Open the workspace in a folder, else in `MDMEM_WORKSPACE`, else the first one from here upwards.
+    def open(
+        cls,
+        named: Path | None,
+        environment: Mapping[str, str],
+        say: Say = _silent,
+        progress: Progress | None = None,
+    ) -> Memory:
+        """Open the workspace in a folder, else in `MDMEM_WORKSPACE`, else the first one from here
+        upwards.
 
         Raises:
             WorkspaceProblem, RepositoryProblem: there is none, or it cannot be used.
@@ -87,11 +113,15 @@ class Memory:
         return cls(open_in(repository, environment))
 
     def close(self) -> None:
-        """Let go of what is kept open between calls: the index, watches of the kernel. What is needed again is opened again."""
+        """Let go of what is kept open between calls: the index, watches of the kernel. What is
+        needed again is opened again.
+        """
         self._workspace.resources.close()
 
     def await_catch_up(self, seconds: float) -> None:
-        """Wait for the process that brings the index up to date after a write of this one, but no longer than so many seconds."""
+        """Wait for the process that brings the index up to date after a write of this one, but no
+        longer than so many seconds.
+        """
         _module("catchup.background").wait_for_catch_up(self._workspace, seconds)
 
     @property
@@ -109,10 +139,14 @@ class Memory:
         workspace = self.workspace
         actor = (options and options.actor) or workspace.actor
         session = options.session if options else None
-        return EventRecorder(workspace.state, verb, *(name and secrets.redact(name) for name in (actor, session)))
+        return EventRecorder(
+            workspace.state, verb, *(name and secrets.redact(name) for name in (actor, session))
+        )
 
     def record_call(self, tool: str, actor: str, session: str | None) -> EventRecorder:
-        """An event recorder for the call of a server's tool; the verbs that the call runs may add events of their own."""
+        """An event recorder for the call of a server's tool; the verbs that the call runs may add
+        events of their own.
+        """
         return self._record_event(tool, WriteOptions(actor=actor, session=session))
 
     def apply(self, change: Change) -> WriteResult:
@@ -122,21 +156,35 @@ class Memory:
             MdmemError: it was refused or failed, and nothing is changed.
         """
         verb = changes.EVENT_VERBS[type(change)]
-        return self._write(verb, change.options, lambda: changes.carry_out(self.workspace, change, self._say))
+        return self._write(
+            verb, change.options, lambda: changes.carry_out(self.workspace, change, self._say)
+        )
 
     def change_file(self, change: WholeFileEdit | MovePath) -> WriteResult:
-        """Carry out a change of a whole file, of any name, or of a folder: committed when this returns.
+        """Carry out a change of a whole file, of any name, or of a folder: committed when this
+        returns.
 
         Raises:
             MdmemError: it was refused or failed, and nothing is changed.
         """
-        return self._write("memory-tool", change.options, lambda: _module("changes.moves").apply(self.workspace, change, self._say))
+        return self._write(
+            "memory-tool",
+            change.options,
+            lambda: _module("changes.moves").apply(self.workspace, change, self._say),
+        )
 
-    def _write(self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]) -> WriteResult:
+    def _write(
+        self, verb: str, options: WriteOptions, work: Callable[[], WriteResult]
+    ) -> WriteResult:
         """Carry out a write, and let the index catch up."""
         with self._record_event(verb, options) as event:
             result = work()
-            event.done(result.changed and not options.dry_run, result.path, result.commit, result.warnings if result.commit else ())
+            event.done(
+                result.changed and not options.dry_run,
+                result.path,
+                result.commit,
+                result.warnings if result.commit else (),
+            )
         if result.commit:
             _catch_up(self.workspace)
         return result
@@ -145,9 +193,12 @@ class Memory:
         """Work out what a purge would change and what it cannot reach; nothing is changed.
 
         Raises:
-            FactProblem, TextProblem: there is nothing to purge, or it cannot be told from other text.
+            FactProblem, TextProblem: there is nothing to purge, or it cannot be told from other
+            text.
         """
-        with self._record_event("plan-purge", WriteOptions(actor=request.actor, session=request.session)) as event:
+        with self._record_event(
+            "plan-purge", WriteOptions(actor=request.actor, session=request.session)
+        ) as event:
             plan = _module("digest.purging").plan_purge(self.workspace, request)
             event.done(False)
         return plan
@@ -156,16 +207,20 @@ class Memory:
         """Remove a text from files, index and all history; it cannot be undone.
 
         Raises:
-            MdmemError: it was refused, or could not be done to the end; running it again completes it.
+            MdmemError: it was refused, or could not be done to the end; running it again completes
+            it.
         """
-        with self._record_event("purge", WriteOptions(actor=request.actor, session=request.session)) as event:
+        with self._record_event(
+            "purge", WriteOptions(actor=request.actor, session=request.session)
+        ) as event:
             done = _module("digest.purging").run_purge(self.workspace, request, self._say)
             event.done(done.plan.has_changes, commit=done.commit)
         _catch_up(self.workspace)
         return done
 
     def save(self, request: Save) -> tuple[CommitId | None, tuple[FilePath, ...]]:
-        """Commit a person's pending edits of memory files as theirs, or as an agent's claim: the commit and its paths.
+        """Commit a person's pending edits of memory files as theirs, or as an agent's claim: the
+        commit and its paths.
 
         Without a commit nothing was pending.
 
@@ -173,7 +228,9 @@ class Memory:
             RefusedChange: the check refuses them. RepositoryProblem: git cannot take them now.
         """
         with self._record_event("save", WriteOptions(actor=request.actor)) as event:
-            commit, paths = _module("changes.pending").save(self.workspace, request.message, self._say, request.allow, request.actor)
+            commit, paths = _module("changes.pending").save(
+                self.workspace, request.message, self._say, request.allow, request.actor
+            )
             event.done(commit is not None, commit=commit)
         if commit:
             _catch_up(self.workspace)
@@ -199,12 +256,14 @@ class Memory:
         """Read a section or a whole file as it was on a day, at a moment or at a commit.
 
         Raises:
-            UsageProblem, HistoryProblem, PathProblem, SectionProblem: there is no such moment, file or section.
+            UsageProblem, HistoryProblem, PathProblem, SectionProblem: there is no such moment, file
+            or section.
         """
         return _module("queries.as_of").show_as_of(self.workspace, request, as_of, self._say)
 
     def look(self, path: str) -> FolderView | str:
-        """Read a whole file of any name, or list a folder two levels deep; an empty path is the workspace's own folder.
+        """Read a whole file of any name, or list a folder two levels deep; an empty path is the
+        workspace's own folder.
 
         Raises:
             PathProblem: there is none, or it cannot be read.
@@ -224,31 +283,48 @@ class Memory:
 
         Raises:
             UsageProblem: an option's value is out of its range.
-            WorkspaceProblem: `no-sessions`: sessions are to be searched, and the settings name none.
+            WorkspaceProblem: `no-sessions`: sessions are to be searched, and the settings name
+            none.
         """
         with self._record_event("search") as event:
             workspace = self.workspace
-            find = _module("queries.session_search").search_sessions_too if request.sessions else _module("queries.search").search
+            find = (
+                _module("queries.session_search").search_sessions_too
+                if request.sessions
+                else _module("queries.search").search
+            )
             result = find(workspace, request, self._say, self._progress)
             event.searched(_module("queries.search").measure_answer(workspace, request, result))
         return result
 
     def context(self, request: BuildContext) -> ContextBlock:
-        """The block for an agent's prompt, within its budget; empty where there is nothing to say."""
+        """The block for an agent's prompt, within its budget; empty where there is
+        nothing to say.
+        """
         with self._record_event("context", WriteOptions(session=request.session)) as event:
-            block = _module("memory.contexts").give_context(self.workspace, request, self._say, self._progress)
+            block = _module("memory.contexts").give_context(
+                self.workspace, request, self._say, self._progress
+            )
             event.measured(_module("memory.contexts").context_figures(request, block))
         return block
 
-    def drop_given(self, texts: Sequence[str], session: str | None = None, is_summary: bool = False) -> GuardedTexts:
-        """The texts that are new; what this session was given, or memory holds, is dropped and counted."""
+    def drop_given(
+        self, texts: Sequence[str], session: str | None = None, is_summary: bool = False
+    ) -> GuardedTexts:
+        """The texts that are new; what this session was given, or memory holds, is dropped and
+        counted.
+        """
         with self._record_event("guard", WriteOptions(session=session)) as event:
-            guarded = _module("memory.contexts").drop_given(self.workspace, texts, session, is_summary, self._say)
+            guarded = _module("memory.contexts").drop_given(
+                self.workspace, texts, session, is_summary, self._say
+            )
             event.measured({"kept": len(guarded.kept), "dropped": guarded.dropped})
         return guarded
 
     def flush(self, request: Flush) -> FlushResult:
-        """Tell whether a session is near its compaction; once a cycle, with the prompts that have it write down what it knows."""
+        """Tell whether a session is near its compaction; once a cycle, with the prompts that have
+        it write down what it knows.
+        """
         with self._record_event("flush", WriteOptions(session=request.session)) as event:
             result = _module("memory.contexts").flush(self.workspace, request)
             event.done(result.prompts is not None)
@@ -256,7 +332,9 @@ class Memory:
         return result
 
     def flush_prompts(self) -> FlushPrompts:
-        """The prompts that have a session write down what it knows, whether or not it is near its compaction; nothing is marked."""
+        """The prompts that have a session write down what it knows, whether or not it is near its
+        compaction; nothing is marked.
+        """
         return _module("memory.contexts").write_prompts(self.workspace)
 
     def facts(self, request: ListFacts) -> FactList:
@@ -264,14 +342,19 @@ class Memory:
         return _module("queries.search").facts(self.workspace, request, self._say, self._progress)
 
     def history(self, request: ShowHistory) -> SectionHistory | FactHistory:
-        """Show the past of a section or a fact; without either, the changes of a file or of all memory.
+        """Show the past of a section or a fact; without either, the changes of a file or of all
+        memory.
 
         Raises:
             SectionProblem, PathProblem, FactProblem: there is none, or it cannot be told which.
         """
         with self._record_event("history"):
             answer = _module("queries.history").show_history(self.workspace, request, self._say)
-            return _module("digest.known_sessions").with_gone(self.workspace, answer) if answer.cites else answer
+            return (
+                _module("digest.known_sessions").with_gone(self.workspace, answer)
+                if answer.cites
+                else answer
+            )
 
     def changes(self, request: ShowChanges) -> ChangeList:
         """List what commits did to facts, the newest first.
@@ -283,14 +366,19 @@ class Memory:
             return _module("queries.fact_changes").list_changes(self.workspace, request, self._say)
 
     def blame(self, request: ShowBlame) -> Blame:
-        """Name the commit that brought in each line of a section, a fact, a file, or the text before the first heading.
+        """Name the commit that brought in each line of a section, a fact, a file, or the text
+        before the first heading.
 
         Raises:
             SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
         """
         with self._record_event("blame"):
             answer = _module("queries.blame").show_blame(self.workspace, request, self._say)
-            return _module("digest.known_sessions").with_gone(self.workspace, answer) if answer.cites else answer
+            return (
+                _module("digest.known_sessions").with_gone(self.workspace, answer)
+                if answer.cites
+                else answer
+            )
 
     def when(self, text: str) -> TextHistory:
         """List the periods in which sections held a text, oldest first.
@@ -304,7 +392,9 @@ class Memory:
     @property
     def proposals(self) -> Proposals:
         """The proposals, which a person decides."""
-        return _module("memory.proposals").Proposals(self.workspace, self._say, self._record_event, _catch_up)
+        return _module("memory.proposals").Proposals(
+            self.workspace, self._say, self._record_event, _catch_up
+        )
 
     @property
     def tasks(self) -> Tasks:
@@ -323,21 +413,33 @@ class Memory:
             MdmemError: a change was refused; those before it are done.
         """
         with self._record_event("review-apply", options) as event:
-            result = _module("changes.review").apply_safe_advice(self.workspace, options, self.apply, self._say)
+            result = _module("changes.review").apply_safe_advice(
+                self.workspace, options, self.apply, self._say
+            )
             event.done(bool(result.done))
         return result
 
-    def empty_answer_notes(self, file: str | None = None, section: str | None = None) -> tuple[str, ...]:
-        """Lines for the user after an empty answer about a file or a section: memory may hold nothing there at all."""
-        return _module("queries.search").empty_answer_notes(self.workspace, file, section, self._say)
+    def empty_answer_notes(
+        self, file: str | None = None, section: str | None = None
+    ) -> tuple[str, ...]:
+        """Lines for the user after an empty answer about a file or a section: memory may hold
+        nothing there at all.
+        """
+        return _module("queries.search").empty_answer_notes(
+            self.workspace, file, section, self._say
+        )
 
     def conflicts(self) -> ConflictList:
         """List the pairs of facts that contradict each other."""
         return _module("queries.search").conflicts(self.workspace, self._say, self._progress)
 
     def recall(self, tags: tuple[str, ...], limit: int = 100) -> FactList:
-        """List the facts with at least one of these tags: those with most of them first, then the newest. A limit of 0 is none."""
-        return _module("queries.labels").recall(self.workspace, tags, limit, self._say, self._progress)
+        """List the facts with at least one of these tags: those with most of them first, then the
+        newest. A limit of 0 is none.
+        """
+        return _module("queries.labels").recall(
+            self.workspace, tags, limit, self._say, self._progress
+        )
 
     def tags(self) -> TagCatalogue:
         """List the tags, most used first."""
@@ -360,7 +462,8 @@ class Memory:
         return status
 
     def reindex(self, full: bool = False) -> int:
-        """Bring the index up to date, or rebuild it; return the number of its entries. That of messages is then built by their next search.
+        """Bring the index up to date, or rebuild it; return the number of its entries. That of
+        messages is then built by their next search.
 
         Raises:
             RepositoryProblem: `busy`. StorageProblem: it cannot be written.
@@ -368,13 +471,22 @@ class Memory:
         with self._record_event("reindex"):
             if full:
                 _module("catchup.session_messages").discard_messages(self.workspace, self._say)
-            return _module("catchup.index").rebuild_index(self.workspace, full, self._say, self._progress).index.count
+            return (
+                _module("catchup.index")
+                .rebuild_index(self.workspace, full, self._say, self._progress)
+                .index.count
+            )
 
     def examine(self, fix: bool = False) -> tuple[Finding, ...]:
-        """Examine the workspace and everything around it; with `fix`, mend what can safely be mended."""
+        """Examine the workspace and everything around it; with `fix`, mend what can safely be
+        mended.
+        """
         with self._record_event("doctor") as event:
             findings = _module("doctor").examine(
-                self.workspace, lambda: _module("catchup.index").index_as_is(self.workspace), self.reindex, fix
+                self.workspace,
+                lambda: _module("catchup.index").index_as_is(self.workspace),
+                self.reindex,
+                fix,
             )
             event.done(any(finding.fixed for finding in findings))
         return findings
@@ -392,7 +504,9 @@ class Memory:
     @property
     def pipelines(self) -> Pipelines:
         """The pipelines, which make memory of sessions without being asked."""
-        return _module("memory.pipelines").Pipelines(self.workspace, self._record_event, self._say, self._progress)
+        return _module("memory.pipelines").Pipelines(
+            self.workspace, self._record_event, self._say, self._progress
+        )
 
 
 def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResult:
@@ -417,7 +531,9 @@ def find_unadopted(
     environment: Mapping[str, str],
     progress: Progress | None = None,
 ) -> tuple[FoundWorkspace, ...]:
-    """Find the workspaces below the user's home that mdmem wrote in and the user has not adopted."""
+    """Find the workspaces below the user's home that mdmem wrote in and the user has
+    not adopted.
+    """
     return tuple(_module("memory.found").find_unadopted(environment, progress))
 
 
@@ -434,9 +550,11 @@ def adopt_found(
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
-    """Check the staged changes of memory files, in every workspace of the repository that `folder` is in.
+    """Check the staged changes of memory files, in every workspace of the repository that `folder`
+    is in.
 
-    Paths are from the workspace that `folder` is in; from the root of the work tree where it is in none.
+    Paths are from the workspace that `folder` is in; from the root of the work tree where it is in
+    none.
     """
     return _module("memory.commit_hooks").staged_problems_of_workspace(folder, environment)
 

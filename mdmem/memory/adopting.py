@@ -45,20 +45,29 @@ Mdmem-Source: user-stated
 
 
 def share(workspace: Workspace) -> CommitId | None:
-    """Put the lines of the workspace into .gitattributes, in a commit of its own; None where they stand there already.
+    """Put the lines of the workspace into .gitattributes, in a commit of its own; None where they
+    stand there already.
 
     Raises:
-        MdmemError: git cannot take the commit now, or the file has edits that are in no commit; nothing is changed then.
+        MdmemError: git cannot take the commit now, or the file has edits that are in no commit;
+        nothing is changed then.
     """
     repository, settings, path = workspace.repository, workspace.settings, setup.SHARED_PATH
     with files.lock(workspace.state / files.LOCK_NAME, settings.lock_timeout):
         full_path = files.path_on_disk(workspace.root, path)
-        before, data = files.read(full_path), setup.shared_text(workspace).encode("utf-8", "surrogateescape")
+        before, data = (
+            files.read(full_path),
+            setup.shared_text(workspace).encode("utf-8", "surrogateescape"),
+        )
         state = repository.state(path)
         if state.pending:
-            raise RepositoryProblem("pending-edits", f"{path} has uncommitted edits", "Commit them first.")
+            raise RepositoryProblem(
+                "pending-edits", f"{path} has uncommitted edits", "Commit them first."
+            )
         if state.ignored:
-            raise PathProblem("ignored-path", f"{path} is ignored by .gitignore", "Remove the rule.")
+            raise PathProblem(
+                "ignored-path", f"{path} is ignored by .gitignore", "Remove the rule."
+            )
         if data == before:
             setup.drop_own_lines(workspace)
             return None
@@ -89,11 +98,13 @@ _FALLBACK_AUTHOR = "mdmem <mdmem@localhost>"
 
 @dataclass(frozen=True, slots=True)
 class InitResult:
-    """The result of `init`: the files it wrote, the commit that has them, the hooks it installed, and lines for the user.
+    """The result of `init`: the files it wrote, the commit that has them, the hooks it installed,
+    and lines for the user.
 
-    `took_out` is the file that mdmem's instructions to agents were taken out of; `merging` is what was written so that git merges memory with
-    mdmem: `settings`, `attributes`, `shared attributes`. `adopted`: agents are served the workspace; `newly_adopted`: since now, though it was
-    a workspace before.
+    `took_out` is the file that mdmem's instructions to agents were taken out of; `merging` is what
+    was written so that git merges memory with mdmem: `settings`, `attributes`, `shared attributes`.
+    `adopted`: agents are served the workspace; `newly_adopted`: since now, though it was a
+    workspace before.
     """
 
     workspace: Path
@@ -112,7 +123,8 @@ def initialise(request: Initialise, environment: Mapping[str, str]) -> InitResul
     """Create or adopt the workspace in a folder.
 
     Raises:
-        MdmemError: the folder cannot hold one, or git cannot take a commit now; no file is left that was not there before.
+        MdmemError: the folder cannot hold one, or git cannot take a commit now; no file is left
+        that was not there before.
     """
     folder = Path(request.folder or environment.get("MDMEM_WORKSPACE") or ".").absolute()
     if folder.exists() and not folder.is_dir():
@@ -186,7 +198,11 @@ def _adoption(
     if trust.trust(trust.origin_of_actor(actor, settings.people)).decides:
         adoption.require_writable(environment)
         return False, True
-    if existing is not None and is_marked(folder) and adoption.has_commits_of_others(existing, environment):
+    if (
+        existing is not None
+        and is_marked(folder)
+        and adoption.has_commits_of_others(existing, environment)
+    ):
         raise WorkspaceProblem(
             "not-allowed",
             f"{folder} contains other people's memory, and {actor} is an agent",
@@ -222,8 +238,12 @@ def _set_up(workspace: Workspace, request: Initialise, result: InitResult) -> In
     )
 
 
-def _adopt(workspace: Workspace, is_new: bool) -> tuple[tuple[FilePath, ...], tuple[str, ...], CommitId | None]:
-    """Write the missing files and commit them: the files, lines for the user, the commit. The caller holds the workspace lock."""
+def _adopt(
+    workspace: Workspace, is_new: bool
+) -> tuple[tuple[FilePath, ...], tuple[str, ...], CommitId | None]:
+    """Write the missing files and commit them: the files, lines for the user, the commit. The
+    caller holds the workspace lock.
+    """
     root, repository, settings = workspace.root, workspace.repository, workspace.settings
     missing, notes = _missing(root, repository, settings)
     notes += (*_unusable(root), *_ignored(workspace, tuple(missing)))
@@ -238,7 +258,8 @@ def _adopt(workspace: Workspace, is_new: bool) -> tuple[tuple[FilePath, ...], tu
         files.sync(root)
         # The settings may be among the files that were just written.
         configured = replace(workspace, settings=_settings(workspace))
-        # Settings that were there before are the user's to commit, as everything else in an old repository.
+        # Settings that were there before are the user's to commit, as everything else in an old
+        # repository.
         is_users = settings_before is not None and not is_new
         own = tuple(path for path in written if not (is_users and path == SETTINGS_NAME))
         commit, secret_notes = _first_commit(configured, own, is_new)
@@ -269,10 +290,17 @@ def _instructions(workspace: Workspace, request: Initialise) -> tuple[WriteResul
     lines: list[str] = []
     if request.agents is not None:
         result = instructions.set_instructions(workspace, request.agents, False, lines.append)
-        return result, (*lines, *result.notes, *([] if result.changed else [f"unchanged: {result.path}"]))
+        return result, (
+            *lines,
+            *result.notes,
+            *([] if result.changed else [f"unchanged: {result.path}"]),
+        )
     result = instructions.set_instructions(workspace, request.no_agents or "", True, lines.append)
     left = [] if result.changed else instructions.files_with_instructions(workspace)
-    hints = [f"{result.path} has no instructions from mdmem; {path} has: {field('no_agents')} {path}" for path in left]
+    hints = [
+        f"{result.path} has no instructions from mdmem; {path} has: {field('no_agents')} {path}"
+        for path in left
+    ]
     return result, (*lines, *result.notes, *hints)
 
 
@@ -289,8 +317,11 @@ def _existing_repository(folder: Path) -> Repository | None:
         return None
 
 
-def _missing(root: Path, repository: Repository, settings: Settings) -> tuple[dict[FilePath, str], tuple[str, ...]]:
-    """The files to write, and lines for the user: templates if there is no curated file, an author if git knows none.
+def _missing(
+    root: Path, repository: Repository, settings: Settings
+) -> tuple[dict[FilePath, str], tuple[str, ...]]:
+    """The files to write, and lines for the user: templates if there is no curated file, an author
+    if git knows none.
 
     An author goes before the settings that are there.
     """
@@ -298,18 +329,32 @@ def _missing(root: Path, repository: Repository, settings: Settings) -> tuple[di
     missing: dict[FilePath, str] = {}
     if not any(os.path.lexists(root / name) for name in layout.CURATED_NAMES):
         profiles = [name for name in layout.PROFILE_NAMES if name.casefold() not in names]
-        missing |= {FilePath(name): installed.template(name) for name in (layout.CURATED_NAMES[0], *profiles)}
+        missing |= {
+            FilePath(name): installed.template(name)
+            for name in (layout.CURATED_NAMES[0], *profiles)
+        }
     if repository.identity_known() or settings.author:
         return missing, ()
     before = (files.read(root / SETTINGS_NAME) or b"").decode()
     missing[FilePath(SETTINGS_NAME)] = f'author = "{_FALLBACK_AUTHOR}"\n{before}'
-    return missing, ((f"git has no user name set; commits will be made as {_FALLBACK_AUTHOR} (see `author` in {SETTINGS_NAME})"),)
+    return missing, (
+        (
+            f"git has no user name set; commits will be made as {_FALLBACK_AUTHOR} (see `author` in"
+            f" {SETTINGS_NAME})"
+        ),
+    )
 
 
 def _unusable(root: Path) -> Iterator[str]:
     """A line for the user for each curated file that is no regular file."""
     for name in layout.CURATED_NAMES:
-        kind = "a symbolic link" if (root / name).is_symlink() else "a folder" if (root / name).is_dir() else None
+        kind = (
+            "a symbolic link"
+            if (root / name).is_symlink()
+            else "a folder"
+            if (root / name).is_dir()
+            else None
+        )
         if kind:
             yield f"{name} is {kind}: neither searched nor edited. Put the file in its place."
 
@@ -323,21 +368,39 @@ def _ignored(workspace: Workspace, missing: tuple[FilePath, ...]) -> tuple[str, 
     hint = "Remove the rule; memory outside git has no history."
     refused = ignored(workspace.root, missing)
     if refused:
-        raise PathProblem("ignored-path", f"{', '.join(sorted(refused))} would be ignored by .gitignore; nothing was written", hint)
-    paths = sorted(ignored(workspace.root, [path for path in workspace.memory_files() if not layout.is_outside(path)]))
+        raise PathProblem(
+            "ignored-path",
+            f"{', '.join(sorted(refused))} would be ignored by .gitignore; nothing was written",
+            hint,
+        )
+    paths = sorted(
+        ignored(
+            workspace.root,
+            [path for path in workspace.memory_files() if not layout.is_outside(path)],
+        )
+    )
     if not paths:
         return ()
     names = paths[0] if len(paths) == 1 else f"{paths[0]} and {len(paths) - 1} more memory files"
     return (f"ignored by .gitignore: {names}. {hint}",)
 
 
-def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], is_new: bool) -> tuple[CommitId | None, tuple[str, ...]]:
-    """Commit the files that `init` wrote; in a new repository every memory file too, except those with a secret, which are named."""
+def _first_commit(
+    workspace: Workspace, written: tuple[FilePath, ...], is_new: bool
+) -> tuple[CommitId | None, tuple[str, ...]]:
+    """Commit the files that `init` wrote; in a new repository every memory file too, except those
+    with a secret, which are named.
+    """
     pending = set(workspace.repository.pending())
-    existing = sorted((set(workspace.memory_files()) & pending).difference(written)) if is_new else []
+    existing = (
+        sorted((set(workspace.memory_files()) & pending).difference(written)) if is_new else []
+    )
     secrets = _secrets(workspace, existing)
     problems = [problem for of_file in secrets.values() for problem in of_file]
-    notes = tuple(f"not committed: {problem.path}:{problem.line}: {problem.message}. {problem.hint}" for problem in problems)
+    notes = tuple(
+        f"not committed: {problem.path}:{problem.line}: {problem.message}. {problem.hint}"
+        for problem in problems
+    )
     paths = sorted({*written, *existing}.difference(secrets) & pending)
     if not paths:
         return None, notes
@@ -352,7 +415,9 @@ def _first_commit(workspace: Workspace, written: tuple[FilePath, ...], is_new: b
 
 
 def _message(workspace: Workspace, adopts: bool) -> str:
-    """The message of the first commit. An agent who has existing files committed claims them, as with `save`."""
+    """The message of the first commit. An agent who has existing files committed claims them, as
+    with `save`.
+    """
     actor = workspace.given_actor(None)
     if not adopts or actor is None or not workspace.is_agent(actor):
         return "mdmem: init\n\nMdmem-Op: init\nMdmem-Source: user-stated\n"
@@ -360,16 +425,27 @@ def _message(workspace: Workspace, adopts: bool) -> str:
     return history.compose_claimed_save("mdmem: init", (), actor, Op.INIT)
 
 
-def _secrets(workspace: Workspace, paths: Sequence[FilePath]) -> dict[FilePath, tuple[Problem, ...]]:
-    """The files in no commit yet with secrets in them or in their names; none if secrets are allowed."""
+def _secrets(
+    workspace: Workspace, paths: Sequence[FilePath]
+) -> dict[FilePath, tuple[Problem, ...]]:
+    """The files in no commit yet with secrets in them or in their names; none if secrets are
+    allowed.
+    """
     if "secret" in workspace.allowances():
         return {}
-    problems = {path: check.added_secrets(path, None, (workspace.root / path).read_bytes(), workspace.kind_of(path)) for path in paths}
+    problems = {
+        path: check.added_secrets(
+            path, None, (workspace.root / path).read_bytes(), workspace.kind_of(path)
+        )
+        for path in paths
+    }
     return {path: of_file for path, of_file in problems.items() if of_file}
 
 
 def _hooks(workspace: Workspace) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Install git's hooks; if somebody else manages them, lines for the user tell what to add there."""
+    """Install git's hooks; if somebody else manages them, lines for the user tell what to add
+    there.
+    """
     try:
         require_hooks_free(workspace)
         return hook_files.install(workspace.repository.hooks_dir, sys.executable), ()

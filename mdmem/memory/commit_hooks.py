@@ -1,4 +1,6 @@
-"""The claim in the message of a commit that an agent makes with git: nobody knows who typed what it brings in."""
+"""The claim in the message of a commit that an agent makes with git: nobody knows who typed what it
+brings in.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,13 @@ from mdmem.workspace import Workspace, actor_in_shell, open_in, read_committed, 
 
 
 def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
-    """Check the staged changes of memory files in every workspace of a repository; paths are from the root of the work tree.
+    """Check the staged changes of memory files in every workspace of a repository; paths are from
+    the root of the work tree.
 
     Args:
         folder: any folder of the work tree.
-        environment: the variables of the process; git names the index of a commit under way in them (`GIT_INDEX_FILE`).
+        environment: the variables of the process; git names the index of a commit under way in them
+        (`GIT_INDEX_FILE`).
     """
     repository = repo.discover(folder)
     problems: list[Problem] = []
@@ -41,7 +45,9 @@ def staged_problems(folder: Path, environment: Mapping[str, str]) -> tuple[Probl
     )
     for change in changes:
         around = workspaces[(repository.root / change.path).parent]
-        of_file = dict.fromkeys(problem for workspace in around for problem in _problems_in(workspace, change))
+        of_file = dict.fromkeys(
+            problem for workspace in around for problem in _problems_in(workspace, change)
+        )
         problems += [replace(problem, path=secrets.redact(change.path)) for problem in of_file]
     return tuple(problems)
 
@@ -51,37 +57,61 @@ def _problems_in(workspace: Workspace, change: StagedFile) -> tuple[Problem, ...
     path = FilePath(change.path.removeprefix(workspace.repository.prefix))
     old_path = str(change.renamed_from) if change.renamed_from else None
     problems = check.check(
-        *(path, change.before, change.after, _guarded_kind(workspace, path), workspace.settings, old_path),
+        *(
+            path,
+            change.before,
+            change.after,
+            _guarded_kind(workspace, path),
+            workspace.settings,
+            old_path,
+        ),
         was_log=layout.log_day(old_path, workspace.daily) if old_path else None,
         is_note=workspace.is_note(path),
     )
-    if any(problem.code == "shrink" for problem in problems) and _shrank_on_branch(workspace, path, change.after):
+    if any(problem.code == "shrink" for problem in problems) and _shrank_on_branch(
+        workspace, path, change.after
+    ):
         problems = tuple(problem for problem in problems if problem.code != "shrink")
     return tuple(replace(problem, path=change.path) for problem in problems)
 
 
 def _guarded_kind(workspace: Workspace, path: FilePath) -> FileKind:
-    """The kind of a file, also where a folder on the way to it is another workspace: a mark there must not switch the guard off."""
+    """The kind of a file, also where a folder on the way to it is another workspace: a mark there
+    must not switch the guard off.
+    """
     kind = workspace.kind_of(path)
     return layout.note_kind(path, workspace.settings.paths) if kind is FileKind.OTHER else kind
 
 
 def _shrank_on_branch(workspace: Workspace, path: FilePath, after: bytes | None) -> bool:
-    """True if a squash takes out no more of a file than the branch did, whose commits were checked one by one."""
+    """True if a squash takes out no more of a file than the branch did, whose commits were checked
+    one by one.
+    """
     squashed = workspace.repository.squashed()
-    return squashed is not None and not check.shrinks_too_much(read_committed(workspace, path, squashed), after)
+    return squashed is not None and not check.shrinks_too_much(
+        read_committed(workspace, path, squashed), after
+    )
 
 
-def staged_problems_of_workspace(folder: Path, environment: Mapping[str, str]) -> tuple[Problem, ...]:
-    """Do the same with paths from the workspace that `folder` is in; from the root of the work tree where it is in none."""
+def staged_problems_of_workspace(
+    folder: Path, environment: Mapping[str, str]
+) -> tuple[Problem, ...]:
+    """Do the same with paths from the workspace that `folder` is in; from the root of the work tree
+    where it is in none.
+    """
     repository = repo.discover(folder)
     here = repository.root / repository.prefix
     workspace = workspaces_of(repository, {here}, environment).get(here)
     start = workspace.repository.prefix if workspace else ""
-    return tuple(replace(problem, path=os.path.relpath(problem.path, start or ".")) for problem in staged_problems(folder, environment))
+    return tuple(
+        replace(problem, path=os.path.relpath(problem.path, start or "."))
+        for problem in staged_problems(folder, environment)
+    )
 
 
-def record_refusal(folder: Path, environment: Mapping[str, str], refused: Sequence[Problem], seconds: float) -> None:
+def record_refusal(
+    folder: Path, environment: Mapping[str, str], refused: Sequence[Problem], seconds: float
+) -> None:
     """Add to the events of each workspace that its commit was refused.
 
     Args:
@@ -98,11 +128,18 @@ def record_refusal(folder: Path, environment: Mapping[str, str], refused: Sequen
         if of_file in workspaces:
             codes.setdefault(workspaces[of_file].state, problem.code)
     for state, code in codes.items():
-        event = events.Event(verb="pre-commit", ms=round(seconds * 1000, 1), outcome=events.Outcome.REFUSED, code=code)
+        event = events.Event(
+            verb="pre-commit",
+            ms=round(seconds * 1000, 1),
+            outcome=events.Outcome.REFUSED,
+            code=code,
+        )
         events.record_event(state, event)
 
 
-def workspaces_of(repository: Repository, folders: Iterable[Path], environment: Mapping[str, str]) -> dict[Path, Workspace]:
+def workspaces_of(
+    repository: Repository, folders: Iterable[Path], environment: Mapping[str, str]
+) -> dict[Path, Workspace]:
     """The workspace of each folder of the work tree that is in one: the innermost."""
     workspaces = _all_workspaces_of(repository, folders, environment)
     return {folder: around[0] for folder, around in workspaces.items() if around}
@@ -115,25 +152,43 @@ def _all_workspaces_of(
 ) -> dict[Path, tuple[Workspace, ...]]:
     """The workspaces that each folder of the work tree is in, innermost first.
 
-    A workspace whose marks were deleted from the disk is one still: its state folder tells, or git does.
+    A workspace whose marks were deleted from the disk is one still: its state folder tells, or git
+    does.
     """
     views = {folder: _views(repository, folder) for folder in folders}
-    is_root = {view.folder: is_marked(view.folder) or was_used(view) for around in views.values() for view in around}
-    unmarked = [around for around in views.values() if not any(is_root[view.folder] for view in around)]
+    is_root = {
+        view.folder: is_marked(view.folder) or was_used(view)
+        for around in views.values()
+        for view in around
+    }
+    unmarked = [
+        around for around in views.values() if not any(is_root[view.folder] for view in around)
+    ]
     if unmarked:
         marks = [mark for around in unmarked for view in around for mark in _marks(view)]
         in_git = repository.known_to_git(marks, environment.get("GIT_INDEX_FILE"))
-        is_root |= {view.folder: not in_git.isdisjoint(_marks(view)) for around in unmarked for view in around}
+        is_root |= {
+            view.folder: not in_git.isdisjoint(_marks(view))
+            for around in unmarked
+            for view in around
+        }
     opened: dict[Path, Workspace] = {}
     for view in (view for around in views.values() for view in around):
         if is_root[view.folder] and view.folder not in opened:
             opened[view.folder] = open_in(view, environment)
-    return {folder: tuple(opened[view.folder] for view in around if view.folder in opened) for folder, around in views.items()}
+    return {
+        folder: tuple(opened[view.folder] for view in around if view.folder in opened)
+        for folder, around in views.items()
+    }
 
 
 def _views(repository: Repository, folder: Path) -> list[Repository]:
     """The repository as it is seen from a folder, and from each above it in the work tree."""
-    return [repository.at_folder(level) for level in (folder, *folder.parents) if level.is_relative_to(repository.root)]
+    return [
+        repository.at_folder(level)
+        for level in (folder, *folder.parents)
+        if level.is_relative_to(repository.root)
+    ]
 
 
 def _marks(view: Repository) -> list[FilePath]:
@@ -149,15 +204,20 @@ def require_hooks_free(workspace: Workspace) -> None:
     hooks_path = workspace.repository.setting("core.hooksPath")
     if hooks_path is not None:
         raise hook_files.managed_hooks_problem(
-            f"core.hooksPath is set ({hooks_path}), so hooks are managed elsewhere", "Add there", sys.executable
+            f"core.hooksPath is set ({hooks_path}), so hooks are managed elsewhere",
+            "Add there",
+            sys.executable,
         )
 
 
-def add_merge_trailers(folder: Path, message: str, environment: Mapping[str, str]) -> tuple[str, ...]:
-    """Add trailers to the message of the merge that git is about to commit, or of what it merged into one commit, and return them.
+def add_merge_trailers(
+    folder: Path, message: str, environment: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Add trailers to the message of the merge that git is about to commit, or of what it merged
+    into one commit, and return them.
 
-    A merge of more than two commits is left alone, and so is a fact that does not stand any more in what is committed: a person may have
-    decided otherwise.
+    A merge of more than two commits is left alone, and so is a fact that does not stand any more in
+    what is committed: a person may have decided otherwise.
 
     Args:
         folder: any folder of the work tree.
@@ -175,14 +235,20 @@ def add_merge_trailers(folder: Path, message: str, environment: Mapping[str, str
     return trailers
 
 
-def write_trailers(repository: Repository, folder: Path, message: str, trailers: Sequence[str]) -> None:
+def write_trailers(
+    repository: Repository, folder: Path, message: str, trailers: Sequence[str]
+) -> None:
     """Add trailers to the message in a file, which is named relative to the folder."""
     path = Path(folder, message)
     text = path.read_bytes()
-    if not text.endswith(b"\n"):  # git would take the trailers for a part of the last line's paragraph
+    if not text.endswith(
+        b"\n"
+    ):  # git would take the trailers for a part of the last line's paragraph
         path.write_bytes(text + b"\n")
     options = [word for trailer in trailers for word in ("--trailer", trailer)]
-    repository.git("interpret-trailers", "--in-place", "--if-exists", "addIfDifferent", *options, message)
+    repository.git(
+        "interpret-trailers", "--in-place", "--if-exists", "addIfDifferent", *options, message
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,13 +260,18 @@ class _MergedCommit:
 
 
 def _merged_commit(repository: Repository) -> _MergedCommit | None:
-    """The commit that is being merged, squashed, picked or rebased; None where there is none, or several."""
+    """The commit that is being merged, squashed, picked or rebased; None where there is none, or
+    several.
+    """
     heads = _named_commits(repository, "MERGE_HEAD")
     picked = _named_commits(repository, "CHERRY_PICK_HEAD")
     if len(heads) == 1:
         return _MergedCommit(heads[0])
     if len(picked) == 1 and not heads:
-        parents = tuple(CommitId(line) for line in repository.git("rev-parse", f"{picked[0]}^@").decode().split())
+        parents = tuple(
+            CommitId(line)
+            for line in repository.git("rev-parse", f"{picked[0]}^@").decode().split()
+        )
         return _MergedCommit(picked[0], parents) if len(parents) < 2 else None
     squashed = None if heads else repository.squashed()
     return _MergedCommit(squashed) if squashed else None
@@ -208,29 +279,48 @@ def _merged_commit(repository: Repository) -> _MergedCommit | None:
 
 def _named_commits(repository: Repository, name: str) -> list[CommitId]:
     """The commits that a file in git's folder names."""
-    return [CommitId(line.decode()) for line in (git_files.read_bytes(f"{repository.git_dir}/{name}") or b"").split()]
+    return [
+        CommitId(line.decode())
+        for line in (git_files.read_bytes(f"{repository.git_dir}/{name}") or b"").split()
+    ]
 
 
-def _trailers(repository: Repository, ours: CommitId, theirs: _MergedCommit, environment: Mapping[str, str]) -> Iterator[str]:
+def _trailers(
+    repository: Repository, ours: CommitId, theirs: _MergedCommit, environment: Mapping[str, str]
+) -> Iterator[str]:
     files = list(again.files_of_both(repository, ours, theirs.commit, bases=theirs.bases))
-    workspaces = workspaces_of(repository, {(repository.root / file.path).parent for file in files}, environment)
+    workspaces = workspaces_of(
+        repository, {(repository.root / file.path).parent for file in files}, environment
+    )
     for file in files:
         workspace = workspaces.get((repository.root / file.path).parent)
         kind = _kind(workspace, file.path) if workspace else None
         if kind is not None:
-            yield from _trailers_of_file(file, kind, _staged_facts(repository, file.path, environment))
+            yield from _trailers_of_file(
+                file, kind, _staged_facts(repository, file.path, environment)
+            )
 
 
 def _kind(workspace: Workspace, path: FilePath) -> FileKind | None:
-    """The kind of a memory file by its path in the work tree; None for a file that is not merged by section and fact."""
+    """The kind of a memory file by its path in the work tree; None for a file that is not merged by
+    section and fact.
+    """
     inner = FilePath(path.removeprefix(workspace.repository.prefix))
     kind = workspace.kind_of(inner)
-    is_merged = kind.is_memory and kind is not FileKind.BOOTSTRAP and not layout.within(inner, workspace.settings.extra_paths)
+    is_merged = (
+        kind.is_memory
+        and kind is not FileKind.BOOTSTRAP
+        and not layout.within(inner, workspace.settings.extra_paths)
+    )
     return kind if is_merged else None
 
 
-def _trailers_of_file(file: MergedFile, kind: FileKind, standing: frozenset[FactId]) -> Iterator[str]:
-    """The trailers for one file. Values of one key are a contradiction by themselves, and need none."""
+def _trailers_of_file(
+    file: MergedFile, kind: FileKind, standing: frozenset[FactId]
+) -> Iterator[str]:
+    """The trailers for one file. Values of one key are a contradiction by themselves, and need
+    none.
+    """
     notes = merge3(file.base, file.ours, file.theirs, kind).notes
     for first, second, key in notes.contradictions:
         if key is None and {first, second} <= standing:
@@ -240,7 +330,9 @@ def _trailers_of_file(file: MergedFile, kind: FileKind, standing: frozenset[Fact
             yield f"Mdmem-Kept: {fact}"
 
 
-def _staged_facts(repository: Repository, path: FilePath, environment: Mapping[str, str]) -> frozenset[FactId]:
+def _staged_facts(
+    repository: Repository, path: FilePath, environment: Mapping[str, str]
+) -> frozenset[FactId]:
     """The facts of a file as it is committed."""
     index = environment.get("GIT_INDEX_FILE")
     variables = {"GIT_INDEX_FILE": str(Path(repository.root, index))} if index else {}
@@ -270,14 +362,19 @@ def add_claim(folder: Path, message: str, environment: Mapping[str, str]) -> str
     repository = repository.at_folder(repository.root)
     if git_files.operation_under_way(str(repository.git_dir)) in _MOVED_BY:
         return None
-    folders = {change.path: (repository.root / change.path).parent for change in repository.staged(environment.get("GIT_INDEX_FILE"))}
+    folders = {
+        change.path: (repository.root / change.path).parent
+        for change in repository.staged(environment.get("GIT_INDEX_FILE"))
+    }
     workspaces = workspaces_of(repository, set(folders.values()), environment)
     for path, its_folder in folders.items():
         workspace = workspaces.get(its_folder)
         if workspace is None:
             continue
         is_memory = workspace.kind_of(path.removeprefix(workspace.repository.prefix)).is_memory
-        actor = actor_in_shell([environment.get("MDMEM_ACTOR")], workspace.settings.people, environment)
+        actor = actor_in_shell(
+            [environment.get("MDMEM_ACTOR")], workspace.settings.people, environment
+        )
         if is_memory and actor is not None and workspace.is_agent(actor):
             agent = " ".join(actor.split())
             write_trailers(repository, folder, message, [f"Mdmem-Claimed-By: {agent}"])

@@ -1,4 +1,6 @@
-"""`context` and the guard, each with the record of what a session was given: read it first, update it afterwards."""
+"""`context` and the guard, each with the record of what a session was given: read it first, update
+it afterwards.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ from mdmem.errors import PathProblem, RepositoryProblem
 from mdmem.folder import installed
 from mdmem.given import guard, sessions
 from mdmem.given.sessions import SessionRecord
-from mdmem.model.prompts import SILENT, BuildContext, ContextBlock, Flush, FlushPrompts, FlushResult, Purpose, part_counts
+from mdmem.model.prompts import (
+    SILENT,
+    BuildContext,
+    ContextBlock,
+    Flush,
+    FlushPrompts,
+    FlushResult,
+    Purpose,
+    part_counts,
+)
 from mdmem.queries import logged
 from mdmem.queries.context import gather
 from mdmem.startup.records import replace
@@ -27,7 +38,9 @@ def session_of(workspace: Workspace, named: str | None) -> str | None:
     return named or workspace.environment.get("MDMEM_SESSION") or None
 
 
-def give_context(workspace: Workspace, request: BuildContext, say: Say, progress: Progress | None) -> ContextBlock:
+def give_context(
+    workspace: Workspace, request: BuildContext, say: Say, progress: Progress | None
+) -> ContextBlock:
     """The block for a prompt; it is added to the session's record.
 
     If the record cannot be written, a later block may repeat some entries; nothing fails.
@@ -36,15 +49,25 @@ def give_context(workspace: Workspace, request: BuildContext, say: Say, progress
     if session and request.compacted:
         _update(workspace, session, SessionRecord.in_next_cycle)
     record = sessions.read_record(workspace.state, session) if session else None
-    block = gather.build_context(workspace, request, frozenset(record.given if record else ()), say, progress)
+    block = gather.build_context(
+        workspace, request, frozenset(record.given if record else ()), say, progress
+    )
     if session and record and block.text:
         starts = request.block_purpose is Purpose.SESSION
         block = replace(block, unchanged=starts and record.block == sessions.block_hash(block.text))
-        _update(workspace, session, lambda current: (current.with_block(block.text) if starts else current).with_given(block.ids))
+        _update(
+            workspace,
+            session,
+            lambda current: (current.with_block(block.text) if starts else current).with_given(
+                block.ids
+            ),
+        )
     return block
 
 
-def _update(workspace: Workspace, session: str, change: Callable[[SessionRecord], SessionRecord]) -> None:
+def _update(
+    workspace: Workspace, session: str, change: Callable[[SessionRecord], SessionRecord]
+) -> None:
     """Change the record of a session, if it can be written."""
     with suppress(OSError, RepositoryProblem):
         workspace.ensure_state()
@@ -71,8 +94,11 @@ def context_figures(request: BuildContext, block: ContextBlock) -> Mapping[str, 
     }
 
 
-def drop_given(workspace: Workspace, texts: Sequence[str], session: str | None, is_summary: bool, say: Say) -> GuardedTexts:
-    """The texts that say anything new: without blocks, and without what this session was given or memory holds.
+def drop_given(
+    workspace: Workspace, texts: Sequence[str], session: str | None, is_summary: bool, say: Say
+) -> GuardedTexts:
+    """The texts that say anything new: without blocks, and without what this session was given or
+    memory holds.
 
     After the summary of a compaction, what the session was given in the cycle before is forgotten.
     """
@@ -90,7 +116,8 @@ _SYSTEM_TEMPLATE, _USER_TEMPLATE = "flush_system.md", "flush.md"
 
 
 def flush(workspace: Workspace, request: Flush) -> FlushResult:
-    """Tell whether a session is due, and unless that is all that was asked, mark its cycle and give the prompts.
+    """Tell whether a session is due, and unless that is all that was asked, mark its cycle and give
+    the prompts.
 
     Of several callers at once one gets the prompts.
 
@@ -116,12 +143,22 @@ def flush(workspace: Workspace, request: Flush) -> FlushResult:
         record = sessions.update_record(workspace.state, session, mark)
     except (OSError, RepositoryProblem):
         return replace(result, due=False)
-    return replace(result, due=won, flushed=record.flushed, prompts=write_prompts(workspace, request.silent) if won else None)
+    return replace(
+        result,
+        due=won,
+        flushed=record.flushed,
+        prompts=write_prompts(workspace, request.silent) if won else None,
+    )
 
 
 def flush_figures(result: FlushResult) -> Mapping[str, int | bool]:
     """The figures that the event of a flush keeps."""
-    return {"due": result.due, "tokens": result.tokens, "threshold": result.threshold, "cycle": result.cycle}
+    return {
+        "due": result.due,
+        "tokens": result.tokens,
+        "threshold": result.threshold,
+        "cycle": result.cycle,
+    }
 
 
 def _measure(request: Flush, default_session: str | None) -> tuple[str, int, int]:
@@ -132,8 +169,14 @@ def _measure(request: Flush, default_session: str | None) -> tuple[str, int, int
         with Path(request.transcript).open("rb") as lines:
             progress = sessions.read_progress(lines)
     except OSError as problem:
-        raise PathProblem("file-not-found", f"{request.transcript[:200]!r} cannot be read: {problem.strerror}") from problem
-    return request.session or progress.session or default_session or "", progress.tokens, progress.cycle
+        raise PathProblem(
+            "file-not-found", f"{request.transcript[:200]!r} cannot be read: {problem.strerror}"
+        ) from problem
+    return (
+        request.session or progress.session or default_session or "",
+        progress.tokens,
+        progress.cycle,
+    )
 
 
 def _result(request: Flush, record: SessionRecord, tokens: int, cycle: int) -> FlushResult:

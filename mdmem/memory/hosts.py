@@ -22,9 +22,13 @@ _PROJECT = "CLAUDE_PROJECT_DIR"
 
 
 def expanded(environment: Mapping[str, str]) -> Mapping[str, str]:
-    """An environment without the variables for mdmem that the host did not fill in: they count as unset."""
+    """An environment without the variables for mdmem that the host did not fill in: they count as
+    unset.
+    """
     return {
-        name: value for name, value in environment.items() if not (_UNEXPANDED in value and (name == _PROJECT or name.startswith("MDMEM_")))
+        name: value
+        for name, value in environment.items()
+        if not (_UNEXPANDED in value and (name == _PROJECT or name.startswith("MDMEM_")))
     }
 
 
@@ -45,19 +49,23 @@ def find_host_workspace(
     folder: str | None = None,
     named: Path | None = None,
 ) -> HostWorkspace:
-    """The workspace: the one named, else MDMEM_WORKSPACE, else that of the project, else of `folder`, else the user's own setting.
+    """The workspace: the one named, else MDMEM_WORKSPACE, else that of the project, else of
+    `folder`, else the user's own setting.
 
-    A host fills in the folder of the project for MDMEM_WORKSPACE, whether or not memory is there: where it only says that, it counts as
-    the project. `folder` is the current one by default.
+    A host fills in the folder of the project for MDMEM_WORKSPACE, whether or not memory is there:
+    where it only says that, it counts as the project. `folder` is the current one by default.
 
     Raises:
-        WorkspaceProblem: the one that is named is no workspace, or the user's own settings cannot be read.
+        WorkspaceProblem: the one that is named is no workspace, or the user's own settings cannot
+        be read.
         RepositoryProblem: a workspace's repository cannot be read.
     """
     environment = expanded(environment)
     if named is not None:
         return _judged(find_workspace(named, environment), environment)
-    starts = [Path(start).resolve() for start in (environment.get(_PROJECT), folder or os.curdir) if start]
+    starts = [
+        Path(start).resolve() for start in (environment.get(_PROJECT), folder or os.curdir) if start
+    ]
     if by_variable := environment.get("MDMEM_WORKSPACE"):
         start = Path(by_variable).resolve()
         if start not in starts:
@@ -97,8 +105,8 @@ def require_host_workspace(
     """The repository of the workspace, as `find_host_workspace` finds it.
 
     Raises:
-        WorkspaceProblem: `no-workspace`, with the line to type; `not-adopted`, without one, since an
-            agent reads it; or as `find_host_workspace`.
+        WorkspaceProblem: `no-workspace`, with the line to type; `not-adopted`, without one, since
+            an agent reads it; or as `find_host_workspace`.
     """
     found = find_host_workspace(environment, named=named)
     if found.repository is not None:
@@ -110,7 +118,8 @@ def require_host_workspace(
         "no-workspace",
         f"no workspace in {project or Path.cwd()} or above",
         (
-            f"To create one: {wording.verb('init')} {project or 'DIR'}. To use one elsewhere: workspace = "
+            f"To create one: {wording.verb('init')} {project or 'DIR'}. To use one elsewhere:"
+            " workspace = "
             f'"DIR" in {config.user_settings_path(environment)}'
         ),
     )
@@ -138,4 +147,7 @@ def notice(found: HostWorkspace, environment: Mapping[str, str]) -> str:
                 return ""
             way = f", and others of yours: {wording.verb('init', 'found')}"
     instead = f"; {found.repository.folder} is used instead" if found.repository else ""
-    return f"This folder contains a memory you have not adopted{author}{instead}. To use {'this one' if instead else 'it'}{way}"
+    return (
+        f"This folder contains a memory you have not adopted{author}{instead}. To use"
+        f" {'this one' if instead else 'it'}{way}"
+    )

@@ -1,4 +1,6 @@
-"""Pipelines, which make memory of sessions: what they read, each step of them, and the schedule that calls them."""
+"""Pipelines, which make memory of sessions: what they read, each step of them, and the schedule
+that calls them.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,16 @@ from mdmem.dream import dreaming, due
 from mdmem.errors import MdmemError
 from mdmem.events import Event, EventRecorder
 from mdmem.folder import config
-from mdmem.model.pipelines import Digest, DigestResult, Dream, DreamResult, RunResult, Schedule, ScheduleResult, StepResult
+from mdmem.model.pipelines import (
+    Digest,
+    DigestResult,
+    Dream,
+    DreamResult,
+    RunResult,
+    Schedule,
+    ScheduleResult,
+    StepResult,
+)
 from mdmem.model.reads import ShowFigures, WorkspaceStatus
 from mdmem.model.sessions import SessionList, SessionView, ShowSessions
 from mdmem.model.writes import WriteOptions
@@ -36,7 +47,8 @@ _Work = Callable[[StepRecorder], DigestResult | DreamResult]
 
 
 def run(workspace: Workspace, say: Say, progress: Progress | None = None) -> RunResult:
-    """Carry out the steps that are due: a digest, and a dream for each ended day. One that fails holds up no other; of dreams, the later ones.
+    """Carry out the steps that are due: a digest, and a dream for each ended day. One that fails
+    holds up no other; of dreams, the later ones.
 
     Raises:
         RepositoryProblem: `running`: another pipeline is at work.
@@ -50,12 +62,20 @@ def run(workspace: Workspace, say: Say, progress: Progress | None = None) -> Run
 
     def work() -> None:
         if is_digest_due:
-            results.append(_tried(workspace, _DIGEST, lambda step: digesting.digest_due(workspace, step, say, progress)))
+            results.append(
+                _tried(
+                    workspace,
+                    _DIGEST,
+                    lambda step: digesting.digest_due(workspace, step, say, progress),
+                )
+            )
         results.extend(_nights(workspace, say))
 
     def look_again(transcripts: tuple[str, ...]) -> bool:
         digest_them = digesting.digest_reported(transcripts)
-        results.append(_tried(workspace, _DIGEST, lambda step: digest_them(workspace, step, say, progress)))
+        results.append(
+            _tried(workspace, _DIGEST, lambda step: digest_them(workspace, step, say, progress))
+        )
         return not results[-1].message
 
     in_turn(workspace.state, work, look_again)
@@ -87,7 +107,9 @@ def _tried(workspace: Workspace, name: str, work: _Work) -> StepResult:
         where = f": {problem.filename}" if problem.filename else ""
         return StepResult(record=recorder.record, message=f"{problem.strerror or problem}{where}")
     if isinstance(result, DreamResult):
-        return StepResult(record=recorder.record, message=result.message if recorder.record.failed else "")
+        return StepResult(
+            record=recorder.record, message=result.message if recorder.record.failed else ""
+        )
     message = result.model.message if result.model and recorder.record.failed else ""
     return StepResult(record=recorder.record, left=result.left, message=message)
 
@@ -97,7 +119,9 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class EventFigures:
-    """The figures of a workspace's events over some weeks. Each raises OSError where the events cannot be read."""
+    """The figures of a workspace's events over some weeks. Each raises OSError where the events
+    cannot be read.
+    """
 
     workspace: Workspace
 
@@ -113,7 +137,11 @@ class EventFigures:
         """Sum up the blocks of prompts, and what the guard did."""
         return self._count(request, stats.context_figures)
 
-    def _count(self, request: ShowFigures, count: Callable[[Iterable[Event], int, date, tzinfo | None, int], T]) -> T:
+    def _count(
+        self,
+        request: ShowFigures,
+        count: Callable[[Iterable[Event], int, date, tzinfo | None, int], T],
+    ) -> T:
         """Give the events to `count`; ages and weeks are by the real clock."""
         zone = config.zone(self.workspace.settings.timezone)
         log = events.read_log(self.workspace.state)
@@ -122,7 +150,9 @@ class EventFigures:
 
 @dataclass(frozen=True, slots=True)
 class Pipelines:
-    """The pipelines of a workspace, and their schedule. `record_event` makes an event recorder for a verb."""
+    """The pipelines of a workspace, and their schedule. `record_event` makes an event recorder for
+    a verb.
+    """
 
     workspace: Workspace
     record_event: Callable[..., EventRecorder]
@@ -142,7 +172,8 @@ class Pipelines:
         """Show messages of one session: the newest, or those around a line.
 
         Raises:
-            PathProblem, TranscriptProblem: there is no such session, several fit, or its transcript cannot be read.
+            PathProblem, TranscriptProblem: there is no such session, several fit, or its transcript
+            cannot be read.
         """
         with self.record_event("sessions"):
             return session_views.show_session(self.workspace, request, reference, self.say)
@@ -154,7 +185,8 @@ class Pipelines:
 
         Raises:
             WorkspaceProblem: `not-adopted`.
-            MdmemError: a transcript that was named is not there, or the workspace cannot be written.
+            MdmemError: a transcript that was named is not there, or the workspace cannot be
+            written.
         """
         workspace = self.workspace
         with self.record_event("digest", WriteOptions(dry_run=request.dry_run)) as event:
@@ -182,7 +214,9 @@ class Pipelines:
         return result
 
     def start_digest(self, transcript: Path, is_last: bool = False) -> bool:
-        """Start a digest of a session in the background, where the user's own settings have it read; at most once a minute, or if it is the last."""
+        """Start a digest of a session in the background, where the user's own settings have it
+        read; at most once a minute, or if it is the last.
+        """
         return digesting.start_digest(self.workspace, transcript, is_last)
 
     def run(self) -> RunResult:
@@ -197,7 +231,12 @@ class Pipelines:
             result = run(self.workspace, self.say, self.progress)
             has_written = any(step.record.entries for step in result.steps)
             event.done(has_written)
-            event.measured({"steps": len(result.steps), "failed_steps": sum(step.record.failed for step in result.steps)})
+            event.measured(
+                {
+                    "steps": len(result.steps),
+                    "failed_steps": sum(step.record.failed for step in result.steps),
+                }
+            )
         if has_written:
             background.start_catching_up(self.workspace)
         return result
@@ -205,12 +244,19 @@ class Pipelines:
     def add_status(self, status: WorkspaceStatus) -> WorkspaceStatus:
         """The state of a workspace with that of its pipelines."""
         night = due.read_kept(self.workspace.state)
-        return replace(status, pipelines=replace(overview.pipeline_status(self.workspace), dreamt=night.day if night else None))
+        return replace(
+            status,
+            pipelines=replace(
+                overview.pipeline_status(self.workspace), dreamt=night.day if night else None
+            ),
+        )
 
     def figures(self, request: ShowFigures) -> RunFigures:
         """Sum up the steps of some weeks."""
         zone = config.zone(self.workspace.settings.timezone)
-        return stats.run_figures(run_log.read_steps(self.workspace.state), datetime.now(zone).date(), zone, request.weeks)
+        return stats.run_figures(
+            run_log.read_steps(self.workspace.state), datetime.now(zone).date(), zone, request.weeks
+        )
 
     def schedule(self, request: Schedule) -> ScheduleResult:
         """Say how `run` is called every five minutes, or see to it, or to the end of it.

@@ -7,7 +7,17 @@ from collections.abc import Callable
 from mdmem.changes import deciding, proposing
 from mdmem.errors import ProposalProblem
 from mdmem.events import EventRecorder
-from mdmem.model.proposals import Accept, Decision, ProposalList, ProposalView, Propose, ProposeBranch, ProposedHit, ProposedWrite, Reject
+from mdmem.model.proposals import (
+    Accept,
+    Decision,
+    ProposalList,
+    ProposalView,
+    Propose,
+    ProposeBranch,
+    ProposedHit,
+    ProposedWrite,
+    Reject,
+)
 from mdmem.model.writes import EditSection, Forget, Log, Remember, WriteOptions
 from mdmem.proposals import branches, reading
 from mdmem.startup.records import dataclass
@@ -18,7 +28,9 @@ _VERBS = {EditSection: "edit-section", Log: "log", Remember: "remember", Forget:
 
 @dataclass(frozen=True, slots=True)
 class Proposals:
-    """The proposals of a workspace. `record_event` makes an event recorder for a verb; `catch_up` lets the index catch up."""
+    """The proposals of a workspace. `record_event` makes an event recorder for a verb; `catch_up`
+    lets the index catch up.
+    """
 
     workspace: Workspace
     say: Say
@@ -26,7 +38,8 @@ class Proposals:
     catch_up: Callable[[Workspace], None]
 
     def propose(self, request: Propose) -> ProposedWrite:
-        """Propose an edit: committed on a branch of its own when this returns; files, index and HEAD stay.
+        """Propose an edit: committed on a branch of its own when this returns; files, index and
+        HEAD stay.
 
         Raises:
             MdmemError: it was refused or failed, and nothing is changed.
@@ -34,16 +47,21 @@ class Proposals:
         options = request.edit.options
         with self.record_event(f"propose-{_VERBS[type(request.edit)]}", options) as event:
             done = proposing.propose(self.workspace, request, self.say)
-            event.done(done.result.changed and not options.dry_run, done.result.path, done.result.commit)
+            event.done(
+                done.result.changed and not options.dry_run, done.result.path, done.result.commit
+            )
         return done
 
     def propose_branch(self, request: ProposeBranch) -> ProposalView:
         """Make a proposal from the changes on a branch.
 
         Raises:
-            MdmemError: there is no such branch, it changes nothing of memory, or the checks of a write refuse it.
+            MdmemError: there is no such branch, it changes nothing of memory, or the checks of a
+            write refuse it.
         """
-        with self.record_event("propose", WriteOptions(actor=request.actor, session=request.session)) as event:
+        with self.record_event(
+            "propose", WriteOptions(actor=request.actor, session=request.session)
+        ) as event:
             proposal = proposing.propose_branch(self.workspace, request, self.say)
             event.done(True, commit=proposal.ref.tip)
         return proposal.view
@@ -71,7 +89,8 @@ class Proposals:
         """The name of a part, and its text for a person to edit.
 
         Raises:
-            ProposalProblem: there is none, it brings no text in, or (unless `anyway`) it is overtaken.
+            ProposalProblem: there is none, it brings no text in, or (unless `anyway`) it is
+            overtaken.
         """
         view = deciding.part_to_edit(self.workspace, named, part, anyway)
         if view.new is None:

@@ -13,7 +13,9 @@ from mdmem.workspace import Say, Workspace
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """The tasks of a workspace. `apply` carries out a change; `write` some work that writes, as an event with this name."""
+    """The tasks of a workspace. `apply` carries out a change; `write` some work that writes, as an
+    event with this name.
+    """
 
     workspace: Workspace
     say: Say
@@ -42,7 +44,11 @@ class Tasks:
         Raises:
             MdmemError: there is no such task, or no text; or a change was refused or failed.
         """
-        return self.write("task-done", options, lambda: tasks.finish_task(self.workspace, name, outcome, options, self.say))
+        return self.write(
+            "task-done",
+            options,
+            lambda: tasks.finish_task(self.workspace, name, outcome, options, self.say),
+        )
 
     def show(self, name: str) -> SectionView:
         """Read the notes of a task.

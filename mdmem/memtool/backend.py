@@ -1,4 +1,6 @@
-"""Answer the commands of the tool on one memory: each command one call, each outcome one text. May be used by several threads."""
+"""Answer the commands of the tool on one memory: each command one call, each outcome one text. May
+be used by several threads.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,15 @@ from mdmem import adoption
 from mdmem.errors import PathProblem, attempt
 from mdmem.memory import Memory, hosts
 from mdmem.memtool import texts
-from mdmem.memtool.commands import FOLDER, ROOT, Command, is_own, parse_command, refusal, workspace_path
+from mdmem.memtool.commands import (
+    FOLDER,
+    ROOT,
+    Command,
+    is_own,
+    parse_command,
+    refusal,
+    workspace_path,
+)
 from mdmem.model.writes import CreateFile, InsertText, MovePath, ReplaceText, WriteOptions
 from mdmem.queries.folders import FolderView
 from mdmem.startup.records import dataclass
@@ -19,7 +29,9 @@ _ACTOR = "memory-tool"
 
 @dataclass(frozen=True, slots=True)
 class ToolAnswer:
-    """The answer to a command: a text for the model; `code` is that of a failure, None where the command is done."""
+    """The answer to a command: a text for the model; `code` is that of a failure, None where the
+    command is done.
+    """
 
     text: str
     code: str | None = None
@@ -32,7 +44,9 @@ class Backend:
         self._memory = memory
 
     def call(self, command: object) -> str:
-        """The text that a command is answered with, such as `{"command": "view", "path": "/memories"}`: what was done, or why not."""
+        """The text that a command is answered with, such as `{"command": "view", "path":
+        "/memories"}`: what was done, or why not.
+        """
         return self.answer(command).text
 
     def answer(self, command: object) -> ToolAnswer:
@@ -55,9 +69,18 @@ def answer(open_memory: Callable[[], Memory], read_command: Callable[[], object]
         workspace = memory.workspace
         if not adoption.is_adopted(workspace.repository, workspace.environment):
             raise hosts.not_adopted()
-        options = WriteOptions(actor=workspace.actor or _ACTOR, session=workspace.environment.get("MDMEM_SESSION") or None)
-        with memory.record_call(f"memory-tool-{command.name}", options.actor or _ACTOR, options.session):
-            return _view(memory, command) if command.name == "view" else _change(memory, command, options)
+        options = WriteOptions(
+            actor=workspace.actor or _ACTOR,
+            session=workspace.environment.get("MDMEM_SESSION") or None,
+        )
+        with memory.record_call(
+            f"memory-tool-{command.name}", options.actor or _ACTOR, options.session
+        ):
+            return (
+                _view(memory, command)
+                if command.name == "view"
+                else _change(memory, command, options)
+            )
 
     outcome = attempt(work, texts.in_commands)
     if isinstance(outcome, str):
@@ -82,7 +105,9 @@ def _view(memory: Memory, command: Command) -> str:
 
 
 def _view_root(memory: Memory, command: Command) -> str:
-    """The folder memory/, which need not be there yet, with the workspace's own files among what it holds."""
+    """The folder memory/, which need not be there yet, with the workspace's own files among what it
+    holds.
+    """
     try:
         view = memory.look(FOLDER)
     except PathProblem as problem:
@@ -93,13 +118,19 @@ def _view_root(memory: Memory, command: Command) -> str:
         raise PathProblem("bad-path", f"{FOLDER} is a file, not a folder")
     around = memory.look("")
     entries = () if isinstance(around, str) else around.entries
-    own = [(entry.size, entry.path) for entry in entries if not entry.is_folder and is_own(entry.path)]
+    own = [
+        (entry.size, entry.path) for entry in entries if not entry.is_folder and is_own(entry.path)
+    ]
     inner = [row for row in _rows(view) if not is_own(row[1])]
-    return texts.folder_text(command.path, view.size, sorted([*own, *inner], key=lambda row: row[1].split("/")))
+    return texts.folder_text(
+        command.path, view.size, sorted([*own, *inner], key=lambda row: row[1].split("/"))
+    )
 
 
 def _rows(view: FolderView) -> list[tuple[int, str]]:
-    return [(entry.size, f"{entry.path}/" if entry.is_folder else entry.path) for entry in view.entries]
+    return [
+        (entry.size, f"{entry.path}/" if entry.is_folder else entry.path) for entry in view.entries
+    ]
 
 
 def _change(memory: Memory, command: Command, options: WriteOptions) -> str:
@@ -110,10 +141,14 @@ def _change(memory: Memory, command: Command, options: WriteOptions) -> str:
         case "create":
             memory.change_file(CreateFile(path, values["file_text"], options))
         case "str_replace":
-            result = memory.change_file(ReplaceText(path, values["old_str"], values["new_str"], options))
+            result = memory.change_file(
+                ReplaceText(path, values["old_str"], values["new_str"], options)
+            )
             return texts.replaced_text(result.excerpt)
         case "insert":
-            memory.change_file(InsertText(path, values["insert_line"], values["insert_text"], options))
+            memory.change_file(
+                InsertText(path, values["insert_line"], values["insert_text"], options)
+            )
         case "delete":
             memory.change_file(MovePath(path, None, options))
         case "rename":

@@ -26,10 +26,12 @@ def workspace_path(path: str, curated: str, names: Iterable[str]) -> str:
     Args:
         path: as the model gives it.
         curated: the workspace's curated file.
-        names: the names that there are in the workspace's own folder; a profile may be written in any case.
+        names: the names that there are in the workspace's own folder; a profile may be written in
+        any case.
 
     Raises:
-        PathProblem: `bad-path`: it does not begin with /memories, or would lead out of it, or holds what no path should.
+        PathProblem: `bad-path`: it does not begin with /memories, or would lead out of it, or holds
+        what no path should.
     """
     if path != ROOT and not path.startswith(f"{ROOT}/"):
         raise refusal("bad-path", f"Path must start with {ROOT}, got: {path}")
@@ -38,7 +40,9 @@ def workspace_path(path: str, curated: str, names: Iterable[str]) -> str:
     parts: list[str] = []
     for part in path[len(ROOT) :].split("/"):
         plain = unquote(part)
-        if plain != part and ("/" in plain or "\\" in plain or "\0" in plain or plain in (".", "..")):
+        if plain != part and (
+            "/" in plain or "\\" in plain or "\0" in plain or plain in (".", "..")
+        ):
             raise _escape(path)
         if part == "..":
             if not parts:
@@ -94,14 +98,17 @@ class Command:
 
 
 def parse_command(sent: object) -> Command:
-    """Check a command; arguments that it does not know are left out, as the reference leaves them out.
+    """Check a command; arguments that it does not know are left out, as the reference leaves them
+    out.
 
     Raises:
         UsageProblem: it is no command, lacks an argument, or has one of the wrong type.
         MdmemError: `usage`, with the text of the reference: there is no such command.
     """
     if not isinstance(sent, Mapping):
-        raise UsageProblem('a command is one JSON object, as in {"command": "view", "path": "/memories"}')
+        raise UsageProblem(
+            'a command is one JSON object, as in {"command": "view", "path": "/memories"}'
+        )
     name = sent.get("command")
     arguments = _ARGUMENTS.get(name) if isinstance(name, str) else None
     if arguments is None:
@@ -113,7 +120,10 @@ def parse_command(sent: object) -> Command:
         if not isinstance(value, kind) or isinstance(value, bool):
             raise UsageProblem(f"{argument} must be {_TYPES[kind]}")
     values = {argument: sent[argument] for argument in arguments}
-    return Command(str(name), values | ({"view_range": _parse_range(sent.get("view_range"))} if name == "view" else {}))
+    return Command(
+        str(name),
+        values | ({"view_range": _parse_range(sent.get("view_range"))} if name == "view" else {}),
+    )
 
 
 def _unknown(name: object) -> MdmemError:
@@ -128,6 +138,11 @@ def _parse_range(value: object) -> tuple[int, int] | None:
     """The lines that are to be shown; None is all, as is a list of another length."""
     if value is None:
         return None
-    if not isinstance(value, list) or not all(isinstance(each, int) and not isinstance(each, bool) for each in value):
-        raise UsageProblem("view_range must be a list of two whole numbers", "[1, 20], or [10, -1] from line 10 to the end.")
+    if not isinstance(value, list) or not all(
+        isinstance(each, int) and not isinstance(each, bool) for each in value
+    ):
+        raise UsageProblem(
+            "view_range must be a list of two whole numbers",
+            "[1, 20], or [10, -1] from line 10 to the end.",
+        )
     return (value[0], value[1]) if len(value) == 2 else None

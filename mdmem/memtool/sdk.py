@@ -11,7 +11,9 @@ from mdmem.memtool.backend import Backend
 
 
 class MemoryTool(BetaAbstractMemoryTool):
-    """The commands of the model, answered by a backend; what failed is marked as an error for it."""
+    """The commands of the model, answered by a backend; what failed is marked as an
+    error for it.
+    """
 
     def __init__(self, backend: Backend) -> None:
         super().__init__()

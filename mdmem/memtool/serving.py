@@ -1,4 +1,6 @@
-"""`mdmem memory-tool`: commands as JSON lines on standard input, answers as JSON lines on standard output, one each, in their order."""
+"""`mdmem memory-tool`: commands as JSON lines on standard input, answers as JSON lines on standard
+output, one each, in their order.
+"""
 
 from __future__ import annotations
 
@@ -14,22 +16,30 @@ from mdmem.memory import Memory, hosts
 from mdmem.memtool.backend import ToolAnswer, answer
 
 _MOST_BYTES = 32_000_000
-"""The most bytes of a line: the largest file that can be edited fits, with everything in it escaped."""
+"""The most bytes of a line: the largest file that can be edited fits, with everything in it
+escaped.
+"""
 _CATCH_UP_SECONDS = 10.0
 
 
 def serve(folder: str | None, environment: Mapping[str, str]) -> int:
-    """Answer each line until the input ends; return the exit status. Without a workspace each answer says so."""
+    """Answer each line until the input ends; return the exit status. Without a workspace each
+    answer says so.
+    """
     opened = _Opened(folder, environment)
     for line in _lines(sys.stdin.buffer):
         if line is None or line.strip():
-            print(json_line(_answer_object(answer(opened.memory, partial(_parse, line)))), flush=True)
+            print(
+                json_line(_answer_object(answer(opened.memory, partial(_parse, line)))), flush=True
+            )
     opened.close()
     return 0
 
 
 def _answer_object(outcome: ToolAnswer) -> dict[str, object]:
-    """The object of an answer: `content` and `is_error` are those of a tool result, `error` is the code."""
+    """The object of an answer: `content` and `is_error` are those of a tool result, `error` is the
+    code.
+    """
     if outcome.code is None:
         return {"content": outcome.text, "is_error": False}
     return {"content": outcome.text, "is_error": True, "error": outcome.code}
@@ -57,11 +67,16 @@ def _parse(line: bytes | None) -> object:
     try:
         return json.loads(line)
     except (ValueError, RecursionError) as problem:
-        raise UsageProblem("the line is not JSON", 'One object a line, as in {"command": "view", "path": "/memories"}') from problem
+        raise UsageProblem(
+            "the line is not JSON",
+            'One object a line, as in {"command": "view", "path": "/memories"}',
+        ) from problem
 
 
 class _Opened:
-    """A memory that is opened by the first command which needs it; where that failed, by the next one."""
+    """A memory that is opened by the first command which needs it; where that failed, by the next
+    one.
+    """
 
     def __init__(self, folder: str | None, environment: Mapping[str, str]) -> None:
         self._folder = Path(folder) if folder else None
@@ -80,7 +95,9 @@ class _Opened:
         return self._memory
 
     def close(self) -> None:
-        """Let go of everything; wait for a while until the index has caught up with what was written."""
+        """Let go of everything; wait for a while until the index has caught up with what was
+        written.
+        """
         if self._memory is not None:
             self._memory.await_catch_up(_CATCH_UP_SECONDS)
             self._memory.close()

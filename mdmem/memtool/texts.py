@@ -1,4 +1,6 @@
-"""The texts of the tool, which a model reads: those of the SDK's reference; for failures that it does not know, code and message. Pure."""
+"""The texts of the tool, which a model reads: those of the SDK's reference; for failures that it
+does not know, code and message. Pure.
+"""
 
 from __future__ import annotations
 
@@ -35,11 +37,18 @@ _FAILED: Mapping[tuple[str, str], str] = {
     ("insert", "is-folder"): "The path {path} is not a file.",
     ("create", "file-exists"): "File {path} already exists",
     ("rename", "file-exists"): "The destination {new_path} already exists",
-    ("str_replace", "text-not-found"): "No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.",
+    (
+        "str_replace",
+        "text-not-found",
+    ): "No replacement was performed, old_str `{old_str}` did not appear verbatim in {path}.",
     ("str_replace", "text-ambiguous"): (
-        "No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines: {numbers}. Please ensure it is unique"
+        "No replacement was performed. Multiple occurrences of old_str `{old_str}` in lines:"
+        " {numbers}. Please ensure it is unique"
     ),
-    ("insert", "bad-line"): "Invalid `insert_line` parameter: {insert_line}. It should be within the range [0, {last}].",
+    (
+        "insert",
+        "bad-line",
+    ): "Invalid `insert_line` parameter: {insert_line}. It should be within the range [0, {last}].",
 }
 """The reference's texts by command and code."""
 
@@ -52,7 +61,10 @@ def done_text(command: Command) -> str:
 def replaced_text(excerpt: Iterable[tuple[int, str]]) -> str:
     """The answer to `str_replace`: the lines around the change."""
     shown = "\n".join(_numbered(number, line) for number, line in excerpt)
-    return f"The memory file has been edited. Here is the snippet showing the change (with line numbers):\n{secrets.redact(shown)}"
+    return (
+        "The memory file has been edited. Here is the snippet showing the change (with line"
+        f" numbers):\n{secrets.redact(shown)}"
+    )
 
 
 def file_text(path: str, text: str, lines: tuple[int, int] | None) -> str:
@@ -68,7 +80,9 @@ def file_text(path: str, text: str, lines: tuple[int, int] | None) -> str:
 
 def folder_text(path: str, size: int, entries: Iterable[tuple[int, str]]) -> str:
     """The content of a folder: sizes and paths, those of folders with a slash at the end."""
-    header = f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+    header = (
+        f"Here're the files and directories up to 2 levels deep in {path}, excluding hidden items:"
+    )
     rows = [f"{_size(size)}\t{path}", *(f"{_size(each)}\t{path}/{name}" for each, name in entries)]
     return secrets.redact("\n".join((header, *rows)))
 
@@ -76,7 +90,11 @@ def folder_text(path: str, size: int, entries: Iterable[tuple[int, str]]) -> str
 def failure_text(command: Command | None, failure: Mapping[str, Any]) -> str:
     """A failure (the object of `errors`) in one line: the reference's words where it has some."""
     text = failure.get("reference")
-    if text is None and command is not None and (template := _FAILED.get((command.name, failure["error"]))):
+    if (
+        text is None
+        and command is not None
+        and (template := _FAILED.get((command.name, failure["error"])))
+    ):
         numbers = ", ".join(map(str, failure.get("lines", ())))
         text = template.format(**command.values, numbers=numbers, last=failure.get("last"))
     if text is None:
@@ -86,7 +104,9 @@ def failure_text(command: Command | None, failure: Mapping[str, Any]) -> str:
 
 
 def in_commands(text: str) -> str:
-    """A message of the core in the words of this door: verbs as they are typed on the command line."""
+    """A message of the core in the words of this door: verbs as they are typed on the
+    command line.
+    """
     return wording.translate(text, lambda field: _FIELDS.get(field, field), _typed)
 
 

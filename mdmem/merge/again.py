@@ -1,4 +1,6 @@
-"""Merges of two commits, made again file by file. Nothing is kept of a merge: whoever asks about one works it out once more."""
+"""Merges of two commits, made again file by file. Nothing is kept of a merge: whoever asks about
+one works it out once more.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MergedFile:
-    """A Markdown file that both sides of a merge changed: its path in the merge, what both began with, and each side's version."""
+    """A Markdown file that both sides of a merge changed: its path in the merge, what both began
+    with, and each side's version.
+    """
 
     path: FilePath
     base: bytes
@@ -31,7 +35,8 @@ def files_of_both(
     only: Collection[FilePath] | None = None,
     bases: Sequence[CommitId] | None = None,
 ) -> Iterator[MergedFile]:
-    """The files that two commits changed, each against their base, and that both have; a file that one side renamed has its new name.
+    """The files that two commits changed, each against their base, and that both have; a file that
+    one side renamed has its new name.
 
     Where there are several bases, these are merged first, as git does.
 
@@ -43,10 +48,17 @@ def files_of_both(
         bases: the bases, if they are not those of a merge of the two.
     """
     bases = merge_bases(repository, ours, theirs) if bases is None else bases
-    sides = [_by_origin(changed_files(repository, bases[0] if bases else None, side)) for side in (ours, theirs)]
+    sides = [
+        _by_origin(changed_files(repository, bases[0] if bases else None, side))
+        for side in (ours, theirs)
+    ]
     for origin, our_change in sides[0].items():
         their_change = sides[1].get(origin)
-        if their_change is None or not (our_change.after and their_change.after) or our_change.after == their_change.after:
+        if (
+            their_change is None
+            or not (our_change.after and their_change.after)
+            or our_change.after == their_change.after
+        ):
             continue
         path = our_change.path if our_change.path != origin else their_change.path
         if only is not None and path not in only:
@@ -62,7 +74,9 @@ def _by_origin(changes: Sequence[ChangedFile]) -> dict[FilePath, ChangedFile]:
     return {change.before_path if change.before else change.path: change for change in changes}
 
 
-def merge_texts(base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN) -> MergeResult:
+def merge_texts(
+    base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN
+) -> MergeResult:
     """Three versions of a file merged by section and fact, as git's merge driver does it."""
     # twenty modules, which a write needs only where two edits met
     from mdmem.editors.merge3.merging import merge3  # noqa: PLC0415
@@ -71,10 +85,15 @@ def merge_texts(base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKi
 
 
 def base_text(repository: Repository, bases: Sequence[CommitId], path: FilePath) -> bytes | None:
-    """A file in the base of a merge, empty where it has none; None where there are several bases that cannot be merged."""
+    """A file in the base of a merge, empty where it has none; None where there are several bases
+    that cannot be merged.
+    """
     if not bases:
         return b""
-    versions = [version or b"" for version in repository.blobs([f"{base}:{repository.prefix}{path}" for base in bases])]
+    versions = [
+        version or b""
+        for version in repository.blobs([f"{base}:{repository.prefix}{path}" for base in bases])
+    ]
     text = versions[0]
     for base, version in zip(bases[1:], versions[1:], strict=True):
         if version == text:

@@ -1,7 +1,9 @@
-"""Have git merge memory files with mdmem: the driver in the repository's settings, and attributes that name it for the files of a workspace.
+"""Have git merge memory files with mdmem: the driver in the repository's settings, and attributes
+that name it for the files of a workspace.
 
-Attributes stand in `.git/info/attributes`, which nobody else gets, or in a `.gitattributes` that is committed. In either, the lines of a
-workspace stand in one piece below a comment of ours; all other lines are other people's, and stay.
+Attributes stand in `.git/info/attributes`, which nobody else gets, or in a `.gitattributes` that is
+committed. In either, the lines of a workspace stand in one piece below a comment of ours; all other
+lines are other people's, and stay.
 """
 
 from __future__ import annotations
@@ -35,7 +37,9 @@ _TRIAL = {"O": "- a line\n", "A": "- a line\n", "B": "- a line\n- one more\n"}
 
 
 def command_line(python: str) -> str:
-    """The driver's command line in git's settings: git replaces `%O` and its like, and gives it to a shell. -P: nothing is imported from the work tree."""
+    """The driver's command line in git's settings: git replaces `%O` and its like, and gives it to
+    a shell. -P: nothing is imported from the work tree.
+    """
     return " ".join((shlex.quote(python).replace("%", "%%"), *_WORDS))
 
 
@@ -88,10 +92,15 @@ def attributes_file(repository: Repository) -> Path:
 
 
 def merge_attributes(repository: Repository, paths: Sequence[FilePath]) -> dict[FilePath, str]:
-    """The attribute `merge` of files of the workspace, by all files of attributes; `unspecified` where none gives it."""
+    """The attribute `merge` of files of the workspace, by all files of attributes; `unspecified`
+    where none gives it.
+    """
     text = b"\0".join(map(os.fsencode, paths))
     fields = repository.git("check-attr", "--stdin", "-z", "merge", text=text).split(b"\0")
-    return {FilePath(os.fsdecode(path)): value.decode() for path, value in zip(fields[::3], fields[2::3], strict=False)}
+    return {
+        FilePath(os.fsdecode(path)): value.decode()
+        for path, value in zip(fields[::3], fields[2::3], strict=False)
+    }
 
 
 def runs(command: str) -> bool:
@@ -102,11 +111,18 @@ def runs(command: str) -> bool:
         names = {name: name for name in _TRIAL} | {"P": "MEMORY.md", "%": "%"}
         line = _PLACEHOLDER.sub(lambda match: names[match[1]], command)
         try:
-            status, _, _ = converse(["sh", "-c", 'cd "$1" && eval "$2"', "sh", folder, line], environment(), b"", _TRIAL_SECONDS)
+            status, _, _ = converse(
+                ["sh", "-c", 'cd "$1" && eval "$2"', "sh", folder, line],
+                environment(),
+                b"",
+                _TRIAL_SECONDS,
+            )
         except TimeUpError:
             return False
         except OSError as problem:
-            raise RepositoryProblem("git-failed", f"no shell can be started: {problem.strerror}") from problem
+            raise RepositoryProblem(
+                "git-failed", f"no shell can be started: {problem.strerror}"
+            ) from problem
         return status == 0 and Path(folder, "A").read_bytes() == _TRIAL["B"].encode()
 
 
@@ -124,8 +140,9 @@ _NEEDS_QUOTES = late.pattern(r'[\s"\\\x00-\x1f]')
 class MergeSetup:
     """The state of git as far as it merges the memory files of a workspace.
 
-    `named` says whether attributes name the driver for any of them, `complete` whether they do for all that may come; `elsewhere` are files to
-    which other attributes give another value. `command` is what the settings define as the driver, and `works` whether that merges.
+    `named` says whether attributes name the driver for any of them, `complete` whether they do for
+    all that may come; `elsewhere` are files to which other attributes give another value. `command`
+    is what the settings define as the driver, and `works` whether that merges.
     """
 
     named: bool
@@ -136,7 +153,9 @@ class MergeSetup:
 
     @property
     def state(self) -> str:
-        """The state in one word: `installed`, `missing`, or `broken` where the driver's program is gone."""
+        """The state in one word: `installed`, `missing`, or `broken` where the driver's program is
+        gone.
+        """
         if self.command is not None and not self.works:
             return "broken"
         return "missing" if self.command is None or not self.complete else "installed"
@@ -158,7 +177,8 @@ def inspect(workspace: Workspace) -> MergeSetup:
 
 
 def install(workspace: Workspace, python: str) -> tuple[str, ...]:
-    """Set git up, and return what was written: `settings`, `attributes`. Doing it again does no harm.
+    """Set git up, and return what was written: `settings`, `attributes`. Doing it again does no
+    harm.
 
     A driver that works is left as it is; attributes that others gave need no lines of ours.
 
@@ -178,8 +198,8 @@ def install(workspace: Workspace, python: str) -> tuple[str, ...]:
 
 
 def uninstall(workspace: Workspace) -> bool:
-    """Take the lines of this workspace out of the repository's own attributes, and the driver where no other workspace is left; True if
-    anything was there. What is shared stays.
+    """Take the lines of this workspace out of the repository's own attributes, and the driver where
+    no other workspace is left; True if anything was there. What is shared stays.
     """
     repository = workspace.repository
     path = attributes_file(repository)
@@ -196,17 +216,24 @@ def shared_text(workspace: Workspace) -> str:
 
 def drop_own_lines(workspace: Workspace) -> None:
     """Take the lines of this workspace out of the attributes that are not shared."""
-    _edit(attributes_file(workspace.repository), lambda text: with_lines(text, workspace.repository.prefix, ()))
+    _edit(
+        attributes_file(workspace.repository),
+        lambda text: with_lines(text, workspace.repository.prefix, ()),
+    )
 
 
 # The lines.
 
 
 def with_lines(text: str, prefix: str, lines: tuple[str, ...]) -> str:
-    """A text of attributes with these lines for the workspace at `prefix`, where it has some already or else at the end."""
+    """A text of attributes with these lines for the workspace at `prefix`, where it has some
+    already or else at the end.
+    """
     comment = _COMMENT.format(_quoted(f"/{prefix}"))
     old = split_lines(text)
-    start = next((number for number, line in enumerate(old) if line.rstrip("\r\n") == comment), None)
+    start = next(
+        (number for number, line in enumerate(old) if line.rstrip("\r\n") == comment), None
+    )
     new = [f"{line}\n" for line in (comment, *lines)] if lines else []
     if start is None:
         end_of_line = "" if not text or text.endswith("\n") else "\n"
@@ -218,11 +245,21 @@ def with_lines(text: str, prefix: str, lines: tuple[str, ...]) -> str:
 
 
 def _lines(workspace: Workspace, prefix: str) -> tuple[str, ...]:
-    """The lines for the files of a workspace: those of memory, and against them those that are only read."""
+    """The lines for the files of a workspace: those of memory, and against them those that are only
+    read.
+    """
     start = "/" + _ESCAPED.sub(r"\\\g<0>", prefix)
-    named = [f"{_quoted(start + pattern)}{_NAMES_DRIVER}" for pattern in dict.fromkeys(_patterns(workspace))]
-    read_only = [path.rstrip("/") for path in workspace.settings.extra_paths if not layout.is_outside(path)]
-    patterns = [_ESCAPED.sub(r"\\\g<0>", path) + ("" if layout.is_markdown(path) else "/**") for path in read_only]
+    named = [
+        f"{_quoted(start + pattern)}{_NAMES_DRIVER}"
+        for pattern in dict.fromkeys(_patterns(workspace))
+    ]
+    read_only = [
+        path.rstrip("/") for path in workspace.settings.extra_paths if not layout.is_outside(path)
+    ]
+    patterns = [
+        _ESCAPED.sub(r"\\\g<0>", path) + ("" if layout.is_markdown(path) else "/**")
+        for path in read_only
+    ]
     return (*named, *(f"{_quoted(start + pattern)}{_NAMES_NONE}" for pattern in patterns))
 
 
@@ -235,28 +272,53 @@ def _patterns(workspace: Workspace) -> Iterator[str]:
         yield "*.md"
     globs = [layout.log_glob(workspace.settings.daily)] if workspace.settings.daily else []
     for glob in map(layout.whole_glob, (*globs, *workspace.settings.paths)):
-        yield glob if layout.is_markdown(glob) else f"{glob}/*.md" if glob.endswith("**") else f"{glob}.md"
+        yield (
+            glob
+            if layout.is_markdown(glob)
+            else f"{glob}/*.md"
+            if glob.endswith("**")
+            else f"{glob}.md"
+        )
 
 
 def _quoted(pattern: str) -> str:
-    """A pattern as a line of attributes takes it: quoted as in C where it has blanks or the like."""
+    """A pattern as a line of attributes takes it: quoted as in C where it has blanks or
+    the like.
+    """
     if not _NEEDS_QUOTES.search(pattern):
         return pattern
     escapes = {"\n": "\\n", "\t": "\\t", "\r": "\\r"}
-    return '"' + "".join(escapes.get(c) or (f"\\{c}" if c in '"\\' else f"\\{ord(c):03o}" if c < " " else c) for c in pattern) + '"'
+    return (
+        '"'
+        + "".join(
+            escapes.get(c) or (f"\\{c}" if c in '"\\' else f"\\{ord(c):03o}" if c < " " else c)
+            for c in pattern
+        )
+        + '"'
+    )
 
 
 def _is_listed(workspace: Workspace) -> bool:
-    """True if the lines for this workspace stand in one of the two files, as they have to be now."""
+    """True if the lines for this workspace stand in one of the two files, as they have
+    to be now.
+    """
     prefix = workspace.repository.prefix
     own, shared = _read(attributes_file(workspace.repository)), _read(workspace.root / SHARED_PATH)
-    return own == with_lines(own, prefix, _lines(workspace, prefix)) or shared == with_lines(shared, "", _lines(workspace, ""))
+    return own == with_lines(own, prefix, _lines(workspace, prefix)) or shared == with_lines(
+        shared, "", _lines(workspace, "")
+    )
 
 
 def _merged_paths(workspace: Workspace) -> list[FilePath]:
-    """The memory files that are merged by section and fact, those of today and the curated one in any case."""
+    """The memory files that are merged by section and fact, those of today and the curated one in
+    any case.
+    """
     settings = workspace.settings
-    listed = [workspace.curated, workspace.log_path(workspace.now().date()), *workspace.memory_files()]
+    listed = [
+        workspace.curated,
+        workspace.log_path(workspace.now().date()),
+        *workspace.memory_files(),
+    ]
     return [
         path
         for path in dict.fromkeys(listed)
@@ -274,7 +336,9 @@ def _read(path: Path) -> str:
 
 
 def _edit(path: Path, change: Callable[[str], str]) -> bool:
-    """Change a file of attributes; one of which nothing is left is removed. False where there is nothing to change."""
+    """Change a file of attributes; one of which nothing is left is removed. False where there is
+    nothing to change.
+    """
     before = files.read(path)
     text = change((before or b"").decode("utf-8", "surrogateescape"))
     data = text.encode("utf-8", "surrogateescape")

@@ -1,8 +1,11 @@
-"""The nouns of mdmem: frozen dataclasses, enumerations and new types. Nothing here touches the world.
+"""The nouns of mdmem: frozen dataclasses, enumerations and new types. Nothing here touches the
+world.
 
-This module has what every verb needs; the arguments and results of the verbs are in modules of their own, and a command loads its own.
+This module has what every verb needs; the arguments and results of the verbs are in modules of
+their own, and a command loads its own.
 
-Paths are POSIX paths relative to the workspace; lines are counted from 1; days are the user's own days.
+Paths are POSIX paths relative to the workspace; lines are counted from 1; days are the user's own
+days.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ CommitId = NewType("CommitId", str)
 FactId = NewType("FactId", str)
 FilePath = NewType("FilePath", str)
 SectionPath = tuple[str, ...]
-"""The headings from the outermost to the section itself, as written. The empty path is the text before the first heading."""
+"""The headings from the outermost to the section itself, as written. The empty path is the text
+before the first heading.
+"""
 
 PATH_SEPARATOR = " > "
 SETTINGS_NAME = "mdmem.toml"
@@ -96,7 +101,9 @@ class Op(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """The provenance of a statement: source, confidence, who made it and why. The commit that brings in a line has it in its trailers."""
+    """The provenance of a statement: source, confidence, who made it and why. The commit that
+    brings in a line has it in its trailers.
+    """
 
     source: Source = Source.INFERRED
     confidence: float = Source.INFERRED.confidence
@@ -107,7 +114,9 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One list item as a statement. `text` holds the key, but no list marker, kind, tags, comment or block id."""
+    """One list item as a statement. `text` holds the key, but no list marker, kind, tags, comment
+    or block id.
+    """
 
     id: FactId
     text: str
@@ -129,8 +138,8 @@ class Supersession:
 class OtherReading:
     """Something else that a word could mean, and the name of that.
 
-    The sorts are a `section` (its path), a `key` (the fact that holds it), a fact by its `id`, the `place` of a fact
-    (`FILE:LINE`), a `day`.
+    The sorts are a `section` (its path), a `key` (the fact that holds it), a fact by its `id`, the
+    `place` of a fact (`FILE:LINE`), a `day`.
     """
 
     sort: str

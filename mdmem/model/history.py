@@ -20,8 +20,8 @@ _MAX_CHANGES = 1_000_000_000
 class ShowChanges:
     """List what commits did to facts, the newest first.
 
-    `since` and `until` are days, both inclusive. An `actor` is compared with the author where a commit
-    names none. `file` is a file, its name, or a folder above it. A `limit` of 0 is none.
+    `since` and `until` are days, both inclusive. An `actor` is compared with the author where a
+    commit names none. `file` is a file, its name, or a folder above it. A `limit` of 0 is none.
     """
 
     since: str | None = None
@@ -55,10 +55,11 @@ class ReplacedFact:
 
 @dataclass(frozen=True, slots=True)
 class FactChange:
-    """One change to a fact: the commit that made it, who and why; `replaced` is the fact that this one replaced.
+    """One change to a fact: the commit that made it, who and why; `replaced` is the fact that this
+    one replaced.
 
-    A removed fact has the path, section and line of the last commit that held it, and the source of what
-    removed it. `op` is None for a person's own commit.
+    A removed fact has the path, section and line of the last commit that held it, and the source of
+    what removed it. `op` is None for a person's own commit.
     """
 
     kind: ChangeKind
@@ -109,12 +110,15 @@ _MAX_CHANGES_HISTORY = 10_000
 
 @dataclass(frozen=True, slots=True)
 class ShowHistory:
-    """Show the past of a section (address), of a fact (text, key, id or prefix), of a file, or (None) of all memory.
+    """Show the past of a section (address), of a fact (text, key, id or prefix), of a file, or
+    (None) of all memory.
 
-    A word that could be several of these is taken as exact text, section, key, id, file: the first that fits.
+    A word that could be several of these is taken as exact text, section, key, id, file: the first
+    that fits.
 
-    `preamble` is the text before the first heading of a file. `limit` counts changes of sections; of a file or of
-    all memory (`by_commit`) rows: the commits that made them, with what each states.
+    `preamble` is the text before the first heading of a file. `limit` counts changes of sections;
+    of a file or of all memory (`by_commit`) rows: the commits that made them, with what each
+    states.
     """
 
     target: str | None = None
@@ -133,7 +137,9 @@ class ShowHistory:
 
 @dataclass(frozen=True, slots=True)
 class ShowBlame:
-    """Ask which commit brought in each line of a section, or of the text before the first heading (`preamble`)."""
+    """Ask which commit brought in each line of a section, or of the text before the first heading
+    (`preamble`).
+    """
 
     section: str | None = None
     file: str | None = None
@@ -148,7 +154,9 @@ class ShowBlame:
 
 @dataclass(frozen=True, slots=True)
 class MergeView:
-    """The merge that brought a change to a line of history without it, a week or more after it was made."""
+    """The merge that brought a change to a line of history without it, a week or more after it was
+    made.
+    """
 
     commit: CommitId
     time: datetime
@@ -156,12 +164,14 @@ class MergeView:
 
 @dataclass(frozen=True, slots=True)
 class RevisionView:
-    """One change of a section or a file. `time` is the author's; `before` and `text` are the section's text before and after.
+    """One change of a section or a file. `time` is the author's; `before` and `text` are the
+    section's text before and after.
 
     `added` and `removed` are the first words of the lines that it added and removed.
 
-    `op` is None for a commit made with git. `claimed_by` is the agent that names the user as its source. `cites` are the lines of sessions where
-    it was said, as of `Origin`; `run` is the digest's.
+    `op` is None for a commit made with git. `claimed_by` is the agent that names the user as its
+    source. `cites` are the lines of sessions where it was said, as of `Origin`; `run` is the
+    digest's.
     """
 
     commit: CommitId
@@ -185,15 +195,28 @@ class RevisionView:
 
     @property
     def statement(self) -> tuple[object, ...]:
-        """Its commit, and what that states of it; changes with the same one are shown as one row."""
-        return self.commit, self.op, self.actor, self.source, self.confidence, self.reason, self.claimed_by, self.run
+        """Its commit, and what that states of it; changes with the same one are shown
+        as one row.
+        """
+        return (
+            self.commit,
+            self.op,
+            self.actor,
+            self.source,
+            self.confidence,
+            self.reason,
+            self.claimed_by,
+            self.run,
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class SectionHistory:
-    """The changes of a section, of a file or of all memory (then `path` is empty), newest first; `notes` are lines for the user.
+    """The changes of a section, of a file or of all memory (then `path` is empty), newest first;
+    `notes` are lines for the user.
 
-    `also` is what else the word that was asked for could mean. `gone` are those of the cited lines whose transcript is not there any more.
+    `also` is what else the word that was asked for could mean. `gone` are those of the cited lines
+    whose transcript is not there any more.
     """
 
     path: str
@@ -211,7 +234,8 @@ class SectionHistory:
 
 @dataclass(frozen=True, slots=True)
 class EndView:
-    """The commit that ended a fact or removed a text, or that said the same elsewhere: who, when and why.
+    """The commit that ended a fact or removed a text, or that said the same elsewhere: who, when
+    and why.
 
     `op` is None for a person's own commit.
     """
@@ -230,10 +254,12 @@ class EndView:
 
 @dataclass(frozen=True, slots=True)
 class FactLink:
-    """One fact of a chain: from when to when it held, who stated it last and why, and the commit that brought in its line.
+    """One fact of a chain: from when to when it held, who stated it last and why, and the commit
+    that brought in its line.
 
-    `op` is None for a commit made with git. `claimed_by` is the agent that names the user as its source. `cites` are the lines of sessions where
-    it was said, as of `Origin`; `run` is the digest's. `also_by` are the commits that said the same on other sides before these met.
+    `op` is None for a commit made with git. `claimed_by` is the agent that names the user as its
+    source. `cites` are the lines of sessions where it was said, as of `Origin`; `run` is the
+    digest's. `also_by` are the commits that said the same on other sides before these met.
     """
 
     id: FactId
@@ -260,7 +286,9 @@ class FactLink:
 
 @dataclass(frozen=True, slots=True)
 class FactHistory:
-    """The predecessors and successors of a fact, oldest first. `also` and `gone` as of a section's."""
+    """The predecessors and successors of a fact, oldest first. `also` and `gone` as of
+    a section's.
+    """
 
     fact: FactId
     status: Status
@@ -277,7 +305,9 @@ class FactHistory:
 
 @dataclass(frozen=True, slots=True)
 class BlamedLine:
-    """One line of a section and the commit that brought it in; without one it is a person's pending edit."""
+    """One line of a section and the commit that brought it in; without one it is a person's pending
+    edit.
+    """
 
     line: int
     text: str
@@ -291,7 +321,9 @@ class BlamedLine:
 
 @dataclass(frozen=True, slots=True)
 class Blame:
-    """The lines of a section; `line` counts from 1 in the file. `gone` as of a section's history."""
+    """The lines of a section; `line` counts from 1 in the file. `gone` as of a
+    section's history.
+    """
 
     path: str
     section: SectionPath
@@ -311,9 +343,11 @@ def _each_once(views: Sequence[RevisionView | FactLink | BlamedLine]) -> tuple[s
 
 @dataclass(frozen=True, slots=True)
 class PresenceView:
-    """One period in which a section held a text: the commits that began and ended it. `went` is None while it lasts.
+    """One period in which a section held a text: the commits that began and ended it. `went` is
+    None while it lasts.
 
-    `ended_by` is the commit that took the text out, or by which its fact was no longer current though the line is still there.
+    `ended_by` is the commit that took the text out, or by which its fact was no longer current
+    though the line is still there.
     """
 
     path: str

@@ -13,7 +13,9 @@ from mdmem.startup.records import dataclass
 from mdmem.wording import field
 
 FACTS, LINES = "facts", "lines"
-"""The statements that become entries: those that say what will be asked for later, or all that are no noise."""
+"""The statements that become entries: those that say what will be asked for later, or all that are
+no noise.
+"""
 
 
 PASSING_OUTCOMES = ("model-budget", "model-down", "bad-answer")
@@ -24,10 +26,12 @@ PASSING_OUTCOMES = ("model-budget", "model-down", "bad-answer")
 class Digest:
     """Read what is new in transcripts into the logs of the days on which it was said.
 
-    - `sessions`: ids of sessions, unique beginnings of them, or files; none means all that the settings name.
+    - `sessions`: ids of sessions, unique beginnings of them, or files; none means all that the
+      settings name.
     - `since`: an ISO date or a past day in words; what was said before it is left out.
     - `keep`: `facts` or `lines`.
-    - `model`: ask the model too, whatever the settings say; False: do not (None: as the settings say).
+    - `model`: ask the model too, whatever the settings say; False: do not (None: as the settings
+      say).
     """
 
     sessions: tuple[str, ...] = ()
@@ -37,12 +41,19 @@ class Digest:
     model: bool | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an impossible day, statements of another sort, and a model for a part of what was said."""
+        """Refuse an impossible day, statements of another sort, and a model for a part of what was
+        said.
+        """
         require_possible_day(self.since)
         if self.keep not in (FACTS, LINES):
-            raise UsageProblem(f"{field('keep')} is {self.keep[:80]!r}", f"It is {FACTS} or {LINES}.")
+            raise UsageProblem(
+                f"{field('keep')} is {self.keep[:80]!r}", f"It is {FACTS} or {LINES}."
+            )
         if self.model and self.since is not None:
-            raise UsageProblem(f"{field('model')} and {field('since')} exclude each other", "Messages from before that day stay due.")
+            raise UsageProblem(
+                f"{field('model')} and {field('since')} exclude each other",
+                "Messages from before that day stay due.",
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,8 +82,10 @@ class LeftSession:
 class ModelFigures:
     """The part that the model had in a digest.
 
-    - `requests`, `size`: requests that were sent, and their bytes; in a dry run, those that would be. `tokens`: what they cost.
-    - `bad_answers`: suggestions that did not stand the check. `waiting`: sessions about which the model is still to be asked.
+    - `requests`, `size`: requests that were sent, and their bytes; in a dry run, those that would
+      be. `tokens`: what they cost.
+    - `bad_answers`: suggestions that did not stand the check. `waiting`: sessions about which the
+      model is still to be asked.
     - `outcome`, `message`: why not all requests were answered (empty: they were).
     """
 
@@ -90,9 +103,11 @@ class ModelFigures:
 class DigestResult:
     """The figures and entries of a digest.
 
-    `messages` and `size` (bytes) count what was new, `noise` the messages that say nothing. `repeated`: entries that stood in their day's log
-    already; `redacted`: messages with a secret in them; `refused`: entries that may not be written; `surplus`: those beyond the most of a day.
-    `outside`: sessions of other folders, which do not count. `model`: None where no model was asked.
+    `messages` and `size` (bytes) count what was new, `noise` the messages that say nothing.
+    `repeated`: entries that stood in their day's log already; `redacted`: messages with a secret in
+    them; `refused`: entries that may not be written; `surplus`: those beyond the most of a day.
+    `outside`: sessions of other folders, which do not count. `model`: None where no model was
+    asked.
     """
 
     run: str
@@ -112,12 +127,19 @@ class DigestResult:
 
     @property
     def failed(self) -> bool:
-        """True if something could not be read, or the model that the settings want cannot be asked at all."""
-        return bool(self.left or (self.model and self.model.outcome and self.model.outcome not in PASSING_OUTCOMES))
+        """True if something could not be read, or the model that the settings want cannot be asked
+        at all.
+        """
+        return bool(
+            self.left
+            or (self.model and self.model.outcome and self.model.outcome not in PASSING_OUTCOMES)
+        )
 
 
 TOO_MANY_CHANGES = "too-many-changes"
-"""The outcome of a night that would change more than the setting `dream_changes` allows, and proposes all of it."""
+"""The outcome of a night that would change more than the setting `dream_changes` allows, and
+proposes all of it.
+"""
 STANDS, STANDS_REWORDED = "it is already in memory", "it is already in memory in other words"
 WAITS, SAID_BESIDES = "it is already proposed", "another entry says the same"
 TOO_MANY_WAIT = "too many open proposals"
@@ -140,9 +162,10 @@ class DreamOp(StrEnum):
 class Dream:
     """Take entries of ended days into curated memory.
 
-    - `days`: ISO dates or past days in words, whose entries are judged whether they were before or not; none means yesterday and what came since
-      the last dream.
-    - `apply`: True carries out what is sure, False proposes everything; None is as the settings have it.
+    - `days`: ISO dates or past days in words, whose entries are judged whether they were before or
+      not; none means yesterday and what came since the last dream.
+    - `apply`: True carries out what is sure, False proposes everything; None is as the settings
+      have it.
     - `model`: True asks a model, False does not; None is as the settings have it.
     """
 
@@ -161,8 +184,10 @@ class Dream:
 class DreamChange:
     """The fate of an entry.
 
-    - `fact`: the one that came in, or would; of a DELETE the one that goes; of a NONE the entry's own. `old`: the one that it replaces.
-    - `applied`: it is carried out (or would be), by `commit`. Else it waits in `proposal`; nothing does of a NONE.
+    - `fact`: the one that came in, or would; of a DELETE the one that goes; of a NONE the entry's
+      own. `old`: the one that it replaces.
+    - `applied`: it is carried out (or would be), by `commit`. Else it waits in `proposal`; nothing
+      does of a NONE.
     - `why`: in a few words. `cites`: where it was said.
     """
 
@@ -184,8 +209,8 @@ class DreamChange:
 class DreamResult:
     """The outcome of a night: its `run` as commits name it, its days, and the fate of each entry.
 
-    - `requests`, `size`: those sent to a model, and their bytes; in a dry run those that would be. `tokens`: what they cost; `refused`: the
-      suggestions of the model that code did not take.
+    - `requests`, `size`: those sent to a model, and their bytes; in a dry run those that would be.
+      `tokens`: what they cost; `refused`: the suggestions of the model that code did not take.
     - `outcome`: empty, or the code of what kept some of it back, with `message`.
     """
 
@@ -203,11 +228,15 @@ class DreamResult:
     @property
     def commits(self) -> tuple[CommitId, ...]:
         """The commits on the branch of memory itself."""
-        return tuple(change.commit for change in self.changes if change.applied and change.commit is not None)
+        return tuple(
+            change.commit for change in self.changes if change.applied and change.commit is not None
+        )
 
 
 NOTHING_TO_DO, UNCHANGED, DONE = "nothing-to-do", "unchanged", "done"
-"""The outcomes of a step that has not failed; nor has one in which the model alone did not answer. All others are codes of failures."""
+"""The outcomes of a step that has not failed; nor has one in which the model alone did not answer.
+All others are codes of failures.
+"""
 
 
 PASSING = (*PASSING_OUTCOMES, TOO_MANY_CHANGES)
@@ -219,10 +248,12 @@ class StepRecord:
     """One step that was carried out, with its figures.
 
     - `time`: of its end, real time. `run`: its name in commits (None: it failed before it had one).
-    - `size`: the bytes that were new; `messages`: those that were new; `noise`: of these, the ones that say nothing; `redacted`: those with a
-      secret; `skipped`: lines that are no record of a known type.
-    - `entries`: what was written, found `by_rule` or `by_model`. `doubled`: what stood there already; `refused`: what may not be written;
-      `surplus`: what was too much for its day; `proposed`: what a person is to decide.
+    - `size`: the bytes that were new; `messages`: those that were new; `noise`: of these, the ones
+      that say nothing; `redacted`: those with a secret; `skipped`: lines that are no record of a
+      known type.
+    - `entries`: what was written, found `by_rule` or `by_model`. `doubled`: what stood there
+      already; `refused`: what may not be written; `surplus`: what was too much for its day;
+      `proposed`: what a person is to decide.
     - `left`: transcripts that could not be read.
     """
 
@@ -255,7 +286,9 @@ class StepRecord:
 
 @dataclass(frozen=True, slots=True)
 class StepResult:
-    """A step as `run` carried it out; `message` and `hint` say why it failed, `left` what could not be read."""
+    """A step as `run` carried it out; `message` and `hint` say why it failed, `left` what could not
+    be read.
+    """
 
     record: StepRecord
     message: str = ""
@@ -281,7 +314,9 @@ _DEFAULT = SYSTEMD if sys.platform == "linux" else CRON
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Have `run` called every five minutes in this workspace, by `systemd` or by `cron`; without `install` and `uninstall` say how."""
+    """Have `run` called every five minutes in this workspace, by `systemd` or by `cron`; without
+    `install` and `uninstall` say how.
+    """
 
     system: str = _DEFAULT
     install: bool = False
@@ -290,7 +325,9 @@ class Schedule:
     def __post_init__(self) -> None:
         """Refuse another system, and to put in and to take out at once."""
         if self.system not in (SYSTEMD, CRON):
-            raise UsageProblem(f"no schedule for {self.system[:80]!r}", f"It is {SYSTEMD} or {CRON}.")
+            raise UsageProblem(
+                f"no schedule for {self.system[:80]!r}", f"It is {SYSTEMD} or {CRON}."
+            )
         if self.install and self.uninstall:
             raise UsageProblem(f"{field('install')} and {field('uninstall')} exclude each other")
 

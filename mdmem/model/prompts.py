@@ -1,4 +1,6 @@
-"""Arguments and result of `flush`: whether a session is to put down what it knows before its compaction."""
+"""Arguments and result of `flush`: whether a session is to put down what it knows before its
+compaction.
+"""
 
 from __future__ import annotations
 
@@ -46,17 +48,22 @@ _PROFILE = "general"
 def count_tokens(text: str) -> int:
     """The tokens of a text: 4 bytes of UTF-8 each, rounded up a line; the line end counts."""
     lines = text.removesuffix("\n").split("\n") if text else []
-    return sum(-(-(len(line.encode("utf-8", "surrogatepass")) + 1) // _BYTES_A_TOKEN) for line in lines)
+    return sum(
+        -(-(len(line.encode("utf-8", "surrogatepass")) + 1) // _BYTES_A_TOKEN) for line in lines
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class BuildContext:
-    """Ask for a block. Without a `purpose`, it is for the prompt where there is one, else for the start of a session.
+    """Ask for a block. Without a `purpose`, it is for the prompt where there is one, else for the
+    start of a session.
 
-    - `budget`: the most tokens of the finished text; or a share of the model's `window`, by the `profile` of what it is used for.
+    - `budget`: the most tokens of the finished text; or a share of the model's `window`, by the
+      `profile` of what it is used for.
     - `without`: parts that the host has in its prompt already.
     - `session`: what it was given since its last compaction is not found again.
-    - `compacted`: the session comes from a compaction just now, and has forgotten what it was given: a new cycle begins.
+    - `compacted`: the session comes from a compaction just now, and has forgotten what it was
+      given: a new cycle begins.
     - `most_characters`: a ceiling besides, for a host that cuts what is longer.
     """
 
@@ -95,16 +102,24 @@ class BuildContext:
 
     @property
     def tokens(self) -> int:
-        """The most tokens of the finished text. A text of so many tokens has at most four times as many characters."""
+        """The most tokens of the finished text. A text of so many tokens has at most four times as
+        many characters.
+        """
         tokens = _BUDGETS[self.block_purpose] if self.budget is None else self.budget
         if self.window is not None:
             tokens = min(_MAX_BUDGET, int(self.window * _WINDOW_SHARES[self.profile or _PROFILE]))
-        return tokens if self.most_characters is None else min(tokens, self.most_characters // _BYTES_A_TOKEN)
+        return (
+            tokens
+            if self.most_characters is None
+            else min(tokens, self.most_characters // _BYTES_A_TOKEN)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class ContextEntry:
-    """One entry in a block: `line` is in the file as it is on disk, `cut` says that its end was left out."""
+    """One entry in a block: `line` is in the file as it is on disk, `cut` says that its end was
+    left out.
+    """
 
     path: str
     line: int
@@ -128,9 +143,10 @@ class PartResult:
 class ContextBlock:
     """A block, empty where there is nothing to say, and what it holds.
 
-    `carried`: the gate let the prompt's answer in (None: there was nothing to decide). `top`: the score of the first hit. `repeated`: entries
-    that were found and had been given to the session before. `ids`: of the entries that are shown. `unchanged`: the session began with the same
-    block before, and has had no compaction since.
+    `carried`: the gate let the prompt's answer in (None: there was nothing to decide). `top`: the
+    score of the first hit. `repeated`: entries that were found and had been given to the session
+    before. `ids`: of the entries that are shown. `unchanged`: the session began with the same block
+    before, and has had no compaction since.
     """
 
     text: str
@@ -149,7 +165,11 @@ class ContextBlock:
 
 def part_counts(block: ContextBlock) -> Mapping[str, tuple[int, int]]:
     """Of each part that holds anything, how many entries it shows and how many it leaves out."""
-    return {part.part.value: (part.shown, part.left_out) for part in block.parts if part.shown or part.left_out}
+    return {
+        part.part.value: (part.shown, part.left_out)
+        for part in block.parts
+        if part.shown or part.left_out
+    }
 
 
 _MOST = 1_000_000_000
@@ -160,11 +180,13 @@ SILENT = "NO_REPLY"
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """Ask whether a session is near its compaction, and for the prompts that have it write down what lasts.
+    """Ask whether a session is near its compaction, and for the prompts that have it write down
+    what lasts.
 
-    How far it is comes from a `transcript` (of Claude Code), or as `tokens` and `cycle` (the number of its compactions). It is due where no
-    more than `reserve` and `soft` tokens of the `window` are left, once a cycle. `check` tells, and marks nothing. `silent` is the answer for
-    nothing to keep.
+    How far it is comes from a `transcript` (of Claude Code), or as `tokens` and `cycle` (the number
+    of its compactions). It is due where no more than `reserve` and `soft` tokens of the `window`
+    are left, once a cycle. `check` tells, and marks nothing. `silent` is the answer for nothing to
+    keep.
     """
 
     window: int
@@ -180,12 +202,23 @@ class Flush:
     def __post_init__(self) -> None:
         """Refuse numbers out of their range, and anything but a transcript or both figures."""
         require_range("window", self.window, 1, _MOST)
-        for name, value in (("tokens", self.tokens), ("cycle", self.cycle), ("reserve", self.reserve), ("soft", self.soft)):
+        for name, value in (
+            ("tokens", self.tokens),
+            ("cycle", self.cycle),
+            ("reserve", self.reserve),
+            ("soft", self.soft),
+        ):
             require_range(name, value, 0, _MOST)
-        if (self.transcript is None) is (self.tokens is None and self.cycle is None) or (self.tokens is None) is not (self.cycle is None):
-            raise UsageProblem(f"give {field('transcript')}, or {field('tokens')} and {field('cycle')}")
+        if (self.transcript is None) is (self.tokens is None and self.cycle is None) or (
+            self.tokens is None
+        ) is not (self.cycle is None):
+            raise UsageProblem(
+                f"give {field('transcript')}, or {field('tokens')} and {field('cycle')}"
+            )
         if not self.silent.isprintable() or not 0 < len(self.silent) <= _MOST_SILENT:
-            raise UsageProblem(f"{field('silent')} is {self.silent[:_MOST_SILENT]!r}, which is not a usable answer")
+            raise UsageProblem(
+                f"{field('silent')} is {self.silent[:_MOST_SILENT]!r}, which is not a usable answer"
+            )
 
     @property
     def threshold(self) -> int:
@@ -199,7 +232,9 @@ class Flush:
 
 @dataclass(frozen=True, slots=True)
 class FlushPrompts:
-    """The two prompts for a session that is due, with the user's day and the file of that day's log."""
+    """The two prompts for a session that is due, with the user's day and the file of that day's
+    log.
+    """
 
     system: str
     user: str
@@ -209,7 +244,9 @@ class FlushPrompts:
 
 @dataclass(frozen=True, slots=True)
 class FlushResult:
-    """The progress of a session. `prompts`: set where it was due, and this call has marked the cycle."""
+    """The progress of a session. `prompts`: set where it was due, and this call has marked the
+    cycle.
+    """
 
     due: bool
     tokens: int

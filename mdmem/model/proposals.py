@@ -1,4 +1,6 @@
-"""Proposals: changes of memory on branches of their own, which wait for a person; arguments and results of their verbs."""
+"""Proposals: changes of memory on branches of their own, which wait for a person; arguments and
+results of their verbs.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,15 @@ KEPT_DAYS = 90
 """The days for which a closed proposal can be looked up."""
 
 PartName = str
-"""The id of the fact that a part brings in, else of the one that it takes out; of other text `SECTION@ETAG`."""
+"""The id of the fact that a part brings in, else of the one that it takes out; of other text
+`SECTION@ETAG`.
+"""
 
 
 class PartOp(StrEnum):
-    """The operations of parts: on a fact, or (`SECTION`) on a heading and what stands under it besides facts."""
+    """The operations of parts: on a fact, or (`SECTION`) on a heading and what stands under it
+    besides facts.
+    """
 
     ADD = "add"
     UPDATE = "update"
@@ -36,7 +42,8 @@ class PartOp(StrEnum):
 class PartState(StrEnum):
     """The states of a part.
 
-    `OVERTAKEN`: its place was changed since the proposal began. `ACCEPTED` is also what stands already, however it came there.
+    `OVERTAKEN`: its place was changed since the proposal began. `ACCEPTED` is also what stands
+    already, however it came there.
     """
 
     OPEN = "open"
@@ -52,7 +59,9 @@ class PartState(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PartOrigin:
-    """Whose statement a part is, by the commit that proposes it. `source` is the one that it has when it is accepted as it is."""
+    """Whose statement a part is, by the commit that proposes it. `source` is the one that it has
+    when it is accepted as it is.
+    """
 
     source: Source
     confidence: float
@@ -65,7 +74,9 @@ class PartOrigin:
 
 @dataclass(frozen=True, slots=True)
 class PartView:
-    """A part as it is shown: `old` is what it takes out, `new` what it brings in, `standing` what stands in its place now."""
+    """A part as it is shown: `old` is what it takes out, `new` what it brings in, `standing` what
+    stands in its place now.
+    """
 
     name: PartName
     path: FilePath
@@ -82,7 +93,9 @@ class PartView:
 
 @dataclass(frozen=True, slots=True)
 class ProposalView:
-    """A proposal with its parts. `since` is when its oldest commit was made; `base` is the commit where its branch began."""
+    """A proposal with its parts. `since` is when its oldest commit was made; `base` is the commit
+    where its branch began.
+    """
 
     id: str
     actor: str
@@ -111,9 +124,11 @@ class ProposalList:
 
 @dataclass(frozen=True, slots=True)
 class Propose:
-    """Propose an edit: as a new proposal, or (`to`) as a part of one that stands. `again`: though a person rejected it.
+    """Propose an edit: as a new proposal, or (`to`) as a part of one that stands. `again`: though a
+    person rejected it.
 
-    `own`: the id of a pipeline's own proposal, to which it goes, and which is begun where it does not stand.
+    `own`: the id of a pipeline's own proposal, to which it goes, and which is begun where it does
+    not stand.
     """
 
     edit: EditSection | Log | Remember | Forget
@@ -124,7 +139,9 @@ class Propose:
 
 @dataclass(frozen=True, slots=True)
 class ProposeBranch:
-    """Make a proposal from the changes on a branch. `again`: though a person rejected some of it."""
+    """Make a proposal from the changes on a branch. `again`: though a person rejected
+    some of it.
+    """
 
     branch: str
     reason: str | None = None
@@ -142,8 +159,8 @@ class ProposeBranch:
 class Accept:
     """Take parts of a proposal onto memory as it is; without `parts` all that are fresh.
 
-    `edited` pairs parts with the texts that a person made of them. `vouch`: the person states it themselves.
-    `anyway`: the parts that are named are taken even where they are overtaken.
+    `edited` pairs parts with the texts that a person made of them. `vouch`: the person states it
+    themselves. `anyway`: the parts that are named are taken even where they are overtaken.
     """
 
     proposal: str
@@ -154,11 +171,15 @@ class Accept:
     options: WriteOptions = field(default_factory=WriteOptions)
 
     def __post_init__(self) -> None:
-        """Refuse a source, which the parts have themselves, and overtaken parts that nobody named."""
+        """Refuse a source, which the parts have themselves, and overtaken parts that
+        nobody named.
+        """
         if self.anyway and not (self.parts or self.edited):
             raise UsageProblem(f"{field_name('anyway')} needs named parts")
         if self.options.source is not Source.INFERRED or self.options.confidence is not None:
-            raise UsageProblem(f"a part has a source of its own; {field_name('vouch')} makes it the user's")
+            raise UsageProblem(
+                f"a part has a source of its own; {field_name('vouch')} makes it the user's"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +193,9 @@ class Reject:
 
 @dataclass(frozen=True, slots=True)
 class ProposedWrite:
-    """The outcome of a verb that proposes: that of the verb itself, and the proposal that holds it."""
+    """The outcome of a verb that proposes: that of the verb itself, and the proposal
+    that holds it.
+    """
 
     result: WriteResult
     proposal: str | None
@@ -180,7 +203,8 @@ class ProposedWrite:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """The outcome of a decision: the parts that were decided, each with what became of it, and those that were left.
+    """The outcome of a decision: the parts that were decided, each with what became of it, and
+    those that were left.
 
     `closed`: the proposal has no open part any more, and its branch is gone.
     """
@@ -219,10 +243,12 @@ class AdviceKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """Something that could be tidied: `command` is the command line that does it, or that shows what has to be decided.
+    """Something that could be tidied: `command` is the command line that does it, or that shows
+    what has to be decided.
 
-    `change` is the change that the command makes, None where a decision comes first. `safe`: no fact that holds is lost, so nobody has to
-    be asked. `facts` are those concerned, the ones to remove first. `line` counts from 1.
+    `change` is the change that the command makes, None where a decision comes first. `safe`: no
+    fact that holds is lost, so nobody has to be asked. `facts` are those concerned, the ones to
+    remove first. `line` counts from 1.
     """
 
     kind: AdviceKind

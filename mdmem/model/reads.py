@@ -18,8 +18,9 @@ _MAX_WEEKS = 520
 class Initialise:
     """Make or adopt a workspace in `folder`; None is MDMEM_WORKSPACE, else the current one.
 
-    `agents` is the file that mdmem's instructions to agents go into, `no_agents` the one that they are taken out of. `shared`: the attributes
-    by which git merges memory with mdmem are committed, for every clone.
+    `agents` is the file that mdmem's instructions to agents go into, `no_agents` the one that they
+    are taken out of. `shared`: the attributes by which git merges memory with mdmem are committed,
+    for every clone.
     """
 
     folder: str | None = None
@@ -49,9 +50,11 @@ class FoundWorkspace:
 
 @dataclass(frozen=True, slots=True)
 class Show:
-    """Read one section, or the text before the first heading (`preamble`), or a whole file (neither).
+    """Read one section, or the text before the first heading (`preamble`), or a whole file
+    (neither).
 
-    A `section` that the file has not may be, for `show_named`, a fact (text, key, id), a file, or a day.
+    A `section` that the file has not may be, for `show_named`, a fact (text, key, id), a file, or a
+    day.
     """
 
     file: str | None = None
@@ -78,10 +81,12 @@ class ShowFigures:
 
 @dataclass(frozen=True, slots=True)
 class SectionView:
-    """One section as `show` gives it: `text` is its own text without the heading, lines count from 1 and are inclusive.
+    """One section as `show` gives it: `text` is its own text without the heading, lines count from
+    1 and are inclusive.
 
-    Of a `fact` it is the list item, with the commit that brought it in. `also` is what else the word could mean. `as_of` is the past moment that
-    was asked for, with the newest `commits` of that time; `said` are lines of facts that had been said by then and are in none of these.
+    Of a `fact` it is the list item, with the commit that brought it in. `also` is what else the
+    word could mean. `as_of` is the past moment that was asked for, with the newest `commits` of
+    that time; `said` are lines of facts that had been said by then and are in none of these.
     """
 
     path: str
@@ -132,7 +137,9 @@ class SilentStep:
 
 @dataclass(frozen=True, slots=True)
 class SkippedPart:
-    """A transcript with lines that were not read: how many, the first of them, and why that was not."""
+    """A transcript with lines that were not read: how many, the first of them, and why that was
+    not.
+    """
 
     path: str
     count: int
@@ -144,7 +151,8 @@ class SkippedPart:
 class ModelStatus:
     """The state of the model that reads sessions.
 
-    - `tokens_used`, `tokens_a_day`: of today, and the most. `waiting`: sessions about which it is still to be asked.
+    - `tokens_used`, `tokens_a_day`: of today, and the most. `waiting`: sessions about which it is
+      still to be asked.
     - `given_up`: sessions of which lines were left to the rules, since it did not answer.
     - `last_outcome`, `last_time`: of the last request (None: there was none).
     """
@@ -161,9 +169,11 @@ class ModelStatus:
 class PipelineStatus:
     """The state of the pipelines.
 
-    - `last_step`, `last_run`, `last_time`, `last_outcome`: of the last step that was carried out; None where none was.
-    - `unread`: sessions that are not read, and nothing was said in them for more than 20 days; `oldest_unread` is the path of the oldest of them,
-      `oldest_time` when something was said there.
+    - `last_step`, `last_run`, `last_time`, `last_outcome`: of the last step that was carried out;
+      None where none was.
+    - `unread`: sessions that are not read, and nothing was said in them for more than 20 days;
+      `oldest_unread` is the path of the oldest of them, `oldest_time` when something was said
+      there.
     - `model`: None where the settings have sessions read by rules alone.
     - `dreamt`: the last day that was dreamt; None where none is told.
     """
@@ -204,8 +214,9 @@ class Waiting:
 class WorkspaceStatus:
     """The state of a workspace and its index.
 
-    `files` counts memory files by kind, `paths` those that each glob of that setting takes in, `other_markdown` what is no memory; `skipped`
-    has those that are not indexed, and why. `pipelines` is None where no session is digested. `adopted`: agents are served the workspace.
+    `files` counts memory files by kind, `paths` those that each glob of that setting takes in,
+    `other_markdown` what is no memory; `skipped` has those that are not indexed, and why.
+    `pipelines` is None where no session is digested. `adopted`: agents are served the workspace.
     """
 
     workspace: str

@@ -1,4 +1,6 @@
-"""Rules that several argument records share: ranges, days, what can be allowed. Messages name the field."""
+"""Rules that several argument records share: ranges, days, what can be allowed. Messages name the
+field.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,9 @@ from mdmem.startup import late
 from mdmem.wording import field
 
 ALLOWANCES = ("append", "secret", "shrink")
-"""The refusals of `check` that can be let through, by the names that `allow` and MDMEM_ALLOW give them."""
+"""The refusals of `check` that can be let through, by the names that `allow` and MDMEM_ALLOW give
+them.
+"""
 TRAILER_PREFIX = "Mdmem-"
 _LIKE_DAY = late.pattern(r"\d{4}-\d{1,2}-\d{1,2}")
 _DAY_HINT = "Write it as 2026-11-21."
@@ -35,7 +39,9 @@ def require_single_tags(tags: Iterable[str]) -> None:
     """
     for tag in tags:
         if "," in tag or len(tag.split()) > 1:
-            raise UsageProblem(f"{tag!r} cannot be a tag", f"Give {field('tags')} once for each label.")
+            raise UsageProblem(
+                f"{tag!r} cannot be a tag", f"Give {field('tags')} once for each label."
+            )
 
 
 def require_no_trailer(name: str, text: str | None) -> None:
@@ -45,12 +51,17 @@ def require_no_trailer(name: str, text: str | None) -> None:
         UsageProblem: it has one.
     """
     if text and has_trailer(text):
-        raise UsageProblem(f"{field(name)} has a line that begins with {TRAILER_PREFIX}, which is reserved for mdmem's commits")
+        raise UsageProblem(
+            f"{field(name)} has a line that begins with {TRAILER_PREFIX}, which is reserved for"
+            " mdmem's commits"
+        )
 
 
 def has_trailer(text: str) -> bool:
     """True if a line of a text begins as a trailer of mdmem's does."""
-    return TRAILER_PREFIX in text and any(line.lstrip().startswith(TRAILER_PREFIX) for line in text.splitlines())
+    return TRAILER_PREFIX in text and any(
+        line.lstrip().startswith(TRAILER_PREFIX) for line in text.splitlines()
+    )
 
 
 def require_choice(name: str, value: str | None, choices: Sequence[str]) -> None:
@@ -60,17 +71,23 @@ def require_choice(name: str, value: str | None, choices: Sequence[str]) -> None
         UsageProblem: it is none; the hint names them.
     """
     if value is not None and value not in choices:
-        raise UsageProblem(f"{field(name)} is {value!r}, which is not one of its choices", f"It takes {', '.join(choices)}.")
+        raise UsageProblem(
+            f"{field(name)} is {value!r}, which is not one of its choices",
+            f"It takes {', '.join(choices)}.",
+        )
 
 
 def require_allowances(name: str, names: Iterable[str]) -> None:
-    """Refuse names that are none of `ALLOWANCES`; `name` is the field that has them, or what stands for it.
+    """Refuse names that are none of `ALLOWANCES`; `name` is the field that has them, or what stands
+    for it.
 
     Raises:
         UsageProblem: the first of them.
     """
     for unknown in sorted(set(names).difference(ALLOWANCES)):
-        raise UsageProblem(f"{name} is {unknown!r}, which cannot be allowed", f"It takes {', '.join(ALLOWANCES)}.")
+        raise UsageProblem(
+            f"{name} is {unknown!r}, which cannot be allowed", f"It takes {', '.join(ALLOWANCES)}."
+        )
 
 
 def parse_allowances(text: str) -> frozenset[str]:
@@ -94,7 +111,8 @@ def is_iso_day(text: str) -> bool:
 
 
 def require_possible_day(text: str | None) -> None:
-    """Refuse what is written as an ISO date and is none; words are read later, when it is known which day it is.
+    """Refuse what is written as an ISO date and is none; words are read later, when it is known
+    which day it is.
 
     Raises:
         UsageProblem: there is no such day.

@@ -13,7 +13,18 @@ from mdmem.wording import field, verb
 _MAX_HITS = 1000
 _MAX_DAYS = 100_000
 _MAX_LISTED = 1_000_000_000
-_OF_ENTRIES = ("file", "section", "kind", "tags", "actor", "session", "min_confidence", "history", "as_of", "explain")
+_OF_ENTRIES = (
+    "file",
+    "section",
+    "kind",
+    "tags",
+    "actor",
+    "session",
+    "min_confidence",
+    "history",
+    "as_of",
+    "explain",
+)
 """Fields of a search that say something of entries, and nothing of messages."""
 _INSTEAD_OF_WORDS = ("since", "until", "kind", "tags", "actor", "session")
 """Fields of a search of which one suffices without words."""
@@ -21,13 +32,16 @@ _INSTEAD_OF_WORDS = ("since", "until", "kind", "tags", "actor", "session")
 
 @dataclass(frozen=True, slots=True)
 class Search:
-    """A query over what is current. `since` and `until` are ISO dates, both inclusive; `confidence` is from 0 to 1.
+    """A query over what is current. `since` and `until` are ISO dates, both inclusive; `confidence`
+    is from 0 to 1.
 
-    Without words it finds the newest entries, and needs a day, kind, tag, actor or session. An `actor` is
-    compared with the author where a commit names none; a `session` is named with or without its client.
+    Without words it finds the newest entries, and needs a day, kind, tag, actor or session. An
+    `actor` is compared with the author where a commit names none; a `session` is named with or
+    without its client.
 
-    `history` adds what was superseded, has expired or was removed; `as_of` (a date, a time or a commit) searches memory as it was
-    then. With `explain` each hit has an explanation of its score. With `sessions` the messages of transcripts are searched too.
+    `history` adds what was superseded, has expired or was removed; `as_of` (a date, a time or a
+    commit) searches memory as it was then. With `explain` each hit has an explanation of its score.
+    With `sessions` the messages of transcripts are searched too.
     """
 
     query: str = ""
@@ -48,25 +62,37 @@ class Search:
     sessions: bool = False
 
     def __post_init__(self) -> None:
-        """Refuse what has nothing to search by, numbers out of their range, and fields that do not go together."""
+        """Refuse what has nothing to search by, numbers out of their range, and fields that do not
+        go together.
+        """
         require_single_tags(self.tags)
         require_range("limit", self.limit, 1, _MAX_HITS)
         require_range("min_confidence", self.min_confidence, 0, 1)
         require_range("recent_days", self.recent_days, 1, _MAX_DAYS)
         if self.history and self.as_of is not None:
             raise UsageProblem(
-                f"{field('history')} and {field('as_of')} exclude each other", f"{field('as_of')} searches memory as it was then."
+                f"{field('history')} and {field('as_of')} exclude each other",
+                f"{field('as_of')} searches memory as it was then.",
             )
         if self.sessions and not self.has_words:
-            raise UsageProblem(f"{field('sessions')} needs words", f'Use: {verb("search")} "your words" {field("sessions")}')
+            raise UsageProblem(
+                f"{field('sessions')} needs words",
+                f'Use: {verb("search")} "your words" {field("sessions")}',
+            )
         if not self.has_words and not any(getattr(self, name) for name in _INSTEAD_OF_WORDS):
             fields = ", ".join(map(field, _INSTEAD_OF_WORDS))
-            hint = f'Use: {verb("search")} "your words", or {verb("search")} {field("since")} yesterday'
+            hint = (
+                f'Use: {verb("search")} "your words", or {verb("search")} {field("since")}'
+                " yesterday"
+            )
             raise UsageProblem(f"search needs words, or one of {fields}", hint)
-        if self.sessions and (name := next((name for name in _OF_ENTRIES if getattr(self, name)), None)):
+        if self.sessions and (
+            name := next((name for name in _OF_ENTRIES if getattr(self, name)), None)
+        ):
             raise UsageProblem(
                 f"{field(name)} and {field('sessions')} exclude each other",
-                "Messages of sessions have no section, kind or past: search memory and sessions separately.",
+                "Messages of sessions have no section, kind or past: search memory and sessions"
+                " separately.",
             )
 
     @property
@@ -79,7 +105,8 @@ class Search:
 class ListFacts:
     """List facts, the newest first: with all of `tags`, with one of `any_tags`, holding `key`.
 
-    `actor`, `session`, `since` and `until` are as those of `Search`. `everything` includes those that no longer hold. A `limit` of 0 is none.
+    `actor`, `session`, `since` and `until` are as those of `Search`. `everything` includes those
+    that no longer hold. A `limit` of 0 is none.
     """
 
     tags: tuple[str, ...] = ()
@@ -103,7 +130,9 @@ class ListFacts:
 
 @dataclass(frozen=True, slots=True)
 class ScorePart:
-    """The share of one query word in a score: it is a term of a field, or has one for a relative."""
+    """The share of one query word in a score: it is a term of a field, or has one for a
+    relative.
+    """
 
     field: str
     term: str
@@ -131,12 +160,12 @@ class Explanation:
 class Hit:
     """An entry that answers a query.
 
-    Lines are of the file as it is on disk; `since` is when it came into memory, in the user's time. `near`: it holds none of the words, and
-    was found by its neighbours. `cites` and `attribute` are as those of `Origin`.
-    `about`: what the file's front matter says in words of the query.
-    `also`: the places of its copies in logs, as PATH:LINE; `promoted`: the curated fact that counts in the stead of a line of a log.
-    `author` is the name of the person whose commit brought it in, None where that is the user; until
-    the answer is complete, it is as that of `Origin`.
+    Lines are of the file as it is on disk; `since` is when it came into memory, in the user's time.
+    `near`: it holds none of the words, and was found by its neighbours. `cites` and `attribute` are
+    as those of `Origin`. `about`: what the file's front matter says in words of the query. `also`:
+    the places of its copies in logs, as PATH:LINE; `promoted`: the curated fact that counts in the
+    stead of a line of a log. `author` is the name of the person whose commit brought it in, None
+    where that is the user; until the answer is complete, it is as that of `Origin`.
     """
 
     path: str
@@ -175,7 +204,8 @@ class MessageHit:
 
     - `path`: of the transcript; `line`: of that file.
     - `session`: CLIENT/SESSION; `project`: the folder that it works in.
-    - `speaker`: user or agent; `sender`: in a chat of several people, who says it if that is not the owner.
+    - `speaker`: user or agent; `sender`: in a chat of several people, who says it if that is not
+      the owner.
     - `time`: in the user's zone (None: the transcript has none).
     """
 
@@ -202,8 +232,8 @@ class Quality:
     - `words`: the number of terms that the query asks for.
     - `hits`: how many there are; `first`, `last`: the score of the first and the last.
     - `spread`: how far the median score stays behind the first, as a share of it.
-    - `text`, `heading`, `beside`: of the first hits, how many have a word of the query in their text, only in headings or file name, in
-      neither.
+    - `text`, `heading`, `beside`: of the first hits, how many have a word of the query in their
+      text, only in headings or file name, in neither.
     - `age`: the median, in days.
     - `behind`: the index could not be brought up to date.
     - `query`: as it was typed, without secrets; None unless the settings say so.
@@ -224,7 +254,9 @@ class Quality:
 
 @dataclass(frozen=True, slots=True)
 class BuildProgress:
-    """The files of memory that an index already has, while it is being built from nothing, and all of them."""
+    """The files of memory that an index already has, while it is being built from nothing, and all
+    of them.
+    """
 
     done: int
     total: int
@@ -236,9 +268,9 @@ class SearchResult:
 
     `building`: the index is stale because another process is still building it.
 
-    `as_of` is the one that was asked for, as it was understood, and `commits` are the newest whose whole past it knows (the last is
-    `commit`); `since` and `until` are those that were asked for in words. `messages`: of
-    transcripts, where these were to be searched; they come behind all hits.
+    `as_of` is the one that was asked for, as it was understood, and `commits` are the newest whose
+    whole past it knows (the last is `commit`); `since` and `until` are those that were asked for in
+    words. `messages`: of transcripts, where these were to be searched; they come behind all hits.
     """
 
     query: str
@@ -256,7 +288,9 @@ class SearchResult:
 
 @dataclass(frozen=True, slots=True)
 class FactList:
-    """Facts that were asked for: `total` counts those too that are left out. The others are as of a search."""
+    """Facts that were asked for: `total` counts those too that are left out. The others are as of a
+    search.
+    """
 
     facts: tuple[Hit, ...]
     total: int
@@ -269,7 +303,9 @@ class FactList:
 
 @dataclass(frozen=True, slots=True)
 class ConflictView:
-    """Two facts that contradict each other; `key` is the key of both, None where somebody marked them."""
+    """Two facts that contradict each other; `key` is the key of both, None where somebody marked
+    them.
+    """
 
     first: Hit
     second: Hit

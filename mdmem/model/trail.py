@@ -1,4 +1,6 @@
-"""The records of the trail: commits, entries and their occurrences, revisions of sections, marks, reverts, contradictions."""
+"""The records of the trail: commits, entries and their occurrences, revisions of sections, marks,
+reverts, contradictions.
+"""
 
 from __future__ import annotations
 
@@ -85,13 +87,16 @@ def parse(text: str | None) -> Ranges:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The commit that brought in a line, with the source and confidence that it states. `time` is in seconds since 1970.
+    """The commit that brought in a line, with the source and confidence that it states. `time` is
+    in seconds since 1970.
 
-    `author` is who made the commit, as git writes a person: `NAME <EMAIL>`. `actor` and `session` are those that it names.
-    `claimed_by` is the agent that says that it is the user's own, or under whose name mdmem committed what a person may have typed.
+    `author` is who made the commit, as git writes a person: `NAME <EMAIL>`. `actor` and `session`
+    are those that it names. `claimed_by` is the agent that says that it is the user's own, or under
+    whose name mdmem committed what a person may have typed.
 
-    Of a digest's entry: `cites` are the lines of sessions where it was said (`CLIENT/SESSION#LINE[-LINE]`), and `attribute` is what it is about, if
-    a rule named that: the key under which it may stand in curated memory.
+    Of a digest's entry: `cites` are the lines of sessions where it was said
+    (`CLIENT/SESSION#LINE[-LINE]`), and `attribute` is what it is about, if a rule named that: the
+    key under which it may stand in curated memory.
     """
 
     commit: CommitId
@@ -108,11 +113,13 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One list item, paragraph, code block, table, quote or HTML block, at the top level of its section.
+    """One list item, paragraph, code block, table, quote or HTML block, at the top level of its
+    section.
 
-    Lines count from 1 and are inclusive. `text` is the Markdown without outermost list marker, kind, trailing tags, comments and
-    block id. `tags` are the entry's own and then the file's. `fact` is set for list items only. `first_line` is the first line as it
-    is in the file, without white space around it.
+    Lines count from 1 and are inclusive. `text` is the Markdown without outermost list marker,
+    kind, trailing tags, comments and block id. `tags` are the entry's own and then the file's.
+    `fact` is set for list items only. `first_line` is the first line as it is in the file, without
+    white space around it.
     """
 
     path: FilePath
@@ -130,13 +137,16 @@ class Entry:
 
 
 def plain_first_line(text: str) -> str:
-    """The first line that most entries with this text have, so that only another one need be stored."""
+    """The first line that most entries with this text have, so that only another one need be
+    stored.
+    """
     return "- " + text.partition("\n")[0]
 
 
 @dataclass(frozen=True, slots=True)
 class TrailCommit:
-    """A commit that HEAD reaches and that did something to memory, or to which the trail was brought up.
+    """A commit that HEAD reaches and that did something to memory, or to which the trail was
+    brought up.
 
     They are numbered from 1 as they arrive, parents before children; no answer depends on that.
     `time` is the author's and `committed` the committer's, in seconds since 1970. `moment` is when
@@ -144,8 +154,9 @@ class TrailCommit:
     `parents` are numbers: the nearest commits of the trail, in git's order. `missing` are the
     numbers below its own that it does not reach.
 
-    What was proposed counts as made by the merge that brought it to a line without it: then `brought`
-    is the number of that, and time and author are the merge's. It is 0 as long as there is none, and None for all that was not proposed.
+    What was proposed counts as made by the merge that brought it to a line without it: then
+    `brought` is the number of that, and time and author are the merge's. It is 0 as long as there
+    is none, and None for all that was not proposed.
     """
 
     number: int
@@ -206,13 +217,15 @@ class Occurrence:
 
 @dataclass(frozen=True, slots=True)
 class Revision:
-    """The own text of one section, heading included, without blank lines at its end, from one commit to another.
+    """The own text of one section, heading included, without blank lines at its end, from one
+    commit to another.
 
-    `lineage` tells sections apart, however their headings and files are renamed: it is the number of the first revision, 0 before there is
-    one. `nth` counts the sections of the file with this path, from 1. `unchanged_text` marks a revision that differs from the one before
-    in its place only (heading above, file, `nth`), and not in its bytes, or in which a merge only
-    put together what its sides did. The empty path is the text before the first heading.
-    `previous` are the rows of those that it continues, in a merge of several.
+    `lineage` tells sections apart, however their headings and files are renamed: it is the number
+    of the first revision, 0 before there is one. `nth` counts the sections of the file with this
+    path, from 1. `unchanged_text` marks a revision that differs from the one before in its place
+    only (heading above, file, `nth`), and not in its bytes, or in which a merge only put together
+    what its sides did. The empty path is the text before the first heading. `previous` are the rows
+    of those that it continues, in a merge of several.
     """
 
     lineage: int
@@ -240,13 +253,14 @@ class MarkKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A statement of `commit` about facts, from commit `begun` on until a revert takes it back (`ended`).
+    """A statement of `commit` about facts, from commit `begun` on until a revert takes it back
+    (`ended`).
 
-    A statement that holds again begins with the revert of its revert.
-    Superseded and retracted: of one live occurrence (its row) of `fact`, which `other` replaced. Only logs have these: in a file
-    that is edited in place the text is right, and the same statement is overruled.
-    Contradicts and resolved: of the facts `fact` and `other`.
-    Promoted: `other` in a file that is edited in place says what this line of a log says, and counts in its stead.
+    A statement that holds again begins with the revert of its revert. Superseded and retracted: of
+    one live occurrence (its row) of `fact`, which `other` replaced. Only logs have these: in a file
+    that is edited in place the text is right, and the same statement is overruled. Contradicts and
+    resolved: of the facts `fact` and `other`. Promoted: `other` in a file that is edited in place
+    says what this line of a log says, and counts in its stead.
     """
 
     kind: MarkKind
@@ -260,7 +274,9 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class StatedRevert:
-    """`commit` states that it takes `reverted` back. Where that is a merge, each stating commit that it brought has a record of its own, too."""
+    """`commit` states that it takes `reverted` back. Where that is a merge, each stating commit
+    that it brought has a record of its own, too.
+    """
 
     commit: CommitId
     reverted: CommitId
@@ -268,7 +284,8 @@ class StatedRevert:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """A fact as somebody states it in one place. `line` counts from 1, `time` is in seconds since 1970 (0: not known), `until` holds through that day.
+    """A fact as somebody states it in one place. `line` counts from 1, `time` is in seconds since
+    1970 (0: not known), `until` holds through that day.
 
     `also` tells that its key has several values, as a commit states.
     """
@@ -288,9 +305,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """Two claims that contradict each other: by the `key` of both (else None), or because somebody `marked` them, or both.
+    """Two claims that contradict each other: by the `key` of both (else None), or because somebody
+    `marked` them, or both.
 
-    `weaker` is the claim with less behind it, None where neither has. That does not tell which is right.
+    `weaker` is the claim with less behind it, None where neither has. That does not tell which is
+    right.
     """
 
     first: Claim

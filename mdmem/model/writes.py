@@ -9,7 +9,13 @@ from typing import Self, TypeAlias
 from mdmem import wording
 from mdmem.errors import UsageProblem
 from mdmem.model import CommitId, FactId, FilePath, Op, SectionPath, Source, Supersession
-from mdmem.model.rules import is_iso_day, require_allowances, require_no_trailer, require_possible_day, require_range
+from mdmem.model.rules import (
+    is_iso_day,
+    require_allowances,
+    require_no_trailer,
+    require_possible_day,
+    require_range,
+)
 from mdmem.startup import late
 from mdmem.startup.records import dataclass, field
 
@@ -28,8 +34,9 @@ class PipelineNote:
     """The part of a commit's note that only a pipeline writes, beside what every write says.
 
     - `actor`: the pipeline. `run`: the name of its run.
-    - Of the fact that comes in, or that goes: `cites`, where it was said, as CLIENT/SESSION#LINE[-LINE]; `attribute`, what it is about; `sender`, the
-      name of another person who said it.
+    - Of the fact that comes in, or that goes: `cites`, where it was said, as
+      CLIENT/SESSION#LINE[-LINE]; `attribute`, what it is about; `sender`, the name of another
+      person who said it.
     - `dreamt`: the commit through which the run has judged what came in, in its last commit.
     - `promotes`: the entry of a log that the change takes into a curated file.
     """
@@ -45,7 +52,9 @@ class PipelineNote:
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """Options that all writing verbs share. `confidence` is from 0 to 1; None is the default of the source. `pipeline` is for mdmem's own work."""
+    """Options that all writing verbs share. `confidence` is from 0 to 1; None is the default of the
+    source. `pipeline` is for mdmem's own work.
+    """
 
     source: Source = Source.INFERRED
     confidence: float | None = None
@@ -58,7 +67,9 @@ class WriteOptions:
     pipeline: PipelineNote | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a confidence out of its range, a reason that reads as a trailer, and what cannot be allowed."""
+        """Refuse a confidence out of its range, a reason that reads as a trailer, and what cannot
+        be allowed.
+        """
         require_range("confidence", self.confidence, 0, 1)
         require_no_trailer("reason", self.reason)
         require_allowances(wording.field("allow"), self.allow)
@@ -105,8 +116,13 @@ class EditSection:
             names = ("create", "after", *(action.value for action in _PLACING))
             create, after, body, append, prepend = map(wording.field, names)
             raise UsageProblem(f"{create} and {after} go with {body}, {append} and {prepend}")
-        if self.section is None and (self.action in (Action.RENAME, Action.DELETE) or self.subtree or self.after is not None):
-            raise UsageProblem("the text before the first heading can be replaced, appended to and prepended to, nothing else")
+        if self.section is None and (
+            self.action in (Action.RENAME, Action.DELETE) or self.subtree or self.after is not None
+        ):
+            raise UsageProblem(
+                "the text before the first heading can be replaced, appended to and prepended to,"
+                " nothing else"
+            )
         if self.action is Action.REPLACE and not self.text:
             raise UsageProblem("the text to find is empty")
 
@@ -134,7 +150,8 @@ class EditSection:
         """The edit of a door that has an argument for each action. `after` implies `create`.
 
         Raises:
-            UsageProblem: not exactly one action, not exactly one of section and preamble, or arguments that do not go together.
+            UsageProblem: not exactly one action, not exactly one of section and preamble, or
+            arguments that do not go together.
         """
         texts = {
             Action.BODY: body,
@@ -146,11 +163,15 @@ class EditSection:
         }
         actions = [action for action, text in texts.items() if text is not None]
         if len(actions) != 1:
-            raise UsageProblem(f"give exactly one of {', '.join(wording.field(action) for action in Action)}")
+            raise UsageProblem(
+                f"give exactly one of {', '.join(wording.field(action) for action in Action)}"
+            )
         if (section is None) is not preamble:
             raise UsageProblem(f"name a section, or give {wording.field('preamble')}")
         if (replace is None) is not (replacement is None):
-            raise UsageProblem(f"{wording.field('replace')} and {wording.field('replacement')} go together")
+            raise UsageProblem(
+                f"{wording.field('replace')} and {wording.field('replacement')} go together"
+            )
         return cls(
             section=section,
             action=actions[0],
@@ -168,7 +189,8 @@ class EditSection:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """Append an entry to a day's log. `time` is HH:MM, `day` an ISO date or a past day in words; None means now.
+    """Append an entry to a day's log. `time` is HH:MM, `day` an ISO date or a past day in words;
+    None means now.
 
     `more` are the texts of further entries, which the same change appends behind it.
     """
@@ -193,7 +215,8 @@ class Log:
 class Remember:
     """Put a fact into a curated file. `until` is an ISO date or a day to come in words.
 
-    `entry`: the entry of a day's log that it takes there, by id or text; with an empty text, in its words.
+    `entry`: the entry of a day's log that it takes there, by id or text; with an empty text, in its
+    words.
     """
 
     text: str
@@ -215,7 +238,8 @@ class Remember:
 
 @dataclass(frozen=True, slots=True)
 class Forget:
-    """Take a fact, named by its exact text, its id or a prefix of it, out of a file; with a `file` that copy of it alone.
+    """Take a fact, named by its exact text, its id or a prefix of it, out of a file; with a `file`
+    that copy of it alone.
 
     With `everywhere`, every line that says it, and its copies in logs whatever the file.
     """
@@ -236,8 +260,10 @@ class Forget:
 class DayEntry:
     """An entry for the log of a day.
 
-    - `cites`: where it was said, as CLIENT/SESSION#LINE[-LINE]; `time`: when, and `by_agent`: whether an agent said it.
-    - `key`: the attribute that it is about. `by_model`: a model suggested it. `sender`: the name of another person than the user who said it.
+    - `cites`: where it was said, as CLIENT/SESSION#LINE[-LINE]; `time`: when, and `by_agent`:
+      whether an agent said it.
+    - `key`: the attribute that it is about. `by_model`: a model suggested it. `sender`: the name of
+      another person than the user who said it.
     """
 
     minute: str
@@ -262,7 +288,8 @@ class DayEntry:
 class DigestDay:
     """Put entries of sessions into the log of a day, where they belong by their minutes.
 
-    `reads`: how far transcripts are read with it, each as CLIENT/SESSION#LINE HASH; of sessions of which nothing more follows.
+    `reads`: how far transcripts are read with it, each as CLIENT/SESSION#LINE HASH; of sessions of
+    which nothing more follows.
     """
 
     day: date
@@ -279,10 +306,12 @@ class DigestDay:
 
 @dataclass(frozen=True, slots=True)
 class Revert:
-    """Undo one change and keep everything later: a commit, named in git's way, or the last change of a fact (id, prefix or text).
+    """Undo one change and keep everything later: a commit, named in git's way, or the last change
+    of a fact (id, prefix or text).
 
-    Or all changes of a run, as its commits name it: all of them or none; with `skip` all but those that later edits hold fast. Entries of a day's
-    log then count no more; with `take_out` their lines go out.
+    Or all changes of a run, as its commits name it: all of them or none; with `skip` all but those
+    that later edits hold fast. Entries of a day's log then count no more; with `take_out` their
+    lines go out.
     """
 
     reference: str
@@ -294,7 +323,8 @@ class Revert:
         """Refuse what only a run can be undone with."""
         if (self.skip or self.take_out) and not self.may_be_run:
             raise UsageProblem(
-                f"{wording.field('skip' if self.skip else 'take_out')} is only for runs", "Use the run's name from its commits: digest/…"
+                f"{wording.field('skip' if self.skip else 'take_out')} is only for runs",
+                "Use the run's name from its commits: digest/…",
             )
 
     @property
@@ -323,9 +353,11 @@ class Resolve:
 
 @dataclass(frozen=True, slots=True)
 class Purge:
-    """Remove a fact from files, index and all history. It is named as for `Forget`, or by words that only history holds.
+    """Remove a fact from files, index and all history. It is named as for `Forget`, or by words
+    that only history holds.
 
-    A purge states nothing, so it has neither source nor confidence; `actor`, `session` and `reason` go into the commit that records it.
+    A purge states nothing, so it has neither source nor confidence; `actor`, `session` and `reason`
+    go into the commit that records it.
     """
 
     fact: str
@@ -342,7 +374,8 @@ class Purge:
 
 @dataclass(frozen=True, slots=True)
 class Save:
-    """Commit a person's pending edits of memory files as theirs; an `actor` that is an agent claims them.
+    """Commit a person's pending edits of memory files as theirs; an `actor` that is an agent claims
+    them.
 
     `message` is the commit's; None names the files.
     """
@@ -359,7 +392,9 @@ class Save:
 
 @dataclass(frozen=True, slots=True)
 class LikeFact:
-    """A standing fact that a new one resembles, with its line in the file as it is now. `in_log`: it stands in a day's log."""
+    """A standing fact that a new one resembles, with its line in the file as it is now. `in_log`:
+    it stands in a day's log.
+    """
 
     fact: FactId
     text: str
@@ -375,12 +410,14 @@ Change = EditSection | Log | Remember | Forget | Revert | Contradict | Resolve
 class WriteResult:
     """The outcome of a write; `op` is the operation that its commit states.
 
-    `ended` are facts that were superseded without a successor; `kept` is what stood behind and beneath a replaced text, and stays.
-    `contradicts` are the current facts that the new one contradicts. `diff` is set by a dry run; `notes` are lines for the user; `warnings`
-    are codes of `check`. `day` is the one that the caller gave in words, as an ISO date. `excerpt` are the lines
-    around words that were replaced in a whole file, with their numbers. `like` are the standing facts that a new one resembles; `ends`: it
-    says that something holds no more. `forgotten` are the places, as PATH:LINE, of a line that was forgotten and of its copies in logs; `also`
-    those where the same words still count.
+    `ended` are facts that were superseded without a successor; `kept` is what stood behind and
+    beneath a replaced text, and stays. `contradicts` are the current facts that the new one
+    contradicts. `diff` is set by a dry run; `notes` are lines for the user; `warnings` are codes of
+    `check`. `day` is the one that the caller gave in words, as an ISO date. `excerpt` are the lines
+    around words that were replaced in a whole file, with their numbers. `like` are the standing
+    facts that a new one resembles; `ends`: it says that something holds no more. `forgotten` are
+    the places, as PATH:LINE, of a line that was forgotten and of its copies in logs; `also` those
+    where the same words still count.
     """
 
     changed: bool
@@ -432,7 +469,9 @@ class ReplaceText:
 
 @dataclass(frozen=True, slots=True)
 class InsertText:
-    """Insert text behind a line of a file; 0 is its beginning, and in a day's log there is only its end."""
+    """Insert text behind a line of a file; 0 is its beginning, and in a day's log there is only its
+    end.
+    """
 
     path: str
     line: int
@@ -442,7 +481,9 @@ class InsertText:
 
 @dataclass(frozen=True, slots=True)
 class MovePath:
-    """Move a file or a folder to a path where nothing is, or (`target` None) remove it; history keeps it."""
+    """Move a file or a folder to a path where nothing is, or (`target` None) remove it; history
+    keeps it.
+    """
 
     path: str
     target: str | None
@@ -459,10 +500,12 @@ WholeFileEdit: TypeAlias = CreateFile | ReplaceText | InsertText
 
 @dataclass(frozen=True, slots=True)
 class PurgePlan:
-    """The plan of a purge: its changes in numbers, and all that it cannot reach or has to drop in sentences, without the purged words.
+    """The plan of a purge: its changes in numbers, and all that it cannot reach or has to drop in
+    sentences, without the purged words.
 
-    `files` on disk, `commits` that get another id, of which `messages` (tags' included) change; `tags` that are rewritten; `refs` that
-    move; `loose` objects to which nothing but a reflog leads, looked for where nothing else holds the words.
+    `files` on disk, `commits` that get another id, of which `messages` (tags' included) change;
+    `tags` that are rewritten; `refs` that move; `loose` objects to which nothing but a reflog
+    leads, looked for where nothing else holds the words.
     """
 
     files: int
@@ -482,7 +525,9 @@ class PurgePlan:
 
 @dataclass(frozen=True, slots=True)
 class PurgeResult:
-    """The result of a purge; `commit` is its note, None on an unborn branch. `notices`: those of the plan, and of what still holds the words."""
+    """The result of a purge; `commit` is its note, None on an unborn branch. `notices`: those of
+    the plan, and of what still holds the words.
+    """
 
     plan: PurgePlan
     commit: CommitId | None

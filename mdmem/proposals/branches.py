@@ -33,9 +33,11 @@ _UNREADABLE = frozenset({"broken-repository", "git-failed", "missing-history"})
 class ProposedBranch:
     """A proposal's branch.
 
-    - `commits`: those along its first parents that HEAD lacks, oldest first; `commit_changes` has the files that each of them changed.
+    - `commits`: those along its first parents that HEAD lacks, oldest first; `commit_changes` has
+      the files that each of them changed.
     - `base`: the commit where it began; None for a branch that began with none.
-    - `files`: the Markdown files of the workspace that differ from the base; `others` are the paths of the rest.
+    - `files`: the Markdown files of the workspace that differ from the base; `others` are the paths
+      of the rest.
     - `shared_with`: the workspaces of which some of these are Markdown files.
     """
 
@@ -53,16 +55,23 @@ class ProposedBranch:
         return bool(self.commits) and (bool(self.files) or not self.others)
 
 
-def read_branches(workspace: Workspace, refs: Iterable[ProposalRef], head: CommitId | None) -> list[ProposedBranch]:
+def read_branches(
+    workspace: Workspace, refs: Iterable[ProposalRef], head: CommitId | None
+) -> list[ProposedBranch]:
     """The branches of some proposals, read at once; `head` is what they are compared with."""
     refs, repository = list(refs), workspace.repository
     ahead = branch_commits.commits_not_in(repository, [ref.tip for ref in refs], head)
     chains = [_chain(ahead, ref.tip) for ref in refs]
     bases = [_base(workspace, ref, chain, head) for ref, chain in zip(refs, chains, strict=True)]
     base_trees = branch_commits.trees_of(repository, bases)
-    trees = [[tree, *(commit.tree for commit in chain)] for tree, chain in zip(base_trees, chains, strict=True)]
+    trees = [
+        [tree, *(commit.tree for commit in chain)]
+        for tree, chain in zip(base_trees, chains, strict=True)
+    ]
     steps = [pair for row in trees for pair in pairwise(row)]
-    changes = branch_commits.changed_blobs(repository, [*((row[0], row[-1]) for row in trees), *steps])
+    changes = branch_commits.changed_blobs(
+        repository, [*((row[0], row[-1]) for row in trees), *steps]
+    )
     of_steps = iter(changes[len(refs) :])
     folders = _Folders(workspace)
     return [
@@ -81,7 +90,9 @@ def _chain(ahead: Mapping[CommitId, BranchCommit], tip: CommitId) -> tuple[Branc
     return tuple(reversed(chain))
 
 
-def _base(workspace: Workspace, ref: ProposalRef, chain: Sequence[BranchCommit], head: CommitId | None) -> CommitId | None:
+def _base(
+    workspace: Workspace, ref: ProposalRef, chain: Sequence[BranchCommit], head: CommitId | None
+) -> CommitId | None:
     """The commit where a branch began: where it left HEAD's history, or joined it last."""
     if not chain:
         return ref.tip
@@ -91,14 +102,19 @@ def _base(workspace: Workspace, ref: ProposalRef, chain: Sequence[BranchCommit],
 
 
 class _Folders:
-    """The folders of the workspaces of a repository, by which it is told whose a changed file is."""
+    """The folders of the workspaces of a repository, by which it is told whose a
+    changed file is.
+    """
 
     def __init__(self, workspace: Workspace) -> None:
         self._settings = workspace.settings
         self._own = os.fsencode(workspace.repository.prefix)
         root = workspace.repository.root
         others = [folder for folder in used_workspaces(workspace.root) if folder != workspace.root]
-        self._others = {os.fsencode(f"{folder.relative_to(root)}/").removeprefix(b"./"): folder for folder in others}
+        self._others = {
+            os.fsencode(f"{folder.relative_to(root)}/").removeprefix(b"./"): folder
+            for folder in others
+        }
 
     def branch(
         self,
@@ -124,7 +140,11 @@ class _Folders:
             files=tuple(files),
             others=tuple(os.fsdecode(change.path) for change in others),
             shared_with=tuple(
-                dict.fromkeys(owner for change in others if is_markdown(os.fsdecode(change.path)) and (owner := self._owner(change.path)))
+                dict.fromkeys(
+                    owner
+                    for change in others
+                    if is_markdown(os.fsdecode(change.path)) and (owner := self._owner(change.path))
+                )
             ),
         )
 
@@ -150,7 +170,9 @@ def read_each(
     refs: Sequence[ProposalRef],
     read: Callable[[Sequence[ProposalRef]], list[T]],
 ) -> tuple[list[T], tuple[UnreadableProposal, ...]]:
-    """Read proposals at once; where that fails by halves, down to the branches that git cannot read."""
+    """Read proposals at once; where that fails by halves, down to the branches that git cannot
+    read.
+    """
     try:
         return read(refs), ()
     except RepositoryProblem as problem:
@@ -174,7 +196,9 @@ def _unreadable(ref: ProposalRef, problem: RepositoryProblem) -> UnreadablePropo
 
 
 def waiting(workspace: Workspace) -> Waiting:
-    """The number of proposals for this workspace that HEAD has not taken in, and since when the oldest one waits."""
+    """The number of proposals for this workspace that HEAD has not taken in, and since when the
+    oldest one waits.
+    """
     refs = list(standing_proposals(workspace.repository).values())
     if not refs:
         return Waiting()
@@ -216,13 +240,16 @@ class ProposalRef:
 
 
 def safe_actor(actor: str | None) -> str:
-    """An actor's name as a part of the name of a branch; never that of an actor of mdmem's own, unless it is one."""
+    """An actor's name as a part of the name of a branch; never that of an actor of mdmem's own,
+    unless it is one.
+    """
     name = _UNSAFE.sub("-", actor or "").strip("-")[:_MOST_ACTOR].strip("-") or _NOBODY
     return f"{name}-" if name != actor and name.casefold() in RESERVED_ACTORS else name
 
 
 def new_id(repository: Repository, content: str, decided: Collection[str]) -> str:
-    """An id that no proposal has or had, made of what is proposed; `decided` are those of which history speaks.
+    """An id that no proposal has or had, made of what is proposed; `decided` are those of which
+    history speaks.
 
     Raises:
         ProposalProblem: `too-many-proposals`.
@@ -242,7 +269,11 @@ def require_few(standing: Collection[str]) -> None:
     """
     if len(standing) >= MOST_PROPOSALS:
         hint = f"{verb('accept')} or {verb('reject')} some; to list them: {verb('proposals')}"
-        raise ProposalProblem("too-many-proposals", f"there are already {MOST_PROPOSALS} open proposals, the maximum", hint)
+        raise ProposalProblem(
+            "too-many-proposals",
+            f"there are already {MOST_PROPOSALS} open proposals, the maximum",
+            hint,
+        )
 
 
 def _id(content: str, number: int = 0) -> str:
@@ -250,16 +281,24 @@ def _id(content: str, number: int = 0) -> str:
 
 
 def find_same(repository: Repository, message: str) -> ProposalRef | None:
-    """The standing proposal that began with a commit of this message, from which `new_id` made its id; None where there is none."""
+    """The standing proposal that began with a commit of this message, from which `new_id` made its
+    id; None where there is none.
+    """
     ref = standing_proposals(repository).get(_id(message))
     if ref is None:
         return None
     commits = branch_commits.commits_not_in(repository, [ref.tip], repository.head()).values()
-    return ref if any(commit.message.rstrip() == with_id(message, ref.id).rstrip() for commit in commits) else None
+    return (
+        ref
+        if any(commit.message.rstrip() == with_id(message, ref.id).rstrip() for commit in commits)
+        else None
+    )
 
 
 def with_id(message: str, proposal: str) -> str:
-    """The message of a commit that proposes what it changes: what it did is dated by the merge that brings it."""
+    """The message of a commit that proposes what it changes: what it did is dated by the merge that
+    brings it.
+    """
     return f"{message.rstrip()}\nMdmem-Proposed: {proposal}\n"
 
 
@@ -287,16 +326,21 @@ def standing_proposals(repository: Repository) -> dict[str, ProposalRef]:
 
 
 def _made_here(repository: Repository) -> str:
-    """The refs below `MADE` that count: a copy of a repository, or one out of an archive, has another number."""
+    """The refs below `MADE` that count: a copy of a repository, or one out of an archive, has
+    another number.
+    """
     return f"{MADE}{repository.common_dir.stat().st_ino}/"
 
 
 def move(repository: Repository, before: ProposalRef | None, after: ProposalRef) -> bool:
-    """Move a proposal's branch to a commit made here, or begin it (`before` is None); False where it moved meanwhile.
+    """Move a proposal's branch to a commit made here, or begin it (`before` is None); False where
+    it moved meanwhile.
 
     It is mdmem's own where it was so before.
     """
-    moves: list[tuple[str, str | None, str | None]] = [(after.name, after.tip, before.tip if before else None)]
+    moves: list[tuple[str, str | None, str | None]] = [
+        (after.name, after.tip, before.tip if before else None)
+    ]
     if before is None or before.is_own:
         moves.append((f"{_made_here(repository)}{after.id}", after.tip, ""))
     return branch_commits.move_refs(repository, moves, scratch=after.id)
@@ -309,18 +353,40 @@ def find_proposal(repository: Repository, named: str) -> ProposalRef:
         ProposalProblem: `proposal-not-found`, `ambiguous`.
     """
     standing = standing_proposals(repository)
-    word = named.strip().removeprefix("refs/heads/").removeprefix("mdmem/proposals/").rpartition("/")[2].casefold()
+    word = (
+        named.strip()
+        .removeprefix("refs/heads/")
+        .removeprefix("mdmem/proposals/")
+        .rpartition("/")[2]
+        .casefold()
+    )
     refs = [ref for name, ref in standing.items() if word and name.startswith(word)]
     if len(refs) == 1:
         return refs[0]
     if refs:
         names = ", ".join(ref.id for ref in refs)
-        raise ProposalProblem("ambiguous", f"{len(refs)} proposals have ids that begin with {word!r}", f"They are {names}.")
-    closed = [name for name in branch_commits.list_refs(repository, CLOSED) if word and name.removeprefix(CLOSED).startswith(word)]
+        raise ProposalProblem(
+            "ambiguous",
+            f"{len(refs)} proposals have ids that begin with {word!r}",
+            f"They are {names}.",
+        )
+    closed = [
+        name
+        for name in branch_commits.list_refs(repository, CLOSED)
+        if word and name.removeprefix(CLOSED).startswith(word)
+    ]
     if closed:
         name = closed[0].removeprefix(CLOSED)
-        raise ProposalProblem("proposal-not-found", f"{name} is decided and closed", f"To see its changes: git log {closed[0]}")
-    raise ProposalProblem("proposal-not-found", f"no proposal {named[:80]!r}", f"To list open proposals: {verb('proposals')}")
+        raise ProposalProblem(
+            "proposal-not-found",
+            f"{name} is decided and closed",
+            f"To see its changes: git log {closed[0]}",
+        )
+    raise ProposalProblem(
+        "proposal-not-found",
+        f"no proposal {named[:80]!r}",
+        f"To list open proposals: {verb('proposals')}",
+    )
 
 
 def require_movable(repository: Repository, ref: ProposalRef) -> None:
@@ -331,13 +397,20 @@ def require_movable(repository: Repository, ref: ProposalRef) -> None:
     """
     if (folder := branch_commits.checked_out_in(repository, ref.name)) is not None:
         message = f"the branch of {ref.id} is checked out in {folder}"
-        raise ProposalProblem("checked-out", message, "Commit to it there, or switch to another branch first.")
+        raise ProposalProblem(
+            "checked-out", message, "Commit to it there, or switch to another branch first."
+        )
 
 
 def close(repository: Repository, ref: ProposalRef, original: CommitId) -> bool:
-    """Take a proposal's branch away, and keep its commits for a while; False where it moved meanwhile."""
+    """Take a proposal's branch away, and keep its commits for a while; False where it moved
+    meanwhile.
+    """
     kept = branch_commits.list_refs(repository, f"{CLOSED}{ref.id}").get(f"{CLOSED}{ref.id}")
-    moves: list[tuple[str, str | None, str | None]] = [(ref.name, None, ref.tip), (f"{CLOSED}{ref.id}", original, kept)]
+    moves: list[tuple[str, str | None, str | None]] = [
+        (ref.name, None, ref.tip),
+        (f"{CLOSED}{ref.id}", original, kept),
+    ]
     moves += [(f"{_made_here(repository)}{ref.id}", None, ref.tip)] if ref.is_own else []
     return branch_commits.move_refs(repository, moves, scratch=ref.id)
 

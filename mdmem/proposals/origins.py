@@ -30,7 +30,9 @@ _REJECTS = "^Mdmem-Rejects: [0-9a-f]{8} "
 
 @dataclass(frozen=True, slots=True)
 class DecidedPart:
-    """A part on which a person decided: where it was to stand, and the line, as far as the commit quotes it."""
+    """A part on which a person decided: where it was to stand, and the line, as far as the commit
+    quotes it.
+    """
 
     proposal: str
     name: PartName
@@ -44,7 +46,9 @@ class DecidedPart:
     """The part was to take the fact out."""
 
 
-def decisions(repository: Repository, tip: CommitId | None) -> dict[tuple[str, PartName], DecidedPart]:
+def decisions(
+    repository: Repository, tip: CommitId | None
+) -> dict[tuple[str, PartName], DecidedPart]:
     """All decisions in the history of a commit, by proposal and part; of several the newest."""
     decided: dict[tuple[str, PartName], DecidedPart] = {}
     for commit, time, message in branch_commits.messages_with(repository, _PATTERN, tip):
@@ -62,13 +66,20 @@ def rejected_parts(repository: Repository, tip: CommitId | None) -> list[Decided
 def _decided(commit: CommitId, time: int, message: str) -> Iterator[DecidedPart]:
     trailers = history.parse_trailers(message)
     note = parse_message(message)
-    quotes: Mapping[FactId, str] = {parse_item(f"- {line[2:]}").id: line for line in message.split("\n") if line.startswith(("- ", "+ "))}
+    quotes: Mapping[FactId, str] = {
+        parse_item(f"- {line[2:]}").id: line
+        for line in message.split("\n")
+        if line.startswith(("- ", "+ "))
+    }
     for name, state in (("Accepts", PartState.ACCEPTED), ("Rejects", PartState.REJECTED)):
         for value in trailers.get(name, ()):
             if match := _TRAILER.fullmatch(value):
                 quote = quotes.get(FactId(match[2]))
-                # A rejection quotes how memory stays: without what was proposed, with what was to go.
-                is_removal = state is PartState.REJECTED and quote is not None and quote.startswith("+")
+                # A rejection quotes how memory stays: without what was proposed, with what was to
+                # go.
+                is_removal = (
+                    state is PartState.REJECTED and quote is not None and quote.startswith("+")
+                )
                 yield DecidedPart(
                     proposal=match[1],
                     name=match[2],
@@ -90,7 +101,9 @@ def says_the_same(part: DecidedPart, fact: FactId, text: str) -> bool:
 PROPOSED_BRANCH = "propose"
 """The operation of the empty commit that makes a proposal of a branch."""
 _PIPELINES = ("digest", "dream")
-"""The actors whose cites carry a source, or the person's own lines that they take up: no one else may be called so."""
+"""The actors whose cites carry a source, or the person's own lines that they take up: no one else
+may be called so.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,9 +127,13 @@ class ProposedNote:
 
 
 class ProposedNotes:
-    """The commits of a proposal with their notes, oldest first; its `actor`, and why it was made."""
+    """The commits of a proposal with their notes, oldest first; its `actor`, and why it
+    was made.
+    """
 
-    def __init__(self, notes: Sequence[ProposedNote], actor: str | None, reason: str | None) -> None:
+    def __init__(
+        self, notes: Sequence[ProposedNote], actor: str | None, reason: str | None
+    ) -> None:
         self.notes = tuple(notes)
         self.actor, self.reason = actor, reason
         self._by_path: dict[FilePath, ProposedNote] = {}
@@ -147,7 +164,11 @@ class ProposedNotes:
 
     def marks(self) -> tuple[ProposedNote, ...]:
         """The commits that state something and change no text."""
-        return tuple(each for each in self.notes if not each.paths and each.note.op not in (None, PROPOSED_BRANCH))
+        return tuple(
+            each
+            for each in self.notes
+            if not each.paths and each.note.op not in (None, PROPOSED_BRANCH)
+        )
 
     def supersedes(self, fact: FactId) -> tuple[Supersession, ...]:
         """The facts that a fact supersedes, as the commits state it."""
@@ -176,14 +197,18 @@ def read_notes(workspace: Workspace, branches: Sequence[ProposedBranch]) -> list
         for change in row
         if each.quoted is None and _is_text(change)
     ]
-    names = dict.fromkeys(blob for change in unquoted for blob in (change.before, change.after) if blob)
+    names = dict.fromkeys(
+        blob for change in unquoted for blob in (change.before, change.after) if blob
+    )
     blobs = workspace.repository.contents(list(names))
     prefix = os.fsencode(workspace.repository.prefix)
     read = []
     for branch, commits in zip(branches, parsed, strict=True):
         notes = []
         for each, row in zip(commits, branch.commit_changes, strict=True):
-            paths = [change.path.removeprefix(prefix) for change in row if change.path.startswith(prefix)]
+            paths = [
+                change.path.removeprefix(prefix) for change in row if change.path.startswith(prefix)
+            ]
             facts = _changed_facts(row, blobs) if each.quoted is None else each.quoted
             if len(each.commit.parents) > 1:  # what it brings is of the branch that it merges
                 paths, facts = [], frozenset()
@@ -202,7 +227,9 @@ def read_notes(workspace: Workspace, branches: Sequence[ProposedBranch]) -> list
 
 @dataclass(frozen=True, slots=True)
 class _ParsedCommit:
-    """A commit with its note, and the facts in the lines that it quotes; None where the difference alone tells."""
+    """A commit with its note, and the facts in the lines that it quotes; None where the difference
+    alone tells.
+    """
 
     commit: BranchCommit
     note: ParsedNote
@@ -211,7 +238,9 @@ class _ParsedCommit:
 
 
 def _parsed_commits(branch: ProposedBranch) -> list[_ParsedCommit]:
-    """The commits of a branch. Those that `mdmem propose` took over, up to its own, are not mdmem's own."""
+    """The commits of a branch. Those that `mdmem propose` took over, up to its own, are not mdmem's
+    own.
+    """
     read = [_quoted_facts(commit.message) for commit in branch.commits]
     taken_over = [number for number, (note, _) in enumerate(read) if note.op == PROPOSED_BRANCH]
     first = (taken_over[-1] if taken_over else 0) if branch.ref.is_own else len(read)
@@ -222,7 +251,9 @@ def _parsed_commits(branch: ProposedBranch) -> list[_ParsedCommit]:
 
 
 def _branch_notes(notes: Sequence[ProposedNote]) -> ProposedNotes:
-    named = [each.note.provenance for each in notes if each.is_own and each.note.op == PROPOSED_BRANCH]
+    named = [
+        each.note.provenance for each in notes if each.is_own and each.note.op == PROPOSED_BRANCH
+    ]
     actors = [each.note.provenance.actor if each.is_own else each.author for each in notes]
     actor = next(filter(None, [*(each.actor for each in named[-1:]), *actors]), None)
     return ProposedNotes(notes, actor, named[-1].reason if named else None)
@@ -233,33 +264,55 @@ def _is_text(change: BlobChange) -> bool:
 
 
 def _quoted_facts(message: str) -> tuple[ParsedNote, frozenset[FactId] | None]:
-    """The note of a commit, and the facts in the lines that it quotes; None where it does not quote them all."""
+    """The note of a commit, and the facts in the lines that it quotes; None where it does not quote
+    them all.
+    """
     notes, lines = parse_notes(message), message.split("\n")
     note = notes[0].note if len(notes) == 1 and notes[0].is_own else parse_message(message)
-    if note.op is None or len(notes) != 1 or any(line.endswith((" more lines)", "…")) for line in lines):
+    if (
+        note.op is None
+        or len(notes) != 1
+        or any(line.endswith((" more lines)", "…")) for line in lines)
+    ):
         return note, None
-    return note, frozenset(parse_item(f"- {line[2:]}").id for line in lines if line.startswith(("+ ", "- ")))
+    return note, frozenset(
+        parse_item(f"- {line[2:]}").id for line in lines if line.startswith(("+ ", "- "))
+    )
 
 
 def _changed_facts(changes: Sequence[BlobChange], blobs: Mapping[str, bytes]) -> frozenset[FactId]:
     facts = set()
     for change in filter(_is_text, changes):
-        before, after = (blobs[blob].decode("utf-8", "replace") if blob else "" for blob in (change.before, change.after))
+        before, after = (
+            blobs[blob].decode("utf-8", "replace") if blob else ""
+            for blob in (change.before, change.after)
+        )
         for lines in history.changed_lines(before, after):
             facts |= {parse_item(f"- {quoted_line(line)}").id for line in lines if line.strip()}
     return frozenset(facts)
 
 
 def part_origin(
-    workspace: Workspace, notes: ProposedNotes, proposed: ProposedNote | None, fact: FactId | None, is_persons: bool = False
+    workspace: Workspace,
+    notes: ProposedNotes,
+    proposed: ProposedNote | None,
+    fact: FactId | None,
+    is_persons: bool = False,
 ) -> PartOrigin:
-    """Whose statement a part is once it is accepted: an agent's claim that the user said it is only inferred.
+    """Whose statement a part is once it is accepted: an agent's claim that the user said it is only
+    inferred.
 
-    Of a commit that mdmem did not make here its author's name counts, and no more than a proposal may become.
-    `is_persons`: a commit of the person's own brought its words into a day's log, from which a night proposes it.
+    Of a commit that mdmem did not make here its author's name counts, and no more than a proposal
+    may become. `is_persons`: a commit of the person's own brought its words into a day's log, from
+    which a night proposes it.
     """
     if proposed is None:
-        return PartOrigin(source=Source.INFERRED, confidence=Source.INFERRED.confidence, actor=notes.actor, reason=notes.reason)
+        return PartOrigin(
+            source=Source.INFERRED,
+            confidence=Source.INFERRED.confidence,
+            actor=notes.actor,
+            reason=notes.reason,
+        )
     note = proposed.note
     source, confidence = note.provenance.source, note.provenance.confidence
     if not proposed.is_own:
@@ -271,8 +324,14 @@ def part_origin(
             reason=note.provenance.reason or notes.reason,
         )
     cites = tuple(cited for cited_fact, cited in note.cites if cited_fact == fact)
-    is_pipelines = note.provenance.actor in _PIPELINES and (bool(cites) or is_persons) and note.claimed_by is None
-    is_claim = note.claimed_by is not None or (note.op is not None and workspace.is_agent(note.provenance.actor))
+    is_pipelines = (
+        note.provenance.actor in _PIPELINES
+        and (bool(cites) or is_persons)
+        and note.claimed_by is None
+    )
+    is_claim = note.claimed_by is not None or (
+        note.op is not None and workspace.is_agent(note.provenance.actor)
+    )
     if source is Source.USER_STATED and is_claim and not is_pipelines:
         source, confidence = Source.INFERRED, min(confidence, Source.INFERRED.confidence)
     return PartOrigin(

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part with all that it takes to put it onto memory: the piece of the text, or (without one) what is only stated."""
+    """A part with all that it takes to put it onto memory: the piece of the text, or (without one)
+    what is only stated.
+    """
 
     view: PartView
     piece: FactPiece | SectionPiece | None
@@ -55,7 +57,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class FileVersions:
-    """A file that a proposal changes: where it began, as it would be, and where it began under the paths that sections have now."""
+    """A file that a proposal changes: where it began, as it would be, and where it began under the
+    paths that sections have now.
+    """
 
     path: FilePath
     base: FileFacts
@@ -65,13 +69,17 @@ class FileVersions:
 
 
 class StandingMemory:
-    """Memory as it stands, on disk and in the trail; what several proposals are judged against is read once."""
+    """Memory as it stands, on disk and in the trail; what several proposals are judged against is
+    read once.
+    """
 
     def __init__(self, workspace: Workspace, trail: Trail) -> None:
         self._workspace = workspace
         self._trail = trail
         self._files: dict[FilePath, FileFacts] = {}
-        self._bases: dict[tuple[FilePath, int], tuple[FileFacts, FileFacts, Mapping[SectionPath, SectionPath]]] = {}
+        self._bases: dict[
+            tuple[FilePath, int], tuple[FileFacts, FileFacts, Mapping[SectionPath, SectionPath]]
+        ] = {}
         self._statements: dict[FilePath, tuple[StatementIndex, list[FactId]]] = {}
 
     def file(self, path: FilePath) -> FileFacts:
@@ -85,7 +93,11 @@ class StandingMemory:
         """The versions of a file that a proposal changes."""
         if (path, id(base)) not in self._bases:
             now = self.file(path).document
-            renamed, to_now = (base.document, {}) if now.text == base.document.text else pieces.with_paths_of(base.document, now)
+            renamed, to_now = (
+                (base.document, {})
+                if now.text == base.document.text
+                else pieces.with_paths_of(base.document, now)
+            )
             base_now = base if renamed is base.document else FileFacts(renamed)
             self._bases[path, id(base)] = (base, base_now, to_now)
         _, base_now, to_now = self._bases[path, id(base)]
@@ -104,8 +116,15 @@ class StandingMemory:
         return [each for each in self.live(fact) if not self._trail.marks_of(each.number)]
 
     def is_persons(self, fact: Fact) -> bool:
-        """True if the log of a day states a fact, with or without its key, by a commit of the person's own."""
-        return any(self._is_in_own_commit(each) for name in ids_of(fact) for each in self.current(name) if self.is_log(each.entry.path))
+        """True if the log of a day states a fact, with or without its key, by a commit of the
+        person's own.
+        """
+        return any(
+            self._is_in_own_commit(each)
+            for name in ids_of(fact)
+            for each in self.current(name)
+            if self.is_log(each.entry.path)
+        )
 
     def _is_in_own_commit(self, occurrence: Occurrence) -> bool:
         origin = occurrence.origin
@@ -118,7 +137,10 @@ class StandingMemory:
         if path not in self._statements:
             facts = self.file(path)
             items = [item for section in facts.paths for item in facts.in_section(section)]
-            self._statements[path] = (StatementIndex(item.fact.text for item in items), [item.fact.id for item in items])
+            self._statements[path] = (
+                StatementIndex(item.fact.text for item in items),
+                [item.fact.id for item in items],
+            )
         statements, ids = self._statements[path]
         return (ids[number] for number in statements.find(text))
 
@@ -126,7 +148,13 @@ class StandingMemory:
 class PartReader:
     """Reads the parts of one proposal."""
 
-    def __init__(self, workspace: Workspace, notes: ProposedNotes, decided: Mapping[PartName, DecidedPart], memory: StandingMemory) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        notes: ProposedNotes,
+        decided: Mapping[PartName, DecidedPart],
+        memory: StandingMemory,
+    ) -> None:
         self._workspace = workspace
         self._notes = notes
         self._decided = decided
@@ -139,17 +167,27 @@ class PartReader:
         base = file.base if renamed is file.base.document else FileFacts(renamed)
         changed = pieces.fact_pieces(base, file.tip)
         source = FileSource(base=file.base.document, paths=paths)
-        fitted = pieces.renamed_pieces(pieces.renamed_pieces(changed, {new: old for old, new in paths.items()}), file.to_now)
+        fitted = pieces.renamed_pieces(
+            pieces.renamed_pieces(changed, {new: old for old, new in paths.items()}), file.to_now
+        )
         parts = []
         for piece, as_now in zip(changed, fitted, strict=True):
             judgement = taking.judge_fact(as_now, file.base_now, now, is_log)
-            parts.append(replace(self._fact_part(file.path, as_now, judgement, now), piece=piece, source=source))
+            parts.append(
+                replace(
+                    self._fact_part(file.path, as_now, judgement, now), piece=piece, source=source
+                )
+            )
         if is_log:
             return parts
         sections = pieces.section_pieces(file.base, file.tip, changed, paths)
-        return parts + [replace(self._section_part(file, section, now), source=source) for section in sections]
+        return parts + [
+            replace(self._section_part(file, section, now), source=source) for section in sections
+        ]
 
-    def _fact_part(self, path: FilePath, piece: FactPiece, judgement: Judgement, now: FileFacts) -> Part:
+    def _fact_part(
+        self, path: FilePath, piece: FactPiece, judgement: Judgement, now: FileFacts
+    ) -> Part:
         fact = piece.fact
         proposed = self._notes.of_fact(path, fact)
         rivals = taking.key_rivals(piece.new, now) if piece.new else []
@@ -158,7 +196,13 @@ class PartReader:
             name=fact,
             path=path,
             section=piece.place.section,
-            op=PartOp.DELETE if piece.new is None else PartOp.ADD if piece.old is None else PartOp.UPDATE,
+            op=(
+                PartOp.DELETE
+                if piece.new is None
+                else PartOp.ADD
+                if piece.old is None
+                else PartOp.UPDATE
+            ),
             old=item_text(piece.old.item.raw).strip() if piece.old else None,
             new=item_text(piece.new.item.raw).strip() if piece.new else None,
             origin=self._origin(proposed, fact, piece.new),
@@ -176,20 +220,38 @@ class PartReader:
             contradicts=contradicts,
             keys=keys,
             promotes=self._notes.promotes(fact),
-            forgets=piece.new is None and proposed is not None and proposed.note.op is Op.FORGET and not proposed.note.only,
+            forgets=piece.new is None
+            and proposed is not None
+            and proposed.note.op is Op.FORGET
+            and not proposed.note.only,
         )
 
     def _duplicate(self, piece: FactPiece, path: FilePath, goes: set[FactId]) -> FactId | None:
-        """A current fact that says elsewhere what a part brings in, or nearly so in the same file. The log that a curated line is drawn from is none."""
-        if piece.new is None or (piece.old is not None and piece.old.item.fact.id == piece.new.item.fact.id):
+        """A current fact that says elsewhere what a part brings in, or nearly so in the same file.
+        The log that a curated line is drawn from is none.
+        """
+        if piece.new is None or (
+            piece.old is not None and piece.old.item.fact.id == piece.new.item.fact.id
+        ):
             return None
         fact = piece.new.item.fact
         elsewhere = [
-            each.entry for each in self._memory.current(fact.id) if each.entry.path != path or each.entry.section != piece.new.section
+            each.entry
+            for each in self._memory.current(fact.id)
+            if each.entry.path != path or each.entry.section != piece.new.section
         ]
-        if any(self._memory.is_log(path) or not self._memory.is_log(entry.path) for entry in elsewhere):
+        if any(
+            self._memory.is_log(path) or not self._memory.is_log(entry.path) for entry in elsewhere
+        ):
             return fact.id
-        return next((same for same in self._memory.resembling(path, fact.text) if same != fact.id and same not in goes), None)
+        return next(
+            (
+                same
+                for same in self._memory.resembling(path, fact.text)
+                if same != fact.id and same not in goes
+            ),
+            None,
+        )
 
     def _section_part(self, file: FileVersions, piece: SectionPiece, now: FileFacts) -> Part:
         judgement, _ = taking.judge_section(piece, file.base.document, now)
@@ -209,12 +271,20 @@ class PartReader:
         )
         return Part(view=view, piece=piece)
 
-    def _origin(self, proposed: ProposedNote | None, fact: FactId | None, new: ItemPlace | None = None) -> PartOrigin:
-        is_stated = new is not None and proposed is not None and proposed.note.provenance.source is Source.USER_STATED
+    def _origin(
+        self, proposed: ProposedNote | None, fact: FactId | None, new: ItemPlace | None = None
+    ) -> PartOrigin:
+        is_stated = (
+            new is not None
+            and proposed is not None
+            and proposed.note.provenance.source is Source.USER_STATED
+        )
         is_persons = is_stated and new is not None and self._memory.is_persons(new.item.fact)
         return part_origin(self._workspace, self._notes, proposed, fact, is_persons)
 
-    def _state(self, name: PartName, proposed: ProposedNote | None, freshness: Freshness) -> PartState:
+    def _state(
+        self, name: PartName, proposed: ProposedNote | None, freshness: Freshness
+    ) -> PartState:
         decision = self._decided.get(name)
         if decision and not (proposed and decision.commit in proposed.note.again):
             return decision.state
@@ -229,7 +299,9 @@ class PartReader:
     # Parts without a text.
 
     def of_statements(self, taken: Iterable[PartName]) -> list[Part]:
-        """The statements on facts of commits that change no text; `taken` are the names of other parts."""
+        """The statements on facts of commits that change no text; `taken` are the names of other
+        parts.
+        """
         names, parts = set(taken), []
         for proposed in self._notes.marks():
             note = proposed.note
@@ -268,14 +340,24 @@ class PartReader:
     def of_decisions(self, taken: Iterable[PartName]) -> list[Part]:
         """The decided parts that the branch does not hold any more."""
         names = set(taken)
-        return [Part(view=self._decided_view(decision), piece=None) for name, decision in self._decided.items() if name not in names]
+        return [
+            Part(view=self._decided_view(decision), piece=None)
+            for name, decision in self._decided.items()
+            if name not in names
+        ]
 
     def _decided_view(self, decision: DecidedPart) -> PartView:
         return PartView(
             name=decision.name,
             path=decision.path or self._workspace.curated,
             section=tuple(decision.section.split(" > ")) if decision.section else (),
-            op=PartOp.SECTION if "@" in decision.name else PartOp.DELETE if decision.is_removal else PartOp.ADD,
+            op=(
+                PartOp.SECTION
+                if "@" in decision.name
+                else PartOp.DELETE
+                if decision.is_removal
+                else PartOp.ADD
+            ),
             old=decision.text if decision.is_removal else None,
             new=None if decision.is_removal else decision.text,
             origin=self._origin(None, None),

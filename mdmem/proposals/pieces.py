@@ -1,4 +1,6 @@
-"""The pieces that one file's change falls into: one a fact, and one a heading with what stands under it besides facts. Pure."""
+"""The pieces that one file's change falls into: one a fact, and one a heading with what stands
+under it besides facts. Pure.
+"""
 
 from __future__ import annotations
 
@@ -40,18 +42,26 @@ class FileFacts:
         return tuple(self._ranges)
 
     def has_section(self, path: SectionPath) -> bool:
-        """True if there is a section with this path; the text before the first heading always is."""
+        """True if there is a section with this path; the text before the first heading
+        always is.
+        """
         return path in self._ranges
 
     def section(self, path: SectionPath) -> Section | None:
         """The first section with this path."""
-        return next((section for section in self.document.sections if section.path == path), None) if path in self._ranges else None
+        return (
+            next((section for section in self.document.sections if section.path == path), None)
+            if path in self._ranges
+            else None
+        )
 
     def in_section(self, path: SectionPath) -> tuple[Item, ...]:
         """The facts of a section's own text; none where there is no such section."""
         if path not in self._items:
             ranges = self._ranges.get(path, ())
-            self._items[path] = tuple(item for start, end in ranges for item in items(self.document, start, end))
+            self._items[path] = tuple(
+                item for start, end in ranges for item in items(self.document, start, end)
+            )
         return self._items[path]
 
     def own_text(self, path: SectionPath) -> str:
@@ -59,10 +69,20 @@ class FileFacts:
         return "".join(self.document.slice(start, end) for start, end in self._ranges.get(path, ()))
 
     def prose(self, path: SectionPath) -> str:
-        """The own text of a section besides its facts: the texts between them, without the blank lines around each, joined by one."""
+        """The own text of a section besides its facts: the texts between them, without the blank
+        lines around each, joined by one.
+        """
         taken = {line for item in self.in_section(path) for line in range(item.start, item.end)}
-        runs = (run for start, end in self._ranges.get(path, ()) for run in groupby(range(start, end), key=taken.__contains__))
-        lines = ((self.document.lines[number].rstrip("\r\n") for number in numbers) for is_fact, numbers in runs if not is_fact)
+        runs = (
+            run
+            for start, end in self._ranges.get(path, ())
+            for run in groupby(range(start, end), key=taken.__contains__)
+        )
+        lines = (
+            (self.document.lines[number].rstrip("\r\n") for number in numbers)
+            for is_fact, numbers in runs
+            if not is_fact
+        )
         return "\n\n".join(filter(None, (strip_blank_lines("\n".join(each)) for each in lines)))
 
     @cached_property
@@ -92,7 +112,11 @@ class FileFacts:
     def key_holders(self, section: SectionPath, key: str) -> tuple[Item, ...]:
         """The items of a section that have a key."""
         wanted = normalise(key)
-        return tuple(item for item in self.in_section(section) if item.fact.key and normalise(item.fact.key) == wanted)
+        return tuple(
+            item
+            for item in self.in_section(section)
+            if item.fact.key and normalise(item.fact.key) == wanted
+        )
 
     @cached_property
     def headings(self) -> dict[SectionPath, tuple[str, ...]]:
@@ -105,8 +129,12 @@ class FileFacts:
 
 
 def same_prose(text: str | None, other: str | None) -> bool:
-    """True if two texts are the same apart from white space at the ends of lines and more than one blank line; None is a text that is not there."""
-    return text == other or (text is not None and other is not None and _tidied(text) == _tidied(other))
+    """True if two texts are the same apart from white space at the ends of lines and more than one
+    blank line; None is a text that is not there.
+    """
+    return text == other or (
+        text is not None and other is not None and _tidied(text) == _tidied(other)
+    )
 
 
 def _tidied(text: str) -> str:
@@ -119,7 +147,9 @@ def written_lines(text: str) -> list[str]:
 
 
 _MOST_ABOVE = 20
-"""The facts above a part that are remembered, so that it can stand behind the nearest of them that is there."""
+"""The facts above a part that are remembered, so that it can stand behind the nearest of them that
+is there.
+"""
 _MOST_NAME = 500
 """The most characters of a section's path in the name of a part."""
 
@@ -128,7 +158,8 @@ _MOST_NAME = 500
 class ItemPlace:
     """A list item with its surroundings.
 
-    These are its section, the raw headings that lead there, the facts above it, nearest first, and the facts there that have its key too.
+    These are its section, the raw headings that lead there, the facts above it, nearest first, and
+    the facts there that have its key too.
     """
 
     item: Item
@@ -167,8 +198,10 @@ class FactPiece:
 class SectionPiece:
     """The change of a heading, or of what stands under it besides facts.
 
-    `old` and `new` are its path before and afterwards, None where there is no such section; `before` and `after` are that text. `headings` are the
-    raw ones that lead to the new section, and `target` is the whole file before, with this change alone, where the text of a section changes.
+    `old` and `new` are its path before and afterwards, None where there is no such section;
+    `before` and `after` are that text. `headings` are the raw ones that lead to the new section,
+    and `target` is the whole file before, with this change alone, where the text of a section
+    changes.
     """
 
     old: SectionPath | None
@@ -202,9 +235,14 @@ class FileSource:
 
 
 def fact_pieces(base: FileFacts, tip: FileFacts) -> tuple[FactPiece, ...]:
-    """The changes of facts between two versions of a file, whose sections go by the paths of the second one."""
+    """The changes of facts between two versions of a file, whose sections go by the paths of the
+    second one.
+    """
     changed = changed_paths(base.document, tip.document)
-    old, new = ({path: facts.in_section(path) for path in facts.paths if path in changed} for facts in (base, tip))
+    old, new = (
+        {path: facts.in_section(path) for path in facts.paths if path in changed}
+        for facts in (base, tip)
+    )
     difference = items_difference(old, new)
     added = {item.start: item for item in difference.added}
     removed = {item.start: item for item in difference.removed}
@@ -220,7 +258,10 @@ def fact_pieces(base: FileFacts, tip: FileFacts) -> tuple[FactPiece, ...]:
     pieces += [FactPiece(_place(base, item), None) for item in removed.values()]
     pieces += [FactPiece(None, _place(tip, item)) for item in added.values()]
     for path in new:
-        pieces += [FactPiece(_place(base, before), _place(tip, after)) for before, after in _relabelled(old.get(path, ()), new[path])]
+        pieces += [
+            FactPiece(_place(base, before), _place(tip, after))
+            for before, after in _relabelled(old.get(path, ()), new[path])
+        ]
     return tuple(sorted(pieces, key=lambda piece: (piece.new is None, piece.place.item.start)))
 
 
@@ -233,7 +274,9 @@ def _by_place(facts: FileFacts, items: Iterable[Item]) -> dict[tuple[SectionPath
 
 
 def _relabelled(before: Sequence[Item], after: Sequence[Item]) -> Iterator[tuple[Item, Item]]:
-    """The facts of a section whose words stayed, and whose kind, tags, expiry, marks or lines beneath did not."""
+    """The facts of a section whose words stayed, and whose kind, tags, expiry, marks or lines
+    beneath did not.
+    """
     earlier: dict[FactId, list[Item]] = {}
     for item in before:
         earlier.setdefault(item.fact.id, []).append(item)
@@ -249,12 +292,24 @@ def _place(facts: FileFacts, item: Item) -> ItemPlace:
     same = facts.in_section(section)
     number = bisect_left(same, item.start, key=lambda each: each.start)
     above = tuple(each.fact.id for each in reversed(same[max(0, number - _MOST_ABOVE) : number]))
-    same_key = frozenset(each.fact.id for each in facts.key_holders(section, item.fact.key)) if item.fact.key else frozenset[FactId]()
-    return ItemPlace(item=item, section=section, headings=facts.headings.get(section, ()), above=above, same_key=same_key)
+    same_key = (
+        frozenset(each.fact.id for each in facts.key_holders(section, item.fact.key))
+        if item.fact.key
+        else frozenset[FactId]()
+    )
+    return ItemPlace(
+        item=item,
+        section=section,
+        headings=facts.headings.get(section, ()),
+        above=above,
+        same_key=same_key,
+    )
 
 
 def without_facts(tip: FileFacts, changed: Iterable[FactPiece]) -> Document:
-    """A file without the changes of its facts, worked out at once: what came goes, what went comes back behind its neighbours."""
+    """A file without the changes of its facts, worked out at once: what came goes, what went comes
+    back behind its neighbours.
+    """
     document = tip.document
     lines = dict(enumerate(document.lines))
     for piece in changed:
@@ -263,7 +318,12 @@ def without_facts(tip: FileFacts, changed: Iterable[FactPiece]) -> Document:
             item = piece.new.item
             lines |= dict.fromkeys(range(item.start, item.end), "")
             lines[item.start] = old
-            if not old and item.end in lines and is_blank(lines[item.end]) and is_blank(_line_above(lines, item.start)):
+            if (
+                not old
+                and item.end in lines
+                and is_blank(lines[item.end])
+                and is_blank(_line_above(lines, item.start))
+            ):
                 lines[item.end] = ""  # of the blank lines on both sides one is left
         elif piece.old is not None:
             stands = {item.fact.id: item for item in tip.in_section(piece.old.section)}
@@ -282,23 +342,37 @@ def _line_above(lines: Mapping[int, str], number: int) -> str:
 # Sections.
 
 
-def with_paths_of(base: Document, tip: Document) -> tuple[Document, Mapping[SectionPath, SectionPath]]:
-    """The first of two versions with its sections under the paths that they have in the second one; and the new path of each old one."""
+def with_paths_of(
+    base: Document, tip: Document
+) -> tuple[Document, Mapping[SectionPath, SectionPath]]:
+    """The first of two versions with its sections under the paths that they have in the second one;
+    and the new path of each old one.
+    """
     if [section.path for section in base.sections] == [section.path for section in tip.sections]:
         return base, {}
     matches = match_sections(SectionTree(base), SectionTree(tip))
-    paths = {base.sections[old - 1].path: tip.sections[new - 1].path for old, new in matches.items() if old and new}
+    paths = {
+        base.sections[old - 1].path: tip.sections[new - 1].path
+        for old, new in matches.items()
+        if old and new
+    }
     renamed = {old: new for old, new in paths.items() if old != new}
     if not renamed:
         return base, {}
-    sections = tuple(replace(section, path=renamed.get(section.path, section.path)) for section in base.sections)
+    sections = tuple(
+        replace(section, path=renamed.get(section.path, section.path)) for section in base.sections
+    )
     return replace(base, sections=sections), renamed
 
 
 def section_pieces(
-    base: FileFacts, tip: FileFacts, facts: Iterable[FactPiece], paths: Mapping[SectionPath, SectionPath]
+    base: FileFacts,
+    tip: FileFacts,
+    facts: Iterable[FactPiece],
+    paths: Mapping[SectionPath, SectionPath],
 ) -> tuple[SectionPiece, ...]:
-    """The changes of headings and of texts that are no facts: sections renamed and made, texts changed, sections taken out.
+    """The changes of headings and of texts that are no facts: sections renamed and made, texts
+    changed, sections taken out.
 
     Args:
         base: the file before.
@@ -307,7 +381,9 @@ def section_pieces(
         paths: the new paths of old sections.
     """
     to_old = {new: old for old, new in paths.items()}
-    pieces = [_renamed_piece(base, tip, old, new) for new, old in to_old.items() if new[-1] != old[-1]]
+    pieces = [
+        _renamed_piece(base, tip, old, new) for new, old in to_old.items() if new[-1] != old[-1]
+    ]
     changed = []
     undone: Document | None = None
     for new in tip.paths:
@@ -316,19 +392,46 @@ def section_pieces(
             text = tip.prose(new)
             if text or not _holds_facts(tip, new):
                 headings = tip.headings[new]
-                pieces.append(SectionPiece(old=None, new=new, etag=_etag(tip, new), before=None, after=text, headings=headings))
-        elif base.own_text(old) != tip.own_text(new) and not same_prose(before := base.prose(old), after := tip.prose(new)):
+                pieces.append(
+                    SectionPiece(
+                        old=None,
+                        new=new,
+                        etag=_etag(tip, new),
+                        before=None,
+                        after=text,
+                        headings=headings,
+                    )
+                )
+        elif base.own_text(old) != tip.own_text(new) and not same_prose(
+            before := base.prose(old), after := tip.prose(new)
+        ):
             undone = undone or without_facts(tip, facts)
             target = _target(base.document, undone, old, new)
-            changed.append(SectionPiece(old=old, new=new, etag=_etag(tip, new), before=before, after=after, target=target))
+            changed.append(
+                SectionPiece(
+                    old=old,
+                    new=new,
+                    etag=_etag(tip, new),
+                    before=before,
+                    after=after,
+                    target=target,
+                )
+            )
     gone = [old for old in base.paths if not tip.has_section(paths.get(old, old))]
-    removed = [SectionPiece(old=old, new=None, etag=_etag(base, old), before=base.prose(old), after=None) for old in reversed(gone)]
+    removed = [
+        SectionPiece(old=old, new=None, etag=_etag(base, old), before=base.prose(old), after=None)
+        for old in reversed(gone)
+    ]
     return (*pieces, *changed, *removed)
 
 
-def _renamed_piece(base: FileFacts, tip: FileFacts, old: SectionPath, new: SectionPath) -> SectionPiece:
+def _renamed_piece(
+    base: FileFacts, tip: FileFacts, old: SectionPath, new: SectionPath
+) -> SectionPiece:
     before, headings = base.headings[old][-1], tip.headings[new]
-    return SectionPiece(old=old, new=new, etag=_etag(tip, new), before=before, after=headings[-1], headings=headings)
+    return SectionPiece(
+        old=old, new=new, etag=_etag(tip, new), before=before, after=headings[-1], headings=headings
+    )
 
 
 def _holds_facts(facts: FileFacts, path: SectionPath) -> bool:
@@ -347,23 +450,40 @@ def _target(base: Document, undone: Document, old: SectionPath, new: SectionPath
     if target is None or source is None:
         return base.text
     own, text = base.slice(*target), undone.slice(*source).rstrip()
-    ending = own[len(own.rstrip()) :] if text and own.strip() else base.line_end * (2 if target[1] < len(base.lines) else 1)
-    return base.bom + base.slice(0, target[0]) + text + ending + base.slice(target[1], len(base.lines))
+    ending = (
+        own[len(own.rstrip()) :]
+        if text and own.strip()
+        else base.line_end * (2 if target[1] < len(base.lines) else 1)
+    )
+    return (
+        base.bom + base.slice(0, target[0]) + text + ending + base.slice(target[1], len(base.lines))
+    )
 
 
 def _bounds(document: Document, path: SectionPath) -> tuple[int, int] | None:
     """The lines of a section's own text."""
     if not path:
         return 0, document.preamble_end
-    return next(((section.body, section.end) for section in document.sections if section.path == path), None)
+    return next(
+        ((section.body, section.end) for section in document.sections if section.path == path), None
+    )
 
 
 # Sections that have other names now.
 
 
-def renamed_pieces(pieces: Iterable[FactPiece], paths: Mapping[SectionPath, SectionPath]) -> tuple[FactPiece, ...]:
+def renamed_pieces(
+    pieces: Iterable[FactPiece], paths: Mapping[SectionPath, SectionPath]
+) -> tuple[FactPiece, ...]:
     """Pieces as they are for a file whose sections have other paths now."""
-    return tuple(FactPiece(old=_moved(piece.old, paths), new=_moved(piece.new, paths)) for piece in pieces) if paths else tuple(pieces)
+    return (
+        tuple(
+            FactPiece(old=_moved(piece.old, paths), new=_moved(piece.new, paths))
+            for piece in pieces
+        )
+        if paths
+        else tuple(pieces)
+    )
 
 
 def _moved(place: ItemPlace | None, paths: Mapping[SectionPath, SectionPath]) -> ItemPlace | None:

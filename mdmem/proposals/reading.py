@@ -1,4 +1,6 @@
-"""Proposals as they are now, with their parts: read by a handful of git processes, however many there are."""
+"""Proposals as they are now, with their parts: read by a handful of git processes, however many
+there are.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +31,22 @@ _HEADING_SHARE = 0.5
 
 
 def find(proposals: Iterable[Proposal], query: str, limit: int) -> tuple[ProposedHit, ...]:
-    """The parts that wait and hold words of a query: those with more of its words first, older proposals before newer ones."""
+    """The parts that wait and hold words of a query: those with more of its words first, older
+    proposals before newer ones.
+    """
     asked = _stems(query)
     hits = []
     for proposal in proposals:
         for part in proposal.parts:
             view = part.view
             if view.state.waits and asked:
-                score = _share(asked, view.new or view.old or "") + _HEADING_SHARE * _share(asked, join_path(view.section))
+                score = _share(asked, view.new or view.old or "") + _HEADING_SHARE * _share(
+                    asked, join_path(view.section)
+                )
                 if score:
-                    hits.append(ProposedHit(proposal.ref.id, proposal.view.actor, view, round(score, 4)))
+                    hits.append(
+                        ProposedHit(proposal.ref.id, proposal.view.actor, view, round(score, 4))
+                    )
     return tuple(sorted(hits, key=lambda hit: -hit.score)[:limit])
 
 
@@ -60,7 +68,9 @@ def _stem(word: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposal with its branch and its parts; `problems` are of memory files that cannot be read now, so that nobody knows its parts there."""
+    """A proposal with its branch and its parts; `problems` are of memory files that cannot be read
+    now, so that nobody knows its parts there.
+    """
 
     branch: ProposedBranch
     view: ProposalView
@@ -102,7 +112,9 @@ def read_proposals(workspace: Workspace, refs: Sequence[ProposalRef]) -> list[Pr
     return _judged(workspace, _read(workspace, refs, head), head)
 
 
-def _read(workspace: Workspace, refs: Sequence[ProposalRef], head: CommitId | None) -> list[_ReadBranch]:
+def _read(
+    workspace: Workspace, refs: Sequence[ProposalRef], head: CommitId | None
+) -> list[_ReadBranch]:
     read = read_branches(workspace, refs, head)
     notes = read_notes(workspace, read)
     texts = _Texts(workspace, read)
@@ -122,23 +134,35 @@ def _judged(
         decided.setdefault(proposal, {})[name] = decision
     with trails.fresh_trail(workspace) as trail:
         memory = StandingMemory(workspace, trail)
-        proposals = [_proposal(workspace, each, decided.get(each.branch.ref.id, {}), memory) for each in read]
+        proposals = [
+            _proposal(workspace, each, decided.get(each.branch.ref.id, {}), memory) for each in read
+        ]
     return sorted(proposals, key=lambda proposal: (proposal.view.since, proposal.ref.id))
 
 
 def waits(workspace: Workspace, ref: ProposalRef) -> bool:
     """True if a part of a proposal is still to be decided in a workspace, or may be."""
-    return any(proposal.view.waits or proposal.problems for proposal in read_proposals(workspace, [ref]))
+    return any(
+        proposal.view.waits or proposal.problems for proposal in read_proposals(workspace, [ref])
+    )
 
 
 # Texts.
 
 
 class _Texts:
-    """The texts that branches change, read at once; each is parsed when it is asked for, and those where branches began once."""
+    """The texts that branches change, read at once; each is parsed when it is asked for, and those
+    where branches began once.
+    """
 
     def __init__(self, workspace: Workspace, waiting: Sequence[ProposedBranch]) -> None:
-        names = dict.fromkeys(blob for branch in waiting for _, change in branch.files for blob in (change.before, change.after) if blob)
+        names = dict.fromkeys(
+            blob
+            for branch in waiting
+            for _, change in branch.files
+            for blob in (change.before, change.after)
+            if blob
+        )
         self._blobs = workspace.repository.contents(list(names))
         self._bases: dict[str | None, FileFacts] = {None: FileFacts(EMPTY)}
 

@@ -1,4 +1,6 @@
-"""A proposal's branch without some of its parts: its other commits stay as they are, on new parents."""
+"""A proposal's branch without some of its parts: its other commits stay as they are, on new
+parents.
+"""
 
 from __future__ import annotations
 
@@ -25,32 +27,58 @@ from mdmem.workspace import Workspace
 
 
 def join_head(workspace: Workspace, ref: ProposalRef) -> ProposalRef | None:
-    """Merge HEAD into a proposal's branch; as it is, where that holds HEAD already, or a work tree has the branch checked out.
+    """Merge HEAD into a proposal's branch; as it is, where that holds HEAD already, or a work tree
+    has the branch checked out.
 
     None where the two do not merge, or the branch moved.
     """
     repository = workspace.repository
     head = repository.head()
     base = branch_commits.merge_base(repository, head, ref.tip) if head else None
-    if head is None or base is None or base == head or branch_commits.checked_out_in(repository, ref.name):
+    if (
+        head is None
+        or base is None
+        or base == head
+        or branch_commits.checked_out_in(repository, ref.name)
+    ):
         return ref
     base_tree, head_tree, tip_tree = branch_commits.trees_of(repository, [base, head, ref.tip])
-    to_tip, to_head = branch_commits.changed_blobs(repository, [(base_tree, tip_tree), (base_tree, head_tree)])
+    to_tip, to_head = branch_commits.changed_blobs(
+        repository, [(base_tree, tip_tree), (base_tree, head_tree)]
+    )
     files = _merged(workspace, {change.path: change for change in to_tip}, to_head)
     if files is None:
         return None
-    author, committer = branch_commits.identity_lines(repository, repo.raw_date(workspace.now()), workspace.identity())
+    author, committer = branch_commits.identity_lines(
+        repository, repo.raw_date(workspace.now()), workspace.identity()
+    )
     message = f"mdmem: proposal {ref.id} goes on from {head[:10]}\n".encode()
-    new = NewCommit(message=message, author=author, committer=committer, files=files, parent=ref.tip, merges=head)
+    new = NewCommit(
+        message=message,
+        author=author,
+        committer=committer,
+        files=files,
+        parent=ref.tip,
+        merges=head,
+    )
     tip: CommitId = branch_commits.make_commits(repository, ref.id, [new])
     joined = replace(ref, tip=tip)
     return joined if branches.move(repository, ref, joined) else None
 
 
-def _merged(workspace: Workspace, to_tip: Mapping[bytes, BlobChange], to_head: list[BlobChange]) -> dict[bytes, StoredFile | None] | None:
-    """The files that a branch takes over from HEAD, merged with its own changes; None where one does not merge."""
+def _merged(
+    workspace: Workspace, to_tip: Mapping[bytes, BlobChange], to_head: list[BlobChange]
+) -> dict[bytes, StoredFile | None] | None:
+    """The files that a branch takes over from HEAD, merged with its own changes; None where one
+    does not merge.
+    """
     both = [change for change in to_head if change.path in to_tip]
-    names = [blob for change in both for blob in (change.before, change.after, to_tip[change.path].after) if blob]
+    names = [
+        blob
+        for change in both
+        for blob in (change.before, change.after, to_tip[change.path].after)
+        if blob
+    ]
     blobs = workspace.repository.contents(list(dict.fromkeys(names)))
     prefix = os.fsencode(workspace.repository.prefix)
     files: dict[bytes, StoredFile | None] = {}
@@ -60,9 +88,17 @@ def _merged(workspace: Workspace, to_tip: Mapping[bytes, BlobChange], to_head: l
             files[change.path] = StoredFile(change.mode, change.after) if change.after else None
             continue
         path = os.fsdecode(change.path.removeprefix(prefix))
-        if own.after is None or change.after is None or not change.is_plain or not own.is_plain or not is_markdown(path):
+        if (
+            own.after is None
+            or change.after is None
+            or not change.is_plain
+            or not own.is_plain
+            or not is_markdown(path)
+        ):
             return None
-        base, ours, theirs = (blobs[blob] if blob else b"" for blob in (change.before, change.after, own.after))
+        base, ours, theirs = (
+            blobs[blob] if blob else b"" for blob in (change.before, change.after, own.after)
+        )
         merged = merge3(base, ours, theirs, workspace.kind_of(path)).data
         if merged is None:
             return None
@@ -74,8 +110,12 @@ Compose = Callable[[Part, str, str], str]
 """The message of a commit that proposes one part, for the texts of its file before and after."""
 
 
-def rewrite(repository: Repository, proposal: Proposal, gone: Sequence[Part], compose: Compose) -> CommitId | None:
-    """Make the commits of a proposal without some parts, and return the last; None where nothing is left. No branch has moved yet."""
+def rewrite(
+    repository: Repository, proposal: Proposal, gone: Sequence[Part], compose: Compose
+) -> CommitId | None:
+    """Make the commits of a proposal without some parts, and return the last; None where nothing is
+    left. No branch has moved yet.
+    """
     is_plain = all(isinstance(part.piece, FactPiece) for part in gone if part.piece is not None)
     if is_plain and not any(len(commit.parents) > 1 for commit in proposal.branch.commits):
         try:
@@ -98,13 +138,22 @@ def _make(repository: Repository, proposal: Proposal, commits: list[NewCommit]) 
 
 
 def _filtered(repository: Repository, proposal: Proposal, gone: Sequence[Part]) -> list[NewCommit]:
-    """The commits of a branch with the facts of some parts taken out of each version of their files."""
+    """The commits of a branch with the facts of some parts taken out of each version of their
+    files.
+    """
     changes = proposal.branch.commit_changes
     about: dict[bytes, list[Part]] = {}
     for part in gone:
         if isinstance(part.piece, FactPiece):
             about.setdefault(branch_commits.full_path(repository, part.view.path), []).append(part)
-    names = [blob for row in changes for each in row if each.path in about for blob in (each.before, each.after) if blob]
+    names = [
+        blob
+        for row in changes
+        for each in row
+        if each.path in about
+        for blob in (each.before, each.after)
+        if blob
+    ]
     blobs = repository.contents(list(dict.fromkeys(names)))
     kept: dict[bytes, bytes | str | None] = {}
     commits = []
@@ -114,7 +163,14 @@ def _filtered(repository: Repository, proposal: Proposal, gone: Sequence[Part]) 
             content: bytes | str | None = each.after
             if each.path in about and each.after is not None:
                 content = _without(decode(blobs[each.after]), about[each.path])
-            before = kept.get(each.path, each.before if each.path not in about or each.before is None else blobs[each.before])
+            before = kept.get(
+                each.path,
+                (
+                    each.before
+                    if each.path not in about or each.before is None
+                    else blobs[each.before]
+                ),
+            )
             if content != before:
                 files[each.path] = StoredFile(each.mode, content) if content is not None else None
             kept[each.path] = content
@@ -126,7 +182,9 @@ def _filtered(repository: Repository, proposal: Proposal, gone: Sequence[Part]) 
 def _without(text: str, parts: Sequence[Part]) -> bytes:
     for part in parts:
         if isinstance(part.piece, FactPiece) and part.source is not None:
-            text = taking.without(part.piece, parse(text), frozenset(FileFacts(part.source.base).paths))
+            text = taking.without(
+                part.piece, parse(text), frozenset(FileFacts(part.source.base).paths)
+            )
     return text.encode()
 
 
@@ -139,23 +197,47 @@ def _states_only(commit: BranchCommit, gone: Sequence[Part]) -> bool:
 
 def _message_without(message: str, gone: Sequence[Part]) -> str:
     """A message without the lines that quote or name parts that go."""
-    raws = [place.item.raw for part in gone if isinstance(part.piece, FactPiece) for place in (part.piece.old, part.piece.new) if place]
-    quotes = {f"{sign} {quoted_line(line)}" for raw in raws for line in raw.splitlines() if line.strip() for sign in "+-"}
+    raws = [
+        place.item.raw
+        for part in gone
+        if isinstance(part.piece, FactPiece)
+        for place in (part.piece.old, part.piece.new)
+        if place
+    ]
+    quotes = {
+        f"{sign} {quoted_line(line)}"
+        for raw in raws
+        for line in raw.splitlines()
+        if line.strip()
+        for sign in "+-"
+    }
     names = {part.name for part in gone}
     lines = message.split("\n")
     return "\n".join(
-        line for line in lines if line not in quotes and not (line.startswith("Mdmem-") and names.intersection(line.split(" ")[1:]))
+        line
+        for line in lines
+        if line not in quotes
+        and not (line.startswith("Mdmem-") and names.intersection(line.split(" ")[1:]))
     )
 
 
-def _new_commit(commit: BranchCommit, message: str, files: dict[bytes, StoredFile | None]) -> NewCommit:
-    return NewCommit(message=message.encode("utf-8", "replace"), author=commit.author, committer=commit.committer, files=files)
+def _new_commit(
+    commit: BranchCommit, message: str, files: dict[bytes, StoredFile | None]
+) -> NewCommit:
+    return NewCommit(
+        message=message.encode("utf-8", "replace"),
+        author=commit.author,
+        committer=commit.committer,
+        files=files,
+    )
 
 
 # Part by part.
 
 
-def _part_by_part(repository: Repository, proposal: Proposal, parts: Sequence[Part], compose: Compose) -> list[NewCommit]:
+def _part_by_part(
+    repository: Repository, proposal: Proposal, parts: Sequence[Part], compose: Compose
+) -> list[NewCommit]:
     """A commit for each part, on top of where the branch began."""
     modes = {change.path: change.mode for row in proposal.branch.commit_changes for change in row}
     texts: dict[FilePath, str] = {}
@@ -168,9 +250,13 @@ def _part_by_part(repository: Repository, proposal: Proposal, parts: Sequence[Pa
             texts[path] = after
             name = branch_commits.full_path(repository, path)
             files: dict[bytes, StoredFile | None] = (
-                {name: StoredFile(modes.get(name, NEW_FILE_MODE), after.encode())} if after != before else {}
+                {name: StoredFile(modes.get(name, NEW_FILE_MODE), after.encode())}
+                if after != before
+                else {}
             )
-            commits.append(_new_commit(proposal.branch.commits[-1], compose(part, before, after), files))
+            commits.append(
+                _new_commit(proposal.branch.commits[-1], compose(part, before, after), files)
+            )
     return commits
 
 

@@ -1,4 +1,6 @@
-"""Pieces judged against a document as it is now (fresh, there already, or overtaken), and put onto it by three-way merge. Pure."""
+"""Pieces judged against a document as it is now (fresh, there already, or overtaken), and put onto
+it by three-way merge. Pure.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +48,9 @@ class Freshness(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """A piece against the file as it is: the items that it takes out, and the text that stands in its place (None: nothing)."""
+    """A piece against the file as it is: the items that it takes out, and the text that stands in
+    its place (None: nothing).
+    """
 
     freshness: Freshness
     goes: tuple[Item, ...] = ()
@@ -56,20 +60,28 @@ class Judgement:
 # Facts.
 
 
-def judge_fact(piece: FactPiece, base: FileFacts, now: FileFacts, is_log: bool = False) -> Judgement:
+def judge_fact(
+    piece: FactPiece, base: FileFacts, now: FileFacts, is_log: bool = False
+) -> Judgement:
     """Judge the change of a fact; `base` is the file where the proposal began."""
     new, old = piece.new, piece.old
     if new is not None and old is not None and new.item.fact.id == old.item.fact.id:
         return _judge_labels(old, new, now)
     same = () if new is None else now.holders(new.item.fact.id, None if is_log else new.section)
     if old is None:
-        return Judgement(Freshness.DONE, standing=_text(same)) if same else _judge_addition(piece.place, base, now, is_log)
+        return (
+            Judgement(Freshness.DONE, standing=_text(same))
+            if same
+            else _judge_addition(piece.place, base, now, is_log)
+        )
     stays = now.holders(old.item.fact.id, old.section)
     goes = stays or now.only_holder(old.item.fact.id)
     if goes:
         # What was moved meanwhile changes there, but does not just go.
         is_fresh = _merges(old, new, goes[0]) and bool(stays or new)
-        return Judgement(Freshness.FRESH if is_fresh else Freshness.OVERTAKEN, goes[:1], _text(goes))
+        return Judgement(
+            Freshness.FRESH if is_fresh else Freshness.OVERTAKEN, goes[:1], _text(goes)
+        )
     if same:
         return Judgement(Freshness.DONE, standing=_text(same))
     successors = _successors(old, base, now)
@@ -89,10 +101,14 @@ def _judge_labels(old: ItemPlace, new: ItemPlace, now: FileFacts) -> Judgement:
 
 
 def _merges(old: ItemPlace, new: ItemPlace | None, now: Item) -> bool:
-    """True if a change of a line goes together with what became of its labels since; a line with other labels does not just go."""
+    """True if a change of a line goes together with what became of its labels since; a line with
+    other labels does not just go.
+    """
     if now.raw.rstrip() == old.item.raw.rstrip():
         return True
-    lines = [f"{raw.rstrip()}\n".encode() for raw in (old.item.raw, now.raw, new.item.raw if new else "")]
+    lines = [
+        f"{raw.rstrip()}\n".encode() for raw in (old.item.raw, now.raw, new.item.raw if new else "")
+    ]
     return new is not None and merge3(lines[0], lines[1], lines[2]).notes == MergeNotes()
 
 
@@ -101,8 +117,16 @@ def _judge_addition(place: ItemPlace, base: FileFacts, now: FileFacts, is_log: b
         return Judgement(Freshness.FRESH)
     if base.has_section(place.section) and not now.has_section(place.section):
         return Judgement(Freshness.OVERTAKEN)
-    rivals = [item for item in key_rivals(place, now) if item.fact.id not in base.ids(place.section) | place.same_key]
-    return Judgement(Freshness.OVERTAKEN, tuple(rivals[:1]), _text(rivals)) if rivals else Judgement(Freshness.FRESH)
+    rivals = [
+        item
+        for item in key_rivals(place, now)
+        if item.fact.id not in base.ids(place.section) | place.same_key
+    ]
+    return (
+        Judgement(Freshness.OVERTAKEN, tuple(rivals[:1]), _text(rivals))
+        if rivals
+        else Judgement(Freshness.FRESH)
+    )
 
 
 def key_rivals(place: ItemPlace, now: FileFacts) -> list[Item]:
@@ -113,13 +137,17 @@ def key_rivals(place: ItemPlace, now: FileFacts) -> list[Item]:
 
 
 def _successors(old: ItemPlace, base: FileFacts, now: FileFacts) -> list[Item]:
-    """The items that stand in the place of one that is gone: of its key, else the one that is most like it."""
+    """The items that stand in the place of one that is gone: of its key, else the one that is most
+    like it.
+    """
     earlier = base.ids(old.section)
     later = [item for item in now.in_section(old.section) if item.fact.id not in earlier]
     key = old.item.fact.key
     if key and (holders := [item for item in later if holds_key(item.fact, key)]):
         return holders
-    ranked = [(likeness.likeness(old.item.fact.text, item.fact.text), -item.start, item) for item in later]
+    ranked = [
+        (likeness.likeness(old.item.fact.text, item.fact.text), -item.start, item) for item in later
+    ]
     alike, _, nearest = max(ranked, key=lambda row: row[:2], default=(0.0, 0, None))
     return [nearest] if nearest is not None and alike >= _SAME_LINE else []
 
@@ -130,7 +158,9 @@ def _text(stated: Sequence[Item]) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class PutText:
-    """A file with a piece in it, and the section where that stands; `text` is None where the piece is overtaken."""
+    """A file with a piece in it, and the section where that stands; `text` is None where the piece
+    is overtaken.
+    """
 
     text: str | None
     section: SectionPath
@@ -160,14 +190,20 @@ def put_fact(
         SectionProblem: `body-escapes-section`, `open-block`: what stands around it would change.
     """
     (in_base,) = renamed_pieces([piece], {new: old for old, new in source.paths.items()})
-    base, to_now = (source.base, {}) if now.text == source.base.text else with_paths_of(source.base, now)
+    base, to_now = (
+        (source.base, {}) if now.text == source.base.text else with_paths_of(source.base, now)
+    )
     (as_now,) = renamed_pieces([in_base], to_now)
     base_facts, section = FileFacts(base), as_now.place.section
     judgement = judge_fact(as_now, base_facts, FileFacts(now), kind is FileKind.DAILY)
     if judgement.freshness is Freshness.DONE and wording is None:
         return PutText(now.text, section, judgement)
     is_fresh, has_base = judgement.freshness is Freshness.FRESH, base_facts.has_section(section)
-    if is_fresh and has_base and (text := _merge_fact(in_base, source.base, now, kind, wording)) is not None:
+    if (
+        is_fresh
+        and has_base
+        and (text := _merge_fact(in_base, source.base, now, kind, wording)) is not None
+    ):
         return PutText(text, section, judgement)
     if not is_forced and (has_base or not is_fresh):
         return PutText(None, section, judgement)
@@ -179,8 +215,11 @@ def put_fact(
     return PutText(text, section, judgement)
 
 
-def _merge_fact(piece: FactPiece, base: Document, now: Document, kind: FileKind, wording: str | None) -> str | None:
-    """A document with a change of its base, by three-way merge; None where the two sides meet in one line.
+def _merge_fact(
+    piece: FactPiece, base: Document, now: Document, kind: FileKind, wording: str | None
+) -> str | None:
+    """A document with a change of its base, by three-way merge; None where the two sides meet in
+    one line.
 
     The `piece` goes by the paths that sections have in the base.
     """
@@ -195,12 +234,18 @@ def _merge_fact(piece: FactPiece, base: Document, now: Document, kind: FileKind,
 
 
 def _speaks_of_others(notes: MergeNotes, place: ItemPlace) -> bool:
-    """True if a merge met something that is to be told, besides several values of one key, which were proposed together."""
+    """True if a merge met something that is to be told, besides several values of one key, which
+    were proposed together.
+    """
     together = {place.item.fact.id, *place.same_key}
-    return replace(notes, contradictions=()) != MergeNotes() or any(not together.issuperset(pair[:2]) for pair in notes.contradictions)
+    return replace(notes, contradictions=()) != MergeNotes() or any(
+        not together.issuperset(pair[:2]) for pair in notes.contradictions
+    )
 
 
-def _take_fact(piece: FactPiece, goes: Sequence[Item], document: Document, is_log: bool, wording: str | None) -> tuple[str, SectionPath]:
+def _take_fact(
+    piece: FactPiece, goes: Sequence[Item], document: Document, is_log: bool, wording: str | None
+) -> tuple[str, SectionPath]:
     """A document with the change of a fact in the place of what `goes`, and the section of it."""
     new = piece.new
     raw = None if new is None else new.item.raw.rstrip() if wording is None else written(wording)
@@ -217,13 +262,20 @@ def written(text: str) -> str:
     """A person's text as a list item."""
     first, *rest = text.strip().replace("\r\n", "\n").split("\n")
     first = first if first.startswith(("- ", "* ", "+ ")) else f"- {first}"
-    return "\n".join([first, *(f"  {line}" if line.strip() and not line.startswith(" ") else line for line in rest)])
+    return "\n".join(
+        [
+            first,
+            *(f"  {line}" if line.strip() and not line.startswith(" ") else line for line in rest),
+        ]
+    )
 
 
 def _replace(now: Document, item: Item, raw: str) -> tuple[str, SectionPath]:
     """Put a new item in the place of one."""
     ending = item.raw[len(item.raw.rstrip("\r\n")) :]
-    return fact_editor.replace_item(now, item, with_line_end(raw, now.line_end) + ending), now.path_at(item.start)
+    return fact_editor.replace_item(
+        now, item, with_line_end(raw, now.line_end) + ending
+    ), now.path_at(item.start)
 
 
 def _add(now: Document, place: ItemPlace, raw: str, is_log: bool) -> tuple[str, SectionPath]:
@@ -240,8 +292,12 @@ def _add(now: Document, place: ItemPlace, raw: str, is_log: bool) -> tuple[str, 
     return insert_blocks(now, (now.preamble_end, raw)), place.section
 
 
-def _behind_neighbour(now: Document, section: Section | None, place: ItemPlace, raw: str) -> str | None:
-    """The document with an item directly behind the nearest of those above it that stands there; None where it is to go to the end."""
+def _behind_neighbour(
+    now: Document, section: Section | None, place: ItemPlace, raw: str
+) -> str | None:
+    """The document with an item directly behind the nearest of those above it that stands there;
+    None where it is to go to the end.
+    """
     path = section.path if section else ()
     stands = {item.fact.id: item for item in items(now) if now.path_at(item.start) == path}
     neighbour = next((stands[fact] for fact in place.above if fact in stands), None)
@@ -258,8 +314,12 @@ def _behind_neighbour(now: Document, section: Section | None, place: ItemPlace, 
 # Other text.
 
 
-def judge_section(piece: SectionPiece, base: Document, now: FileFacts) -> tuple[Judgement, str | None]:
-    """Judge the change of a heading or of other text; with it the file as it would be, None where it was changed since."""
+def judge_section(
+    piece: SectionPiece, base: Document, now: FileFacts
+) -> tuple[Judgement, str | None]:
+    """Judge the change of a heading or of other text; with it the file as it would be, None where
+    it was changed since.
+    """
     document, old, new = now.document, piece.old, piece.new
     if old is not None and new is not None and old != new and piece.target is None:
         return _judge_renaming(piece, old, new, document)
@@ -268,13 +328,17 @@ def judge_section(piece: SectionPiece, base: Document, now: FileFacts) -> tuple[
     if old is None:
         standing = _prose(now, new)
         if standing is None:
-            return Judgement(Freshness.FRESH), _with_section(document, new, piece.headings, piece.after or "")
+            return Judgement(Freshness.FRESH), _with_section(
+                document, new, piece.headings, piece.after or ""
+            )
         if same_prose(standing, piece.after):
             return Judgement(Freshness.DONE, standing=standing), document.text
         if standing:
             return Judgement(Freshness.OVERTAKEN, standing=standing), None
         section = next(section for section in document.sections if section.path == new)
-        return Judgement(Freshness.FRESH), _with_own_text(document, section.body, section.end, piece.after or "")
+        return Judgement(Freshness.FRESH), _with_own_text(
+            document, section.body, section.end, piece.after or ""
+        )
     return _judge_text(piece, base, document, _prose(now, new, old))
 
 
@@ -283,9 +347,15 @@ def _prose(now: FileFacts, *paths: SectionPath) -> str | None:
     return next((now.prose(path) for path in paths if now.has_section(path)), None)
 
 
-def _judge_text(piece: SectionPiece, base: Document, now: Document, standing: str | None) -> tuple[Judgement, str | None]:
-    """Judge another text under a heading: it is overtaken where a line that it takes out, or the heading, is gone."""
-    before, after, stands = (Counter(written_lines(text or "")) for text in (piece.before, piece.after, standing))
+def _judge_text(
+    piece: SectionPiece, base: Document, now: Document, standing: str | None
+) -> tuple[Judgement, str | None]:
+    """Judge another text under a heading: it is overtaken where a line that it takes out, or the
+    heading, is gone.
+    """
+    before, after, stands = (
+        Counter(written_lines(text or "")) for text in (piece.before, piece.after, standing)
+    )
     if same_prose(standing, piece.after):
         return Judgement(Freshness.DONE, standing=standing), now.text
     if standing is None or (before - after) - stands:
@@ -296,17 +366,27 @@ def _judge_text(piece: SectionPiece, base: Document, now: Document, standing: st
     return Judgement(Freshness.FRESH, standing=standing), decode(result.data)
 
 
-def _judge_renaming(piece: SectionPiece, old: SectionPath, new: SectionPath, now: Document) -> tuple[Judgement, str | None]:
+def _judge_renaming(
+    piece: SectionPiece, old: SectionPath, new: SectionPath, now: Document
+) -> tuple[Judgement, str | None]:
     named = {section.path: section for section in now.sections}
     if old not in named:
-        return Judgement(Freshness.DONE if new in named else Freshness.OVERTAKEN, standing=piece.after if new in named else None), None
+        return (
+            Judgement(
+                Freshness.DONE if new in named else Freshness.OVERTAKEN,
+                standing=piece.after if new in named else None,
+            ),
+            None,
+        )
     lines = list(now.lines)
     lines[named[old].start : named[old].body] = [f"{piece.after}{now.line_end}"]
     standing = now.slice(named[old].start, named[old].body).rstrip("\r\n")
     return Judgement(Freshness.FRESH, standing=standing), now.bom + "".join(lines)
 
 
-def _judge_removal(piece: SectionPiece, now: FileFacts, standing: str | None) -> tuple[Judgement, str | None]:
+def _judge_removal(
+    piece: SectionPiece, now: FileFacts, standing: str | None
+) -> tuple[Judgement, str | None]:
     """Judge that a section goes: it does where it reads as before, and its facts are gone."""
     document = now.document
     section = now.section(piece.section)
@@ -316,22 +396,36 @@ def _judge_removal(piece: SectionPiece, now: FileFacts, standing: str | None) ->
         return Judgement(Freshness.OVERTAKEN, standing=standing), None
     if now.in_section(piece.section) or section.tree_end > section.end:
         return Judgement(Freshness.FRESH, standing=standing), None
-    text = document.bom + document.slice(0, section.start) + document.slice(section.end, len(document.lines))
+    text = (
+        document.bom
+        + document.slice(0, section.start)
+        + document.slice(section.end, len(document.lines))
+    )
     return Judgement(Freshness.FRESH, standing=standing), text
 
 
 def _with_section(now: Document, path: SectionPath, headings: tuple[str, ...], body: str) -> str:
-    """The document with a section that it lacks, and the sections that lead to it, at the end of the one around them."""
+    """The document with a section that it lacks, and the sections that lead to it, at the end of
+    the one around them.
+    """
     depth = len(path) - 1
     while depth and not any(section.path == path[:depth] for section in now.sections):
         depth -= 1
-    parent = next((section for section in now.sections if section.path == path[:depth]), None) if depth else None
+    parent = (
+        next((section for section in now.sections if section.path == path[:depth]), None)
+        if depth
+        else None
+    )
     line = parent.tree_end if parent else len(now.lines)
-    return insert_blocks(now, (line, "\n\n".join([*headings[depth:], body] if body else headings[depth:])))
+    return insert_blocks(
+        now, (line, "\n\n".join([*headings[depth:], body] if body else headings[depth:]))
+    )
 
 
 def _with_own_text(now: Document, start: int, end: int, text: str) -> str:
-    """The document with another text in the lines of a section's own text; the facts there stay, behind it."""
+    """The document with another text in the lines of a section's own text; the facts there stay,
+    behind it.
+    """
     kept = [item.raw.rstrip() for item in items(now, start, end)]
     blocks = [block for block in (text, "\n".join(kept)) if block]
     body = with_line_end("\n\n".join(blocks), now.line_end) + now.line_end if blocks else ""
@@ -340,8 +434,17 @@ def _with_own_text(now: Document, start: int, end: int, text: str) -> str:
     return now.bom + now.slice(0, start) + lead + body + tail + now.slice(end, len(now.lines))
 
 
-def put_section(piece: SectionPiece, source: FileSource, now: Document, *, wording: str | None = None, is_forced: bool = False) -> PutText:
-    """Put the change of a heading, or of other text, onto a file as it is; arguments and errors as of `put_fact`."""
+def put_section(
+    piece: SectionPiece,
+    source: FileSource,
+    now: Document,
+    *,
+    wording: str | None = None,
+    is_forced: bool = False,
+) -> PutText:
+    """Put the change of a heading, or of other text, onto a file as it is; arguments and errors as
+    of `put_fact`.
+    """
     judgement, text = judge_section(piece, source.base, FileFacts(now))
     is_overtaken = judgement.freshness is Freshness.OVERTAKEN
     if wording is not None and (is_forced or not is_overtaken):
@@ -352,23 +455,34 @@ def put_section(piece: SectionPiece, source: FileSource, now: Document, *, wordi
 
 
 def _force_section(piece: SectionPiece, now: Document) -> str:
-    """A document with a section's other text as proposed, whatever stands there now; its facts stay.
+    """A document with a section's other text as proposed, whatever stands there now; its facts
+    stay.
 
     Raises:
         SectionProblem: `section-not-found`: there is no such section any more.
     """
     text = piece.after or ""
-    if not piece.section:  # the text before the first heading, of which front matter is a part where the proposal speaks of it
+    # the text before the first heading, of which front matter is a part where the proposal speaks
+    # of it
+    if not piece.section:
         has_front = any(parse(each).front for each in (piece.before or "", text))
         return _with_own_text(now, 0 if has_front else now.front, now.preamble_end, text)
-    section = next((section for section in now.sections if section.path in (piece.new, piece.old)), None)
+    section = next(
+        (section for section in now.sections if section.path in (piece.new, piece.old)), None
+    )
     if section is None:
-        raise SectionProblem("section-not-found", f"the section {join_path(piece.section)!r} is gone", "Write it again.")
+        raise SectionProblem(
+            "section-not-found",
+            f"the section {join_path(piece.section)!r} is gone",
+            "Write it again.",
+        )
     return _with_own_text(now, section.body, section.end, text)
 
 
 def without(piece: FactPiece, document: Document, kept: frozenset[SectionPath]) -> str:
-    """A document without the change of a fact; as it is where that is not in it. Headings that are not `kept` go with their last fact."""
+    """A document without the change of a fact; as it is where that is not in it. Headings that are
+    not `kept` go with their last fact.
+    """
     facts = FileFacts(document)
     goes = facts.holders(piece.new.item.fact.id, piece.new.section)[:1] if piece.new else ()
     if piece.new is not None and not goes:
@@ -378,7 +492,11 @@ def without(piece: FactPiece, document: Document, kept: frozenset[SectionPath]) 
     text, section = _take_fact(piece.swapped, goes, document, is_log=False, wording=None)
     while section and section not in kept and (bare := _bare_section(parse(text), section)):
         document = parse(text)
-        text = document.bom + document.slice(0, bare.start) + document.slice(bare.end, len(document.lines))
+        text = (
+            document.bom
+            + document.slice(0, bare.start)
+            + document.slice(bare.end, len(document.lines))
+        )
         section = section[:-1]
     return text
 
@@ -386,4 +504,10 @@ def without(piece: FactPiece, document: Document, kept: frozenset[SectionPath]) 
 def _bare_section(document: Document, path: SectionPath) -> Section | None:
     """The section with this path, if nothing stands under it."""
     section = next((section for section in document.sections if section.path == path), None)
-    return section if section and section.tree_end == section.end and not document.slice(section.body, section.end).strip() else None
+    return (
+        section
+        if section
+        and section.tree_end == section.end
+        and not document.slice(section.body, section.end).strip()
+        else None
+    )

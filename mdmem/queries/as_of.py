@@ -1,4 +1,6 @@
-"""Memory as it was: the commits that a date or a commit id means, and hits with what was true then."""
+"""Memory as it was: the commits that a date or a commit id means, and hits with what
+was true then.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,16 @@ from mdmem.merge import again
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
 from mdmem.model.reads import SectionView, Show
 from mdmem.model.searches import Hit
-from mdmem.model.trail import Entry, Mark, Occurrence, Ranges, TrailCommit, complement, holds, intersection
+from mdmem.model.trail import (
+    Entry,
+    Mark,
+    Occurrence,
+    Ranges,
+    TrailCommit,
+    complement,
+    holds,
+    intersection,
+)
 from mdmem.queries import dates
 from mdmem.queries.blame import memory_file
 from mdmem.queries.show import view_of
@@ -40,8 +51,10 @@ _FactInSection = tuple[FilePath, SectionPath, FactId | None]
 class PastState:
     """Memory as the commits `known` tell it.
 
-    - `commits`: the newest commits whose whole past is known, the newest last. `is_tree`: it is one commit's own past, and its files tell.
-    - `day`: the day on which expiry is judged. `words`: what was asked for, a day in words as an ISO date.
+    - `commits`: the newest commits whose whole past is known, the newest last. `is_tree`: it is one
+      commit's own past, and its files tell.
+    - `day`: the day on which expiry is judged. `words`: what was asked for, a day in words as an
+      ISO date.
     """
 
     known: Ranges
@@ -75,9 +88,14 @@ def resolve_as_of(workspace: Workspace, trail: Trail, words: str) -> PastState:
         raise HistoryProblem("commit-not-found", f"{words[:80]!r} {why}", hint)
     nearest = lines.nearest_commits(workspace.repository, trail, commit)
     if not nearest and workspace.history_boundary is not None:
-        raise HistoryProblem("commit-not-found", f"{words[:80]!r} is not in this clone", workspace.shallow_hint())
+        raise HistoryProblem(
+            "commit-not-found", f"{words[:80]!r} is not in this clone", workspace.shallow_hint()
+        )
     moments = trail.moments(dates.end_of_today(workspace))
-    day = max((workspace.local_time(moments.of(each.number)).date() for each in nearest), default=workspace.now().date())
+    day = max(
+        (workspace.local_time(moments.of(each.number)).date() for each in nearest),
+        default=workspace.now().date(),
+    )
     return PastState(known=_past_of(nearest), commits=(commit,), day=day, words=words, is_tree=True)
 
 
@@ -86,7 +104,9 @@ def _past_of(commits: Sequence[TrailCommit]) -> Ranges:
     last = max((each.number for each in commits), default=0)
     missing = complement((), last)
     for each in commits:
-        missing = intersection(missing, (*each.missing, *(((each.number + 1, last),) if each.number < last else ())))
+        missing = intersection(
+            missing, (*each.missing, *(((each.number + 1, last),) if each.number < last else ()))
+        )
     return complement(missing, last)
 
 
@@ -97,41 +117,84 @@ def _at_end_of(workspace: Workspace, trail: Trail, words: str, span: dates.DateS
     known = moments.upto(seconds)
     if not known:
         first = moments.first()
-        since = f"memory begins on {workspace.local_time(first):%Y-%m-%d}" if first is not None else "nothing is committed yet"
-        raise HistoryProblem("before-history", f"{words} is before the first commit: {since}", workspace.shallow_hint())
+        since = (
+            f"memory begins on {workspace.local_time(first):%Y-%m-%d}"
+            if first is not None
+            else "nothing is committed yet"
+        )
+        raise HistoryProblem(
+            "before-history",
+            f"{words} is before the first commit: {since}",
+            workspace.shallow_hint(),
+        )
     heads = trail.heads_within(known) or tuple(filter(None, [trail.commit_numbered(known[0][0])]))
-    return PastState(known=known, commits=tuple(each.commit for each in heads), day=day, words=words)
+    return PastState(
+        known=known, commits=tuple(each.commit for each in heads), day=day, words=words
+    )
 
 
-def hits_as_of(workspace: Workspace, trail: Trail, past: PastState, matches: Sequence[Match]) -> tuple[Hit, ...]:
-    """The hits with their lines as the commits have them, and with what contradicted them then; of one commit only those that it has."""
+def hits_as_of(
+    workspace: Workspace, trail: Trail, past: PastState, matches: Sequence[Match]
+) -> tuple[Hit, ...]:
+    """The hits with their lines as the commits have them, and with what contradicted them then; of
+    one commit only those that it has.
+    """
     paths = list(dict.fromkeys(match.row.entry.path for match in matches))
     entries: dict[FilePath, list[Entry]] = {path: [] for path in paths}
     for commit in reversed(past.commits):
         contents = workspace.repository.read(commit, paths)
         for path in paths:
             entries[path] += pages.entries_at_commit(contents, path, workspace.daily)
-    contradicting = _contradicting_facts(trail, past, [entry for in_file in entries.values() for entry in in_file])
+    contradicting = _contradicting_facts(
+        trail, past, [entry for in_file in entries.values() for entry in in_file]
+    )
     hits = []
     for match in matches:
         indexed, identity = match.row.entry, entry_identity(match.row.entry)
-        entry = next((entry for entry in entries[indexed.path] if entry_identity(entry) == identity), None)
+        entry = next(
+            (entry for entry in entries[indexed.path] if entry_identity(entry) == identity), None
+        )
         if entry is None and past.is_tree:
             continue
         place = entry or indexed
-        facts = tuple(dict.fromkeys(contradicting.get((indexed.path, indexed.section, indexed.fact), ())))
-        hits.append(replace(match.hit, start_line=place.start_line, end_line=place.end_line, contradicts=facts))
+        facts = tuple(
+            dict.fromkeys(contradicting.get((indexed.path, indexed.section, indexed.fact), ()))
+        )
+        hits.append(
+            replace(
+                match.hit, start_line=place.start_line, end_line=place.end_line, contradicts=facts
+            )
+        )
     return tuple(hits)
 
 
-def _contradicting_facts(trail: Trail, past: PastState, entries: Sequence[Entry]) -> dict[_FactInSection, list[FactId]]:
-    """The facts that contradicted each fact among these entries, and each that is marked as a contradiction, by file, section and id."""
+def _contradicting_facts(
+    trail: Trail, past: PastState, entries: Sequence[Entry]
+) -> dict[_FactInSection, list[FactId]]:
+    """The facts that contradicted each fact among these entries, and each that is marked as a
+    contradiction, by file, section and id.
+    """
     marks, day = trail.pair_marks(past.known), past.day
-    by_key = contradictions.find_conflicts([replace(pages.entry_claim(entry, None), time=0) for entry in entries if entry.fact], (), day)
+    by_key = contradictions.find_conflicts(
+        [replace(pages.entry_claim(entry, None), time=0) for entry in entries if entry.fact],
+        (),
+        day,
+    )
     facts = {claim.id for conflict in by_key for claim in (conflict.first, conflict.second)}
     facts |= {fact for mark in marks for fact in (mark.fact, mark.other) if fact}
-    current = [each for fact in facts for each in trail.occurrences_of(fact) if was_current(trail, each, past.known)]
-    current.sort(key=lambda occurrence: (occurrence.entry.path, occurrence.entry.start_line, occurrence.number))
+    current = [
+        each
+        for fact in facts
+        for each in trail.occurrences_of(fact)
+        if was_current(trail, each, past.known)
+    ]
+    current.sort(
+        key=lambda occurrence: (
+            occurrence.entry.path,
+            occurrence.entry.start_line,
+            occurrence.number,
+        )
+    )
     claims = [pages.entry_claim(occurrence.entry, occurrence) for occurrence in current]
     contradicting: dict[_FactInSection, list[FactId]] = defaultdict(list)
     for conflict in contradictions.find_conflicts(claims, marks, day):
@@ -146,7 +209,9 @@ def was_live(each: Occurrence | Mark, known: Ranges) -> bool:
 
 
 def was_current(trail: Trail, occurrence: Occurrence, known: Ranges) -> bool:
-    """True if an occurrence was live where only some commits are known, and no mark on it was in force."""
+    """True if an occurrence was live where only some commits are known, and no mark on it was in
+    force.
+    """
     marks = trail.marks_of(occurrence.number, include_ended=True)
     return was_live(occurrence, known) and not any(was_live(mark, known) for mark in marks)
 
@@ -191,14 +256,18 @@ def _file_of(workspace: Workspace, path: FilePath, commits: Sequence[CommitId]) 
     return data
 
 
-def _view(trail: Trail, past: PastState, path: FilePath, document: Document, request: Show) -> SectionView:
+def _view(
+    trail: Trail, past: PastState, path: FilePath, document: Document, request: Show
+) -> SectionView:
     view, section = view_of(path, document, request, past.commit)
     view = replace(view, as_of=past.words, commits=past.commits)
     if past.is_tree:
         return view
     wanted = section.path if section else () if request.preamble else None
     ended, said = _differences(trail, past, path, document, wanted)
-    lines = range(section.body if section else view.start_line - 1, view.end_line) if view.text else ()
+    lines = (
+        range(section.body if section else view.start_line - 1, view.end_line) if view.text else ()
+    )
     text = "".join(document.slice(line, line + 1) for line in lines if line not in ended)
     return replace(view, text=text, said=said)
 
@@ -206,13 +275,23 @@ def _view(trail: Trail, past: PastState, path: FilePath, document: Document, req
 def _differences(
     trail: Trail, past: PastState, path: FilePath, document: Document, section: SectionPath | None
 ) -> tuple[Collection[int], tuple[str, ...]]:
-    """The lines of a document whose facts had ended, and those of facts that had been said and that it has not, as after a rebase."""
-    occurrences = [each for each in trail.occurrences_in(path) if each.entry.fact and section in (None, each.entry.section)]
+    """The lines of a document whose facts had ended, and those of facts that had been said and that
+    it has not, as after a rebase.
+    """
+    occurrences = [
+        each
+        for each in trail.occurrences_in(path)
+        if each.entry.fact and section in (None, each.entry.section)
+    ]
     known = {(each.entry.section, each.entry.fact) for each in occurrences}
-    live = {(each.entry.section, each.entry.fact) for each in occurrences if was_live(each, past.known)}
+    live = {
+        (each.entry.section, each.entry.fact) for each in occurrences if was_live(each, past.known)
+    }
     places = [(item, (document.path_at(item.start), item.fact.id)) for item in items(document)]
     innermost = {line: place for item, place in places for line in range(item.start, item.end)}
     ended = {line for line, place in innermost.items() if place in known - live}
     there = {place for _, place in places}
     current = [each.entry for each in occurrences if was_current(trail, each, past.known)]
-    return ended, tuple(entry.first_line for entry in current if (entry.section, entry.fact) not in there)
+    return ended, tuple(
+        entry.first_line for entry in current if (entry.section, entry.fact) not in there
+    )

@@ -29,7 +29,8 @@ TimeOf = Callable[[int], datetime]
 
 @dataclass(frozen=True, slots=True)
 class SectionOnDisk:
-    """A section of a file as it is, lines `start` up to `end`, counted from 0; at position 0, with the empty path, the preamble.
+    """A section of a file as it is, lines `start` up to `end`, counted from 0; at position 0, with
+    the empty path, the preamble.
 
     `nth` counts the sections with this path, from 1.
     """
@@ -63,8 +64,11 @@ def memory_file(workspace: Workspace, file: str | None) -> FilePath:
     return path
 
 
-def section_on_disk(workspace: Workspace, path: FilePath, address: str | None, nth: int | None) -> SectionOnDisk:
-    """The section of a file that an address means; without an address the text before the first heading.
+def section_on_disk(
+    workspace: Workspace, path: FilePath, address: str | None, nth: int | None
+) -> SectionOnDisk:
+    """The section of a file that an address means; without an address the text before the first
+    heading.
 
     Raises:
         PathProblem, SectionProblem: there is no such file or section.
@@ -81,19 +85,30 @@ def section_on_disk(workspace: Workspace, path: FilePath, address: str | None, n
 
 
 def sections_on_disk(workspace: Workspace, path: FilePath) -> list[SectionOnDisk]:
-    """Every section of a file, and before them the text before the first heading, where there is any.
+    """Every section of a file, and before them the text before the first heading, where there is
+    any.
 
     Raises:
         PathProblem: the file cannot be read.
     """
     document = parse_bytes(files.read(files.path_on_disk(workspace.root, path)) or b"")
     has_preamble = bool(document.slice(document.front, document.preamble_end).strip())
-    return [_on_disk(document, section) for section in (*([None] if has_preamble else []), *document.sections)]
+    return [
+        _on_disk(document, section)
+        for section in (*([None] if has_preamble else []), *document.sections)
+    ]
 
 
 def _on_disk(document: Document, section: Section | None) -> SectionOnDisk:
     if section is None:
-        return SectionOnDisk(document=document, position=0, section=(), nth=1, start=document.front, end=document.preamble_end)
+        return SectionOnDisk(
+            document=document,
+            position=0,
+            section=(),
+            nth=1,
+            start=document.front,
+            end=document.preamble_end,
+        )
     return SectionOnDisk(
         document=document,
         position=section.index + 1,
@@ -104,10 +119,13 @@ def _on_disk(document: Document, section: Section | None) -> SectionOnDisk:
     )
 
 
-def find_newest_revision(workspace: Workspace, trail: Trail, path: FilePath, address: str | None, nth: int | None) -> Revision | None:
+def find_newest_revision(
+    workspace: Workspace, trail: Trail, path: FilePath, address: str | None, nth: int | None
+) -> Revision | None:
     """The newest revision of the section that an address means; None if it is in no commit yet.
 
-    The section may be one of the file as it is, else as HEAD has it, else one that the file used to have.
+    The section may be one of the file as it is, else as HEAD has it, else one that the file used to
+    have.
 
     Raises:
         PathProblem, SectionProblem: there is no such file or section.
@@ -117,15 +135,22 @@ def find_newest_revision(workspace: Workspace, trail: Trail, path: FilePath, add
     except (SectionProblem, PathProblem) as problem:
         if problem.code not in ("section-not-found", "file-not-found"):
             raise
-        matches = [revision for revision in trail.newest_revisions(path) if _is_addressed(revision.section, address)]
-        live = [revision for revision in matches if revision.ended is None and revision.path == path]
+        matches = [
+            revision
+            for revision in trail.newest_revisions(path)
+            if _is_addressed(revision.section, address)
+        ]
+        live = [
+            revision for revision in matches if revision.ended is None and revision.path == path
+        ]
         candidates = live or [revision for revision in matches if revision.ended is not None]
         if not candidates:
             raise
         if len(candidates) > 1 and nth is None:
             raise SectionProblem(
                 "section-ambiguous",
-                f"{len(candidates)} sections that {path} used to have match {repr(address) if address else field('preamble')}",
+                f"{len(candidates)} sections that {path} used to have match"
+                f" {repr(address) if address else field('preamble')}",
                 f"Name one with {field('nth')}.",
                 sections=[{"section": join_path(revision.section)} for revision in candidates],
             ) from problem
@@ -135,36 +160,67 @@ def find_newest_revision(workspace: Workspace, trail: Trail, path: FilePath, add
     return newest_revision(workspace, trail, path, section)
 
 
-def newest_revision(workspace: Workspace, trail: Trail, path: FilePath, section: SectionOnDisk) -> Revision | None:
-    """The newest revision of a section on disk, which a commit of the file as it is would continue; None if there is none."""
-    count = sum(each.path == section.section for each in section.document.sections) if section.position else 1
+def newest_revision(
+    workspace: Workspace, trail: Trail, path: FilePath, section: SectionOnDisk
+) -> Revision | None:
+    """The newest revision of a section on disk, which a commit of the file as it is would continue;
+    None if there is none.
+    """
+    count = (
+        sum(each.path == section.section for each in section.document.sections)
+        if section.position
+        else 1
+    )
     live = trail.live_revisions(path, {section.section})
     if len(live) == count:
         return next(revision for revision in live if revision.nth == section.nth)
     live = trail.live_revisions(path)
     if not live:
         return None
-    head = parse_bytes(read_committed(workspace, path, trail.newest_commit.commit if trail.newest_commit else None) or b"")
+    head = parse_bytes(
+        read_committed(workspace, path, trail.newest_commit.commit if trail.newest_commit else None)
+        or b""
+    )
     old, new = sections.whole_range(head).parts, sections.whole_range(section.document).parts
     matches = sections.match_sections(old, new)
-    before = next((old[position] for position, part in matches.items() if part.position == section.position), None)
+    before = next(
+        (old[position] for position, part in matches.items() if part.position == section.position),
+        None,
+    )
     if before is None:
         return None
-    return next((revision for revision in live if (revision.section, revision.nth) == (before.section, before.nth)), None)
+    return next(
+        (
+            revision
+            for revision in live
+            if (revision.section, revision.nth) == (before.section, before.nth)
+        ),
+        None,
+    )
 
 
 def _is_addressed(path: SectionPath, address: str | None) -> bool:
-    """True if an address means a section that a file used to have, by the end of its path; no address means the preamble."""
+    """True if an address means a section that a file used to have, by the end of its path; no
+    address means the preamble.
+    """
     if address is None:
         return not path
     titles = [plain_title(title).casefold() for title in path]
     addressed = [plain_title(title).casefold() for title in address.split(PATH_SEPARATOR)]
-    return titles[-len(addressed) :] == addressed or titles[-1:] == [plain_title(address).casefold()]
+    return titles[-len(addressed) :] == addressed or titles[-1:] == [
+        plain_title(address).casefold()
+    ]
 
 
 def statement_of(commit: TrailCommit) -> Commit:
     """A commit of the trail, as whoever stated what it brought in."""
-    return Commit(id=commit.commit, time=commit.time, author=commit.author, message=commit.message, email=commit.email)
+    return Commit(
+        id=commit.commit,
+        time=commit.time,
+        author=commit.author,
+        message=commit.message,
+        email=commit.email,
+    )
 
 
 def shallow_notes(workspace: Workspace, trail: Trail) -> tuple[str, ...]:
@@ -176,16 +232,18 @@ def shallow_notes(workspace: Workspace, trail: Trail) -> tuple[str, ...]:
         return ()
     return (
         (
-            f"this clone is shallow: its history begins on {workspace.local_time(first.time):%Y-%m-%d}. To "
-            "get the rest: git fetch --unshallow"
+            "this clone is shallow: its history begins on"
+            f" {workspace.local_time(first.time):%Y-%m-%d}. To get the rest: git fetch --unshallow"
         ),
     )
 
 
 def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
-    """The lines of a section, a fact, a file, or the text before the first heading, with the commit that brought in each.
+    """The lines of a section, a fact, a file, or the text before the first heading, with the commit
+    that brought in each.
 
-    A word that could be several of these is taken as section, text, key, id, file: the first that fits.
+    A word that could be several of these is taken as section, text, key, id, file: the first that
+    fits.
 
     Raises:
         SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
@@ -198,22 +256,33 @@ def show_blame(workspace: Workspace, request: ShowBlame, say: Say) -> Blame:
             if word is None or problem.code not in ("section-not-found", "file-not-found"):
                 raise
             file = path if request.file is not None else None
-            if (other := _blame_fact(workspace, trail, word, file) or _blame_file(workspace, trail, word, file)) is not None:
+            if (
+                other := _blame_fact(workspace, trail, word, file)
+                or _blame_file(workspace, trail, word, file)
+            ) is not None:
                 return other
             if not isinstance(problem, SectionProblem):
                 raise
             raise lookup.with_suggestions(
                 workspace,
-                lookup.with_similar_facts(trail, problem, word, lambda fact: f"{verb('blame')} {fact}", file),
+                lookup.with_similar_facts(
+                    trail, problem, word, lambda fact: f"{verb('blame')} {fact}", file
+                ),
                 word,
                 request.file,
-                lambda path: f"{verb('blame')} {shlex.quote(word)} {field('file')} {shlex.quote(path)}",
+                lambda path: (
+                    f"{verb('blame')} {shlex.quote(word)} {field('file')} {shlex.quote(path)}"
+                ),
             ) from problem
         lines = _blamed_lines(workspace, trail, path, [section])
-        return Blame(path=path, section=section.section, lines=lines, notes=shallow_notes(workspace, trail))
+        return Blame(
+            path=path, section=section.section, lines=lines, notes=shallow_notes(workspace, trail)
+        )
 
 
-def _blame_fact(workspace: Workspace, trail: Trail, word: str, file: FilePath | None) -> Blame | None:
+def _blame_fact(
+    workspace: Workspace, trail: Trail, word: str, file: FilePath | None
+) -> Blame | None:
     """The lines of a current fact; None where there is none.
 
     Raises:
@@ -223,17 +292,32 @@ def _blame_fact(workspace: Workspace, trail: Trail, word: str, file: FilePath | 
     if fact is None:
         return None
     current = lookup.current_occurrences(trail, fact, file)
-    for path in sorted({each.entry.path for each in current}, key=lambda path: (path != workspace.curated, path)):
+    for path in sorted(
+        {each.entry.path for each in current}, key=lambda path: (path != workspace.curated, path)
+    ):
         for section in sections_on_disk(workspace, path):
             in_section = items(section.document, section.start, section.end)
-            if (item := next((each for each in in_section if each.fact.id == fact), None)) is not None:
-                lines = tuple(line for line in _blamed_lines(workspace, trail, path, [section]) if item.start < line.line <= item.end)
-                return Blame(path=path, section=section.section, lines=lines, notes=shallow_notes(workspace, trail))
+            if (
+                item := next((each for each in in_section if each.fact.id == fact), None)
+            ) is not None:
+                lines = tuple(
+                    line
+                    for line in _blamed_lines(workspace, trail, path, [section])
+                    if item.start < line.line <= item.end
+                )
+                return Blame(
+                    path=path,
+                    section=section.section,
+                    lines=lines,
+                    notes=shallow_notes(workspace, trail),
+                )
     message = f"{word[:80]!r} is no longer current"
     raise FactProblem("fact-not-found", message, f"To see what happened: {verb('history')} {fact}")
 
 
-def _blame_file(workspace: Workspace, trail: Trail, word: str, file: FilePath | None) -> Blame | None:
+def _blame_file(
+    workspace: Workspace, trail: Trail, word: str, file: FilePath | None
+) -> Blame | None:
     """All lines of a file; None where a word means none.
 
     Raises:
@@ -248,13 +332,22 @@ def _blame_file(workspace: Workspace, trail: Trail, word: str, file: FilePath | 
     return Blame(path=path, section=(), lines=lines, notes=shallow_notes(workspace, trail))
 
 
-def _blamed_lines(workspace: Workspace, trail: Trail, path: FilePath, sections: Sequence[SectionOnDisk]) -> tuple[BlamedLine, ...]:
+def _blamed_lines(
+    workspace: Workspace, trail: Trail, path: FilePath, sections: Sequence[SectionOnDisk]
+) -> tuple[BlamedLine, ...]:
     """The lines of one section of a file, or of all, with the commit that brought in each."""
     time_of = commit_times(workspace, trail)
-    # A line may have another source than its commit states: it was confirmed, or a revert brought it back.
-    live = trail.live_occurrences(path, [section.section for section in sections] if len(sections) == 1 else None)
+    # A line may have another source than its commit states: it was confirmed, or a revert brought
+    # it back.
+    live = trail.live_occurrences(
+        path, [section.section for section in sections] if len(sections) == 1 else None
+    )
     origins = {(each.entry.section, each.entry.first_line): each.origin for each in live}
-    return tuple(line for section in sections for line in _lines_of_section(workspace, trail, path, section, time_of, origins))
+    return tuple(
+        line
+        for section in sections
+        for line in _lines_of_section(workspace, trail, path, section, time_of, origins)
+    )
 
 
 def _lines_of_section(
@@ -269,7 +362,9 @@ def _lines_of_section(
     newest = newest_revision(workspace, trail, path, section)
     past = trail.section_past(newest) if newest else ()
     revisions = [*(each for each in past if each != newest), *([newest] if newest else [])]
-    for number, line in enumerate(differences.blame_lines(revisions, trail.order, text), section.start + 1):
+    for number, line in enumerate(
+        differences.blame_lines(revisions, trail.order, text), section.start + 1
+    ):
         trail_commit = trail.commit_numbered(line.commit) if line.commit else None
         commit = statement_of(trail_commit) if trail_commit else None
         origin = line_origin(commit, line.text) if commit else None

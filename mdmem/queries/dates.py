@@ -15,7 +15,24 @@ from mdmem.workspace import Workspace
 _MONTH = late.pattern(r"^(\d{4})(?:-(\d{2}))?$")
 _LIKE_ISO = late.pattern(r"^\d{4}-\d{1,2}(?:-|$)")
 _COUNTED = late.pattern(r"(?<!\d)\d{1,3}(?!\d)")
-_LANGUAGES = ["en", "de", "fr", "es", "it", "pt", "nl", "sv", "pl", "ru", "tr", "ar", "hi", "zh", "ja", "ko"]
+_LANGUAGES = [
+    "en",
+    "de",
+    "fr",
+    "es",
+    "it",
+    "pt",
+    "nl",
+    "sv",
+    "pl",
+    "ru",
+    "tr",
+    "ar",
+    "hi",
+    "zh",
+    "ja",
+    "ko",
+]
 """The languages that are tried: to try all that dateparser knows takes seconds."""
 _LEADING_WORD = late.pattern(r"(?i)^(?:last|past|in|since)\s+(?=[^\W\d]+$)")
 _BEFORE_DEADLINE = late.pattern(r"(?i)^(?:until|till|by|through)\s+")
@@ -51,20 +68,25 @@ def last_day(workspace: Workspace, text: str | None, argument: str) -> date | No
 
 
 def past_day(workspace: Workspace, text: str, argument: str) -> date:
-    """The one day that a text means, in words one that is past; `argument` is the field that it comes from.
+    """The one day that a text means, in words one that is past; `argument` is the field that it
+    comes from.
 
     Raises:
         UsageProblem: it means no day, or several. DateProblem: `ambiguous-date`.
     """
     span = _required_span(workspace, text, argument)
     if span.first != span.last:
-        message = f"{field(argument)} is {text[:80]!r}, which means {(span.last - span.first).days + 1} days"
+        message = (
+            f"{field(argument)} is {text[:80]!r}, which means {(span.last - span.first).days + 1}"
+            " days"
+        )
         raise UsageProblem(message, "Name one day.")
     return span.first
 
 
 def last_day_to_come(workspace: Workspace, text: str, argument: str) -> date:
-    """The last of the days that a text means, in words the next ones; `argument` is the field that it comes from.
+    """The last of the days that a text means, in words the next ones; `argument` is the field that
+    it comes from.
 
     Raises:
         UsageProblem: it means no day. DateProblem: `ambiguous-date`.
@@ -93,19 +115,24 @@ def _require(span: DateSpan | None, text: str, argument: str) -> DateSpan:
 
 def end_of_span(workspace: Workspace, span: DateSpan) -> tuple[int, date]:
     """The last second of a span, in seconds since 1970, and its day."""
-    end = span.moment or datetime.combine(span.last, time(23, 59, 59), config.zone(workspace.settings.timezone))
+    end = span.moment or datetime.combine(
+        span.last, time(23, 59, 59), config.zone(workspace.settings.timezone)
+    )
     return int(end.timestamp()), span.last
 
 
 def end_of_today(workspace: Workspace) -> int:
-    """The last second of today or, where that is later, of the day that is written (MDMEM_NOW), in seconds since 1970."""
+    """The last second of today or, where that is later, of the day that is written (MDMEM_NOW), in
+    seconds since 1970.
+    """
     zone = config.zone(workspace.settings.timezone)
     days = max(datetime.now(zone).date(), workspace.now().date())
     return end_of_span(workspace, DateSpan(days, days))[0]
 
 
 def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
-    """The days that an ISO date, month, year or moment means; None if a text does not look like one.
+    """The days that an ISO date, month, year or moment means; None if a text does not look like
+    one.
 
     Raises:
         UsageProblem: it looks like one and is none.
@@ -113,7 +140,11 @@ def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
     trimmed = text.strip()
     try:
         if match := _MONTH.match(trimmed):
-            return _month(int(match[1]), int(match[2])) if match[2] else DateSpan(date(int(match[1]), 1, 1), date(int(match[1]), 12, 31))
+            return (
+                _month(int(match[1]), int(match[2]))
+                if match[2]
+                else DateSpan(date(int(match[1]), 1, 1), date(int(match[1]), 12, 31))
+            )
         if not _LIKE_ISO.match(trimmed):
             return None
         if len(trimmed) == len("2026-11-21"):
@@ -129,7 +160,8 @@ def parse_iso(workspace: Workspace, text: str) -> DateSpan | None:
 
 
 def parse_words(workspace: Workspace, text: str, direction: str = "past") -> DateSpan | None:
-    """The days that words mean, such as `yesterday`, `last March`, `2 weeks ago`; None if they mean no day.
+    """The days that words mean, such as `yesterday`, `last March`, `2 weeks ago`; None if they mean
+    no day.
 
     Without `last` or `next` they mean the nearest in a `direction`, `past` or `future`.
 
@@ -140,9 +172,15 @@ def parse_words(workspace: Workspace, text: str, direction: str = "past") -> Dat
     from dateparser.date import DateDataParser  # noqa: PLC0415
 
     if _AMBIGUOUS.search(text):
-        raise DateProblem("ambiguous-date", f"{text.strip()[:80]!r} could be two dates", "Write it as 2026-11-21.")
+        raise DateProblem(
+            "ambiguous-date", f"{text.strip()[:80]!r} could be two dates", "Write it as 2026-11-21."
+        )
     now = workspace.now()
-    settings = {"RELATIVE_BASE": now.replace(tzinfo=None), "PREFER_DATES_FROM": direction, "RETURN_TIME_AS_PERIOD": True}
+    settings = {
+        "RELATIVE_BASE": now.replace(tzinfo=None),
+        "PREFER_DATES_FROM": direction,
+        "RETURN_TIME_AS_PERIOD": True,
+    }
     reader = DateDataParser(languages=_LANGUAGES, settings=settings)
     words = text.strip()
     answer = reader.get_date_data(words)
@@ -154,7 +192,9 @@ def parse_words(workspace: Workspace, text: str, direction: str = "past") -> Dat
     # A number (`2 weeks ago`) means a day, a name (`last week`, `March`) the whole period.
     match "day" if _COUNTED.search(words) and answer.period != "time" else answer.period:
         case "time":
-            return DateSpan(day, day, answer.date_obj.replace(tzinfo=answer.date_obj.tzinfo or now.tzinfo))
+            return DateSpan(
+                day, day, answer.date_obj.replace(tzinfo=answer.date_obj.tzinfo or now.tzinfo)
+            )
         case "week":
             monday = day - timedelta(days=day.weekday())
             return DateSpan(monday, monday + timedelta(days=6))

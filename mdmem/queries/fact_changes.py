@@ -37,7 +37,10 @@ def list_changes(workspace: Workspace, request: ShowChanges, say: Say) -> Change
     Raises:
         UsageProblem: a day is none.
     """
-    since, until = dates.first_day(workspace, request.since, "since"), dates.last_day(workspace, request.until, "until")
+    since, until = (
+        dates.first_day(workspace, request.since, "since"),
+        dates.last_day(workspace, request.until, "until"),
+    )
     with trails.fresh_trail(workspace, say) as trail:
         changes = _newest_changes(workspace, trail, request, since, until)
         notes = shallow_notes(workspace, trail)
@@ -58,7 +61,9 @@ def changes_of_day(workspace: Workspace, day: date, say: Say) -> tuple[FactChang
         return tuple(_newest_changes(workspace, trail, ShowChanges(limit=0), day, day))
 
 
-def _newest_changes(workspace: Workspace, trail: Trail, request: ShowChanges, since: date | None, until: date | None) -> list[FactChange]:
+def _newest_changes(
+    workspace: Workspace, trail: Trail, request: ShowChanges, since: date | None, until: date | None
+) -> list[FactChange]:
     """The newest changes that pass, newest first: one more than the limit, if there are as many."""
     moments = trail.moments(dates.end_of_today(workspace))
     start = _start_of(workspace, since) if since else None
@@ -66,7 +71,9 @@ def _newest_changes(workspace: Workspace, trail: Trail, request: ShowChanges, si
     while True:
         newest = moments.newest(number_read, start)
         reader = _ChangeReader(workspace, trail, newest, request.file)
-        passing = (change for change in reader.changes() if _passes(change, request.actor, since, until))
+        passing = (
+            change for change in reader.changes() if _passes(change, request.actor, since, until)
+        )
         changes = list(islice(passing, wanted))
         if number_read is None or len(newest) < number_read or len(changes) > request.limit:
             return changes
@@ -86,16 +93,26 @@ def _passes(change: FactChange, actor: str | None, since: date | None, until: da
 
 
 class _ChangeReader:
-    """Reads what some commits did to facts (of a file); they come with the moments when they count as made."""
+    """Reads what some commits did to facts (of a file); they come with the moments when they count
+    as made.
+    """
 
-    def __init__(self, workspace: Workspace, trail: Trail, moments: Mapping[int, int], file: str | None) -> None:
+    def __init__(
+        self, workspace: Workspace, trail: Trail, moments: Mapping[int, int], file: str | None
+    ) -> None:
         self._workspace = workspace
         self._trail = trail
         self._moments = moments
         ranks = trail.ranks(moments)
-        self._numbers = sorted(moments.keys() & ranks.keys(), key=lambda number: (moments[number], ranks[number]), reverse=True)
+        self._numbers = sorted(
+            moments.keys() & ranks.keys(),
+            key=lambda number: (moments[number], ranks[number]),
+            reverse=True,
+        )
         self._file = None if file is None or normpath(file) == "." else normpath(file)
-        before = min(moments, default=1) - 1  # what began with a commit can only have ended with one that arrived later
+        before = (
+            min(moments, default=1) - 1
+        )  # what began with a commit can only have ended with one that arrived later
         self._ended = _by_number(filter(self._counts, trail.occurrences_ended(before)), "ended")
         self._begun = _by_number(filter(self._counts, trail.occurrences_begun(before)), "begun")
 
@@ -105,7 +122,11 @@ class _ChangeReader:
         if not kind.is_memory or kind is FileKind.BOOTSTRAP:
             return False
         wanted = self._file
-        return wanted is None or path.startswith(f"{wanted}/") or wanted in (path, path.rpartition("/")[2])
+        return (
+            wanted is None
+            or path.startswith(f"{wanted}/")
+            or wanted in (path, path.rpartition("/")[2])
+        )
 
     def _counts(self, occurrence: Occurrence) -> bool:
         is_told = occurrence.entry.fact is not None and occurrence.fate is not Fate.JOINED
@@ -122,12 +143,18 @@ class _ChangeReader:
                 yield from self._of_commit(commit, ended, begun, marked)
 
     def _marked(self, number: int) -> Iterator[tuple[Mark, Occurrence]]:
-        """The marks that began with a commit and ended an occurrence without taking it out, each with that."""
+        """The marks that began with a commit and ended an occurrence without taking it out, each
+        with that.
+        """
         for commit in self._trail.commits_with_marks_from(number):
             for mark in self._trail.marks_stated_by(commit):
                 if mark.begun == number and mark.kind in _CLOSING:
                     occurrences = self._trail.occurrences_of(mark.fact)
-                    yield from ((mark, each) for each in occurrences if each.number == mark.occurrence and self._counts(each))
+                    yield from (
+                        (mark, each)
+                        for each in occurrences
+                        if each.number == mark.occurrence and self._counts(each)
+                    )
 
     def _of_commit(
         self,
@@ -153,15 +180,21 @@ class _ChangeReader:
             if successor is None or successor not in added:
                 yield self._gone(commit, occurrence, successor)
 
-    def _added(self, commit: TrailCommit, occurrence: Occurrence, replaced: Occurrence | None) -> FactChange:
+    def _added(
+        self, commit: TrailCommit, occurrence: Occurrence, replaced: Occurrence | None
+    ) -> FactChange:
         (note,) = line_notes(statement_of(commit), [occurrence.entry.first_line])
         change = self._change(commit, note, occurrence.entry, replaced)
         origin = occurrence.origin
         if origin.commit != commit.commit:  # another commit has confirmed it
             return change
-        return replace(change, source=origin.source, confidence=origin.confidence, claimed_by=origin.claimed_by)
+        return replace(
+            change, source=origin.source, confidence=origin.confidence, claimed_by=origin.claimed_by
+        )
 
-    def _gone(self, commit: TrailCommit, occurrence: Occurrence, successor: FactId | None) -> FactChange:
+    def _gone(
+        self, commit: TrailCommit, occurrence: Occurrence, successor: FactId | None
+    ) -> FactChange:
         """The end of an occurrence whose successor, if it has one, was there before."""
         note = parse_message(commit.message)
         if successor is not None and (standing := self._newest_of(successor)) is not None:
@@ -174,7 +207,9 @@ class _ChangeReader:
         ranks = self._trail.ranks({each.begun for each in told})
         return max(told, key=lambda each: ranks[each.begun], default=None)
 
-    def _change(self, commit: TrailCommit, note: ParsedNote, entry: Entry, replaced: Occurrence | None) -> FactChange:
+    def _change(
+        self, commit: TrailCommit, note: ParsedNote, entry: Entry, replaced: Occurrence | None
+    ) -> FactChange:
         return FactChange(
             kind=ChangeKind.REPLACED if replaced else ChangeKind.ADDED,
             fact=entry.fact or FactId(""),
@@ -218,4 +253,6 @@ def _proposal(message: str) -> str | None:
 
 def _replaced(occurrence: Occurrence) -> ReplacedFact:
     entry = occurrence.entry
-    return ReplacedFact(id=entry.fact or FactId(""), text=entry.text, path=entry.path, section=entry.section)
+    return ReplacedFact(
+        id=entry.fact or FactId(""), text=entry.text, path=entry.path, section=entry.section
+    )

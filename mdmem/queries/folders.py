@@ -33,32 +33,58 @@ def other_markdown(workspace: Workspace) -> tuple[FilePath, ...]:
     def is_own(folder: str) -> bool:
         if folder not in kept:
             above, _, name = folder.rpartition("/")
-            kept[folder] = not name.startswith(".") and not is_foreign(workspace.root / folder) and (not above or is_own(above))
+            kept[folder] = (
+                not name.startswith(".")
+                and not is_foreign(workspace.root / folder)
+                and (not above or is_own(above))
+            )
         return kept[folder]
 
     paths = sorted(map(FilePath, ignored.markdown_not_ignored(workspace.root)))
-    others = (path for path in paths if not path.startswith(".") and workspace.kind_of(path) is FileKind.OTHER)
-    return tuple(path for path in others if ("/" not in path or is_own(path.rpartition("/")[0])) and (workspace.root / path).is_file())
+    others = (
+        path
+        for path in paths
+        if not path.startswith(".") and workspace.kind_of(path) is FileKind.OTHER
+    )
+    return tuple(
+        path
+        for path in others
+        if ("/" not in path or is_own(path.rpartition("/")[0]))
+        and (workspace.root / path).is_file()
+    )
 
 
 def other_markdown_note(workspace: Workspace) -> str | None:
-    """A line for the user: how much Markdown is no memory, and how it becomes so; None if there is none."""
+    """A line for the user: how much Markdown is no memory, and how it becomes so; None if there is
+    none.
+    """
     paths = other_markdown(workspace)
     if not paths:
         return None
     more = len(paths) - _NAMED
     names = ", ".join([*paths[:_NAMED], *([f"{more:,} more"] if more > 0 else [])])
     glob = "**/*.md" if any("/" in path for path in paths) else "*.md"
-    files = "1 other Markdown file is" if len(paths) == 1 else f"{len(paths):,} other Markdown files are"
+    files = (
+        "1 other Markdown file is"
+        if len(paths) == 1
+        else f"{len(paths):,} other Markdown files are"
+    )
     globs = ", ".join(f'"{each}"' for each in dict.fromkeys((*workspace.settings.paths, glob)))
     setting = "" if workspace.settings.daily else _daily_setting(paths)
-    return f"{files} not searched ({names}). To include them: paths = [{globs}] in mdmem.toml{setting}"
+    return (
+        f"{files} not searched ({names}). To include them: paths = [{globs}] in mdmem.toml{setting}"
+    )
 
 
 def _daily_setting(paths: Iterable[FilePath]) -> str:
-    """The setting that has `log` write where most of some files are daily notes; empty where there are none."""
+    """The setting that has `log` write where most of some files are daily notes; empty where there
+    are none.
+    """
     folders = Counter(match[1] for path in paths if (match := _DAILY_NOTE.fullmatch(path)))
-    return "".join(f'; to have log write there: daily = "{folder}%Y-%m-%d.md"' for folder, _ in folders.most_common(1))
+    return "".join(
+        f'; to have log write there: daily = "{folder}%Y-%m-%d.md"'
+        for folder, _ in folders.most_common(1)
+    )
 
 
 _LEVELS = 2
@@ -75,14 +101,17 @@ class FolderEntry:
 
 @dataclass(frozen=True, slots=True)
 class FolderView:
-    """A folder: its own size in bytes, and what is in it, by name, each folder before what it holds."""
+    """A folder: its own size in bytes, and what is in it, by name, each folder before what it
+    holds.
+    """
 
     size: int
     entries: tuple[FolderEntry, ...]
 
 
 def look(workspace: Workspace, path: str) -> FolderView | str:
-    """The text of a file, or what a folder holds: two levels, without hidden names, links and devices.
+    """The text of a file, or what a folder holds: two levels, without hidden names, links and
+    devices.
 
     Raises:
         PathProblem: `file-not-found`, `bad-path`; `unsupported-file`: it is no text.

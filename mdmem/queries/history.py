@@ -1,4 +1,6 @@
-"""The history of a section, a fact, a file or all memory, and the periods in which memory held a text."""
+"""The history of a section, a fact, a file or all memory, and the periods in which memory held a
+text.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,15 @@ from mdmem.model.history import (
 )
 from mdmem.model.trail import Occurrence, Revision, TrailCommit
 from mdmem.queries import lookup
-from mdmem.queries.blame import TimeOf, commit_times, find_newest_revision, memory_file, section_on_disk, shallow_notes, statement_of
+from mdmem.queries.blame import (
+    TimeOf,
+    commit_times,
+    find_newest_revision,
+    memory_file,
+    section_on_disk,
+    shallow_notes,
+    statement_of,
+)
 from mdmem.startup.records import replace
 from mdmem.text.addresses import join_path, matching_sections
 from mdmem.text.document import is_blank, parse_bytes
@@ -42,13 +52,18 @@ from mdmem.wording import field, verb
 from mdmem.workspace import Say, Workspace
 
 _MORE_CHANGES = 4
-"""So many changes of sections are read for each commit that is to be shown, and so many times as many where that was not enough."""
+"""So many changes of sections are read for each commit that is to be shown, and so many times as
+many where that was not enough.
+"""
 _FIRST_CHARACTERS = 60
 _WEEK_SECONDS = 7 * 24 * 60 * 60
 
 
-def show_history(workspace: Workspace, request: ShowHistory, say: Say) -> SectionHistory | FactHistory:
-    """The history of a section (or of the text before the first heading) or of a fact; without either, of a file or of all memory.
+def show_history(
+    workspace: Workspace, request: ShowHistory, say: Say
+) -> SectionHistory | FactHistory:
+    """The history of a section (or of the text before the first heading) or of a fact; without
+    either, of a file or of all memory.
 
     Raises:
         SectionProblem, PathProblem, FactProblem: there is none, or several are meant.
@@ -67,13 +82,18 @@ def show_history(workspace: Workspace, request: ShowHistory, say: Say) -> Sectio
 def _history_of_word(
     workspace: Workspace, trail: Trail, request: ShowHistory, word: str, path: FilePath | None
 ) -> SectionHistory | FactHistory:
-    """The history of what a word means: exact text, section, key, id, the first that fits; it names the others."""
+    """The history of what a word means: exact text, section, key, id, the first that fits; it names
+    the others.
+    """
     if (fact := lookup.fact_by_text(trail, word, path)) is not None:
         also = _other_readings(workspace, trail, word, path, ("section", "key", "id"), fact)
         return replace(_fact_history(workspace, trail, fact, path, request.limit), also=also)
     try:
         history_of_section = _section_history(workspace, trail, path, request)
-        return replace(history_of_section, also=_other_readings(workspace, trail, word, path, ("key", "id"), None))
+        return replace(
+            history_of_section,
+            also=_other_readings(workspace, trail, word, path, ("key", "id"), None),
+        )
     except (SectionProblem, PathProblem) as problem:
         if problem.code not in ("section-not-found", "file-not-found"):
             raise
@@ -84,7 +104,12 @@ def _history_of_word(
 
 
 def _other_readings(
-    workspace: Workspace, trail: Trail, word: str, path: FilePath | None, sorts: Collection[str], meant: FactId | None
+    workspace: Workspace,
+    trail: Trail,
+    word: str,
+    path: FilePath | None,
+    sorts: Collection[str],
+    meant: FactId | None,
 ) -> tuple[OtherReading, ...]:
     """The other things, of some sorts, that a word could mean besides the fact that is `meant`."""
     readings = []
@@ -108,7 +133,8 @@ def _history_by_id(
     request: ShowHistory,
     problem: SectionProblem | PathProblem,
 ) -> SectionHistory | FactHistory:
-    """The history of the fact with an id, or of a file, for a word that means neither section nor key: `problem` says why.
+    """The history of the fact with an id, or of a file, for a word that means neither section nor
+    key: `problem` says why.
 
     Raises:
         SectionProblem, PathProblem, FactProblem: there is no such fact or file either.
@@ -123,7 +149,11 @@ def _history_by_id(
         return uncommitted
     if id_prefix(reference):
         message = f"no section or fact {reference!r}{f' in {path}' if path else ''}"
-        raise FactProblem("fact-not-found", message, f"To list facts with their ids: {verb('facts', 'everything')}") from problem
+        raise FactProblem(
+            "fact-not-found",
+            message,
+            f"To list facts with their ids: {verb('facts', 'everything')}",
+        ) from problem
     if not isinstance(problem, SectionProblem):
         raise problem
     raise lookup.with_suggestions(
@@ -131,7 +161,9 @@ def _history_by_id(
         _no_such_past(trail, reference, path, problem),
         reference,
         path,
-        lambda file: f"{verb('history')} {shlex.quote(reference)} {field('file')} {shlex.quote(file)}",
+        lambda file: (
+            f"{verb('history')} {shlex.quote(reference)} {field('file')} {shlex.quote(file)}"
+        ),
     ) from problem
 
 
@@ -140,12 +172,20 @@ def _file_named(workspace: Workspace, word: str) -> FilePath | None:
     return memory_file(workspace, word) if is_markdown(word) else lookup.file_named(workspace, word)
 
 
-def _no_such_past(trail: Trail, word: str, path: FilePath | None, problem: SectionProblem) -> SectionProblem:
-    """The failure of a word that means neither section nor key nor fact; it names facts with the word."""
+def _no_such_past(
+    trail: Trail, word: str, path: FilePath | None, problem: SectionProblem
+) -> SectionProblem:
+    """The failure of a word that means neither section nor key nor fact; it names facts with the
+    word.
+    """
     hint = lookup.similar_facts_hint(trail, word, lambda fact: f"{verb('history')} {fact}", path)
     if not hint:
         is_telling = path is not None or problem.details.get("near")
-        hint = problem.hint if is_telling else f"To find words: {verb('search')} QUERY; to list sections: {verb('outline')}"
+        hint = (
+            problem.hint
+            if is_telling
+            else f"To find words: {verb('search')} QUERY; to list sections: {verb('outline')}"
+        )
     message = f"no section, key or fact {word[:80]!r}{f' in {path}' if path else ''}"
     return SectionProblem(problem.code, message, hint, **problem.details)
 
@@ -153,7 +193,9 @@ def _no_such_past(trail: Trail, word: str, path: FilePath | None, problem: Secti
 # Sections.
 
 
-def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, request: ShowHistory) -> SectionHistory:
+def _section_history(
+    workspace: Workspace, trail: Trail, file: FilePath | None, request: ShowHistory
+) -> SectionHistory:
     path = file or workspace.curated
     newest = find_newest_revision(workspace, trail, path, request.target, request.nth)
     notes = shallow_notes(workspace, trail)
@@ -162,7 +204,10 @@ def _section_history(workspace: Workspace, trail: Trail, file: FilePath | None, 
         return SectionHistory(path=path, section=section, revisions=(), notes=notes)
     changes = _section_changes(trail, newest)[: request.limit + 1]
     time_of = commit_times(workspace, trail)
-    views = [_change_view(time_of, trail, commit, revision, before) for commit, revision, before in changes]
+    views = [
+        _change_view(time_of, trail, commit, revision, before)
+        for commit, revision, before in changes
+    ]
     return SectionHistory(
         path=newest.path,
         section=newest.section,
@@ -175,7 +220,9 @@ _Change = tuple[TrailCommit, Revision | None, Revision | None]
 
 
 def _section_changes(trail: Trail, newest: Revision) -> list[_Change]:
-    """All changes of a section, newest first: the commit, the text after it (None: it took the section out) and the one before."""
+    """All changes of a section, newest first: the commit, the text after it (None: it took the
+    section out) and the one before.
+    """
     past = {each.number: each for each in trail.section_past(newest)}
     begun = {each.begun for each in past.values()}
     changes: list[tuple[int, Revision | None, Revision | None]] = []
@@ -183,42 +230,85 @@ def _section_changes(trail: Trail, newest: Revision) -> list[_Change]:
         if not revision.unchanged_text:
             before = [past[number] for number in revision.previous if number in past]
             differing = [each for each in before if each.text != revision.text]
-            is_back = any(each.ended not in (None, revision.begun) and each.ended not in begun for each in before)
-            changes.append((revision.begun, revision, None if is_back else next(reversed(differing or before), None)))
-        changes += [(revision.ended, None, revision)] if revision.ended is not None and revision.ended not in begun else []
+            is_back = any(
+                each.ended not in (None, revision.begun) and each.ended not in begun
+                for each in before
+            )
+            changes.append(
+                (
+                    revision.begun,
+                    revision,
+                    None if is_back else next(reversed(differing or before), None),
+                )
+            )
+        changes += (
+            [(revision.ended, None, revision)]
+            if revision.ended is not None and revision.ended not in begun
+            else []
+        )
     ranks = trail.ranks({number for number, _, _ in changes})
     changes.sort(key=lambda change: (ranks[change[0]], change[1] is None), reverse=True)
-    return [(commit, after, before) for number, after, before in changes if (commit := trail.commit_numbered(number)) is not None]
+    return [
+        (commit, after, before)
+        for number, after, before in changes
+        if (commit := trail.commit_numbered(number)) is not None
+    ]
 
 
-def _file_history(workspace: Workspace, trail: Trail, path: FilePath | None, request: ShowHistory) -> SectionHistory:
+def _file_history(
+    workspace: Workspace, trail: Trail, path: FilePath | None, request: ShowHistory
+) -> SectionHistory:
     """The newest changes of a file, or of all memory, section by section."""
     number_read = (request.limit + 1) * (_MORE_CHANGES if request.by_commit else 1)
     while True:
         changes = trail.section_changes(path, number_read)
-        counted = len({commit.number for commit, *_ in changes}) if request.by_commit else len(changes)
+        counted = (
+            len({commit.number for commit, *_ in changes}) if request.by_commit else len(changes)
+        )
         if counted > request.limit or len(changes) < number_read:
             break
         number_read *= _MORE_CHANGES
-    if path is not None and not changes and files.read(files.path_on_disk(workspace.root, path)) is None:
+    if (
+        path is not None
+        and not changes
+        and files.read(files.path_on_disk(workspace.root, path)) is None
+    ):
         raise lookup.missing_file(workspace, path)
     shown = list(dict.fromkeys(commit.number for commit, *_ in changes))[: request.limit]
-    changes = tuple(change for change in changes if change[0].number in shown) if request.by_commit else changes[: request.limit]
+    changes = (
+        tuple(change for change in changes if change[0].number in shown)
+        if request.by_commit
+        else changes[: request.limit]
+    )
     time_of = commit_times(workspace, trail)
-    views = [_change_view(time_of, trail, commit, revision, before) for commit, before, revision in changes]
+    views = [
+        _change_view(time_of, trail, commit, revision, before)
+        for commit, before, revision in changes
+    ]
     if request.by_commit:
         rows = [list(row) for _, row in groupby(views, attrgetter("statement"))]
-        views, counted = [view for row in rows[: request.limit] for view in row], max(counted, len(rows))
+        views, counted = (
+            [view for row in rows[: request.limit] for view in row],
+            max(counted, len(rows)),
+        )
     notes = (*shallow_notes(workspace, trail), *_limit_notes(counted, request.limit))
     return SectionHistory(path=path or "", section=(), revisions=tuple(views), notes=notes)
 
 
 def _limit_notes(number: int, limit: int) -> tuple[str, ...]:
     """Notes for the user: that the limit left something out."""
-    return (f"Older changes not shown (use {field('limit')} {2 * limit})",) if number > limit else ()
+    return (
+        (f"Older changes not shown (use {field('limit')} {2 * limit})",) if number > limit else ()
+    )
 
 
-def _change_view(time_of: TimeOf, trail: Trail, commit: TrailCommit, revision: Revision | None, before: Revision | None) -> RevisionView:
+def _change_view(
+    time_of: TimeOf,
+    trail: Trail,
+    commit: TrailCommit,
+    revision: Revision | None,
+    before: Revision | None,
+) -> RevisionView:
     """The change that a commit made to a section; without a revision it took the section out."""
     location = revision or before
     assert location is not None
@@ -226,7 +316,9 @@ def _change_view(time_of: TimeOf, trail: Trail, commit: TrailCommit, revision: R
     stating = statement_of(commit)
     removed, added = _changed_lines(text_before, text)
     notes = line_notes(stating, added)
-    note = min(notes, key=lambda each: each.provenance.confidence, default=parse_message(commit.message))
+    note = min(
+        notes, key=lambda each: each.provenance.confidence, default=parse_message(commit.message)
+    )
     return RevisionView(
         commit=commit.commit,
         time=time_of(commit.number),
@@ -256,15 +348,26 @@ def _late_merge(time_of: TimeOf, trail: Trail, commit: TrailCommit) -> MergeView
 
 
 def _changed_lines(before: str, after: str) -> tuple[list[str], list[str]]:
-    """The lines that were removed and added, without blank ones and those that differ in their line end alone."""
-    removed, added = ([line.strip() for line in lines if not is_blank(line)] for lines in history.changed_lines(before, after))
+    """The lines that were removed and added, without blank ones and those that differ in their line
+    end alone.
+    """
+    removed, added = (
+        [line.strip() for line in lines if not is_blank(line)]
+        for lines in history.changed_lines(before, after)
+    )
     same = {*removed} & {*added}
-    return [line for line in removed if line not in same], [line for line in added if line not in same]
+    return [line for line in removed if line not in same], [
+        line for line in added if line not in same
+    ]
 
 
 def _first_words(lines: Sequence[str]) -> str:
-    """The words of the first of some lines that says something, shortened; headings and comments count only where there is nothing else."""
-    telling = next((line for line in lines if not line.startswith(("#", "<!--"))), next(iter(lines), ""))
+    """The words of the first of some lines that says something, shortened; headings and comments
+    count only where there is nothing else.
+    """
+    telling = next(
+        (line for line in lines if not line.startswith(("#", "<!--"))), next(iter(lines), "")
+    )
     words = " ".join(parse_item(telling).text.split()) or telling
     return words if len(words) <= _FIRST_CHARACTERS else f"{words[:_FIRST_CHARACTERS].rstrip()}…"
 
@@ -273,23 +376,36 @@ def _first_words(lines: Sequence[str]) -> str:
 
 
 def _rows(trail: Trail, fact: FactId, path: FilePath | None) -> set[int]:
-    return {occurrence.number for occurrence in trail.occurrences_of(fact) if path in (None, occurrence.entry.path)}
+    return {
+        occurrence.number
+        for occurrence in trail.occurrences_of(fact)
+        if path in (None, occurrence.entry.path)
+    }
 
 
-def _uncommitted_fact(workspace: Workspace, trail: Trail, reference: str, path: FilePath | None) -> FactHistory | None:
+def _uncommitted_fact(
+    workspace: Workspace, trail: Trail, reference: str, path: FilePath | None
+) -> FactHistory | None:
     """The history, empty yet, of a fact that is on disk and in no commit."""
     for location in lookup.locate_fact(workspace, reference, lookup.MEMORY):
         if path in (None, location.path):
             fact = location.item.fact
             is_expired = fact.until is not None and fact.until < workspace.now().date()
             status = Status.EXPIRED if is_expired else Status.CURRENT
-            return FactHistory(fact=fact.id, status=status, chain=(), notes=shallow_notes(workspace, trail))
+            return FactHistory(
+                fact=fact.id, status=status, chain=(), notes=shallow_notes(workspace, trail)
+            )
     return None
 
 
-def _fact_history(workspace: Workspace, trail: Trail, fact: FactId, path: FilePath | None, limit: int) -> FactHistory:
+def _fact_history(
+    workspace: Workspace, trail: Trail, fact: FactId, path: FilePath | None, limit: int
+) -> FactHistory:
     today = workspace.now().date()
-    chain = [_with_expiry(link, today) for link in chains.fact_chain(fact, trail, _rows(trail, fact, path))]
+    chain = [
+        _with_expiry(link, today)
+        for link in chains.fact_chain(fact, trail, _rows(trail, fact, path))
+    ]
     statuses = [link.status for link in chain if link.id == fact]
     status = Status.CURRENT if Status.CURRENT in statuses else statuses[-1]
     time_of = commit_times(workspace, trail)
@@ -304,7 +420,9 @@ def _with_expiry(link: chains.ChainLink, today: date) -> chains.ChainLink:
 
 
 def _link_view(time_of: TimeOf, trail: Trail, link: chains.ChainLink) -> FactLink:
-    """A link of a chain, with the notes of the commit that added its line and of the one that ended it."""
+    """A link of a chain, with the notes of the commit that added its line and of the one that ended
+    it.
+    """
     commit = trail.commit_with_id(link.commit)
     assert commit is not None  # a fact comes with a commit of the trail
     (note,) = line_notes(statement_of(commit), [link.first_line])
@@ -363,13 +481,22 @@ def when(workspace: Workspace, text: str, say: Say) -> TextHistory:
         raise TextProblem("empty-text", "the text to look for is empty")
     with trails.fresh_trail(workspace, say) as trail:
         time_of = commit_times(workspace, trail)
-        views = tuple(_presence_view(time_of, trail, presence, text) for presence in differences.text_presences(trail, text))
+        views = tuple(
+            _presence_view(time_of, trail, presence, text)
+            for presence in differences.text_presences(trail, text)
+        )
         return TextHistory(text, views, shallow_notes(workspace, trail))
 
 
-def _presence_view(time_of: TimeOf, trail: Trail, presence: differences.TextPresence, text: str) -> PresenceView:
+def _presence_view(
+    time_of: TimeOf, trail: Trail, presence: differences.TextPresence, text: str
+) -> PresenceView:
     came = trail.commit_numbered(presence.came)
-    went = trail.commit_numbered(_told_end(trail, presence, text)) if presence.went is not None else None
+    went = (
+        trail.commit_numbered(_told_end(trail, presence, text))
+        if presence.went is not None
+        else None
+    )
     assert came is not None  # a text comes with a commit
     end = went or _end_of_facts(trail, presence, text)
     return PresenceView(
@@ -385,7 +512,9 @@ def _presence_view(time_of: TimeOf, trail: Trail, presence: differences.TextPres
 
 
 def _told_end(trail: Trail, presence: differences.TextPresence, text: str) -> int:
-    """The commit that is told as the end of a text's facts: after a rebase an earlier one than took their lines out."""
+    """The commit that is told as the end of a text's facts: after a rebase an earlier one than took
+    their lines out.
+    """
     assert presence.went is not None  # the text was taken out
 
     def has_text(occurrence: Occurrence) -> bool:
@@ -395,16 +524,28 @@ def _told_end(trail: Trail, presence: differences.TextPresence, text: str) -> in
     if not any(map(has_text, trail.contested_in(presence.path))):
         return presence.went
     came, went = trail.order(presence.came), trail.order(presence.went)
-    facts = [each for each in trail.occurrences_in(presence.path) if has_text(each) and trail.order(each.begun) < went]
+    facts = [
+        each
+        for each in trail.occurrences_in(presence.path)
+        if has_text(each) and trail.order(each.begun) < went
+    ]
     ends = [each.ended for each in facts if each.ended is None or trail.order(each.ended) > came]
     if not ends or any(end is None or trail.order(end) > went for end in ends):
         return presence.went
     return max(filter(None, ends), key=trail.order)
 
 
-def _end_of_facts(trail: Trail, presence: differences.TextPresence, text: str) -> TrailCommit | None:
-    """The commit by which the last fact with a text in a section was no longer current, though its line is still there."""
-    facts = [each for each in trail.live_occurrences(presence.path, [presence.section]) if text in each.entry.text]
+def _end_of_facts(
+    trail: Trail, presence: differences.TextPresence, text: str
+) -> TrailCommit | None:
+    """The commit by which the last fact with a text in a section was no longer current, though its
+    line is still there.
+    """
+    facts = [
+        each
+        for each in trail.live_occurrences(presence.path, [presence.section])
+        if text in each.entry.text
+    ]
     marks = [trail.marks_of(each.number) for each in facts]
     if not facts or not all(marks):
         return None

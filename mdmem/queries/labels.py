@@ -9,8 +9,16 @@ from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
 
 
-def recall(workspace: Workspace, tags: tuple[str, ...], limit: int, say: Say, progress: Progress | None = None) -> FactList:
-    """The facts with at least one of these tags: those with most of them first, then the newest. A limit of 0 is none."""
+def recall(
+    workspace: Workspace,
+    tags: tuple[str, ...],
+    limit: int,
+    say: Say,
+    progress: Progress | None = None,
+) -> FactList:
+    """The facts with at least one of these tags: those with most of them first, then the newest. A
+    limit of 0 is none.
+    """
     request = ListFacts(any_tags=tags, limit=limit)
     listed = search.facts(workspace, replace(request, limit=0), say, progress)
     return replace(listed, facts=tuple(most_tagged(listed.facts, tags)[: limit or None]))

@@ -1,7 +1,8 @@
-"""The standing facts that a new line resembles, so that whoever writes it can say what it takes the place of.
+"""The standing facts that a new line resembles, so that whoever writes it can say what it takes the
+place of.
 
-They come from the index as it is: there are none where it is behind, or has no answer in time. All of it is done while git commits, so that
-a write hardly waits for it.
+They come from the index as it is: there are none where it is behind, or has no answer in time. All
+of it is done while git commits, so that a write hardly waits for it.
 """
 
 from __future__ import annotations
@@ -27,11 +28,15 @@ _MOST = 3
 _NEAREST = 16
 """The entries of the index that are compared with the new line."""
 _SECONDS = 0.01
-"""The time of the processor that the search and the comparison may take; loading their modules is not counted."""
+"""The time of the processor that the search and the comparison may take; loading their modules is
+not counted.
+"""
 
 
 class LikeSearch:
-    """The search for the standing facts that a text resembles. `search` may be called more than once; it works only once."""
+    """The search for the standing facts that a text resembles. `search` may be called more than
+    once; it works only once.
+    """
 
     def __init__(self, workspace: Workspace, text: str) -> None:
         self._workspace = workspace
@@ -45,7 +50,9 @@ class LikeSearch:
         return bool(self._rows) and corrections.ends_something(self._text)
 
     def search(self) -> None:
-        """Search the index, if it has seen the commit that was the newest one when this object was made."""
+        """Search the index, if it has seen the commit that was the newest one when this object was
+        made.
+        """
         if self._rows is not None:
             return
         self._rows = []
@@ -53,7 +60,10 @@ class LikeSearch:
             return
         try:
             self._rows = self._resembled(self._commit)
-        except (MdmemError, OSError):  # a damaged index is mended by the catch-up that follows the write
+        except (
+            MdmemError,
+            OSError,
+        ):  # a damaged index is mended by the catch-up that follows the write
             return
 
     def _resembled(self, commit: CommitId) -> list[IndexRow]:
@@ -78,11 +88,19 @@ class LikeSearch:
         """The current facts that may be superseded and are nearest to some words."""
         read_only = self._workspace.settings.extra_paths
         for row in seen.with_words(words, self._workspace.now().date(), _NEAREST):
-            if row.entry.fact and row.kind is not FileKind.BOOTSTRAP and not layout.within(row.entry.path, read_only):
+            if (
+                row.entry.fact
+                and row.kind is not FileKind.BOOTSTRAP
+                and not layout.within(row.entry.path, read_only)
+            ):
                 yield row
 
-    def facts(self, path: FilePath, document: Document, besides: Collection[FactId]) -> tuple[LikeFact, ...]:
-        """The facts that the text resembles, as they stand now, besides some; `document` is the file at `path` after the write."""
+    def facts(
+        self, path: FilePath, document: Document, besides: Collection[FactId]
+    ) -> tuple[LikeFact, ...]:
+        """The facts that the text resembles, as they stand now, besides some; `document` is the
+        file at `path` after the write.
+        """
         like: dict[FactId, LikeFact] = {}
         for row in self._rows or ():
             entry = row.entry
@@ -91,7 +109,12 @@ class LikeSearch:
             line = self._line_now(row, document.lines if entry.path == path else None)
             if line is not None:
                 in_log = row.kind is FileKind.DAILY
-                like.setdefault(entry.fact, LikeFact(fact=entry.fact, text=entry.text, path=entry.path, line=line, in_log=in_log))
+                like.setdefault(
+                    entry.fact,
+                    LikeFact(
+                        fact=entry.fact, text=entry.text, path=entry.path, line=line, in_log=in_log
+                    ),
+                )
         return tuple(like.values())
 
     def _line_now(self, row: IndexRow, lines: Sequence[str] | None) -> int | None:

@@ -30,21 +30,37 @@ if TYPE_CHECKING:
 
 
 def count_by_session(workspace: Workspace, path: FilePath, say: Say) -> Counter[str]:
-    """Count the entries of a log that digests wrote into it, by the session in which they were said, as CLIENT/SESSION."""
+    """Count the entries of a log that digests wrote into it, by the session in which they were
+    said, as CLIENT/SESSION.
+    """
     with trails.fresh_trail(workspace, say) as trail:
-        cites = [each.origin.cites for each in trail.live_occurrences(path) if each.entry.fact is not None]
+        cites = [
+            each.origin.cites
+            for each in trail.live_occurrences(path)
+            if each.entry.fact is not None
+        ]
     return Counter(cited[0].rpartition("#")[0] for cited in cites if cited)
 
 
 def lines_read(workspace: Workspace) -> Iterator[tuple[str, str]]:
-    """The last lines that were read of sessions, as CLIENT/SESSION#LINE, each with its hash; by all commits that led to HEAD, merged ones too."""
-    return (read for message in _messages_with(workspace, "Mdmem-Read: ") for read in parse_message(message).reads)
+    """The last lines that were read of sessions, as CLIENT/SESSION#LINE, each with its hash; by all
+    commits that led to HEAD, merged ones too.
+    """
+    return (
+        read
+        for message in _messages_with(workspace, "Mdmem-Read: ")
+        for read in parse_message(message).reads
+    )
 
 
 def sessions_cited(workspace: Workspace, fact: FactId) -> frozenset[str]:
     """The sessions in which a fact was said, as CLIENT/SESSION, by all commits that led to HEAD."""
-    notes = (parse_message(message) for message in _messages_with(workspace, f"Mdmem-Cites: {fact} "))
-    return frozenset(lines.rpartition("#")[0] for note in notes for cited, lines in note.cites if cited == fact)
+    notes = (
+        parse_message(message) for message in _messages_with(workspace, f"Mdmem-Cites: {fact} ")
+    )
+    return frozenset(
+        lines.rpartition("#")[0] for note in notes for cited, lines in note.cites if cited == fact
+    )
 
 
 def _messages_with(workspace: Workspace, beginning: str) -> Iterator[str]:
@@ -52,7 +68,15 @@ def _messages_with(workspace: Workspace, beginning: str) -> Iterator[str]:
     repository = workspace.repository
     if repository.head() is None:
         return
-    command = ("log", "-z", "--no-color", "--encoding=UTF-8", "--format=%B", f"--grep=^{beginning}", "HEAD")
+    command = (
+        "log",
+        "-z",
+        "--no-color",
+        "--encoding=UTF-8",
+        "--format=%B",
+        f"--grep=^{beginning}",
+        "HEAD",
+    )
     yield from repository.git(*command).decode("utf-8", "replace").split("\0")
 
 
@@ -61,7 +85,9 @@ _TRAILERS = ("Mdmem-Read", "Mdmem-Cites")
 
 @dataclass(frozen=True, slots=True)
 class CitedSession:
-    """A session (CLIENT/SESSION), the last line of it that a commit names as read, and the time of the newest commit that names it."""
+    """A session (CLIENT/SESSION), the last line of it that a commit names as read, and the time of
+    the newest commit that names it.
+    """
 
     session: str
     read_line: int
@@ -110,9 +136,13 @@ class TakenOut:
 
 
 class TakenOutFacts:
-    """Every fact that a person had taken out of memory by a commit (None: there is none), and the words that were purged."""
+    """Every fact that a person had taken out of memory by a commit (None: there is none), and the
+    words that were purged.
+    """
 
-    def __init__(self, facts: Iterable[TakenOut], purged: tuple[PurgedWords, ...], commit: CommitId | None) -> None:
+    def __init__(
+        self, facts: Iterable[TakenOut], purged: tuple[PurgedWords, ...], commit: CommitId | None
+    ) -> None:
         self.commit = commit
         self._purged = purged
         self._times: dict[FactId, datetime] = {}
@@ -127,39 +157,60 @@ class TakenOutFacts:
         Args:
             text: of the entry.
             fact: its id.
-            time: when the person said it, since what they say after they took it out counts. None: somebody else says it.
+            time: when the person said it, since what they say after they took it out counts. None:
+            somebody else says it.
         """
-        time = _BEFORE_ALL if time is None else time.replace(microsecond=0)  # as the times of commits are
+        time = (
+            _BEFORE_ALL if time is None else time.replace(microsecond=0)
+        )  # as the times of commits are
         if fact in self._times and time <= self._times[fact]:
             return True
-        return any(time <= self._facts[at].time for at in self._statements.find(text)) or holds_purged(text, time, self._purged)
+        return any(
+            time <= self._facts[at].time for at in self._statements.find(text)
+        ) or holds_purged(text, time, self._purged)
 
 
 def facts_taken_out(workspace: Workspace, say: Say) -> TakenOutFacts:
-    """Every fact that a person took out: its lines went, in commits or in edits that are not committed, or a line of a log was retracted."""
+    """Every fact that a person took out: its lines went, in commits or in edits that are not
+    committed, or a line of a log was retracted.
+    """
     with trails.fresh_trail(workspace, say) as trail:
         newest = trail.newest_commit
-        facts = (*_removed(workspace, trail), *_retracted(workspace, trail), *_rejected(workspace, newest))
+        facts = (
+            *_removed(workspace, trail),
+            *_retracted(workspace, trail),
+            *_rejected(workspace, newest),
+        )
         purged = purged_words(trail)
-    return TakenOutFacts((*facts, *_removed_by_hand(workspace)), purged, newest.commit if newest else None)
+    return TakenOutFacts(
+        (*facts, *_removed_by_hand(workspace)), purged, newest.commit if newest else None
+    )
 
 
 def _removed(workspace: Workspace, trail: Trail) -> list[TakenOut]:
     newest = trail.newest_commit
     ended = trail.occurrences_ended(0, newest.number) if newest else ()
     removed = [each for each in ended if each.fate is Fate.REMOVED and each.entry.fact is not None]
-    times = {number: _persons_time(workspace, trail, number) for number in {each.ended for each in removed if each.ended is not None}}
+    times = {
+        number: _persons_time(workspace, trail, number)
+        for number in {each.ended for each in removed if each.ended is not None}
+    }
     return [
         TakenOut(each.entry.fact, each.entry.text, time)
         for each in removed
-        if each.ended is not None and each.entry.fact is not None and (time := times[each.ended]) is not None
+        if each.ended is not None
+        and each.entry.fact is not None
+        and (time := times[each.ended]) is not None
     ]
 
 
 def _retracted(workspace: Workspace, trail: Trail) -> list[TakenOut]:
     retracted = []
     for mark in trail.marks():
-        if mark.kind is MarkKind.RETRACTED and (time := _persons_time(workspace, trail, mark.begun)) is not None:
+        if (
+            mark.kind is MarkKind.RETRACTED
+            and (time := _persons_time(workspace, trail, mark.begun)) is not None
+        ):
             occurrences = trail.occurrences_of(mark.fact)
             retracted += [TakenOut(mark.fact, each.entry.text, time) for each in occurrences[-1:]]
     return retracted
@@ -168,13 +219,21 @@ def _retracted(workspace: Workspace, trail: Trail) -> list[TakenOut]:
 def _rejected(workspace: Workspace, newest: TrailCommit | None) -> list[TakenOut]:
     """The facts that were proposed, and that a person rejected."""
     parts = origins.rejected_parts(workspace.repository, newest.commit if newest else None)
-    return [TakenOut(FactId(part.name), part.text or "", part.time) for part in parts if not part.is_removal]
+    return [
+        TakenOut(FactId(part.name), part.text or "", part.time)
+        for part in parts
+        if not part.is_removal
+    ]
 
 
 def _removed_by_hand(workspace: Workspace) -> list[TakenOut]:
     """The facts that edits took out which are not committed yet."""
     repository, now = workspace.repository, workspace.now()
-    paths = [path for path in repository.pending() if is_markdown(path) and workspace.kind_of(path).is_memory]
+    paths = [
+        path
+        for path in repository.pending()
+        if is_markdown(path) and workspace.kind_of(path).is_memory
+    ]
     head = repository.head()
     removed = []
     for path, before in (repository.read(head, paths) if head and paths else {}).items():
@@ -184,7 +243,11 @@ def _removed_by_hand(workspace: Workspace) -> list[TakenOut]:
         except PathProblem:  # it is no text that mdmem reads
             continue
         replaced = {pair.old for pair in difference.supersedes}
-        removed += [TakenOut(item.fact.id, item.fact.text, now) for item in difference.removed if item.fact.id not in replaced]
+        removed += [
+            TakenOut(item.fact.id, item.fact.text, now)
+            for item in difference.removed
+            if item.fact.id not in replaced
+        ]
     return removed
 
 
@@ -203,7 +266,9 @@ def _persons_time(workspace: Workspace, trail: Trail, number: int) -> datetime |
 _NEAREST = 8
 
 
-def nearest_entries(workspace: Workspace, texts: Iterable[str], say: Say) -> list[tuple[str, tuple[str, ...]]]:
+def nearest_entries(
+    workspace: Workspace, texts: Iterable[str], say: Say
+) -> list[tuple[str, tuple[str, ...]]]:
     """Each text with the texts of the current entries that are nearest to it."""
     index = fresh_index(workspace, say, current=True)
     return [(text, nearest_in(workspace, index, text, say)) for text in texts]
@@ -211,4 +276,7 @@ def nearest_entries(workspace: Workspace, texts: Iterable[str], say: Say) -> lis
 
 def nearest_in(workspace: Workspace, index: FreshIndex, text: str, say: Say) -> tuple[str, ...]:
     """The texts of the entries in an index that are nearest to a text."""
-    return tuple(hit.text for hit in search.search_in(workspace, index, Search(query=text, limit=_NEAREST), say).hits)
+    return tuple(
+        hit.text
+        for hit in search.search_in(workspace, index, Search(query=text, limit=_NEAREST), say).hits
+    )

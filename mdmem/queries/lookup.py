@@ -42,17 +42,26 @@ HintCommand = Callable[[FilePath], str]
 
 
 def missing_file(workspace: Workspace, path: str, otherwise: str = "") -> PathProblem:
-    """The failure for a missing file; its hint names the memory files with the nearest names, else it is `otherwise`."""
+    """The failure for a missing file; its hint names the memory files with the nearest names, else
+    it is `otherwise`.
+    """
     paths = workspace.memory_files()
-    near = [each for each in paths if each.casefold() == path.casefold()] or difflib.get_close_matches(path, paths, n=3)
+    near = [
+        each for each in paths if each.casefold() == path.casefold()
+    ] or difflib.get_close_matches(path, paths, n=3)
     hint = f"Did you mean {', '.join(near)}?" if near else otherwise
     return PathProblem("file-not-found", f"there is no {path}", hint, near=near)
 
 
 def with_suggestions(
-    workspace: Workspace, problem: SectionProblem, word: str | None, file: str | None, command: HintCommand
+    workspace: Workspace,
+    problem: SectionProblem,
+    word: str | None,
+    file: str | None,
+    command: HintCommand,
 ) -> SectionProblem:
-    """The failure `section-not-found` with a hint that says what else the word names: a section or a file elsewhere, a day, a key.
+    """The failure `section-not-found` with a hint that says what else the word names: a section or
+    a file elsewhere, a day, a key.
 
     Args:
         workspace: the workspace.
@@ -75,11 +84,14 @@ def with_suggestions(
     if not sentences:
         return problem
     similar = [problem.hint] if problem.details.get("near") else []
-    return SectionProblem(problem.code, problem.message, "; ".join([*sentences, *similar]), **problem.details)
+    return SectionProblem(
+        problem.code, problem.message, "; ".join([*sentences, *similar]), **problem.details
+    )
 
 
 def file_named(workspace: Workspace, word: str) -> FilePath | None:
-    """The memory file with this name, with or without folder and ending; the log of today or yesterday by that word.
+    """The memory file with this name, with or without folder and ending; the log of today or
+    yesterday by that word.
 
     None where there is none, or where several are meant.
     """
@@ -88,14 +100,20 @@ def file_named(workspace: Workspace, word: str) -> FilePath | None:
         log = workspace.log_path(workspace.now().date() - timedelta(days=days_ago))
         return log if (workspace.root / log).exists() else None
     folded = normpath(word).casefold().removesuffix(".md")
-    stems = {path: path.casefold().removesuffix(".md") for path in workspace.memory_files() if not layout.is_outside(path)}
+    stems = {
+        path: path.casefold().removesuffix(".md")
+        for path in workspace.memory_files()
+        if not layout.is_outside(path)
+    }
     whole = [path for path, stem in stems.items() if stem == folded]
     paths = whole or [path for path, stem in stems.items() if stem.rpartition("/")[2] == folded]
     return paths[0] if len(paths) == 1 else None
 
 
 def _holders(workspace: Workspace, word: str) -> tuple[list[FilePath], bool]:
-    """The first memory files with a section of this name, and whether a fact of one holds it as its key."""
+    """The first memory files with a section of this name, and whether a fact of one holds it as its
+    key.
+    """
     name = plain_title(word.rpartition(PATH_SEPARATOR)[2]).casefold()
     with_section: list[FilePath] = []
     is_key = False
@@ -135,7 +153,9 @@ class FactLocation:
 # In the files.
 
 
-def locate_fact(workspace: Workspace, reference: str, kinds: tuple[FileKind, ...], keys: bool = False) -> list[FactLocation]:
+def locate_fact(
+    workspace: Workspace, reference: str, kinds: tuple[FileKind, ...], keys: bool = False
+) -> list[FactLocation]:
     """Every location of a fact in files of these kinds; `keys`: it may be named by its key.
 
     Raises:
@@ -149,18 +169,29 @@ def locate_fact(workspace: Workspace, reference: str, kinds: tuple[FileKind, ...
             documents[path] = parse_bytes(read_file(workspace, path, full_path) or b"")
         except PathProblem:
             continue
-    locations = [FactLocation(path, document, item) for path, document in documents.items() for item in items(document)]
-    named = {id(item) for item in fact_names.items_matching([each.item for each in locations], reference, keys)}
+    locations = [
+        FactLocation(path, document, item)
+        for path, document in documents.items()
+        for item in items(document)
+    ]
+    named = {
+        id(item)
+        for item in fact_names.items_matching([each.item for each in locations], reference, keys)
+    }
     return [each for each in locations if id(each.item) in named]
 
 
 def locate_in(path: FilePath, document: Document, reference: str) -> list[FactLocation]:
     """Every location of a fact in a document."""
-    return [FactLocation(path, document, item) for item in fact_editor.items_named(document, reference)]
+    return [
+        FactLocation(path, document, item) for item in fact_editor.items_named(document, reference)
+    ]
 
 
 def read_file(workspace: Workspace, path: FilePath, full_path: Path) -> bytes | None:
-    """The bytes of a file, on disk or in the commit that is planned on; None where there is none."""
+    """The bytes of a file, on disk or in the commit that is planned on; None where
+    there is none.
+    """
     return files.read(full_path) if workspace.contents is None else workspace.contents.read(path)
 
 
@@ -194,7 +225,13 @@ def require_one_location(
         raise _not_found(workspace, reference, command)
     if len(locations) > 1:
         views = [
-            {"path": each.path, "line": each.item.start + 1, "id": each.item.fact.id, "text": each.item.fact.text} for each in locations
+            {
+                "path": each.path,
+                "line": each.item.start + 1,
+                "id": each.item.fact.id,
+                "text": each.item.fact.text,
+            }
+            for each in locations
         ]
         named = "; ".join(f"{view['path']}:{view['line']}" for view in views[:_MOST_NAMED_LOOKUP])
         message = f"{reference[:_QUOTED]!r} is in {len(locations)} places"
@@ -203,9 +240,14 @@ def require_one_location(
 
 
 def meant_location(
-    workspace: Workspace, locations: Sequence[FactLocation], reference: str, command: Command, hint: str | None = None
+    workspace: Workspace,
+    locations: Sequence[FactLocation],
+    reference: str,
+    command: Command,
+    hint: str | None = None,
 ) -> FactLocation:
-    """The only one of some locations in a file that is edited in place; else, of copies of a fact in logs, the newest.
+    """The only one of some locations in a file that is edited in place; else, of copies of a fact
+    in logs, the newest.
 
     The arguments are those of `require_one_location`.
 
@@ -214,32 +256,61 @@ def meant_location(
     """
     in_place = [each for each in locations if workspace.kind_of(each.path) is not FileKind.DAILY]
     facts = {each.item.fact.id: each.item.fact for each in locations}
-    if len(facts) == 1 and not in_place and all(may_have_copies(fact.text, fact.key) for fact in facts.values()):
-        return max(locations, key=lambda each: (layout.log_day(each.path, workspace.daily) or date.min, each.path, each.item.start))
+    if (
+        len(facts) == 1
+        and not in_place
+        and all(may_have_copies(fact.text, fact.key) for fact in facts.values())
+    ):
+        return max(
+            locations,
+            key=lambda each: (
+                layout.log_day(each.path, workspace.daily) or date.min,
+                each.path,
+                each.item.start,
+            ),
+        )
     chosen = in_place if len(facts) == 1 and in_place else locations
-    return require_one_location(workspace, chosen, reference, command, *([] if hint is None else [hint]))
+    return require_one_location(
+        workspace, chosen, reference, command, *([] if hint is None else [hint])
+    )
 
 
 def _not_found(workspace: Workspace, reference: str, command: Command) -> FactProblem:
-    """The problem of a name that no fact here has: it says what became of the fact, or names facts with these words."""
+    """The problem of a name that no fact here has: it says what became of the fact, or names facts
+    with these words.
+    """
     quoted = repr(reference[:_QUOTED])
     with trails.fresh_trail(workspace) as trail:
         fact = named_fact(trail, reference)
         if fact is None:
             lists = f"To list facts with their ids: {verb('facts')}"
-            hint = similar_facts_hint(trail, reference, command) or file_hint(workspace, reference) or lists
+            hint = (
+                similar_facts_hint(trail, reference, command)
+                or file_hint(workspace, reference)
+                or lists
+            )
             return FactProblem("fact-not-found", f"no fact {quoted}", hint)
         current = [each.entry for each in trail.occurrences_of(fact) if _is_current(trail, each)]
     if current:
-        named = "; ".join(f"{entry.path}: {join_path(entry.section)}" for entry in current[:_MOST_NAMED_LOOKUP])
+        named = "; ".join(
+            f"{entry.path}: {join_path(entry.section)}" for entry in current[:_MOST_NAMED_LOOKUP]
+        )
         return FactProblem("fact-not-found", f"no fact {quoted} here", f"It is in {named}.")
-    return FactProblem("fact-not-found", f"{quoted} is no longer current", f"To see what happened: {verb('history')} {fact}")
+    return FactProblem(
+        "fact-not-found",
+        f"{quoted} is no longer current",
+        f"To see what happened: {verb('history')} {fact}",
+    )
 
 
 def file_hint(workspace: Workspace, word: str) -> str:
-    """The command that shows what was done to a file, for a file in the place of a fact; empty where it is none."""
+    """The command that shows what was done to a file, for a file in the place of a fact; empty
+    where it is none.
+    """
     path = file_named(workspace, word)
-    return f"It is a file. To see its changes: {verb('history')} {shlex.quote(path)}" if path else ""
+    return (
+        f"It is a file. To see its changes: {verb('history')} {shlex.quote(path)}" if path else ""
+    )
 
 
 def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
@@ -249,7 +320,9 @@ def file_of_fact(workspace: Workspace, change: Forget) -> FilePath:
         FactProblem: `fact-not-found`, `fact-ambiguous`.
     """
     locations = locations_to_forget(workspace, change, EDITABLE)
-    locations = locations or current_locations(workspace, locations_to_forget(workspace, change, (FileKind.DAILY,)))
+    locations = locations or current_locations(
+        workspace, locations_to_forget(workspace, change, (FileKind.DAILY,))
+    )
     return meant_location(workspace, locations, change.fact, forget_command).path
 
 
@@ -258,12 +331,18 @@ def forget_command(fact: FactId) -> str:
     return f"{verb('forget')} {fact}"
 
 
-def locations_to_forget(workspace: Workspace, change: Forget, kinds: tuple[FileKind, ...]) -> list[FactLocation]:
+def locations_to_forget(
+    workspace: Workspace, change: Forget, kinds: tuple[FileKind, ...]
+) -> list[FactLocation]:
     """The lines in files of these kinds that a change may be meant to forget."""
     locations = locate_fact(workspace, change.fact, kinds, keys=True)
     if change.section is None:
         return locations
-    return [each for each in locations if each.item in _items_in_section(each.document, change.fact, change.section)]
+    return [
+        each
+        for each in locations
+        if each.item in _items_in_section(each.document, change.fact, change.section)
+    ]
 
 
 def _items_in_section(document: Document, fact: str, address: str) -> tuple[Item, ...]:
@@ -283,50 +362,93 @@ def marks_at(workspace: Workspace, locations: Sequence[FactLocation]) -> list[Ma
                 continue
             in_file = entries(document, path)
             states, _ = entry_states.match_entries(trail, path, in_file)
-            marks |= {(path, entry.start_line): state.mark for entry, state in zip(in_file, states, strict=True)}
+            marks |= {
+                (path, entry.start_line): state.mark
+                for entry, state in zip(in_file, states, strict=True)
+            }
     return [marks.get((location.path, location.item.start + 1)) for location in locations]
 
 
-def current_locations(workspace: Workspace, locations: Sequence[FactLocation]) -> list[FactLocation]:
+def current_locations(
+    workspace: Workspace, locations: Sequence[FactLocation]
+) -> list[FactLocation]:
     """The locations of facts that no mark has superseded or retracted there."""
-    return [location for location, mark in zip(locations, marks_at(workspace, locations), strict=True) if mark is None]
+    return [
+        location
+        for location, mark in zip(locations, marks_at(workspace, locations), strict=True)
+        if mark is None
+    ]
 
 
 def log_copies(workspace: Workspace, fact: FactId) -> list[FactLocation]:
-    """The lines of logs that count as copies of a fact, the newest first, with those that it stands for in other words.
+    """The lines of logs that count as copies of a fact, the newest first, with those that it stands
+    for in other words.
 
     Raises:
         RepositoryProblem: history cannot be read.
     """
     with trails.fresh_trail(workspace) as trail:
-        live = (each for each in (*trail.occurrences_of(fact), *trail.promoted_to(fact)) if each.ended is None)
-        logs = {(each.entry.path, each.entry.fact) for each in live if workspace.kind_of(each.entry.path) is FileKind.DAILY}
-    documents = {path: parse_bytes(read_file(workspace, path, workspace.root / path) or b"") for path, _ in logs}
-    found = [FactLocation(path, documents[path], item) for path, of in logs for item in items(documents[path]) if item.fact.id == of]
-    found = [each for each in found if may_have_copies(each.item.fact.text, each.item.fact.key) or each.item.fact.id != fact]
-    return sorted(current_locations(workspace, found), key=lambda each: (each.path, each.item.start), reverse=True)
+        live = (
+            each
+            for each in (*trail.occurrences_of(fact), *trail.promoted_to(fact))
+            if each.ended is None
+        )
+        logs = {
+            (each.entry.path, each.entry.fact)
+            for each in live
+            if workspace.kind_of(each.entry.path) is FileKind.DAILY
+        }
+    documents = {
+        path: parse_bytes(read_file(workspace, path, workspace.root / path) or b"")
+        for path, _ in logs
+    }
+    found = [
+        FactLocation(path, documents[path], item)
+        for path, of in logs
+        for item in items(documents[path])
+        if item.fact.id == of
+    ]
+    found = [
+        each
+        for each in found
+        if may_have_copies(each.item.fact.text, each.item.fact.key) or each.item.fact.id != fact
+    ]
+    return sorted(
+        current_locations(workspace, found),
+        key=lambda each: (each.path, each.item.start),
+        reverse=True,
+    )
 
 
 # In the trail.
 
 
 def named_fact(trail: Trail, name: str, path: FilePath | None = None) -> FactId | None:
-    """The fact that memory held (in a file) under a name: as its text, key or id, the first that fits.
+    """The fact that memory held (in a file) under a name: as its text, key or id, the first that
+    fits.
 
     Raises:
         FactProblem: `fact-ambiguous`: it fits several of one sort.
     """
-    return fact_by_text(trail, name, path) or fact_by_key(trail, name, path) or fact_by_id(trail, name, path)
+    return (
+        fact_by_text(trail, name, path)
+        or fact_by_key(trail, name, path)
+        or fact_by_id(trail, name, path)
+    )
 
 
-def current_occurrences(trail: Trail, fact: FactId, path: FilePath | None = None) -> list[Occurrence]:
+def current_occurrences(
+    trail: Trail, fact: FactId, path: FilePath | None = None
+) -> list[Occurrence]:
     """The current occurrences of a fact (in a file), the newest first."""
     current = [each for each in _occurrences(trail, fact, path) if _is_current(trail, each)]
     return _in_order(trail, current)[::-1]
 
 
 def _in_order(trail: Trail, occurrences: Sequence[Occurrence]) -> list[Occurrence]:
-    """Occurrences in the order in which they began, the oldest first; it is the same however their commits arrived."""
+    """Occurrences in the order in which they began, the oldest first; it is the same however their
+    commits arrived.
+    """
     ranks = trail.ranks({each.begun for each in occurrences})
     return sorted(occurrences, key=lambda each: ranks[each.begun])
 
@@ -339,16 +461,24 @@ def fact_by_text(trail: Trail, text: str, path: FilePath | None = None) -> FactI
     Raises:
         FactProblem: `fact-ambiguous`: several facts differ from it in their final punctuation.
     """
-    exact = next((fact for fact in fact_names.exact_ids(text) if _occurrences(trail, fact, path)), None)
+    exact = next(
+        (fact for fact in fact_names.exact_ids(text) if _occurrences(trail, fact, path)), None
+    )
     if exact is not None:
         return exact
     similar = {fact: _occurrences(trail, fact, path) for fact in fact_names.similar_ids(text)}
     held = {fact: occurrences for fact, occurrences in similar.items() if occurrences}
-    current = [fact for fact, occurrences in held.items() if any(_is_current(trail, each) for each in occurrences)]
+    current = [
+        fact
+        for fact, occurrences in held.items()
+        if any(_is_current(trail, each) for each in occurrences)
+    ]
     candidates = current or list(held)
     if len(candidates) > 1:
         named = "; ".join(f"{fact} {held[fact][-1].entry.text}" for fact in candidates)
-        message = f"{len(candidates)} facts differ from {text[:_QUOTED]!r} in their final punctuation"
+        message = (
+            f"{len(candidates)} facts differ from {text[:_QUOTED]!r} in their final punctuation"
+        )
         raise FactProblem("fact-ambiguous", message, f"They are: {named}.", facts=candidates)
     return next(iter(candidates), None)
 
@@ -362,7 +492,8 @@ def _is_current(trail: Trail, occurrence: Occurrence) -> bool:
 
 
 def fact_by_id(trail: Trail, reference: str, path: FilePath | None = None) -> FactId | None:
-    """The fact with this id, or with an id that begins so; None where memory (or a file of it) never held one.
+    """The fact with this id, or with an id that begins so; None where memory (or a file of it)
+    never held one.
 
     Raises:
         FactProblem: `fact-ambiguous` where several ids begin so.
@@ -374,19 +505,35 @@ def fact_by_id(trail: Trail, reference: str, path: FilePath | None = None) -> Fa
 
 
 def fact_by_key(trail: Trail, key: str, path: FilePath | None = None) -> FactId | None:
-    """The current fact that holds a key (in a file), else the last one that did; None where there never was one.
+    """The current fact that holds a key (in a file), else the last one that did; None where there
+    never was one.
 
     Raises:
         FactProblem: `fact-ambiguous`: several current facts hold it.
     """
     if "\n" in key or not key.strip():
         return None
-    candidates = [each for each in trail.occurrences_with_key(key) if path in (None, each.entry.path) and _holds(each.entry.text, key)]
+    candidates = [
+        each
+        for each in trail.occurrences_with_key(key)
+        if path in (None, each.entry.path) and _holds(each.entry.text, key)
+    ]
     candidates = _in_order(trail, candidates)
     current = {each.entry.fact: each.entry for each in candidates if _is_current(trail, each)}
     if len(current) > 1:
-        views = [{"path": each.path, "section": join_path(each.section), "id": each.fact, "text": each.text} for each in current.values()]
-        named = "; ".join(f"{view['id']} {' '.join(str(view['text']).split())[:_QUOTED]}" for view in views[:_MOST_NAMED_LOOKUP])
+        views = [
+            {
+                "path": each.path,
+                "section": join_path(each.section),
+                "id": each.fact,
+                "text": each.text,
+            }
+            for each in current.values()
+        ]
+        named = "; ".join(
+            f"{view['id']} {' '.join(str(view['text']).split())[:_QUOTED]}"
+            for view in views[:_MOST_NAMED_LOOKUP]
+        )
         message = f"{len(current)} current facts have the key {key[:_QUOTED]!r}"
         raise FactProblem("fact-ambiguous", message, f"They are: {named}.", facts=views)
     return next(iter(current), candidates[-1].entry.fact if candidates else None)
@@ -396,25 +543,39 @@ def _holds(text: str, key: str) -> bool:
     return holds_key(parse_text(text), key)
 
 
-def with_similar_facts(trail: Trail, problem: SectionProblem, words: str, command: Command, path: FilePath | None) -> SectionProblem:
-    """The failure of words that name no section, with facts (of one file) that have these words in its hint."""
+def with_similar_facts(
+    trail: Trail, problem: SectionProblem, words: str, command: Command, path: FilePath | None
+) -> SectionProblem:
+    """The failure of words that name no section, with facts (of one file) that have these words in
+    its hint.
+    """
     hint = similar_facts_hint(trail, words, command, path)
     if not hint:
         return problem
     sections = [problem.hint] if problem.details.get("near") else []
-    return SectionProblem(problem.code, problem.message, "; ".join([*sections, hint]), **problem.details)
+    return SectionProblem(
+        problem.code, problem.message, "; ".join([*sections, hint]), **problem.details
+    )
 
 
-def similar_facts_hint(trail: Trail, words: str, command: Command, path: FilePath | None = None) -> str:
-    """A sentence that names facts (of one file) with these words, live ones first; empty where there are none.
+def similar_facts_hint(
+    trail: Trail, words: str, command: Command, path: FilePath | None = None
+) -> str:
+    """A sentence that names facts (of one file) with these words, live ones first; empty where
+    there are none.
 
     Of one alone it gives the command.
     """
     folded = normalise(words)
     matches = [
-        each for each in trail.fact_occurrences() if folded and folded in normalise(each.entry.text) and path in (None, each.entry.path)
+        each
+        for each in trail.fact_occurrences()
+        if folded and folded in normalise(each.entry.text) and path in (None, each.entry.path)
     ]
-    texts = {each.entry.fact: each.entry.text for each in sorted(matches, key=lambda each: each.ended is not None)}
+    texts = {
+        each.entry.fact: each.entry.text
+        for each in sorted(matches, key=lambda each: each.ended is not None)
+    }
     quoted = {fact: " ".join(text.split())[:_QUOTED] for fact, text in texts.items() if fact}
     if len(quoted) == 1:
         ((fact, text),) = quoted.items()

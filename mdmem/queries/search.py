@@ -10,7 +10,16 @@ from mdmem.catchup import background, trails
 from mdmem.catchup.index import FreshIndex, fresh_index
 from mdmem.folder import config, trust
 from mdmem.model import FactId, SectionPath
-from mdmem.model.searches import ConflictList, ConflictView, FactList, Hit, ListFacts, Quality, Search, SearchResult
+from mdmem.model.searches import (
+    ConflictList,
+    ConflictView,
+    FactList,
+    Hit,
+    ListFacts,
+    Quality,
+    Search,
+    SearchResult,
+)
 from mdmem.model.trail import Ranges
 from mdmem.queries import dates, folders, past_questions, versions
 from mdmem.search import results
@@ -29,7 +38,9 @@ _MOST_LOOKED_AT = 2_000
 """The most hits among which those are looked for that a commit's own files have."""
 
 
-def search(workspace: Workspace, request: Search, say: Say, progress: Progress | None = None) -> SearchResult:
+def search(
+    workspace: Workspace, request: Search, say: Say, progress: Progress | None = None
+) -> SearchResult:
     """The entries that answer a query best.
 
     Raises:
@@ -47,21 +58,36 @@ def search(workspace: Workspace, request: Search, say: Say, progress: Progress |
         current=entry_filter.only_current and not request.explain,
         in_part=request.has_words,
     )
-    return _search_now(workspace, index, request, _query(workspace, request, entry_filter, today), say, progress)
+    return _search_now(
+        workspace, index, request, _query(workspace, request, entry_filter, today), say, progress
+    )
 
 
-def search_in(workspace: Workspace, index: FreshIndex, request: Search, say: Say, progress: Progress | None = None) -> SearchResult:
+def search_in(
+    workspace: Workspace,
+    index: FreshIndex,
+    request: Search,
+    say: Say,
+    progress: Progress | None = None,
+) -> SearchResult:
     """The entries that answer a query best, by an index that is fresh already.
 
     Those beside each other count in full: a block of a prompt shows them together.
     """
     today = workspace.now().date()
-    query = replace(_query(workspace, request, _filter(workspace, request, today), today), spread=False)
+    query = replace(
+        _query(workspace, request, _filter(workspace, request, today), today), spread=False
+    )
     return _search_now(workspace, index, request, query, say, progress)
 
 
 def _search_now(
-    workspace: Workspace, index: FreshIndex, request: Search, query: IndexQuery, say: Say, progress: Progress | None
+    workspace: Workspace,
+    index: FreshIndex,
+    request: Search,
+    query: IndexQuery,
+    say: Say,
+    progress: Progress | None,
 ) -> SearchResult:
     """The entries that answer a query best in memory as it is."""
     index, matches = _matches(workspace, index, request, query, say, progress)
@@ -81,7 +107,9 @@ def _search_now(
     )
 
 
-def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, progress: Progress | None) -> SearchResult:
+def _search_as_of(
+    workspace: Workspace, request: Search, words: str, say: Say, progress: Progress | None
+) -> SearchResult:
     """The entries that answer a query best in memory as it was."""
     # with all that reads old files
     from mdmem.queries import as_of  # noqa: PLC0415
@@ -93,7 +121,9 @@ def _search_as_of(workspace: Workspace, request: Search, words: str, say: Say, p
         query = _query(workspace, request, entry_filter, past.day)
         index, matches = _matches(workspace, index, request, query, say, progress)
         hits = as_of.hits_as_of(workspace, trail, past, matches)
-        while len(hits) < query.limit == len(matches) < _MOST_LOOKED_AT:  # a tree has not all that its past tells of
+        while (
+            len(hits) < query.limit == len(matches) < _MOST_LOOKED_AT
+        ):  # a tree has not all that its past tells of
             query = replace(query, limit=4 * query.limit)
             index, matches = _matches(workspace, index, request, query, say, progress)
             hits = as_of.hits_as_of(workspace, trail, past, matches)
@@ -124,7 +154,9 @@ def _missing_past(workspace: Workspace, asks_for_past: bool) -> tuple[str, ...]:
     return (note,) if note else ()
 
 
-def _filter(workspace: Workspace, request: Search, today: date, known: Ranges | None = None) -> Filter:
+def _filter(
+    workspace: Workspace, request: Search, today: date, known: Ranges | None = None
+) -> Filter:
     since, until = _days(workspace, request)
     return Filter(
         file=request.file,
@@ -136,7 +168,9 @@ def _filter(workspace: Workspace, request: Search, today: date, known: Ranges | 
         since=since,
         until=until,
         min_confidence=request.min_confidence,
-        log_days_from=today - timedelta(days=request.recent_days - 1) if request.recent_days else None,
+        log_days_from=(
+            today - timedelta(days=request.recent_days - 1) if request.recent_days else None
+        ),
         valid_on=None if request.history else today,
         zone=config.zone(workspace.settings.timezone),
         history=request.history,
@@ -148,7 +182,9 @@ def _days(workspace: Workspace, request: Search | ListFacts) -> tuple[date | Non
     """The first and the last day that are asked for."""
     if request.since is None and request.until is None:
         return None, None
-    return dates.first_day(workspace, request.since, "since"), dates.last_day(workspace, request.until, "until")
+    return dates.first_day(workspace, request.since, "since"), dates.last_day(
+        workspace, request.until, "until"
+    )
 
 
 def _query(workspace: Workspace, request: Search, entry_filter: Filter, today: date) -> IndexQuery:
@@ -163,10 +199,21 @@ def _query(workspace: Workspace, request: Search, entry_filter: Filter, today: d
 
 
 def _matches(
-    workspace: Workspace, index: FreshIndex, request: Search, query: IndexQuery, say: Say, progress: Progress | None
+    workspace: Workspace,
+    index: FreshIndex,
+    request: Search,
+    query: IndexQuery,
+    say: Say,
+    progress: Progress | None,
 ) -> tuple[FreshIndex, tuple[Match, ...]]:
-    """The matches, and the index that gave them: a rebuilt one where the first turns out to be damaged."""
-    readings = past_questions.read_question(request.query, query.today) if request.history and request.limit else ()
+    """The matches, and the index that gave them: a rebuilt one where the first turns out to be
+    damaged.
+    """
+    readings = (
+        past_questions.read_question(request.query, query.today)
+        if request.history and request.limit
+        else ()
+    )
     wider = replace(query, limit=max(query.limit, versions.LOOKED_AT)) if readings else query
 
     def find() -> tuple[Match, ...]:
@@ -181,16 +228,22 @@ def _matches(
         matches = find()
     if readings:
         with trails.fresh_trail(workspace, say, progress) as trail:
-            matches = versions.put_versions_first(workspace, trail, index.index, matches, query, readings)
+            matches = versions.put_versions_first(
+                workspace, trail, index.index, matches, query, readings
+            )
     return index, _explained(matches, request.query) if request.explain else matches
 
 
 def _decay(workspace: Workspace, request: Search, today: date) -> Decay | None:
-    """The weight that logs lose with age, if the settings say so: by the real clock, or as of the day of the request."""
+    """The weight that logs lose with age, if the settings say so: by the real clock, or as of the
+    day of the request.
+    """
     half_life = workspace.settings.half_life_days
     if half_life is None:
         return None
-    return Decay(half_life, (today if request.as_of is not None else _real_day(workspace)).toordinal())
+    return Decay(
+        half_life, (today if request.as_of is not None else _real_day(workspace)).toordinal()
+    )
 
 
 def _real_day(workspace: Workspace) -> date:
@@ -201,23 +254,33 @@ def _explained(matches: tuple[Match, ...], query: str) -> tuple[Match, ...]:
     """The matches with hits that explain their scores."""
 
     def explained(match: Match) -> Match:
-        in_words = match.explanation and results.explain_in_words(match.explanation, query, match.row.entry)
+        in_words = match.explanation and results.explain_in_words(
+            match.explanation, query, match.row.entry
+        )
         return replace(match, hit=replace(match.hit, explanation=in_words))
 
     return tuple(map(explained, matches))
 
 
 def measure_answer(workspace: Workspace, request: Search, result: SearchResult) -> Quality:
-    """The figures that the event of a search keeps of its answer. Ages are by the real clock; the query is kept only if the settings say so."""
-    quality = replace(answer_quality(request.query, result.hits, _real_day(workspace)), behind=result.stale)
+    """The figures that the event of a search keeps of its answer. Ages are by the real clock; the
+    query is kept only if the settings say so.
+    """
+    quality = replace(
+        answer_quality(request.query, result.hits, _real_day(workspace)), behind=result.stale
+    )
     if not workspace.settings.log_queries:
         return quality
     return replace(quality, query=secrets.redact(request.query))
 
 
-def completed_hits(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say) -> tuple[Hit, ...]:
+def completed_hits(
+    workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say
+) -> tuple[Hit, ...]:
     """Hits as an answer gives them: other authors by name, without expired contradictions."""
-    return _with_other_authors(workspace, _without_expired_contradictions(workspace, hits, today, say))
+    return _with_other_authors(
+        workspace, _without_expired_contradictions(workspace, hits, today, say)
+    )
 
 
 def _with_other_authors(workspace: Workspace, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
@@ -225,26 +288,51 @@ def _with_other_authors(workspace: Workspace, hits: tuple[Hit, ...]) -> tuple[Hi
     if all(hit.author is None for hit in hits):
         return hits
     addresses = workspace.user_addresses
-    return tuple(replace(hit, author=hit.author and trust.other_author(hit.author, addresses)) for hit in hits)
+    return tuple(
+        replace(hit, author=hit.author and trust.other_author(hit.author, addresses))
+        for hit in hits
+    )
 
 
-def _without_expired_contradictions(workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say) -> tuple[Hit, ...]:
+def _without_expired_contradictions(
+    workspace: Workspace, hits: tuple[Hit, ...], today: date, say: Say
+) -> tuple[Hit, ...]:
     """The hits without contradicting facts that have expired since they were indexed."""
     facts = {fact for hit in hits for fact in hit.contradicts}
     if not facts:
         return hits
     with trails.fresh_trail(workspace, say) as trail:
-        last_days = {fact: [each.entry.until for each in trail.occurrences_of(fact) if each.ended is None] for fact in facts}
-    expired = {fact for fact, days in last_days.items() if days and all(day is not None and day < today for day in days)}
-    return tuple(replace(hit, contradicts=tuple(fact for fact in hit.contradicts if fact not in expired)) for hit in hits)
+        last_days = {
+            fact: [each.entry.until for each in trail.occurrences_of(fact) if each.ended is None]
+            for fact in facts
+        }
+    expired = {
+        fact
+        for fact, days in last_days.items()
+        if days and all(day is not None and day < today for day in days)
+    }
+    return tuple(
+        replace(hit, contradicts=tuple(fact for fact in hit.contradicts if fact not in expired))
+        for hit in hits
+    )
 
 
-def facts(workspace: Workspace, request: ListFacts, say: Say, progress: Progress | None = None) -> FactList:
-    """The facts of memory, newest first; those that no longer hold only if `everything` is asked for."""
+def facts(
+    workspace: Workspace, request: ListFacts, say: Say, progress: Progress | None = None
+) -> FactList:
+    """The facts of memory, newest first; those that no longer hold only if `everything` is asked
+    for.
+    """
     return facts_in(workspace, fresh_index(workspace, say, progress), request, say, progress)
 
 
-def facts_in(workspace: Workspace, index: FreshIndex, request: ListFacts, say: Say, progress: Progress | None = None) -> FactList:
+def facts_in(
+    workspace: Workspace,
+    index: FreshIndex,
+    request: ListFacts,
+    say: Say,
+    progress: Progress | None = None,
+) -> FactList:
     """The same by an index that is fresh already."""
     today = workspace.now().date()
     since, until = _days(workspace, request)
@@ -288,13 +376,20 @@ def facts_in(workspace: Workspace, index: FreshIndex, request: ListFacts, say: S
     )
 
 
-def empty_answer_notes(workspace: Workspace, file: str | None, section: str | None, say: Say) -> tuple[str, ...]:
-    """Lines for the user if memory never held anything in this file, and in this section; without either, on Markdown that is no memory."""
+def empty_answer_notes(
+    workspace: Workspace, file: str | None, section: str | None, say: Say
+) -> tuple[str, ...]:
+    """Lines for the user if memory never held anything in this file, and in this section; without
+    either, on Markdown that is no memory.
+    """
     if file is None and section is None:
         note = folders.other_markdown_note(workspace)
         return (note,) if note else ()
     index = fresh_index(workspace, say).index
-    filters = (("file", file, Filter(file=file, history=True)), ("section", section, Filter(section=section, history=True)))
+    filters = (
+        ("file", file, Filter(file=file, history=True)),
+        ("section", section, Filter(section=section, history=True)),
+    )
     return tuple(
         f"memory has nothing in a {argument} {name!r}"
         for argument, name, entry_filter in filters
@@ -305,7 +400,8 @@ def empty_answer_notes(workspace: Workspace, file: str | None, section: str | No
 def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) -> ConflictList:
     """The current facts that contradict each other, each pair once in a section, by path and line.
 
-    Of many facts with one key each names only those next to it (`contradictions`): n of them give n - 1 pairs.
+    Of many facts with one key each names only those next to it (`contradictions`): n of them give n
+    - 1 pairs.
     """
     listed = facts(workspace, ListFacts(limit=0), say, progress)
     hits = sorted(listed.facts, key=lambda hit: (hit.path, hit.start_line))
@@ -324,7 +420,9 @@ def conflicts(workspace: Workspace, say: Say, progress: Progress | None = None) 
             if other is not None:
                 pair = frozenset((hit.fact or fact, fact))
                 key = key_of(hit) if in_section and key_of(hit) == key_of(other) else None
-                views.setdefault((_location(hit), pair) if in_section else pair, ConflictView(hit, other, key))
+                views.setdefault(
+                    (_location(hit), pair) if in_section else pair, ConflictView(hit, other, key)
+                )
     return ConflictList(tuple(views.values()), listed.stale, listed.notes, listed.building)
 
 
@@ -333,7 +431,9 @@ def _first_contradicting(hits: Sequence[Hit], hit: Hit) -> Hit | None:
 
 
 def _key_reader(hits: Sequence[Hit]) -> Callable[[Hit], str | None]:
-    """A function that tells the key of a fact, as the first fact of its section writes it; some keys only other facts mark as such."""
+    """A function that tells the key of a fact, as the first fact of its section writes it; some
+    keys only other facts mark as such.
+    """
     keys: dict[_HitLocation, dict[str, str]] = defaultdict(dict)
     for hit in hits:
         if hit.key is not None:

@@ -14,11 +14,15 @@ from mdmem.startup.records import replace
 from mdmem.workspace import Progress, Say, Workspace
 
 
-def search_sessions_too(workspace: Workspace, request: Search, say: Say, progress: Progress | None = None) -> SearchResult:
-    """The entries that answer a query best, and the messages of transcripts that do, so many of each at the most.
+def search_sessions_too(
+    workspace: Workspace, request: Search, say: Say, progress: Progress | None = None
+) -> SearchResult:
+    """The entries that answer a query best, and the messages of transcripts that do, so many of
+    each at the most.
 
     Raises:
-        UsageProblem: an argument is no date. WorkspaceProblem: `no-sessions`: the settings name no client.
+        UsageProblem: an argument is no date. WorkspaceProblem: `no-sessions`: the settings name no
+        client.
     """
     fresh = fresh_messages(workspace, say, progress)
     result = search.search(workspace, request, say, progress)
@@ -28,7 +32,12 @@ def search_sessions_too(workspace: Workspace, request: Search, say: Say, progres
     except BrokenIndex:
         fresh = fresh_messages(workspace, say, progress, full=True)
         messages = fresh.index.search(query)
-    return replace(result, messages=messages, stale=result.stale or fresh.stale, notes=(*result.notes, *fresh.notes))
+    return replace(
+        result,
+        messages=messages,
+        stale=result.stale or fresh.stale,
+        notes=(*result.notes, *fresh.notes),
+    )
 
 
 def _message_query(workspace: Workspace, request: Search) -> MessageQuery:

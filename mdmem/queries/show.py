@@ -20,7 +20,15 @@ from mdmem.startup import late
 from mdmem.startup.records import replace
 from mdmem.text import check
 from mdmem.text.addresses import find_section
-from mdmem.text.document import Document, Section, etag, parse_bytes, preamble_etag, section_etag, tree_etag
+from mdmem.text.document import (
+    Document,
+    Section,
+    etag,
+    parse_bytes,
+    preamble_etag,
+    section_etag,
+    tree_etag,
+)
 from mdmem.text.facts import items
 from mdmem.wording import verb
 from mdmem.workspace import Say, Workspace, read_committed, two_curated_hint
@@ -32,19 +40,31 @@ if TYPE_CHECKING:
 _QUOTED = 80
 _ISO_DAY = late.pattern(r"\d{4}-\d{2}-\d{2}")
 _DAY_IN_WORDS = late.pattern(r"(?i)(?:\d{1,2}|last)\s")
-"""The beginning of words that may mean a day: `2 days ago`, `3 March`, `last friday`. Other words rather mean a section."""
+"""The beginning of words that may mean a day: `2 days ago`, `3 March`, `last friday`. Other words
+rather mean a section.
+"""
 _AMBIGUOUS_DAY = late.pattern(r"\d[./]\d")
 
 
 def _path(workspace: Workspace, file: str) -> FilePath:
-    """The path of a file that a user names: in the workspace, or elsewhere under its extra paths."""
+    """The path of a file that a user names: in the workspace, or elsewhere under its
+    extra paths.
+    """
     path = FilePath(normpath(file))
-    return path if layout.is_outside(path) and path in workspace.memory_files() else layout.parse_path(file)
+    return (
+        path
+        if layout.is_outside(path) and path in workspace.memory_files()
+        else layout.parse_path(file)
+    )
 
 
 def _read_document(workspace: Workspace, file: str | None) -> tuple[FilePath, Document]:
     path = _path(workspace, file) if file is not None else workspace.curated
-    data = files.read(workspace.root / path if layout.is_outside(path) else files.path_on_disk(workspace.root, path))
+    data = files.read(
+        workspace.root / path
+        if layout.is_outside(path)
+        else files.path_on_disk(workspace.root, path)
+    )
     if data is None:
         raise lookup.missing_file(workspace, path)
     return path, parse_bytes(data)
@@ -63,7 +83,9 @@ def show_named(workspace: Workspace, request: Show, say: Say) -> SectionView | D
     try:
         view = _read(workspace, request)
     except (SectionProblem, PathProblem) as problem:
-        is_missing = problem.code == "section-not-found" or (problem.code == "file-not-found" and request.file is None)
+        is_missing = problem.code == "section-not-found" or (
+            problem.code == "file-not-found" and request.file is None
+        )
         if not is_missing or not word.strip():
             raise
         if (named := _show_other(workspace, word, request.file, day, say)) is not None:
@@ -72,16 +94,24 @@ def show_named(workspace: Workspace, request: Show, say: Say) -> SectionView | D
             raise
         with trails.fresh_trail(workspace, say) as trail:
             path = _path(workspace, request.file) if request.file is not None else None
-            problem = lookup.with_similar_facts(trail, problem, word, lambda fact: f"{verb('show')} {fact}", path)
+            problem = lookup.with_similar_facts(
+                trail, problem, word, lambda fact: f"{verb('show')} {fact}", path
+            )
         raise _with_suggestions(workspace, problem, request) from problem
     return view if day is None else replace(view, also=(OtherReading("day", day.isoformat()),))
 
 
-def _show_other(workspace: Workspace, word: str, file: str | None, day: date | None, say: Say) -> SectionView | DayView | None:
+def _show_other(
+    workspace: Workspace, word: str, file: str | None, day: date | None, say: Say
+) -> SectionView | DayView | None:
     """A fact, a day or a file, for a word that is no section; None where it is none of them."""
     path = _path(workspace, file) if file is not None else None
     if (fact := _show_fact(workspace, word, path, say)) is not None:
-        return fact if day is None else replace(fact, also=(*fact.also, OtherReading("day", day.isoformat())))
+        return (
+            fact
+            if day is None
+            else replace(fact, also=(*fact.also, OtherReading("day", day.isoformat())))
+        )
     if file is not None:
         return None
     if day is not None:
@@ -99,7 +129,11 @@ def _plain_day(workspace: Workspace, word: str) -> date | None:
     """The day that a word means: an ISO date, today or yesterday."""
     if (days_ago := layout.DAYS_AGO.get(word.strip().casefold())) is not None:
         return workspace.now().date() - timedelta(days=days_ago)
-    return date.fromisoformat(word.strip()) if _ISO_DAY.fullmatch(word.strip()) and is_iso_day(word.strip()) else None
+    return (
+        date.fromisoformat(word.strip())
+        if _ISO_DAY.fullmatch(word.strip()) and is_iso_day(word.strip())
+        else None
+    )
 
 
 def _show_day(workspace: Workspace, day: date, say: Say) -> DayView:
@@ -113,12 +147,19 @@ def _show_day(workspace: Workspace, day: date, say: Say) -> DayView:
     return changes.DayView(
         day=day,
         logs=tuple(_read(workspace, Show(file=path)) for path in paths),
-        changes=tuple(each for each in of_day if each.kind is not changes.ChangeKind.ADDED or each.path not in paths),
+        changes=tuple(
+            each
+            for each in of_day
+            if each.kind is not changes.ChangeKind.ADDED or each.path not in paths
+        ),
     )
 
 
-def _show_fact(workspace: Workspace, word: str, path: FilePath | None, say: Say) -> SectionView | None:
-    """The list item of a fact (of one file), by text, key or id: the curated one before those of logs; None where there is none.
+def _show_fact(
+    workspace: Workspace, word: str, path: FilePath | None, say: Say
+) -> SectionView | None:
+    """The list item of a fact (of one file), by text, key or id: the curated one before those of
+    logs; None where there is none.
 
     Raises:
         FactProblem: `fact-ambiguous`: several are meant; `fact-not-found`: it is no longer current.
@@ -129,11 +170,22 @@ def _show_fact(workspace: Workspace, word: str, path: FilePath | None, say: Say)
     places = [place for each in current if (place := _place_of(workspace, each)) is not None]
     if not places:
         uncommitted = lookup.locate_fact(workspace, word, lookup.MEMORY, keys=True)
-        places = [(each, None) for each in uncommitted if path in (None, each.path) and (fact is None or each.item.fact.id != fact)]
+        places = [
+            (each, None)
+            for each in uncommitted
+            if path in (None, each.path) and (fact is None or each.item.fact.id != fact)
+        ]
     if not places and fact is not None and path is None:
         message = f"{word[:_QUOTED]!r} is no longer current"
-        raise FactProblem("fact-not-found", message, f"To see what happened: {verb('history')} {fact}")
-    places.sort(key=lambda place: (place[0].path != workspace.curated, workspace.kind_of(place[0].path) is FileKind.DAILY))
+        raise FactProblem(
+            "fact-not-found", message, f"To see what happened: {verb('history')} {fact}"
+        )
+    places.sort(
+        key=lambda place: (
+            place[0].path != workspace.curated,
+            workspace.kind_of(place[0].path) is FileKind.DAILY,
+        )
+    )
     if not places:
         return None
     (location, commit), *others = places
@@ -141,13 +193,24 @@ def _show_fact(workspace: Workspace, word: str, path: FilePath | None, say: Say)
     return replace(_fact_view(location, commit), also=also)
 
 
-def _place_of(workspace: Workspace, occurrence: Occurrence) -> tuple[lookup.FactLocation, CommitId | None] | None:
-    """The list item of an occurrence on disk, with the commit that brought it in; None where an edit took it out."""
+def _place_of(
+    workspace: Workspace, occurrence: Occurrence
+) -> tuple[lookup.FactLocation, CommitId | None] | None:
+    """The list item of an occurrence on disk, with the commit that brought it in; None where an
+    edit took it out.
+    """
     path = occurrence.entry.path
-    data = files.read(workspace.root / path if layout.is_outside(path) else files.path_on_disk(workspace.root, path))
+    data = files.read(
+        workspace.root / path
+        if layout.is_outside(path)
+        else files.path_on_disk(workspace.root, path)
+    )
     document = parse_bytes(data or b"")
     for item in items(document):
-        if item.fact.id == occurrence.entry.fact and document.path_at(item.start) == occurrence.entry.section:
+        if (
+            item.fact.id == occurrence.entry.fact
+            and document.path_at(item.start) == occurrence.entry.section
+        ):
             return lookup.FactLocation(path, document, item), occurrence.origin.commit
     return None
 
@@ -161,7 +224,9 @@ def _fact_view(location: lookup.FactLocation, commit: CommitId | None) -> Sectio
         level=section.level if section else 0,
         text=item.raw,
         etag=section_etag(document, section) if section else preamble_etag(document),
-        tree_etag=tree_etag(document, section) if section else etag(document, 0, len(document.lines)),
+        tree_etag=(
+            tree_etag(document, section) if section else etag(document, 0, len(document.lines))
+        ),
         start_line=item.start + 1,
         end_line=item.end,
         commit=commit,
@@ -183,27 +248,46 @@ def show_section(workspace: Workspace, request: Show) -> SectionView:
         raise _with_suggestions(workspace, problem, request) from problem
 
 
-def _with_suggestions(workspace: Workspace, problem: SectionProblem, request: Show) -> SectionProblem:
+def _with_suggestions(
+    workspace: Workspace, problem: SectionProblem, request: Show
+) -> SectionProblem:
     word = request.section or ""
     return lookup.with_suggestions(
-        workspace, problem, word, request.file, lambda path: f"{verb('show')} {shlex.quote(path)} {shlex.quote(word)}"
+        workspace,
+        problem,
+        word,
+        request.file,
+        lambda path: f"{verb('show')} {shlex.quote(path)} {shlex.quote(word)}",
     )
 
 
 def _read(workspace: Workspace, request: Show) -> SectionView:
     path, document = _read_document(workspace, request.file)
-    commit, committed = (None, document) if layout.is_outside(path) else _committed(workspace, path, document)
+    commit, committed = (
+        (None, document) if layout.is_outside(path) else _committed(workspace, path, document)
+    )
     view, section = view_of(path, document, request, commit)
-    return replace(view, uncommitted=committed is not document and not _is_committed(document, committed, section, request))
+    return replace(
+        view,
+        uncommitted=committed is not document
+        and not _is_committed(document, committed, section, request),
+    )
 
 
-def view_of(path: FilePath, document: Document, request: Show, commit: CommitId | None) -> tuple[SectionView, Section | None]:
-    """The part of a document that is asked for, and its section; None for a whole file and for the text before the first heading.
+def view_of(
+    path: FilePath, document: Document, request: Show, commit: CommitId | None
+) -> tuple[SectionView, Section | None]:
+    """The part of a document that is asked for, and its section; None for a whole file and for the
+    text before the first heading.
 
     Raises:
         SectionProblem: there is no such section.
     """
-    section = find_section(document, request.section, request.nth) if request.section is not None else None
+    section = (
+        find_section(document, request.section, request.nth)
+        if request.section is not None
+        else None
+    )
     total = len(document.lines)
     if section is not None:
         start, body, end = section.start, section.body, section.end
@@ -223,13 +307,18 @@ def view_of(path: FilePath, document: Document, request: Show, commit: CommitId 
         end_line=max(start + 1, end),
         commit=commit,
         uncommitted=False,
-        subsections=tuple(each.path for each in (document.subsections(section) if section else document.sections)),
+        subsections=tuple(
+            each.path for each in (document.subsections(section) if section else document.sections)
+        ),
     )
     return view, section
 
 
-def _committed(workspace: Workspace, path: FilePath, document: Document) -> tuple[CommitId | None, Document | None]:
-    """The newest commit that touched a file, and the document that HEAD has of it: None where HEAD has none that can be read.
+def _committed(
+    workspace: Workspace, path: FilePath, document: Document
+) -> tuple[CommitId | None, Document | None]:
+    """The newest commit that touched a file, and the document that HEAD has of it: None where HEAD
+    has none that can be read.
 
     Without a pending edit that is the `document` on disk itself.
     """
@@ -244,20 +333,33 @@ def _committed(workspace: Workspace, path: FilePath, document: Document) -> tupl
         return commit, None
 
 
-def _is_committed(document: Document, committed: Document | None, section: Section | None, request: Show) -> bool:
-    """True if what is shown is the same in the committed document: for a section, in the one with the same path and number."""
+def _is_committed(
+    document: Document, committed: Document | None, section: Section | None, request: Show
+) -> bool:
+    """True if what is shown is the same in the committed document: for a section, in the one with
+    the same path and number.
+    """
     if committed is None:
         return False
     before = section
     if section:
         number = [each for each in document.sections if each.path == section.path].index(section)
-        before = next(islice((each for each in committed.sections if each.path == section.path), number, None), None)
-    return (section is None or before is not None) and _shown_text(document, section, request) == _shown_text(committed, before, request)
+        before = next(
+            islice(
+                (each for each in committed.sections if each.path == section.path), number, None
+            ),
+            None,
+        )
+    return (section is None or before is not None) and _shown_text(
+        document, section, request
+    ) == _shown_text(committed, before, request)
 
 
 def _shown_text(document: Document, section: Section | None, request: Show) -> str:
     """The text that is shown, without differences of line ends."""
-    start, end = (document.front, document.preamble_end) if request.preamble else (0, len(document.lines))
+    start, end = (
+        (document.front, document.preamble_end) if request.preamble else (0, len(document.lines))
+    )
     text = document.slice(section.start, section.end) if section else document.slice(start, end)
     return text.replace("\r\n", "\n").strip()
 
@@ -292,11 +394,20 @@ def check_files(workspace: Workspace, names: tuple[str, ...]) -> tuple[Problem, 
     paths = [_path(workspace, name) for name in names] or list(listing)
     problems: list[Problem] = []
     for path in paths:
-        full_path = listing[path].full_path if path in listing else files.path_on_disk(workspace.root, path)
+        full_path = (
+            listing[path].full_path if path in listing else files.path_on_disk(workspace.root, path)
+        )
         try:
             data = files.read(full_path)
         except PathProblem as problem:
-            unreadable = Problem(path=path, line=1, code=problem.code, level="warning", message=problem.message, hint=problem.hint)
+            unreadable = Problem(
+                path=path,
+                line=1,
+                code=problem.code,
+                level="warning",
+                message=problem.message,
+                hint=problem.hint,
+            )
             problems.append(unreadable)
             continue
         if data is None:
@@ -304,8 +415,18 @@ def check_files(workspace: Workspace, names: tuple[str, ...]) -> tuple[Problem, 
         problems += check.check_file(path, data, workspace.kind_of(path), workspace.settings)
     if not names and (note := workspace.repository.under_way()):
         hint = "Finish or abort it first (git status)."
-        problems.append(Problem(path=".", line=1, code="repository-busy", level="warning", message=note, hint=hint))
+        problems.append(
+            Problem(
+                path=".", line=1, code="repository-busy", level="warning", message=note, hint=hint
+            )
+        )
     if not names and (note := two_curated_hint(workspace)):
-        two_files = Problem(path=layout.CURATED_NAMES[1], line=1, code="two-curated-files", level="warning", message=note)
+        two_files = Problem(
+            path=layout.CURATED_NAMES[1],
+            line=1,
+            code="two-curated-files",
+            level="warning",
+            message=note,
+        )
         problems.append(two_files)
     return tuple(problems)

@@ -1,4 +1,6 @@
-"""The state of a workspace: its files, how fresh its index is, and notes of what a person should look at."""
+"""The state of a workspace: its files, how fresh its index is, and notes of what a person should
+look at.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ from mdmem.workspace import Workspace, two_curated_hint
 _QUOTED = 60
 _PURGES = "Mdmem-Purged: "
 _EVER = datetime.fromtimestamp(0, UTC)
-"""A line that is read again counts as said at any time: who logs purged words once more is told so too."""
+"""A line that is read again counts as said at any time: who logs purged words once more is told so
+too.
+"""
 
 
 def status(workspace: Workspace) -> WorkspaceStatus:
@@ -36,14 +40,17 @@ def status(workspace: Workspace) -> WorkspaceStatus:
     listing = workspace.memory_files()
     kinds = [workspace.kind_of(path) for path in listing]
     index, is_fresh = index_as_is(workspace)
-    pending = tuple(path for path in workspace.repository.pending() if workspace.kind_of(path).is_memory)
+    pending = tuple(
+        path for path in workspace.repository.pending() if workspace.kind_of(path).is_memory
+    )
     return WorkspaceStatus(
         workspace=str(workspace.root),
         branch=workspace.repository.branch(),
         commit=workspace.repository.head(),
         files={kind.value: kinds.count(kind) for kind in FileKind if kind.is_memory},
         paths={
-            glob: sum(layout.matches(path, (glob,)) and workspace.is_note(path) for path in listing) for glob in workspace.settings.paths
+            glob: sum(layout.matches(path, (glob,)) and workspace.is_note(path) for path in listing)
+            for glob in workspace.settings.paths
         },
         other_markdown=len(folders.other_markdown(workspace)),
         uncommitted=pending,
@@ -58,8 +65,12 @@ def status(workspace: Workspace) -> WorkspaceStatus:
     )
 
 
-def _skipped_files(listed: Iterable[ListedFile], snapshot: Snapshot) -> Iterator[tuple[FilePath, str]]:
-    """The files that cannot be indexed, and why: from the snapshot or, where they have changed since, from the files."""
+def _skipped_files(
+    listed: Iterable[ListedFile], snapshot: Snapshot
+) -> Iterator[tuple[FilePath, str]]:
+    """The files that cannot be indexed, and why: from the snapshot or, where they have changed
+    since, from the files.
+    """
     for file in listed:
         indexed = snapshot.files.get(file.path)
         if indexed is not None and indexed.stamp == FileStamp.of(file.status):
@@ -75,11 +86,20 @@ def _skipped_files(listed: Iterable[ListedFile], snapshot: Snapshot) -> Iterator
 def _notes(workspace: Workspace) -> Iterator[str]:
     """The notes, as far as the history is read."""
     yield from filter(None, (workspace.repository.under_way(), two_curated_hint(workspace)))
-    if workspace.repository.run("remote").output and setup.driver_command(workspace.repository) is None:
-        yield f"no merge driver is set here, so git merges memory by lines. To set it: {verb('doctor', 'fix')}"
+    if (
+        workspace.repository.run("remote").output
+        and setup.driver_command(workspace.repository) is None
+    ):
+        yield (
+            "no merge driver is set here, so git merges memory by lines. To set it:"
+            f" {verb('doctor', 'fix')}"
+        )
     with trail_update.stored_trail(workspace) as trail:
         for each in replay.here_again(workspace, trail):
-            yield (f"forgotten, but back: {each.entry.path}, {each.entry.fact} {' '.join(each.entry.text.split())[:_QUOTED]}")
+            yield (
+                f"forgotten, but back: {each.entry.path}, {each.entry.fact}"
+                f" {' '.join(each.entry.text.split())[:_QUOTED]}"
+            )
         try:
             yield from _purge_notes(workspace, trail)
         except RepositoryProblem as problem:
@@ -92,7 +112,10 @@ def _purge_notes(workspace: Workspace, trail: Trail) -> Iterator[str]:
     if not purges:
         return
     for name in _unpurged_branches(workspace, purges[0].commit):
-        yield f"{name} may still hold text that was purged here. To replace it there: git push --force-with-lease"
+        yield (
+            f"{name} may still hold text that was purged here. To replace it there: git push"
+            " --force-with-lease"
+        )
     words = tuple(each for purge in purges for each in parse_purged(purge.message, purge.time))
     for path, listed in workspace.memory_files().items():
         try:
@@ -100,7 +123,10 @@ def _purge_notes(workspace: Workspace, trail: Trail) -> Iterator[str]:
         except PathProblem:  # status lists it as skipped
             continue
         if any(holds_purged(item.fact.text, _EVER, words) for item in items(document)):
-            yield f"{path} holds text that was purged. To purge it again: {verb('forget', 'purge')} and the line"
+            yield (
+                f"{path} holds text that was purged. To purge it again: {verb('forget', 'purge')}"
+                " and the line"
+            )
 
 
 class _Purge(NamedTuple):
@@ -112,22 +138,39 @@ class _Purge(NamedTuple):
 
 
 def _purges(workspace: Workspace, trail: Trail) -> list[_Purge]:
-    """The purges in HEAD's history, the newest first; git is asked for those that the trail has not."""
+    """The purges in HEAD's history, the newest first; git is asked for those that the trail has
+    not.
+    """
     repository, newest = workspace.repository, trail.newest_commit
-    known = [_Purge(each.commit, each.time, each.message) for each in reversed(trail.commits_stating(_PURGES))]
+    known = [
+        _Purge(each.commit, each.time, each.message)
+        for each in reversed(trail.commits_stating(_PURGES))
+    ]
     head = repository.head()
     if head is None or (newest is not None and newest.commit == head):
         return known
     since = [f"^{newest.commit}"] if newest is not None and repository.has(newest.commit) else []
-    listed = repository.git("log", "-z", "--fixed-strings", f"--grep={_PURGES}", "--format=%H%n%ct%n%B", head, *since)
+    listed = repository.git(
+        "log", "-z", "--fixed-strings", f"--grep={_PURGES}", "--format=%H%n%ct%n%B", head, *since
+    )
     found = [each.split("\n", 2) for each in listed.decode("utf-8", "replace").split("\0") if each]
-    return [*(_Purge(CommitId(commit), int(time), message) for commit, time, message in found), *known]
+    return [
+        *(_Purge(CommitId(commit), int(time), message) for commit, time, message in found),
+        *known,
+    ]
 
 
 def _unpurged_branches(workspace: Workspace, purge: CommitId) -> list[str]:
-    """The branches of remotes, as this clone knows them, with commits that HEAD has not and without the newest purge."""
+    """The branches of remotes, as this clone knows them, with commits that HEAD has not and without
+    the newest purge.
+    """
     branch = workspace.repository.branch()
     if branch is None:
         return []
-    wanted = ("--format=%(refname:short)", f"--no-contains={purge}", "--no-merged=HEAD", f"refs/remotes/*/{branch}")
+    wanted = (
+        "--format=%(refname:short)",
+        f"--no-contains={purge}",
+        "--no-merged=HEAD",
+        f"refs/remotes/*/{branch}",
+    )
     return workspace.repository.git("for-each-ref", *wanted).decode("utf-8", "replace").split()

@@ -1,4 +1,6 @@
-"""The version of a fact that a question about the past asks for, put before the others of its chain."""
+"""The version of a fact that a question about the past asks for, put before the others of its
+chain.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ LOOKED_AT = 24
 """The hits of a search among whose facts one with a past is looked for."""
 
 _PAST_FACTOR = 1.25
-"""The factor of a version that is asked for by its place among the others: what has no past is no answer then, though it may match."""
+"""The factor of a version that is asked for by its place among the others: what has no past is no
+answer then, though it may match.
+"""
 
 _NEXT_SCORE = 10**-SCORE_DIGITS
 """The least difference of two scores."""
@@ -41,7 +45,9 @@ _RowKey = tuple[FilePath, SectionPath, str, int | None]
 
 @dataclass(frozen=True, slots=True)
 class FactVersion:
-    """One version of a fact: its row in the index, and the days from `first` up to `end` (None: it holds still) on which it held."""
+    """One version of a fact: its row in the index, and the days from `first` up to `end` (None: it
+    holds still) on which it held.
+    """
 
     row: IndexRow
     first: date
@@ -54,7 +60,11 @@ class FactVersion:
 
     def days_within(self, first: date, last: date) -> int:
         """The number of days from `first` to `last` on which it held."""
-        end = last.toordinal() + 1 if self.end is None else min(self.end.toordinal(), last.toordinal() + 1)
+        end = (
+            last.toordinal() + 1
+            if self.end is None
+            else min(self.end.toordinal(), last.toordinal() + 1)
+        )
         return max(0, end - max(self.first, first).toordinal())
 
 
@@ -66,9 +76,11 @@ def put_versions_first(
     request: IndexQuery,
     readings: Sequence[PastQuestion],
 ) -> tuple[Match, ...]:
-    """The matches with the version that is asked for in the place of the best one of its chain; all versions, where all are asked for.
+    """The matches with the version that is asked for in the place of the best one of its chain; all
+    versions, where all are asked for.
 
-    On a day, a version comes before the log lines of that day if all words of its key are in the question.
+    On a day, a version comes before the log lines of that day if all words of its key are in the
+    question.
     """
     finder = _ChainFinder(workspace, trail, index, request)
     if len(matches) >= LOOKED_AT and any(reading.span for reading in readings):
@@ -77,15 +89,21 @@ def put_versions_first(
     ordered: dict[_RowKey, Match] = {}
     for number, match in enumerate(matches):
         is_looked_at = number < LOOKED_AT or _names_key(request.query, match.row)
-        reading, versions = choose_versions(finder.versions(match.row) if is_looked_at else (), readings, request.today)
+        reading, versions = choose_versions(
+            finder.versions(match.row) if is_looked_at else (), readings, request.today
+        )
         score = match.hit.score * (_PAST_FACTOR if reading and reading.span is None else 1)
         for version in versions:
             key = _key(version.row)
             if reading and reading.span and _names_key(request.query, version.row):
                 score = max(score, _best_of_logs(matches, reading.span) + _NEXT_SCORE)
-            ordered.setdefault(key, _scored(own.get(key), match, version.row, round(score, SCORE_DIGITS), request))
+            ordered.setdefault(
+                key, _scored(own.get(key), match, version.row, round(score, SCORE_DIGITS), request)
+            )
         ordered.setdefault(_key(match.row), match)
-    return tuple(sorted(ordered.values(), key=lambda match: (match.hit.near, -match.hit.score)))[: request.limit]
+    return tuple(sorted(ordered.values(), key=lambda match: (match.hit.near, -match.hit.score)))[
+        : request.limit
+    ]
 
 
 def _key(row: IndexRow) -> _RowKey:
@@ -95,7 +113,9 @@ def _key(row: IndexRow) -> _RowKey:
 
 def _not_from_logs(index: SearchIndex, request: IndexQuery) -> tuple[Match, ...]:
     """The best matches that no log holds: a day of many entries hides them."""
-    return index.search(replace(request, limit=LOOKED_AT, filter=replace(request.filter, log_days_from=date.max)))
+    return index.search(
+        replace(request, limit=LOOKED_AT, filter=replace(request.filter, log_days_from=date.max))
+    )
 
 
 def _names_key(question: str, row: IndexRow) -> bool:
@@ -111,9 +131,15 @@ def _best_of_logs(matches: Sequence[Match], span: CalendarSpan) -> float:
     return max((hit.score for hit in lines if hit.day and span.has(hit.day)), default=0)
 
 
-def _scored(own: Match | None, place: Match, row: IndexRow, score: float, request: IndexQuery) -> Match:
-    """The match of a version with the score of the best one of its chain, in whose place it stands; it may not match by its own words."""
-    match = own or Match(make_hit(row, place.hit.score, request.filter, request.today), row, place.explanation)
+def _scored(
+    own: Match | None, place: Match, row: IndexRow, score: float, request: IndexQuery
+) -> Match:
+    """The match of a version with the score of the best one of its chain, in whose place it stands;
+    it may not match by its own words.
+    """
+    match = own or Match(
+        make_hit(row, place.hit.score, request.filter, request.today), row, place.explanation
+    )
     explanation = match.explanation
     if explanation is not None and match.hit.score != score:
         factor = Factor("version", round(score / match.hit.score, SCORE_DIGITS))
@@ -124,7 +150,9 @@ def _scored(own: Match | None, place: Match, row: IndexRow, score: float, reques
 class _ChainFinder:
     """Finds the versions of facts, each chain once."""
 
-    def __init__(self, workspace: Workspace, trail: Trail, index: SearchIndex, request: IndexQuery) -> None:
+    def __init__(
+        self, workspace: Workspace, trail: Trail, index: SearchIndex, request: IndexQuery
+    ) -> None:
         self._workspace = workspace
         self._trail = trail
         self._index = index
@@ -138,21 +166,30 @@ class _ChainFinder:
             return ()
         if _key(row) not in self._versions:
             versions = tuple(self._of_chain(self._chain(row)))
-            self._versions |= {_key(row): versions} | {_key(version.row): versions for version in versions}
+            self._versions |= {_key(row): versions} | {
+                _key(version.row): versions for version in versions
+            }
         return self._versions[_key(row)]
 
     def _chain(self, row: IndexRow) -> tuple[ChainLink, ...]:
         entry = row.entry
         assert entry.fact is not None  # else it has no versions
-        same = [each for each in self._trail.occurrences_of(entry.fact) if each.entry.path == entry.path]
-        among = {each.number for each in same if each.begun == row.lifetime.begun} or {each.number for each in same}
+        same = [
+            each for each in self._trail.occurrences_of(entry.fact) if each.entry.path == entry.path
+        ]
+        among = {each.number for each in same if each.begun == row.lifetime.begun} or {
+            each.number for each in same
+        }
         return chains.fact_chain(entry.fact, self._trail, among)
 
     def _of_chain(self, chain: Sequence[ChainLink]) -> Iterator[FactVersion]:
         if len(chain) < 2:
             return
         rows = self._rows(chain)
-        spans = sorted(zip(chain, map(self._first_day, chain), strict=True), key=lambda pair: (pair[1], pair[0].start.number))
+        spans = sorted(
+            zip(chain, map(self._first_day, chain), strict=True),
+            key=lambda pair: (pair[1], pair[0].start.number),
+        )
         for number, (link, first) in enumerate(spans):
             row = rows(link)
             following = spans[number + 1][1] if number + 1 < len(spans) else None
@@ -164,14 +201,20 @@ class _ChainFinder:
 
     def _rows(self, chain: Iterable[ChainLink]) -> Callable[[ChainLink], IndexRow | None]:
         """A function that gives the row of the index for a link of a chain."""
-        numbers = {fact_number(link.path, link.section, link.id): fact_label(link.id) for link in chain}
+        numbers = {
+            fact_number(link.path, link.section, link.id): fact_label(link.id) for link in chain
+        }
         by_number: dict[int, list[IndexRow]] = {}
         for row in self._index.occurrences(numbers, self._request.filter, self._request.today):
             by_number.setdefault(statement_number(row.entry), []).append(row)
 
         def nearest(link: ChainLink) -> IndexRow | None:
             rows = by_number.get(fact_number(link.path, link.section, link.id), ())
-            return min(rows, key=lambda row: abs((row.lifetime.begun or 0) - link.start.number), default=None)
+            return min(
+                rows,
+                key=lambda row: abs((row.lifetime.begun or 0) - link.start.number),
+                default=None,
+            )
 
         return nearest
 
@@ -190,11 +233,16 @@ class _ChainFinder:
 def choose_versions(
     versions: Sequence[FactVersion], readings: Iterable[PastQuestion], today: date
 ) -> tuple[PastQuestion | None, Sequence[FactVersion]]:
-    """The first reading of a question that fits a fact, and the versions that it means; none where none fits."""
+    """The first reading of a question that fits a fact, and the versions that it means; none where
+    none fits.
+    """
     if len(versions) < 2:
         return None, ()
     chooser = _Chooser(versions, today)
-    return next(((reading, chosen) for reading in readings if (chosen := chooser.choose(reading))), (None, ()))
+    return next(
+        ((reading, chosen) for reading in readings if (chosen := chooser.choose(reading))),
+        (None, ()),
+    )
 
 
 class _Chooser:
@@ -202,12 +250,16 @@ class _Chooser:
         self._versions = versions
         self._today = today
         in_all = frozenset.intersection(*(version.words for version in versions))
-        self._own_words: Mapping[int, frozenset[str]] = {number: version.words - in_all for number, version in enumerate(versions)}
+        self._own_words: Mapping[int, frozenset[str]] = {
+            number: version.words - in_all for number, version in enumerate(versions)
+        }
 
     def choose(self, reading: PastQuestion) -> Sequence[FactVersion]:
         """The versions that one reading means."""
         versions = self._versions
-        if reading.span is None and any(_terms(reading.cue) & version.words for version in versions):
+        if reading.span is None and any(
+            _terms(reading.cue) & version.words for version in versions
+        ):
             return ()  # it speaks of the fact, and not of its past: `first name`
         match reading.asked:
             case Asked.ALL:
@@ -242,16 +294,29 @@ class _Chooser:
         return [number for number, count in shared.items() if count == most] if most else []
 
     def _of_days(self, reading: PastQuestion) -> Sequence[FactVersion]:
-        """The version that held on the days of a reading the longest; before or after them, the one of the nearest day."""
+        """The version that held on the days of a reading the longest; before or after them, the one
+        of the nearest day.
+        """
         assert reading.span is not None  # it asks for days
-        for year in [reading.span.year] if reading.span.year else range(self._today.year, self._versions[0].first.year - 1, -1):
+        for year in (
+            [reading.span.year]
+            if reading.span.year
+            else range(self._today.year, self._versions[0].first.year - 1, -1)
+        ):
             first, last = reading.span.in_year(year)
             if reading.span.year is None and first > self._today:
                 continue
             if reading.asked is not Asked.HELD:
-                day = day_before((first, last)) if reading.asked is Asked.HELD_BEFORE else day_after((first, last))
+                day = (
+                    day_before((first, last))
+                    if reading.asked is Asked.HELD_BEFORE
+                    else day_after((first, last))
+                )
                 first = last = day
-            best = max(self._versions, key=lambda version: (version.days_within(first, last), version.first))
+            best = max(
+                self._versions,
+                key=lambda version: (version.days_within(first, last), version.first),
+            )
             if best.days_within(first, last):
                 return [best]
         return ()
@@ -261,4 +326,11 @@ def _terms(text: str) -> frozenset[str]:
     """The stems of a text's words, and its runs of characters in scripts without spaces."""
     scripts = split_scripts(text)
     words = {stem(word) for word in folded(scripts.spaced) if word not in STOP_WORDS}
-    return frozenset(words | {pair for run in scripts.runs for pair in (run[at : at + 2] for at in range(max(1, len(run) - 1)))})
+    return frozenset(
+        words
+        | {
+            pair
+            for run in scripts.runs
+            for pair in (run[at : at + 2] for at in range(max(1, len(run) - 1)))
+        }
+    )

@@ -4,4 +4,13 @@ from mdmem.repo.discovery import create, discover
 from mdmem.repo.runner import environment
 from mdmem.repo.worktree import Identity, PathState, Repository, StagedFile, raw_date
 
-__all__ = ["Identity", "PathState", "Repository", "StagedFile", "create", "discover", "environment", "raw_date"]
+__all__ = [
+    "Identity",
+    "PathState",
+    "Repository",
+    "StagedFile",
+    "create",
+    "discover",
+    "environment",
+    "raw_date",
+]

@@ -1,4 +1,6 @@
-"""Commits on branches that are not checked out, by plumbing: work tree, index and HEAD stay as they are. Refs move by compare-and-swap."""
+"""Commits on branches that are not checked out, by plumbing: work tree, index and HEAD stay as they
+are. Refs move by compare-and-swap.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +33,11 @@ class StoredFile:
 
 @dataclass(frozen=True, slots=True)
 class NewCommit:
-    """A commit to be made: its message, author and committer (`NAME <EMAIL> SECONDS ZONE`), and the files that it changes.
+    """A commit to be made: its message, author and committer (`NAME <EMAIL> SECONDS ZONE`), and the
+    files that it changes.
 
-    `files` has paths from the root of the work tree; None where a file goes. `parent` is a commit that exists; None is the commit before it
-    in the same order. `merges` is a second parent.
+    `files` has paths from the root of the work tree; None where a file goes. `parent` is a commit
+    that exists; None is the commit before it in the same order. `merges` is a second parent.
     """
 
     message: bytes
@@ -60,9 +63,11 @@ class BranchCommit:
 
 @dataclass(frozen=True, slots=True)
 class BlobChange:
-    """A file that differs between two trees, by its path from the root of the work tree: blobs, None where there is no such file.
+    """A file that differs between two trees, by its path from the root of the work tree: blobs,
+    None where there is no such file.
 
-    `mode` is that afterwards, or before where the file goes. `is_plain`: neither side is a link, a submodule or the like.
+    `mode` is that afterwards, or before where the file goes. `is_plain`: neither side is a link, a
+    submodule or the like.
     """
 
     path: bytes
@@ -75,8 +80,12 @@ class BlobChange:
 # Making commits.
 
 
-def identity_lines(repository: Repository, date: str, identity: Identity | None) -> tuple[bytes, bytes]:
-    """Author and committer of a new commit at a date in git's raw form; `identity` is for a repository that has none configured."""
+def identity_lines(
+    repository: Repository, date: str, identity: Identity | None
+) -> tuple[bytes, bytes]:
+    """Author and committer of a new commit at a date in git's raw form; `identity` is for a
+    repository that has none configured.
+    """
     lines = []
     for role in ("AUTHOR", "COMMITTER"):
         extra = {f"GIT_{role}_DATE": date} | (identity.variables(role) if identity else {})
@@ -86,12 +95,19 @@ def identity_lines(repository: Repository, date: str, identity: Identity | None)
 
 def signs_commits(repository: Repository) -> bool:
     """True if `git commit` would sign a commit here."""
-    return repository.git("config", "--type=bool", "--default=false", "--get", "commit.gpgSign").strip() == b"true"
+    return (
+        repository.git(
+            "config", "--type=bool", "--default=false", "--get", "commit.gpgSign"
+        ).strip()
+        == b"true"
+    )
 
 
 def store(repository: Repository, path: FilePath, data: bytes) -> str:
     """Store what git would of a file with these bytes, and return the blob's id."""
-    return repository.git("hash-object", "-w", "--stdin", "--path", path, text=data).decode().strip()
+    return (
+        repository.git("hash-object", "-w", "--stdin", "--path", path, text=data).decode().strip()
+    )
 
 
 def full_path(repository: Repository, path: FilePath) -> bytes:
@@ -100,17 +116,29 @@ def full_path(repository: Repository, path: FilePath) -> bytes:
 
 
 def make_commits(repository: Repository, name: str, commits: Sequence[NewCommit]) -> CommitId:
-    """Make commits, one after another, by one process, and return the last; nothing refers to them but a scratch ref of this `name`."""
+    """Make commits, one after another, by one process, and return the last; nothing refers to them
+    but a scratch ref of this `name`.
+    """
     ref = f"{SCRATCH}{name}".encode()
     stream = []
     for number, commit in enumerate(commits, 1):
-        stream += [b"commit %s\nmark :%d\n" % (ref, number), b"author %s\ncommitter %s\n" % (commit.author, commit.committer)]
+        stream += [
+            b"commit %s\nmark :%d\n" % (ref, number),
+            b"author %s\ncommitter %s\n" % (commit.author, commit.committer),
+        ]
         stream.append(_data(commit.message))
-        stream += [b"from %s\n" % commit.parent.encode()] if commit.parent else []  # without one git takes the commit before
+        stream += (
+            [b"from %s\n" % commit.parent.encode()] if commit.parent else []
+        )  # without one git takes the commit before
         stream += [b"merge %s\n" % commit.merges.encode()] if commit.merges else []
         stream += [_file_line(path, stored) for path, stored in commit.files.items()]
     stream.append(b"get-mark :%d\n" % len(commits))
-    result = run(repository.folder, ["fast-import", "--quiet", "--force", "--date-format=raw"], b"".join(stream), seconds=_SECONDS)
+    result = run(
+        repository.folder,
+        ["fast-import", "--quiet", "--force", "--date-format=raw"],
+        b"".join(stream),
+        seconds=_SECONDS,
+    )
     if result.status:
         raise result.failure("fast-import")
     return CommitId(result.output.decode().strip())
@@ -126,16 +154,32 @@ def make_own_commit(
     date: str,
     identity: Identity | None,
 ) -> CommitId:
-    """Make a commit as the user, on top of `parent`, signed where `git commit` would sign it; nothing refers to it but a scratch ref."""
+    """Make a commit as the user, on top of `parent`, signed where `git commit` would sign it;
+    nothing refers to it but a scratch ref.
+    """
     author, committer = identity_lines(repository, date, identity)
     text = message.encode("utf-8", "replace")
-    commit = make_commits(repository, name, [NewCommit(message=text, author=author, committer=committer, files=files, parent=parent)])
+    commit = make_commits(
+        repository,
+        name,
+        [NewCommit(message=text, author=author, committer=committer, files=files, parent=parent)],
+    )
     if not signs_commits(repository):
         return commit
     variables = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
     if identity:
         variables |= identity.variables("AUTHOR") | identity.variables("COMMITTER")
-    signed = repository.git("commit-tree", "-S", "-p", parent, "-F", "-", f"{commit}^{{tree}}", text=text, extra=variables)
+    signed = repository.git(
+        "commit-tree",
+        "-S",
+        "-p",
+        parent,
+        "-F",
+        "-",
+        f"{commit}^{{tree}}",
+        text=text,
+        extra=variables,
+    )
     return CommitId(signed.decode().strip())
 
 
@@ -156,8 +200,13 @@ def _file_line(path: bytes, stored: StoredFile | None) -> bytes:
 # Refs.
 
 
-def move_refs(repository: Repository, moves: Iterable[tuple[str, str | None, str | None]], scratch: str | None = None) -> bool:
-    """Move refs, all or none: (name, new, old), None where there is to be, or was, none; an empty `old` is any or none.
+def move_refs(
+    repository: Repository,
+    moves: Iterable[tuple[str, str | None, str | None]],
+    scratch: str | None = None,
+) -> bool:
+    """Move refs, all or none: (name, new, old), None where there is to be, or was, none; an empty
+    `old` is any or none.
 
     False where one is not at `old` any more.
 
@@ -165,8 +214,17 @@ def move_refs(repository: Repository, moves: Iterable[tuple[str, str | None, str
     """
     commands = [_ref_command(*move) for move in moves]
     commands += [f"delete {SCRATCH}{scratch}\0"] if scratch else []
-    text = "\0".join(["start", *commands, "prepare", "commit", ""]).encode("utf-8", "surrogateescape")
-    return run(repository.folder, ["update-ref", "-m", "mdmem: proposal", "--create-reflog", "-z", "--stdin"], text).status == 0
+    text = "\0".join(["start", *commands, "prepare", "commit", ""]).encode(
+        "utf-8", "surrogateescape"
+    )
+    return (
+        run(
+            repository.folder,
+            ["update-ref", "-m", "mdmem: proposal", "--create-reflog", "-z", "--stdin"],
+            text,
+        ).status
+        == 0
+    )
 
 
 def _ref_command(name: str, new: str | None, old: str | None) -> str:
@@ -194,15 +252,21 @@ def checked_out_in(repository: Repository, name: str) -> Path | None:
 # Reading commits.
 
 
-def commits_not_in(repository: Repository, tips: Iterable[CommitId], base: CommitId | None) -> dict[CommitId, BranchCommit]:
-    """The commits that lead to some tips and are not in the history of `base`, by their ids, children before parents."""
+def commits_not_in(
+    repository: Repository, tips: Iterable[CommitId], base: CommitId | None
+) -> dict[CommitId, BranchCommit]:
+    """The commits that lead to some tips and are not in the history of `base`, by their ids,
+    children before parents.
+    """
     wanted = list(tips)
     if not wanted:
         return {}
     text = "".join(f"{name}\n" for name in (*wanted, *([f"^{base}"] if base else [])))
     fields = "%H%n%P%n%T%n%at%n%an <%ae> %ad%n%cn <%ce> %cd%n%B"
     command = ("log", "-z", "--topo-order", "--date=raw", f"--format={fields}", "--stdin")
-    rows = repository.git(*command, text=text.encode()).decode("utf-8", "surrogateescape").split("\0")
+    rows = (
+        repository.git(*command, text=text.encode()).decode("utf-8", "surrogateescape").split("\0")
+    )
     commits = {}
     for row in filter(None, rows):
         name, parents, tree, time, author, committer, message = row.split("\n", 6)
@@ -234,12 +298,19 @@ def merge_base(repository: Repository, first: CommitId, second: CommitId) -> Com
     return CommitId(result.output.decode().split()[0]) if result.status == 0 else None
 
 
-def changed_blobs(repository: Repository, pairs: Sequence[tuple[str, str]]) -> list[list[BlobChange]]:
+def changed_blobs(
+    repository: Repository, pairs: Sequence[tuple[str, str]]
+) -> list[list[BlobChange]]:
     """The files that differ between each two trees (ids of trees), by one process."""
     if not pairs:
         return []
     text = "".join(f"{before} {after}\n" for before, after in pairs).encode()
-    result = run(repository.root, ["diff-tree", "--stdin", "-r", "-z", "--no-renames", "--no-ext-diff"], text, seconds=_SECONDS)
+    result = run(
+        repository.root,
+        ["diff-tree", "--stdin", "-r", "-z", "--no-renames", "--no-ext-diff"],
+        text,
+        seconds=_SECONDS,
+    )
     if result.status:
         raise result.failure("diff-tree")
     changes: list[list[BlobChange]] = []
@@ -269,19 +340,41 @@ def _blob_change(head: bytes, path: bytes) -> BlobChange:
 
 def trees_of(repository: Repository, commits: Sequence[CommitId | None]) -> list[str]:
     """The trees of some commits; of None the empty one."""
-    empty = repository.git("hash-object", "-w", "-t", "tree", "--stdin").decode().strip() if None in commits else ""
+    empty = (
+        repository.git("hash-object", "-w", "-t", "tree", "--stdin").decode().strip()
+        if None in commits
+        else ""
+    )
     text = "".join(f"{commit}^{{tree}}\n" if commit else f"{empty}\n" for commit in commits)
-    rows = repository.git("cat-file", "--batch-check=%(objectname)", text=text.encode()).decode().splitlines() if commits else []
+    rows = (
+        repository.git("cat-file", "--batch-check=%(objectname)", text=text.encode())
+        .decode()
+        .splitlines()
+        if commits
+        else []
+    )
     if lacking := [row for row in rows if row.endswith(" missing")]:
         raise RepositoryProblem("git-failed", f"git cat-file: {lacking[0]}")
     return rows
 
 
-def messages_with(repository: Repository, pattern: str, tip: CommitId | None) -> list[tuple[CommitId, int, str]]:
-    """The commits in the history of `tip` of whose messages a line matches an extended regular expression, newest first, with their times."""
+def messages_with(
+    repository: Repository, pattern: str, tip: CommitId | None
+) -> list[tuple[CommitId, int, str]]:
+    """The commits in the history of `tip` of whose messages a line matches an extended regular
+    expression, newest first, with their times.
+    """
     if tip is None:
         return []
-    command = ("log", "-z", "-E", f"--grep={pattern}", "--format=%H%n%ct%n%B", "--end-of-options", tip)
+    command = (
+        "log",
+        "-z",
+        "-E",
+        f"--grep={pattern}",
+        "--format=%H%n%ct%n%B",
+        "--end-of-options",
+        tip,
+    )
     rows = repository.git(*command).decode("utf-8", "surrogateescape").split("\0")
     fields = (row.split("\n", 2) for row in rows if row)
     return [(CommitId(name), int(time), message) for name, time, message in fields]
@@ -300,7 +393,14 @@ class CommitFiles:
 
     def mode(self, path: FilePath) -> str:
         """The mode of a file; that of a new one where the commit has none."""
-        row = self._repository.git("ls-tree", "-z", "--full-tree", self.commit, "--", f":(literal){self._repository.prefix}{path}")
+        row = self._repository.git(
+            "ls-tree",
+            "-z",
+            "--full-tree",
+            self.commit,
+            "--",
+            f":(literal){self._repository.prefix}{path}",
+        )
         return row.partition(b" ")[0].decode() or NEW_FILE_MODE
 
     def paths(self) -> list[FilePath]:

@@ -17,25 +17,43 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 
-def replace_commit(repository: Repository, newest: CommitId, path: FilePath, data: bytes, order: CommitOrder) -> CommitId | None:
-    """Put a commit in the place of HEAD's newest one that holds `data` at `path`, and is the same otherwise; None where HEAD has moved on.
+def replace_commit(
+    repository: Repository, newest: CommitId, path: FilePath, data: bytes, order: CommitOrder
+) -> CommitId | None:
+    """Put a commit in the place of HEAD's newest one that holds `data` at `path`, and is the same
+    otherwise; None where HEAD has moved on.
 
-    It is signed as `git commit` would sign it. Files stay, and the index holds the new commit's `path`: what differs on disk is pending.
+    It is signed as `git commit` would sign it. Files stay, and the index holds the new commit's
+    `path`: what differs on disk is pending.
 
     Raises:
         RepositoryProblem: `git-failed`.
     """
     parents = repository.git("show", "-s", "--format=%P", str(newest)).decode().split()
-    tree = _tree_with(repository, newest, f"{repository.prefix}{path}", branch_commits.store(repository, path, data))
+    tree = _tree_with(
+        repository,
+        newest,
+        f"{repository.prefix}{path}",
+        branch_commits.store(repository, path, data),
+    )
     is_signed = branch_commits.signs_commits(repository)
-    command = ["commit-tree", *(["-S"] if is_signed else []), *(word for parent in parents for word in ("-p", parent)), "-F", "-", tree]
+    command = [
+        "commit-tree",
+        *(["-S"] if is_signed else []),
+        *(word for parent in parents for word in ("-p", parent)),
+        "-F",
+        "-",
+        tree,
+    ]
     text = order.message.encode("utf-8", "replace")
     made = run(repository.folder, command, text, commit_variables(order), order.hook_timeout)
     if made.status:
         raise made.failure("commit-tree")
     commit = CommitId(made.output.decode().strip())
     subject = order.message.partition("\n")[0]
-    moved = run(repository.folder, ["update-ref", "-m", f"commit: {subject}", "HEAD", commit, newest])
+    moved = run(
+        repository.folder, ["update-ref", "-m", f"commit: {subject}", "HEAD", commit, newest]
+    )
     if moved.status:
         return None
     renew_index(repository, [path])
@@ -48,9 +66,16 @@ def _tree_with(repository: Repository, commit: CommitId, path: str, blob: str) -
     object_id = blob
     while folders:
         name = os.fsencode(folders.pop())
-        entries = repository.git("ls-tree", "--full-tree", "-z", f"{commit}:{'/'.join(folders)}").split(b"\0")
-        lines = [_with_id(line, object_id) if line.partition(b"\t")[2] == name else line for line in entries]
-        object_id = repository.git("mktree", "--missing", "-z", text=b"\0".join(lines)).decode().strip()
+        entries = repository.git(
+            "ls-tree", "--full-tree", "-z", f"{commit}:{'/'.join(folders)}"
+        ).split(b"\0")
+        lines = [
+            _with_id(line, object_id) if line.partition(b"\t")[2] == name else line
+            for line in entries
+        ]
+        object_id = (
+            repository.git("mktree", "--missing", "-z", text=b"\0".join(lines)).decode().strip()
+        )
     return object_id
 
 
@@ -70,7 +95,8 @@ _LOCKED = late.pattern(r"Unable to create '[^\n]*\.lock': File exists")
 
 @dataclass(frozen=True, slots=True)
 class IndexEntry:
-    """The entry of one path in git's index: `text` in the form of `git update-index --index-info`, empty where there is none.
+    """The entry of one path in git's index: `text` in the form of `git update-index --index-info`,
+    empty where there is none.
 
     `intended`: the path was only announced (`git add --intent-to-add`).
     """
@@ -81,7 +107,8 @@ class IndexEntry:
 
 @dataclass(frozen=True, slots=True)
 class CommitOrder:
-    """A commit to be made of some paths as they are on disk, and of nothing else; without paths it is empty.
+    """A commit to be made of some paths as they are on disk, and of nothing else; without paths it
+    is empty.
 
     Args:
         paths: workspace paths.
@@ -89,7 +116,8 @@ class CommitOrder:
         date: for author and committer, in git's raw form.
         hook_timeout: the seconds that git may take, hooks included.
         identity: for a repository that has none configured.
-        allow: problems that mdmem's own hooks let through; None where this is mdmem's commit, which they do not check.
+        allow: problems that mdmem's own hooks let through; None where this is mdmem's commit, which
+        they do not check.
         state: the state of the one path, where it was just read: git need not be asked again.
         hookless: no hook would do anything, so git need not start any.
         meanwhile: called while git commits, at each attempt.
@@ -108,7 +136,9 @@ class CommitOrder:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A commit that was made. `is_indexed` is False where git's index could not be written after it (`renew_index` repairs that)."""
+    """A commit that was made. `is_indexed` is False where git's index could not be written after it
+    (`renew_index` repairs that).
+    """
 
     id: CommitId
     is_indexed: bool = True
@@ -121,20 +151,30 @@ def _is_lock_failure(failed: GitResult) -> bool:
 
 def _refuse_if_locked(failed: GitResult) -> None:
     if _is_lock_failure(failed):
-        raise RepositoryProblem("busy", f"another git holds a lock: {failed.error_text}", "Try again when that has ended.")
+        raise RepositoryProblem(
+            "busy",
+            f"another git holds a lock: {failed.error_text}",
+            "Try again when that has ended.",
+        )
 
 
 def commit(repository: Repository, order: CommitOrder) -> Committed:
     """Make a commit.
 
-    The ref moves by git's own compare-and-swap. If another git holds a lock, or moves the branch meanwhile, the commit is tried again.
+    The ref moves by git's own compare-and-swap. If another git holds a lock, or moves the branch
+    meanwhile, the commit is tried again.
 
     Raises:
-        RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's error text; the index is as it was.
+        RepositoryProblem: `ignored-path`, `hook-timeout`, `commit-failed` with git's error text;
+        the index is as it was.
     """
     variables = commit_variables(order)
     before = order.state.commit if order.state else repository.head()
-    added = [] if order.state and order.state.tracked else _intend_to_add(repository, order.paths, variables)
+    added = (
+        []
+        if order.state and order.state.tracked
+        else _intend_to_add(repository, order.paths, variables)
+    )
     try:
         result = _run_commit(repository, order, before, variables)
     except RepositoryProblem as problem:
@@ -163,7 +203,9 @@ def commit(repository: Repository, order: CommitOrder) -> Committed:
     _refuse_if_locked(result)
     reason = result.error_text or "a hook refused without a message"
     raise RepositoryProblem(
-        "commit-failed", f"git did not commit: {reason}", "Fix what git or the hook reported and try again. Nothing was written."
+        "commit-failed",
+        f"git did not commit: {reason}",
+        "Fix what git or the hook reported and try again. Nothing was written.",
     )
 
 
@@ -175,29 +217,59 @@ def _own_commit(repository: Repository, order: CommitOrder, before: CommitId | N
     head, *parents = map(CommitId, repository.git("rev-parse", "HEAD", "HEAD^@").decode().split())
     if next(iter(parents), None) == before:
         return head
-    return commit_made_after(repository, before, order.paths, order.message) or head  # a hook may have worded its message anew
+    return (
+        commit_made_after(repository, before, order.paths, order.message) or head
+    )  # a hook may have worded its message anew
 
 
 def commit_variables(order: CommitOrder) -> dict[str, str]:
-    """The environment variables that `git commit` and its hooks get beyond those of every git command."""
-    variables = {"GIT_AUTHOR_DATE": order.date, "GIT_COMMITTER_DATE": order.date, "GIT_OPTIONAL_LOCKS": "1"}
-    variables |= {"MDMEM_COMMIT": "1"} if order.allow is None else {"MDMEM_ALLOW": ",".join(sorted(order.allow))}
+    """The environment variables that `git commit` and its hooks get beyond those of every git
+    command.
+    """
+    variables = {
+        "GIT_AUTHOR_DATE": order.date,
+        "GIT_COMMITTER_DATE": order.date,
+        "GIT_OPTIONAL_LOCKS": "1",
+    }
+    variables |= (
+        {"MDMEM_COMMIT": "1"}
+        if order.allow is None
+        else {"MDMEM_ALLOW": ",".join(sorted(order.allow))}
+    )
     if order.identity:
         variables |= order.identity.variables("AUTHOR") | order.identity.variables("COMMITTER")
     return variables
 
 
-def _run_commit(repository: Repository, order: CommitOrder, before: CommitId | None, variables: Mapping[str, str]) -> GitResult:
-    """Run `git commit`, and retry while another git holds a lock or moves the branch away from `before`."""
+def _run_commit(
+    repository: Repository,
+    order: CommitOrder,
+    before: CommitId | None,
+    variables: Mapping[str, str],
+) -> GitResult:
+    """Run `git commit`, and retry while another git holds a lock or moves the branch away from
+    `before`.
+    """
     tip = before
 
     def may_retry(failed: GitResult) -> bool:
         nonlocal tip
         last, tip = tip, repository.head()
-        return (_is_lock_failure(failed) or tip != last) and commit_made_after(repository, before, order.paths, order.message) is None
+        return (_is_lock_failure(failed) or tip != last) and commit_made_after(
+            repository, before, order.paths, order.message
+        ) is None
 
     settings = [*(_HOOKLESS if order.hookless else ()), "-c", "commit.verbose=false"]
-    options = ["-q", "--cleanup=verbatim", "--no-status", "--no-edit", "--allow-empty-message", "-F", "-", "--only"]
+    options = [
+        "-q",
+        "--cleanup=verbatim",
+        "--no-status",
+        "--no-edit",
+        "--allow-empty-message",
+        "-F",
+        "-",
+        "--only",
+    ]
     options += ["--", *literal_pathspecs(order.paths)] if order.paths else ["--allow-empty"]
     text = order.message.encode("utf-8", "replace")
     return _run_with_retries(
@@ -213,22 +285,41 @@ def _run_commit(repository: Repository, order: CommitOrder, before: CommitId | N
 
 
 def renew_index(repository: Repository, paths: Sequence[FilePath]) -> bool:
-    """Bring the index entries of these paths to what HEAD holds; False where the index could not be written."""
-    return _run_with_retries(repository, ["reset", "-q", "--", *literal_pathspecs(paths)], b"", {}, READ_SECONDS).status == 0
+    """Bring the index entries of these paths to what HEAD holds; False where the index could not be
+    written.
+    """
+    return (
+        _run_with_retries(
+            repository, ["reset", "-q", "--", *literal_pathspecs(paths)], b"", {}, READ_SECONDS
+        ).status
+        == 0
+    )
 
 
-def commit_made_after(repository: Repository, before: CommitId | None, paths: Sequence[FilePath], message: str) -> CommitId | None:
-    """The commit with this message since `before`, which git may have made even though it, or a hook, failed afterwards."""
+def commit_made_after(
+    repository: Repository, before: CommitId | None, paths: Sequence[FilePath], message: str
+) -> CommitId | None:
+    """The commit with this message since `before`, which git may have made even though it, or a
+    hook, failed afterwards.
+    """
     now = repository.head()
     if now is None or now == before:
         return None
     listed = repository.git(
-        *("log", "--no-color", "--format=%H %s", "--end-of-options", f"{before}..{now}" if before else str(now)),
+        *(
+            "log",
+            "--no-color",
+            "--format=%H %s",
+            "--end-of-options",
+            f"{before}..{now}" if before else str(now),
+        ),
         *("--", *literal_pathspecs(paths)),
     )
     subject = message.strip().split("\n")[0].strip()
     commits = [line.partition(" ") for line in listed.decode("utf-8", "replace").splitlines()]
-    return next((CommitId(commit) for commit, _, subject_line in commits if subject in subject_line), None)
+    return next(
+        (CommitId(commit) for commit, _, subject_line in commits if subject in subject_line), None
+    )
 
 
 def _run_with_retries(
@@ -242,14 +333,21 @@ def _run_with_retries(
     *,
     is_commit: bool = False,
 ) -> GitResult:
-    """Run git, and retry for as long as `may_retry` says: by default while another git holds a lock that it needs.
+    """Run git, and retry for as long as `may_retry` says: by default while another git holds a lock
+    that it needs.
 
     A lock that a dead process left is removed; the caller holds the workspace's own lock.
     """
     started, pause = time.monotonic(), _FIRST_PAUSE
     while True:
-        result = run(repository.folder, arguments, text, extra, seconds, meanwhile, is_commit=is_commit)
-        if result.status == 0 or time.monotonic() - started > _LOCK_SECONDS or not may_retry(result):
+        result = run(
+            repository.folder, arguments, text, extra, seconds, meanwhile, is_commit=is_commit
+        )
+        if (
+            result.status == 0
+            or time.monotonic() - started > _LOCK_SECONDS
+            or not may_retry(result)
+        ):
             return result
         lock = locks.lock_named_in(result.error_text)
         if (
@@ -267,14 +365,24 @@ def _is_in_git_folder(repository: Repository, lock: Path) -> bool:
     return any(folder in lock.parents for folder in (repository.git_dir, repository.common_dir))
 
 
-def _intend_to_add(repository: Repository, paths: Sequence[FilePath], extra: Mapping[str, str]) -> list[FilePath]:
+def _intend_to_add(
+    repository: Repository, paths: Sequence[FilePath], extra: Mapping[str, str]
+) -> list[FilePath]:
     """Announce to git the paths that it does not track yet, and return those."""
     if not paths:
         return []
     tracked = set(parse_paths(repository.git("ls-files", "-z", "--", *literal_pathspecs(paths))))
-    new = [path for path in paths if path not in tracked and os.path.lexists(repository.folder / path)]
+    new = [
+        path for path in paths if path not in tracked and os.path.lexists(repository.folder / path)
+    ]
     if new:
-        result = _run_with_retries(repository, ["add", "--intent-to-add", "--", *literal_pathspecs(new)], b"", extra, READ_SECONDS)
+        result = _run_with_retries(
+            repository,
+            ["add", "--intent-to-add", "--", *literal_pathspecs(new)],
+            b"",
+            extra,
+            READ_SECONDS,
+        )
         if result.status:
             _refuse_if_locked(result)
             ignored_paths = sorted(ignored(repository.folder, new))
@@ -282,7 +390,10 @@ def _intend_to_add(repository: Repository, paths: Sequence[FilePath], extra: Map
             hint = "Remove the rule from .gitignore, or name another file." if ignored_paths else ""
             refused_path = (ignored_paths or new)[0]
             raise RepositoryProblem(
-                code, f"git did not accept {refused_path}: {result.error_text.splitlines()[0] if result.error_text else ''}", hint
+                code,
+                f"git did not accept {refused_path}:"
+                f" {result.error_text.splitlines()[0] if result.error_text else ''}",
+                hint,
             )
     return new
 
@@ -296,7 +407,11 @@ def _change_index(repository: Repository, arguments: Sequence[str], text: bytes 
     result = _run_with_retries(repository, arguments, text, {}, READ_SECONDS)
     if result.status:
         _refuse_if_locked(result)
-        raise RepositoryProblem("git-failed", f"git {arguments[0]}: {result.error_text}", "To see the state of the index: git status")
+        raise RepositoryProblem(
+            "git-failed",
+            f"git {arguments[0]}: {result.error_text}",
+            "To see the state of the index: git status",
+        )
 
 
 def clear_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> None:
@@ -314,37 +429,68 @@ def set_bits(repository: Repository, path: FilePath, bits: Sequence[str]) -> Non
 def index_entry(repository: Repository, path: FilePath) -> IndexEntry:
     """The index entry of a path, for `undo_commit` to restore."""
     text = repository.git("ls-files", "-s", "-z", "--full-name", "--", *literal_pathspecs([path]))
-    status = repository.git("status", "--porcelain=v1", "-z", "--no-renames", "--", *literal_pathspecs([path])) if text else b""
+    status = (
+        repository.git(
+            "status", "--porcelain=v1", "-z", "--no-renames", "--", *literal_pathspecs([path])
+        )
+        if text
+        else b""
+    )
     return IndexEntry(text, status.startswith(b" A"))
 
 
 def commit_has_bytes(repository: Repository, commit: CommitId, path: FilePath, data: bytes) -> bool:
     """True if a commit holds a file with these bytes, as git stores them."""
-    blob = git_files.blob_at(str(repository.git_dir), commit, os.fsencode(f"{repository.prefix}{path}")) if repository.is_simple else None
+    blob = (
+        git_files.blob_at(
+            str(repository.git_dir), commit, os.fsencode(f"{repository.prefix}{path}")
+        )
+        if repository.is_simple
+        else None
+    )
     if blob is None:
-        result = run(repository.folder, ["rev-parse", "-q", "--verify", f"{commit}:{repository.prefix}{path}"])
+        result = run(
+            repository.folder,
+            ["rev-parse", "-q", "--verify", f"{commit}:{repository.prefix}{path}"],
+        )
         blob = result.output.decode("utf-8", "replace").strip()
     return (
         blob == git_files.object_id(b"blob", data)
-        or blob.encode() == repository.git("hash-object", "--stdin", "--path", path, text=data).strip()
+        or blob.encode()
+        == repository.git("hash-object", "--stdin", "--path", path, text=data).strip()
     )
 
 
 def withdraw(repository: Repository, newer: CommitId, older: CommitId | None) -> bool:
-    """Move the branch back from a commit that nothing builds on yet; index and files stay. False where it has moved on."""
-    command = ["update-ref", "-m", "mdmem: taken back", "HEAD", older, newer] if older else ["update-ref", "-d", "HEAD", newer]
+    """Move the branch back from a commit that nothing builds on yet; index and files stay. False
+    where it has moved on.
+    """
+    command = (
+        ["update-ref", "-m", "mdmem: taken back", "HEAD", older, newer]
+        if older
+        else ["update-ref", "-d", "HEAD", newer]
+    )
     return run(repository.folder, command).status == 0
 
 
-def undo_commit(repository: Repository, newer: CommitId, older: CommitId | None, path: FilePath, entry: IndexEntry | None) -> bool:
-    """Undo a commit of one path that nothing builds on yet, in the index too; the file on disk stays. False where the branch has moved on.
+def undo_commit(
+    repository: Repository,
+    newer: CommitId,
+    older: CommitId | None,
+    path: FilePath,
+    entry: IndexEntry | None,
+) -> bool:
+    """Undo a commit of one path that nothing builds on yet, in the index too; the file on disk
+    stays. False where the branch has moved on.
 
     `entry` is the index entry from before the commit, None where it was that of `older`.
     """
     if not withdraw(repository, newer, older):
         return False
     if entry is None:
-        renew_index(repository, [path])  # if the disk is too full for it, the caller still has to put the file back
+        renew_index(
+            repository, [path]
+        )  # if the disk is too full for it, the caller still has to put the file back
     elif entry.text and not entry.intended:
         _change_index(repository, ["update-index", "-z", "--index-info"], entry.text)
     else:

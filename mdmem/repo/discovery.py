@@ -31,18 +31,31 @@ def discover(folder: Path) -> Repository:
             prefix=path_below(top, real_path),
             is_simple=True,
         )
-    result = run(folder, ["rev-parse", "--absolute-git-dir", "--git-common-dir", "--show-prefix", "--show-toplevel"])
+    result = run(
+        folder,
+        ["rev-parse", "--absolute-git-dir", "--git-common-dir", "--show-prefix", "--show-toplevel"],
+    )
     if result.status:
         if run(folder, ["rev-parse", "--absolute-git-dir"]).status == 0:
             raise RepositoryProblem(
-                "bare-repository", f"{folder} is in a repository without a work tree", "Clone it and work in the clone."
+                "bare-repository",
+                f"{folder} is in a repository without a work tree",
+                "Clone it and work in the clone.",
             )
         if _exists_above(folder.resolve(), ".git"):
             raise RepositoryProblem(
-                "broken-repository", f"git cannot read the repository here: {result.error_text}", "For details: git fsck"
+                "broken-repository",
+                f"git cannot read the repository here: {result.error_text}",
+                "For details: git fsck",
             )
-        raise RepositoryProblem("not-a-repository", f"{folder} is not in a git repository", f"To create one: {verb('init')}")
-    git_dir, common, prefix, root = result.output.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 3)
+        raise RepositoryProblem(
+            "not-a-repository",
+            f"{folder} is not in a git repository",
+            f"To create one: {verb('init')}",
+        )
+    git_dir, common, prefix, root = (
+        result.output.decode("utf-8", "surrogateescape").removesuffix("\n").split("\n", 3)
+    )
     return Repository(
         folder=folder,
         root=Path(root),
@@ -61,7 +74,9 @@ def create(folder: Path) -> Repository:
     if result.status:
         raise RepositoryProblem("git-failed", f"git init: {result.error_text}")
     repository = discover(folder)
-    files.sync_all(repository.git_dir)  # git does not, and a repository whose HEAD is lost in a power cut is none
+    files.sync_all(
+        repository.git_dir
+    )  # git does not, and a repository whose HEAD is lost in a power cut is none
     return repository
 
 
@@ -76,18 +91,24 @@ _MOST_NAME = 60
 
 
 def last_author(repository: Repository, paths: Sequence[str]) -> str:
-    """The author of the last commit that changed some paths of a folder; empty if there is none, or git cannot tell."""
+    """The author of the last commit that changed some paths of a folder; empty if there is none, or
+    git cannot tell.
+    """
     names = _log(repository, ["-1", "--format=%an"], paths)
     return printable(names[0], keep="")[:_MOST_NAME] if names else ""
 
 
 def change_addresses(repository: Repository, paths: Sequence[str]) -> frozenset[str] | None:
-    """The authors' addresses of the newest commits that changed some paths of a folder; None if git cannot tell."""
+    """The authors' addresses of the newest commits that changed some paths of a folder; None if git
+    cannot tell.
+    """
     return _addresses(repository, [], paths)
 
 
 def mdmem_addresses(repository: Repository) -> frozenset[str] | None:
-    """The authors' addresses of the newest commits that mdmem made in a folder; None if git cannot tell."""
+    """The authors' addresses of the newest commits that mdmem made in a folder; None if git cannot
+    tell.
+    """
     of_mdmem = ["--extended-regexp", "--grep=^Mdmem-Op: "]
     return _addresses(repository, of_mdmem, ["."] if repository.prefix else [])
 

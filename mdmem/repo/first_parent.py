@@ -16,15 +16,29 @@ from mdmem.startup import late
 from mdmem.startup.records import dataclass
 
 HUNK = late.pattern(rb"^@@ -\d+(?:,(\d+))? \+(\d+)(?:,(\d+))? @@")
-"""The first line of a hunk: the count of removed lines, the number of the first new line, the count of new lines; no count means 1."""
+"""The first line of a hunk: the count of removed lines, the number of the first new line, the count
+of new lines; no count means 1.
+"""
 _OBJECT_ID = late.pattern(rb"^[0-9a-f]{40}(?:[0-9a-f]{24})?$")
 _QUOTED = late.pattern(rb"\\([abtnvfr\"\\]|[0-7]{3})")
-_ESCAPES = {b"a": b"\a", b"b": b"\b", b"t": b"\t", b"n": b"\n", b"v": b"\v", b"f": b"\f", b"r": b"\r", b'"': b'"', b"\\": b"\\"}
+_ESCAPES = {
+    b"a": b"\a",
+    b"b": b"\b",
+    b"t": b"\t",
+    b"n": b"\n",
+    b"v": b"\v",
+    b"f": b"\f",
+    b"r": b"\r",
+    b'"': b'"',
+    b"\\": b"\\",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class FilePatch:
-    """The change of one commit to one Markdown file: the text that each hunk added, and its old name where it was renamed."""
+    """The change of one commit to one Markdown file: the text that each hunk added, and its old
+    name where it was renamed.
+    """
 
     path: FilePath
     renamed_from: FilePath | None
@@ -41,7 +55,9 @@ def parse_patches(output: bytes) -> dict[CommitId, tuple[FilePatch, ...]]:
 
     def close() -> None:
         if path:
-            patches.setdefault(commit, []).append(FilePatch(path, renamed_from or None, tuple(added)))
+            patches.setdefault(commit, []).append(
+                FilePatch(path, renamed_from or None, tuple(added))
+            )
 
     for line in lines:
         if _OBJECT_ID.match(line):
@@ -63,7 +79,9 @@ def parse_patches(output: bytes) -> dict[CommitId, tuple[FilePatch, ...]]:
 
 
 def new_lines(lines: Iterator[bytes], hunk: Match[bytes]) -> str:
-    """The lines that a hunk adds, without the last line end; `lines` are those after the one that `HUNK` matched."""
+    """The lines that a hunk adds, without the last line end; `lines` are those after the one that
+    `HUNK` matched.
+    """
     added = []
     count = int(hunk[1] or 1) + int(hunk[3] or 1)
     while count:
@@ -88,7 +106,9 @@ _OFFSET = late.pattern(r"([+-])(\d\d)(\d\d)")
 
 @dataclass(frozen=True, slots=True)
 class ChangedFile:
-    """A Markdown file that a commit changed: the ids of its blobs before and after, None where there was no such file."""
+    """A Markdown file that a commit changed: the ids of its blobs before and after, None where
+    there was no such file.
+    """
 
     path: FilePath
     before_path: FilePath
@@ -98,10 +118,11 @@ class ChangedFile:
 
 @dataclass(frozen=True, slots=True)
 class CommitChanges:
-    """A commit with its changes in the workspace against its first parent. `committed` is the committer's time.
+    """A commit with its changes in the workspace against its first parent. `committed` is the
+    committer's time.
 
-    `by_parent` are the changes against each parent, the first included; of a commit without parents,
-    all of its files. It is empty unless `read_history` read the commit.
+    `by_parent` are the changes against each parent, the first included; of a commit without
+    parents, all of its files. It is empty unless `read_history` read the commit.
     """
 
     commit: Commit
@@ -114,18 +135,25 @@ class CommitChanges:
 Parents = tuple[CommitId, ...]
 
 
-def commits_reached(repository: Repository, head: CommitId, without: Iterable[CommitId] = ()) -> list[tuple[CommitId, Parents]]:
-    """The commits that one reaches, parents before children, each with its parents; not those that others reach.
+def commits_reached(
+    repository: Repository, head: CommitId, without: Iterable[CommitId] = ()
+) -> list[tuple[CommitId, Parents]]:
+    """The commits that one reaches, parents before children, each with its parents; not those that
+    others reach.
 
     Raises:
         RepositoryProblem: `broken-repository`.
     """
     revisions = "".join(f"{name}\n" for name in (head, *(f"^{name}" for name in without)))
     try:
-        output = repository.git("rev-list", "--topo-order", "--reverse", "--parents", "--stdin", text=revisions.encode())
+        output = repository.git(
+            "rev-list", "--topo-order", "--reverse", "--parents", "--stdin", text=revisions.encode()
+        )
     except RepositoryProblem as problem:
         raise RepositoryProblem(
-            "broken-repository", f"git cannot read the history: {problem.hint or problem.message}", "For details: git fsck"
+            "broken-repository",
+            f"git cannot read the history: {problem.hint or problem.message}",
+            "For details: git fsck",
         ) from problem
     rows = (row.split() for row in output.decode().splitlines())
     return [(CommitId(name), tuple(map(CommitId, parents))) for name, *parents in rows]
@@ -146,15 +174,21 @@ def commits_brought_by(repository: Repository, merge: CommitId) -> list[CommitId
 
 
 def newest_commits(repository: Repository, path: FilePath, limit: int) -> list[CommitId]:
-    """The newest commits of HEAD's first-parent line that changed a file, newest first; none where there is no commit."""
+    """The newest commits of HEAD's first-parent line that changed a file, newest first; none where
+    there is no commit.
+    """
     if repository.head() is None:
         return []
-    listed = repository.git("rev-list", "--first-parent", f"-n{limit}", "HEAD", "--", *literal_pathspecs([path]))
+    listed = repository.git(
+        "rev-list", "--first-parent", f"-n{limit}", "HEAD", "--", *literal_pathspecs([path])
+    )
     return [CommitId(name.decode()) for name in listed.split()]
 
 
 def read_history(
-    repository: Repository, commits: Sequence[tuple[CommitId, Parents]], boundary: CommitId | None = None
+    repository: Repository,
+    commits: Sequence[tuple[CommitId, Parents]],
+    boundary: CommitId | None = None,
 ) -> Iterator[CommitChanges]:
     """Read commits one by one with what differs from each parent; some hundred are read at a time.
 
@@ -165,18 +199,45 @@ def read_history(
         commits = commits[1:]
     for start in range(0, len(commits), _COMMITS_AT_ONCE):
         chunk = commits[start : start + _COMMITS_AT_ONCE]
-        pairs = [(name, parent) for name, parents in chunk for parent in (parents if len(parents) > 1 else ("",))]
+        pairs = [
+            (name, parent)
+            for name, parents in chunk
+            for parent in (parents if len(parents) > 1 else ("",))
+        ]
         changes = iter(_changes_of_pairs(repository, pairs))
         names = "".join(f"{name}\n" for name, _ in chunk).encode()
-        for (commit, committed, _), (_, parents) in zip(_messages(repository, names), chunk, strict=True):
+        for (commit, committed, _), (_, parents) in zip(
+            _messages(repository, names), chunk, strict=True
+        ):
             by_parent = tuple(next(changes) for _ in range(max(1, len(parents))))
-            yield CommitChanges(commit=commit, committed=committed, parents=parents, changes=by_parent[0], by_parent=by_parent)
+            yield CommitChanges(
+                commit=commit,
+                committed=committed,
+                parents=parents,
+                changes=by_parent[0],
+                by_parent=by_parent,
+            )
 
 
-def _changes_of_pairs(repository: Repository, pairs: Sequence[tuple[CommitId, str]]) -> list[tuple[ChangedFile, ...]]:
+def _changes_of_pairs(
+    repository: Repository, pairs: Sequence[tuple[CommitId, str]]
+) -> list[tuple[ChangedFile, ...]]:
     """The changes of commits, each against the parent that is named, else against its own one."""
     output = repository.git(
-        *("diff-tree", "--stdin", "--always", "-r", "--root", "--raw", "-z", "-M", "--no-abbrev", "--relative", "--", MARKDOWN),
+        *(
+            "diff-tree",
+            "--stdin",
+            "--always",
+            "-r",
+            "--root",
+            "--raw",
+            "-z",
+            "-M",
+            "--no-abbrev",
+            "--relative",
+            "--",
+            MARKDOWN,
+        ),
         text="".join(f"{name} {parent}".rstrip() + "\n" for name, parent in pairs).encode(),
     )
     changes: list[list[ChangedFile]] = []
@@ -192,9 +253,15 @@ def _changes_of_pairs(repository: Repository, pairs: Sequence[tuple[CommitId, st
 def _without_past(repository: Repository, name: CommitId) -> CommitChanges:
     """A commit as if all of its files came with it."""
     ((commit, committed, _),) = _messages(repository, f"{name}\n".encode())
-    files = [(path, blob) for path, blob in blobs(repository, name).items() if path.casefold().endswith(".md")]
+    files = [
+        (path, blob)
+        for path, blob in blobs(repository, name).items()
+        if path.casefold().endswith(".md")
+    ]
     changes = tuple(ChangedFile(path, path, None, blob) for path, blob in files)
-    return CommitChanges(commit=commit, committed=committed, parents=(), changes=changes, by_parent=(changes,))
+    return CommitChanges(
+        commit=commit, committed=committed, parents=(), changes=changes, by_parent=(changes,)
+    )
 
 
 def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[CommitChanges]:
@@ -202,15 +269,29 @@ def read_commits(repository: Repository, ids: Sequence[CommitId]) -> list[Commit
     stdin = _lines(ids)
     changes = _changes(repository, stdin)
     return [
-        CommitChanges(commit=commit, committed=committed, parents=parents, changes=tuple(changes.get(commit.id, ())))
+        CommitChanges(
+            commit=commit,
+            committed=committed,
+            parents=parents,
+            changes=tuple(changes.get(commit.id, ())),
+        )
         for commit, committed, parents in _messages(repository, stdin)
     ]
 
 
 def author_offsets(repository: Repository, ids: Iterable[CommitId]) -> dict[CommitId, timedelta]:
-    """The offset from UTC in which each of some commits was written; without those that are not here."""
+    """The offset from UTC in which each of some commits was written; without those that are not
+    here.
+    """
     stdin = _lines(ids)
-    command = ("log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--date=format:%z", "--format=%H %ad")
+    command = (
+        "log",
+        "--no-walk=unsorted",
+        "--ignore-missing",
+        "--stdin",
+        "--date=format:%z",
+        "--format=%H %ad",
+    )
     offsets = {}
     for line in repository.git(*command, text=stdin).decode().splitlines() if stdin else ():
         name, _, offset = line.partition(" ")
@@ -225,20 +306,38 @@ def _lines(ids: Iterable[CommitId]) -> bytes:
     return "".join(f"{name}\n" for name in ids).encode()
 
 
-def _messages(repository: Repository, stdin: bytes) -> Iterator[tuple[Commit, int, tuple[CommitId, ...]]]:
+def _messages(
+    repository: Repository, stdin: bytes
+) -> Iterator[tuple[Commit, int, tuple[CommitId, ...]]]:
     """Commits, each with the time of committing and its parents."""
-    output = repository.git("log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}", text=stdin)
+    output = repository.git(
+        "log", "--no-walk=unsorted", "--stdin", "-z", f"--format={'%x00'.join(_FIELDS)}", text=stdin
+    )
     fields = output.decode("utf-8", "replace").split("\0")
     for name, parents, time, committed, author, email, message in zip(
         *(fields[n :: len(_FIELDS)] for n in range(len(_FIELDS))), strict=False
     ):
-        commit = Commit(id=CommitId(name), time=int(time or 0), author=author, message=message, email=email)
+        commit = Commit(
+            id=CommitId(name), time=int(time or 0), author=author, message=message, email=email
+        )
         yield commit, int(committed or 0), tuple(map(CommitId, parents.split()))
 
 
 def _changes(repository: Repository, stdin: bytes) -> dict[CommitId, list[ChangedFile]]:
     output = repository.git(
-        *("diff-tree", "--stdin", "-r", "-m", "--diff-merges=first-parent", "--root", "--raw", "-z", "-M", "--no-abbrev", "--relative"),
+        *(
+            "diff-tree",
+            "--stdin",
+            "-r",
+            "-m",
+            "--diff-merges=first-parent",
+            "--root",
+            "--raw",
+            "-z",
+            "-M",
+            "--no-abbrev",
+            "--relative",
+        ),
         *("--", MARKDOWN),
         text=stdin,
     )
@@ -254,30 +353,59 @@ def _changes(repository: Repository, stdin: bytes) -> dict[CommitId, list[Change
 
 
 def _changed_file(attributes: bytes, fields: Iterator[bytes]) -> ChangedFile | None:
-    """A line of git's raw output, its paths being the next fields; None where neither version is a file."""
+    """A line of git's raw output, its paths being the next fields; None where neither version is a
+    file.
+    """
     old_mode, new_mode, before, after, status = attributes[1:].split(b" ")
     path = before_path = FilePath(os.fsdecode(next(fields)))
     if status.startswith(b"R"):
         path = FilePath(os.fsdecode(next(fields)))
-    old, new = (blob.decode() if mode in _FILE_MODES else None for mode, blob in ((old_mode, before), (new_mode, after)))
+    old, new = (
+        blob.decode() if mode in _FILE_MODES else None
+        for mode, blob in ((old_mode, before), (new_mode, after))
+    )
     return ChangedFile(path, before_path, old, new) if old or new else None
 
 
-def changed_files(repository: Repository, before: CommitId | None, after: CommitId) -> list[ChangedFile]:
-    """The Markdown files that differ between two commits; all of the second one where the first is None."""
+def changed_files(
+    repository: Repository, before: CommitId | None, after: CommitId
+) -> list[ChangedFile]:
+    """The Markdown files that differ between two commits; all of the second one where the first is
+    None.
+    """
     first = before or repository.git("hash-object", "-t", "tree", "--stdin").decode().strip()
-    output = repository.git("diff-tree", "-r", "--raw", "-z", "-M", "--no-abbrev", "--relative", first, after, "--", MARKDOWN)
+    output = repository.git(
+        "diff-tree",
+        "-r",
+        "--raw",
+        "-z",
+        "-M",
+        "--no-abbrev",
+        "--relative",
+        first,
+        after,
+        "--",
+        MARKDOWN,
+    )
     fields = iter(output.split(b"\0"))
-    return [changed for field in fields if field.startswith(b":") and (changed := _changed_file(field, fields))]
+    return [
+        changed
+        for field in fields
+        if field.startswith(b":") and (changed := _changed_file(field, fields))
+    ]
 
 
 def merge_bases(repository: Repository, first: CommitId, second: CommitId) -> list[CommitId]:
-    """The best common ancestors of two commits: several where branches were merged crosswise, none where they have no common past."""
+    """The best common ancestors of two commits: several where branches were merged crosswise, none
+    where they have no common past.
+    """
     listed = repository.run("merge-base", "--all", first, second)
     return [CommitId(name) for name in listed.output.decode().split()] if listed.status == 0 else []
 
 
-def touching_commits(repository: Repository, paths: Sequence[FilePath], upto: CommitId) -> list[CommitId]:
+def touching_commits(
+    repository: Repository, paths: Sequence[FilePath], upto: CommitId
+) -> list[CommitId]:
     """The commits in the past of one that touched any of some files."""
     listed = repository.git("rev-list", "--full-history", upto, "--", *literal_pathspecs(paths))
     return [CommitId(name.decode()) for name in listed.split()]
@@ -288,7 +416,9 @@ def blobs(repository: Repository, commit: CommitId) -> dict[FilePath, str]:
     rows = repository.git("ls-tree", "-r", "-z", commit).split(b"\0")
     listed = (row.partition(b"\t") for row in rows if row)
     return {
-        FilePath(os.fsdecode(path)): attributes.split()[2].decode() for attributes, _, path in listed if attributes.startswith(_FILE_MODES)
+        FilePath(os.fsdecode(path)): attributes.split()[2].decode()
+        for attributes, _, path in listed
+        if attributes.startswith(_FILE_MODES)
     }
 
 
@@ -304,11 +434,28 @@ def current_name(repository: Repository, path: FilePath, after: CommitId) -> Fil
     return path
 
 
-def _removing_commit(repository: Repository, path: FilePath, after: CommitId) -> CommitChanges | None:
+def _removing_commit(
+    repository: Repository, path: FilePath, after: CommitId
+) -> CommitChanges | None:
     """The first commit after `after` that removed a path."""
     listed = repository.git(
-        *("log", "--no-color", "--no-follow", "--full-history", "--no-merges", "--topo-order", "--reverse"),
-        *("--no-renames", "--diff-filter=D", "--format=%H", f"{after}..HEAD", "--", *literal_pathspecs([path])),
+        *(
+            "log",
+            "--no-color",
+            "--no-follow",
+            "--full-history",
+            "--no-merges",
+            "--topo-order",
+            "--reverse",
+        ),
+        *(
+            "--no-renames",
+            "--diff-filter=D",
+            "--format=%H",
+            f"{after}..HEAD",
+            "--",
+            *literal_pathspecs([path]),
+        ),
     )
     first = listed.split()[:1]
     return read_commits(repository, [CommitId(first[0].decode())])[0] if first else None

@@ -1,8 +1,11 @@
-"""Read git's own files (HEAD, refs, loose objects, the index) without a git process, which would cost more than the rest of a small read.
+"""Read git's own files (HEAD, refs, loose objects, the index) without a git process, which would
+cost more than the rest of a small read.
 
-Each function answers only for the simple case. For all others it returns None (or False: not known), and the caller asks git: linked work
-trees, submodules, extensions (SHA-256, reftable), settings that name another work tree, split or sparse indexes, objects in packs,
-replaced objects (git-replace). Formats: gitformat-index(5), gitrepository-layout(5), gitformat-pack(5), git-config(1).
+Each function answers only for the simple case. For all others it returns None (or False: not
+known), and the caller asks git: linked work trees, submodules, extensions (SHA-256, reftable),
+settings that name another work tree, split or sparse indexes, objects in packs, replaced objects
+(git-replace). Formats: gitformat-index(5), gitrepository-layout(5), gitformat-pack(5),
+git-config(1).
 """
 
 from __future__ import annotations
@@ -31,8 +34,13 @@ def read_bits(folder: Path, paths: Sequence[FilePath] = ()) -> Mapping[FilePath,
 
 
 def _bits_of(tag: str) -> tuple[str, ...]:
-    """The bits that a tag of `git ls-files -v` shows: a small letter is assumed unchanged, an S is skipped."""
-    return (*([ASSUME_UNCHANGED] if tag.islower() else []), *([SKIP_WORKTREE] if tag.upper() == "S" else []))
+    """The bits that a tag of `git ls-files -v` shows: a small letter is assumed unchanged, an S is
+    skipped.
+    """
+    return (
+        *([ASSUME_UNCHANGED] if tag.islower() else []),
+        *([SKIP_WORKTREE] if tag.upper() == "S" else []),
+    )
 
 
 _SHA1_HEX, _SHA1 = 40, 20
@@ -58,7 +66,9 @@ _REGULAR, _EXECUTABLE = 0o100644, 0o100755
 _FIRST_EXTENSIONS = (b"IEOT", b"link", b"TREE")
 """Extensions of an index that may come first, in the order in which git writes them."""
 _NAME_BITS, _OTHER_BITS = 0x0FFF, 0xF000
-"""Masks of an entry's flags: the length of its path; assumed unchanged, extended, and the stage of a merge."""
+"""Masks of an entry's flags: the length of its path; assumed unchanged, extended, and the stage of
+a merge.
+"""
 
 
 def read_bytes(path: str) -> bytes | None:
@@ -74,7 +84,9 @@ def read_bytes(path: str) -> bytes | None:
 
 
 def find_repository(folder: str) -> tuple[str, str] | None:
-    """The root of the work tree that holds a folder (an absolute path without links), and its git folder; None where git has to be asked."""
+    """The root of the work tree that holds a folder (an absolute path without links), and its git
+    folder; None where git has to be asked.
+    """
     if sys.platform != "linux" or "GIT_DISCOVERY_ACROSS_FILESYSTEM" in os.environ:
         return None  # elsewhere git compares paths without case, or in another form of Unicode
     device: int | None = None
@@ -87,7 +99,11 @@ def find_repository(folder: str) -> tuple[str, str] | None:
         except OSError:
             return None
         if os.path.lexists(f"{folder}/.git"):
-            return (folder, f"{folder}/.git") if _is_simple(f"{folder}/.git", device) and not _is_above_a_ceiling(folder) else None
+            return (
+                (folder, f"{folder}/.git")
+                if _is_simple(f"{folder}/.git", device) and not _is_above_a_ceiling(folder)
+                else None
+            )
         if os.path.lexists(f"{folder}/HEAD"):
             return None  # perhaps inside a git folder
         folder = os.path.dirname(folder)
@@ -96,7 +112,9 @@ def find_repository(folder: str) -> tuple[str, str] | None:
 
 def _is_above_a_ceiling(folder: str) -> bool:
     ceilings = os.environ.get("GIT_CEILING_DIRECTORIES", "").split(os.pathsep)
-    return any(f"{os.path.realpath(ceiling)}/".startswith(f"{folder}/") for ceiling in ceilings if ceiling)
+    return any(
+        f"{os.path.realpath(ceiling)}/".startswith(f"{folder}/") for ceiling in ceilings if ceiling
+    )
 
 
 def _is_simple(git_dir: str, device: int | None) -> bool:
@@ -125,21 +143,33 @@ def _has_simple_settings(text: bytes) -> bool:
         section.startswith(_COMPLEX_SECTIONS)
         or (section, name) == (b"core", b"worktree")
         or ((section, name) == (b"core", b"bare") and value != b"false")
-        or ((section, name) == (b"core", b"repositoryformatversion") and value not in _READABLE_FORMATS)
+        or (
+            (section, name) == (b"core", b"repositoryformatversion")
+            and value not in _READABLE_FORMATS
+        )
         for section, name, value in settings
     )
 
 
 def operation_under_way(git_dir: str) -> str | None:
     """The merge, rebase or the like that git is in the middle of; None where there is none."""
-    return next((operation for name, operation in _UNDER_WAY.items() if os.path.lexists(f"{git_dir}/{name}")), None)
+    return next(
+        (
+            operation
+            for name, operation in _UNDER_WAY.items()
+            if os.path.lexists(f"{git_dir}/{name}")
+        ),
+        None,
+    )
 
 
 # HEAD.
 
 
 def read_head(git_dir: str) -> tuple[str | None, CommitId | None] | None:
-    """The branch that HEAD is on (None: detached) and its commit (None: there is none yet); None where git has to be asked."""
+    """The branch that HEAD is on (None: detached) and its commit (None: there is none yet); None
+    where git has to be asked.
+    """
     text = read_bytes(f"{git_dir}/HEAD")
     if text is None or not text.endswith(b"\n") or os.path.islink(f"{git_dir}/HEAD"):
         return None
@@ -158,7 +188,11 @@ def read_head(git_dir: str) -> tuple[str | None, CommitId | None] | None:
     end = packed.find(b" refs/heads/" + name + b"\n")
     if end < 0:
         return name.decode(), None
-    commit = _commit_id(packed[end - _SHA1_HEX : end] + b"\n") if packed[end - _SHA1_HEX - 1 : end - _SHA1_HEX] in (b"\n", b"") else None
+    commit = (
+        _commit_id(packed[end - _SHA1_HEX : end] + b"\n")
+        if packed[end - _SHA1_HEX - 1 : end - _SHA1_HEX] in (b"\n", b"")
+        else None
+    )
     return None if commit is None else (name.decode(), commit)
 
 
@@ -168,13 +202,21 @@ def _is_simple_branch(name: bytes) -> bool:
     return (
         not name.strip(_BRANCH_BYTES)
         and b".." not in name
-        and all(part and not part.startswith(b".") and not part.endswith((b".", b".lock")) for part in parts)
+        and all(
+            part and not part.startswith(b".") and not part.endswith((b".", b".lock"))
+            for part in parts
+        )
     )
 
 
 def _commit_id(line: bytes) -> CommitId | None:
     word = line[:-1]
-    if len(word) != _SHA1_HEX or line[-1:] != b"\n" or word.strip(b"0123456789abcdef") or not word.strip(b"0"):
+    if (
+        len(word) != _SHA1_HEX
+        or line[-1:] != b"\n"
+        or word.strip(b"0123456789abcdef")
+        or not word.strip(b"0")
+    ):
         return None
     return CommitId(word.decode())
 
@@ -185,7 +227,11 @@ def _commit_id(line: bytes) -> CommitId | None:
 def object_id(kind: bytes, data: bytes, digits: int = _SHA1_HEX) -> str:
     """The id of an object, in a repository whose ids have `digits` digits."""
     stored = b"%s %d\0%s" % (kind, len(data), data)
-    return hashlib.sha1(stored, usedforsecurity=False).hexdigest() if digits == _SHA1_HEX else hashlib.sha256(stored).hexdigest()
+    return (
+        hashlib.sha1(stored, usedforsecurity=False).hexdigest()
+        if digits == _SHA1_HEX
+        else hashlib.sha256(stored).hexdigest()
+    )
 
 
 def tree_entries(tree: bytes, width: int = _SHA1) -> Iterator[tuple[bytes, bytes, str]]:
@@ -211,7 +257,11 @@ def read_object(git_dir: str, name: str, kind: bytes) -> bytes | None:
 def tree_of(git_dir: str, commit: CommitId) -> str | None:
     """The id of a commit's tree; None where git has to be asked."""
     data = read_object(git_dir, commit, b"commit")
-    if data is None or not data.startswith(b"tree ") or data[5 + _SHA1_HEX : 6 + _SHA1_HEX] != b"\n":
+    if (
+        data is None
+        or not data.startswith(b"tree ")
+        or data[5 + _SHA1_HEX : 6 + _SHA1_HEX] != b"\n"
+    ):
         return None
     return data[5 : 5 + _SHA1_HEX].decode()
 
@@ -222,11 +272,17 @@ def has_parent(git_dir: str, commit: CommitId, parent: CommitId | None) -> bool:
     if data is None:
         return False
     after_tree = data.partition(b"\n")[2]
-    return after_tree.startswith(b"parent %s\n" % parent.encode()) if parent else not after_tree.startswith(b"parent ")
+    return (
+        after_tree.startswith(b"parent %s\n" % parent.encode())
+        if parent
+        else not after_tree.startswith(b"parent ")
+    )
 
 
 def blob_at(git_dir: str, commit: CommitId, path: bytes) -> str | None:
-    """The blob id of a file in a commit, by its path from the root; None where git has to be asked."""
+    """The blob id of a file in a commit, by its path from the root; None where git has
+    to be asked.
+    """
     name = tree_of(git_dir, commit)
     *folders, last = path.split(b"/")
     for folder in folders:
@@ -243,7 +299,8 @@ def _entry_id(git_dir: str, tree: str, name: bytes, is_folder: bool) -> str | No
 def _id_offset(tree: bytes, name: bytes, is_folder: bool) -> int | None:
     """The offset of an entry's id in a tree; None where no entry has this name and kind.
 
-    An entry follows the id of the one before it, which follows a NUL. The bytes are searched, as there may be thousands of entries.
+    An entry follows the id of the one before it, which follows a NUL. The bytes are searched, as
+    there may be thousands of entries.
     """
     for mode in (b"40000",) if is_folder else (b"100644", b"100755"):
         head = b"%s %s\0" % (mode, name)
@@ -260,21 +317,38 @@ def _id_offset(tree: bytes, name: bytes, is_folder: bool) -> int | None:
 
 
 def _attribute_files(git_dir: str, root: str, path: bytes) -> tuple[str, ...]:
-    """The files in which git looks for the attributes of a file, unless `core.attributesFile` names another."""
-    folders = [root, *(f"{root}/{os.fsdecode(path[:end])}" for end, byte in enumerate(path) if byte == _SLASH)]
+    """The files in which git looks for the attributes of a file, unless `core.attributesFile` names
+    another.
+    """
+    folders = [
+        root,
+        *(f"{root}/{os.fsdecode(path[:end])}" for end, byte in enumerate(path) if byte == _SLASH),
+    ]
     home = os.environ.get("XDG_CONFIG_HOME") or f"{os.environ.get('HOME', '')}/.config"
-    shared = (f"{git_dir}/info/attributes", f"{home}/git/attributes", "/etc/gitattributes", "/usr/local/etc/gitattributes")
+    shared = (
+        f"{git_dir}/info/attributes",
+        f"{home}/git/attributes",
+        "/etc/gitattributes",
+        "/usr/local/etc/gitattributes",
+    )
     return (*shared, *(f"{folder}/.gitattributes" for folder in folders))
 
 
 def may_be_converted(git_dir: str, root: str, path: bytes, data: bytes) -> bool:
-    """True if git may store other bytes than those on disk: through a filter, or with other line ends or an `$Id$`."""
+    """True if git may store other bytes than those on disk: through a filter, or with other line
+    ends or an `$Id$`.
+    """
     attributes = _attribute_files(git_dir, root, path)
-    return b"\r" in data or b"$Id:" in data or any(b"filter" in (read_bytes(file) or b"") for file in attributes)
+    return (
+        b"\r" in data
+        or b"$Id:" in data
+        or any(b"filter" in (read_bytes(file) or b"") for file in attributes)
+    )
 
 
 def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) -> bool:
-    """True if the index holds exactly what a tree holds (nothing is staged, unmerged or announced), and this blob for a path.
+    """True if the index holds exactly what a tree holds (nothing is staged, unmerged or announced),
+    and this blob for a path.
 
     False: not known.
     """
@@ -282,23 +356,36 @@ def is_clean(git_dir: str, tree: str, path: bytes, blob: str, executable: bool) 
     if data is None or data[:4] != b"DIRC" or data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3"):
         return False
     extensions = {name: data[start:end] for name, start, end in _extensions(data)}
-    if any(name[:1].islower() for name in extensions) or _root_tree(extensions.get(b"TREE", b"")) != tree:
+    if (
+        any(name[:1].islower() for name in extensions)
+        or _root_tree(extensions.get(b"TREE", b"")) != tree
+    ):
         return False  # extensions in small letters change the meaning of the entries
     mode = (_EXECUTABLE if executable else _REGULAR).to_bytes(4, "big")
     at = data.find(path + b"\0")
     while at >= 0:
         entry, flags = data[at - _ENTRY : at], int.from_bytes(data[at - 2 : at], "big")
-        if at >= _ENTRY and flags == len(path) and entry[_FLAGS_MODE] == mode and entry[_FLAGS_ID].hex() == blob:
+        if (
+            at >= _ENTRY
+            and flags == len(path)
+            and entry[_FLAGS_MODE] == mode
+            and entry[_FLAGS_ID].hex() == blob
+        ):
             return len(path) <= _NAME_BITS and not flags & _OTHER_BITS
         at = data.find(path + b"\0", at + 1)
     return False
 
 
 def may_be_overlooked(git_dir: str, path: bytes) -> bool:
-    """True if git may have been told not to look at a file of the index: its entry has bits beyond the usual ones, or only git can read it."""
+    """True if git may have been told not to look at a file of the index: its entry has bits beyond
+    the usual ones, or only git can read it.
+    """
     data = read_bytes(f"{git_dir}/index") or b""
     at = data.find(path + b"\0")
-    if data[:4] == b"DIRC" and (data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3") or any(name == b"link" for name, _, _ in _extensions(data))):
+    if data[:4] == b"DIRC" and (
+        data[4:8] not in (b"\0\0\0\2", b"\0\0\0\3")
+        or any(name == b"link" for name, _, _ in _extensions(data))
+    ):
         return True
     is_listed = False
     while at >= 0:
@@ -310,7 +397,8 @@ def may_be_overlooked(git_dir: str, path: bytes) -> bool:
 
 
 def extensions_from(data: bytes, offset: int) -> list[tuple[bytes, int, int]] | None:
-    """The extensions of an index from an offset on: the name of each, and where its content starts and ends.
+    """The extensions of an index from an offset on: the name of each, and where its content starts
+    and ends.
 
     None where the bytes up to the checksum are not a row of extensions.
     """
@@ -322,7 +410,9 @@ def extensions_from(data: bytes, offset: int) -> list[tuple[bytes, int, int]] | 
 
 
 def _extensions(data: bytes) -> list[tuple[bytes, int, int]]:
-    """The extensions after the entries, found by the first name after which a row of them reaches to the checksum."""
+    """The extensions after the entries, found by the first name after which a row of them reaches
+    to the checksum.
+    """
     for first in _FIRST_EXTENSIONS:
         start = data.find(first, _HEADER)
         while start >= 0:
@@ -333,9 +423,15 @@ def _extensions(data: bytes) -> list[tuple[bytes, int, int]]:
 
 
 def _root_tree(cached: bytes) -> str | None:
-    """The id of the tree for the whole index, where git has cached it: path (empty), NUL, count of entries, count of subtrees, id."""
+    """The id of the tree for the whole index, where git has cached it: path (empty), NUL, count of
+    entries, count of subtrees, id.
+    """
     counts, _, rest = cached.partition(b"\n")
     numbers = counts.removeprefix(b"\0").split(b" ")
-    if not counts.startswith(b"\0") or len(numbers) != 2 or not all(count.isdigit() for count in numbers):
+    if (
+        not counts.startswith(b"\0")
+        or len(numbers) != 2
+        or not all(count.isdigit() for count in numbers)
+    ):
         return None
     return rest[:_SHA1].hex()

@@ -1,4 +1,6 @@
-"""Read git's settings without starting git, where their files are written in the usual form. See git-config(1)."""
+"""Read git's settings without starting git, where their files are written in the usual form. See
+git-config(1).
+"""
 
 from __future__ import annotations
 
@@ -16,20 +18,31 @@ _SYSTEM = {"/usr/bin": "/etc", "/bin": "/etc", "/usr/local/bin": "/usr/local/etc
 
 @dataclass(frozen=True, slots=True)
 class GitSettings:
-    """Settings by section and name in small letters; the last value counts, and the most local file. A value None: only git can tell."""
+    """Settings by section and name in small letters; the last value counts, and the most local
+    file. A value None: only git can tell.
+    """
 
     values: Mapping[tuple[bytes, bytes], bytes | None]
 
     def person(self, role: str) -> bytes | None:
         """The AUTHOR, or the COMMITTER, as `NAME <EMAIL>`; None where git has to be asked."""
-        name, email = (os.fsencode(os.environ.get(f"GIT_{role}_{part}", "")) or self._configured(role, part) for part in ("NAME", "EMAIL"))
+        name, email = (
+            os.fsencode(os.environ.get(f"GIT_{role}_{part}", "")) or self._configured(role, part)
+            for part in ("NAME", "EMAIL")
+        )
         return _format_person(name, email)
 
     def _configured(self, role: str, part: str) -> bytes:
         values = [
-            self.values[key] for section in (role.lower(), "user") if (key := (section.encode(), part.lower().encode())) in self.values
+            self.values[key]
+            for section in (role.lower(), "user")
+            if (key := (section.encode(), part.lower().encode())) in self.values
         ]
-        if not values and part == "EMAIL" and is_off(self.values.get((b"user", b"useconfigonly"), b"")):
+        if (
+            not values
+            and part == "EMAIL"
+            and is_off(self.values.get((b"user", b"useconfigonly"), b""))
+        ):
             return os.fsencode(os.environ.get("EMAIL", ""))
         return next((value for value in values if value != b""), None) or b""
 
@@ -46,7 +59,10 @@ def is_off(value: bytes | None) -> bool:
 def _format_person(name: bytes, email: bytes) -> bytes | None:
     """A person as git writes one; None where git would strip or drop characters."""
     is_altered = any(
-        not word or word.strip(_STRIPPED) != word or any(byte < 32 or byte in _DROPPED for byte in word) for word in (name, email)
+        not word
+        or word.strip(_STRIPPED) != word
+        or any(byte < 32 or byte in _DROPPED for byte in word)
+        for word in (name, email)
     )
     return None if is_altered else b"%s <%s>" % (name, email)
 
@@ -70,7 +86,9 @@ def read_settings(git_dir: str) -> GitSettings | None:
 
 
 def _unquoted(value: bytes) -> bytes | None:
-    """A value without the quotes around it and the comment after it; None where only a part of it is quoted."""
+    """A value without the quotes around it and the comment after it; None where only a part of it
+    is quoted.
+    """
     if value[:1] == b'"':
         text, _, rest = value[1:].partition(b'"')
         return text if rest.lstrip()[:1] in (b"", b"#", b";") else None
@@ -79,26 +97,44 @@ def _unquoted(value: bytes) -> bytes | None:
 
 
 def _settings_files() -> list[str] | None:
-    """The settings files outside the repository, in the order in which git reads them; None where git has to be asked."""
+    """The settings files outside the repository, in the order in which git reads them; None where
+    git has to be asked.
+    """
     environment, home = os.environ, os.environ.get("HOME") or "."
-    system, no_system = environment.get("GIT_CONFIG_SYSTEM"), environment.get("GIT_CONFIG_NOSYSTEM", "")
+    system, no_system = (
+        environment.get("GIT_CONFIG_SYSTEM"),
+        environment.get("GIT_CONFIG_NOSYSTEM", ""),
+    )
     if no_system not in ("", "0", "1", "false", "true"):
         return None
     paths = []
     if no_system in ("", "0", "false"):
-        git_folder = next((folder for folder in environment.get("PATH", "").split(os.pathsep) if os.access(f"{folder}/git", os.X_OK)), "")
+        git_folder = next(
+            (
+                folder
+                for folder in environment.get("PATH", "").split(os.pathsep)
+                if os.access(f"{folder}/git", os.X_OK)
+            ),
+            "",
+        )
         if system is None and git_folder not in _SYSTEM:
             return None
         paths.append(f"{_SYSTEM[git_folder]}/gitconfig" if system is None else system)
     if global_file := environment.get("GIT_CONFIG_GLOBAL"):
         paths.append(global_file)
     else:
-        paths += [f"{environment.get('XDG_CONFIG_HOME') or home + '/.config'}/git/config", f"{home}/.gitconfig"]
-    return paths if all(path.startswith("/") for path in paths) else None  # others are relative to the root of the work tree
+        paths += [
+            f"{environment.get('XDG_CONFIG_HOME') or home + '/.config'}/git/config",
+            f"{home}/.gitconfig",
+        ]
+    return (
+        paths if all(path.startswith("/") for path in paths) else None
+    )  # others are relative to the root of the work tree
 
 
 def parse_settings(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
-    """Section (`core`, `remote "origin"`), name and value of each setting; None where a line is not of the usual form.
+    """Section (`core`, `remote "origin"`), name and value of each setting; None where a line is not
+    of the usual form.
 
     Sections and names are in small letters. Values still have their quotes and comments.
     """
@@ -107,7 +143,12 @@ def parse_settings(text: bytes) -> list[tuple[bytes, bytes, bytes]] | None:
         if line.startswith(b"["):
             section = line[1:-1].lower()
             word, quote, rest = section.partition(b' "')
-            if line[-1:] != b"]" or not word or word.strip(LETTERS) or (quote and rest.find(b'"') != len(rest) - 1):
+            if (
+                line[-1:] != b"]"
+                or not word
+                or word.strip(LETTERS)
+                or (quote and rest.find(b'"') != len(rest) - 1)
+            ):
                 return None
             if b"]" in section or b"\\" in section:
                 return None

@@ -1,7 +1,8 @@
-"""Rewrite all reachable history, object by object: only what the rules change gets a new id, the rest stays bit for bit.
+"""Rewrite all reachable history, object by object: only what the rules change gets a new id, the
+rest stays bit for bit.
 
-Blobs come first, then the trees that hold them, then commits and tags, oldest first. No ref moves here (`ref_rewrite` does that), so
-nothing has changed yet.
+Blobs come first, then the trees that hold them, then commits and tags, oldest first. No ref moves
+here (`ref_rewrite` does that), so nothing has changed yet.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from mdmem.startup.records import dataclass, field
 
 KEPT_STASH = "refs/mdmem/purge/stash/"
 _SIGNATURES = frozenset({b"gpgsig", b"gpgsig-sha256"})
-_TAG_SIGNATURE = late.pattern(rb"(?m)^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----")
+_TAG_SIGNATURE = late.pattern(
+    rb"(?m)^-----BEGIN (?:PGP SIGNATURE|PGP MESSAGE|SSH SIGNATURE|SIGNED MESSAGE)-----"
+)
 FILE_MODES = frozenset({b"100644", b"100755", b"100664"})
 _TREE_MODES, _SUBMODULE_MODE = frozenset({b"40000", b"040000"}), b"160000"
 _OWN_REFS = ("refs/bisect", "refs/worktree", "refs/rewritten")
@@ -31,7 +34,9 @@ _OWN_REFS = ("refs/bisect", "refs/worktree", "refs/rewritten")
 
 @dataclass(frozen=True, slots=True)
 class RewriteRules:
-    """Callables that rewrite bytes: `blob` a text (the flag: is it Markdown), `message` a message; `holds` and `binary` only look for words."""
+    """Callables that rewrite bytes: `blob` a text (the flag: is it Markdown), `message` a message;
+    `holds` and `binary` only look for words.
+    """
 
     blob: Callable[[bytes, bool], bytes]
     message: Callable[[bytes], bytes]
@@ -41,7 +46,9 @@ class RewriteRules:
 
 @dataclass(frozen=True, slots=True)
 class LinkedWorktree:
-    """Another work tree of the repository. `name` is the ref of its HEAD, `head` its commit where it is detached."""
+    """Another work tree of the repository. `name` is the ref of its HEAD, `head` its commit where
+    it is detached.
+    """
 
     root: Path
     name: str
@@ -50,7 +57,9 @@ class LinkedWorktree:
 
 @dataclass(frozen=True, slots=True)
 class RewrittenHistory:
-    """History as the rules rewrite it, old ids to new ones: commits and tags in `ids`, blobs (with the flag: is it Markdown) in `blobs`."""
+    """History as the rules rewrite it, old ids to new ones: commits and tags in `ids`, blobs (with
+    the flag: is it Markdown) in `blobs`.
+    """
 
     refs: Mapping[str, str]
     ids: Mapping[str, str]
@@ -69,12 +78,18 @@ class RewrittenHistory:
 
     def renamed(self, object_id: str) -> str:
         """The new id of an object of any kind."""
-        return self.ids.get(object_id) or self.trees.get(object_id) or self.blobs.get((object_id, False), object_id)
+        return (
+            self.ids.get(object_id)
+            or self.trees.get(object_id)
+            or self.blobs.get((object_id, False), object_id)
+        )
 
     @property
     def moved(self) -> dict[str, str]:
         """The refs that change, with their new values."""
-        return {name: self.renamed(old) for name, old in self.refs.items() if self.renamed(old) != old}
+        return {
+            name: self.renamed(old) for name, old in self.refs.items() if self.renamed(old) != old
+        }
 
 
 # Work trees, refs, index entries.
@@ -87,7 +102,9 @@ def linked_worktrees(repository: Repository) -> list[LinkedWorktree]:
         RepositoryProblem: `cannot-purge`: one is missing, is busy, or has refs of its own.
     """
     worktrees = []
-    for block in filter(None, git(repository.root, "worktree", "list", "--porcelain", "-z").split(b"\0\0")):
+    for block in filter(
+        None, git(repository.root, "worktree", "list", "--porcelain", "-z").split(b"\0\0")
+    ):
         fields = dict(os.fsdecode(line).partition(" ")[::2] for line in block.split(b"\0"))
         if "bare" in fields:
             continue
@@ -95,43 +112,78 @@ def linked_worktrees(repository: Repository) -> list[LinkedWorktree]:
         if "prunable" in fields or not root.is_dir():
             raise _refusal("a linked worktree is missing", "To forget it: git worktree prune")
         git_dir = Path(os.fsdecode(git(root, "rev-parse", "--absolute-git-dir")).removesuffix("\n"))
-        if git_dir.samefile(repository.git_dir):  # for a submodule git lists the git folder, not the work tree
+        if git_dir.samefile(
+            repository.git_dir
+        ):  # for a submodule git lists the git folder, not the work tree
             continue
         if operation_under_way(str(git_dir)):
-            raise _refusal("something is under way in a linked worktree", "Finish or abort it there (git status).")
+            raise _refusal(
+                "something is under way in a linked worktree",
+                "Finish or abort it there (git status).",
+            )
         if git(root, "for-each-ref", "--count=1", *_OWN_REFS):
-            raise _refusal("a linked worktree has refs of its own", "To remove it: git worktree remove")
-        name = "main-worktree/HEAD" if git_dir.samefile(repository.common_dir) else f"worktrees/{git_dir.name}/HEAD"
-        worktrees.append(LinkedWorktree(root, name, fields["HEAD"] if "detached" in fields else None))
+            raise _refusal(
+                "a linked worktree has refs of its own", "To remove it: git worktree remove"
+            )
+        name = (
+            "main-worktree/HEAD"
+            if git_dir.samefile(repository.common_dir)
+            else f"worktrees/{git_dir.name}/HEAD"
+        )
+        worktrees.append(
+            LinkedWorktree(root, name, fields["HEAD"] if "detached" in fields else None)
+        )
     return worktrees
 
 
 def _refusal(message: str, hint: str) -> RepositoryProblem:
-    return RepositoryProblem("cannot-purge", f"{message}, so history cannot be rewritten safely", hint)
+    return RepositoryProblem(
+        "cannot-purge", f"{message}, so history cannot be rewritten safely", hint
+    )
 
 
 def require_rewritable(repository: Repository) -> None:
-    """Refuse repositories in which git would not show the rewritten history, or old objects could not be removed.
+    """Refuse repositories in which git would not show the rewritten history, or old objects could
+    not be removed.
 
     Raises:
-        RepositoryProblem: `cannot-purge`: replace refs, grafts, a partial clone, a repository that keeps all objects.
+        RepositoryProblem: `cannot-purge`: replace refs, grafts, a partial clone, a repository that
+        keeps all objects.
     """
     if git(repository.root, "for-each-ref", "--count=1", "refs/replace"):
         raise _refusal("the repository has replace refs", "To remove one: git replace -d")
     if (repository.common_dir / "info" / "grafts").exists():
-        raise _refusal("the repository has grafts (info/grafts)", "git replace --convert-graft-file, then git replace -d.")
-    if repository.setting("extensions.partialClone") or any((repository.common_dir / "objects" / "pack").glob("*.promisor")):
-        raise _refusal("this is a partial clone, which lacks a part of its history", "Do it in a full clone.")
+        raise _refusal(
+            "the repository has grafts (info/grafts)",
+            "git replace --convert-graft-file, then git replace -d.",
+        )
+    if repository.setting("extensions.partialClone") or any(
+        (repository.common_dir / "objects" / "pack").glob("*.promisor")
+    ):
+        raise _refusal(
+            "this is a partial clone, which lacks a part of its history", "Do it in a full clone."
+        )
     precious = repository.setting("extensions.preciousObjects")
     if precious is not None and not is_off(precious.encode()):
-        raise _refusal("the repository keeps every object (extensions.preciousObjects)", "It may lend them to another one.")
+        raise _refusal(
+            "the repository keeps every object (extensions.preciousObjects)",
+            "It may lend them to another one.",
+        )
 
 
 def _refs(repository: Repository, worktrees: Sequence[LinkedWorktree]) -> dict[str, str]:
-    """Every ref that is rewritten, with its value: all but remote-tracking and symbolic ones, and detached HEADs too."""
-    listed = git(repository.root, "for-each-ref", "--format=%(objectname) %(refname) %(symref)").decode("utf-8", "surrogateescape")
+    """Every ref that is rewritten, with its value: all but remote-tracking and symbolic ones, and
+    detached HEADs too.
+    """
+    listed = git(
+        repository.root, "for-each-ref", "--format=%(objectname) %(refname) %(symref)"
+    ).decode("utf-8", "surrogateescape")
     rows = [line.split(" ") for line in listed.splitlines()]
-    refs = {name: value for value, name, target in rows if not target and not name.startswith("refs/remotes/")}
+    refs = {
+        name: value
+        for value, name, target in rows
+        if not target and not name.startswith("refs/remotes/")
+    }
     refs |= {worktree.name: worktree.head for worktree in worktrees if worktree.head}
     head = repository.head()
     return refs | {"HEAD": head} if head and repository.branch() is None else refs
@@ -143,8 +195,15 @@ def remote_refs(repository: Repository) -> int:
 
 
 def _stash_commits(repository: Repository, refs: Mapping[str, str]) -> list[str]:
-    """The stash, oldest first: its older entries are in its reflog only. Those that an interrupted run kept come first."""
-    kept = [refs[name] for name in sorted((n for n in refs if n.startswith(KEPT_STASH)), key=lambda n: int(n.rsplit("/", 1)[1]))]
+    """The stash, oldest first: its older entries are in its reflog only. Those that an interrupted
+    run kept come first.
+    """
+    kept = [
+        refs[name]
+        for name in sorted(
+            (n for n in refs if n.startswith(KEPT_STASH)), key=lambda n: int(n.rsplit("/", 1)[1])
+        )
+    ]
     if "refs/stash" not in refs:
         return kept
     logged = git(repository.root, "rev-list", "-g", "refs/stash").decode().split()
@@ -169,13 +228,19 @@ def index_entries(root: Path) -> list[StagedEntry]:
         if line:
             head, _, path = line.partition(b"\t")
             flag, mode, blob, stage = head.split(b" ")
-            entries.append(StagedEntry(flag=flag, mode=mode, blob=blob.decode(), stage=stage, path=path))
+            entries.append(
+                StagedEntry(flag=flag, mode=mode, blob=blob.decode(), stage=stage, path=path)
+            )
     return entries
 
 
 def worktree_files(root: Path) -> list[str]:
-    """The files of a work tree, from its root: tracked ones, those that are not ignored, all Markdown files, temporary files of killed writes."""
-    listed = git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard") + git(root, "ls-files", "-z", "-o", "--", MARKDOWN, TEMPORARIES)
+    """The files of a work tree, from its root: tracked ones, those that are not ignored, all
+    Markdown files, temporary files of killed writes.
+    """
+    listed = git(root, "ls-files", "-z", "-c", "-o", "--exclude-standard") + git(
+        root, "ls-files", "-z", "-o", "--", MARKDOWN, TEMPORARIES
+    )
     return sorted({os.fsdecode(path) for path in listed.split(b"\0") if path})
 
 
@@ -191,7 +256,11 @@ class _ObjectRewriter:
     ids: dict[str, str] = field(default_factory=dict)
     trees: dict[str, str] = field(default_factory=dict)
     blobs: dict[tuple[str, bool], str] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("commits", "messages", "tags", "signatures", "people"), 0))
+    counts: dict[str, int] = field(
+        default_factory=lambda: dict.fromkeys(
+            ("commits", "messages", "tags", "signatures", "people"), 0
+        )
+    )
     uses: dict[bool, set[str]] = field(default_factory=lambda: {False: set(), True: set()})
     names: dict[bytes, bool] = field(default_factory=dict)
     links: int = 0
@@ -208,16 +277,22 @@ class _ObjectRewriter:
             if path not in self.names:
                 self.names[path] = self.rules.holds(path)
 
-    def _rows(self, trees: Iterable[tuple[str, bytes, int]]) -> Iterator[tuple[str, bytes, bytes, str]]:
+    def _rows(
+        self, trees: Iterable[tuple[str, bytes, int]]
+    ) -> Iterator[tuple[str, bytes, bytes, str]]:
         """Yield each entry of the trees: the tree's id, mode, name, id."""
         for name, _, data in self.objects.read(trees):
             for mode, path, target in tree_entries(data, len(name) // 2):
                 yield name, mode, path, target
 
     def make_blobs(self, blobs: Iterable[tuple[str, bytes, int]]) -> None:
-        """Rewrite texts, and count binary files and links that hold the words but stay as they are."""
+        """Rewrite texts, and count binary files and links that hold the words but stay
+        as they are.
+        """
         for name, _, data in self.objects.read(blobs):
-            markdown = [as_markdown for as_markdown in (False, True) if name in self.uses[as_markdown]]
+            markdown = [
+                as_markdown for as_markdown in (False, True) if name in self.uses[as_markdown]
+            ]
             if b"\0" in data:
                 self.binaries += self.rules.binary(data)
             elif not markdown:
@@ -245,40 +320,66 @@ class _ObjectRewriter:
                 affected.add(name)
                 changed += holders.get(name, ())
         sizes = {name: (name, kind, size) for name, kind, size in trees}
-        for name, _, data in self.objects.read(sizes[name] for name in _inner_first(affected, subtrees)):
+        for name, _, data in self.objects.read(
+            sizes[name] for name in _inner_first(affected, subtrees)
+        ):
             parts = [
                 b"%s %s\0%s"
-                % (mode, path, bytes.fromhex(self.trees.get(target, target) if mode in _TREE_MODES else self._blob(mode, path, target)))
+                % (
+                    mode,
+                    path,
+                    bytes.fromhex(
+                        self.trees.get(target, target)
+                        if mode in _TREE_MODES
+                        else self._blob(mode, path, target)
+                    ),
+                )
                 for mode, path, target in tree_entries(data, len(name) // 2)
             ]
             self.trees[name] = self.objects.add(b"tree", b"".join(parts))
 
     def _blob(self, mode: bytes, path: bytes, target: str) -> str:
-        if mode not in FILE_MODES or ((target, True) not in self.blobs and (target, False) not in self.blobs):
+        if mode not in FILE_MODES or (
+            (target, True) not in self.blobs and (target, False) not in self.blobs
+        ):
             return target
         return self.blobs.get((target, is_markdown(os.fsdecode(path))), target)
 
     def make_commits(self, commits: Iterable[tuple[str, bytes, int]]) -> None:
-        """Rewrite commits, parents first, that have a new tree, a new parent or a new message; they lose their signatures."""
+        """Rewrite commits, parents first, that have a new tree, a new parent or a new message; they
+        lose their signatures.
+        """
         for name, _, data in self.objects.read(commits):
             head, end, message = data.partition(b"\n\n")
             headers = parse_headers(head)
-            new_message = _rewrite_message(self.rules, message, next((v.strip() for n, v in headers if n == b"encoding"), None))
+            new_message = _rewrite_message(
+                self.rules, message, next((v.strip() for n, v in headers if n == b"encoding"), None)
+            )
             new_headers = [(n, self._new_pointer(n, value)) for n, value in headers]
-            self.counts["people"] += any(n in (b"author", b"committer") and self.rules.holds(value) for n, value in headers)
-            kept = [(n, value) for n, value in new_headers if n != b"mergetag" or not self.rules.holds(value)]
+            self.counts["people"] += any(
+                n in (b"author", b"committer") and self.rules.holds(value) for n, value in headers
+            )
+            kept = [
+                (n, value)
+                for n, value in new_headers
+                if n != b"mergetag" or not self.rules.holds(value)
+            ]
             if kept == headers and new_message == message:
                 continue
             unsigned = [(n, value) for n, value in kept if n not in _SIGNATURES]
             self.counts["signatures"] += len(unsigned) < len(headers)
             self.counts["messages"] += new_message != message
             self.counts["commits"] += 1
-            self.ids[name] = self.objects.add(b"commit", b"\n".join(b"%s %s" % pair for pair in unsigned) + end + new_message)
+            self.ids[name] = self.objects.add(
+                b"commit", b"\n".join(b"%s %s" % pair for pair in unsigned) + end + new_message
+            )
 
     def _new_pointer(self, header: bytes, value: bytes) -> bytes:
         if header == b"tree":
             return self.trees.get(value.decode(), value.decode()).encode()
-        return self.ids.get(value.decode(), value.decode()).encode() if header == b"parent" else value
+        return (
+            self.ids.get(value.decode(), value.decode()).encode() if header == b"parent" else value
+        )
 
     def make_tags(self, tags: Iterable[tuple[str, bytes, int]]) -> None:
         """Rewrite tags that have a new target or a new message; they lose their signatures."""
@@ -290,17 +391,27 @@ class _ObjectRewriter:
             target = _tag_target(head)
             if target in unwritten:
                 write_tag(target)
-            new_target = self.ids.get(target) or self.trees.get(target) or self.blobs.get((target, False), target)
+            new_target = (
+                self.ids.get(target)
+                or self.trees.get(target)
+                or self.blobs.get((target, False), target)
+            )
             signature = _TAG_SIGNATURE.search(message)
             text = message[: signature.start()] if signature else message
             new_text = self.rules.message(text)
             if new_target == target and new_text == text:
                 return
-            new_headers = [(n, new_target.encode() if n == b"object" else value) for n, value in headers if n not in _SIGNATURES]
+            new_headers = [
+                (n, new_target.encode() if n == b"object" else value)
+                for n, value in headers
+                if n not in _SIGNATURES
+            ]
             self.counts["signatures"] += bool(signature) or len(new_headers) < len(headers)
             self.counts["messages"] += new_text != text
             self.counts["tags"] += 1
-            self.ids[name] = self.objects.add(b"tag", b"\n".join(b"%s %s" % pair for pair in new_headers) + end + new_text)
+            self.ids[name] = self.objects.add(
+                b"tag", b"\n".join(b"%s %s" % pair for pair in new_headers) + end + new_text
+            )
 
         while unwritten:
             write_tag(next(iter(unwritten)))
@@ -321,7 +432,9 @@ def _inner_first(trees: set[str], subtrees: Mapping[str, list[str]]) -> list[str
 
 
 def parse_headers(head: bytes) -> list[tuple[bytes, bytes]]:
-    """The headers of a commit or tag; continuation lines (they begin with a space) stay with their header."""
+    """The headers of a commit or tag; continuation lines (they begin with a space) stay with their
+    header.
+    """
     parts = re.split(rb"\n(?! )", head)
     return [(name, value) for name, _, value in (part.partition(b" ") for part in parts)]
 
@@ -332,32 +445,61 @@ def _tag_target(tag: bytes) -> str:
 
 
 def _rewrite_message(rules: RewriteRules, message: bytes, encoding: bytes | None) -> bytes:
-    """Rewrite a commit's message by the rules, which work on UTF-8, in the encoding that the commit names."""
-    message = rules.message(message)  # as UTF-8 first: the named encoding is not always the real one
+    """Rewrite a commit's message by the rules, which work on UTF-8, in the encoding that the commit
+    names.
+    """
+    message = rules.message(
+        message
+    )  # as UTF-8 first: the named encoding is not always the real one
     if encoding is None:
         return message
     try:
         name = encoding.decode("ascii")
         text = message.decode(name)
-        return rules.message(text.encode()).decode().encode(name) if text.encode(name) == message else message
+        return (
+            rules.message(text.encode()).decode().encode(name)
+            if text.encode(name) == message
+            else message
+        )
     except (LookupError, ValueError):
         return message  # an encoding that Python does not have
 
 
-def rewrite_history(repository: Repository, rules: RewriteRules, objects: Objects, worktrees: Sequence[LinkedWorktree]) -> RewrittenHistory:
+def rewrite_history(
+    repository: Repository,
+    rules: RewriteRules,
+    objects: Objects,
+    worktrees: Sequence[LinkedWorktree],
+) -> RewrittenHistory:
     """Rewrite everything that can be reached from refs, the stash and indexes; no ref is moved."""
     refs = _refs(repository, worktrees)
     stash = _stash_commits(repository, refs)
     head = repository.head()
-    roots = "".join(f"{name}\n" for name in dict.fromkeys([*refs.values(), *stash, *([head] if head else [])])).encode()
-    names = git(repository.root, "rev-list", "--topo-order", "--objects", "--no-object-names", "--stdin", text=roots) if roots else b""
+    roots = "".join(
+        f"{name}\n" for name in dict.fromkeys([*refs.values(), *stash, *([head] if head else [])])
+    ).encode()
+    names = (
+        git(
+            repository.root,
+            "rev-list",
+            "--topo-order",
+            "--objects",
+            "--no-object-names",
+            "--stdin",
+            text=roots,
+        )
+        if roots
+        else b""
+    )
     staged = [
         entry
         for root in (repository.root, *(worktree.root for worktree in worktrees))
         for entry in index_entries(root)
         if entry.mode != _SUBMODULE_MODE
     ]
-    described = objects.describe(dict.fromkeys([*names.decode().split(), *(entry.blob for entry in staged)]))
+    described = objects.describe(
+        dict.fromkeys([*names.decode().split(), *(entry.blob for entry in staged)])
+    )
 
     def of_kind(kind: bytes) -> list[tuple[str, bytes, int]]:
         return [each for each in described if each[1] == kind]
@@ -367,7 +509,9 @@ def rewrite_history(repository: Repository, rules: RewriteRules, objects: Object
     for entry in staged:
         if entry.mode in FILE_MODES:
             rewriter.uses[is_markdown(os.fsdecode(entry.path))].add(entry.blob)
-    rewriter.uses[False].update(refs.values(), (_tag_target(data) for _, _, data in objects.read(of_kind(b"tag"))))
+    rewriter.uses[False].update(
+        refs.values(), (_tag_target(data) for _, _, data in objects.read(of_kind(b"tag")))
+    )
     rewriter.make_blobs(of_kind(b"blob"))
     rewriter.make_trees(of_kind(b"tree"))
     rewriter.make_commits(reversed(of_kind(b"commit")))

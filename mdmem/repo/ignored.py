@@ -12,7 +12,8 @@ from mdmem.repo.runner import run
 
 
 def ignored(folder: Path, paths: Iterable[FilePath]) -> set[FilePath]:
-    """The paths, of those given in a workspace, that git's ignore rules match and that git does not track.
+    """The paths, of those given in a workspace, that git's ignore rules match and that git does not
+    track.
 
     Raises:
         RepositoryProblem: git failed.
@@ -22,11 +23,16 @@ def ignored(folder: Path, paths: Iterable[FilePath]) -> set[FilePath]:
     result = run(folder, ["check-ignore", "-z", "--stdin"], os.fsencode(text))
     if result.status not in (0, 1):
         raise result.failure("check-ignore")
-    return {FilePath(os.fsdecode(path).removeprefix("./")) for path in result.output.split(b"\0") if path}
+    return {
+        FilePath(os.fsdecode(path).removeprefix("./"))
+        for path in result.output.split(b"\0")
+        if path
+    }
 
 
 def ignored_paths(folder: Path) -> set[str]:
-    """All that git ignores below a folder, relative to it; a folder of which everything is ignored, with a slash at its end.
+    """All that git ignores below a folder, relative to it; a folder of which everything is ignored,
+    with a slash at its end.
 
     Raises:
         RepositoryProblem: git failed.
@@ -35,7 +41,8 @@ def ignored_paths(folder: Path) -> set[str]:
 
 
 def markdown_not_ignored(folder: Path) -> set[str]:
-    """The Markdown files below a folder that git tracks or would take, relative to it; some may be gone.
+    """The Markdown files below a folder that git tracks or would take, relative to it; some may be
+    gone.
 
     Raises:
         RepositoryProblem: git failed.

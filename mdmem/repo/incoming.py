@@ -50,7 +50,9 @@ def branch_moves(repository: Repository, branch: str) -> list[BranchMove]:
     ]
 
 
-def messages_about(repository: Repository, commits: Iterable[CommitId], path: FilePath) -> list[str]:
+def messages_about(
+    repository: Repository, commits: Iterable[CommitId], path: FilePath
+) -> list[str]:
     """The messages of those of some commits that changed a file."""
     text = "".join(f"{commit}\n" for commit in commits).encode()
     if not text:
@@ -61,7 +63,9 @@ def messages_about(repository: Repository, commits: Iterable[CommitId], path: Fi
 
 
 def _lacking(repository: Repository) -> tuple[str, ...]:
-    """Arguments that name the commits of branches, and of what was fetched last, that HEAD lacks; proposals apart."""
+    """Arguments that name the commits of branches, and of what was fetched last, that HEAD lacks;
+    proposals apart.
+    """
     fetched = ("FETCH_HEAD",) if os.path.lexists(f"{repository.git_dir}/FETCH_HEAD") else ()
     branches = (f"--exclude={_PROPOSALS}", "--branches", f"--exclude=*/{_PROPOSALS}", "--remotes")
     return (*branches, *fetched, "--not", "HEAD")
@@ -73,7 +77,8 @@ def lacks_commits(repository: Repository) -> bool:
 
 
 def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId | None:
-    """The newest commit of a branch, or of what was fetched last, that gave a file these bytes and that HEAD lacks.
+    """The newest commit of a branch, or of what was fetched last, that gave a file these bytes and
+    that HEAD lacks.
 
     Proposals do not count.
     """
@@ -95,12 +100,34 @@ def find_text(repository: Repository, path: FilePath, data: bytes) -> CommitId |
     return None
 
 
-def added_lines(repository: Repository, commit: CommitId, head: CommitId) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
-    """The commits that one reaches and HEAD lacks, oldest first, each with the lines that it added."""
+def added_lines(
+    repository: Repository, commit: CommitId, head: CommitId
+) -> Iterator[tuple[Commit, tuple[FilePatch, ...]]]:
+    """The commits that one reaches and HEAD lacks, oldest first, each with the lines
+    that it added.
+    """
     ids = [name for name, _ in commits_reached(repository, commit, [head])]
     output = repository.git(
-        *("diff-tree", "--stdin", "-r", "-p", "--text", "-U0", "--inter-hunk-context=0", "-M", "--root"),
-        *("--relative", "--no-prefix", "--no-color", "--no-ext-diff", "--no-textconv", "--", MARKDOWN),
+        *(
+            "diff-tree",
+            "--stdin",
+            "-r",
+            "-p",
+            "--text",
+            "-U0",
+            "--inter-hunk-context=0",
+            "-M",
+            "--root",
+        ),
+        *(
+            "--relative",
+            "--no-prefix",
+            "--no-color",
+            "--no-ext-diff",
+            "--no-textconv",
+            "--",
+            MARKDOWN,
+        ),
         text="".join(f"{name}\n" for name in ids).encode(),
     )
     patches = parse_patches(output)

@@ -1,7 +1,8 @@
 """git's lock files, and which of them a dead process left behind.
 
-A lock is stale when it is older than two seconds, no process has it open, and no git process in the repository started before its time
-stamp: git closes `index.lock` while hooks run, and a git child can outlive the program that started it and still finish.
+A lock is stale when it is older than two seconds, no process has it open, and no git process in the
+repository started before its time stamp: git closes `index.lock` while hooks run, and a git child
+can outlive the program that started it and still finish.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ _MIN_AGE_SECONDS = 2.0
 _PROCESSES = Path("/proc")
 _NAMED = late.pattern(r"(/[^'\"«»„“\n]*\.lock)")
 _START_FIELD = 19
-"""The field of `/proc/PID/stat` with the start time, in clock ticks after boot, counted after the name's closing bracket (proc(5), field 22)."""
+"""The field of `/proc/PID/stat` with the start time, in clock ticks after boot, counted after the
+name's closing bracket (proc(5), field 22).
+"""
 
 
 def lock_named_in(error_text: str) -> Path | None:
@@ -36,18 +39,25 @@ def is_stale(lock: Path, folders: tuple[Path, ...]) -> bool:
     """
     try:
         status = lock.stat()
-        if time.time() - status.st_mtime < _MIN_AGE_SECONDS or status.st_uid != os.geteuid() or not (_PROCESSES / "self" / "stat").exists():
+        if (
+            time.time() - status.st_mtime < _MIN_AGE_SECONDS
+            or status.st_uid != os.geteuid()
+            or not (_PROCESSES / "self" / "stat").exists()
+        ):
             return False
         repository_folders = _repository_folders(folders)
     except OSError:
         return False
     return not any(
-        _holds(process, status) or _is_older_git(process, status.st_mtime, repository_folders) for process in _processes(status.st_uid)
+        _holds(process, status) or _is_older_git(process, status.st_mtime, repository_folders)
+        for process in _processes(status.st_uid)
     )
 
 
 def _repository_folders(folders: tuple[Path, ...]) -> tuple[Path, ...]:
-    """The folders of a repository, with its main and linked work trees: they share the locks of branches."""
+    """The folders of a repository, with its main and linked work trees: they share the locks of
+    branches.
+    """
     main = [folder.parent for folder in folders if folder.name == ".git"]
     files = [file for folder in folders for file in folder.glob("worktrees/*/gitdir")]
     linked = [(file.parent / os.fsdecode(file.read_bytes())).parent for file in files]
@@ -82,24 +92,45 @@ def _is_same(descriptor: Path, file: os.stat_result) -> bool:
 
 def _is_older_git(process: Path, changed_at: float, folders: tuple[Path, ...]) -> bool:
     try:
-        if not (process / "comm").read_text(errors="replace").startswith("git") or _start_time(process) > changed_at + 1:
+        if (
+            not (process / "comm").read_text(errors="replace").startswith("git")
+            or _start_time(process) > changed_at + 1
+        ):
             return False
         here = (process / "cwd").readlink()
         words = (process / "cmdline").read_bytes().split(b"\0")
-        words += [entry for entry in (process / "environ").read_bytes().split(b"\0") if entry.startswith(b"GIT_")]
+        words += [
+            entry
+            for entry in (process / "environ").read_bytes().split(b"\0")
+            if entry.startswith(b"GIT_")
+        ]
     except (FileNotFoundError, ProcessLookupError):
         return False  # it has ended meanwhile
     except OSError:
         return True
-    # A folder may be a word of its own (--git-dir DIR) or follow an equals sign (--git-dir=DIR, GIT_DIR=DIR), relative to git's folder.
+    # A folder may be a word of its own (--git-dir DIR) or follow an equals sign (--git-dir=DIR,
+    # GIT_DIR=DIR), relative to git's folder.
     names = {os.fsdecode(part) for word in words for part in (word, word.partition(b"=")[2])}
-    return any(Path(os.path.realpath(here / name)).is_relative_to(folder) for name in (str(here), *names) for folder in folders)
+    return any(
+        Path(os.path.realpath(here / name)).is_relative_to(folder)
+        for name in (str(here), *names)
+        for folder in folders
+    )
 
 
 def _start_time(process: Path) -> float:
     """The start time of a process, in seconds since 1970."""
-    ticks = int((process / "stat").read_text(errors="replace").rpartition(")")[2].split()[_START_FIELD])
-    booted = next((line for line in (_PROCESSES / "stat").read_text().splitlines() if line.startswith("btime ")), "btime 0")
+    ticks = int(
+        (process / "stat").read_text(errors="replace").rpartition(")")[2].split()[_START_FIELD]
+    )
+    booted = next(
+        (
+            line
+            for line in (_PROCESSES / "stat").read_text().splitlines()
+            if line.startswith("btime ")
+        ),
+        "btime 0",
+    )
     return float(booted.split()[1]) + ticks / os.sysconf("SC_CLK_TCK")
 
 
@@ -112,7 +143,9 @@ class Holder:
 
 
 def holder(lock: Path) -> Holder | None:
-    """The oldest process, other than this one, that has a lock file open; None where the system knows none."""
+    """The oldest process, other than this one, that has a lock file open; None where the system
+    knows none.
+    """
     if not (_PROCESSES / "self" / "stat").exists():
         return None
     oldest: Holder | None = None

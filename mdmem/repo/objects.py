@@ -16,8 +16,12 @@ _CHUNK_BYTES = 32_000_000
 _PACK_TYPES = {b"commit": 1, b"tree": 2, b"blob": 3, b"tag": 4}
 
 
-def git(folder: Path, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None) -> bytes:
-    """Run a git command that must succeed, and return its output. `folder` is the root of a work tree: index-pack fails anywhere else."""
+def git(
+    folder: Path, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None
+) -> bytes:
+    """Run a git command that must succeed, and return its output. `folder` is the root of a work
+    tree: index-pack fails anywhere else.
+    """
     result = run(folder, arguments, text, extra, LONG_SECONDS)
     if result.status:
         raise RepositoryProblem(
@@ -29,7 +33,9 @@ def git(folder: Path, *arguments: str, text: bytes = b"", extra: Mapping[str, st
 
 
 class Objects:
-    """Reads objects in bulk, a bounded amount at a time, and writes new ones as packs (without `keep`, only their ids are worked out)."""
+    """Reads objects in bulk, a bounded amount at a time, and writes new ones as packs (without
+    `keep`, only their ids are worked out).
+    """
 
     def __init__(self, folder: Path, keep: bool) -> None:
         self._folder = folder
@@ -41,16 +47,25 @@ class Objects:
     def describe(self, ids: Iterable[str]) -> list[tuple[str, bytes, int]]:
         """Id, kind and size of each object."""
         text = "".join(f"{name}\n" for name in ids).encode()
-        return _parse_descriptions(git(self._folder, "cat-file", "--batch-check", text=text) if text else b"")
+        return _parse_descriptions(
+            git(self._folder, "cat-file", "--batch-check", text=text) if text else b""
+        )
 
     def describe_all(self) -> list[tuple[str, bytes, int]]:
         """Id, kind and size of each object that is there, reachable or not."""
-        return _parse_descriptions(git(self._folder, "cat-file", "--batch-all-objects", "--batch-check"))
+        return _parse_descriptions(
+            git(self._folder, "cat-file", "--batch-all-objects", "--batch-check")
+        )
 
     def read(self, objects: Iterable[tuple[str, bytes, int]]) -> Iterator[tuple[str, bytes, bytes]]:
         """Yield id, kind and bytes of each object, in their order."""
         for chunk in _chunks(objects):
-            output = git(self._folder, "cat-file", "--batch", text="".join(f"{name}\n" for name, _, _ in chunk).encode())
+            output = git(
+                self._folder,
+                "cat-file",
+                "--batch",
+                text="".join(f"{name}\n" for name, _, _ in chunk).encode(),
+            )
             offset = 0
             for name, kind, size in chunk:
                 offset = output.index(b"\n", offset) + 1
@@ -71,15 +86,29 @@ class Objects:
     def flush(self) -> None:
         """Write the objects added since the last flush into the repository."""
         if self._waiting:
-            pack = b"PACK" + (2).to_bytes(4, "big") + len(self._waiting).to_bytes(4, "big") + b"".join(self._waiting.values())
-            git(self._folder, "index-pack", "--stdin", text=pack + hashlib.new(self._hash, pack).digest())
+            pack = (
+                b"PACK"
+                + (2).to_bytes(4, "big")
+                + len(self._waiting).to_bytes(4, "big")
+                + b"".join(self._waiting.values())
+            )
+            git(
+                self._folder,
+                "index-pack",
+                "--stdin",
+                text=pack + hashlib.new(self._hash, pack).digest(),
+            )
         self._waiting, self._size = {}, 0
 
 
 def _parse_descriptions(output: bytes) -> list[tuple[str, bytes, int]]:
     rows = [line.split(b" ") for line in output.splitlines()]
     if any(len(row) != 3 for row in rows):
-        raise RepositoryProblem("broken-repository", "the repository lacks objects that its history names", "To see which: git fsck")
+        raise RepositoryProblem(
+            "broken-repository",
+            "the repository lacks objects that its history names",
+            "To see which: git fsck",
+        )
     return [(row[0].decode(), row[1], int(row[2])) for row in rows]
 
 

@@ -1,7 +1,8 @@
-"""Put rewritten history in place: commit a note, move the refs, update git's index, drop the old objects, and look for what remains.
+"""Put rewritten history in place: commit a note, move the refs, update git's index, drop the old
+objects, and look for what remains.
 
-Refs move in one transaction, each only from its old value. Before that nothing has changed; after it `drop_old_objects` can be run as
-often as needed.
+Refs move in one transaction, each only from its old value. Before that nothing has changed; after
+it `drop_old_objects` can be run as often as needed.
 """
 
 from __future__ import annotations
@@ -15,7 +16,14 @@ from mdmem.errors import RepositoryProblem
 from mdmem.folder import files
 from mdmem.folder.layout import is_markdown
 from mdmem.repo import branch_commits
-from mdmem.repo.history_rewrite import FILE_MODES, KEPT_STASH, RewriteRules, RewrittenHistory, index_entries, parse_headers
+from mdmem.repo.history_rewrite import (
+    FILE_MODES,
+    KEPT_STASH,
+    RewriteRules,
+    RewrittenHistory,
+    index_entries,
+    parse_headers,
+)
 from mdmem.repo.objects import LONG_SECONDS, Objects, git
 from mdmem.repo.runner import run
 from mdmem.repo.worktree import Identity, Repository
@@ -31,28 +39,54 @@ _RAW_DATE = late.pattern(rb"(\d+ [+-]\d{4})$")
 
 
 def add_purge_note(
-    repository: Repository, rewrite: RewrittenHistory, objects: Objects, message: str, date: str, identity: Identity | None
+    repository: Repository,
+    rewrite: RewrittenHistory,
+    objects: Objects,
+    message: str,
+    date: str,
+    identity: Identity | None,
 ) -> dict[str, str]:
-    """Write an empty commit with `message` on top of HEAD (none on an unborn branch), and return the refs to move with their new values."""
+    """Write an empty commit with `message` on top of HEAD (none on an unborn branch), and return
+    the refs to move with their new values.
+    """
     moved = rewrite.moved
-    identity_headers = b"author %s\ncommitter %s" % branch_commits.identity_lines(repository, date, identity)
+    identity_headers = b"author %s\ncommitter %s" % branch_commits.identity_lines(
+        repository, date, identity
+    )
     for ref, old in rewrite.refs.items():
-        if ref.startswith("refs/notes/") and (tree := _renamed_notes(repository, rewrite, objects, old)):
+        if ref.startswith("refs/notes/") and (
+            tree := _renamed_notes(repository, rewrite, objects, old)
+        ):
             parent = rewrite.renamed(old)
             moved[ref] = objects.add(
-                b"commit", b"tree %s\nparent %s\n%s\n\nNotes follow their commits\n" % (tree.encode(), parent.encode(), identity_headers)
+                b"commit",
+                b"tree %s\nparent %s\n%s\n\nNotes follow their commits\n"
+                % (tree.encode(), parent.encode(), identity_headers),
             )
     head = repository.head()
     if head:
         tree = git(repository.root, "rev-parse", f"{head}^{{tree}}").decode().strip()
-        lines = (rewrite.trees.get(tree, tree).encode(), rewrite.renamed(head).encode(), identity_headers, message.encode())
-        target = "HEAD" if repository.branch() is None else git(repository.root, "symbolic-ref", "HEAD").decode().strip()
+        lines = (
+            rewrite.trees.get(tree, tree).encode(),
+            rewrite.renamed(head).encode(),
+            identity_headers,
+            message.encode(),
+        )
+        target = (
+            "HEAD"
+            if repository.branch() is None
+            else git(repository.root, "symbolic-ref", "HEAD").decode().strip()
+        )
         moved[target] = objects.add(b"commit", b"tree %s\nparent %s\n%s\n\n%s" % lines)
     return moved
 
 
-def _renamed_notes(repository: Repository, rewrite: RewrittenHistory, objects: Objects, tip: str) -> str | None:
-    """The tree of git notes, with notes on rewritten commits under the new ids; None where no note is on such a commit."""
+def _renamed_notes(
+    repository: Repository, rewrite: RewrittenHistory, objects: Objects, tip: str
+) -> str | None:
+    """The tree of git notes, with notes on rewritten commits under the new ids; None where no note
+    is on such a commit.
+    """
     notes: dict[bytes, tuple[bytes, str]] = {}
     has_renamed = False
     for line in git(repository.root, "ls-tree", "-r", "-z", "--full-tree", tip).split(b"\0"):
@@ -61,7 +95,10 @@ def _renamed_notes(repository: Repository, rewrite: RewrittenHistory, objects: O
             mode, _, target = head.split(b" ")
             new = rewrite.ids.get(os.fsdecode(path.replace(b"/", b"")))
             has_renamed |= new is not None
-            notes[new.encode() if new else path] = (mode, rewrite.blobs.get((target.decode(), False), target.decode()))
+            notes[new.encode() if new else path] = (
+                mode,
+                rewrite.blobs.get((target.decode(), False), target.decode()),
+            )
     return _tree(objects, notes) if has_renamed else None
 
 
@@ -76,15 +113,23 @@ def _tree(objects: Objects, entries: Mapping[bytes, tuple[bytes, str]]) -> str:
         else:
             rows[path] = entry
     rows |= {folder: (b"40000", _tree(objects, inside)) for folder, inside in folders.items()}
-    ordered = sorted(rows.items(), key=lambda row: row[0] + b"/" if row[1][0] == b"40000" else row[0])
-    return objects.add(b"tree", b"".join(b"%s %s\0%s" % (mode, name, bytes.fromhex(target)) for name, (mode, target) in ordered))
+    ordered = sorted(
+        rows.items(), key=lambda row: row[0] + b"/" if row[1][0] == b"40000" else row[0]
+    )
+    return objects.add(
+        b"tree",
+        b"".join(
+            b"%s %s\0%s" % (mode, name, bytes.fromhex(target)) for name, (mode, target) in ordered
+        ),
+    )
 
 
 # Refs, index, old objects.
 
 
 def move_refs(repository: Repository, rewrite: RewrittenHistory, moved: Mapping[str, str]) -> None:
-    """Move all refs or none, each only from the value that was rewritten; refs of mdmem's own keep the stash until `drop_old_objects`.
+    """Move all refs or none, each only from the value that was rewritten; refs of mdmem's own keep
+    the stash until `drop_old_objects`.
 
     Raises:
         RepositoryProblem: `repository-busy`: a ref has moved meanwhile; nothing is changed.
@@ -93,12 +138,25 @@ def move_refs(repository: Repository, rewrite: RewrittenHistory, moved: Mapping[
     kept = {f"{KEPT_STASH}{number}": value for number, value in enumerate(rewrite.stash)}
     commands = ["start"]
     for name, new in ({**moved, **kept}).items():
-        commands += ["option no-deref", f"update {name}", new, rewrite.refs.get(name, "0" * len(new))]
+        commands += [
+            "option no-deref",
+            f"update {name}",
+            new,
+            rewrite.refs.get(name, "0" * len(new)),
+        ]
     text = "\0".join([*commands, "prepare", "commit", ""]).encode("utf-8", "surrogateescape")
-    result = run(repository.root, ["update-ref", "-m", "mdmem: purge", "-z", "--stdin"], text, seconds=LONG_SECONDS)
+    result = run(
+        repository.root,
+        ["update-ref", "-m", "mdmem: purge", "-z", "--stdin"],
+        text,
+        seconds=LONG_SECONDS,
+    )
     if result.status:
         raise RepositoryProblem(
-            "repository-busy", "a branch or tag moved, or is locked, or a hook refused to move it; nothing was changed", "Try again."
+            "repository-busy",
+            "a branch or tag moved, or is locked, or a hook refused to move it; nothing was"
+            " changed",
+            "Try again.",
         )
 
 
@@ -110,19 +168,34 @@ def _deepen_shallow(repository: Repository, rewrite: RewrittenHistory) -> None:
         return
     old = before.decode().split()
     new = dict.fromkeys([*old, *(rewrite.ids.get(name, name) for name in old)])
-    if len(new) > len(old) and not files.replace(path, "".join(f"{name}\n" for name in new).encode(), before, files.temporary_name()):
-        raise RepositoryProblem("repository-busy", "git is fetching; nothing was changed", "Try again.")
+    if len(new) > len(old) and not files.replace(
+        path, "".join(f"{name}\n" for name in new).encode(), before, files.temporary_name()
+    ):
+        raise RepositoryProblem(
+            "repository-busy", "git is fetching; nothing was changed", "Try again."
+        )
 
 
 def update_index_entries(repository: Repository, rewrite: RewrittenHistory) -> None:
     """Bring the entries of git's index to the new blobs, with their flags."""
     entries = index_entries(repository.root)
-    pairs = [(e, rewrite.blobs.get((e.blob, is_markdown(os.fsdecode(e.path))))) for e in entries if e.mode in FILE_MODES]
+    pairs = [
+        (e, rewrite.blobs.get((e.blob, is_markdown(os.fsdecode(e.path)))))
+        for e in entries
+        if e.mode in FILE_MODES
+    ]
     due = [(entry, new) for entry, new in pairs if new]
     if due:
-        text = b"".join(b"%s %s %s\t%s\0" % (e.mode, new.encode(), e.stage, e.path) for e, new in due)
+        text = b"".join(
+            b"%s %s %s\t%s\0" % (e.mode, new.encode(), e.stage, e.path) for e, new in due
+        )
         git(repository.root, "update-index", "-z", "--index-info", text=text)
-    for flag, option in ((b"S", "--skip-worktree"), (b"s", "--skip-worktree"), (b"h", "--assume-unchanged"), (b"s", "--assume-unchanged")):
+    for flag, option in (
+        (b"S", "--skip-worktree"),
+        (b"s", "--skip-worktree"),
+        (b"h", "--assume-unchanged"),
+        (b"s", "--assume-unchanged"),
+    ):
         if flagged := b"".join(e.path + b"\0" for e, _ in due if e.flag == flag):
             git(repository.root, "update-index", option, "-z", "--stdin", text=flagged)
     if git(repository.root, "ls-files", "--resolve-undo", "-z"):
@@ -130,7 +203,9 @@ def update_index_entries(repository: Repository, rewrite: RewrittenHistory) -> N
 
 
 def refresh_index(repository: Repository) -> None:
-    """Have git compare its index with the files again. The command fails where a file differs, which does not matter here."""
+    """Have git compare its index with the files again. The command fails where a file differs,
+    which does not matter here.
+    """
     run(repository.root, ["update-index", "-q", "--refresh"])
 
 
@@ -140,7 +215,8 @@ def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -
     Args:
         repository: the repository.
         rules: as for the rewrite.
-        before: in seconds since 1970; younger objects stay, as another git may be about to commit them.
+        before: in seconds since 1970; younger objects stay, as another git may be about to commit
+        them.
     """
     folder = repository.root
     kept = _kept_stash(repository)
@@ -168,7 +244,11 @@ def drop_old_objects(repository: Repository, rules: RewriteRules, before: int) -
 
 def _kept_stash(repository: Repository) -> dict[str, str]:
     """The refs that keep the stash while its reflog is expired, oldest entry first."""
-    listed = git(repository.root, "for-each-ref", "--format=%(refname) %(objectname)", KEPT_STASH).decode().splitlines()
+    listed = (
+        git(repository.root, "for-each-ref", "--format=%(refname) %(objectname)", KEPT_STASH)
+        .decode()
+        .splitlines()
+    )
     rows = [line.split(" ") for line in listed]
     return {row[0]: row[1] for row in sorted(rows, key=lambda row: int(row[0].rsplit("/", 1)[1]))}
 
@@ -204,21 +284,42 @@ def _rewrite_file(path: Path, rules: RewriteRules) -> None:
 def objects_holding(repository: Repository, rules: RewriteRules) -> set[str]:
     """The objects of the repository, reachable or not, that hold the words of the rules."""
     objects = Objects(repository.root, keep=False)
-    return {name for name, _, data in objects.read(objects.describe_all()) if rules.holds(data) or rules.binary(data)}
+    return {
+        name
+        for name, _, data in objects.read(objects.describe_all())
+        if rules.holds(data) or rules.binary(data)
+    }
 
 
 def reachable_objects(repository: Repository) -> set[str]:
     """The objects that can be reached from a ref of any kind or from git's index."""
-    return set(git(repository.root, "rev-list", "--objects", "--no-object-names", "--all", "--indexed-objects").decode().split())
+    return set(
+        git(
+            repository.root,
+            "rev-list",
+            "--objects",
+            "--no-object-names",
+            "--all",
+            "--indexed-objects",
+        )
+        .decode()
+        .split()
+    )
 
 
 def is_in_a_message(repository: Repository, word: str) -> bool:
-    """True if the message of a commit contains a word. Not for secrets: git gets it as an argument, which every user can see."""
-    return bool(git(repository.root, "rev-list", "--all", "-n1", "--fixed-strings", f"--grep={word}"))
+    """True if the message of a commit contains a word. Not for secrets: git gets it as an argument,
+    which every user can see.
+    """
+    return bool(
+        git(repository.root, "rev-list", "--all", "-n1", "--fixed-strings", f"--grep={word}")
+    )
 
 
 def git_files_holding(repository: Repository, rules: RewriteRules) -> int:
-    """The number of files in git's own folder, other than objects, that hold the words of the rules: settings, hooks, names of refs."""
+    """The number of files in git's own folder, other than objects, that hold the words of the
+    rules: settings, hooks, names of refs.
+    """
     count = 0
     for top in git_folders(repository):
         for folder, names, file_names in os.walk(top):
@@ -226,6 +327,8 @@ def git_files_holding(repository: Repository, rules: RewriteRules) -> int:
                 names[:] = [name for name in names if name not in _ELSEWHERE]
             for name in file_names:
                 path = Path(folder, name)
-                in_content = path.is_file() and not path.is_symlink() and rules.holds(path.read_bytes())
+                in_content = (
+                    path.is_file() and not path.is_symlink() and rules.holds(path.read_bytes())
+                )
                 count += in_content or rules.holds(os.fsencode(path.relative_to(top)))
     return count

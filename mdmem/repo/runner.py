@@ -1,4 +1,6 @@
-"""Run the git binary: with an environment built on purpose, fixed settings and a time limit for the whole process group."""
+"""Run the git binary: with an environment built on purpose, fixed settings and a time limit for the
+whole process group.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ _KILL_SECONDS = 2.0
 _FIRST_PAUSE, _LONGEST_PAUSE = 0.0002, 0.05
 _CHUNK_BYTES = 65_536
 _LOST_STATUS = 255
-"""The status of a process for which something else has waited: whether it succeeded is not known."""
+"""The status of a process for which something else has waited: whether it succeeded is
+not known.
+"""
 
 
 class TimeUpError(Exception):
@@ -48,11 +52,13 @@ def converse(
     meanwhile: Callable[[], None] | None = None,
     most_bytes: int | None = None,
 ) -> tuple[int, bytes, bytes]:
-    """Start a process (found by PATH) with `text` on its standard input, and read its output to the end.
+    """Start a process (found by PATH) with `text` on its standard input, and read its output to the
+    end.
 
-    The whole text is there before the start: if this process is killed, the child never takes a part of it for the whole. Pipes that are
-    kept open by processes in the background are not waited for. It runs in `folder` (None: in the current one). `meanwhile` is called while the
-    process works, and is to be quick. `most_bytes`: of both outputs together (None: any number).
+    The whole text is there before the start: if this process is killed, the child never takes a
+    part of it for the whole. Pipes that are kept open by processes in the background are not waited
+    for. It runs in `folder` (None: in the current one). `meanwhile` is called while the process
+    works, and is to be quick. `most_bytes`: of both outputs together (None: any number).
 
     Returns:
         Its exit status (below zero: the signal that ended it), standard output and standard error.
@@ -62,10 +68,16 @@ def converse(
         TimeUpError: it took longer than `seconds`.
         TooMuchOutputError: it wrote more than `most_bytes`.
     """
-    if _is_main_thread() and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN:  # inherited; no status could be waited for
+    if (
+        _is_main_thread() and signal.getsignal(signal.SIGCHLD) == signal.SIG_IGN
+    ):  # inherited; no status could be waited for
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
     process: subprocess.Popen[bytes] | None = None
-    with _pipe() as (output, their_output), _pipe() as (errors, their_errors), _text_file(text) as their_input:
+    with (
+        _pipe() as (output, their_output),
+        _pipe() as (errors, their_errors),
+        _text_file(text) as their_input,
+    ):
         try:
             with _interruptions_held():
                 process = subprocess.Popen(
@@ -81,7 +93,9 @@ def converse(
             their_errors.close()
             if meanwhile is not None:
                 meanwhile()
-            received = _read_streams(process, (output, errors), time.monotonic() + seconds, most_bytes)
+            received = _read_streams(
+                process, (output, errors), time.monotonic() + seconds, most_bytes
+            )
         except BaseException:
             if process is not None:
                 _end(process)
@@ -96,7 +110,9 @@ def _is_main_thread() -> bool:
 
 @contextmanager
 def _pipe() -> Iterator[tuple[IO[bytes], IO[bytes]]]:
-    """Both ends of a pipe, the reading end first. (Pipes that `Popen` makes stay open where it cannot make them all.)"""
+    """Both ends of a pipe, the reading end first. (Pipes that `Popen` makes stay open where it
+    cannot make them all.)
+    """
     reading, writing = os.pipe()
     with os.fdopen(reading, "rb") as ours, os.fdopen(writing, "wb") as theirs:
         yield ours, theirs
@@ -108,7 +124,11 @@ def _text_file(text: bytes) -> Iterator[IO[bytes] | int]:
     if not text:
         yield subprocess.DEVNULL
         return
-    with os.fdopen(os.memfd_create("text"), "w+b") if hasattr(os, "memfd_create") else tempfile.TemporaryFile() as file:
+    with (
+        os.fdopen(os.memfd_create("text"), "w+b")
+        if hasattr(os, "memfd_create")
+        else tempfile.TemporaryFile()
+    ) as file:
         file.write(text)
         file.seek(0)
         yield file
@@ -118,9 +138,12 @@ def _text_file(text: bytes) -> Iterator[IO[bytes] | int]:
 def _interruptions_held() -> Iterator[None]:
     """Hold interruptions back until the process that is being started is under control here.
 
-    Otherwise it would go on unseen, and commit what is being put back. Blocking the signal would block it in the process too.
+    Otherwise it would go on unseen, and commit what is being put back. Blocking the signal would
+    block it in the process too.
     """
-    handlers = {number: signal.getsignal(number) for number in INTERRUPTIONS} if _is_main_thread() else {}
+    handlers = (
+        {number: signal.getsignal(number) for number in INTERRUPTIONS} if _is_main_thread() else {}
+    )
     held: list[int] = []
     try:
         for number, handler in handlers.items():
@@ -169,7 +192,9 @@ def _read_streams(
 
 
 def _has_ended(process: subprocess.Popen[bytes]) -> bool:
-    """True if a process has ended. (`Popen.poll` reports a status that it cannot get as success.)"""
+    """True if a process has ended. (`Popen.poll` reports a status that it cannot get as
+    success.)
+    """
     if process.returncode is None:
         try:
             number, status = os.waitpid(process.pid, os.WNOHANG)
@@ -186,7 +211,11 @@ def _ends_by(process: subprocess.Popen[bytes], limit: float) -> bool:
     while not _has_ended(process):
         if time.monotonic() >= limit:
             return False
-        time.sleep(pause)  # not every system can signal the end of a process; the first pause is a fraction of a millisecond
+        time.sleep(
+            pause
+            # not every system can signal the end of a process; the first pause is a fraction of a
+            # millisecond
+        )
         pause = min(pause * 2, _LONGEST_PAUSE)
     return True
 
@@ -196,7 +225,10 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     for number in (signal.SIGTERM, signal.SIGKILL):
         try:
             os.killpg(process.pid, number)
-        except (ProcessLookupError, PermissionError):  # none is left, or only one that a hook started as another user
+        except (
+            ProcessLookupError,
+            PermissionError,
+        ):  # none is left, or only one that a hook started as another user
             break
         _ends_by(process, time.monotonic() + _KILL_SECONDS)
     _ends_by(process, math.inf)
@@ -205,7 +237,12 @@ def _end(process: subprocess.Popen[bytes]) -> None:
 _KEPT = {
     *("GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"),
     *("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM"),
-    *("GIT_EXEC_PATH", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM", "GIT_TEMPLATE_DIR"),
+    *(
+        "GIT_EXEC_PATH",
+        "GIT_CEILING_DIRECTORIES",
+        "GIT_DISCOVERY_ACROSS_FILESYSTEM",
+        "GIT_TEMPLATE_DIR",
+    ),
     *("GIT_SSH", "GIT_SSH_COMMAND", "GIT_SSH_VARIANT", "GIT_ASKPASS"),  # for the user's hooks
     *("GIT_ALLOW_PROTOCOL", "GIT_PROTOCOL_FROM_USER"),  # likewise
 }
@@ -234,9 +271,13 @@ _SETTINGS = (
 )
 """The settings for every command.
 
-The last one makes everything that git writes survive a power cut, also what precedes a commit (a new file in the index)."""
+The last one makes everything that git writes survive a power cut, also what precedes a commit (a
+new file in the index).
+"""
 MARKDOWN, TEMPORARIES = ":(icase,glob)**/*.md", ":(glob)**/.mdmem-*.tmp"
-"""Pathspecs: of Markdown files, and of the temporary files that a killed write leaves next to them (they may hold the old bytes)."""
+"""Pathspecs: of Markdown files, and of the temporary files that a killed write leaves next to them
+(they may hold the old bytes).
+"""
 READ_SECONDS = 60.0
 LACKS_VERSIONS = "this clone lacks older versions"
 FETCH_VERSIONS = "To get them: git fetch --refetch --no-filter"
@@ -265,8 +306,14 @@ class GitResult:
 
 
 def environment(extra: Mapping[str, str] | None = None) -> dict[str, str]:
-    """The environment that git runs in: no variable of a hook points it to another repository, and nothing waits for a person."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("GIT_") or name in _KEPT}
+    """The environment that git runs in: no variable of a hook points it to another repository, and
+    nothing waits for a person.
+    """
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name in _KEPT
+    }
     return kept | _FIXED | dict(extra or {})
 
 
@@ -280,7 +327,8 @@ def run(
     *,
     is_commit: bool = False,
 ) -> GitResult:
-    """Run git once, in `folder`, with `text` on its standard input; its whole process group has `seconds`.
+    """Run git once, in `folder`, with `text` on its standard input; its whole process group has
+    `seconds`.
 
     `meanwhile` is called while git works (see `process.converse`). `is_commit`: git runs the user's
     own hooks, filters and signing, which may use the network; no other git process can.
@@ -295,14 +343,18 @@ def run(
     except (FileNotFoundError, NotADirectoryError, PermissionError) as problem:
         raise RepositoryProblem("git-missing", "git is not installed", "Install git.") from problem
     except TimeUpError as problem:
-        raise RepositoryProblem("git-timeout", f"git {arguments[0]} took longer than {seconds:g} s") from problem
+        raise RepositoryProblem(
+            "git-timeout", f"git {arguments[0]} took longer than {seconds:g} s"
+        ) from problem
     if status and not folder.is_dir():
         raise PathProblem("bad-path", f"{folder} does not exist")
     return GitResult(status, output, errors.decode("utf-8", "replace").strip())
 
 
 def literal_pathspecs(paths: Sequence[FilePath]) -> list[str]:
-    """Pathspecs that match these paths and nothing else. (git's setting for that would reach the user's hooks and break their own patterns.)"""
+    """Pathspecs that match these paths and nothing else. (git's setting for that would reach the
+    user's hooks and break their own patterns.)
+    """
     return [f":(literal){path}" for path in paths]
 
 

@@ -1,4 +1,6 @@
-"""The staged changes of Markdown files, read from git's own files without a git process in the simple case (see `git_files`)."""
+"""The staged changes of Markdown files, read from git's own files without a git process in the
+simple case (see `git_files`).
+"""
 
 from __future__ import annotations
 
@@ -25,24 +27,39 @@ class _NotSimpleError(Exception):
     """The case is not simple: git has to be asked."""
 
 
-def staged_changes(git_dir: str, index_file: str, commit: CommitId) -> list[tuple[bytes, bytes | None, bytes | None]] | None:
-    """The Markdown files that differ between a commit and an index: path, bytes in the commit, bytes in the index (None: missing there).
+def staged_changes(
+    git_dir: str, index_file: str, commit: CommitId
+) -> list[tuple[bytes, bytes | None, bytes | None]] | None:
+    """The Markdown files that differ between a commit and an index: path, bytes in the commit,
+    bytes in the index (None: missing there).
 
-    None where git has to be asked: there are many files, one may have been renamed, objects are in packs, or the case is not simple.
+    None where git has to be asked: there are many files, one may have been renamed, objects are in
+    packs, or the case is not simple.
     """
     try:
         old, new, skipped = _read_both(git_dir, index_file, commit)
-        paths = sorted(path for path in old.keys() | new.keys() if old.get(path) != new.get(path) and not path.startswith(skipped))
+        paths = sorted(
+            path
+            for path in old.keys() | new.keys()
+            if old.get(path) != new.get(path) and not path.startswith(skipped)
+        )
         if any(path not in old for path in paths) and any(path not in new for path in paths):
             return None
         markdown_paths = [path for path in paths if is_markdown(os.fsdecode(path))]
-        return [(path, _content(git_dir, old.get(path)), _content(git_dir, new.get(path))) for path in markdown_paths]
+        return [
+            (path, _content(git_dir, old.get(path)), _content(git_dir, new.get(path)))
+            for path in markdown_paths
+        ]
     except (_NotSimpleError, ValueError):  # ValueError: damaged
         return None
 
 
-def known_paths(git_dir: str, index_file: str, commit: CommitId, paths: Iterable[bytes]) -> set[bytes] | None:
-    """The paths, of those given, that an index or a commit holds. None where git has to be asked, as for `staged_changes`."""
+def known_paths(
+    git_dir: str, index_file: str, commit: CommitId, paths: Iterable[bytes]
+) -> set[bytes] | None:
+    """The paths, of those given, that an index or a commit holds. None where git has to be asked,
+    as for `staged_changes`.
+    """
     try:
         old, new, _ = _read_both(git_dir, index_file, commit)
         return {path for path in paths if path in new or path in old}
@@ -53,7 +70,9 @@ def known_paths(git_dir: str, index_file: str, commit: CommitId, paths: Iterable
 def _read_both(
     git_dir: str, index_file: str, commit: CommitId
 ) -> tuple[dict[bytes, tuple[int, str]], dict[bytes, tuple[int, str]], tuple[bytes, ...]]:
-    """The files of a commit, those of an index, and the folders left out of the commit's because the index holds the same tree for them."""
+    """The files of a commit, those of an index, and the folders left out of the commit's because
+    the index holds the same tree for them.
+    """
     data, tree = git_files.read_bytes(index_file) or b"", git_files.tree_of(git_dir, commit)
     new, extensions = _index_entries(data)
     old, skipped = _tree_files(git_dir, tree, _cached_trees(extensions.get(b"TREE", b"")))
@@ -61,7 +80,9 @@ def _read_both(
 
 
 def _index_entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], dict[bytes, bytes]]:
-    """The files of an index by path, each with mode and blob id; and the content of its extensions."""
+    """The files of an index by path, each with mode and blob id; and the content of its
+    extensions.
+    """
     count = int.from_bytes(data[8:_HEADER], "big")
     if data[:8] != b"DIRC\0\0\0\2" or count >= _MANY_FILES:
         raise _NotSimpleError
@@ -73,19 +94,28 @@ def _index_entries(data: bytes) -> tuple[dict[bytes, tuple[int, str]], dict[byte
         length = flags & _LENGTH
         if flags & _STAGE or length == _LENGTH:
             raise _NotSimpleError
-        entries[data[offset + _PATH : offset + _PATH + length]] = (int.from_bytes(entry[_MODE], "big"), entry[_ID].hex())
+        entries[data[offset + _PATH : offset + _PATH + length]] = (
+            int.from_bytes(entry[_MODE], "big"),
+            entry[_ID].hex(),
+        )
         offset += (_PATH + length + _UNIT) // _UNIT * _UNIT
     extensions = git_files.extensions_from(data, offset)
-    if extensions is None or any(name[:1].islower() for name, _, _ in extensions):  # small letters: it changes the meaning of the entries
+    if extensions is None or any(
+        name[:1].islower() for name, _, _ in extensions
+    ):  # small letters: it changes the meaning of the entries
         raise _NotSimpleError
     return entries, {name: data[start:end] for name, start, end in extensions}
 
 
 def _cached_trees(cached: bytes) -> dict[bytes, str]:
-    """The tree ids of folders that an index caches in its extension `TREE`; the path of the root is empty."""
+    """The tree ids of folders that an index caches in its extension `TREE`; the path of the root is
+    empty.
+    """
     trees: dict[bytes, str] = {}
     at = 0
-    above = [b""] if cached else []  # for each folder to come the one that it is in, the next one last
+    above = (
+        [b""] if cached else []
+    )  # for each folder to come the one that it is in, the next one last
     while above:
         prefix = above.pop()
         end = cached.index(b"\0", at)
@@ -100,8 +130,12 @@ def _cached_trees(cached: bytes) -> dict[bytes, str]:
     return trees
 
 
-def _tree_files(git_dir: str, tree: str | None, same: Mapping[bytes, str]) -> tuple[dict[bytes, tuple[int, str]], tuple[bytes, ...]]:
-    """The files of a tree by path, each with mode and blob id; and the folders left out because `same` has the same tree id for them."""
+def _tree_files(
+    git_dir: str, tree: str | None, same: Mapping[bytes, str]
+) -> tuple[dict[bytes, tuple[int, str]], tuple[bytes, ...]]:
+    """The files of a tree by path, each with mode and blob id; and the folders left out because
+    `same` has the same tree id for them.
+    """
     files: dict[bytes, tuple[int, str]] = {}
     skipped = []
     folders = [(b"", tree)]

@@ -34,10 +34,12 @@ class Identity:
 
 @dataclass(frozen=True, slots=True)
 class PathState:
-    """The state of HEAD and of one path. `commit` is None on an unborn branch, `branch` None where HEAD is detached.
+    """The state of HEAD and of one path. `commit` is None on an unborn branch, `branch` None where
+    HEAD is detached.
 
-    `tracked`: the file exists and is in git's index. `settled`: HEAD, index and disk hold the same of it, and nothing at all is staged or
-    unmerged; False means that this is not known. `bits`: by which git was told not to look at the file (`index_bits`).
+    `tracked`: the file exists and is in git's index. `settled`: HEAD, index and disk hold the same
+    of it, and nothing at all is staged or unmerged; False means that this is not known. `bits`: by
+    which git was told not to look at the file (`index_bits`).
     """
 
     commit: CommitId | None
@@ -51,7 +53,9 @@ class PathState:
 
 @dataclass(frozen=True, slots=True)
 class StagedFile:
-    """A staged change of one file: its bytes in HEAD (`before`) and in the index (`after`), None where it is missing there."""
+    """A staged change of one file: its bytes in HEAD (`before`) and in the index (`after`), None
+    where it is missing there.
+    """
 
     path: FilePath
     renamed_from: FilePath | None
@@ -60,7 +64,9 @@ class StagedFile:
 
 
 def path_below(root: str, folder: str) -> str:
-    """The path from a root to a folder below it as git writes prefixes: `sub/`, or empty for the root itself."""
+    """The path from a root to a folder below it as git writes prefixes: `sub/`, or empty for the
+    root itself.
+    """
     return f"{folder.removeprefix(root).strip('/')}/".removeprefix("/")
 
 
@@ -71,7 +77,8 @@ def _unreadable_branch() -> RepositoryProblem:
 
 @dataclass(frozen=True, slots=True)
 class Repository:
-    """One work tree, seen from the workspace `folder` in it; `prefix` is the path from its root to the workspace (`sub/` or empty).
+    """One work tree, seen from the workspace `folder` in it; `prefix` is the path from its root to
+    the workspace (`sub/` or empty).
 
     Where `is_simple`, git's own files are read without starting git (`git_files`).
     """
@@ -90,19 +97,26 @@ class Repository:
     @property
     def hooks_dir(self) -> Path:
         """The folder where git looks for hooks."""
-        return (self.folder / os.fsdecode(self.git("rev-parse", "--git-path", "hooks").removesuffix(b"\n"))).resolve()
+        return (
+            self.folder
+            / os.fsdecode(self.git("rev-parse", "--git-path", "hooks").removesuffix(b"\n"))
+        ).resolve()
 
     @property
     def known_hooks_dir(self) -> Path | None:
         """The folder where git looks for hooks; None where only git can tell."""
         settings = git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
-        return self.git_dir / "hooks" if settings and not settings.has(b"core", b"hookspath") else None
+        return (
+            self.git_dir / "hooks" if settings and not settings.has(b"core", b"hookspath") else None
+        )
 
     def run(self, *arguments: str) -> GitResult:
         """Run a git command that may fail."""
         return run(self.folder, arguments)
 
-    def git(self, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None) -> bytes:
+    def git(
+        self, *arguments: str, text: bytes = b"", extra: Mapping[str, str] | None = None
+    ) -> bytes:
         """Run a git command that must succeed, and return its output.
 
         Raises:
@@ -118,30 +132,60 @@ class Repository:
     def setting(self, name: str) -> str | None:
         """The value of one of git's settings; None where it is not set."""
         result = run(self.folder, ["config", "--get", name])
-        return result.output.decode("utf-8", "replace").removesuffix("\n") if result.status == 0 else None
+        return (
+            result.output.decode("utf-8", "replace").removesuffix("\n")
+            if result.status == 0
+            else None
+        )
 
     def identity_known(self) -> bool:
-        """True if settings or environment name author and committer; git's guess from the host's name does not count."""
+        """True if settings or environment name author and committer; git's guess from the host's
+        name does not count.
+        """
         settings = git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
         if settings and settings.person("AUTHOR") and settings.person("COMMITTER"):
             return True
-        result = run(self.folder, ["config", "-z", "--get-regexp", r"^((user|author|committer)\.(name|email)|user\.useconfigonly)$"])
+        result = run(
+            self.folder,
+            [
+                "config",
+                "-z",
+                "--get-regexp",
+                r"^((user|author|committer)\.(name|email)|user\.useconfigonly)$",
+            ],
+        )
         pairs = (entry.partition(b"\n") for entry in result.output.split(b"\0"))
-        values = {name.decode().lower(): value.strip() if equals else None for name, equals, value in pairs}
+        values = {
+            name.decode().lower(): value.strip() if equals else None
+            for name, equals, value in pairs
+        }
         may_use_email = git_settings.is_off(values.get("user.useconfigonly", b""))
 
         def is_set(role: str, part: str) -> bool:
-            variables = f"GIT_{role.upper()}_{part.upper()}", *(("EMAIL",) if part == "email" and may_use_email else ())
-            return any((*map(os.environ.get, variables), values.get(f"{role}.{part}"), values.get(f"user.{part}")))
+            variables = (
+                f"GIT_{role.upper()}_{part.upper()}",
+                *(("EMAIL",) if part == "email" and may_use_email else ()),
+            )
+            return any(
+                (
+                    *map(os.environ.get, variables),
+                    values.get(f"{role}.{part}"),
+                    values.get(f"user.{part}"),
+                )
+            )
 
-        return all(is_set(role, part) for role in ("author", "committer") for part in ("name", "email"))
+        return all(
+            is_set(role, part) for role in ("author", "committer") for part in ("name", "email")
+        )
 
     def user_addresses(self) -> frozenset[str]:
         """The e-mail addresses with which the user commits here; none where git knows nobody."""
         settings = git_settings.read_settings(str(self.git_dir)) if self.is_simple else None
         people = [settings and settings.person(role) for role in ("AUTHOR", "COMMITTER")]
         if not all(people):
-            idents = (run(self.folder, ["var", f"GIT_{role}_IDENT"]) for role in ("AUTHOR", "COMMITTER"))
+            idents = (
+                run(self.folder, ["var", f"GIT_{role}_IDENT"]) for role in ("AUTHOR", "COMMITTER")
+            )
             people = [ident.output for ident in idents if ident.status == 0]
         addresses = (person.rpartition(b"<")[2].partition(b">")[0] for person in people if person)
         return frozenset(address.decode("utf-8", "replace") for address in addresses)
@@ -168,7 +212,11 @@ class Repository:
         result = run(self.folder, ["symbolic-ref", "-q", "HEAD"])
         if result.status not in (0, 1):
             raise _unreadable_branch()
-        return result.output.decode("utf-8", "replace").strip().removeprefix("refs/heads/") if result.status == 0 else None
+        return (
+            result.output.decode("utf-8", "replace").strip().removeprefix("refs/heads/")
+            if result.status == 0
+            else None
+        )
 
     def state(self, path: FilePath) -> PathState:
         """The state of HEAD and of one path.
@@ -181,7 +229,11 @@ class Repository:
     def _settled_state(self, path: FilePath) -> PathState | None:
         """The state where file, index and HEAD are the same; None where git has to be asked."""
         head = self._head()
-        if head is None or head[1] is None or (tree := git_files.tree_of(str(self.git_dir), head[1])) is None:
+        if (
+            head is None
+            or head[1] is None
+            or (tree := git_files.tree_of(str(self.git_dir), head[1])) is None
+        ):
             return None
         root_path = f"{self.prefix}{path}"
         full_path = self.root / root_path
@@ -198,12 +250,21 @@ class Repository:
         blob = git_files.object_id(b"blob", data)
         if not git_files.is_clean(git_dir, tree, name, blob, bool(mode & stat.S_IXUSR)):
             return None
-        return PathState(commit=head[1], branch=head[0], pending=False, ignored=False, tracked=True, settled=True)
+        return PathState(
+            commit=head[1], branch=head[0], pending=False, ignored=False, tracked=True, settled=True
+        )
 
     def _status_state(self, path: FilePath) -> PathState:
         """The state by `git status`."""
         output = self.git(
-            *("status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignored=matching"),
+            *(
+                "status",
+                "--porcelain=v2",
+                "--branch",
+                "-z",
+                "--untracked-files=all",
+                "--ignored=matching",
+            ),
             *("--no-renames", "--ignore-submodules=all", "--", *literal_pathspecs([path])),
         )
         commit: CommitId | None = None
@@ -224,14 +285,22 @@ class Repository:
                 differs_twice |= line[:1] == b"1" and (b"." not in line[2:4] or line[2:4] == b"D.")
         pending = bool(kinds & {b"1", b"u", b"?"})
         if differs_twice:
-            # After a commit whose index did not fit on the disk, the index alone differs, from HEAD and from the file.
+            # After a commit whose index did not fit on the disk, the index alone differs, from HEAD
+            # and from the file.
             pending = not self._is_as_committed(path)
         tracked = not kinds & {b"?", b"!"} and os.path.lexists(self.folder / path)
         bits: tuple[str, ...] = ()
         if git_files.may_be_overlooked(str(self.git_dir), os.fsencode(f"{self.prefix}{path}")):
             bits = git_files.read_bits(self.folder, [path]).get(path, ())
             pending = pending or (bool(bits) and not self._is_as_committed(path))
-        return PathState(commit=commit, branch=branch, pending=pending, ignored=b"!" in kinds, tracked=tracked, bits=bits)
+        return PathState(
+            commit=commit,
+            branch=branch,
+            pending=pending,
+            ignored=b"!" in kinds,
+            tracked=tracked,
+            bits=bits,
+        )
 
     def _is_as_committed(self, path: FilePath) -> bool:
         """True if HEAD holds what git would store of the file on disk."""
@@ -240,27 +309,51 @@ class Repository:
         return stored.status == committed.status == 0 and stored.output == committed.output
 
     def under_way(self) -> str | None:
-        """A line that names the merge, rebase or the like that git is in the middle of; None where there is none."""
+        """A line that names the merge, rebase or the like that git is in the middle of; None where
+        there is none.
+        """
         operation = git_files.operation_under_way(str(self.git_dir))
         return f"{operation} is under way in this repository" if operation else None
 
-    def require_ready(self, allow_detached: bool, branch: str | None, settled: bool = False) -> None:
-        """Refuse a commit while git is in the middle of something. `settled`: nothing is known to be unmerged, so git is not asked.
+    def require_ready(
+        self, allow_detached: bool, branch: str | None, settled: bool = False
+    ) -> None:
+        """Refuse a commit while git is in the middle of something. `settled`: nothing is known to
+        be unmerged, so git is not asked.
 
         Raises:
             RepositoryProblem: `repository-busy` or `detached-head`.
         """
         if under_way := self.under_way():
-            raise RepositoryProblem("repository-busy", under_way, "Finish or abort it first (git status).")
+            raise RepositoryProblem(
+                "repository-busy", under_way, "Finish or abort it first (git status)."
+            )
         if not settled and self.git("ls-files", "-u", "-z"):
-            raise RepositoryProblem("repository-busy", "the repository has unmerged files", "Resolve them first (git status).")
+            raise RepositoryProblem(
+                "repository-busy",
+                "the repository has unmerged files",
+                "Resolve them first (git status).",
+            )
         if branch is None and not allow_detached:
-            raise RepositoryProblem("detached-head", "HEAD is detached: a commit would be on no branch", "git switch BRANCH first.")
+            raise RepositoryProblem(
+                "detached-head",
+                "HEAD is detached: a commit would be on no branch",
+                "git switch BRANCH first.",
+            )
 
     def pending(self) -> list[FilePath]:
         """The paths of the workspace that differ from HEAD, new ones included, deleted ones too."""
         output = self.git(
-            *("status", "--porcelain=v1", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all", "--", ".")
+            *(
+                "status",
+                "--porcelain=v1",
+                "-z",
+                "--untracked-files=all",
+                "--no-renames",
+                "--ignore-submodules=all",
+                "--",
+                ".",
+            )
         )
         return [FilePath(line[3:].removeprefix(self.prefix)) for line in parse_paths(output)]
 
@@ -270,10 +363,16 @@ class Repository:
 
     def read(self, commit: CommitId, paths: Sequence[FilePath]) -> dict[FilePath, bytes | None]:
         """The bytes of files in a commit; None where a file is not in it."""
-        return dict(zip(paths, self.blobs([f"{commit}:{self.prefix}{path}" for path in paths]), strict=True))
+        return dict(
+            zip(paths, self.blobs([f"{commit}:{self.prefix}{path}" for path in paths]), strict=True)
+        )
 
-    def blobs(self, names: Sequence[str], extra: Mapping[str, str] | None = None) -> list[bytes | None]:
-        """The bytes of blobs by any name that git takes (`COMMIT:PATH`, an id); None where there is no such blob."""
+    def blobs(
+        self, names: Sequence[str], extra: Mapping[str, str] | None = None
+    ) -> list[bytes | None]:
+        """The bytes of blobs by any name that git takes (`COMMIT:PATH`, an id); None where there is
+        no such blob.
+        """
         if not names:
             return []
         text = os.fsencode("".join(f"{name}\n" for name in names if "\n" not in name))
@@ -304,37 +403,70 @@ class Repository:
         contents: dict[str, bytes] = {}
         for name, data in zip(ids, self.blobs(ids), strict=True):
             if data is None:
-                raise RepositoryProblem("broken-repository", f"the object {name} is missing from the repository", "For details: git fsck")
+                raise RepositoryProblem(
+                    "broken-repository",
+                    f"the object {name} is missing from the repository",
+                    "For details: git fsck",
+                )
             contents[name] = data
         return contents
 
     def last_commit(self, path: FilePath) -> CommitId | None:
         """The newest commit that touched a file; None where there is none."""
         result = run(self.folder, ["rev-list", "-1", "HEAD", "--", *literal_pathspecs([path])])
-        return CommitId(result.output.decode().strip()) if result.status == 0 and result.output.strip() else None
+        return (
+            CommitId(result.output.decode().strip())
+            if result.status == 0 and result.output.strip()
+            else None
+        )
 
     def staged(self, index_file: str | None) -> list[StagedFile]:
         """The staged changes of Markdown files in the whole work tree, with paths from its root.
 
         Args:
-            index_file: the value of `GIT_INDEX_FILE` in a hook: `git commit -- PATH` stages in an index of its own.
+            index_file: the value of `GIT_INDEX_FILE` in a hook: `git commit -- PATH` stages in an
+            index of its own.
         """
         index = self._index_path(index_file)
         commit = self.head()
-        if self.is_simple and commit and (staged := staged_changes.staged_changes(str(self.git_dir), index, commit)) is not None:
-            return [StagedFile(FilePath(os.fsdecode(path)), None, before, after) for path, before, after in staged]
+        if (
+            self.is_simple
+            and commit
+            and (staged := staged_changes.staged_changes(str(self.git_dir), index, commit))
+            is not None
+        ):
+            return [
+                StagedFile(FilePath(os.fsdecode(path)), None, before, after)
+                for path, before, after in staged
+            ]
         extra = {"GIT_INDEX_FILE": index} if index_file else None
         base = commit or self.git("hash-object", "-t", "tree", "--stdin").decode().strip()
-        output = self.git("diff-index", "--cached", "-z", "-M", "--name-status", "--no-ext-diff", base, extra=extra)
+        output = self.git(
+            "diff-index",
+            "--cached",
+            "-z",
+            "-M",
+            "--name-status",
+            "--no-ext-diff",
+            base,
+            extra=extra,
+        )
         fields = iter(parse_paths(output))
-        paths: list[tuple[FilePath, FilePath]] = []  # in the commit and in the index; it may be in one of them alone
+        paths: list[
+            tuple[FilePath, FilePath]
+        ] = []  # in the commit and in the index; it may be in one of them alone
         for status in fields:
             old = next(fields)
             paths.append((old, next(fields) if status.startswith("R") else old))
         paths = [(old, new) for old, new in paths if is_markdown(new)]
-        blobs = self.blobs([*(f"{base}:{old}" for old, _ in paths), *(f":{new}" for _, new in paths)], extra)
+        blobs = self.blobs(
+            [*(f"{base}:{old}" for old, _ in paths), *(f":{new}" for _, new in paths)], extra
+        )
         before, after = blobs[: len(paths)], blobs[len(paths) :]
-        return [StagedFile(new, old if old != new else None, *data) for (old, new), *data in zip(paths, before, after, strict=True)]
+        return [
+            StagedFile(new, old if old != new else None, *data)
+            for (old, new), *data in zip(paths, before, after, strict=True)
+        ]
 
     def known_to_git(self, paths: Sequence[FilePath], index_file: str | None) -> set[FilePath]:
         """The paths, of those given, that HEAD or the index holds.
@@ -346,10 +478,17 @@ class Repository:
         index = self._index_path(index_file)
         commit = self.head()
         encoded = [os.fsencode(path) for path in paths]
-        if self.is_simple and commit and (present := staged_changes.known_paths(str(self.git_dir), index, commit, encoded)) is not None:
+        if (
+            self.is_simple
+            and commit
+            and (present := staged_changes.known_paths(str(self.git_dir), index, commit, encoded))
+            is not None
+        ):
             return {FilePath(os.fsdecode(path)) for path in present}
         lookups = [(path, name) for path in paths for name in (f":{path}", f"HEAD:{path}")]
-        blobs = self.blobs([name for _, name in lookups], {"GIT_INDEX_FILE": index} if index_file else None)
+        blobs = self.blobs(
+            [name for _, name in lookups], {"GIT_INDEX_FILE": index} if index_file else None
+        )
         return {path for (path, _), data in zip(lookups, blobs, strict=True) if data is not None}
 
     def _index_path(self, index_file: str | None) -> str:
@@ -362,7 +501,9 @@ class Repository:
         return run(self.folder, ["cat-file", "-e", f"{commit}^{{commit}}"]).status == 0
 
     def squashed(self) -> CommitId | None:
-        """The newest commit of a branch that is being squashed (`git merge --squash`) into the next commit; None where none is."""
+        """The newest commit of a branch that is being squashed (`git merge --squash`) into the next
+        commit; None where none is.
+        """
         message = git_files.read_bytes(f"{self.git_dir}/SQUASH_MSG") or b""
         match = _SQUASHED.search(message)
         commit = CommitId(match[1].decode()) if match else None
@@ -375,7 +516,9 @@ class Repository:
     def shallow_commits(self) -> frozenset[CommitId]:
         """The commits at which a shallow history was cut off."""
         return (
-            frozenset(CommitId(name) for name in (self.common_dir / "shallow").read_text("ascii").split())
+            frozenset(
+                CommitId(name) for name in (self.common_dir / "shallow").read_text("ascii").split()
+            )
             if self.is_shallow()
             else frozenset()
         )
@@ -386,9 +529,14 @@ class Repository:
 
     def commit_named(self, reference: str) -> CommitId | None:
         """The commit that git knows by this name; None where there is none."""
-        if not reference.isprintable():  # no name has control characters, and no process takes NUL or half a surrogate pair
+        if (
+            not reference.isprintable()
+        ):  # no name has control characters, and no process takes NUL or half a surrogate pair
             return None
-        result = run(self.folder, ["rev-parse", "-q", "--verify", "--end-of-options", f"{reference}^{{commit}}"])
+        result = run(
+            self.folder,
+            ["rev-parse", "-q", "--verify", "--end-of-options", f"{reference}^{{commit}}"],
+        )
         return CommitId(result.output.decode().strip()) if result.status == 0 else None
 
 

@@ -1,4 +1,5 @@
 """Schedules: what has `run` called every few minutes, by systemd or by cron.
 
-`units` and `crontab` are the texts (pure). `placing` puts them where the system looks, and takes them out again.
+`units` and `crontab` are the texts (pure). `placing` puts them where the system looks, and takes
+them out again.
 """

@@ -1,4 +1,6 @@
-"""Place what calls `run` where systemd or cron looks, and take it out again. The one module of the room that touches the system."""
+"""Place what calls `run` where systemd or cron looks, and take it out again. The one module of the
+room that touches the system.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,11 @@ def schedule(workspace: Workspace, request: Schedule) -> ScheduleResult:
         RepositoryProblem: `cannot-schedule`.
         OSError: a file cannot be written.
     """
-    return _by_systemd(workspace, request) if request.system == SYSTEMD else _by_cron(workspace, request)
+    return (
+        _by_systemd(workspace, request)
+        if request.system == SYSTEMD
+        else _by_cron(workspace, request)
+    )
 
 
 # systemd.
@@ -40,7 +46,10 @@ def schedule(workspace: Workspace, request: Schedule) -> ScheduleResult:
 def _by_systemd(workspace: Workspace, request: Schedule) -> ScheduleResult:
     folder = _units_folder(workspace.environment)
     name = units.timer_of(str(workspace.root))
-    texts = {folder / units.SERVICE_NAME: units.service(_PROGRAM), folder / units.TIMER_NAME: units.timer()}
+    texts = {
+        folder / units.SERVICE_NAME: units.service(_PROGRAM),
+        folder / units.TIMER_NAME: units.timer(),
+    }
     result = ScheduleResult(
         system=request.system,
         files=tuple(UnitFile(str(path), text) for path, text in texts.items()),
@@ -64,7 +73,11 @@ def _install_units(workspace: Workspace, result: ScheduleResult) -> ScheduleResu
     before = {file: files.read(Path(str(file.path))) for file in result.files}
     for file, text in before.items():
         if text is not None and not units.is_ours(text):
-            raise RepositoryProblem("cannot-schedule", f"{file.path} already exists, and is not mdmem's", "Move it away, or rename it.")
+            raise RepositoryProblem(
+                "cannot-schedule",
+                f"{file.path} already exists, and is not mdmem's",
+                "Move it away, or rename it.",
+            )
     due = [file for file in result.files if before[file] != file.text.encode()]
     for file in due:
         path = Path(str(file.path))
@@ -72,14 +85,18 @@ def _install_units(workspace: Workspace, result: ScheduleResult) -> ScheduleResu
         if not files.replace(path, file.text.encode(), before[file], files.temporary_name()):
             raise RepositoryProblem("cannot-schedule", f"{path} was changed just now", "Try again.")
     was_active = _is_enabled(workspace.environment, str(result.timer))
-    failure = _systemctl(workspace.environment, "daemon-reload") or _systemctl(workspace.environment, "enable", "--now", str(result.timer))
+    failure = _systemctl(workspace.environment, "daemon-reload") or _systemctl(
+        workspace.environment, "enable", "--now", str(result.timer)
+    )
     return ScheduleResult(
         system=result.system,
         files=result.files,
         timer=result.timer,
         changed=bool(due) or (not failure and not was_active),
         active=not failure,
-        next=(f"systemctl --user enable --now {shlex.quote(str(result.timer))}",) if failure else (),
+        next=(
+            (f"systemctl --user enable --now {shlex.quote(str(result.timer))}",) if failure else ()
+        ),
         notes=(*([f"systemd was not told: {failure}"] if failure else []), *result.notes),
     )
 
@@ -91,7 +108,11 @@ def _uninstall_units(workspace: Workspace, result: ScheduleResult) -> ScheduleRe
     wants = _units_folder(environment) / _WANTS
     (wants / name).unlink(missing_ok=True)
     others = [path for path in wants.glob("mdmem-run@*.timer") if path.name != name]
-    removed = [] if others else [file for file in result.files if units.is_ours(files.read(Path(str(file.path))))]
+    removed = (
+        []
+        if others
+        else [file for file in result.files if units.is_ours(files.read(Path(str(file.path))))]
+    )
     for file in removed:
         files.remove(Path(str(file.path)))
     if removed and not failure:
@@ -131,7 +152,11 @@ def _by_cron(workspace: Workspace, request: Schedule) -> ScheduleResult:
     changed = False
     if request.install or request.uninstall:
         before = _read_crontab(workspace.environment, line)
-        after = crontab.with_line(before, root, line) if request.install else crontab.without_line(before, root)
+        after = (
+            crontab.with_line(before, root, line)
+            if request.install
+            else crontab.without_line(before, root)
+        )
         changed = after != before
         if changed:
             _crontab(workspace.environment, line, "-", text=after)
@@ -141,31 +166,50 @@ def _by_cron(workspace: Workspace, request: Schedule) -> ScheduleResult:
         timer=None,
         changed=changed,
         active=request.install,
-        next=() if request.install or request.uninstall else (f"{verb('schedule', 'install')} {CRON}",),
+        next=(
+            ()
+            if request.install or request.uninstall
+            else (f"{verb('schedule', 'install')} {CRON}",)
+        ),
     )
 
 
 def _read_crontab(environment: Mapping[str, str], line: str) -> bytes:
     status, text, errors = _crontab(environment, line, "-l", may_fail=True)
     if status and _NO_CRONTAB not in errors:
-        raise RepositoryProblem("cannot-schedule", f"the crontab cannot be read: {_first_line(errors)}", _hint(line))
+        raise RepositoryProblem(
+            "cannot-schedule", f"the crontab cannot be read: {_first_line(errors)}", _hint(line)
+        )
     return b"" if status else text
 
 
-def _crontab(environment: Mapping[str, str], line: str, *words: str, text: bytes = b"", may_fail: bool = False) -> tuple[int, bytes, bytes]:
+def _crontab(
+    environment: Mapping[str, str],
+    line: str,
+    *words: str,
+    text: bytes = b"",
+    may_fail: bool = False,
+) -> tuple[int, bytes, bytes]:
     """Call crontab(1): its exit status, its output and its errors.
 
     Raises:
-        RepositoryProblem: `cannot-schedule`: there is no such program, or it failed where it may not.
+        RepositoryProblem: `cannot-schedule`: there is no such program, or it failed where it may
+        not.
     """
     try:
         status, output, errors = converse(["crontab", *words], environment, text, _SECONDS)
     except FileNotFoundError as problem:
-        raise RepositoryProblem("cannot-schedule", "crontab is not installed", _hint(line)) from problem
+        raise RepositoryProblem(
+            "cannot-schedule", "crontab is not installed", _hint(line)
+        ) from problem
     except TimeUpError as problem:
-        raise RepositoryProblem("cannot-schedule", "crontab took too long", _hint(line)) from problem
+        raise RepositoryProblem(
+            "cannot-schedule", "crontab took too long", _hint(line)
+        ) from problem
     if status and not may_fail:
-        raise RepositoryProblem("cannot-schedule", f"crontab refused: {_first_line(errors)}", _hint(line))
+        raise RepositoryProblem(
+            "cannot-schedule", f"crontab refused: {_first_line(errors)}", _hint(line)
+        )
     return status, output, errors
 
 

@@ -1,4 +1,6 @@
-"""The line of a crontab that calls `run`, put into the lines of others and taken out of them. Pure."""
+"""The line of a crontab that calls `run`, put into the lines of others and taken out of
+them. Pure.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,10 @@ from hashlib import sha256
 from mdmem.errors import RepositoryProblem
 
 SERVICE_NAME, TIMER_NAME = "mdmem-run@.service", "mdmem-run@.timer"
-_MARKER = "# Placed by mdmem schedule, which replaces it. Changes go into a drop-in: systemctl --user edit"
+_MARKER = (
+    "# Placed by mdmem schedule, which replaces it. Changes go into a drop-in: systemctl --user"
+    " edit"
+)
 _PLAIN = frozenset((string.ascii_letters + string.digits + ":_.").encode())
 _MOST_NAME = 255
 """The most characters of a unit's name."""
@@ -94,7 +99,10 @@ def _escaped(byte: int, is_first: bool) -> str:
 def _quoted(word: str) -> str:
     """A word of a command line in a unit (systemd.service(5))."""
     literal = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
-    literal = "".join(c if c.isprintable() else "".join(f"\\x{byte:02x}" for byte in os.fsencode(c)) for c in literal)
+    literal = "".join(
+        c if c.isprintable() else "".join(f"\\x{byte:02x}" for byte in os.fsencode(c))
+        for c in literal
+    )
     return literal if literal == word and not set(word) & set(" ';") else f'"{literal}"'
 
 
@@ -111,7 +119,11 @@ def line(program: Sequence[str], workspace: str) -> str:
     """
     words = (*program, "-C", workspace, "run", "--quiet")
     if any(c in word for word in words for c in "\n\r\0"):
-        raise RepositoryProblem("cannot-schedule", f"cron takes no line ends, and {workspace!r} has one", "systemd takes it.")
+        raise RepositoryProblem(
+            "cannot-schedule",
+            f"cron takes no line ends, and {workspace!r} has one",
+            "systemd takes it.",
+        )
     return f"{_TIMES} {' '.join(map(_quoted_crontab, words))} {_marker(workspace)}"
 
 
@@ -121,18 +133,26 @@ def with_line(crontab: bytes, workspace: str, added: str) -> bytes:
     new = os.fsencode(added) + b"\n"
     own = [number for number, each in enumerate(lines) if _is_of(each, workspace)]
     if own:
-        kept = (new if number == own[0] else each for number, each in enumerate(lines) if number not in own[1:])
+        kept = (
+            new if number == own[0] else each
+            for number, each in enumerate(lines)
+            if number not in own[1:]
+        )
         return b"".join(kept)
     return crontab + (b"" if not crontab or crontab.endswith(b"\n") else b"\n") + new
 
 
 def without_line(crontab: bytes, workspace: str) -> bytes:
     """A crontab without the line of a workspace."""
-    return b"".join(each for each in crontab.splitlines(keepends=True) if not _is_of(each, workspace))
+    return b"".join(
+        each for each in crontab.splitlines(keepends=True) if not _is_of(each, workspace)
+    )
 
 
 def _is_of(each: bytes, workspace: str) -> bool:
-    return each.rstrip().endswith(_marker(workspace).encode()) and not each.lstrip().startswith(b"#")
+    return each.rstrip().endswith(_marker(workspace).encode()) and not each.lstrip().startswith(
+        b"#"
+    )
 
 
 def _marker(workspace: str) -> str:
@@ -143,8 +163,12 @@ def _marker(workspace: str) -> str:
 def _quoted_crontab(word: str) -> str:
     r"""A word for the shell that cron starts, which reads `\%` as a percent sign.
 
-    Some crons read `\\` as one backslash, others as two: between a backslash and what follows it stand two quotes that the shell drops.
-    (`shlex.quote` puts every backslash in single quotes.)
+    Some crons read `\\` as one backslash, others as two: between a backslash and what follows it
+    stand two quotes that the shell drops. (`shlex.quote` puts every backslash in single quotes.)
     """
     quoted = shlex.quote(word)
-    return quoted.replace("\\", "\\''").replace("%", "\\%") if "\\" in quoted else quoted.replace("%", "\\%")
+    return (
+        quoted.replace("\\", "\\''").replace("%", "\\%")
+        if "\\" in quoted
+        else quoted.replace("%", "\\%")
+    )

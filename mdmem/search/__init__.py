@@ -1,1 +1,3 @@
-"""Search: entries out of documents, an index that can be deleted at any time, queries and their ranking."""
+"""Search: entries out of documents, an index that can be deleted at any time, queries and their
+ranking.
+"""

@@ -1,6 +1,8 @@
-"""Cues: the speaker, date and kind of answer that a question names, and those that an entry shows. Pure.
+"""Cues: the speaker, date and kind of answer that a question names, and those that an entry shows.
+Pure.
 
-The cues of an entry are one integer of the index: kinds of answer in its low bits, its speaker above them.
+The cues of an entry are one integer of the index: kinds of answer in its low bits, its speaker
+above them.
 """
 
 from __future__ import annotations
@@ -21,26 +23,45 @@ ASKS_CUE, TIME_CUE, AMOUNT_CUE = 1, 2, 4
 _SPEAKER_SHIFT = 3
 
 _DAYS_BEFORE, _DAYS_AFTER = 1, 3
-"""The days around a date on which a log may tell of it: events are written down on their day, or a little later."""
+"""The days around a date on which a log may tell of it: events are written down on their day, or a
+little later.
+"""
 _YEAR_DIGITS = 4
 _TITLES = frozenset(("dr", "mr", "mrs", "ms", "prof", "sir"))
 _NAMES_KEPT = 1000
 _LONGEST_NAME = 4
 """The most characters of a name in a script without spaces."""
 
-_MONTHS = ("january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december")
+_MONTHS = (
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+)
 _TIMES = """
-    day week weekend month year morning afternoon evening night summer winter spring fall autumn monday tuesday wednesday thursday friday
+    day week weekend month year morning afternoon evening night summer winter spring fall autumn
+    monday tuesday wednesday thursday friday
     saturday sunday yesterday today tonight tomorrow ago last next recently just soon since later
 """
 _TIME_WORDS = frozenset((*_MONTHS, *_TIMES.split(), *(f"{word}s" for word in _TIMES.split())))
 _NUMBERS = """
-    one two three four five six seven eight nine ten dozen couple few another first second third both
+    one two three four five six seven eight nine ten dozen couple few another first second third
+    both
 """
 _AMOUNTS = frozenset(_NUMBERS.split())
 _TIMES_AND_AMOUNTS = _TIME_WORDS | _AMOUNTS
 
-_SPEAKER = late.pattern(r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s")
+_SPEAKER = late.pattern(
+    r"(?:\*\*|__)?([^\W\d_][^\s:*_]*(?: [^\s:*_]+){0,2})(?:\*\*|__)?:(?:\*\*|__)?\s"
+)
 _LAST_BRACKET = late.pattern(r"\s*\([^()]*\)\s*$")
 _SENTENCE_END = late.pattern(r"(?<=[.!?。！？؟\n])")
 _MARKS = ("?", "？", "؟")
@@ -97,20 +118,31 @@ def entry_cues(entry: Entry, words: Collection[str], is_log: bool) -> int:
     Words before a colon name a speaker in a daily log only; elsewhere they are a key.
     """
     numbers, speaker = list(filter(str.isdigit, words)), _speaker(entry.text) if is_log else 0
-    if not numbers and _TIMES_AND_AMOUNTS.isdisjoint(words):  # as in most, and then there is less to look at
+    if not numbers and _TIMES_AND_AMOUNTS.isdisjoint(
+        words
+    ):  # as in most, and then there is less to look at
         time = amount = False
     else:
         time = not _TIME_WORDS.isdisjoint(words) or _YEAR_DIGITS in map(len, numbers)
         amount = bool(numbers) or not _AMOUNTS.isdisjoint(words)
-    return ASKS_CUE * _ends_asking(entry.text) | TIME_CUE * time | AMOUNT_CUE * amount | speaker << _SPEAKER_SHIFT
+    return (
+        ASKS_CUE * _ends_asking(entry.text)
+        | TIME_CUE * time
+        | AMOUNT_CUE * amount
+        | speaker << _SPEAKER_SHIFT
+    )
 
 
 def question_cues(question: str) -> QuestionCues:
     """The cues of a question, from its words alone."""
-    answer = TIME_CUE * bool(_ASKS_TIME.match(question)) | AMOUNT_CUE * bool(_ASKS_AMOUNT.search(question))
+    answer = TIME_CUE * bool(_ASKS_TIME.match(question)) | AMOUNT_CUE * bool(
+        _ASKS_AMOUNT.search(question)
+    )
     scripts = split_scripts(question)
     words = folded(scripts.spaced)
-    date = _date(question) if _DIGIT.search(question) or not _MONTH_NAMES.isdisjoint(words) else None
+    date = (
+        _date(question) if _DIGIT.search(question) or not _MONTH_NAMES.isdisjoint(words) else None
+    )
     return QuestionCues(frozenset(map(_name, _possible_names(scripts, words))), date, answer)
 
 
@@ -118,7 +150,11 @@ def asking_sentences(text: str) -> str:
     """The questions in a text."""
     if not _asks(text):
         return ""
-    return "".join(sentence for sentence in _SENTENCE_END.split(_without_bracket(text)) if sentence.endswith(_MARKS))
+    return "".join(
+        sentence
+        for sentence in _SENTENCE_END.split(_without_bracket(text))
+        if sentence.endswith(_MARKS)
+    )
 
 
 def _asks(text: str) -> bool:
@@ -154,13 +190,19 @@ def _first_name(speaker: str) -> int:
 
 
 def _possible_names(scripts: SplitText, words: Iterable[str]) -> Iterator[str]:
-    """Every word that may be a name: no stop words, unless a capital shows that somebody is called so (Will, May)."""
+    """Every word that may be a name: no stop words, unless a capital shows that somebody is called
+    so (Will, May).
+    """
     yield from (word for word in words if word not in STOP_WORDS)
     for word in scripts.spaced.split()[1:]:
         if word[0].isupper():
             yield from folded(word)
     for run in scripts.runs:
-        yield from (run[position : position + size] for size in range(2, _LONGEST_NAME + 1) for position in range(len(run) - size + 1))
+        yield from (
+            run[position : position + size]
+            for size in range(2, _LONGEST_NAME + 1)
+            for position in range(len(run) - size + 1)
+        )
 
 
 def _date(question: str) -> NamedDate | None:
@@ -171,7 +213,9 @@ def _date(question: str) -> NamedDate | None:
     year = int(year_match[0]) if year_match else None
     for match in _MONTH.finditer(question):
         name, month_name = match[0], match[0].casefold()
-        day_match = re.compile(rf"\b{_NTH},?\s+(?:of\s+)?(?i:{month_name})\b|\b(?i:{month_name})\s+{_NTH}\b").search(question)
+        day_match = re.compile(
+            rf"\b{_NTH},?\s+(?:of\s+)?(?i:{month_name})\b|\b(?i:{month_name})\s+{_NTH}\b"
+        ).search(question)
         if day_match or name not in _VERBS_TOO or _YEAR_AFTER.match(question, match.end()):
             day = int(day_match[1] or day_match[2]) if day_match else None
             return NamedDate(year, _MONTHS.index(month_name) + 1, day)

@@ -41,15 +41,21 @@ T = TypeVar("T")
 
 
 class BrokenIndex(StorageProblem):
-    """The index cannot be read. Nothing is lost by deleting it; an update of `SearchIndex.create` builds it again."""
+    """The index cannot be read. Nothing is lost by deleting it; an update of `SearchIndex.create`
+    builds it again.
+    """
 
 
 def engine_failures() -> tuple[type[BaseException], ...]:
-    """The exceptions that tantivy raises: ValueError for everything, and a Rust panic for some kinds of damage.
+    """The exceptions that tantivy raises: ValueError for everything, and a Rust panic for some
+    kinds of damage.
 
     The class of a panic is created with the first one and cannot be imported.
     """
-    return (ValueError, *(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"))
+    return (
+        ValueError,
+        *(kind for kind in BaseException.__subclasses__() if kind.__name__ == "PanicException"),
+    )
 
 
 def call_engine(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
@@ -61,7 +67,9 @@ def call_engine(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> 
     try:
         return action(*args, **keywords)
     except engine_failures() as problem:
-        raise BrokenIndex(f"the index could not be read: {problem}", f"To rebuild it: {verb('reindex', 'full')}") from problem
+        raise BrokenIndex(
+            f"the index could not be read: {problem}", f"To rebuild it: {verb('reindex', 'full')}"
+        ) from problem
 
 
 def call_writer(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
@@ -73,7 +81,10 @@ def call_writer(action: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> 
     try:
         return action(*args, **keywords)
     except engine_failures() as problem:
-        hint = f"Is the disk full, or another process writing it? If not, rebuild it: {verb('reindex', 'full')}"
+        hint = (
+            "Is the disk full, or another process writing it? If not, rebuild it:"
+            f" {verb('reindex', 'full')}"
+        )
         raise StorageProblem(f"the index could not be written: {problem}", hint) from problem
 
 

@@ -1,4 +1,6 @@
-"""The words of an entry as they are indexed: its own, and those of its headings, of its file's name and of its front matter. Pure."""
+"""The words of an entry as they are indexed: its own, and those of its headings, of its file's name
+and of its front matter. Pure.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +13,23 @@ from pathlib import Path
 from mdmem.folder.layout import day_of
 from mdmem.model import FilePath, SectionPath
 from mdmem.model.trail import Entry
-from mdmem.search.terms import grams, indexed_words, pairs, split_scripts, stemmed, terms, text_language
+from mdmem.search.terms import (
+    grams,
+    indexed_words,
+    pairs,
+    split_scripts,
+    stemmed,
+    terms,
+    text_language,
+)
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
 from mdmem.text.entries import ABOUT_JOINT, shown_text
 
 MAX_NEIGHBOUR_CHARS = 1000
-"""The most characters taken of each neighbour: a long one would drown the entry, and cost five times its size."""
+"""The most characters taken of each neighbour: a long one would drown the entry, and cost five
+times its size.
+"""
 
 _DAY_NAME = late.pattern(r"^\d{4}-\d{2}-\d{2}-?")
 _CURATED_STEM = "memory"
@@ -27,7 +39,9 @@ _FILES_KEPT = 64
 
 @dataclass(frozen=True, slots=True)
 class OwnWords:
-    """The words of an entry's text: folded, as indexed, as added to its neighbours, and its runs in scripts without spaces."""
+    """The words of an entry's text: folded, as indexed, as added to its neighbours, and its runs in
+    scripts without spaces.
+    """
 
     words: list[str]
     indexed: str
@@ -37,7 +51,9 @@ class OwnWords:
 
 @dataclass(frozen=True, slots=True)
 class HeadingWords:
-    """The words of a section path and of a file's name: as indexed, and their runs in scripts without spaces."""
+    """The words of a section path and of a file's name: as indexed, and their runs in scripts
+    without spaces.
+    """
 
     indexed: str
     runs: tuple[str, ...]
@@ -54,12 +70,18 @@ def words_of_text(text: str, language: str) -> OwnWords:
     spaced, runs = (scripts.spaced, scripts.runs) if scripts else (text, ())
     words = indexed_words(spaced)
     indexed = stemmed(words, text_language(spaced, words, language))
-    beside = indexed if len(spaced) <= MAX_NEIGHBOUR_CHARS else terms(spaced[:MAX_NEIGHBOUR_CHARS], language)
+    beside = (
+        indexed
+        if len(spaced) <= MAX_NEIGHBOUR_CHARS
+        else terms(spaced[:MAX_NEIGHBOUR_CHARS], language)
+    )
     return OwnWords(words, indexed, beside, runs)
 
 
 _kept_words_of_text = lru_cache(maxsize=_KEPT)(words_of_text)
-"""The same, kept: a search looks at the words of its hits, which are often those of the search before."""
+"""The same, kept: a search looks at the words of its hits, which are often those of the search
+before.
+"""
 
 
 @lru_cache(maxsize=_KEPT)
@@ -74,12 +96,16 @@ def with_about(above: HeadingWords, about: str, language: str) -> HeadingWords:
     if not about:
         return above
     scripts = split_scripts(about)
-    return HeadingWords(f"{above.indexed} {terms(scripts.spaced, language)}", (*above.runs, *scripts.runs))
+    return HeadingWords(
+        f"{above.indexed} {terms(scripts.spaced, language)}", (*above.runs, *scripts.runs)
+    )
 
 
 @lru_cache(maxsize=_FILES_KEPT)
 def _names(path: str) -> str:
-    """The words that a path adds to its entries, without the suffix, the digits of a day and the name `memory`."""
+    """The words that a path adds to its entries, without the suffix, the digits of a day and the
+    name `memory`.
+    """
     whole = Path(path)
     parts = (*whole.parent.parts, whole.stem)
     plain = (_DAY_NAME.sub("", part) if day_of(path) else part for part in parts)
@@ -89,7 +115,8 @@ def _names(path: str) -> str:
 def words_held(
     entry: Entry, about: str, terms_of_fields: Mapping[str, Mapping[str, str]], language: str
 ) -> tuple[AbstractSet[str], AbstractSet[str]]:
-    """The words of a query that an entry holds: in its text, and in its headings, the name of its file or its front matter.
+    """The words of a query that an entry holds: in its text, and in its headings, the name of its
+    file or its front matter.
 
     Args:
         entry: the entry.
@@ -100,14 +127,20 @@ def words_held(
     own = _kept_words_of_text(shown_text(entry), language)
     above = with_about(heading_words(entry.path, entry.section, language), about, language)
     pairs = terms_of_fields["grams"]
-    in_text = _behind(terms_of_fields["text"], own.indexed.split()) | (_behind(pairs, grams(own.runs)) if pairs else set())
+    in_text = _behind(terms_of_fields["text"], own.indexed.split()) | (
+        _behind(pairs, grams(own.runs)) if pairs else set()
+    )
     return in_text, _behind_heading(terms_of_fields["heading"], above)
 
 
 def about_held(about: str, heading_terms: Mapping[str, str], language: str) -> str:
     """The parts of front matter that hold words of a query, by its terms of headings."""
     parts = about.split(ABOUT_JOINT)
-    return ABOUT_JOINT.join(part for part in parts if _behind_heading(heading_terms, with_about(HeadingWords("", ()), part, language)))
+    return ABOUT_JOINT.join(
+        part
+        for part in parts
+        if _behind_heading(heading_terms, with_about(HeadingWords("", ()), part, language))
+    )
 
 
 def _behind_heading(query_words: Mapping[str, str], above: HeadingWords) -> set[str]:
@@ -121,14 +154,22 @@ def _behind(query_words: Mapping[str, str], held: Iterable[str]) -> set[str]:
 REACH = 2
 """Neighbours on each side. With one the public half of LoCoMo loses three points of R@10."""
 LEAST_COPIES, ENTRIES_A_COPY = 2, 24
-"""The copies of an entry's own words beside its neighbours': at least the first number, and one for each so many entries of its place. With one
-at least, words of a paragraph find it less often (R@10 - 4), while conversations gain 0.3; neutral from 16 to 32 entries."""
+"""The copies of an entry's own words beside its neighbours': at least the first number, and one for
+each so many entries of its place. With one at least, words of a paragraph find it less often (R@10
+- 4), while conversations gain 0.3; neutral from 16 to 32 entries.
+"""
 LONGEST_PLACE = 256
-"""The most entries of a place with neighbours. In a meeting of 800 turns R@10 is four points higher without them."""
+"""The most entries of a place with neighbours. In a meeting of 800 turns R@10 is four points higher
+without them.
+"""
 _ALONE_COPIES = 3
-"""The same for an entry without neighbours: what is said once in many words counts nearly as much as in few (meetings + 0.5)."""
+"""The same for an entry without neighbours: what is said once in many words counts nearly as much
+as in few (meetings + 0.5).
+"""
 _MAX_OWN_CHARS = 4 * MAX_NEIGHBOUR_CHARS
-"""The most characters that more copies than the least take: what is long outweighs its neighbours by itself."""
+"""The most characters that more copies than the least take: what is long outweighs its neighbours
+by itself.
+"""
 
 
 class Surroundings:
@@ -140,43 +181,67 @@ class Surroundings:
         is_log: the file is a daily log, which is one place.
     """
 
-    def __init__(self, sections: Sequence[SectionPath], own: Sequence[OwnWords], is_log: bool) -> None:
+    def __init__(
+        self, sections: Sequence[SectionPath], own: Sequence[OwnWords], is_log: bool
+    ) -> None:
         self._places = [()] * len(sections) if is_log else sections
         self._own = own
         self._beside = [words.beside for words in own]
         self._sizes = Counter(self._places)
-        self._usual_copies = {place: max(LEAST_COPIES, round(size / ENTRIES_A_COPY)) for place, size in self._sizes.items()}
+        self._usual_copies = {
+            place: max(LEAST_COPIES, round(size / ENTRIES_A_COPY))
+            for place, size in self._sizes.items()
+        }
         self.has_pairs = any(words.runs for words in own)
         """False where no entry has characters of a script without spaces."""
 
     def words(self, position: int) -> str:
         """The words around an entry, as indexed."""
         own, beside = self._own[position].indexed, self._beside
-        return " ".join([own] * self._copies(position, len(own)) + [beside[near] for near in self._near(position)])
+        return " ".join(
+            [own] * self._copies(position, len(own))
+            + [beside[near] for near in self._near(position)]
+        )
 
     def character_pairs(self, position: int) -> str:
         """The same in scripts without spaces; empty where there are none."""
         own = _pairs_of(self._own[position].runs)
-        neighbours = [_pairs_of(self._own[near].runs)[:MAX_NEIGHBOUR_CHARS] for near in self._near(position)]
-        return " ".join(" ".join(part) for part in [own] * self._copies(position, len(own)) + neighbours if part)
+        neighbours = [
+            _pairs_of(self._own[near].runs)[:MAX_NEIGHBOUR_CHARS] for near in self._near(position)
+        ]
+        return " ".join(
+            " ".join(part) for part in [own] * self._copies(position, len(own)) + neighbours if part
+        )
 
     def is_near(self, position: int, other: int) -> bool:
         """True if another entry is on the same subject: next to it, in one place."""
-        return 0 <= other < len(self._places) and abs(other - position) <= REACH and self._places[other] == self._places[position]
+        return (
+            0 <= other < len(self._places)
+            and abs(other - position) <= REACH
+            and self._places[other] == self._places[position]
+        )
 
     def _near(self, position: int) -> list[int]:
         places, place = self._places, self._places[position]
         if self._sizes[place] > LONGEST_PLACE:
             return []
         first = position - REACH if position > REACH else 0
-        return [other for other, at in enumerate(places[first : position + REACH + 1], first) if at == place and other != position]
+        return [
+            other
+            for other, at in enumerate(places[first : position + REACH + 1], first)
+            if at == place and other != position
+        ]
 
     def _copies(self, position: int, length: int) -> int:
         place = self._places[position]
         if self._sizes[place] > LONGEST_PLACE:
             return _ALONE_COPIES
         copies = self._usual_copies[place]
-        return copies if copies * length <= _MAX_OWN_CHARS else max(LEAST_COPIES, _MAX_OWN_CHARS // length)
+        return (
+            copies
+            if copies * length <= _MAX_OWN_CHARS
+            else max(LEAST_COPIES, _MAX_OWN_CHARS // length)
+        )
 
 
 @lru_cache(maxsize=64)

@@ -1,15 +1,20 @@
-"""The gate: tell whether memory carries a prompt, by how many of its words the first hits hold and how rare these are in the index. Pure.
+"""The gate: tell whether memory carries a prompt, by how many of its words the first hits hold and
+how rare these are in the index. Pure.
 
-Most prompts of a working session need no memory, and then nothing is better than the nearest entries. The gate is apart from the ranking:
-it looks at an answer, and nothing of it goes back into a score.
+Most prompts of a working session need no memory, and then nothing is better than the nearest
+entries. The gate is apart from the ranking: it looks at an answer, and nothing of it goes back into
+a score.
 
-The weights are those of a logistic regression (`benchmarks/gate.py`). What memory carries: questions of a conversation's own logs (the public
-half of LoCoMo), and those of two small curated memories, so that nothing is learned that holds for dialogue alone. What it does not carry:
-questions of other conversations, and prompts of coding sessions. The constant leaves one in 110 of the own questions without an answer.
+The weights are those of a logistic regression (`benchmarks/gate.py`). What memory carries:
+questions of a conversation's own logs (the public half of LoCoMo), and those of two small curated
+memories, so that nothing is learned that holds for dialogue alone. What it does not carry:
+questions of other conversations, and prompts of coding sessions. The constant leaves one in 110 of
+the own questions without an answer.
 
-Share of prompts that get nothing: own questions 0.009, other people's 0.82, prompts of coding sessions that nothing was fitted on 0.957; of
-two curated memories' own questions 0.062 and 0.225, and together with a conversation's logs 0 and 0.025. With the first score over the
-logarithm of the entries alone (at least 3.3): 0.017, 0.64 and 0.95, but 0.36 and 0.33, and 0.18 and 0.16.
+Share of prompts that get nothing: own questions 0.009, other people's 0.82, prompts of coding
+sessions that nothing was fitted on 0.957; of two curated memories' own questions 0.062 and 0.225,
+and together with a conversation's logs 0 and 0.025. With the first score over the logarithm of the
+entries alone (at least 3.3): 0.017, 0.64 and 0.95, but 0.36 and 0.33, and 0.18 and 0.16.
 """
 
 from __future__ import annotations
@@ -31,7 +36,9 @@ CONSTANT = 0.3
 SCORE_WEIGHT = 1.01
 """The weight of the first hit's score, over the logarithm of the number of entries."""
 MATCHED_WEIGHT = 0.30
-"""The weight of the rarities of the words that the best matching hit holds, summed up; the rarest possible word counts 1."""
+"""The weight of the rarities of the words that the best matching hit holds, summed up; the rarest
+possible word counts 1.
+"""
 MISSING_WEIGHT = -3.83
 """The weight of the logarithm of 1 plus the rarities of the words that it does not hold."""
 ROUTINE_REQUEST_WEIGHT, ROUTINE_QUESTION_WEIGHT = -8.12, -1.99
@@ -41,9 +48,13 @@ ROUTINE_SHARE = 0.2
 WEAK_SHARE = 0.5
 """The same of a word that shapes a question (many, kind, often)."""
 RELATED_SHARE, HEADING_SHARE = 0.7, 0.8
-"""The shares that a word counts for where the hit holds a relative of it, or has it in its headings or file name alone."""
+"""The shares that a word counts for where the hit holds a relative of it, or has it in its headings
+or file name alone.
+"""
 LEAST_CHARACTER_SHARE = 0.25
-"""In scripts without spaces: the share of a prompt's pairs of characters that one hit holds (not measured)."""
+"""In scripts without spaces: the share of a prompt's pairs of characters that one hit holds (not
+measured).
+"""
 
 _LOOKED_AT = 8
 _MOST_CHARS = 1000
@@ -52,16 +63,23 @@ _QUESTION = late.pattern(
     r"|[?？؟]\s*$"
 )
 _ROUTINE_WORDS = """
-    yes yeah yep ok okay sure thanks thank please great good nice perfect fine right wrong sorry hello hi hey done looks look works work working
-    go going keep continue proceed stop wait try retry again rerun undo redo revert reset step next back
-    run start launch execute open close show print tell explain describe summarise summarize help check verify see read write rewrite
-    make create add insert remove delete drop rename move copy replace change edit update fix repair improve simplify clean refactor rework
+    yes yeah yep ok okay sure thanks thank please great good nice perfect fine right wrong sorry
+    hello hi hey done looks look works work working
+    go going keep continue proceed stop wait try retry again rerun undo redo revert reset step next
+    back
+    run start launch execute open close show print tell explain describe summarise summarize help
+    check verify see read write rewrite
+    make create add insert remove delete drop rename move copy replace change edit update fix repair
+    improve simplify clean refactor rework
     split merge join convert port use set put get call return take turn let want need
     commit push pull rebase branch diff patch release tag bump version review approve request issue
-    file folder directory path line code function method class variable parameter argument type hint module package import library dependency
-    script command terminal shell output input log message comment docstring doc docs readme test tests unit suite lint linter format formatter
+    file folder directory path line code function method class variable parameter argument type hint
+    module package import library dependency
+    script command terminal shell output input log message comment docstring doc docs readme test
+    tests unit suite lint linter format formatter
     build compile error exception warning bug stack trace traceback crash fail failing failure debug
-    regex string list dict array loop query table column index schema migration database api endpoint request response server client
+    regex string list dict array loop query table column index schema migration database api
+    endpoint request response server client
     button page color colour css style font layout
     name value result option flag config setting default example way thing problem approach idea
     time fast faster slow speed performance complexity memory
@@ -70,9 +88,11 @@ _ROUTINE_WORDS = """
 
 @dataclass(frozen=True, slots=True)
 class PromptWord:
-    """A word of a prompt in an index: its rarity as a share of the greatest (of a word that nobody has used), and the terms that count as it.
+    """A word of a prompt in an index: its rarity as a share of the greatest (of a word that nobody
+    has used), and the terms that count as it.
 
-    `own` is the word's term as it is indexed; `relatives` may stand for it. `is_gram`: a pair of characters of a script without spaces.
+    `own` is the word's term as it is indexed; `relatives` may stand for it. `is_gram`: a pair of
+    characters of a script without spaces.
     """
 
     own: str
@@ -113,12 +133,23 @@ def prompt_words(prompt: str, lexicon: Lexicon, language: str = ENGLISH) -> tupl
             relatives.setdefault(query_word, set()).add(term)
     asked = query_terms(prompt, language)
     return (
-        *(PromptWord(term, lexicon.rarity_anywhere(term) / most, frozenset(relatives.get(term, ()))) for term in asked.words),
+        *(
+            PromptWord(
+                term, lexicon.rarity_anywhere(term) / most, frozenset(relatives.get(term, ()))
+            )
+            for term in asked.words
+        ),
         *(PromptWord(gram, 1.0, is_gram=True) for gram in asked.grams),
     )
 
 
-def is_carried(prompt: str, words: Sequence[PromptWord], hits: Sequence[Hit], entries: int, language: str = ENGLISH) -> bool:
+def is_carried(
+    prompt: str,
+    words: Sequence[PromptWord],
+    hits: Sequence[Hit],
+    entries: int,
+    language: str = ENGLISH,
+) -> bool:
     """True if memory carries a prompt.
 
     Args:
@@ -132,16 +163,29 @@ def is_carried(prompt: str, words: Sequence[PromptWord], hits: Sequence[Hit], en
         return False
     grams = [word for word in words if word.is_gram]
     if len(grams) * 2 > len(words):
-        most = max(sum(word.own in hit_text for word in grams) for hit_text in (hit.text[:_MOST_CHARS] for hit in hits[:_LOOKED_AT]))
+        most = max(
+            sum(word.own in hit_text for word in grams)
+            for hit_text in (hit.text[:_MOST_CHARS] for hit in hits[:_LOOKED_AT])
+        )
         return most >= LEAST_CHARACTER_SHARE * len(grams)
     return measure_evidence(prompt, words, hits, entries, language).sum > 0
 
 
-def measure_evidence(prompt: str, words: Sequence[PromptWord], hits: Sequence[Hit], entries: int, language: str = ENGLISH) -> Evidence:
+def measure_evidence(
+    prompt: str,
+    words: Sequence[PromptWord],
+    hits: Sequence[Hit],
+    entries: int,
+    language: str = ENGLISH,
+) -> Evidence:
     """The evidence that memory carries a prompt; the hit that holds most of its rarity counts."""
     rarities = [word.rarity * _share(word) for word in words]
     matched = max(
-        sum(rarity * share for rarity, share in zip(rarities, _matches(words, hit, language), strict=True)) for hit in hits[:_LOOKED_AT]
+        sum(
+            rarity * share
+            for rarity, share in zip(rarities, _matches(words, hit, language), strict=True)
+        )
+        for hit in hits[:_LOOKED_AT]
     )
     routine = sum(word.own in _routine_terms() for word in words) / len(words)
     is_question = bool(_QUESTION.search(prompt))
@@ -155,7 +199,9 @@ def measure_evidence(prompt: str, words: Sequence[PromptWord], hits: Sequence[Hi
 
 
 def _share(word: PromptWord) -> float:
-    return (WEAK_SHARE if word.own in weak_terms() else 1.0) * (ROUTINE_SHARE if word.own in _routine_terms() else 1.0)
+    return (WEAK_SHARE if word.own in weak_terms() else 1.0) * (
+        ROUTINE_SHARE if word.own in _routine_terms() else 1.0
+    )
 
 
 def _matches(words: Sequence[PromptWord], hit: Hit, language: str) -> list[float]:
@@ -170,11 +216,17 @@ def _match(word: PromptWord, text: Set[str], heading: Set[str]) -> float:
         return 1.0
     if word.own in heading:
         return HEADING_SHARE
-    return RELATED_SHARE if any(relative in text or relative in heading for relative in word.relatives) else 0.0
+    return (
+        RELATED_SHARE
+        if any(relative in text or relative in heading for relative in word.relatives)
+        else 0.0
+    )
 
 
 def _terms_of(text: str, language: str) -> set[str]:
-    """The terms of a text, in English and in the language of the index, and its pairs of characters in scripts without spaces."""
+    """The terms of a text, in English and in the language of the index, and its pairs of characters
+    in scripts without spaces.
+    """
     scripts = split_scripts(text)
     pairs = {run[at : at + 2] for run in scripts.runs for at in range(len(run))}
     words = indexed_words(scripts.spaced)
@@ -199,10 +251,12 @@ _DIGITS = 2
 def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
     """Measure the answer to a query.
 
-    The spread is the distance of the median score from the first, as a share of the first: near 0 no hit stands out, near 1 the first one
-    does. That the scores of a good answer are spread is the observation of NQC (Shtok et al., Predicting query performance by query-drift
-    estimation, 2012). It divides the deviation of the scores by the score of the whole collection, which BM25 here does not give; a share
-    of the first score is comparable between long and short queries too, and one stray hit at the end does not move a median.
+    The spread is the distance of the median score from the first, as a share of the first: near 0
+    no hit stands out, near 1 the first one does. That the scores of a good answer are spread is the
+    observation of NQC (Shtok et al., Predicting query performance by query-drift estimation, 2012).
+    It divides the deviation of the scores by the score of the whole collection, which BM25 here
+    does not give; a share of the first score is comparable between long and short queries too, and
+    one stray hit at the end does not move a median.
 
     The newest entries, which no word has found, have no scores.
 
@@ -221,7 +275,9 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
         hits=len(hits),
         first=round(scores[0], _DIGITS) if scores else None,
         last=round(scores[-1], _DIGITS) if scores else None,
-        spread=round(1 - _median(scores) / scores[0], _DIGITS) if scores and scores[0] > 0 else None,
+        spread=(
+            round(1 - _median(scores) / scores[0], _DIGITS) if scores and scores[0] > 0 else None
+        ),
         text=matched_parts.count("text"),
         heading=matched_parts.count("heading"),
         beside=matched_parts.count("beside"),
@@ -230,7 +286,9 @@ def answer_quality(query: str, hits: Sequence[Hit], today: date) -> Quality:
 
 
 def _matched_part(hit: Hit, terms: set[str]) -> str:
-    """The part of a hit that holds a term: `text`, `heading` (headings or file name), or `beside` (its neighbours, or a related word)."""
+    """The part of a hit that holds a term: `text`, `heading` (headings or file name), or `beside`
+    (its neighbours, or a related word).
+    """
     if _has(hit.text[:_MOST_CHARS_QUALITY], terms):
         return "text"
     name = hit.path.rpartition("/")[2].removesuffix(".md")
@@ -238,18 +296,29 @@ def _matched_part(hit: Hit, terms: set[str]) -> str:
 
 
 def _has(text: str, terms: set[str]) -> bool:
-    """True if a text holds one of these terms. Only words that may become one of them are stemmed, since that costs most."""
+    """True if a text holds one of these terms. Only words that may become one of them are stemmed,
+    since that costs most.
+    """
     scripts = split_scripts(text)
-    if any(run[position : position + size] in terms for run in scripts.runs for position in range(len(run)) for size in (1, 2)):
+    if any(
+        run[position : position + size] in terms
+        for run in scripts.runs
+        for position in range(len(run))
+        for size in (1, 2)
+    ):
         return True
     starts = {term[:_START] for term in terms}
     return any(
-        stem(word) in terms for word in indexed_words(scripts.spaced) if word[:_START] in starts or word in BASE_FORMS or not word.isascii()
+        stem(word) in terms
+        for word in indexed_words(scripts.spaced)
+        if word[:_START] in starts or word in BASE_FORMS or not word.isascii()
     )
 
 
 def _age(hit: Hit, today: date) -> int:
-    """The age of a hit in days, by the day of its log, else of its commit; uncommitted text is of today."""
+    """The age of a hit in days, by the day of its log, else of its commit; uncommitted text is of
+    today.
+    """
     day = hit.day or (hit.since.date() if hit.since else today)
     return max(0, (today - day).days)
 

@@ -1,8 +1,9 @@
 """The index on disk: opened, brought up to date, searched. It can be deleted at any time.
 
-The folder holds the documents and the snapshot of the workspace, `seen.json`. The order of an update makes sure that a crash leaves an index
-that is behind, never a wrong one: paths about to change are marked as never indexed, then the documents are committed, then the snapshot is
-written. Without a readable `seen.json` of this version the documents count for nothing.
+The folder holds the documents and the snapshot of the workspace, `seen.json`. The order of an
+update makes sure that a crash leaves an index that is behind, never a wrong one: paths about to
+change are marked as never indexed, then the documents are committed, then the snapshot is written.
+Without a readable `seen.json` of this version the documents count for nothing.
 """
 
 from __future__ import annotations
@@ -42,9 +43,13 @@ T = TypeVar("T")
 
 _DOCUMENTS_NAME = "documents"
 ADDED_AT_ONCE = 256
-"""Documents in a batch. The writer's own thread sleeps when it has none, and waking it takes longer than making a document."""
+"""Documents in a batch. The writer's own thread sleeps when it has none, and waking it takes longer
+than making a document.
+"""
 HEAP_BYTES = 100_000_000
-"""The memory a writer may fill before it starts a segment; each segment costs a search 30 µs. Allocated as needed."""
+"""The memory a writer may fill before it starts a segment; each segment costs a search 30 µs.
+Allocated as needed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,8 @@ class FileEntries:
         kind: its kind.
         lifetimes: parallel to `entries`; empty for a person's new text.
         about: the words by which the front matter names the file; they belong to its first entry.
-        uncommitted_removals: rows that HEAD holds and an uncommitted edit took out, and rows found only for their own time.
+        uncommitted_removals: rows that HEAD holds and an uncommitted edit took out, and rows found
+        only for their own time.
     """
 
     path: FilePath
@@ -77,7 +83,13 @@ class FileEntries:
         lifetimes = self.lifetimes or (Lifetime(),) * len(self.entries)
         parallel = zip(self.entries, self.origins, self.uncommitted, lifetimes, strict=True)
         rows = [
-            IndexRow(entry=entry, origin=origin, uncommitted=uncommitted, kind=self.kind, lifetime=lifetime)
+            IndexRow(
+                entry=entry,
+                origin=origin,
+                uncommitted=uncommitted,
+                kind=self.kind,
+                lifetime=lifetime,
+            )
             for entry, origin, uncommitted, lifetime in parallel
         ]
         return [replace(rows[0], about=self.about), *rows[1:]] if rows and self.about else rows
@@ -102,13 +114,17 @@ class FileTexts:
 def file_fields(file: FileEntries, language: str) -> FileFields:
     """The fields of a file, with words stemmed in a language."""
     parts = (file.rows, schema.in_file_order(file.uncommitted_removals))
-    return FileFields(file.path, [fields for rows in parts for fields in schema.document_fields(file.path, rows, language)])
+    return FileFields(
+        file.path,
+        [fields for rows in parts for fields in schema.document_fields(file.path, rows, language)],
+    )
 
 
 class SearchIndex:
     """The entries that a search finds.
 
-    Before an update, open it again while holding the lock: this object does not know what another process has indexed since.
+    Before an update, open it again while holding the lock: this object does not know what another
+    process has indexed since.
     """
 
     def __init__(
@@ -122,16 +138,21 @@ class SearchIndex:
         self._folder = folder
         self._language = language or ENGLISH
         self._index = index
-        self._finder = finder or (IndexSearcher(call_engine(index.searcher), self._language, seen.is_fresh) if index else None)
+        self._finder = finder or (
+            IndexSearcher(call_engine(index.searcher), self._language, seen.is_fresh)
+            if index
+            else None
+        )
         self.seen: Snapshot = seen
         """The workspace as it was indexed."""
 
     @classmethod
     def open(cls, folder: Path, language: str | None = None) -> SearchIndex:
-        """Open the index in a folder. A broken or half-written one, or one of another version, counts as empty.
+        """Open the index in a folder. A broken or half-written one, or one of another version,
+        counts as empty.
 
-        Nothing is created or deleted before `update`. The caller keeps the language (default: English): an index made for another one has
-        to be built again.
+        Nothing is created or deleted before `update`. The caller keeps the language (default:
+        English): an index made for another one has to be built again.
 
         Raises:
             OSError: the folder cannot be read.
@@ -140,7 +161,9 @@ class SearchIndex:
         if seen is None:
             return cls.create(folder, language)
         try:
-            return cls(folder, call_engine(_open_documents, folder / _DOCUMENTS_NAME), seen, language)
+            return cls(
+                folder, call_engine(_open_documents, folder / _DOCUMENTS_NAME), seen, language
+            )
         except BrokenIndex:
             return cls.create(folder, language)
 
@@ -163,7 +186,9 @@ class SearchIndex:
         """See `IndexSearcher.search`."""
         return self._finder.search(request) if self._finder else ()
 
-    def occurrences(self, statements: Mapping[int, str], passing_filter: Filter, today: date) -> list[IndexRow]:
+    def occurrences(
+        self, statements: Mapping[int, str], passing_filter: Filter, today: date
+    ) -> list[IndexRow]:
         """See `IndexSearcher.occurrences`."""
         return self._finder.occurrences(statements, passing_filter, today) if self._finder else []
 
@@ -175,7 +200,9 @@ class SearchIndex:
         """See `IndexSearcher.entries`."""
         return self._finder.entries(passing_filter, today) if self._finder else ()
 
-    def newest(self, passing_filter: Filter, today: date, limit: int | None = None) -> tuple[tuple[Match, ...], int]:
+    def newest(
+        self, passing_filter: Filter, today: date, limit: int | None = None
+    ) -> tuple[tuple[Match, ...], int]:
         """See `IndexSearcher.newest`."""
         return self._finder.newest(passing_filter, today, limit) if self._finder else ((), 0)
 
@@ -199,7 +226,8 @@ class SearchIndex:
         return self._finder.rows(path) if self._finder else []
 
     def with_overlay(self, paths: Collection[str], pages: Iterable[FileEntries]) -> SearchIndex:
-        """A copy of this index whose searches find changed files as they are now; nothing is written.
+        """A copy of this index whose searches find changed files as they are now; nothing is
+        written.
 
         Only current entries can be searched so. This object stays as it is, for other threads.
 
@@ -227,17 +255,20 @@ class SearchIndex:
         """Bring the index to a new state of the workspace. The caller holds the lock.
 
         Args:
-            changed: files whose entries are replaced; iterated once, so that they need not be in memory together.
+            changed: files whose entries are replaced; iterated once, so that they need not be in
+            memory together.
             removed: paths whose entries are removed.
             seen: the snapshot of the workspace after the update.
             progress: called with the number of files done, after each.
-            past: the rows that ended with a commit, each commit once, replacing those it had. Iterated once.
+            past: the rows that ended with a commit, each commit once, replacing those it had.
+            Iterated once.
             dropped: commits whose rows are removed.
-            part: where the index is built from nothing, so many documents can be searched before the rest is there.
+            part: where the index is built from nothing, so many documents can be searched before
+            the rest is there.
 
         Raises:
-            StorageProblem, OSError: the disk does not take it, or another process is writing; the index stays as it was or is
-                behind, and the next update mends it.
+            StorageProblem, OSError: the disk does not take it, or another process is writing; the
+                index stays as it was or is behind, and the next update mends it.
         """
         if self._index is None:
             self._start_anew()
@@ -281,7 +312,9 @@ class SearchIndex:
                 if isinstance(file, FileTexts):
                     yield from file.documents
                 else:
-                    made = file if isinstance(file, FileFields) else file_fields(file, self._language)
+                    made = (
+                        file if isinstance(file, FileFields) else file_fields(file, self._language)
+                    )
                     yield from map(schema.as_document, made.documents)
                 if progress:
                     progress(number)
@@ -303,9 +336,15 @@ class SearchIndex:
                     part = None
                     call_writer(writer.commit)
                     self._remember(PART_SNAPSHOT)
-            if self._folder is not None and (self._folder / SNAPSHOT_NAME).exists() and not self.seen.is_part:
+            if (
+                self._folder is not None
+                and (self._folder / SNAPSHOT_NAME).exists()
+                and not self.seen.is_part
+            ):
                 never_indexed = {**self.seen.files, **dict.fromkeys(touched, NEVER_INDEXED)}
-                self._remember(replace(self.seen, files=never_indexed, is_fresh=is_fresh), durably=True)
+                self._remember(
+                    replace(self.seen, files=never_indexed, is_fresh=is_fresh), durably=True
+                )
             call_writer(writer.commit)
         finally:
             # Without this wait, a writer leaves the segments of its merges behind for good.
@@ -316,7 +355,9 @@ class SearchIndex:
         self.seen = replace(self.seen, is_fresh=is_fresh)
 
     def _remember(self, seen: Snapshot, durably: bool = False) -> None:
-        seen = replace(seen, stamps=stamps_digest({path: file.stamp.text for path, file in seen.files.items()}))
+        seen = replace(
+            seen, stamps=stamps_digest({path: file.stamp.text for path, file in seen.files.items()})
+        )
         if self._folder is not None:
             write_snapshot(self._folder, seen, durably)
         self.seen = seen
@@ -331,7 +372,9 @@ def _peeked(values: Iterable[T]) -> Iterator[T] | None:
 def _gone(commit: CommitId, rows: Iterable[IndexRow], language: str) -> Iterator[tantivy.Document]:
     """The documents of rows that ended with a commit, file by file."""
     for path, together in groupby(schema.in_file_order(rows), key=lambda row: row.entry.path):
-        yield from map(schema.as_document, schema.document_fields(path, list(together), language, commit))
+        yield from map(
+            schema.as_document, schema.document_fields(path, list(together), language, commit)
+        )
 
 
 def _open_documents(folder: Path) -> tantivy.Index:

@@ -1,4 +1,5 @@
-"""Labels: what an entry is filtered by, each a term of one field (`NAME:VALUE`): file, place, section, statement, tags, kind, state. Pure.
+"""Labels: what an entry is filtered by, each a term of one field (`NAME:VALUE`): file, place,
+section, statement, tags, kind, state. Pure.
 
 They are indexed as one text with spaces between, which is quicker than a list of texts.
 """
@@ -30,13 +31,19 @@ _KEPT = 4096
 
 
 def as_label(name: str, value: str) -> str:
-    """A label as indexed. Different values give different labels, none of which has white space in it."""
+    """A label as indexed. Different values give different labels, none of which has white space in
+    it.
+    """
     return f"{name}:{value.translate(_ESCAPED)}"
 
 
 def file_label(name: str, path: str) -> str:
-    """A label with a path as its value; different paths give different labels, also with lone surrogates."""
-    return as_label(name, path if path.isascii() else path.encode("utf-8", "backslashreplace").decode())
+    """A label with a path as its value; different paths give different labels, also with lone
+    surrogates.
+    """
+    return as_label(
+        name, path if path.isascii() else path.encode("utf-8", "backslashreplace").decode()
+    )
 
 
 def address_digest(address: str) -> str:
@@ -61,18 +68,26 @@ def folded_label(text: str) -> str:
 
 @lru_cache(maxsize=_KEPT)
 def place_labels(path: FilePath, section: SectionPath) -> str:
-    """The labels of a section's path, of its file, of the folders of that, and of the file's name, with spaces between."""
+    """The labels of a section's path, of its file, of the folders of that, and of the file's name,
+    with spaces between.
+    """
     return " ".join((*_path_labels(path), *_section_labels(section)))
 
 
 def entry_labels(entry: Entry, kind: FileKind, owner: str, place: str) -> str:
-    """The labels of an entry in a place, behind that of its `owner`. Instructions in a bootstrap file are no facts."""
+    """The labels of an entry in a place, behind that of its `owner`. Instructions in a bootstrap
+    file are no facts.
+    """
     labels = f"{owner} {statement_label(entry)} {place}"
     for tag in entry.tags:
         labels += f" {as_label('tag', folded_label(tag))}"
     if entry.kind is not None:
         labels += f" {as_label('kind', folded_label(entry.kind))}"
-    return f"{labels} {FACT_LABEL}" if entry.fact is not None and kind is not FileKind.BOOTSTRAP else labels
+    return (
+        f"{labels} {FACT_LABEL}"
+        if entry.fact is not None and kind is not FileKind.BOOTSTRAP
+        else labels
+    )
 
 
 def origin_labels(origin: Origin) -> Iterator[str]:
@@ -102,7 +117,11 @@ def _section_labels(section: SectionPath) -> Iterator[str]:
     """Labels of every contiguous part of a section path."""
     titles = [_folded(title) for title in section]
     count = len(titles)
-    parts = [PATH_SEPARATOR.join(titles[start:end]) for start in range(count) for end in range(start + 1, count + 1)]
+    parts = [
+        PATH_SEPARATOR.join(titles[start:end])
+        for start in range(count)
+        for end in range(start + 1, count + 1)
+    ]
     return map(_part_label, dict.fromkeys(parts))
 
 
@@ -112,7 +131,9 @@ def _part_label(part: str) -> str:
 
 
 def statement_number(entry: Entry) -> int:
-    """A number shared by the occurrences of one statement in one section; of an entry that is no fact, by its text."""
+    """A number shared by the occurrences of one statement in one section; of an entry that is no
+    fact, by its text.
+    """
     return _place_number(entry.path, entry.section) ^ _number_in_place(entry)
 
 
@@ -131,7 +152,9 @@ def _number_in_place(entry: Entry) -> int:
 
 
 def statement_label(entry: Entry) -> str:
-    """The label of a statement wherever it stands, shared with a few others: unique ones would take a quarter as much room as the text."""
+    """The label of a statement wherever it stands, shared with a few others: unique ones would take
+    a quarter as much room as the text.
+    """
     return number_label(_number_in_place(entry))
 
 
@@ -147,30 +170,43 @@ def number_label(number: int) -> str:
 
 def copies_number(entry: Entry) -> int:
     """A number shared by the copies of a fact; 0 for what has none."""
-    return int(entry.fact, 16) if entry.fact is not None and may_have_copies(entry.text, entry.key) else 0
+    return (
+        int(entry.fact, 16)
+        if entry.fact is not None and may_have_copies(entry.text, entry.key)
+        else 0
+    )
 
 
 @lru_cache(maxsize=_KEPT)
 def _path_labels(path: str) -> tuple[str, ...]:
     """Labels of a path, of its folders and of the file's name."""
     pure = Path(path)
-    labelled_paths = dict.fromkeys((path, *(str(folder) for folder in pure.parents if folder.name), pure.name))
+    labelled_paths = dict.fromkeys(
+        (path, *(str(folder) for folder in pure.parents if folder.name), pure.name)
+    )
     return tuple(as_label("place", encodable(labelled_path)) for labelled_path in labelled_paths)
 
 
 _COUNTED = 3
-"""The first tags of a fact that count: those after them are remarks, and would fill the catalogue (design)."""
+"""The first tags of a fact that count: those after them are remarks, and would fill the catalogue
+(design).
+"""
 
 
 def count_tags(facts: Iterable[Hit]) -> tuple[TagCount, ...]:
-    """The tags of facts, most used first, then by name. Spellings differ in case only; a fact counts once a section."""
+    """The tags of facts, most used first, then by name. Spellings differ in case only; a fact
+    counts once a section.
+    """
     spellings: dict[str, Counter[str]] = defaultdict(Counter)
     facts_once = {(hit.path, hit.section, hit.fact or hit.start_line): hit for hit in facts}
     for hit in facts_once.values():
         for name, tag in {folded_label(tag): tag for tag in reversed(hit.tags[:_COUNTED])}.items():
             spellings[name][tag] += 1
     counts = [
-        TagCount(min(spelling_counts, key=lambda tag: (-spelling_counts[tag], tag)), spelling_counts.total())
+        TagCount(
+            min(spelling_counts, key=lambda tag: (-spelling_counts[tag], tag)),
+            spelling_counts.total(),
+        )
         for spelling_counts in spellings.values()
     ]
     return tuple(sorted(counts, key=lambda count: (-count.count, folded_label(count.tag))))
@@ -179,4 +215,6 @@ def count_tags(facts: Iterable[Hit]) -> tuple[TagCount, ...]:
 def most_tagged(facts: Iterable[Hit], tags: Iterable[str]) -> list[Hit]:
     """Facts by the number of these tags that they have, otherwise in their order."""
     wanted_tags = {folded_label(tag) for tag in tags}
-    return sorted(facts, key=lambda hit: -len(wanted_tags & {folded_label(tag) for tag in hit.tags}))
+    return sorted(
+        facts, key=lambda hit: -len(wanted_tags & {folded_label(tag) for tag in hit.tags})
+    )

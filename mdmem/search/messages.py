@@ -1,10 +1,12 @@
-"""The index of messages of sessions: on disk, brought up to date, searched. It can be deleted at any time.
+"""The index of messages of sessions: on disk, brought up to date, searched. It can be deleted at
+any time.
 
-As with the index of memory, a crash leaves an index that is behind, never a wrong one: transcripts about to change are taken out of
-`seen.json`, then the documents are committed, then the file is written again. The documents of a transcript that it does not name are replaced
-as a whole.
+As with the index of memory, a crash leaves an index that is behind, never a wrong one: transcripts
+about to change are taken out of `seen.json`, then the documents are committed, then the file is
+written again. The documents of a transcript that it does not name are replaced as a whole.
 
-A message is stored once for each transcript that holds it. Copies (in a fork, in a synced home) have one mark, and are found once.
+A message is stored once for each transcript that holds it. Copies (in a fork, in a synced home)
+have one mark, and are found once.
 """
 
 from __future__ import annotations
@@ -37,7 +39,9 @@ from mdmem.startup.records import dataclass, field, replace
 
 SEEN_NAME = "seen.json"
 _VERSION = [2, INDEX_VERSION, __version__]
-"""Of this format, of the terms of the index, and of the rules by which texts are cleaned: each version of mdmem reads transcripts anew."""
+"""Of this format, of the terms of the index, and of the rules by which texts are cleaned: each
+version of mdmem reads transcripts anew.
+"""
 _DIGEST_BYTES = 16
 _START_FIELDS = ReadingStart.__match_args__
 _TIMES = tuple(_START_FIELDS.index(name) for name in ("started", "time"))
@@ -70,7 +74,8 @@ class SeenTranscript:
 class Seen:
     """The transcripts as they were read.
 
-    - `settings`, `purged`: digests of what else the index depends on. `commit`: the one that told what was purged.
+    - `settings`, `purged`: digests of what else the index depends on. `commit`: the one that told
+      what was purged.
     - `stamps`: a digest of all stamps.
     - `unknown`: the paths of those in an unknown format.
     """
@@ -83,7 +88,9 @@ class Seen:
     unknown: tuple[str, ...] = ()
 
 
-def seen_of(transcripts: Mapping[str, SeenTranscript], settings: str, purged: str, commit: str) -> Seen:
+def seen_of(
+    transcripts: Mapping[str, SeenTranscript], settings: str, purged: str, commit: str
+) -> Seen:
     """The transcripts, with their digests."""
     return Seen(
         transcripts=transcripts,
@@ -98,7 +105,9 @@ def seen_of(transcripts: Mapping[str, SeenTranscript], settings: str, purged: st
 def stamps_digest(stamps: Mapping[str, Stamp]) -> str:
     """A digest of the stamps of all transcripts, by path."""
     text = "\0".join([f"{path}\0{stamps[path]}" for path in sorted(stamps)])
-    return hashlib.blake2b(text.encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES).hexdigest()
+    return hashlib.blake2b(
+        text.encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES
+    ).hexdigest()
 
 
 class _StoredTranscripts(Mapping[str, SeenTranscript]):
@@ -110,7 +119,10 @@ class _StoredTranscripts(Mapping[str, SeenTranscript]):
     @cached_property
     def _transcripts(self) -> dict[str, SeenTranscript]:
         values: dict[str, list[Any]] = json.loads(self._text.decode("utf-8", "surrogatepass"))
-        return {path: SeenTranscript(tuple(stamp), start, counts, problem) for path, (stamp, start, counts, problem) in values.items()}
+        return {
+            path: SeenTranscript(tuple(stamp), start, counts, problem)
+            for path, (stamp, start, counts, problem) in values.items()
+        }
 
     def __getitem__(self, path: str) -> SeenTranscript:
         return self._transcripts[path]
@@ -123,7 +135,9 @@ class _StoredTranscripts(Mapping[str, SeenTranscript]):
 
 
 def read_seen(folder: Path) -> Seen | None:
-    """The transcripts that the index in a folder has read; None if nothing is there of this version."""
+    """The transcripts that the index in a folder has read; None if nothing is there of this
+    version.
+    """
     try:
         with (folder / SEEN_NAME).open("rb") as file:
             header, text = json.loads(file.readline()), file.read()
@@ -180,12 +194,26 @@ def start_values(start: ReadingStart | None) -> list[Any] | None:
 def _parsed_start(values: list[Any] | None) -> ReadingStart | None:
     if values is None:
         return None
-    times = {position: datetime.fromisoformat(values[position]) for position in _TIMES if values[position] is not None}
-    return ReadingStart(**dict(zip(_START_FIELDS, [times.get(position, value) for position, value in enumerate(values)], strict=True)))
+    times = {
+        position: datetime.fromisoformat(values[position])
+        for position in _TIMES
+        if values[position] is not None
+    }
+    return ReadingStart(
+        **dict(
+            zip(
+                _START_FIELDS,
+                [times.get(position, value) for position, value in enumerate(values)],
+                strict=True,
+            )
+        )
+    )
 
 
 def _json(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 MESSAGES_NAME = "messages"
@@ -200,10 +228,12 @@ _NO_TIME = 0
 
 @dataclass(frozen=True, slots=True)
 class TranscriptMessages:
-    """The messages of a transcript from a line on; those that the index has of these lines are replaced.
+    """The messages of a transcript from a line on; those that the index has of these lines are
+    replaced.
 
     - `path`: of the file; `seen`: what is read of it now.
-    - `session`: CLIENT/SESSION; `started`: when it began, by which the original of a copied message is told.
+    - `session`: CLIENT/SESSION; `started`: when it began, by which the original of a copied message
+      is told.
     """
 
     path: str
@@ -217,7 +247,9 @@ class TranscriptMessages:
 
 @dataclass(frozen=True, slots=True)
 class MessageQuery:
-    """A query as it was typed; `since` (inclusive) and `until` (exclusive) are seconds since 1970. Times are shown in `zone`."""
+    """A query as it was typed; `since` (inclusive) and `until` (exclusive) are seconds since 1970.
+    Times are shown in `zone`.
+    """
 
     query: str
     limit: int
@@ -229,7 +261,9 @@ class MessageQuery:
 class MessageIndex:
     """The messages that a search finds. Before an update, open it again while holding the lock."""
 
-    def __init__(self, folder: Path | None, index: tantivy.Index | None, seen: Seen, language: str | None) -> None:
+    def __init__(
+        self, folder: Path | None, index: tantivy.Index | None, seen: Seen, language: str | None
+    ) -> None:
         self._folder = folder
         self._index = index
         self._language = language or ENGLISH
@@ -238,7 +272,8 @@ class MessageIndex:
 
     @classmethod
     def open(cls, folder: Path, language: str | None) -> MessageIndex:
-        """Open the index in a folder. A broken or half-written one, or one of another version, counts as empty.
+        """Open the index in a folder. A broken or half-written one, or one of another version,
+        counts as empty.
 
         Raises:
             OSError: the folder cannot be read.
@@ -247,7 +282,9 @@ class MessageIndex:
         if seen is None:
             return cls.create(folder, language)
         try:
-            return cls(folder, call_engine(_open_documents, folder / _DOCUMENTS_NAME), seen, language)
+            return cls(
+                folder, call_engine(_open_documents, folder / _DOCUMENTS_NAME), seen, language
+            )
         except BrokenIndex:
             return cls.create(folder, language)
 
@@ -262,17 +299,24 @@ class MessageIndex:
         return cls(None, schema.prepare(tantivy.Index(_schema())), Seen(), language)
 
     def update(
-        self, changed: Iterable[TranscriptMessages], removed: Collection[str], settings: str, purged: str = "", commit: str = ""
+        self,
+        changed: Iterable[TranscriptMessages],
+        removed: Collection[str],
+        settings: str,
+        purged: str = "",
+        commit: str = "",
     ) -> None:
         """Bring the index to a new state of the transcripts. The caller holds the lock.
 
         Args:
-            changed: transcripts with what is new in them; iterated once, so that they need not be in memory together.
+            changed: transcripts with what is new in them; iterated once, so that they need not be
+            in memory together.
             removed: paths of transcripts whose messages go.
             settings, purged, commit: see `Seen`.
 
         Raises:
-            StorageProblem, OSError: the disk does not take it, or another process is writing; the index is as it was or behind.
+            StorageProblem, OSError: the disk does not take it, or another process is writing; the
+            index is as it was or behind.
         """
         if self._index is None:
             self._start_anew()
@@ -294,7 +338,9 @@ class MessageIndex:
         documents.mkdir(parents=True, mode=0o700)
         self._index = schema.prepare(call_writer(tantivy.Index, _schema(), str(documents)))
 
-    def _change(self, changed: Iterable[TranscriptMessages], removed: Collection[str]) -> dict[str, SeenTranscript]:
+    def _change(
+        self, changed: Iterable[TranscriptMessages], removed: Collection[str]
+    ) -> dict[str, SeenTranscript]:
         """Replace documents; returns what was seen of the changed transcripts."""
         assert self._index is not None
         seen: dict[str, SeenTranscript] = {}
@@ -305,7 +351,10 @@ class MessageIndex:
             for transcript in changed:
                 self._delete(writer, transcript)
                 seen[transcript.path] = transcript.seen
-                yield from (_document(transcript, message, self._language) for message in transcript.messages)
+                yield from (
+                    _document(transcript, message, self._language)
+                    for message in transcript.messages
+                )
 
         try:
             for path in removed:
@@ -328,9 +377,14 @@ class MessageIndex:
         if transcript.from_line == 1 or transcript.path not in self.seen.transcripts:
             call_writer(writer.delete_documents_by_term, "file", label)
             return
-        lines = Query.range_query(_schema(), "line", FieldType.Integer, lower_bound=transcript.from_line)
+        lines = Query.range_query(
+            _schema(), "line", FieldType.Integer, lower_bound=transcript.from_line
+        )
         of_file = Query.term_query(_schema(), "file", label, index_option="basic")
-        call_writer(writer.delete_documents_by_query, Query.boolean_query([(Occur.Must, of_file), (Occur.Must, lines)]))
+        call_writer(
+            writer.delete_documents_by_query,
+            Query.boolean_query([(Occur.Must, of_file), (Occur.Must, lines)]),
+        )
 
     def _forget(self, paths: Collection[str]) -> None:
         """Take transcripts out of `seen.json` before their documents change."""
@@ -339,12 +393,17 @@ class MessageIndex:
             write_seen(self._folder, replace(self.seen, transcripts=kept, stamps=""))
 
     def search(self, request: MessageQuery) -> tuple[MessageHit, ...]:
-        """The best messages, best first; where the score is the same, the newer one. Copies of a message are one hit.
+        """The best messages, best first; where the score is the same, the newer one. Copies of a
+        message are one hit.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        asked = _query(request, self._language) if self._index is not None and request.limit > 0 else None
+        asked = (
+            _query(request, self._language)
+            if self._index is not None and request.limit > 0
+            else None
+        )
         if asked is None or self._index is None:
             return ()
         searcher = call_engine(self._index.searcher)
@@ -357,12 +416,20 @@ class MessageIndex:
             limit *= _CANDIDATES_A_HIT
 
 
-def _best(searcher: tantivy.Searcher, scored: Iterable[tuple[float, Any]], zone: tzinfo | None) -> list[MessageHit]:
+def _best(
+    searcher: tantivy.Searcher, scored: Iterable[tuple[float, Any]], zone: tzinfo | None
+) -> list[MessageHit]:
     """The hits of documents, of each message the one in the session that began first."""
     first: dict[str, tuple[str, MessageHit]] = {}
     for score, address in scored:
-        mark, started, hit = call_engine(_parsed, call_engine(searcher.doc, address), round(score, _SCORE_DIGITS), zone)
-        if mark not in first or (started, hit.session, hit.line) < (first[mark][0], first[mark][1].session, first[mark][1].line):
+        mark, started, hit = call_engine(
+            _parsed, call_engine(searcher.doc, address), round(score, _SCORE_DIGITS), zone
+        )
+        if mark not in first or (started, hit.session, hit.line) < (
+            first[mark][0],
+            first[mark][1].session,
+            first[mark][1].line,
+        ):
             first[mark] = started, hit
     return sorted((hit for _, hit in first.values()), key=_rank_key)
 
@@ -374,23 +441,40 @@ def _rank_key(hit: MessageHit) -> tuple[float, float, str, int]:
 def _query(request: MessageQuery, language: str) -> Query | None:
     """The query for messages that hold one of the words; None if there is none to look for."""
     asked = query_terms(request.query, language)
-    words = dict.fromkeys((*asked.words, *(variant for _, variant in asked.also), *(joined for _, joined in asked.joined)))
+    words = dict.fromkeys(
+        (
+            *asked.words,
+            *(variant for _, variant in asked.also),
+            *(joined for _, joined in asked.joined),
+        )
+    )
     clauses = [Query.term_query(_schema(), "text", word, index_option="freq") for word in words]
-    clauses += [Query.term_query(_schema(), "grams", gram, index_option="freq") for gram in asked.grams]
+    clauses += [
+        Query.term_query(_schema(), "grams", gram, index_option="freq") for gram in asked.grams
+    ]
     if not clauses:
         return None
     query = Query.boolean_query([(Occur.Should, clause) for clause in clauses])
     if request.since is None and request.until is None:
         return query
     times = Query.range_query(
-        _schema(), "time", FieldType.Integer, lower_bound=request.since, upper_bound=request.until, include_upper=request.until is None
+        _schema(),
+        "time",
+        FieldType.Integer,
+        lower_bound=request.since,
+        upper_bound=request.until,
+        include_upper=request.until is None,
     )
-    return Query.boolean_query([(Occur.Must, query), (Occur.Must, Query.const_score_query(times, 0.0))])
+    return Query.boolean_query(
+        [(Occur.Must, query), (Occur.Must, Query.const_score_query(times, 0.0))]
+    )
 
 
 @cache
 def _schema() -> tantivy.Schema:
-    """The fields of a document: its file (as a label), its line in there, its time in seconds since 1970, its words, and what is shown of it."""
+    """The fields of a document: its file (as a label), its line in there, its time in seconds since
+    1970, its words, and what is shown of it.
+    """
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("file", tokenizer_name="raw", index_option="basic")
     builder.add_integer_field("line", fast=True)
@@ -420,17 +504,25 @@ def _document(transcript: TranscriptMessages, message: Message, language: str) -
         "line": message.line,
         "time": int(message.time.timestamp()) if message.time else _NO_TIME,
         "text": terms(scripts.spaced, language),
-        "row": json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass"),
+        "row": (
+            json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode(
+                "utf-8", "surrogatepass"
+            )
+        ),
     }
     if scripts.runs:
         fields["grams"] = " ".join(grams(scripts.runs))
     return tantivy.Document.from_dict(fields, _schema())
 
 
-def _parsed(document: tantivy.Document, score: float, zone: tzinfo | None) -> tuple[str, str, MessageHit]:
+def _parsed(
+    document: tantivy.Document, score: float, zone: tzinfo | None
+) -> tuple[str, str, MessageHit]:
     """The mark of a message, the time at which its session began, and its hit."""
     stored: bytes = document.get_all("row")[0]
-    path, line, session, project, speaker, sender, time, text, mark, started = json.loads(stored.decode("utf-8", "surrogatepass"))
+    path, line, session, project, speaker, sender, time, text, mark, started = json.loads(
+        stored.decode("utf-8", "surrogatepass")
+    )
     hit = MessageHit(
         path=path,
         line=line,
@@ -446,7 +538,9 @@ def _parsed(document: tantivy.Document, score: float, zone: tzinfo | None) -> tu
 
 
 def _label(path: str) -> str:
-    return hashlib.blake2b(path.encode("utf-8", "surrogateescape"), digest_size=_LABEL_BYTES).hexdigest()
+    return hashlib.blake2b(
+        path.encode("utf-8", "surrogateescape"), digest_size=_LABEL_BYTES
+    ).hexdigest()
 
 
 def _open_documents(folder: Path) -> tantivy.Index:

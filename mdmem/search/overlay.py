@@ -1,4 +1,6 @@
-"""Entries that are not in the index yet, scored as it will score them, so that a file just saved is found without indexing it. Pure."""
+"""Entries that are not in the index yet, scored as it will score them, so that a file just saved is
+found without indexing it. Pure.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,9 @@ _UNSCALED, _SIGNIFICANT_BITS = 24, 4
 
 @dataclass(frozen=True, slots=True)
 class OverlayEntry:
-    """An entry as the index will hold it: the terms of its fields in order, its numbers, its row."""
+    """An entry as the index will hold it: the terms of its fields in order, its
+    numbers, its row.
+    """
 
     terms: Mapping[str, Sequence[str]]
     numbers: Mapping[str, Any]
@@ -49,7 +53,12 @@ class Overlay:
     - `hidden`: their documents in the index, by segment and number.
     """
 
-    def __init__(self, entries: Sequence[OverlayEntry], paths: Sequence[str], hidden: frozenset[tuple[int, int]]) -> None:
+    def __init__(
+        self,
+        entries: Sequence[OverlayEntry],
+        paths: Sequence[str],
+        hidden: frozenset[tuple[int, int]],
+    ) -> None:
         self.entries = entries
         self.paths = paths
         self.hidden = hidden
@@ -70,10 +79,14 @@ class Overlay:
     def _having(self, field: str) -> Counter[str]:
         counts = self._counts.get(field)
         if counts is None:
-            counts = self._counts[field] = Counter(term for entry in self.entries for term in set(entry.terms.get(field, ())))
+            counts = self._counts[field] = Counter(
+                term for entry in self.entries for term in set(entry.terms.get(field, ()))
+            )
         return counts
 
-    def scores(self, clauses: Iterable[Clause], statistics: TermStatistics) -> Iterator[tuple[float, OverlayEntry]]:
+    def scores(
+        self, clauses: Iterable[Clause], statistics: TermStatistics
+    ) -> Iterator[tuple[float, OverlayEntry]]:
         """The entries that hold at least one of the terms, with their BM25 scores."""
         scores: dict[int, float] = {}
         for name, term, weight, _ in clauses:
@@ -83,7 +96,9 @@ class Overlay:
             for number, entry in enumerate(self.entries):
                 if times := entry.terms.get(name, ()).count(term):
                     length = kept_length(len(entry.terms[name]))
-                    scores[number] = scores.get(number, 0.0) + worth * ranking.saturation(times, length, average)
+                    scores[number] = scores.get(number, 0.0) + worth * ranking.saturation(
+                        times, length, average
+                    )
         return ((score, self.entries[number]) for number, score in scores.items())
 
 
@@ -100,12 +115,21 @@ _COUNTS_KEPT = 4096
 _TERMS_TRIED = 50
 """The terms tried until one is in a document that has not been deleted."""
 _TOTAL = late.pattern(r'"value": ([0-9.]+),\s+"description": "N, ')
-_CLAUSE, _TIMES, _LENGTH, _VALUE = '"description": "Boost x', '"description": "freq, ', '"description": "dl, ', '"value": '
-"""In an account of a score: what comes before the number of a clause, and behind the values that are needed."""
+_CLAUSE, _TIMES, _LENGTH, _VALUE = (
+    '"description": "Boost x',
+    '"description": "freq, ',
+    '"description": "dl, ',
+    '"value": ',
+)
+"""In an account of a score: what comes before the number of a clause, and behind the values that
+are needed.
+"""
 
 
 Scorer = Callable[[tantivy.DocAddress], list[tuple[Clause, float]]]
-"""A function that gives the clauses that a document of the index matches, each with its part of the document's score."""
+"""A function that gives the clauses that a document of the index matches, each with its part of the
+document's score.
+"""
 
 
 class TermStatistics:
@@ -119,7 +143,9 @@ class TermStatistics:
         self._searcher = searcher
         self._is_fresh = is_fresh
         self._overlay = overlay
-        self.documents = searcher.num_docs + (len(overlay.entries) - len(overlay.hidden) if overlay else 0)
+        self.documents = searcher.num_docs + (
+            len(overlay.entries) - len(overlay.hidden) if overlay else 0
+        )
         counts_all = is_fresh and not (overlay and overlay.hidden)
         self.count = lru_cache(_COUNTS_KEPT)(partial(_count, searcher, counts_all, overlay))
 
@@ -129,13 +155,21 @@ class TermStatistics:
 
     def average(self, field: str) -> float:
         """The average length of a field."""
-        return (self._tokens[field] + (self._overlay.tokens(field) if self._overlay else 0)) / max(1, self.documents)
+        return (self._tokens[field] + (self._overlay.tokens(field) if self._overlay else 0)) / max(
+            1, self.documents
+        )
 
     @cached_property
     def _tokens(self) -> dict[str, float]:
         """The terms of each field in the visible documents of the index."""
-        visible = query.visible_query(tantivy.Query.all_query(), self._overlay.paths if self._overlay else ())
-        totals = call_engine(self._searcher.aggregate, visible, {name: {"sum": {"field": length}} for name, length in LENGTHS.items()})
+        visible = query.visible_query(
+            tantivy.Query.all_query(), self._overlay.paths if self._overlay else ()
+        )
+        totals = call_engine(
+            self._searcher.aggregate,
+            visible,
+            {name: {"sum": {"field": length}} for name, length in LENGTHS.items()},
+        )
         return {name: total["value"] for name, total in totals.items()}
 
     @cached_property
@@ -143,17 +177,26 @@ class TermStatistics:
         """The documents that the engine counts."""
         if self._is_fresh:
             return self._searcher.num_docs
-        for term, _ in call_engine(self._searcher.terms_with_prefix, "text", "", limit=_TERMS_TRIED):
+        for term, _ in call_engine(
+            self._searcher.terms_with_prefix, "text", "", limit=_TERMS_TRIED
+        ):
             asked = query.term_query(("text", term, 1.0, term))
             for _, address in call_engine(self._searcher.search, asked, 1, count=False).hits:
-                if total := _TOTAL.search(call_engine(asked.explain, self._searcher, address).to_json()):
+                if total := _TOTAL.search(
+                    call_engine(asked.explain, self._searcher, address).to_json()
+                ):
                     return float(total[1])
         return self._searcher.num_docs
 
     def adjusted(self, clauses: Sequence[Clause]) -> list[Clause]:
         """The clauses with weights by which the engine takes each term for as rare as it is."""
         return [
-            (name, term, weight * self.rarity(name, term) / self._engine_rarity(name, term), query_word)
+            (
+                name,
+                term,
+                weight * self.rarity(name, term) / self._engine_rarity(name, term),
+                query_word,
+            )
             for name, term, weight, query_word in clauses
         ]
 
@@ -162,14 +205,20 @@ class TermStatistics:
 
     def scorer(self, clauses: Sequence[Clause]) -> Scorer:
         """A scorer by these clauses, of which there is at least one."""
-        numbered = query.any_term_query([(name, term, number, word) for number, (name, term, _, word) in enumerate(clauses)])
+        numbered = query.any_term_query(
+            [(name, term, number, word) for number, (name, term, _, word) in enumerate(clauses)]
+        )
         worths = [weight * self.rarity(name, term) for name, term, weight, _ in clauses]
         averages = {name: self.average(name) for name in {name for name, *_ in clauses}}
 
         def parts(address: tantivy.DocAddress) -> list[tuple[Clause, float]]:
             account = call_engine(numbered.explain, self._searcher, address).to_json()
             return [
-                (clauses[number], worths[number] * ranking.saturation(times, length, averages[clauses[number][0]]))
+                (
+                    clauses[number],
+                    worths[number]
+                    * ranking.saturation(times, length, averages[clauses[number][0]]),
+                )
                 for number, times, length in map(_parsed, account.split(_CLAUSE)[1:])
             ]
 
@@ -177,7 +226,9 @@ class TermStatistics:
 
 
 def _parsed(account: str) -> tuple[int, float, float]:
-    """The number of a clause, how often its term is in the field, and how long that is, from the engine's account of its part."""
+    """The number of a clause, how often its term is in the field, and how long that is, from the
+    engine's account of its part.
+    """
     number, _, rest = account.partition(" ")
     before_times, _, rest = rest.partition(_TIMES)
     return int(number), _last_value(before_times), _last_value(rest.partition(_LENGTH)[0])
@@ -187,10 +238,14 @@ def _last_value(account: str) -> float:
     return float(account[account.rindex(_VALUE) + len(_VALUE) :].partition(",")[0])
 
 
-def _count(searcher: tantivy.Searcher, counts_all: bool, overlay: Overlay | None, field: str, term: str) -> int:
+def _count(
+    searcher: tantivy.Searcher, counts_all: bool, overlay: Overlay | None, field: str, term: str
+) -> int:
     count = call_engine(searcher.doc_freq, field, term)
     if count and not counts_all:
-        asked = query.visible_query(query.term_query((field, term, 1.0, term)), overlay.paths if overlay else ())
+        asked = query.visible_query(
+            query.term_query((field, term, 1.0, term)), overlay.paths if overlay else ()
+        )
         result: Any = call_engine(searcher.search, asked, 1)  # its stub does not know the count
         count = result.count
     return count + (overlay.count(field, term) if overlay else 0)

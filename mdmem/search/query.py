@@ -32,7 +32,9 @@ _MAX_ASKED = 24
 """Related words are looked for only if a question has no more words than this."""
 
 _SHORTEST_STEM, _LONGEST_ENDING = 4, 2
-"""The fewest letters that two forms of a word share, and the most that they end in, in a language without a stemmer."""
+"""The fewest letters that two forms of a word share, and the most that they end in, in a language
+without a stemmer.
+"""
 
 GRAM_FIELDS = ("grams", "grams_around")
 """The fields of characters and pairs of them alone."""
@@ -48,18 +50,21 @@ class Filter:
     """Conditions on an entry. All that are set must hold; with none set, everything current passes.
 
     - `file`: the file's path, a folder above it, or its name.
-    - `section`: some contiguous part of the entry's section path, as an address (`Work`, `Work > Employer`); case and markup are
-      folded, so everything below a section passes too.
+    - `section`: some contiguous part of the entry's section path, as an address (`Work`, `Work >
+      Employer`); case and markup are folded, so everything below a section passes too.
     - `kind`, `tags` (every one of them), `any_tags` (at least one of them): ignoring case.
     - `actor`: who brought it in, else the author of the commit; `session`: where it was said.
-    - `since`, `until`: both inclusive, by the entry's day, or where it has none by the day, in `zone` (None: the system's), of the
-      commit that brought it in. An entry with neither was just written, and counts as today's.
-    - `min_confidence`: from 0 to 1. Text without a commit is a person's pending edit, counts as user-stated and passes.
+    - `since`, `until`: both inclusive, by the entry's day, or where it has none by the day, in
+      `zone` (None: the system's), of the commit that brought it in. An entry with neither was just
+      written, and counts as today's.
+    - `min_confidence`: from 0 to 1. Text without a commit is a person's pending edit, counts as
+      user-stated and passes.
     - `log_days_from`: daily logs only from that day on; entries without a day pass.
     - `facts_only`: list items only.
     - `valid_on`: leaves out entries that expired before that day; `until D` holds through D.
     - `history`: superseded, removed and expired entries pass as well.
-    - `as_of`: only entries that were current where these commits alone are known, nothing uncommitted; not together with `history`.
+    - `as_of`: only entries that were current where these commits alone are known, nothing
+      uncommitted; not together with `history`.
     """
 
     file: str | None = None
@@ -90,7 +95,9 @@ class Filter:
         return self.history or self.as_of is not None
 
 
-_narrowing = attrgetter(*(name for name in Filter.__match_args__ if name not in ("valid_on", "zone")))
+_narrowing = attrgetter(
+    *(name for name in Filter.__match_args__ if name not in ("valid_on", "zone"))
+)
 _NOT_NARROWED = _narrowing(Filter())
 
 
@@ -98,8 +105,8 @@ _NOT_NARROWED = _narrowing(Filter())
 class IndexQuery:
     """A query as it was typed, with the most hits to return, their filter and the user's day.
 
-    With `explain`, each match carries an explanation of its score. With a `decay`, logs lose weight with age. With `spread`, hits beside better
-    ones that say the same count less.
+    With `explain`, each match carries an explanation of its score. With a `decay`, logs lose weight
+    with age. With `spread`, hits beside better ones that say the same count less.
     """
 
     query: str
@@ -112,26 +119,36 @@ class IndexQuery:
 
 
 Clause = tuple[str, str, float, str]
-"""A field, the term to find in it, the factor of its BM25 score there, and the query's own term behind it.
+"""A field, the term to find in it, the factor of its BM25 score there, and the query's own term
+behind it.
 
 A plain tuple, since a search makes hundreds of them.
 """
 
 
 class Lexicon:
-    """Counts of terms in one state of an index, cached, since one question shares words with the next.
+    """Counts of terms in one state of an index, cached, since one question shares words with the
+    next.
 
     - `total`: the number of its entries.
-    - `holding`: how many of them hold a term in their own text; a term that none holds can only stand in `heading`.
+    - `holding`: how many of them hold a term in their own text; a term that none holds can only
+      stand in `heading`.
     - `heading`: how many of them stand under a heading with the term.
     - `beginning`: some of the terms in their text with a prefix.
     """
 
     def __init__(
-        self, total: int, holding: Callable[[str], int], heading: Callable[[str], int], beginning: Callable[[str], Iterable[str]]
+        self,
+        total: int,
+        holding: Callable[[str], int],
+        heading: Callable[[str], int],
+        beginning: Callable[[str], Iterable[str]],
     ) -> None:
         self.total = total
-        self.holding, self.heading = lru_cache(_ANSWERS_KEPT)(holding), lru_cache(_ANSWERS_KEPT)(heading)
+        self.holding, self.heading = (
+            lru_cache(_ANSWERS_KEPT)(holding),
+            lru_cache(_ANSWERS_KEPT)(heading),
+        )
         self.beginning = beginning
         self._likes: dict[str, tuple[tuple[str, float], ...]] = {}
 
@@ -148,7 +165,9 @@ class Lexicon:
         return ranking.rarity(self.total, self.holding(term) or self.heading(term))
 
     def relatives(self, word: str) -> tuple[tuple[str, float], ...]:
-        """Terms that may stand in an answer for a word of a question, each with its share of the word's weight."""
+        """Terms that may stand in an answer for a word of a question, each with its share of the
+        word's weight.
+        """
         relatives = self._likes.get(word)
         if relatives is None:
             self.drop_relatives(_ANSWERS_KEPT)
@@ -162,9 +181,11 @@ class Lexicon:
 
 
 def clauses(question: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[Clause, ...]:
-    """The clauses of a query as it was typed, in an index of a language; none if no word of it is in the index.
+    """The clauses of a query as it was typed, in an index of a language; none if no word of it is
+    in the index.
 
-    Where the index has none but stop words of a query with few of them, these count ("on off" finds what "on" finds).
+    Where the index has none but stop words of a query with few of them, these count ("on off" finds
+    what "on" finds).
     """
     return _term_clauses(query_terms(question, language), lexicon) or _term_clauses(
         query_terms(question, language, few_stop_words=True), lexicon
@@ -174,10 +195,19 @@ def clauses(question: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[C
 def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
     """The clauses of a query's terms; none if no term is in the index."""
     only_weak = weak_terms().issuperset(terms.words)
-    worth = {term: ranking.WEAK_WORD_WEIGHT if term in weak_terms() and not only_weak else 1.0 for term in terms.words}
-    words = {**{variant: query_word for query_word, variant in terms.also if query_word in worth}, **{term: term for term in terms.words}}
+    worth = {
+        term: ranking.WEAK_WORD_WEIGHT if term in weak_terms() and not only_weak else 1.0
+        for term in terms.words
+    }
+    words = {
+        **{variant: query_word for query_word, variant in terms.also if query_word in worth},
+        **{term: term for term in terms.words},
+    }
     related_terms = _all_likes(terms, lexicon) if len(terms.words) <= _MAX_ASKED else {}
-    counts: dict[str, Callable[[str], int]] = {"heading": lexicon.heading, "around": lexicon.has_term}
+    counts: dict[str, Callable[[str], int]] = {
+        "heading": lexicon.heading,
+        "around": lexicon.has_term,
+    }
     clauses = []
     for name, weight in ranking.FIELD_WEIGHTS.items():
         if name in GRAM_FIELDS:
@@ -186,7 +216,11 @@ def _term_clauses(terms: Terms, lexicon: Lexicon) -> tuple[Clause, ...]:
         if name == "heading":
             clauses += [(name, gram, weight, gram) for gram in terms.grams if lexicon.heading(gram)]
         document_count = counts.get(name, lexicon.holding)
-        clauses += [(name, term, weight * worth[query_word], query_word) for term, query_word in words.items() if document_count(term)]
+        clauses += [
+            (name, term, weight * worth[query_word], query_word)
+            for term, query_word in words.items()
+            if document_count(term)
+        ]
         share = weight * ranking.RELATED_SHARES[name]
         clauses += [
             (name, related_term, share * worth.get(query_word, 1.0) * fraction, query_word)
@@ -204,7 +238,9 @@ def text_clauses(text: str, lexicon: Lexicon, language: str = ENGLISH) -> tuple[
 
 
 def own_terms(clauses: Iterable[Clause]) -> dict[str, dict[str, str]]:
-    """The terms of clauses with the query's words behind them, by each of the fields that hold an entry's own words."""
+    """The terms of clauses with the query's words behind them, by each of the fields that hold an
+    entry's own words.
+    """
     terms_of_fields: dict[str, dict[str, str]] = {name: {} for name in ranking.OWN_FIELDS}
     for name, term, _, query_word in clauses:
         if name in terms_of_fields:
@@ -217,7 +253,10 @@ def _all_likes(terms: Terms, lexicon: Lexicon) -> dict[str, tuple[str, float]]:
     related_terms: dict[str, tuple[str, float]] = {}
     for word in terms.words:
         for related_term, share in lexicon.relatives(word):
-            if related_term not in terms.words and share > related_terms.get(related_term, ("", 0.0))[1]:
+            if (
+                related_term not in terms.words
+                and share > related_terms.get(related_term, ("", 0.0))[1]
+            ):
                 related_terms[related_term] = word, share
     for word, joined in terms.joined:
         if lexicon.has_term(joined):
@@ -229,7 +268,9 @@ def _likes(word: str, lexicon: Lexicon) -> Iterator[tuple[str, float]]:
     rarity = lexicon.rarity(word)
     if rarity < ranking.RARITY_WEIGHT:
         return
-    candidates = dict.fromkeys(members(word), ranking.MEMBER_SHARE) | dict.fromkeys(related(word), 1.0)
+    candidates = dict.fromkeys(members(word), ranking.MEMBER_SHARE) | dict.fromkeys(
+        related(word), 1.0
+    )
     if not lexicon.holding(word) and len(word) >= _SHORTEST_STEM:
         candidates |= dict.fromkeys(_inflected(word, lexicon), ranking.INFLECTED_SHARE)
     yield from (
@@ -240,16 +281,23 @@ def _likes(word: str, lexicon: Lexicon) -> Iterator[tuple[str, float]]:
 
 
 def _inflected(word: str, lexicon: Lexicon) -> list[str]:
-    """Words of the memory with the same beginning as a word that is not in it: other forms, in a language without a stemmer."""
+    """Words of the memory with the same beginning as a word that is not in it: other forms, in a
+    language without a stemmer.
+    """
     candidates = lexicon.beginning(word[: max(_SHORTEST_STEM, len(word) - _LONGEST_ENDING)])
-    return [candidate for candidate in candidates if abs(len(candidate) - len(word)) <= _LONGEST_ENDING]
+    return [
+        candidate for candidate in candidates if abs(len(candidate) - len(word)) <= _LONGEST_ENDING
+    ]
 
 
 def any_term_query(clauses: Iterable[Clause]) -> Query:
     """The tantivy query for entries that hold at least one of these terms."""
     should, fields, term, boost = Occur.Should, schema(), Query.term_query, Query.boost_query
     return Query.boolean_query(
-        [(should, boost(term(fields, name, text, index_option="freq"), weight)) for name, text, weight, _ in clauses]
+        [
+            (should, boost(term(fields, name, text, index_option="freq"), weight))
+            for name, text, weight, _ in clauses
+        ]
     )
 
 
@@ -266,13 +314,19 @@ def term_query(clause: Clause) -> Query:
 
 def filter_query(passing_filter: Filter, today: date) -> Query:
     """The tantivy query for all entries that pass a filter."""
-    return Query.boolean_query([(Occur.Must, Query.all_query()), *_conditions(passing_filter, today)])
+    return Query.boolean_query(
+        [(Occur.Must, Query.all_query()), *_conditions(passing_filter, today)]
+    )
 
 
 def visible_query(query: Query, hidden_paths: Sequence[str]) -> Query:
     """A query without the entries of some files."""
     return (
-        Query.boolean_query([(Occur.Must, query), *((Occur.MustNot, file_query(path)) for path in hidden_paths)]) if hidden_paths else query
+        Query.boolean_query(
+            [(Occur.Must, query), *((Occur.MustNot, file_query(path)) for path in hidden_paths)]
+        )
+        if hidden_paths
+        else query
     )
 
 
@@ -282,15 +336,26 @@ def file_query(path: str) -> Query:
 
 
 def statement_query(statements: Collection[str], passing_filter: Filter, today: date) -> Query:
-    """The tantivy query for the occurrences of statements (by label) that pass a filter; a few of other statements match too."""
+    """The tantivy query for the occurrences of statements (by label) that pass a filter; a few of
+    other statements match too.
+    """
     # For a set of terms the engine makes an automaton, which takes longer than a dozen terms.
-    query = Query.boolean_query([(Occur.Should, Query.term_query(schema(), "label", each, index_option="basic")) for each in statements])
+    query = Query.boolean_query(
+        [
+            (Occur.Should, Query.term_query(schema(), "label", each, index_option="basic"))
+            for each in statements
+        ]
+    )
     return Query.boolean_query([(Occur.Must, query), *_conditions(passing_filter, today)])
 
 
 def label_query(name: str, *values: str, field: str = "label") -> Query:
-    """The tantivy query for entries with a label of this name and one of these values in a field of labels."""
-    return Query.term_set_query(schema(), field, [as_label(name, encodable(value)) for value in values])
+    """The tantivy query for entries with a label of this name and one of these values in a field of
+    labels.
+    """
+    return Query.term_set_query(
+        schema(), field, [as_label(name, encodable(value)) for value in values]
+    )
 
 
 def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Query]]:
@@ -303,18 +368,34 @@ def _conditions(passing_filter: Filter, today: date) -> Iterator[tuple[Occur, Qu
     else:
         yield (
             Occur.MustNot,
-            Query.term_query(schema(), "label", MOVED_LABEL if passing_filter.history else PAST_LABEL, index_option="basic"),
+            Query.term_query(
+                schema(),
+                "label",
+                MOVED_LABEL if passing_filter.history else PAST_LABEL,
+                index_option="basic",
+            ),
         )
     for condition in _labels(passing_filter):
         yield Occur.Must, Query.const_score_query(condition, 0.0)
     if passing_filter.since is not None or passing_filter.until is not None:
         yield Occur.Must, Query.const_score_query(_brought_in(passing_filter, today), 0.0)
     if passing_filter.min_confidence is not None:
-        yield Occur.MustNot, _range("confidence", FieldType.Float, upper=passing_filter.min_confidence)
+        yield (
+            Occur.MustNot,
+            _range("confidence", FieldType.Float, upper=passing_filter.min_confidence),
+        )
     if passing_filter.log_days_from is not None:
-        yield Occur.MustNot, _range("logged", FieldType.Integer, _SOME_DAY, passing_filter.log_days_from.toordinal())
+        yield (
+            Occur.MustNot,
+            _range(
+                "logged", FieldType.Integer, _SOME_DAY, passing_filter.log_days_from.toordinal()
+            ),
+        )
     if passing_filter.valid_on is not None and not passing_filter.history:
-        yield Occur.MustNot, _range("until", FieldType.Integer, upper=passing_filter.valid_on.toordinal())
+        yield (
+            Occur.MustNot,
+            _range("until", FieldType.Integer, upper=passing_filter.valid_on.toordinal()),
+        )
 
 
 def _labels(passing_filter: Filter) -> Iterator[Query]:
@@ -328,7 +409,9 @@ def _labels(passing_filter: Filter) -> Iterator[Query]:
     for tag in passing_filter.tags:
         yield label_query("tag", folded_label(tag.removeprefix("#")))
     if passing_filter.any_tags:
-        yield label_query("tag", *(folded_label(tag.removeprefix("#")) for tag in passing_filter.any_tags))
+        yield label_query(
+            "tag", *(folded_label(tag.removeprefix("#")) for tag in passing_filter.any_tags)
+        )
     if passing_filter.actor is not None:
         yield label_query("actor", actor_label(passing_filter.actor), field="origin")
     if passing_filter.session is not None:
@@ -338,15 +421,30 @@ def _labels(passing_filter: Filter) -> Iterator[Query]:
 
 
 def _brought_in(passing_filter: Filter, today: date) -> Query:
-    """The query for entries from `since` to `until`, by their own day, else that of their commit, else today."""
+    """The query for entries from `since` to `until`, by their own day, else that of their commit,
+    else today.
+    """
     first, last = passing_filter.since or date.min, passing_filter.until or date.max
     by_day = _range("day", FieldType.Integer, first.toordinal(), last.toordinal() + 1)
     start, end = _seconds(first, passing_filter.zone), _seconds(last, passing_filter.zone, days=1)
-    has_day, has_time = _range("day", FieldType.Integer, lower=_SOME_DAY), Query.exists_query("time")
-    by_commit = Query.boolean_query([(Occur.Must, _range("time", FieldType.Integer, start, end)), (Occur.MustNot, has_day)])
+    has_day, has_time = (
+        _range("day", FieldType.Integer, lower=_SOME_DAY),
+        Query.exists_query("time"),
+    )
+    by_commit = Query.boolean_query(
+        [(Occur.Must, _range("time", FieldType.Integer, start, end)), (Occur.MustNot, has_day)]
+    )
     alternatives = [by_day, by_commit]
     if first <= today <= last:
-        alternatives.append(Query.boolean_query([(Occur.Must, Query.all_query()), (Occur.MustNot, has_day), (Occur.MustNot, has_time)]))
+        alternatives.append(
+            Query.boolean_query(
+                [
+                    (Occur.Must, Query.all_query()),
+                    (Occur.MustNot, has_day),
+                    (Occur.MustNot, has_time),
+                ]
+            )
+        )
     return Query.boolean_query([(Occur.Should, alternative) for alternative in alternatives])
 
 
@@ -356,6 +454,10 @@ def _seconds(day: date, zone: tzinfo | None, days: int = 0) -> int:
     return int(datetime.combine(near, time.min, tzinfo=zone).timestamp())
 
 
-def _range(name: str, kind: FieldType, lower: float | None = None, upper: float | None = None) -> Query:
+def _range(
+    name: str, kind: FieldType, lower: float | None = None, upper: float | None = None
+) -> Query:
     """The query for values from `lower`, inclusive, up to `upper`, exclusive."""
-    return Query.range_query(schema(), name, kind, lower_bound=lower, upper_bound=upper, include_upper=upper is None)
+    return Query.range_query(
+        schema(), name, kind, lower_bound=lower, upper_bound=upper, include_upper=upper is None
+    )

@@ -27,15 +27,25 @@ _WORD = late.pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}|\w+")
 def explain_in_words(explanation: Explanation, query: str, entry: Entry) -> Explanation:
     """An explanation for a person to read.
 
-    Terms of the query become the words that were typed, terms of the index the words of the entry and its headings. The words of its
-    neighbours are not at hand: for these the query's own word is kept, and the stem of a related one.
+    Terms of the query become the words that were typed, terms of the index the words of the entry
+    and its headings. The words of its neighbours are not at hand: for these the query's own word is
+    kept, and the stem of a related one.
     """
     typed = _by_stem([query])
     in_entry = _by_stem([entry.text, *entry.section])
 
     def part_in_words(part: ScorePart) -> ScorePart:
-        term_word = typed.get(part.query_word, part.query_word) if part.term == part.query_word else part.term
-        return ScorePart(part.field, in_entry.get(part.term, term_word), typed.get(part.query_word, part.query_word), part.score)
+        term_word = (
+            typed.get(part.query_word, part.query_word)
+            if part.term == part.query_word
+            else part.term
+        )
+        return ScorePart(
+            part.field,
+            in_entry.get(part.term, term_word),
+            typed.get(part.query_word, part.query_word),
+            part.score,
+        )
 
     return Explanation(tuple(map(part_in_words, explanation.parts)), explanation.factors)
 
@@ -84,15 +94,23 @@ class CandidateRow:
     @property
     def place(self) -> tuple[str, SectionPath]:
         """Its place, as in `surroundings`."""
-        return self.row.entry.path, () if self.row.kind is FileKind.DAILY else self.row.entry.section
+        return (
+            self.row.entry.path,
+            () if self.row.kind is FileKind.DAILY else self.row.entry.section,
+        )
 
     def is_beside(self, other: CandidateRow) -> bool:
         """True if another of its place is a few lines away."""
         entry, near = self.row.entry, other.row.entry
-        return max(entry.start_line - near.end_line, near.start_line - entry.end_line) <= ranking.BESIDE_LINES
+        return (
+            max(entry.start_line - near.end_line, near.start_line - entry.end_line)
+            <= ranking.BESIDE_LINES
+        )
 
     def waiting_at(self, score: float) -> _Waiting:
-        """Sort it among those that wait to be taken: the better score first, then the newer day, then path and line."""
+        """Sort it among those that wait to be taken: the better score first, then the newer day,
+        then path and line.
+        """
         return -score, -self.day, self.row.entry.path, self.row.entry.start_line, self.number, self
 
 
@@ -102,8 +120,9 @@ _Waiting = tuple[float, int, str, int, int, CandidateRow]
 class FirstHits:
     """The first hits of a search, chosen one after the other.
 
-    Two of one statement are one hit, the first in its file, and so are the copies of a fact (`is_better_copy`). A hit beside better ones counts less (`ranking.beside_factor`), but not where
-    the past is asked for: there the versions of one line stand together.
+    Two of one statement are one hit, the first in its file, and so are the copies of a fact
+    (`is_better_copy`). A hit beside better ones counts less (`ranking.beside_factor`), but not
+    where the past is asked for: there the versions of one line stand together.
 
     - `scores`: by number, the score of each.
     - `beside`: by number, the factor in it for the better ones beside it.
@@ -131,11 +150,16 @@ class FirstHits:
         """Those that hold none, if others are fewer than asked for."""
         return list(self._near.values()) if len(self._best) < self._request.limit else []
 
-    def choose(self, ordered: Iterator[tuple[float, int, int]], read: Callable[[float, int, int], CandidateRow]) -> None:
+    def choose(
+        self,
+        ordered: Iterator[tuple[float, int, int]],
+        read: Callable[[float, int, int], CandidateRow],
+    ) -> None:
         """Choose among candidates, reading no more of them than it takes.
 
         Args:
-            ordered: score, day and number of each candidate, the better score first, then the newer day.
+            ordered: score, day and number of each candidate, the better score first, then the newer
+            day.
             read: read one of them.
         """
         waiting: list[_Waiting] = []
@@ -145,7 +169,10 @@ class FirstHits:
             if coming and (not waiting or (-coming[0], -coming[1]) <= waiting[0][:2]):
                 if self._is_full_before(*coming[:2]):
                     break
-                if len(statements) >= ranking.READ_A_HIT * self._request.limit and coming[:2] < previous:
+                if (
+                    len(statements) >= ranking.READ_A_HIT * self._request.limit
+                    and coming[:2] < previous
+                ):
                     coming = None
                     continue
                 candidate, previous = read(*coming), coming[:2]
@@ -170,7 +197,11 @@ class FirstHits:
     def _beside(self, candidate: CandidateRow) -> float:
         if candidate.near or not self._spreads or self._identity(candidate) in self._best:
             return 1.0
-        better = [other.held for other in self._of_place.get(candidate.place, ()) if other.is_beside(candidate)]
+        better = [
+            other.held
+            for other in self._of_place.get(candidate.place, ())
+            if other.is_beside(candidate)
+        ]
         return ranking.beside_factor(candidate.held, better) if better else 1.0
 
     def _identity(self, candidate: CandidateRow) -> object:
@@ -178,7 +209,11 @@ class FirstHits:
         if self._request.filter.reaches_back:
             return statement_number(row.entry)
         place, copies = _place(row), candidate.copies
-        return copies if copies and (row.kind is FileKind.DAILY or self._curated.get(copies, place) == place) else place
+        return (
+            copies
+            if copies and (row.kind is FileKind.DAILY or self._curated.get(copies, place) == place)
+            else place
+        )
 
     def _take(self, candidate: CandidateRow, score: float, factor: float) -> None:
         hits = self._near if candidate.near else self._best
@@ -209,14 +244,18 @@ def copies_of(row: IndexRow) -> int:
 
 
 def copy_rank(row: IndexRow) -> tuple[bool, int, float, int]:
-    """Sort copies of a fact: the curated one first, then the newest line of a log; in one place the first line."""
+    """Sort copies of a fact: the curated one first, then the newest line of a log; in one place the
+    first line.
+    """
     entry, is_log = row.entry, row.kind is FileKind.DAILY
     newest = (-entry.day.toordinal(), -_newness(row)) if is_log and entry.day else (0, 0.0)
     return is_log, *newest, entry.start_line
 
 
 def joined_copies(rows: Iterable[IndexRow], passing_filter: Filter, today: date) -> list[IndexRow]:
-    """Rows without the current copies of others among them; two lines of files that are edited in place are two facts."""
+    """Rows without the current copies of others among them; two lines of files that are edited in
+    place are two facts.
+    """
     kept: list[IndexRow] = []
     of_logs: dict[int, IndexRow] = {}
     curated: set[int] = set()
@@ -234,16 +273,23 @@ def best_copy(row: IndexRow, copies: Iterable[IndexRow]) -> IndexRow:
     """A row, or the curated line of whose fact it is a copy in a log."""
     if row.kind is not FileKind.DAILY or row.lifetime.status is not Status.CURRENT:
         return row
-    return min((each for each in copies if each.kind is not FileKind.DAILY), key=position_key, default=row)
+    return min(
+        (each for each in copies if each.kind is not FileKind.DAILY), key=position_key, default=row
+    )
 
 
-def current_rows(rows: Iterable[IndexRow], passing_filter: Filter, today: date) -> Iterator[IndexRow]:
+def current_rows(
+    rows: Iterable[IndexRow], passing_filter: Filter, today: date
+) -> Iterator[IndexRow]:
     """Those of some rows that are current."""
     return (row for row in rows if _status(row, passing_filter, today) is Status.CURRENT)
 
 
-def without_copies(facts: Sequence[int], logged: Sequence[int], ages: Sequence[tuple[int, float, int]]) -> list[int]:
-    """The positions of entries that are no copies of others: of each fact its curated lines, else the newest line of a log.
+def without_copies(
+    facts: Sequence[int], logged: Sequence[int], ages: Sequence[tuple[int, float, int]]
+) -> list[int]:
+    """The positions of entries that are no copies of others: of each fact its curated lines, else
+    the newest line of a log.
 
     Args:
         facts: of each entry the number that it shares with its copies; 0 for what has none.
@@ -262,48 +308,85 @@ def without_copies(facts: Sequence[int], logged: Sequence[int], ages: Sequence[t
 
 
 def with_copies(hit: Hit, row: IndexRow, copies: Iterable[IndexRow]) -> Hit:
-    """A hit with the places of its copies in logs: of those that say it in other words among what it cites."""
+    """A hit with the places of its copies in logs: of those that say it in other words among what
+    it cites.
+    """
     if hit.status is not Status.CURRENT:
         return hit
-    logs = [each for each in copies if each.kind is FileKind.DAILY and each is not row and _place(each) != _place(row)]
+    logs = [
+        each
+        for each in copies
+        if each.kind is FileKind.DAILY and each is not row and _place(each) != _place(row)
+    ]
     if not logs:
         return hit
     logs.sort(key=copy_rank)
-    places = {f"{each.entry.path}:{each.entry.start_line}": each.entry.fact == hit.fact for each in logs}
+    places = {
+        f"{each.entry.path}:{each.entry.start_line}": each.entry.fact == hit.fact for each in logs
+    }
     cites = tuple(place for place, is_same in places.items() if not is_same)
-    return replace(hit, also=tuple(place for place, is_same in places.items() if is_same), cites=(*hit.cites, *cites))
+    return replace(
+        hit,
+        also=tuple(place for place, is_same in places.items() if is_same),
+        cites=(*hit.cites, *cites),
+    )
 
 
 def static_factors(row: IndexRow, factors: Iterable[Factor]) -> Iterator[Factor]:
-    """The factors of a row's score, its static factor (`trust`) split into file, confidence and contradiction."""
+    """The factors of a row's score, its static factor (`trust`) split into file, confidence and
+    contradiction.
+    """
     for factor in factors:
         if factor.name != "trust":
             yield factor
             continue
         by_file = Factor("file", ranking.static_factor(row.kind, 1.0))
-        by_confidence = Factor("confidence", ranking.static_factor(FileKind.EVERGREEN, row.origin.confidence if row.origin else None))
-        by_contradiction = Factor("contradicted", ranking.static_factor(FileKind.EVERGREEN, 1.0, row.lifetime.weaker))
+        by_confidence = Factor(
+            "confidence",
+            ranking.static_factor(
+                FileKind.EVERGREEN, row.origin.confidence if row.origin else None
+            ),
+        )
+        by_contradiction = Factor(
+            "contradicted", ranking.static_factor(FileKind.EVERGREEN, 1.0, row.lifetime.weaker)
+        )
         yield from (part for part in (by_file, by_confidence, by_contradiction) if part.value != 1)
 
 
 def rank_key(match: Match) -> tuple[bool, float, int, int, str, int, float]:
-    """Sort those near a match last, then by score, then the more current, then the newer day, then path and line, then the later begun."""
+    """Sort those near a match last, then by score, then the more current, then the newer day, then
+    path and line, then the later begun.
+    """
     hit = match.hit
     status = _MOST_CURRENT.index(hit.status)
-    return hit.near, -hit.score, status, -(hit.day or date.min).toordinal(), hit.path, hit.start_line, -_newness(match.row)
+    return (
+        hit.near,
+        -hit.score,
+        status,
+        -(hit.day or date.min).toordinal(),
+        hit.path,
+        hit.start_line,
+        -_newness(match.row),
+    )
 
 
 def position_key(row: IndexRow) -> tuple[str, int, float, str, str]:
-    """Sort by path and line; at one line the later begun first, then by text and the last commit that held it."""
+    """Sort by path and line; at one line the later begun first, then by text and the last commit
+    that held it.
+    """
     entry = row.entry
     return entry.path, entry.start_line, -_newness(row), entry.text, row.last or ""
 
 
-def age(day: int, seconds: int | None, begun: int, zone: tzinfo | None, today: date) -> tuple[int, float, int]:
-    """A sort key by which the newer entry comes first: by its day, the time of its commit, the number of the commit from which on it is live.
+def age(
+    day: int, seconds: int | None, begun: int, zone: tzinfo | None, today: date
+) -> tuple[int, float, int]:
+    """A sort key by which the newer entry comes first: by its day, the time of its commit, the
+    number of the commit from which on it is live.
 
     Args:
-        day: its own, as an ordinal, or NO_DAY: it has that of its commit then, or `today` while it is in none.
+        day: its own, as an ordinal, or NO_DAY: it has that of its commit then, or `today` while it
+        is in none.
         seconds: the time of its commit; None while it is in none.
         begun: see `schema.document_fields`.
         zone: the user's.
@@ -317,7 +400,9 @@ def age(day: int, seconds: int | None, begun: int, zone: tzinfo | None, today: d
 def row_age(row: IndexRow, zone: tzinfo | None, today: date) -> tuple[int, float, int]:
     """The `age` of a row."""
     day, begun = row.entry.day.toordinal() if row.entry.day else ranking.NO_DAY, row.lifetime.begun
-    return age(day, row.origin.time if row.origin else None, NEVER if begun is None else begun, zone, today)
+    return age(
+        day, row.origin.time if row.origin else None, NEVER if begun is None else begun, zone, today
+    )
 
 
 def _newness(row: IndexRow) -> float:
@@ -325,7 +410,9 @@ def _newness(row: IndexRow) -> float:
 
 
 def visible_rows(rows: Iterable[IndexRow], passing_filter: Filter, today: date) -> list[IndexRow]:
-    """One occurrence of each current statement, the first in its file, and every occurrence that is no longer current."""
+    """One occurrence of each current statement, the first in its file, and every occurrence that is
+    no longer current.
+    """
     past_rows: list[IndexRow] = []
     best: dict[int, IndexRow] = {}
     for row in rows:
@@ -345,11 +432,17 @@ def _status(row: IndexRow, passing_filter: Filter, today: date) -> Status:
         return row.lifetime.status
     if not row.lifetime.is_live:
         return Status.REMOVED
-    return Status.EXPIRED if row.entry.until is not None and row.entry.until < today else Status.CURRENT
+    return (
+        Status.EXPIRED
+        if row.entry.until is not None and row.entry.until < today
+        else Status.CURRENT
+    )
 
 
 def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: bool = False) -> Hit:
-    """The hit of a row for a search with this filter; with `as_of` its commit is the one that brought it in, whatever came later."""
+    """The hit of a row for a search with this filter; with `as_of` its commit is the one that
+    brought it in, whatever came later.
+    """
     entry, origin, life = row.entry, row.origin, row.lifetime
     now = wanted.as_of is None
     brought_in = origin.commit if origin else None
@@ -385,5 +478,7 @@ def make_hit(row: IndexRow, score: float, wanted: Filter, today: date, near: boo
 
 @lru_cache(maxsize=_MOMENTS_KEPT)
 def _moment(seconds: int, zone: tzinfo | None) -> datetime:
-    """A time stamp as a time with its offset; cached, since most rows of an answer share a few commits."""
+    """A time stamp as a time with its offset; cached, since most rows of an answer share a few
+    commits.
+    """
     return datetime.fromtimestamp(seconds, zone).astimezone(zone)

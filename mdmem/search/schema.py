@@ -1,6 +1,7 @@
 """An entry as a document of the index, written and read: the fields, labels and the stored row.
 
-Whoever changes anything here or in `terms` raises `snapshot.INDEX_VERSION`: an index of another version is rebuilt.
+Whoever changes anything here or in `terms` raises `snapshot.INDEX_VERSION`: an index of another
+version is rebuilt.
 """
 
 from __future__ import annotations
@@ -20,7 +21,14 @@ from mdmem.model import CommitId, FactId, FileKind, FilePath, SectionPath, Sourc
 from mdmem.model.trail import Entry, Origin, plain_first_line
 from mdmem.search import ranking
 from mdmem.search.cues import asking_sentences, entry_cues
-from mdmem.search.entry_words import MAX_NEIGHBOUR_CHARS, HeadingWords, Surroundings, heading_words, own_words, with_about
+from mdmem.search.entry_words import (
+    MAX_NEIGHBOUR_CHARS,
+    HeadingWords,
+    Surroundings,
+    heading_words,
+    own_words,
+    with_about,
+)
 from mdmem.search.labels import (
     MOVED_LABEL,
     PAST_LABEL,
@@ -49,19 +57,24 @@ _KINDS = {kind.value: kind for kind in FileKind}
 _NOTHING_MORE: tuple[Any, ...] = (None, None, (), None, None)
 _KEPT = 4096
 _as_json = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
-"""One encoder for all rows: `json.dumps` with options makes one for each call, which takes longer than the call."""
+"""One encoder for all rows: `json.dumps` with options makes one for each call, which takes longer
+than the call.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Lifetime:
     """The time during which an entry is part of memory, and its fate.
 
-    - `begun`: the number of the commit from which on it is live, or counts again; None while uncommitted.
-    - `ended`: the number from which on it is no longer current: it was taken out, or a mark says so.
+    - `begun`: the number of the commit from which on it is live, or counts again; None while
+      uncommitted.
+    - `ended`: the number from which on it is no longer current: it was taken out, or a mark says
+      so.
     - `status`: CURRENT, SUPERSEDED or REMOVED; expiry is judged by the search.
     - `weaker`: it contradicts a better founded entry.
     - `is_live`: it is in the file on disk. If not, it counts as removed unless `status` says more.
-    - `moved`: it went on elsewhere, or counted again later, as another row: this one is found only for its own time.
+    - `moved`: it went on elsewhere, or counted again later, as another row: this one is found only
+      for its own time.
     - `promoted`: the curated fact that counts in its stead.
     """
 
@@ -83,7 +96,9 @@ class Lifetime:
 
 @lru_cache(maxsize=_KEPT)
 def live_since(begun: int | None) -> Lifetime:
-    """The lifetime of most entries: live since a commit. Cached: one object for all that came in together."""
+    """The lifetime of most entries: live since a commit. Cached: one object for all that came in
+    together.
+    """
     return Lifetime(begun=begun)
 
 
@@ -112,11 +127,14 @@ class IndexRow:
 
 @cache
 def schema() -> Schema:
-    """The fields of a document. Labels (`NAME:VALUE`, as one text) match as a whole; days are ordinals, times seconds since 1970.
+    """The fields of a document. Labels (`NAME:VALUE`, as one text) match as a whole; days are
+    ordinals, times seconds since 1970.
 
-    The labels of an entry's origin are a field of their own: an entry is indexed from two parts (`document_texts`), and they come with the second.
+    The labels of an entry's origin are a field of their own: an entry is indexed from two parts
+    (`document_texts`), and they come with the second.
 
-    Each document has the label `path` (its file) or `gone` (the commit that ended it); all with the same label are replaced together.
+    Each document has the label `path` (its file) or `gone` (the commit that ended it); all with the
+    same label are replaced together.
     """
     builder = SchemaBuilder()
     for labels in ("label", "origin"):
@@ -132,7 +150,9 @@ def schema() -> Schema:
 
 
 def prepare(index: Index) -> Index:
-    """Register the analyzer of the fields, and reload the index on request only (no thread watches its folder)."""
+    """Register the analyzer of the fields, and reload the index on request only (no thread watches
+    its folder).
+    """
     index.register_tokenizer(TERMS, TextAnalyzerBuilder(Tokenizer.whitespace()).build())
     index.config_reader("manual")
     return index
@@ -140,7 +160,9 @@ def prepare(index: Index) -> Index:
 
 @dataclass(frozen=True, slots=True)
 class _SectionFields:
-    """Fields shared by the entries of a section: words of headings and path, labels, the beginning of the stored row."""
+    """Fields shared by the entries of a section: words of headings and path, labels, the beginning
+    of the stored row.
+    """
 
     heading: HeadingWords
     labels: str
@@ -148,14 +170,19 @@ class _SectionFields:
 
 
 @lru_cache(maxsize=_KEPT)
-def _section_fields(path: FilePath, day: date | None, section: SectionPath, language: str) -> _SectionFields:
+def _section_fields(
+    path: FilePath, day: date | None, section: SectionPath, language: str
+) -> _SectionFields:
     dumped = f"[[{_quoted(path)},{_quoted(day.isoformat()) if day else 'null'},[{','.join(map(_quoted, section))}]]"
-    return _SectionFields(heading_words(path, section, language), place_labels(path, section), dumped)
+    return _SectionFields(
+        heading_words(path, section, language), place_labels(path, section), dumped
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class LifetimeFields:
-    """Fields shared by rows that came in and ended together: numbers, labels (each with a space before it), the end of the stored row.
+    """Fields shared by rows that came in and ended together: numbers, labels (each with a space
+    before it), the end of the stored row.
 
     `origin` has the labels of who brought them in; it is empty while they are uncommitted.
     """
@@ -167,7 +194,9 @@ class LifetimeFields:
 
 
 @lru_cache(maxsize=_KEPT)
-def lifetime_fields(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> LifetimeFields:
+def lifetime_fields(
+    origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None
+) -> LifetimeFields:
     """The fields of a row with this origin and lifetime; the arguments are those of `IndexRow`."""
     numbers: dict[str, float] = {
         "begun": NEVER if life.begun is None else life.begun,
@@ -178,12 +207,16 @@ def lifetime_fields(origin: Origin | None, uncommitted: bool, kind: FileKind, li
         numbers["ended"] = life.ended
     if origin is not None:
         numbers |= {"time": origin.time, "confidence": origin.confidence}
-    labels = ("" if life.is_current else f" {PAST_LABEL}") + (f" {MOVED_LABEL}" if life.moved else "")
+    labels = ("" if life.is_current else f" {PAST_LABEL}") + (
+        f" {MOVED_LABEL}" if life.moved else ""
+    )
     if life.promoted is not None:
         labels += f" {fact_label(life.promoted)}"
         numbers["fact"] = int(life.promoted, 16)
     who = " ".join(origin_labels(origin)) if origin else ""
-    return LifetimeFields(numbers, labels, who, _dumped_course(origin, uncommitted, kind, life, last))
+    return LifetimeFields(
+        numbers, labels, who, _dumped_course(origin, uncommitted, kind, life, last)
+    )
 
 
 def in_file_order(rows: Iterable[IndexRow]) -> list[IndexRow]:
@@ -196,7 +229,9 @@ def as_document(fields: dict[str, Any]) -> Document:
     return Document.from_dict(fields, schema())
 
 
-def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, ended_by: CommitId | None = None) -> Iterator[dict[str, Any]]:
+def document_fields(
+    path: FilePath, rows: Sequence[IndexRow], language: str, ended_by: CommitId | None = None
+) -> Iterator[dict[str, Any]]:
     """The field values of the documents of rows of one file.
 
     Args:
@@ -211,7 +246,13 @@ def document_fields(path: FilePath, rows: Sequence[IndexRow], language: str, end
     source = FileText(path, [row.entry for row in rows], rows[0].kind, rows[0].about)
     shared, lifetime = None, None
     for row, fields in zip(rows, text_fields(source, language, owner), strict=True):
-        if lifetime is None or shared != (row.origin, row.uncommitted, row.kind, row.lifetime, row.last):
+        if lifetime is None or shared != (
+            row.origin,
+            row.uncommitted,
+            row.kind,
+            row.lifetime,
+            row.last,
+        ):
             shared = row.origin, row.uncommitted, row.kind, row.lifetime, row.last
             lifetime = lifetime_fields(*shared)
         yield complete(fields, lifetime)
@@ -230,7 +271,9 @@ def complete(fields: dict[str, Any], lifetime: LifetimeFields) -> dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class FileText:
-    """Entries of one file, in file order, with its kind and the words by which its front matter names it (`IndexRow.about`)."""
+    """Entries of one file, in file order, with its kind and the words by which its front matter
+    names it (`IndexRow.about`).
+    """
 
     path: FilePath
     entries: Sequence[Entry]
@@ -239,7 +282,9 @@ class FileText:
 
 
 def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str, Any]]:
-    """The field values that come from the text of each entry of a file, for `complete`; `owner` is their first label."""
+    """The field values that come from the text of each entry of a file, for `complete`; `owner` is
+    their first label.
+    """
     entries, is_log = file.entries, file.kind is FileKind.DAILY
     words_of_entries = [own_words(entry, language) for entry in entries]
     around = Surroundings([entry.section for entry in entries], words_of_entries, is_log=is_log)
@@ -249,7 +294,9 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
             section, day = entry.section, entry.day
             section_fields = _section_fields(file.path, day, section, language)
             day_number = day.toordinal() if day else ranking.NO_DAY
-        above = with_about(section_fields.heading, about, language) if about else section_fields.heading
+        above = (
+            with_about(section_fields.heading, about, language) if about else section_fields.heading
+        )
         fields: dict[str, Any] = {
             "label": entry_labels(entry, file.kind, owner, section_fields.labels),
             "day": day_number,
@@ -260,13 +307,19 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
             "text_length": _length(own.indexed),
             "around": (words_around := f"{around.words(position)} {above.indexed}"),
             "around_length": _length(words_around),
-            "heading": (words_above := " ".join((above.indexed, *grams(above.runs))) if above.runs else above.indexed),
+            "heading": (
+                words_above := (
+                    " ".join((above.indexed, *grams(above.runs))) if above.runs else above.indexed
+                )
+            ),
             "heading_length": _length(words_above),
             "row": _dump(entry, about, section_fields),
         }
         if entry.until is not None:
             fields["until"] = entry.until.toordinal()
-        if (question := asking_sentences(entries[position - 1].text[-MAX_NEIGHBOUR_CHARS:])) and around.is_near(position, position - 1):
+        if (
+            question := asking_sentences(entries[position - 1].text[-MAX_NEIGHBOUR_CHARS:])
+        ) and around.is_near(position, position - 1):
             fields["asked"] = terms(split_scripts(question).spaced, language)
             fields["asked_length"] = _length(fields["asked"])
         if own.runs:
@@ -280,12 +333,19 @@ def text_fields(file: FileText, language: str, owner: str) -> Iterator[dict[str,
 
 
 def _length(words: str) -> int:
-    """The number of terms in a field. Nearly always one more than its spaces, which takes a tenth of the time to count."""
-    return len(words.split()) if "  " in words or words[:1] in " " or words[-1] == " " else words.count(" ") + 1
+    """The number of terms in a field. Nearly always one more than its spaces, which takes a tenth
+    of the time to count.
+    """
+    return (
+        len(words.split())
+        if "  " in words or words[:1] in " " or words[-1] == " "
+        else words.count(" ") + 1
+    )
 
 
 def _dump(entry: Entry, about: str, section_fields: _SectionFields) -> bytes:
-    """The beginning of the stored row, a JSON list of three: what a section shares, what is the entry's own, and its lifetime's part.
+    """The beginning of the stored row, a JSON list of three: what a section shares, what is the
+    entry's own, and its lifetime's part.
 
     Its length is a multiple of three, so that in base64 the rest can be written behind it.
     """
@@ -293,20 +353,45 @@ def _dump(entry: Entry, about: str, section_fields: _SectionFields) -> bytes:
     until, first_line = entry.until and entry.until.isoformat(), entry.first_line
     plain = first_line == plain_first_line(entry.text)
     if not plain or entry.kind or entry.key or entry.tags or until or about:
-        optional = [entry.kind, entry.key, entry.tags, until, None if plain else first_line, *([about] if about else [])]
+        optional = [
+            entry.kind,
+            entry.key,
+            entry.tags,
+            until,
+            None if plain else first_line,
+            *([about] if about else []),
+        ]
         own += "," + _as_json(optional)[1:-1]
     data = f"{section_fields.dumped},[{own}],".encode("utf-8", "surrogatepass")
     return data + b" " * (-len(data) % 3)
 
 
-def _dumped_course(origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None) -> bytes:
-    lifetime_values: list[Any] = [life.begun, life.ended, life.status, life.superseded_by, life.contradicts, life.weaker, life.is_live]
+def _dumped_course(
+    origin: Origin | None, uncommitted: bool, kind: FileKind, life: Lifetime, last: CommitId | None
+) -> bytes:
+    lifetime_values: list[Any] = [
+        life.begun,
+        life.ended,
+        life.status,
+        life.superseded_by,
+        life.contradicts,
+        life.weaker,
+        life.is_live,
+    ]
     lifetime_values += [life.moved, life.promoted]
-    origin_values = origin and [origin.commit, origin.time, origin.source, origin.confidence, origin.author]
+    origin_values = origin and [
+        origin.commit,
+        origin.time,
+        origin.source,
+        origin.confidence,
+        origin.author,
+    ]
     if origin and origin_values and origin.cites:
         origin_values += ["\n".join(origin.cites), origin.attribute]
     lifetime_values = lifetime_values[:1] if life == live_since(life.begun) else lifetime_values
-    return f"{_as_json([origin_values, uncommitted, kind, lifetime_values, last])}]".encode("utf-8", "surrogatepass")
+    return f"{_as_json([origin_values, uncommitted, kind, lifetime_values, last])}]".encode(
+        "utf-8", "surrogatepass"
+    )
 
 
 def _day(text: str | None) -> date | None:
@@ -323,7 +408,9 @@ def _origin(
     cites: str = "",
     attribute: str | None = None,
 ) -> Origin:
-    """The origin, cached: one object for all that a commit brought in, since each search makes a dozen."""
+    """The origin, cached: one object for all that a commit brought in, since each search makes a
+    dozen.
+    """
     origin = Origin(
         commit=CommitId(commit),
         time=time,
@@ -337,15 +424,35 @@ def _origin(
 def _life(begun: int | None, *rest: Any) -> Lifetime:
     if not rest:
         return live_since(begun)
-    names = ("ended", "status", "superseded_by", "contradicts", "weaker", "is_live", "moved", "promoted")
+    names = (
+        "ended",
+        "status",
+        "superseded_by",
+        "contradicts",
+        "weaker",
+        "is_live",
+        "moved",
+        "promoted",
+    )
     fields = dict(zip(names, rest, strict=False))
-    return Lifetime(begun=begun, **fields | {"status": Status(fields["status"]), "contradicts": tuple(fields["contradicts"])})
+    return Lifetime(
+        begun=begun,
+        **fields
+        | {
+            "status": Status(fields["status"]),
+            "contradicts": tuple(fields["contradicts"]),
+        },
+    )
 
 
 def parse_row(data: bytes) -> IndexRow:
     """The row that a document of the index stores."""
     values = json.loads(data.decode("utf-8", "surrogatepass"))
-    (path, day, section), (fact, start, end, text, *optional), (origin_values, uncommitted, file_kind, lifetime_values, last) = values
+    (
+        (path, day, section),
+        (fact, start, end, text, *optional),
+        (origin_values, uncommitted, file_kind, lifetime_values, last),
+    ) = values
     kind, key, tags, until, first_line, *about = optional or _NOTHING_MORE
     first_line = plain_first_line(text) if first_line is None else first_line
     entry = Entry(
@@ -374,19 +481,29 @@ def parse_row(data: bytes) -> IndexRow:
 
 
 _RARE_FIELDS = ("asked", "grams", "grams_around")
-"""The fields of words and characters that few documents have; nothing in such fields is escaped in JSON."""
+"""The fields of words and characters that few documents have; nothing in such fields is escaped in
+JSON.
+"""
 _ROW = '"row":"'
 _as_json_document_texts = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 def document_text(fields: dict[str, Any]) -> str:
-    """The beginning of a document's JSON, from the `schema.text_fields` of an entry that does not expire: all but its `lifetime_text`."""
+    """The beginning of a document's JSON, from the `schema.text_fields` of an entry that does not
+    expire: all but its `lifetime_text`.
+    """
     numbers = f'"day":{fields["day"]},"logged":{fields["logged"]},"cues":{fields["cues"]},"fact":{fields["fact"]}'
-    words = f'"text":"{fields["text"]}","around":"{fields["around"]}","heading":"{fields["heading"]}"'
-    lengths = (
-        f',"text_length":{fields["text_length"]},"around_length":{fields["around_length"]},"heading_length":{fields["heading_length"]}'
+    words = (
+        f'"text":"{fields["text"]}","around":"{fields["around"]}","heading":"{fields["heading"]}"'
     )
-    rare = "".join([f'"{name}":"{fields[name]}","{name}_length":{fields[f"{name}_length"]},' for name in _RARE_FIELDS if name in fields])
+    lengths = f',"text_length":{fields["text_length"]},"around_length":{fields["around_length"]},"heading_length":{fields["heading_length"]}'
+    rare = "".join(
+        [
+            f'"{name}":"{fields[name]}","{name}_length":{fields[f"{name}_length"]},'
+            for name in _RARE_FIELDS
+            if name in fields
+        ]
+    )
     return f'{{"label":{encode_basestring(fields["label"])},{numbers}{lengths},{words},{rare}{_ROW}{_base64(fields["row"])}'
 
 

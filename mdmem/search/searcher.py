@@ -1,4 +1,6 @@
-"""Search one state of the index, and the overlay over it: the best entries for a question, or all that pass a filter."""
+"""Search one state of the index, and the overlay over it: the best entries for a question, or all
+that pass a filter.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +50,13 @@ class _RankedCandidates:
         """Score, day and number of each: the better score first, then the newer day."""
         scores, days = self.scores, self.candidates.days
         best = sorted(range(len(scores)), key=scores.__getitem__, reverse=True)
-        for score, alike in groupby(best, lambda number: round(scores[number], ranking.SCORE_DIGITS)):
-            yield from ((score, days[number], number) for number in sorted(alike, key=days.__getitem__, reverse=True))
+        for score, alike in groupby(
+            best, lambda number: round(scores[number], ranking.SCORE_DIGITS)
+        ):
+            yield from (
+                (score, days[number], number)
+                for number in sorted(alike, key=days.__getitem__, reverse=True)
+            )
 
 
 class IndexSearcher:
@@ -78,11 +85,14 @@ class IndexSearcher:
     @property
     def count(self) -> int:
         """The number of entries that are current or expired."""
-        result: Any = call_engine(self._searcher.search, query.filter_query(Filter(), date.max), 1)  # its stub does not know the count
+        result: Any = call_engine(
+            self._searcher.search, query.filter_query(Filter(), date.max), 1
+        )  # its stub does not know the count
         return int(result.count)
 
     def rows(self, path: str) -> list[IndexRow] | None:
-        """The rows of a file, in order: live ones, and those that HEAD holds and an uncommitted edit took out.
+        """The rows of a file, in order: live ones, and those that HEAD holds and an uncommitted
+        edit took out.
 
         None if there are very many.
 
@@ -97,7 +107,9 @@ class IndexSearcher:
     def _of_file(self, path: str, limit: int) -> list[Address]:
         return [address for _, address in self._engine_hits(query.file_query(path), limit)]
 
-    def with_overlay(self, paths: Collection[str], current_files: Iterable[tuple[FilePath, Sequence[IndexRow]]]) -> IndexSearcher:
+    def with_overlay(
+        self, paths: Collection[str], current_files: Iterable[tuple[FilePath, Sequence[IndexRow]]]
+    ) -> IndexSearcher:
         """A searcher of the same index that finds files as they are now; this one stays as it is.
 
         Args:
@@ -108,23 +120,35 @@ class IndexSearcher:
             BrokenIndex: the index turns out to be damaged.
         """
         entries = [entry for path, rows in current_files for entry in self._written(path, rows)]
-        hidden = frozenset(_key(address) for path in paths for address in self._of_file(path, self._searcher.num_docs))
-        return IndexSearcher(self._searcher, self._language, self._is_fresh, Overlay(entries, tuple(paths), hidden))
+        hidden = frozenset(
+            _key(address)
+            for path in paths
+            for address in self._of_file(path, self._searcher.num_docs)
+        )
+        return IndexSearcher(
+            self._searcher, self._language, self._is_fresh, Overlay(entries, tuple(paths), hidden)
+        )
 
     def _written(self, path: FilePath, rows: Sequence[IndexRow]) -> Iterator[OverlayEntry]:
-        for row, values in zip(rows, schema.document_fields(path, rows, self._language), strict=True):
+        for row, values in zip(
+            rows, schema.document_fields(path, rows, self._language), strict=True
+        ):
             yield OverlayEntry.of(values, ranking.FIELD_WEIGHTS, row)
 
     def search(self, request: IndexQuery) -> tuple[Match, ...]:
-        """The best entries, best first; where the score is the same, the newer day, then path and line.
+        """The best entries, best first; where the score is the same, the newer day, then path and
+        line.
 
-        Two current occurrences of one fact in one section of one file are one hit, the first of them; where the past is asked for, two
-        of one text that is no fact as well. With `history` each occurrence that is over is a hit of its own.
+        Two current occurrences of one fact in one section of one file are one hit, the first of
+        them; where the past is asked for, two of one text that is no fact as well. With `history`
+        each occurrence that is over is a hit of its own.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
-        clauses = query.clauses(request.query, self.lexicon, self._language) if request.limit > 0 else ()
+        clauses = (
+            query.clauses(request.query, self.lexicon, self._language) if request.limit > 0 else ()
+        )
         if not clauses:
             return ()
         own_terms = query.own_terms(clauses)
@@ -136,28 +160,48 @@ class IndexSearcher:
             scored, complete = self._matching(clauses, request, limit, filtered)
             ranked = self._ranked(scored, clauses, question, request)
             first, read = self._first(ranked, request, own_terms)
-            if complete or (len(first.best) >= request.limit and (filtered or len(scored) >= limit // 2)):
+            if complete or (
+                len(first.best) >= request.limit and (filtered or len(scored) >= limit // 2)
+            ):
                 break
             limit, filtered = limit * (4 if filtered else 1), True
         near_numbers = {number for number, _ in first.near}
         best = [*first.best, *first.near]
         if request.filter.history:
             numbers = {labels.statement_number(row.entry): number for number, row in best}
-            statements = {labels.statement_number(row.entry): labels.statement_label(row.entry) for _, row in best}
-            visible = results.visible_rows(self.occurrences(statements, request.filter, request.today), request.filter, request.today)
+            statements = {
+                labels.statement_number(row.entry): labels.statement_label(row.entry)
+                for _, row in best
+            }
+            visible = results.visible_rows(
+                self.occurrences(statements, request.filter, request.today),
+                request.filter,
+                request.today,
+            )
             joined = results.joined_copies(visible, request.filter, request.today)
             best = [(numbers[labels.statement_number(row.entry)], row) for row in joined]
         known = ((ranked.documents[number], row) for number, row in read.items())
         copies = self._copies([row for _, row in best], request.filter, request.today, known)
-        chosen = [(number, results.best_copy(row, others), others) for (number, row), others in zip(best, copies, strict=True)]
+        chosen = [
+            (number, results.best_copy(row, others), others)
+            for (number, row), others in zip(best, copies, strict=True)
+        ]
 
         def hit(number: int, row: IndexRow, others: Sequence[IndexRow]) -> Hit:
-            made = results.make_hit(row, first.scores[number], request.filter, request.today, number in near_numbers)
+            made = results.make_hit(
+                row, first.scores[number], request.filter, request.today, number in near_numbers
+            )
             made = results.with_copies(made, row, others) if others else made
             terms = own_terms["heading"]
-            return replace(made, about=entry_words.about_held(row.about, terms, self._language)) if row.about else made
+            return (
+                replace(made, about=entry_words.about_held(row.about, terms, self._language))
+                if row.about
+                else made
+            )
 
-        scorer = (self._corrected or self._statistics()).scorer(clauses) if request.explain else None
+        scorer = (
+            (self._corrected or self._statistics()).scorer(clauses) if request.explain else None
+        )
         matches = [
             Match(
                 hit(number, row, others),
@@ -169,18 +213,29 @@ class IndexSearcher:
         return tuple(sorted(matches, key=results.rank_key)[: request.limit])
 
     def _copies(
-        self, rows: Sequence[IndexRow], passing_filter: Filter, today: date, read: Iterable[tuple[Address | OverlayEntry, IndexRow]]
+        self,
+        rows: Sequence[IndexRow],
+        passing_filter: Filter,
+        today: date,
+        read: Iterable[tuple[Address | OverlayEntry, IndexRow]],
     ) -> list[Sequence[IndexRow]]:
-        """Of each of some rows, all current copies of its fact that pass a filter, itself among them; `read` need not be read again."""
+        """Of each of some rows, all current copies of its fact that pass a filter, itself among
+        them; `read` need not be read again.
+        """
         numbers = list(map(results.copies_of, rows))
         copies: dict[int, list[IndexRow]] = {number: [] for number in numbers if number}
         if not copies:
             return [()] * len(rows)
         wanted = set(map(labels.number_label, copies))
         addresses = [
-            address for _, address in self._engine_hits(query.statement_query(wanted, passing_filter, today), self._searcher.num_docs)
+            address
+            for _, address in self._engine_hits(
+                query.statement_query(wanted, passing_filter, today), self._searcher.num_docs
+            )
         ]
-        known = {_key(address): row for address, row in read if not isinstance(address, OverlayEntry)}
+        known = {
+            _key(address): row for address, row in read if not isinstance(address, OverlayEntry)
+        }
         hidden = self._overlay.hidden if self._overlay else ()
         for address, number in zip(addresses, self._column("fact", addresses), strict=True):
             if number in copies and _key(address) not in hidden:
@@ -188,11 +243,17 @@ class IndexSearcher:
         for entry in self._overlay.entries if self._overlay else ():
             copies.get(entry.numbers["fact"], []).append(entry.row)
         if passing_filter.history:
-            copies = {number: list(results.current_rows(each, passing_filter, today)) for number, each in copies.items()}
+            copies = {
+                number: list(results.current_rows(each, passing_filter, today))
+                for number, each in copies.items()
+            }
         return [copies.get(number, ()) for number in numbers]
 
-    def occurrences(self, statements: Mapping[int, str], passing_filter: Filter, today: date) -> list[IndexRow]:
-        """The rows of the occurrences of statements, by their numbers and labels (as those of `labels`), that pass a filter.
+    def occurrences(
+        self, statements: Mapping[int, str], passing_filter: Filter, today: date
+    ) -> list[IndexRow]:
+        """The rows of the occurrences of statements, by their numbers and labels (as those of
+        `labels`), that pass a filter.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
@@ -201,7 +262,8 @@ class IndexSearcher:
         return [row for row in rows if labels.statement_number(row.entry) in statements]
 
     def with_words(self, text: str, today: date, limit: int) -> list[IndexRow]:
-        """The rows that are current today and share most with a text by their own words alone, best first: at most so many.
+        """The rows that are current today and share most with a text by their own words alone, best
+        first: at most so many.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
@@ -209,15 +271,24 @@ class IndexSearcher:
         asked = query.text_clauses(text, self.lexicon, self._language)
         if not asked:
             return []
-        addresses = [address for _, address in self._engine_hits(query.any_term_query(asked), _OF_ALL_TIMES * limit)]
+        addresses = [
+            address
+            for _, address in self._engine_hits(query.any_term_query(asked), _OF_ALL_TIMES * limit)
+        ]
         last_days = self._column("last", addresses)
-        current = [address for address, last_day in zip(addresses, last_days, strict=True) if last_day >= today.toordinal()]
+        current = [
+            address
+            for address, last_day in zip(addresses, last_days, strict=True)
+            if last_day >= today.toordinal()
+        ]
         return [self._row(address) for address in current[:limit]]
 
     def entries(self, passing_filter: Filter, today: date | None = None) -> tuple[Hit, ...]:
-        """Every entry that passes the filter, by path and line, with the score 0; where the past is asked for, as in a search.
+        """Every entry that passes the filter, by path and line, with the score 0; where the past is
+        asked for, as in a search.
 
-        `today` (default: `valid_on`, else the end of time) tells what has expired, and dates text that was just written.
+        `today` (default: `valid_on`, else the end of time) tells what has expired, and dates text
+        that was just written.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
@@ -225,36 +296,68 @@ class IndexSearcher:
         day = today or passing_filter.valid_on or date.max
         expiry_day = day if today or passing_filter.valid_on else date.min
         rows = self._passing(passing_filter, day, expiry_day)
-        return tuple(results.make_hit(row, 0.0, passing_filter, expiry_day) for row in sorted(rows, key=results.position_key))
+        return tuple(
+            results.make_hit(row, 0.0, passing_filter, expiry_day)
+            for row in sorted(rows, key=results.position_key)
+        )
 
-    def newest(self, passing_filter: Filter, today: date, limit: int | None = None) -> tuple[tuple[Match, ...], int]:
-        """The newest entries that pass the filter, newest first, and how many pass; read are only those and others as old as the last.
+    def newest(
+        self, passing_filter: Filter, today: date, limit: int | None = None
+    ) -> tuple[tuple[Match, ...], int]:
+        """The newest entries that pass the filter, newest first, and how many pass; read are only
+        those and others as old as the last.
 
         Raises:
             BrokenIndex: the index turns out to be damaged.
         """
         zone = passing_filter.zone
         if passing_filter.reaches_back or limit is None:
-            rows = results.joined_copies(self._passing(passing_filter, today, today), passing_filter, today)
+            rows = results.joined_copies(
+                self._passing(passing_filter, today, today), passing_filter, today
+            )
             total, read, addresses = len(rows), dict[int, IndexRow](), list[Address]()
         else:
-            addresses = [address for _, address in self._engine_hits(query.filter_query(passing_filter, today), self._searcher.num_docs)]
-            facts, logged, days, times, begun = (self._column(name, addresses) for name in ("fact", "logged", "day", "time", "begun"))
-            ages = [results.age(*numbers, zone=zone, today=today) for numbers in zip(days, times, begun, strict=True)]
+            addresses = [
+                address
+                for _, address in self._engine_hits(
+                    query.filter_query(passing_filter, today), self._searcher.num_docs
+                )
+            ]
+            facts, logged, days, times, begun = (
+                self._column(name, addresses) for name in ("fact", "logged", "day", "time", "begun")
+            )
+            ages = [
+                results.age(*numbers, zone=zone, today=today)
+                for numbers in zip(days, times, begun, strict=True)
+            ]
             kept = results.without_copies(facts, logged, ages)
             last = sorted(ages[number] for number in kept)[:limit][-1:]
-            read = {number: self._row(addresses[number]) for number in kept if [ages[number]] <= last}
+            read = {
+                number: self._row(addresses[number]) for number in kept if [ages[number]] <= last
+            }
             rows = list(read.values())
             total = len(kept)
         rows.sort(key=lambda row: (results.row_age(row, zone, today), results.position_key(row)))
         rows = rows[:limit]
-        copies = self._copies(rows, passing_filter, today, ((addresses[number], row) for number, row in read.items()))
+        copies = self._copies(
+            rows, passing_filter, today, ((addresses[number], row) for number, row in read.items())
+        )
         hits = (results.make_hit(row, 0.0, passing_filter, today) for row in rows)
-        return tuple(Match(results.with_copies(hit, row, others), row) for hit, row, others in zip(hits, rows, copies, strict=True)), total
+        return (
+            tuple(
+                Match(results.with_copies(hit, row, others), row)
+                for hit, row, others in zip(hits, rows, copies, strict=True)
+            ),
+            total,
+        )
 
     def _passing(self, passing_filter: Filter, today: date, expiry_day: date) -> Iterable[IndexRow]:
         rows = self._all(query.filter_query(passing_filter, today))
-        return results.visible_rows(rows, passing_filter, expiry_day) if passing_filter.reaches_back else rows
+        return (
+            results.visible_rows(rows, passing_filter, expiry_day)
+            if passing_filter.reaches_back
+            else rows
+        )
 
     def holds(self, passing_filter: Filter) -> bool:
         """True if any entry passes the filter.
@@ -265,36 +368,64 @@ class IndexSearcher:
         return bool(self._engine_hits(query.filter_query(passing_filter, date.max), 1))
 
     def _all(self, engine_query: tantivy.Query) -> Iterator[IndexRow]:
-        return (self._row(address) for _, address in self._engine_hits(engine_query, self._searcher.num_docs))
+        return (
+            self._row(address)
+            for _, address in self._engine_hits(engine_query, self._searcher.num_docs)
+        )
 
     def _engine_hits(self, engine_query: tantivy.Query, limit: int) -> list[Any]:
-        return call_engine(self._searcher.search, engine_query, max(1, min(limit, self._searcher.num_docs)), count=False).hits
+        return call_engine(
+            self._searcher.search,
+            engine_query,
+            max(1, min(limit, self._searcher.num_docs)),
+            count=False,
+        ).hits
 
-    def _matching(self, clauses: Sequence[Clause], request: IndexQuery, limit: int, filtered: bool) -> tuple[list[Scored], bool]:
-        """The best by BM25 that pass the filter (if not `filtered`, among the best of all), and True if there are no others.
+    def _matching(
+        self, clauses: Sequence[Clause], request: IndexQuery, limit: int, filtered: bool
+    ) -> tuple[list[Scored], bool]:
+        """The best by BM25 that pass the filter (if not `filtered`, among the best of all), and
+        True if there are no others.
 
-        Asked for the words alone, the engine skips what cannot be among the best: twice as fast, if most of memory is current.
+        Asked for the words alone, the engine skips what cannot be among the best: twice as fast, if
+        most of memory is current.
         """
-        engine_query = query.any_term_query(self._corrected.adjusted(clauses) if self._corrected else clauses)
+        engine_query = query.any_term_query(
+            self._corrected.adjusted(clauses) if self._corrected else clauses
+        )
         if filtered:
-            scored = self._engine_hits(query.filtered_query(engine_query, request.filter, request.today), limit)
+            scored = self._engine_hits(
+                query.filtered_query(engine_query, request.filter, request.today), limit
+            )
             complete = len(scored) < limit
             return self._with_overlay(scored, clauses, request, limit), complete
         scored = self._engine_hits(engine_query, limit)
         complete = len(scored) < limit
         scored = self._with_overlay(scored, clauses, request, limit)
         last_days: list[int] = self._column("last", [address for _, address in scored])
-        return [candidate for candidate, last_day in zip(scored, last_days, strict=True) if last_day >= _first_day(request)], complete
+        return [
+            candidate
+            for candidate, last_day in zip(scored, last_days, strict=True)
+            if last_day >= _first_day(request)
+        ], complete
 
-    def _with_overlay(self, scored: list[Scored], clauses: Sequence[Clause], request: IndexQuery, limit: int) -> list[Scored]:
+    def _with_overlay(
+        self, scored: list[Scored], clauses: Sequence[Clause], request: IndexQuery, limit: int
+    ) -> list[Scored]:
         """The best of these and of the overlay's entries, without the documents that it hides."""
         if self._overlay is None or self._corrected is None:
             return scored
         hidden = self._overlay.hidden
         added = [
-            candidate for candidate in self._overlay.scores(clauses, self._corrected) if candidate[1].numbers["last"] >= _first_day(request)
+            candidate
+            for candidate in self._overlay.scores(clauses, self._corrected)
+            if candidate[1].numbers["last"] >= _first_day(request)
         ]
-        visible = [candidate for candidate in scored if (candidate[1].segment_ord, candidate[1].doc) not in hidden]
+        visible = [
+            candidate
+            for candidate in scored
+            if (candidate[1].segment_ord, candidate[1].doc) not in hidden
+        ]
         return sorted([*visible, *added], key=itemgetter(0), reverse=True)[:limit]
 
     def _column(self, name: str, addresses: list[Any]) -> Any:
@@ -304,11 +435,22 @@ class IndexSearcher:
         if self._overlay is None:
             return call_engine(self._searcher.fast_field_values, name, addresses)
         stored = [address for address in addresses if not isinstance(address, OverlayEntry)]
-        stored_values = call_engine(self._searcher.fast_field_values, name, stored) if stored else []
+        stored_values = (
+            call_engine(self._searcher.fast_field_values, name, stored) if stored else []
+        )
         remaining = iter(stored_values)
-        return [address.numbers[name] if isinstance(address, OverlayEntry) else next(remaining) for address in addresses]
+        return [
+            address.numbers[name] if isinstance(address, OverlayEntry) else next(remaining)
+            for address in addresses
+        ]
 
-    def _ranked(self, scored: list[Scored], clauses: Sequence[Clause], question: QuestionCues, request: IndexQuery) -> _RankedCandidates:
+    def _ranked(
+        self,
+        scored: list[Scored],
+        clauses: Sequence[Clause],
+        question: QuestionCues,
+        request: IndexQuery,
+    ) -> _RankedCandidates:
         addresses, decay = [address for _, address in scored], request.decay
         candidates = Candidates(
             matched=[score for score, _ in scored],
@@ -319,12 +461,22 @@ class IndexSearcher:
         )
         scores = ranking.scores(candidates, question, decay)
         if self._corrected:
-            numbers = ranking.decisive(candidates.days, scores, ranking.REFINED_A_HIT * request.limit)
+            numbers = ranking.decisive(
+                candidates.days, scores, ranking.REFINED_A_HIT * request.limit
+            )
             candidates = self._refined(candidates, addresses, numbers, clauses)
             scores = ranking.scores(candidates, question, decay)
-        return _RankedCandidates(candidates=candidates, documents=addresses, asked=question, decay=decay, scores=scores)
+        return _RankedCandidates(
+            candidates=candidates, documents=addresses, asked=question, decay=decay, scores=scores
+        )
 
-    def _refined(self, candidates: Candidates, documents: Sequence[Any], numbers: Iterable[int], clauses: Sequence[Clause]) -> Candidates:
+    def _refined(
+        self,
+        candidates: Candidates,
+        documents: Sequence[Any],
+        numbers: Iterable[int],
+        clauses: Sequence[Clause],
+    ) -> Candidates:
         """Candidates with the BM25 of some of them by the corrected statistics."""
         assert self._corrected
         scorer, matched = self._corrected.scorer(clauses), list(candidates.matched)
@@ -334,7 +486,10 @@ class IndexSearcher:
         return replace(candidates, matched=matched)
 
     def _first(
-        self, ranked: _RankedCandidates, request: IndexQuery, own_terms: Mapping[str, Mapping[str, str]]
+        self,
+        ranked: _RankedCandidates,
+        request: IndexQuery,
+        own_terms: Mapping[str, Mapping[str, str]],
     ) -> tuple[FirstHits, dict[int, IndexRow]]:
         """The first hits among the candidates, and all rows that were read, by number."""
         rows: dict[int, IndexRow] = {}
@@ -343,19 +498,28 @@ class IndexSearcher:
             row = rows[number] = self._row(ranked.documents[number])
             in_text, above = entry_words.words_held(row.entry, row.about, own_terms, self._language)
             near, copies = not in_text and not above, results.copies_of(row)
-            return CandidateRow(score=score, day=day, number=number, row=row, held=in_text, near=near, copies=copies)
+            return CandidateRow(
+                score=score, day=day, number=number, row=row, held=in_text, near=near, copies=copies
+            )
 
         first = FirstHits(request)
         first.choose(ranked.in_order(), read)
         return first, rows
 
-    def _why(self, ranked: _RankedCandidates, number: int, scorer: term_statistics.Scorer, beside: float) -> Explanation:
+    def _why(
+        self, ranked: _RankedCandidates, number: int, scorer: term_statistics.Scorer, beside: float
+    ) -> Explanation:
         address = ranked.documents[number]
-        assert not isinstance(address, OverlayEntry)  # a search with explanations brings the index up to date first
+        assert not isinstance(
+            address, OverlayEntry
+        )  # a search with explanations brings the index up to date first
         parts = [
-            ScorePart(name, term, query_word, round(score, ranking.SCORE_DIGITS)) for (name, term, _, query_word), score in scorer(address)
+            ScorePart(name, term, query_word, round(score, ranking.SCORE_DIGITS))
+            for (name, term, _, query_word), score in scorer(address)
         ]
-        factors = ranking.score_factors(ranked.candidates, number, ranked.scores[number], ranked.asked, ranked.decay, beside)
+        factors = ranking.score_factors(
+            ranked.candidates, number, ranked.scores[number], ranked.asked, ranked.decay, beside
+        )
         return Explanation(tuple(parts), tuple(results.static_factors(self._row(address), factors)))
 
     def _row(self, address: Address | OverlayEntry) -> IndexRow:
@@ -369,7 +533,11 @@ def _key(address: Address) -> tuple[int, int]:
     return address.segment_ord, address.doc
 
 
-def _lexicon(searcher: tantivy.Searcher, statistics: term_statistics.TermStatistics | None, overlay: Overlay | None) -> Lexicon:
+def _lexicon(
+    searcher: tantivy.Searcher,
+    statistics: term_statistics.TermStatistics | None,
+    overlay: Overlay | None,
+) -> Lexicon:
     def engine_count(field: str, term: str) -> int:
         return call_engine(searcher.doc_freq, field, term)
 
@@ -378,7 +546,10 @@ def _lexicon(searcher: tantivy.Searcher, statistics: term_statistics.TermStatist
     def beginning(start: str) -> list[str]:
         limit = _MOST_INFLECTED
         while True:
-            indexed = [term for term, _ in call_engine(searcher.terms_with_prefix, "text", start, limit=limit)]
+            indexed = [
+                term
+                for term, _ in call_engine(searcher.terms_with_prefix, "text", start, limit=limit)
+            ]
             terms = {*indexed, *(overlay.terms_with_prefix("text", start) if overlay else ())}
             visible = [term for term in sorted(terms) if count("text", term)]
             if len(visible) >= _MOST_INFLECTED or len(indexed) < limit:

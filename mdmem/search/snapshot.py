@@ -1,4 +1,6 @@
-"""The snapshot of the workspace that an index was made from: commit, files, settings. Stored as `seen.json`; its head can be read alone."""
+"""The snapshot of the workspace that an index was made from: commit, files, settings. Stored as
+`seen.json`; its head can be read alone.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ INDEX_NAME = "index"
 """The folder of the index, in the state folder."""
 SNAPSHOT_NAME = "seen.json"
 _FILES = b',"files":'
-"""Separates the head of `seen.json`, which every search reads, from the files, which it needs only if they have changed."""
+"""Separates the head of `seen.json`, which every search reads, from the files, which it needs only
+if they have changed.
+"""
 _HEAD_BYTES = 1024
 _DIGEST_BYTES = 16
 _LONG_BYTES = 10_000_000
@@ -60,7 +64,9 @@ def stamp_bytes(stamp: str) -> int:
 
 
 def is_long(stamps: Iterable[str]) -> bool:
-    """True if files with these stamps are so many bytes that an index of them takes long to build."""
+    """True if files with these stamps are so many bytes that an index of them takes
+    long to build.
+    """
     return sum(map(stamp_bytes, stamps)) >= _LONG_BYTES
 
 
@@ -68,7 +74,10 @@ def stamps_digest(stamps: Mapping[str, str]) -> str:
     """A digest of the stamps of all files, by path."""
     return (
         hashlib.blake2b(
-            "\0".join([f"{path}\0{stamps[path]}" for path in sorted(stamps)]).encode("utf-8", "surrogateescape"), digest_size=_DIGEST_BYTES
+            "\0".join([f"{path}\0{stamps[path]}" for path in sorted(stamps)]).encode(
+                "utf-8", "surrogateescape"
+            ),
+            digest_size=_DIGEST_BYTES,
         )
         .digest()
         .hex()
@@ -77,7 +86,9 @@ def stamps_digest(stamps: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SnapshotFile:
-    """A file as it was indexed: the digest of its bytes, and the reason if it could not be indexed."""
+    """A file as it was indexed: the digest of its bytes, and the reason if it could not
+    be indexed.
+    """
 
     stamp: FileStamp
     digest: str
@@ -86,16 +97,19 @@ class SnapshotFile:
 
 
 NEVER_INDEXED = SnapshotFile(FileStamp(0, 0, 0, 0), "", True)
-"""Stands for a path whose documents are being changed: equal to no file, so that the path is indexed again, or removed."""
+"""Stands for a path whose documents are being changed: equal to no file, so that the path is
+indexed again, or removed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
     """The state of the workspace that an index was made from.
 
-    `settings` is a digest of the settings that change what is indexed, `stamps` of the stamps of all files. `has_pair_marks` is False only
-    if no fact is marked as contradicting another, or as not doing so. `is_fresh`: no document was replaced or removed since the index
-    was built from nothing.
+    `settings` is a digest of the settings that change what is indexed, `stamps` of the stamps of
+    all files. `has_pair_marks` is False only if no fact is marked as contradicting another, or as
+    not doing so. `is_fresh`: no document was replaced or removed since the index was built from
+    nothing.
     """
 
     commit: CommitId | None = None
@@ -107,13 +121,19 @@ class Snapshot:
 
     @property
     def is_part(self) -> bool:
-        """True for an index that is still being built, of which a part is to be searched already."""
+        """True for an index that is still being built, of which a part is to be
+        searched already.
+        """
         return self.settings == _PART
 
     def changed_paths(self, stamps: Mapping[str, str]) -> tuple[list[str], list[str]]:
-        """The paths whose stamps (`stamp_text`) have changed or are new, and the paths that are gone."""
+        """The paths whose stamps (`stamp_text`) have changed or are new, and the paths that are
+        gone.
+        """
         seen_stamps = (
-            self.files.stamps if isinstance(self.files, _StoredFiles) else {path: file.stamp.text for path, file in self.files.items()}
+            self.files.stamps
+            if isinstance(self.files, _StoredFiles)
+            else {path: file.stamp.text for path, file in self.files.items()}
         )
         return [path for path, stamp in stamps.items() if seen_stamps.get(path) != stamp], [
             path for path in seen_stamps if path not in stamps
@@ -122,7 +142,9 @@ class Snapshot:
 
 EMPTY_SNAPSHOT = Snapshot()
 PART_SNAPSHOT = Snapshot(settings=_PART)
-"""Equal to no workspace, so that the index counts as behind, and whoever updates it next builds it from nothing."""
+"""Equal to no workspace, so that the index counts as behind, and whoever updates it next builds it
+from nothing.
+"""
 
 
 class _StoredFiles(Mapping[str, SnapshotFile]):
@@ -133,7 +155,9 @@ class _StoredFiles(Mapping[str, SnapshotFile]):
 
     @cached_property
     def _files(self) -> dict[str, list[Any]]:
-        values_by_path: dict[str, list[Any]] = json.loads(bytes(self._text).decode("utf-8", "surrogatepass"))
+        values_by_path: dict[str, list[Any]] = json.loads(
+            bytes(self._text).decode("utf-8", "surrogatepass")
+        )
         return values_by_path
 
     @cached_property
@@ -153,7 +177,9 @@ class _StoredFiles(Mapping[str, SnapshotFile]):
 
 
 def seen_commit(folder: Path) -> CommitId | None:
-    """The commit that the index in a folder has seen, read without the engine; None where nothing readable is there."""
+    """The commit that the index in a folder has seen, read without the engine; None where nothing
+    readable is there.
+    """
     try:
         with (folder / SNAPSHOT_NAME).open("rb") as stream:
             text = stream.read(_HEAD_BYTES)
@@ -190,9 +216,16 @@ def read_snapshot(folder: Path) -> Snapshot | None:
 
 
 def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
-    """Write a snapshot as one JSON object, the files last, with a checksum of their text before them."""
+    """Write a snapshot as one JSON object, the files last, with a checksum of their text before
+    them.
+    """
     path = folder / SNAPSHOT_NAME
-    files = _json({path: [file.stamp.text, file.digest, file.uncommitted, file.skipped] for path, file in seen.files.items()})
+    files = _json(
+        {
+            path: [file.stamp.text, file.digest, file.uncommitted, file.skipped]
+            for path, file in seen.files.items()
+        }
+    )
     described = {
         "commit": seen.commit,
         "settings": seen.settings,
@@ -213,4 +246,6 @@ def write_snapshot(folder: Path, seen: Snapshot, durably: bool) -> None:
 
 
 def _json(value: object) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
+        "utf-8", "surrogatepass"
+    )

@@ -1,13 +1,16 @@
 """Text -> terms, for the index and for queries alike.
 
-Words are folded to ASCII and lower case, irregular forms are brought to their base, and all are stemmed, as English or as the language
-most written in their script; scripts that are written without spaces are taken out of the text first and cut into overlapping pairs of
-characters, and into single ones, because no dictionary tells their words apart.
+Words are folded to ASCII and lower case, irregular forms are brought to their base, and all are
+stemmed, as English or as the language most written in their script; scripts that are written
+without spaces are taken out of the text first and cut into overlapping pairs of characters, and
+into single ones, because no dictionary tells their words apart.
 
-A date (2026-03-05) is indexed as one word too, and a query looks for that word alone: what only shares the day of the month is no match.
+A date (2026-03-05) is indexed as one word too, and a query looks for that word alone: what only
+shares the day of the month is no match.
 
-In a memory of another language than English (a setting) a text that has more stop words of English is stemmed as English, and any other as
-that language; a query looks for its words in both ways, so that a wrong guess loses nothing.
+In a memory of another language than English (a setting) a text that has more stop words of English
+is stemmed as English, and any other as that language; a query looks for its words in both ways, so
+that a wrong guess loses nothing.
 """
 
 from __future__ import annotations
@@ -26,19 +29,26 @@ from mdmem.startup.records import dataclass, field
 from mdmem.text.document import UNSPACED
 
 _STOP_WORDS = """
-    a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was will with
-    i me my we our you your he him his she her them its what which who whom when where why how do does did doing have has had having
-    am been being would could should can may might must shall than so too very just about from up down out over under again once here
+    a an and are as at be but by for if in into is it no not of on or such that the their then there
+    these they this to was will with
+    i me my we our you your he him his she her them its what which who whom when where why how do
+    does did doing have has had having
+    am been being would could should can may might must shall than so too very just about from up
+    down out over under again once here
     all any both each few more most other some own same s t don now
 """
 STOP_WORDS = frozenset(_STOP_WORDS.split())
-"""English words that a question holds and its answer need not. They are indexed, and left out of a query that says more than them:
-with the question words among them this is worth six points of R@10 over a list without any (LoCoMo)."""
+"""English words that a question holds and its answer need not. They are indexed, and left out of a
+query that says more than them: with the question words among them this is worth six points of R@10
+over a list without any (LoCoMo).
+"""
 
 _WEAK_WORDS = "kind type sort many much often according"
 
 MAX_TERMS = 100
-"""The most terms of a query that are words, and again that are characters; the rest of a longer query is not searched for."""
+"""The most terms of a query that are words, and again that are characters; the rest of a longer
+query is not searched for.
+"""
 
 _MAX_QUERY_CHARS = 20_000
 _MAX_WORD_BYTES = 100
@@ -55,8 +65,15 @@ ENGLISH = "english"
 _WITHOUT_STOP_WORDS = frozenset(("arabic", "greek", "romanian", "tamil", "turkish"))
 """Languages with a stemmer for which the library has none."""
 _ENDINGS = {"portuguese": (("oes", "ao"), ("ens", "em"))}
-"""Plurals that the stemmer does not know, once their accents are gone: reuniões and reunião, viagens and viagem."""
-_SCRIPTS = (("\u0370", "\u03ff", "greek"), ("\u0400", "\u04ff", "russian"), ("\u0600", "\u06ff", "arabic"), ("\u0b80", "\u0bff", "tamil"))
+"""Plurals that the stemmer does not know, once their accents are gone: reuniões and reunião,
+viagens and viagem.
+"""
+_SCRIPTS = (
+    ("\u0370", "\u03ff", "greek"),
+    ("\u0400", "\u04ff", "russian"),
+    ("\u0600", "\u06ff", "arabic"),
+    ("\u0b80", "\u0bff", "tamil"),
+)
 """The blocks of Unicode whose words have a stemmer of their own."""
 
 
@@ -72,8 +89,8 @@ class SplitText:
 class Terms:
     """The terms of a query as they stand in the index, each once.
 
-    `joined`: the first of some neighbouring words, and all of them written as one, or as initials. `also`: a word, and the same stemmed in
-    another language.
+    `joined`: the first of some neighbouring words, and all of them written as one, or as initials.
+    `also`: a word, and the same stemmed in another language.
     """
 
     words: tuple[str, ...]
@@ -83,12 +100,16 @@ class Terms:
 
 
 def encodable(text: str) -> str:
-    """`text` with lone surrogates replaced (bytes of a command line or file name that are not UTF-8), so that the index takes it."""
+    """`text` with lone surrogates replaced (bytes of a command line or file name that are not
+    UTF-8), so that the index takes it.
+    """
     return text if text.isascii() else text.encode("utf-8", "replace").decode()
 
 
 def split_scripts(text: str) -> SplitText:
-    """The words of a text (NFKC) and its runs in scripts without spaces; lone surrogates are replaced."""
+    """The words of a text (NFKC) and its runs in scripts without spaces; lone surrogates are
+    replaced.
+    """
     if text.isascii():
         return SplitText(text, ())
     normal = unicodedata.normalize("NFKC", encodable(text))
@@ -111,7 +132,11 @@ def folded(text: str) -> list[str]:
     if not text.isascii():
         return _folding().analyze(text)
     words = text.encode().translate(_FOLDED).decode().split()  # the same in a third of the time
-    return words if len(text) < _MAX_WORD_BYTES else [word for word in words if len(word) < _MAX_WORD_BYTES]
+    return (
+        words
+        if len(text) < _MAX_WORD_BYTES
+        else [word for word in words if len(word) < _MAX_WORD_BYTES]
+    )
 
 
 def indexed_words(text: str) -> list[str]:
@@ -159,7 +184,14 @@ def _base(word: str, language: str) -> str:
     """An irregular form as a form that the stemmer handles."""
     if language == ENGLISH:
         return english.BASE_FORMS.get(word, word)
-    return next((word.removesuffix(end) + replacement for end, replacement in _ENDINGS.get(language, ()) if word.endswith(end)), word)
+    return next(
+        (
+            word.removesuffix(end) + replacement
+            for end, replacement in _ENDINGS.get(language, ())
+            if word.endswith(end)
+        ),
+        word,
+    )
 
 
 def text_language(spaced: str, words: Sequence[str], language: str) -> str:
@@ -167,17 +199,27 @@ def text_language(spaced: str, words: Sequence[str], language: str) -> str:
     if language == ENGLISH or language in _WITHOUT_STOP_WORDS:
         return _latin(language)
     english_stop_words = sum(word in STOP_WORDS for word in words)
-    return ENGLISH if english_stop_words and english_stop_words > sum(_stop_words(spaced, language)) else _latin(language)
+    return (
+        ENGLISH
+        if english_stop_words and english_stop_words > sum(_stop_words(spaced, language))
+        else _latin(language)
+    )
 
 
 @cache
 def _latin(language: str) -> str:
     """The language of Latin script in a memory of `language`."""
-    return ENGLISH if any(language == script_language for _, _, script_language in _SCRIPTS) else language
+    return (
+        ENGLISH
+        if any(language == script_language for _, _, script_language in _SCRIPTS)
+        else language
+    )
 
 
 def _stop_words(spaced: str, language: str) -> list[bool]:
-    """For each word of a text, True if it is a stop word; the library's lists are written with accents."""
+    """For each word of a text, True if it is a stop word; the library's lists are written with
+    accents.
+    """
     return [_stops(word, language) for word in _lowering().analyze(spaced)]
 
 
@@ -200,8 +242,8 @@ def stemmed(words: Iterable[str], language: str = ENGLISH) -> str:
 def query_terms(query: str, language: str = ENGLISH, few_stop_words: bool = False) -> Terms:
     """The terms of a query. Operators, quotes and brackets have no meaning; nothing raises.
 
-    Stop words of its language count only if there is nothing else or, with `few_stop_words`, if at most half of its words are such; a single
-    character only if it stands alone.
+    Stop words of its language count only if there is nothing else or, with `few_stop_words`, if at
+    most half of its words are such; a single character only if it stands alone.
     """
     text = split_scripts(query[:_MAX_QUERY_CHARS])
     spaced = _DATE.sub(_DATE_AS_WORD, text.spaced)
@@ -209,7 +251,11 @@ def query_terms(query: str, language: str = ENGLISH, few_stop_words: bool = Fals
     words = folded(spaced)
     query_language = text_language(spaced, words, language)
     telling = _telling(spaced, words, query_language, language)
-    searched = words if few_stop_words and len(telling) * 2 >= len(words) else telling or ([] if query_grams else words)
+    searched = (
+        words
+        if few_stop_words and len(telling) * 2 >= len(words)
+        else telling or ([] if query_grams else words)
+    )
     stems = dict.fromkeys(stem(word, query_language) for word in searched)
     both_as_one = {
         stem(first + second, query_language): stem(first, query_language)
@@ -219,21 +265,36 @@ def query_terms(query: str, language: str = ENGLISH, few_stop_words: bool = Fals
     if query_language == ENGLISH:
         both_as_one |= {short: first for first, short in english.initials(tuple(stems), stem)}
     joined = tuple((word, term) for term, word in both_as_one.items() if term not in stems)
-    also = tuple(_also(searched, query_language, ENGLISH if query_language != ENGLISH else _latin(language)))[:MAX_TERMS]
-    return Terms(tuple(stems)[:MAX_TERMS], tuple(dict.fromkeys(query_grams))[:MAX_TERMS], joined, also)
+    also = tuple(
+        _also(searched, query_language, ENGLISH if query_language != ENGLISH else _latin(language))
+    )[:MAX_TERMS]
+    return Terms(
+        tuple(stems)[:MAX_TERMS], tuple(dict.fromkeys(query_grams))[:MAX_TERMS], joined, also
+    )
 
 
 def _telling(spaced: str, words: Sequence[str], query_language: str, language: str) -> list[str]:
-    """The words of a query without the stop words of its language, and of the memory's language in another script."""
+    """The words of a query without the stop words of its language, and of the memory's language in
+    another script.
+    """
     words_and_stops = [(word, query_language == ENGLISH and word in STOP_WORDS) for word in words]
-    if language != ENGLISH and query_language == _latin(language) and language not in _WITHOUT_STOP_WORDS:
+    if (
+        language != ENGLISH
+        and query_language == _latin(language)
+        and language not in _WITHOUT_STOP_WORDS
+    ):
         words_and_stops = [
-            (word, stops or stops_too) for (word, stops), stops_too in zip(words_and_stops, _stop_words(spaced, language), strict=True)
+            (word, stops or stops_too)
+            for (word, stops), stops_too in zip(
+                words_and_stops, _stop_words(spaced, language), strict=True
+            )
         ]
     return [word for word, stops in words_and_stops if not stops]
 
 
-def _also(words: Iterable[str], query_language: str, other_language: str) -> Iterator[tuple[str, str]]:
+def _also(
+    words: Iterable[str], query_language: str, other_language: str
+) -> Iterator[tuple[str, str]]:
     """Pairs of a stem and the stem in another language, where they differ."""
     if query_language == other_language:
         return
@@ -268,7 +329,12 @@ def _folding() -> TextAnalyzer:
 
 @cache
 def _lowering() -> TextAnalyzer:
-    return TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_MAX_WORD_BYTES)).filter(Filter.lowercase()).build()
+    return (
+        TextAnalyzerBuilder(Tokenizer.simple())
+        .filter(Filter.remove_long(_MAX_WORD_BYTES))
+        .filter(Filter.lowercase())
+        .build()
+    )
 
 
 @cache

@@ -26,7 +26,14 @@ def _part_json(part: PartResult) -> dict[str, Any]:
         "shown": part.shown,
         "left_out": part.left_out,
         "entries": [
-            {"path": entry.path, "line": entry.line, "fact": entry.fact, "score": entry.score, "cut": entry.cut} for entry in part.entries
+            {
+                "path": entry.path,
+                "line": entry.line,
+                "fact": entry.fact,
+                "score": entry.score,
+                "cut": entry.cut,
+            }
+            for entry in part.entries
         ],
     }
 
@@ -35,7 +42,12 @@ def flush_json(result: FlushResult) -> dict[str, Any]:
     """The prompts where there are any, else how far the session is."""
     if result.prompts is not None:
         prompts = result.prompts
-        return {"system": prompts.system, "user": prompts.user, "day": prompts.day, "path": prompts.path}
+        return {
+            "system": prompts.system,
+            "user": prompts.user,
+            "day": prompts.day,
+            "path": prompts.path,
+        }
     return {
         "due": result.due,
         "tokens": result.tokens,
@@ -51,5 +63,10 @@ def flush_text(result: FlushResult, check: bool) -> str:
         return f"{result.prompts.system}\n\n{result.prompts.user}"
     if not check:
         return ""
-    flushed = "never flushed" if result.flushed is None else f"last flushed in cycle {result.flushed}"
-    return f"{'due' if result.due else 'not due'}: {result.tokens} tokens of {result.threshold}, cycle {result.cycle}, {flushed}"
+    flushed = (
+        "never flushed" if result.flushed is None else f"last flushed in cycle {result.flushed}"
+    )
+    return (
+        f"{'due' if result.due else 'not due'}: {result.tokens} tokens of {result.threshold}, cycle"
+        f" {result.cycle}, {flushed}"
+    )

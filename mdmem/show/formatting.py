@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 _SHORT_ID = 10
 _MOST_NAMES = 10
 _SHORT_SESSION = 13
-"""The characters of a session's id that are shown: those of a UUID that hold its time where it begins with that."""
+"""The characters of a session's id that are shown: those of a UUID that hold its time where it
+begins with that.
+"""
 _DIM, PLAIN = "\x1b[2m", "\x1b[0m"
 
 
 class VerbatimText(str):
-    """A text with lines of a file, which a terminal shows as they are, so that they can be copied."""
+    """A text with lines of a file, which a terminal shows as they are, so that they can
+    be copied.
+    """
 
     __slots__ = ()
 
@@ -57,13 +61,17 @@ def some_of(names: Sequence[str]) -> tuple[str, ...]:
 
 
 def cites_text(cites: Sequence[str], gone: Collection[str] = ()) -> str:
-    """Lines of sessions in parentheses, the ids of the sessions shortened; `gone` ones cannot be read any more. Empty without any."""
+    """Lines of sessions in parentheses, the ids of the sessions shortened; `gone` ones cannot be
+    read any more. Empty without any.
+    """
     names = [f"{_short_reference(cited)}{' gone' if cited in gone else ''}" for cited in cites]
     return f"({', '.join(some_of(names))})" if names else ""
 
 
 def _short_reference(cited: str) -> str:
-    """A line of a session with only so much of the id as names one; it is understood like the whole."""
+    """A line of a session with only so much of the id as names one; it is understood like the
+    whole.
+    """
     client, _, rest = cited.partition("/")
     session, _, line = rest.rpartition("#")
     return f"{client}/{session[:_SHORT_SESSION]}#{line}"
@@ -104,8 +112,13 @@ def location(path: str, section: SectionPath) -> str:
 
 
 def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
-    """The commit of a change, its operation or run, its source and confidence, who made it and why."""
-    is_default = change.op is not None and (change.source, change.confidence) == (Source.INFERRED, Source.INFERRED.confidence)
+    """The commit of a change, its operation or run, its source and confidence, who made
+    it and why.
+    """
+    is_default = change.op is not None and (change.source, change.confidence) == (
+        Source.INFERRED,
+        Source.INFERRED.confidence,
+    )
     is_personal = change.op is None and change.claimed_by is None
     actor = "" if change.run else change.actor or (change.author if is_personal else "")
     claimant = f" (claimed by {change.claimed_by})" if change.claimed_by else ""
@@ -119,7 +132,9 @@ def attribution(change: RevisionView | FactLink | FactChange | EndView) -> str:
 
 
 def hit_remarks(hit: Hit) -> tuple[str, ...]:
-    """Remarks on a hit: whose commit it came by, status, contradictions, pending, only near a match."""
+    """Remarks on a hit: whose commit it came by, status, contradictions, pending, only near a
+    match.
+    """
     by = f" by {hit.superseded_by}" if hit.superseded_by else ""
     return (
         *([f"({hit.author})"] if hit.author else []),
@@ -132,7 +147,10 @@ def hit_remarks(hit: Hit) -> tuple[str, ...]:
 
 def unread_text(building: BuildProgress) -> str:
     """A line in place of an empty answer from an index that has not read all of memory yet."""
-    return f"Nothing found yet; the index is still being built ({building.done:,} of {building.total:,} files)"
+    return (
+        f"Nothing found yet; the index is still being built ({building.done:,} of"
+        f" {building.total:,} files)"
+    )
 
 
 def waiting_json(waiting: Waiting) -> dict[str, Any]:
@@ -152,7 +170,9 @@ def waiting_line(waiting: Waiting) -> str:
 
 def unreadable_json(unreadable: Sequence[UnreadableProposal]) -> list[dict[str, str]]:
     """The proposals that git cannot read."""
-    return [{"proposal": each.id, "branch": each.branch, "reason": each.reason} for each in unreadable]
+    return [
+        {"proposal": each.id, "branch": each.branch, "reason": each.reason} for each in unreadable
+    ]
 
 
 def unreadable_line(proposal: UnreadableProposal) -> str:

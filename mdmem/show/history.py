@@ -28,7 +28,18 @@ from mdmem.model.history import (
     SectionHistory,
     TextHistory,
 )
-from mdmem.show.formatting import PLAIN, also_json, attribution, cites_text, dim, iso, location, one_line, short_id, steerless
+from mdmem.show.formatting import (
+    PLAIN,
+    also_json,
+    attribution,
+    cites_text,
+    dim,
+    iso,
+    location,
+    one_line,
+    short_id,
+    steerless,
+)
 from mdmem.show.reads import section_json
 from mdmem.text.addresses import join_path
 from mdmem.wording import number_of
@@ -39,13 +50,19 @@ _INDENT = " " * len("  09:30  ")
 
 def changes_json(listed: ChangeList) -> dict[str, Any]:
     """Changes by fact."""
-    days = {name: day.isoformat() for name, day in (("since", listed.since), ("until", listed.until)) if day}
+    days = {
+        name: day.isoformat()
+        for name, day in (("since", listed.since), ("until", listed.until))
+        if day
+    }
     return {"changes": [_change_json(change) for change in listed.changes]} | days
 
 
 def changes_notes(listed: ChangeList) -> tuple[str, ...]:
     """Notes on changes: the days that words mean, what is left out, and that there are none."""
-    days = " ".join(f"{name} {day}" for name, day in (("since", listed.since), ("until", listed.until)) if day)
+    days = " ".join(
+        f"{name} {day}" for name, day in (("since", listed.since), ("until", listed.until)) if day
+    )
     return (*([days] if days else []), *listed.notes, *(() if listed.changes else ("no changes",)))
 
 
@@ -55,8 +72,15 @@ def _change_json(change: FactChange) -> dict[str, Any]:
         "change": change.kind,
         "fact": change.fact,
         "text": change.text,
-        "replaced": replaced
-        and {"fact": replaced.id, "text": replaced.text, "path": replaced.path, "section": join_path(replaced.section)},
+        "replaced": (
+            replaced
+            and {
+                "fact": replaced.id,
+                "text": replaced.text,
+                "path": replaced.path,
+                "section": join_path(replaced.section),
+            }
+        ),
         "path": change.path,
         "section": join_path(change.section),
         "line": change.line,
@@ -76,7 +100,9 @@ def _change_json(change: FactChange) -> dict[str, Any]:
 
 
 def changes_text(changes: Sequence[FactChange], colour: bool) -> str:
-    """Changes by day: what became of which fact, and below it where, by which commit, whose and why."""
+    """Changes by day: what became of which fact, and below it where, by which commit, whose and
+    why.
+    """
     return "\n".join(_lines(changes, colour))
 
 
@@ -89,8 +115,13 @@ def _lines(changes: Sequence[FactChange], colour: bool) -> Iterator[str]:
 
 def _change_lines(change: FactChange, colour: bool) -> Iterator[str]:
     before = f"{_words(change.replaced.text)}  ->  " if change.replaced else ""
-    yield one_line(f"  {change.time:%H:%M}  {change.kind:<{_WIDTH}}  {before}{_words(change.text)}  [{change.fact}]")
-    yield dim(one_line(f"{_INDENT}{attribution(change)}  {location(change.path, change.section)}"), colour)
+    yield one_line(
+        f"  {change.time:%H:%M}  {change.kind:<{_WIDTH}}  {before}{_words(change.text)} "
+        f" [{change.fact}]"
+    )
+    yield dim(
+        one_line(f"{_INDENT}{attribution(change)}  {location(change.path, change.section)}"), colour
+    )
 
 
 def _words(text: str) -> str:
@@ -108,9 +139,14 @@ def day_json(view: DayView) -> dict[str, Any]:
 
 def day_text(view: DayView, terminal: bool, colour: bool) -> str:
     """The logs of a day, then what else changed."""
-    logs = [steerless(text) if terminal else text for text in (log.text.strip("\r\n") for log in view.logs)]
+    logs = [
+        steerless(text) if terminal else text
+        for text in (log.text.strip("\r\n") for log in view.logs)
+    ]
     lines = [line for change in view.changes for line in _change_lines(change, colour)]
-    changes = "\n".join(["Changed:" if logs else f"Changed on {view.day}:", *lines]) if lines else ""
+    changes = (
+        "\n".join(["Changed:" if logs else f"Changed on {view.day}:", *lines]) if lines else ""
+    )
     return "\n\n".join(filter(None, (*logs, changes)))
 
 
@@ -135,7 +171,11 @@ def history_json(history: SectionHistory | FactHistory) -> dict[str, Any]:
     """The past of a section or a fact."""
     also = also_json(history.also) | _gone_json(history)
     if isinstance(history, FactHistory):
-        return {"fact": history.fact, "status": history.status, "chain": [_link_json(link) for link in history.chain]} | also
+        return {
+            "fact": history.fact,
+            "status": history.status,
+            "chain": [_link_json(link) for link in history.chain],
+        } | also
     return {
         "path": history.path,
         "section": join_path(history.section),
@@ -174,12 +214,18 @@ def _revision_json(revision: RevisionView) -> dict[str, Any]:
 
 
 def history_text(history: SectionHistory | FactHistory, words: bool, colour: bool) -> str:
-    """The past of a section or a fact, a line for each commit; with `words` one for each section, and the words that changed in it."""
+    """The past of a section or a fact, a line for each commit; with `words` one for each section,
+    and the words that changed in it.
+    """
     if isinstance(history, FactHistory):
         return "\n".join(_chain_lines(history, words, colour))
     if not words:
         return "\n".join(dim(line, colour) for line in _commit_lines(history))
-    lines = (text for revision in history.revisions for text in _revision_lines(revision, history, colour))
+    lines = (
+        text
+        for revision in history.revisions
+        for text in _revision_lines(revision, history, colour)
+    )
     return "\n".join(lines).rstrip("\n")
 
 
@@ -197,7 +243,11 @@ def _commit_lines(history: SectionHistory) -> Iterator[str]:
 def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> str:
     """The sections that a commit changed: one by its name, several as the number in each file."""
     deepest = max(revisions, key=lambda revision: len(revision.section))
-    if all(revision.path == deepest.path and deepest.section[: len(revision.section)] == revision.section for revision in revisions):
+    if all(
+        revision.path == deepest.path
+        and deepest.section[: len(revision.section)] == revision.section
+        for revision in revisions
+    ):
         same = (deepest.path, deepest.section) == (history.path, history.section)
         return "" if same else f"  {location(deepest.path, deepest.section)}"
     numbers = Counter(revision.path for revision in reversed(revisions))
@@ -207,14 +257,23 @@ def _locations(revisions: Sequence[RevisionView], history: SectionHistory) -> st
 
 def _first_words(revisions: Sequence[RevisionView]) -> str:
     """The first words of the lines that a commit removed and added."""
-    words_of = {"-": [each.removed for each in revisions if each.removed], "+": [each.added for each in revisions if each.added]}
-    first = {sign: min(words, key=lambda each: each.startswith("#"), default="") for sign, words in words_of.items()}
+    words_of = {
+        "-": [each.removed for each in revisions if each.removed],
+        "+": [each.added for each in revisions if each.added],
+    }
+    first = {
+        sign: min(words, key=lambda each: each.startswith("#"), default="")
+        for sign, words in words_of.items()
+    }
     return "".join(f"  {sign} {words}" for sign, words in first.items() if words)
 
 
 def _revision_lines(revision: RevisionView, history: SectionHistory, colour: bool) -> Iterator[str]:
     merged = _merged(revision.time, revision.merged)
-    line = f"{revision.time:{_MINUTE}}  {attribution(revision)}{merged and f', {merged}'}{_locations((revision,), history)}"
+    line = (
+        f"{revision.time:{_MINUTE}} "
+        f" {attribution(revision)}{merged and f', {merged}'}{_locations((revision,), history)}"
+    )
     yield dim(one_line(f"{line}{_where_said(revision.cites, history)}"), colour)
     yield from _changed_lines(revision.before, revision.text, colour)
     yield ""
@@ -265,7 +324,11 @@ def _merge_json(merge: MergeView | None) -> dict[str, Any] | None:
 
 def _merged(said: datetime, merge: MergeView | None) -> str:
     """When something was said that was merged late, and with which commit."""
-    return f"said {said:%Y-%m-%d}, merged {merge.time:%Y-%m-%d} ({short_id(merge.commit)})" if merge else ""
+    return (
+        f"said {said:%Y-%m-%d}, merged {merge.time:%Y-%m-%d} ({short_id(merge.commit)})"
+        if merge
+        else ""
+    )
 
 
 def _end_json(end: EndView | None) -> dict[str, Any] | None:
@@ -287,16 +350,34 @@ def _end_json(end: EndView | None) -> dict[str, Any] | None:
 def _chain_lines(history: FactHistory, words: bool, colour: bool) -> Iterator[str]:
     for before, link in zip((None, *history.chain), history.chain, strict=False):
         until = f"{link.end:{_MINUTE}}" if link.end else " " * len("2026-03-05 09:30")
-        yield one_line(f"{link.start:{_MINUTE}} - {until}  {link.id}  {' '.join(link.text.split())}  ({link.status})")
+        yield one_line(
+            f"{link.start:{_MINUTE}} - {until}  {link.id}  {' '.join(link.text.split())} "
+            f" ({link.status})"
+        )
         yield dim(
-            one_line(f"{_INDENT_HISTORY}{attribution(link)}  {location(link.path, link.section)}{_where_said(link.cites, history)}"), colour
+            one_line(
+                f"{_INDENT_HISTORY}{attribution(link)} "
+                f" {location(link.path, link.section)}{_where_said(link.cites, history)}"
+            ),
+            colour,
         )
         for also in link.also_by:
-            yield dim(one_line(f"{_INDENT_HISTORY}said by {attribution(also)} too, {also.time:%Y-%m-%d}"), colour)
+            yield dim(
+                one_line(f"{_INDENT_HISTORY}said by {attribution(also)} too, {also.time:%Y-%m-%d}"),
+                colour,
+            )
         if link.merged is not None:
             yield dim(one_line(f"{_INDENT_HISTORY}{_merged(link.start, link.merged)}"), colour)
-        if link.ended_by is not None and not any(each.commit == link.ended_by.commit for each in history.chain):
-            yield dim(one_line(f"{_INDENT_HISTORY}{_STATUS_VERBS.get(link.status, 'removed')} by {attribution(link.ended_by)}"), colour)
+        if link.ended_by is not None and not any(
+            each.commit == link.ended_by.commit for each in history.chain
+        ):
+            yield dim(
+                one_line(
+                    f"{_INDENT_HISTORY}{_STATUS_VERBS.get(link.status, 'removed')} by"
+                    f" {attribution(link.ended_by)}"
+                ),
+                colour,
+            )
         if words and before is not None and before.end == link.start:
             yield from _changed_lines(before.text, link.text, colour)
 
@@ -308,10 +389,15 @@ def _changed_lines(before: str, after: str, colour: bool) -> Iterator[str]:
     """The words that differ between two texts, with some lines around them."""
     rows = list(_rows(word_difference(before, after)))
     differs = [any(piece is not DiffKind.KEPT for piece, _ in row) for row in rows]
-    shown = [any(differs[max(0, n - _CONTEXT_LINES) : n + _CONTEXT_LINES + 1]) for n in range(len(rows))]
+    shown = [
+        any(differs[max(0, n - _CONTEXT_LINES) : n + _CONTEXT_LINES + 1]) for n in range(len(rows))
+    ]
     for n, row in enumerate(rows):
         if shown[n]:
-            yield (_INDENT_HISTORY + "".join(_marked(piece, _tabbed(text), colour) for piece, text in row)).rstrip()
+            yield (
+                _INDENT_HISTORY
+                + "".join(_marked(piece, _tabbed(text), colour) for piece, text in row)
+            ).rstrip()
         elif n and shown[n - 1] and any(shown[n:]):
             yield f"{_INDENT_HISTORY}…"
 
@@ -355,7 +441,11 @@ def blame_json(blame: Blame) -> dict[str, Any]:
         }
         for line in blame.lines
     )
-    return {"path": blame.path, "section": join_path(blame.section), "lines": list(rows)} | _gone_json(blame)
+    return {
+        "path": blame.path,
+        "section": join_path(blame.section),
+        "lines": list(rows),
+    } | _gone_json(blame)
 
 
 def blame_text(blame: Blame, colour: bool) -> str:
@@ -399,10 +489,16 @@ def presences_text(history: TextHistory) -> str:
 
 
 def _presence_text(stay: PresenceView) -> str:
-    came = _merged(stay.came_at, stay.merged) or f"added {stay.came_at:%Y-%m-%d} ({short_id(stay.came)})"
+    came = (
+        _merged(stay.came_at, stay.merged)
+        or f"added {stay.came_at:%Y-%m-%d} ({short_id(stay.came)})"
+    )
     end = "still there"
     if stay.ended_by is not None:
         end = "removed" if stay.went else "still there, but not current since"
         reason = f', "{stay.ended_by.reason}"' if stay.ended_by.reason else ""
-        end = f"{end} {stay.went_at or stay.ended_by.time:%Y-%m-%d} ({short_id(stay.ended_by.commit)}{reason})"
+        end = (
+            f"{end} {stay.went_at or stay.ended_by.time:%Y-%m-%d}"
+            f" ({short_id(stay.ended_by.commit)}{reason})"
+        )
     return one_line(f"{location(stay.path, stay.section)}  {came}, {end}")

@@ -8,8 +8,28 @@ from math import fsum
 from typing import Any
 
 from mdmem.model import Status
-from mdmem.model.searches import ConflictList, Explanation, FactList, Factor, Hit, MessageHit, ScorePart, SearchResult, TagCatalogue
-from mdmem.show.formatting import PLAIN, cites_text, dim, hit_remarks, iso, one_line, section_line, short_id, unread_text
+from mdmem.model.searches import (
+    ConflictList,
+    Explanation,
+    FactList,
+    Factor,
+    Hit,
+    MessageHit,
+    ScorePart,
+    SearchResult,
+    TagCatalogue,
+)
+from mdmem.show.formatting import (
+    PLAIN,
+    cites_text,
+    dim,
+    hit_remarks,
+    iso,
+    one_line,
+    section_line,
+    short_id,
+    unread_text,
+)
 from mdmem.startup import late
 from mdmem.text.addresses import join_path
 from mdmem.text.render import plain
@@ -44,7 +64,10 @@ _FACTORS = {
 """Factors of a score in words, by the names that `ranking` gives."""
 _MARKS = late.pattern(r"[\\`*\[\]<>&~|]|(?<!\w)_|_(?!\w)")
 _FENCE = late.pattern(r"(?:`{3}|~{3})[a-z]*$")
-_SURE_MARKS = late.pattern(r"(?<![\w*\\])\*\*(\w(?:[\w ,.;:'-]*\w)?)\*\*(?![\w*])|(?<![`\\])`([^`\s](?:[^`]*[^`\s])?)`(?!`)")
+_SURE_MARKS = late.pattern(
+    r"(?<![\w*\\])\*\*(\w(?:[\w"
+    r" ,.;:'-]*\w)?)\*\*(?![\w*])|(?<![`\\])`([^`\s](?:[^`]*[^`\s])?)`(?!`)"
+)
 """Bold words and code as they are mostly written, of which no parser makes anything else."""
 
 
@@ -78,7 +101,9 @@ def hit_json(hit: Hit) -> dict[str, Any]:
 
 
 def message_json(message: MessageHit, query: str) -> dict[str, Any]:
-    """One message of a transcript among the hits of a search: their fields, of which it has few, and its own."""
+    """One message of a transcript among the hits of a search: their fields, of which it has few,
+    and its own.
+    """
     return {
         "path": message.path,
         "start_line": message.line,
@@ -111,8 +136,14 @@ def message_json(message: MessageHit, query: str) -> dict[str, Any]:
 
 
 def _why_json(why: Explanation) -> dict[str, Any]:
-    parts = [{"field": part.field, "term": part.term, "said": part.query_word, "score": part.score} for part in why.parts]
-    return {"parts": parts, "factors": [{"name": factor.name, "value": factor.value} for factor in why.factors]}
+    parts = [
+        {"field": part.field, "term": part.term, "said": part.query_word, "score": part.score}
+        for part in why.parts
+    ]
+    return {
+        "parts": parts,
+        "factors": [{"name": factor.name, "value": factor.value} for factor in why.factors],
+    }
 
 
 def search_json(result: SearchResult) -> dict[str, Any]:
@@ -123,7 +154,10 @@ def search_json(result: SearchResult) -> dict[str, Any]:
         **({"commits": list(result.commits)} if result.commits else {}),
         "commit": result.commit,
         "stale": result.stale,
-        "hits": [*map(hit_json, result.hits), *(message_json(message, result.query) for message in result.messages)],
+        "hits": [
+            *map(hit_json, result.hits),
+            *(message_json(message, result.query) for message in result.messages),
+        ],
     }
     return answer | _days_json(result)
 
@@ -134,25 +168,43 @@ def _days_json(result: SearchResult | FactList) -> dict[str, str]:
 
 def _days(result: SearchResult | FactList) -> dict[str, date]:
     """The days that `since` and `until` mean where they are in words."""
-    return {name: day for name, day in (("since", result.since), ("until", result.until)) if day is not None}
+    return {
+        name: day
+        for name, day in (("since", result.since), ("until", result.until))
+        if day is not None
+    }
 
 
-def answer_notes(name: str, count: int, answer: FactList | TagCatalogue | ConflictList | SearchResult) -> tuple[str, ...]:
-    """Notes on an answer: how fresh it is, and that it is empty; where the index is behind, that says nothing of memory."""
-    behind = unread_text(answer.building) if answer.building else "Nothing found yet; the index is behind"
+def answer_notes(
+    name: str, count: int, answer: FactList | TagCatalogue | ConflictList | SearchResult
+) -> tuple[str, ...]:
+    """Notes on an answer: how fresh it is, and that it is empty; where the index is behind, that
+    says nothing of memory.
+    """
+    behind = (
+        unread_text(answer.building)
+        if answer.building
+        else "Nothing found yet; the index is behind"
+    )
     empty = behind if answer.stale else f"no {name}"
     return (*answer.notes, *(() if count else (empty,)))
 
 
 def answer_status(count: int, answer: FactList | TagCatalogue | ConflictList | SearchResult) -> int:
-    """The exit status of an answer: 1 where it is empty because the index has not read all of memory yet."""
+    """The exit status of an answer: 1 where it is empty because the index has not read all of
+    memory yet.
+    """
     return 1 if answer.building and not count else 0
 
 
 def search_notes(result: SearchResult) -> tuple[str, ...]:
     """Notes on a search's answer."""
     past = () if result.as_of is None else (f"Memory as of {result.as_of}",)
-    return (*past, *_days_notes(result), *answer_notes("match", len(result.hits) + len(result.messages), result))
+    return (
+        *past,
+        *_days_notes(result),
+        *answer_notes("match", len(result.hits) + len(result.messages), result),
+    )
 
 
 def _days_notes(result: SearchResult | FactList) -> tuple[str, ...]:
@@ -161,10 +213,14 @@ def _days_notes(result: SearchResult | FactList) -> tuple[str, ...]:
 
 
 def search_text(result: SearchResult, colour: bool) -> str:
-    """A search's answer: for each hit where it stands and its words, those of the query highlighted. Messages come behind."""
+    """A search's answer: for each hit where it stands and its words, those of the query
+    highlighted. Messages come behind.
+    """
     stems = _stems(result.query)
     hits = [_hit_text(hit, stems, colour) for hit in result.hits]
-    return "\n".join([*hits, *(_message_text(message, stems, colour) for message in result.messages)])
+    return "\n".join(
+        [*hits, *(_message_text(message, stems, colour) for message in result.messages)]
+    )
 
 
 def _stems(query: str) -> set[str]:
@@ -181,19 +237,36 @@ def _hit_text(hit: Hit, stems: set[str], colour: bool) -> str:
     head = one_line(" ".join([f"{hit.path}:{hit.start_line}", *filter(None, marks)]))
     lit = _lit(_window(one_line(_words(hit.text)), stems), stems, colour)
     about = [f"    {dim(one_line(hit.about), colour)}"] if hit.about else []
-    return "\n".join([dim(head, colour), f"    {lit}", *about, *(f"      {dim(line, colour)}" for line in _why_lines(hit))])
+    return "\n".join(
+        [
+            dim(head, colour),
+            f"    {lit}",
+            *about,
+            *(f"      {dim(line, colour)}" for line in _why_lines(hit)),
+        ]
+    )
 
 
 def _message_text(message: MessageHit, stems: set[str], colour: bool) -> str:
     time = f"{message.time:%Y-%m-%d %H:%M}" if message.time else ""
-    head = one_line(" ".join(filter(None, (message.reference, time, message.sender or message.speaker, message.project))))
+    head = one_line(
+        " ".join(
+            filter(
+                None, (message.reference, time, message.sender or message.speaker, message.project)
+            )
+        )
+    )
     words = _window(one_line(" ".join(message.text.split())), stems)
     return f"{dim(head, colour)}\n    {_lit(words, stems, colour)}"
 
 
 def _lit(words: str, stems: set[str], colour: bool) -> str:
     """Words with those of the query highlighted."""
-    return _WORD.sub(lambda m: f"{_BOLD}{m[0]}{PLAIN}" if _stem(m[0]) in stems else m[0], words) if colour else words
+    return (
+        _WORD.sub(lambda m: f"{_BOLD}{m[0]}{PLAIN}" if _stem(m[0]) in stems else m[0], words)
+        if colour
+        else words
+    )
 
 
 def _why_lines(hit: Hit) -> Iterator[str]:
@@ -210,11 +283,16 @@ def _why_lines(hit: Hit) -> Iterator[str]:
     for query_word, parts in by_word.items():
         where = ", ".join(_matched_field(part, own) for part in parts)
         yield one_line(f'{fsum(part.score for part in parts):+.2f}  "{query_word}": {where}')
-    yield from (one_line(f"x{factor.value:.2f}  {_factor(factor, hit)}") for factor in hit.explanation.factors)
+    yield from (
+        one_line(f"x{factor.value:.2f}  {_factor(factor, hit)}")
+        for factor in hit.explanation.factors
+    )
 
 
 def _matched_field(part: ScorePart, own: str) -> str:
-    """The field that holds a query word, the term in it if it differs, and the share of the score. A term next to the hit is not shown."""
+    """The field that holds a query word, the term in it if it differs, and the share of the score.
+    A term next to the hit is not shown.
+    """
     word, term = part.query_word.casefold(), part.term.casefold()
     as_what = "" if term == word else f' as "{part.term}"' if term in own else " by a related word"
     return f"{part.score:.2f} {_FIELD_NAMES.get(part.field, part.field)}{as_what}"
@@ -222,16 +300,27 @@ def _matched_field(part: ScorePart, own: str) -> str:
 
 def _factor(factor: Factor, hit: Hit) -> str:
     if factor.name == "confidence":
-        return "uncommitted, so written by a person" if hit.confidence is None else f"by confidence, {hit.confidence:g}"
+        return (
+            "uncommitted, so written by a person"
+            if hit.confidence is None
+            else f"by confidence, {hit.confidence:g}"
+        )
     if factor.name == "day":
         return _FACTORS["day" if hit.day else "no day"]
     return _FACTORS.get(factor.name, factor.name)
 
 
 def _words(text: str) -> str:
-    """The words of a hit on one line. A text with only simple Markdown marks, or code alone, needs no parser."""
+    """The words of a hit on one line. A text with only simple Markdown marks, or code alone, needs
+    no parser.
+    """
     first, *code, last = lines if len(lines := text.split("\n")) > 1 else (text, text)
-    if _FENCE.match(first) and last == first[:3] and not any(last in line for line in code) and text.isascii():
+    if (
+        _FENCE.match(first)
+        and last == first[:3]
+        and not any(last in line for line in code)
+        and text.isascii()
+    ):
         return " ".join(" ".join(code).split()) or text
     unmarked = _SURE_MARKS.sub(lambda mark: mark[1] or mark[2], text)
     is_sure = unmarked[:1].isalpha() and text.isprintable() and not _MARKS.search(unmarked)
@@ -244,7 +333,11 @@ def _window(words: str, stems: set[str], most: int = _SNIPPET) -> str:
         return words
     first = next((m.start() for m in _WORD.finditer(words) if _stem(m[0]) in stems), 0)
     start = max(0, min(first - most // 3, len(words) - most))
-    return ("…" if start else "") + words[start : start + most].strip() + ("…" if start + most < len(words) else "")
+    return (
+        ("…" if start else "")
+        + words[start : start + most].strip()
+        + ("…" if start + most < len(words) else "")
+    )
 
 
 def facts_json(listed: FactList) -> dict[str, Any]:
@@ -281,7 +374,11 @@ def facts_text(listed: FactList) -> str:
 def facts_notes(listed: FactList) -> tuple[str, ...]:
     """Notes on a list of facts: how fresh it is, and how many are left out."""
     shown = len(listed.facts)
-    left_out = (f"{shown:,} of {listed.total:,} facts (all: {field('limit')} 0)",) if 0 < shown < listed.total else ()
+    left_out = (
+        (f"{shown:,} of {listed.total:,} facts (all: {field('limit')} 0)",)
+        if 0 < shown < listed.total
+        else ()
+    )
     return (*_days_notes(listed), *answer_notes("facts", shown, listed), *left_out)
 
 
@@ -289,12 +386,18 @@ def _fact_text(hit: Hit) -> str:
     kind = f"[{hit.kind}] " if hit.kind else ""
     tags = "".join(f" #{tag}" for tag in hit.tags)
     remarks = "".join(f" {mark}" for mark in hit_remarks(hit))
-    return one_line(f"{hit.fact}  {kind}{' '.join(hit.text.split())}{tags}{remarks}  {hit.path}:{hit.start_line}")
+    return one_line(
+        f"{hit.fact}  {kind}{' '.join(hit.text.split())}{tags}{remarks} "
+        f" {hit.path}:{hit.start_line}"
+    )
 
 
 def tags_json(catalogue: TagCatalogue) -> dict[str, Any]:
     """The catalogue of labels."""
-    return {"stale": catalogue.stale, "tags": [{"tag": tag.tag, "count": tag.count} for tag in catalogue.tags]}
+    return {
+        "stale": catalogue.stale,
+        "tags": [{"tag": tag.tag, "count": tag.count} for tag in catalogue.tags],
+    }
 
 
 def tags_text(catalogue: TagCatalogue) -> str:
@@ -304,7 +407,10 @@ def tags_text(catalogue: TagCatalogue) -> str:
 
 def conflicts_json(listed: ConflictList) -> dict[str, Any]:
     """Contradictions, both sides of each as hits that say since when."""
-    rows = ({"key": pair.key, "one": _since_json(pair.first), "other": _since_json(pair.second)} for pair in listed.conflicts)
+    rows = (
+        {"key": pair.key, "one": _since_json(pair.first), "other": _since_json(pair.second)}
+        for pair in listed.conflicts
+    )
     return {"stale": listed.stale, "conflicts": list(rows)}
 
 
@@ -313,11 +419,17 @@ def _since_json(hit: Hit) -> dict[str, Any]:
 
 
 def conflicts_text(listed: ConflictList) -> str:
-    """Contradictions: what both sides are about, and for each its words, since when, who says so and where."""
+    """Contradictions: what both sides are about, and for each its words, since when, who says so
+    and where.
+    """
     return "\n".join(
         "\n".join(
             [
-                one_line(f"Two values for {conflict.key}:" if conflict.key else "Marked, or made of one fact on two sides:"),
+                one_line(
+                    f"Two values for {conflict.key}:"
+                    if conflict.key
+                    else "Marked, or made of one fact on two sides:"
+                ),
                 *map(_side, (conflict.first, conflict.second)),
             ]
         )
@@ -332,4 +444,6 @@ def _side(hit: Hit) -> str:
         f"{hit.path}:{hit.start_line}",
         short_id(hit.commit),
     )
-    return one_line(f"    {hit.fact}  {' '.join(hit.text.split())}  ({', '.join(filter(None, remarks))})")
+    return one_line(
+        f"    {hit.fact}  {' '.join(hit.text.split())}  ({', '.join(filter(None, remarks))})"
+    )

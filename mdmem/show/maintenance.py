@@ -8,7 +8,15 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mdmem.model.proposals import Advice, ReviewResult
-from mdmem.show.formatting import dim, one_line, short_id, steerless, unreadable_line, waiting_json, waiting_line
+from mdmem.show.formatting import (
+    dim,
+    one_line,
+    short_id,
+    steerless,
+    unreadable_line,
+    waiting_json,
+    waiting_line,
+)
 from mdmem.stats import ContextFigures, Drift, Figures, RunFigures, SearchFigures, Week
 from mdmem.text.addresses import join_path
 from mdmem.text.secrets import Secret
@@ -42,7 +50,10 @@ _SHARES = ("without_hit", "answered", "again")
 def figures_json(figures: Figures) -> dict[str, Any]:
     """The figures of each verb."""
     names = ("verb", "count", "median_ms", "p95_ms", "refused", "failed", "bugs")
-    verbs = [{**{name: _short(getattr(verb, name)) for name in names}, "weeks": list(verb.weeks)} for verb in figures.verbs]
+    verbs = [
+        {**{name: _short(getattr(verb, name)) for name in names}, "weeks": list(verb.weeks)}
+        for verb in figures.verbs
+    ]
     return {"weeks": list(figures.weeks), "verbs": verbs, "damaged": figures.damaged}
 
 
@@ -53,13 +64,25 @@ def figures_text(figures: Figures, colour: bool) -> str:
     head = ("verb", "count", "median ms", "p95 ms", "refused", "failed", "bugs", "by week")
     rows = [
         (
-            *(one_line(verb.verb), str(verb.count), f"{verb.median_ms:,.0f}", f"{verb.p95_ms:,.0f}"),
+            *(
+                one_line(verb.verb),
+                str(verb.count),
+                f"{verb.median_ms:,.0f}",
+                f"{verb.p95_ms:,.0f}",
+            ),
             *(_count(verb.refused), _count(verb.failed), _count(verb.bugs), _heights(verb.weeks)),
         )
         for verb in figures.verbs
     ]
-    until = f"{figures.weeks[0]} to {figures.weeks[-1]}" if len(figures.weeks) > 1 else figures.weeks[0]
-    return "\n".join([*_columns(head, rows, colour), dim(f"{until}; a character a week, from . for none to # for the most", colour)])
+    until = (
+        f"{figures.weeks[0]} to {figures.weeks[-1]}" if len(figures.weeks) > 1 else figures.weeks[0]
+    )
+    return "\n".join(
+        [
+            *_columns(head, rows, colour),
+            dim(f"{until}; a character a week, from . for none to # for the most", colour),
+        ]
+    )
 
 
 def _count(number: int) -> str:
@@ -74,9 +97,22 @@ def _heights(counts: Sequence[int]) -> str:
 
 def searches_json(figures: SearchFigures) -> dict[str, Any]:
     """The searches by week, and the figures that drift."""
-    names = ("week", "searches", "without_hit", "median_ms", "median_hits", "median_first", "median_spread", "median_age_days", "behind")
+    names = (
+        "week",
+        "searches",
+        "without_hit",
+        "median_ms",
+        "median_hits",
+        "median_first",
+        "median_spread",
+        "median_age_days",
+        "behind",
+    )
     weeks = [{name: _short(getattr(week, name)) for name in names} for week in figures.weeks]
-    drift = [{name: _short(getattr(drift, name)) for name in ("figure", "value", "low", "high")} for drift in figures.drift]
+    drift = [
+        {name: _short(getattr(drift, name)) for name in ("figure", "value", "low", "high")}
+        for drift in figures.drift
+    ]
     return {"weeks": weeks, "drift": drift, "damaged": figures.damaged}
 
 
@@ -90,22 +126,61 @@ def searches_text(figures: SearchFigures, colour: bool) -> str:
     if not figures.weeks:
         return ""
     most = max(week.searches for week in figures.weeks)
-    head = ("week", "searches", "no hit", "ms", "hits", "first", "spread", "age", f"# with a hit, . without; {_BAR} are {most}")
+    head = (
+        "week",
+        "searches",
+        "no hit",
+        "ms",
+        "hits",
+        "first",
+        "spread",
+        "age",
+        f"# with a hit, . without; {_BAR} are {most}",
+    )
     rows = [
         (
-            *(week.week, str(week.searches), _share(week.without_hit), _number(week.median_ms, 1), _number(week.median_hits, 1)),
-            *(_number(week.median_first, 2), _number(week.median_spread, 2), _number(week.median_age_days, 0), _bar(week, most)),
+            *(
+                week.week,
+                str(week.searches),
+                _share(week.without_hit),
+                _number(week.median_ms, 1),
+                _number(week.median_hits, 1),
+            ),
+            *(
+                _number(week.median_first, 2),
+                _number(week.median_spread, 2),
+                _number(week.median_age_days, 0),
+                _bar(week, most),
+            ),
         )
         for week in figures.weeks
     ]
-    return "\n".join([*_columns(head, rows, colour), *([_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else [])])
+    return "\n".join(
+        [
+            *_columns(head, rows, colour),
+            *([_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else []),
+        ]
+    )
 
 
 def contexts_json(figures: ContextFigures) -> dict[str, Any]:
     """The blocks by week, and the figures that drift."""
-    names = ("week", "prompts", "answered", "median_tokens", "session_tokens", "again", "kept", "guarded", "refused")
+    names = (
+        "week",
+        "prompts",
+        "answered",
+        "median_tokens",
+        "session_tokens",
+        "again",
+        "kept",
+        "guarded",
+        "refused",
+    )
     weeks = [{name: _short(getattr(week, name)) for name in names} for week in figures.weeks]
-    drift = [{name: _short(getattr(drift, name)) for name in ("figure", "value", "low", "high")} for drift in figures.drift]
+    drift = [
+        {name: _short(getattr(drift, name)) for name in ("figure", "value", "low", "high")}
+        for drift in figures.drift
+    ]
     return {"weeks": weeks, "drift": drift, "damaged": figures.damaged}
 
 
@@ -128,19 +203,47 @@ def contexts_text(figures: ContextFigures, colour: bool) -> str:
     )
     rows = [
         (
-            *(week.week, str(week.prompts), _share(week.answered), _number(week.median_tokens, 0), _number(week.session_tokens, 0)),
+            *(
+                week.week,
+                str(week.prompts),
+                _share(week.answered),
+                _number(week.median_tokens, 0),
+                _number(week.session_tokens, 0),
+            ),
             *(_share(week.again), _count(week.kept), _count(week.guarded), _count(week.refused)),
             _share_bar(week.prompts, 1 - (week.answered or 0), most),
         )
         for week in figures.weeks
     ]
-    return "\n".join([*_columns(head, rows, colour), *([_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else [])])
+    return "\n".join(
+        [
+            *_columns(head, rows, colour),
+            *([_sentence(figures.weeks[-1].week, figures.drift)] if figures.drift else []),
+        ]
+    )
 
 
 def runs_json(figures: RunFigures) -> dict[str, Any]:
     """The steps of runs by week."""
-    names = ("steps", "failed", "sessions", "messages", "noise", "entries", "doubled", "redacted", "refused", "by_model", "tokens")
-    return {"weeks": [{"week": week.week, "bytes": week.size, **{name: getattr(week, name) for name in names}} for week in figures.weeks]}
+    names = (
+        "steps",
+        "failed",
+        "sessions",
+        "messages",
+        "noise",
+        "entries",
+        "doubled",
+        "redacted",
+        "refused",
+        "by_model",
+        "tokens",
+    )
+    return {
+        "weeks": [
+            {"week": week.week, "bytes": week.size, **{name: getattr(week, name) for name in names}}
+            for week in figures.weeks
+        ]
+    }
 
 
 def runs_text(figures: RunFigures, colour: bool) -> str:
@@ -150,12 +253,33 @@ def runs_text(figures: RunFigures, colour: bool) -> str:
     most = max(week.entries for week in figures.weeks)
     has_model = any(week.tokens or week.by_model for week in figures.weeks)
     of_model = ("by model", "tokens") if has_model else ()
-    counted = ("week", "steps", "failed", "sessions", "messages", "noise", "entries", "doubled", "redacted", "refused")
+    counted = (
+        "week",
+        "steps",
+        "failed",
+        "sessions",
+        "messages",
+        "noise",
+        "entries",
+        "doubled",
+        "redacted",
+        "refused",
+    )
     head = (*counted, *of_model, f"{_BAR} # are {most}")
     rows = [
         (
-            *(week.week, str(week.steps), _count(week.failed), _count(week.sessions), f"{week.messages:,}"),
-            *(_share(week.noise / week.messages if week.messages else None), _count(week.entries), _count(week.doubled)),
+            *(
+                week.week,
+                str(week.steps),
+                _count(week.failed),
+                _count(week.sessions),
+                f"{week.messages:,}",
+            ),
+            *(
+                _share(week.noise / week.messages if week.messages else None),
+                _count(week.entries),
+                _count(week.doubled),
+            ),
             *(_count(week.redacted), _count(week.refused)),
             *((_count(week.by_model), f"{week.tokens:,}") if has_model else ()),
             _share_bar(week.entries, 0, most),
@@ -172,7 +296,9 @@ def notes(damaged: int, nothing: str = "") -> tuple[str, ...]:
 
 
 def _bar(week: Week, most: int) -> str:
-    """A bar as long as the week's share of the most searches; even one search without a hit shows."""
+    """A bar as long as the week's share of the most searches; even one search without a
+    hit shows.
+    """
     return _share_bar(week.searches, week.without_hit or 0, most)
 
 
@@ -197,7 +323,10 @@ def _sentence(week: str, drift: Sequence[Drift]) -> str:
 
 def _drift(drift: Drift) -> str:
     formatted = _share if drift.figure in _SHARES else lambda value: _number(value, 2)
-    return f"{_FIGURES[drift.figure]} is {formatted(drift.value)}; expected from the weeks before: {formatted(drift.low)} to {formatted(drift.high)}"
+    return (
+        f"{_FIGURES[drift.figure]} is {formatted(drift.value)}; expected from the weeks before:"
+        f" {formatted(drift.low)} to {formatted(drift.high)}"
+    )
 
 
 def _columns(head: Sequence[str], rows: Sequence[Sequence[str]], colour: bool) -> list[str]:
@@ -217,7 +346,9 @@ _ESCAPED = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\t": "\\t", "\r": "\\r"}
 
 def found_json(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> dict[str, Any]:
     """Workspaces that were found, and those of them that are adopted now."""
-    rows = ({"workspace": each.path, "own": each.own, "last_change": each.last_change} for each in found)
+    rows = (
+        {"workspace": each.path, "own": each.own, "last_change": each.last_change} for each in found
+    )
     return {"found": list(rows), "adopted": sorted(adopted)}
 
 
@@ -231,7 +362,9 @@ def found_text(found: Iterable[FoundWorkspace], adopted: Collection[str]) -> str
             rows.append(f"not adopted: {found_line(each)}")
         else:
             command = f"To use it: mdmem init {shlex.quote(each.path)}"
-            rows.append(one_line(f"not adopted, with changes by others: {found_line(each)}. {command}"))
+            rows.append(
+                one_line(f"not adopted, with changes by others: {found_line(each)}. {command}")
+            )
     return "\n".join(rows)
 
 
@@ -243,19 +376,35 @@ def found_line(workspace: FoundWorkspace) -> str:
 
 def findings_json(findings: Sequence[Finding]) -> dict[str, Any]:
     """The doctor's findings; `sound` is false if an error remains."""
-    rows = ({"check": f.check, "level": f.level, "message": f.message, "fixed": f.fixed, "hint": f.hint} for f in findings)
-    return {"findings": list(rows), "sound": not any(f.level == "error" and not f.fixed for f in findings)}
+    rows = (
+        {"check": f.check, "level": f.level, "message": f.message, "fixed": f.fixed, "hint": f.hint}
+        for f in findings
+    )
+    return {
+        "findings": list(rows),
+        "sound": not any(f.level == "error" and not f.fixed for f in findings),
+    }
 
 
 def findings_text(findings: Sequence[Finding]) -> str:
-    """The doctor's findings, a line each with its hint below; at the end the number that remains."""
+    """The doctor's findings, a line each with its hint below; at the end the number
+    that remains.
+    """
     rows = []
     for finding in findings:
         label = "fixed" if finding.fixed else finding.level.value
         rows.append(one_line(f"{label:<8}{finding.check}: {finding.message}"))
         rows += [f"        {one_line(row)}" for row in finding.hint.splitlines()]
     remaining = Counter(finding.level.value for finding in findings if not finding.fixed)
-    return "\n".join([*rows, f"errors: {remaining['error']}, warnings: {remaining['warning']}, notes: {remaining['note']}"])
+    return "\n".join(
+        [
+            *rows,
+            (
+                f"errors: {remaining['error']}, warnings: {remaining['warning']}, notes:"
+                f" {remaining['note']}"
+            ),
+        ]
+    )
 
 
 def purge_plan_json(plan: PurgePlan) -> dict[str, Any]:
@@ -264,24 +413,42 @@ def purge_plan_json(plan: PurgePlan) -> dict[str, Any]:
 
 
 def _numbers(plan: PurgePlan) -> dict[str, int]:
-    return {name: getattr(plan, name) for name in ("files", "commits", "messages", "tags", "refs", "signatures", "loose")}
+    return {
+        name: getattr(plan, name)
+        for name in ("files", "commits", "messages", "tags", "refs", "signatures", "loose")
+    }
 
 
 def purge_plan_text(plan: PurgePlan) -> str:
     """A purge in numbers and sentences."""
-    numbers = [number_of(getattr(plan, f"{noun}s"), noun) for noun in ("file", "commit", "message", "tag", "ref")]
+    numbers = [
+        number_of(getattr(plan, f"{noun}s"), noun)
+        for noun in ("file", "commit", "message", "tag", "ref")
+    ]
     numbers += [f"{number_of(plan.loose, 'object')} that nothing refers to"] if plan.loose else []
-    return "\n".join([f"to purge: {', '.join(numbers)}", *(one_line(f"  {notice}") for notice in plan.notices)])
+    return "\n".join(
+        [f"to purge: {', '.join(numbers)}", *(one_line(f"  {notice}") for notice in plan.notices)]
+    )
 
 
 def purged_json(done: PurgeResult) -> dict[str, Any]:
     """A purge that is done."""
-    return {"changed": done.plan.has_changes, "commit": done.commit, "plan": _numbers(done.plan), "notices": list(done.notices)}
+    return {
+        "changed": done.plan.has_changes,
+        "commit": done.commit,
+        "plan": _numbers(done.plan),
+        "notices": list(done.notices),
+    }
 
 
 def purged_text(done: PurgeResult) -> str:
-    """A finished purge with the commit that records it; an earlier one may have left nothing to do."""
-    return f"{'purged' if done.plan.has_changes else 'it stands nowhere, and nothing is left to purge'} {short_id(done.commit)}".rstrip()
+    """A finished purge with the commit that records it; an earlier one may have left
+    nothing to do.
+    """
+    return (
+        f"{'purged' if done.plan.has_changes else 'it stands nowhere, and nothing is left to purge'}"
+        f" {short_id(done.commit)}".rstrip()
+    )
 
 
 def reviewed_json(result: ReviewResult) -> dict[str, Any]:
@@ -305,8 +472,13 @@ def _advice_json(advice: Advice) -> dict[str, Any]:
 
 
 def reviewed_text(review: ReviewResult) -> str:
-    """The advice that was carried out, a line each that ends in its commit; the rest with its command below."""
-    done = [one_line(f"done: {_where(advice)} {short_id(result.commit)}".rstrip()) for advice, result in review.done]
+    """The advice that was carried out, a line each that ends in its commit; the rest with its
+    command below.
+    """
+    done = [
+        one_line(f"done: {_where(advice)} {short_id(result.commit)}".rstrip())
+        for advice, result in review.done
+    ]
     waiting = waiting_line(review.waiting)
     decide = [f"waiting for review: {waiting}\n    mdmem proposals"] if waiting else []
     unreadable = [f"proposal {unreadable_line(each)}" for each in review.waiting.unreadable]
@@ -314,15 +486,25 @@ def reviewed_text(review: ReviewResult) -> str:
 
 
 def _advice_text(advice: Advice) -> str:
-    return f"{one_line(_where(advice))}\n    {' '.join(map(_word, advice.command))}{'  (safe)' if advice.safe else ''}"
+    return (
+        f"{one_line(_where(advice))}\n   "
+        f" {' '.join(map(_word, advice.command))}{'  (safe)' if advice.safe else ''}"
+    )
 
 
 def _word(text: str) -> str:
-    """A word quoted for a shell, on one line; as `$'…'` (bash, zsh, ksh) if it has characters that cannot be shown."""
+    """A word quoted for a shell, on one line; as `$'…'` (bash, zsh, ksh) if it has characters that
+    cannot be shown.
+    """
     if one_line(text) == text:
         return shlex.quote(text)
     escaped = "".join(
-        _ESCAPED.get(c) or (c if one_line(c) == c else "".join(f"\\x{byte:02x}" for byte in c.encode(errors="surrogateescape")))
+        _ESCAPED.get(c)
+        or (
+            c
+            if one_line(c) == c
+            else "".join(f"\\x{byte:02x}" for byte in c.encode(errors="surrogateescape"))
+        )
         for c in text
     )
     return f"$'{escaped}'"
@@ -334,7 +516,10 @@ def _where(advice: Advice) -> str:
 
 def redacted_json(clean: str, secrets: Iterable[Secret]) -> dict[str, Any]:
     """A text without its secrets, and what kind of secret stood in which line."""
-    return {"text": clean, "secrets": [{"kind": secret.kind, "line": secret.line} for secret in secrets]}
+    return {
+        "text": clean,
+        "secrets": [{"kind": secret.kind, "line": secret.line} for secret in secrets],
+    }
 
 
 def redacted_text(clean: str) -> str:

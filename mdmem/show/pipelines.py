@@ -78,7 +78,9 @@ def _lines(result: DigestResult) -> Iterator[str]:
             day = entry.day
             yield f"{day.isoformat()}"
         kind = f"[{entry.kind}] " if entry.kind else ""
-        yield one_line(f"  {entry.minute} {kind}{entry.text}  ({entry.source.value}, {', '.join(entry.cites)})")
+        yield one_line(
+            f"  {entry.minute} {kind}{entry.text}  ({entry.source.value}, {', '.join(entry.cites)})"
+        )
     figures = [
         f"{_counted(result.messages, 'message')} of {_counted(result.sessions, 'session')} read",
         f"{len(result.entries)} kept",
@@ -88,16 +90,30 @@ def _lines(result: DigestResult) -> Iterator[str]:
     if result.model is not None:
         yield from _model_lines(result.model)
     if result.outside and not result.messages:
-        yield f'{_counted(result.outside, "session")} of other folders left out; session_scope = "all" in your own settings has all count'
+        yield (
+            f"{_counted(result.outside, 'session')} of other folders left out; session_scope ="
+            ' "all" in your own settings has all count'
+        )
     yield from (one_line(f"skipped: {left.session}: {left.why}") for left in result.left)
 
 
 def _model_lines(figures: ModelFigures) -> Iterator[str]:
     """The part of the model: nothing where it was not needed."""
     parts = [
-        *([f"{_counted(figures.requests, 'request')} ({figures.size:,} bytes, {figures.tokens:,} tokens)"] if figures.requests else []),
+        *(
+            [
+                f"{_counted(figures.requests, 'request')} ({figures.size:,} bytes,"
+                f" {figures.tokens:,} tokens)"
+            ]
+            if figures.requests
+            else []
+        ),
         *([f"{figures.entries} of the entries"] if figures.entries else []),
-        *([f"{_counted(figures.bad_answers, 'suggestion')} refused"] if figures.bad_answers else []),
+        *(
+            [f"{_counted(figures.bad_answers, 'suggestion')} refused"]
+            if figures.bad_answers
+            else []
+        ),
         *([f"{_counted(figures.waiting, 'session')} waiting"] if figures.waiting else []),
         *([one_line(f"{figures.outcome}: {figures.message}")] if figures.outcome else []),
     ]
@@ -152,7 +168,9 @@ def _change_json(change: DreamChange) -> dict[str, Any]:
 
 
 def dream_text(result: DreamResult) -> str:
-    """The changes, a line each, a line of figures, and a line for each reason why entries are left."""
+    """The changes, a line each, a line of figures, and a line for each reason why
+    entries are left.
+    """
     return "\n".join(one_line(line) for line in _lines_dreams(result))
 
 
@@ -161,25 +179,39 @@ def _lines_dreams(result: DreamResult) -> Iterator[str]:
         if change.op is not DreamOp.NONE:
             fate = "" if change.applied else ", proposed" if change.proposal else ", to be proposed"
             cites = f"; {', '.join(change.cites)}" if change.cites else ""
-            yield f"{_SIGNS[change.op]} {change.fact} {change.text}  ({change.source.value}{fate}: {change.why}{cites})"
+            yield (
+                f"{_SIGNS[change.op]} {change.fact} {change.text}  ({change.source.value}{fate}:"
+                f" {change.why}{cites})"
+            )
     changes = [change for change in result.changes if change.op is not DreamOp.NONE]
     applied = sum(change.applied for change in changes)
     reasons = Counter(change.why for change in result.changes if change.op is DreamOp.NONE)
-    yield f"{result.run}: {applied} applied, {len(changes) - applied} proposed, {reasons.total()} skipped"
+    yield (
+        f"{result.run}: {applied} applied, {len(changes) - applied} proposed, {reasons.total()}"
+        " skipped"
+    )
     for why, count in reasons.most_common():
         yield f"  {count} skipped: {why}"
     if result.requests:
         refused = f", {number_of(result.refused, 'suggestion')} refused" if result.refused else ""
-        yield f"model: {number_of(result.requests, 'request')} ({result.size:,} bytes, {result.tokens:,} tokens){refused}"
+        yield (
+            f"model: {number_of(result.requests, 'request')} ({result.size:,} bytes,"
+            f" {result.tokens:,} tokens){refused}"
+        )
 
 
 def dream_notes(result: DreamResult) -> tuple[str, ...]:
     """Lines for the user besides."""
     notes = [result.message] if result.message else []
     if surplus := sum(change.why == TOO_MANY_WAIT for change in result.changes):
-        notes.append(f"{number_of(surplus, 'entry', 'entries')} more not proposed; up to {MOST_STANDING_PARTS} can be open at once.")
+        notes.append(
+            f"{number_of(surplus, 'entry', 'entries')} more not proposed; up to"
+            f" {MOST_STANDING_PARTS} can be open at once."
+        )
     if any(change.proposal for change in result.changes):
-        notes.append(f"To review: {verb('proposals')}. To accept everything: {verb('accept')} {result.run}")
+        notes.append(
+            f"To review: {verb('proposals')}. To accept everything: {verb('accept')} {result.run}"
+        )
     return tuple(notes)
 
 
@@ -195,24 +227,41 @@ def _step_json(step: StepResult) -> dict[str, Any]:
 
 def run_text(result: RunResult, only_failures: bool) -> str:
     """The steps, a line each with what could not be read below; or only those that have failed."""
-    return "\n".join(one_line(line) for step in result.steps if step.record.failed or not only_failures for line in _lines_runs(step))
+    return "\n".join(
+        one_line(line)
+        for step in result.steps
+        if step.record.failed or not only_failures
+        for line in _lines_runs(step)
+    )
 
 
 def _lines_runs(step: StepResult) -> Iterator[str]:
     record = step.record
     if step.message:
-        yield f"{record.step}: {record.outcome}: {step.message}{f' ({step.hint})' if step.hint else ''}"
+        yield (
+            f"{record.step}: {record.outcome}:"
+            f" {step.message}{f' ({step.hint})' if step.hint else ''}"
+        )
     elif record.outcome == NOTHING_TO_DO:
         yield f"{record.step}: nothing to do"
     elif record.outcome == UNCHANGED:
         yield f"{record.step}: nothing new"
     elif record.step == "dream":
         trouble = f", {record.outcome}" if record.outcome in PASSING else ""
-        yield f"{record.step}: {number_of(record.entries, 'change')}, {record.proposed} proposed{trouble} ({record.run})"
+        yield (
+            f"{record.step}: {number_of(record.entries, 'change')}, {record.proposed}"
+            f" proposed{trouble} ({record.run})"
+        )
     else:
-        entries, sessions = number_of(record.entries, "entry", "entries"), number_of(record.sessions, "session")
+        entries, sessions = (
+            number_of(record.entries, "entry", "entries"),
+            number_of(record.sessions, "session"),
+        )
         trouble = f", {record.outcome}" if record.outcome in PASSING else ""
-        yield f"{record.step}: {entries} of {sessions}, {number_of(record.messages, 'message')}{trouble} ({record.run})"
+        yield (
+            f"{record.step}: {entries} of {sessions},"
+            f" {number_of(record.messages, 'message')}{trouble} ({record.run})"
+        )
     yield from (f"  skipped: {left.session}: {left.why}" for left in step.left)
 
 
@@ -233,10 +282,16 @@ def schedule_text(request: Schedule, result: ScheduleResult) -> str:
     """The texts of a schedule, each file under its path; or a line on what was done."""
     name = result.timer or "a line of your crontab"
     if request.install:
-        return f"scheduled every five minutes: {name}" if result.active else f"placed {' and '.join(_paths(result))}"
+        return (
+            f"scheduled every five minutes: {name}"
+            if result.active
+            else f"placed {' and '.join(_paths(result))}"
+        )
     if request.uninstall:
         return f"no longer scheduled: {name}" if result.changed else "it was not scheduled"
-    return "\n".join(f"# {file.path}\n{file.text}" if file.path else file.text for file in result.files).rstrip("\n")
+    return "\n".join(
+        f"# {file.path}\n{file.text}" if file.path else file.text for file in result.files
+    ).rstrip("\n")
 
 
 def _paths(result: ScheduleResult) -> Sequence[str]:

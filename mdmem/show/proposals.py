@@ -1,4 +1,6 @@
-"""Proposals as text and as JSON; a person sees every character of a proposed text, those too that show nothing."""
+"""Proposals as text and as JSON; a person sees every character of a proposed text, those too that
+show nothing.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,16 @@ from typing import Any
 
 from mdmem.history.differences import DiffKind, word_difference
 from mdmem.model.actors import BLANK
-from mdmem.model.proposals import Decision, PartOp, PartState, PartView, ProposalList, ProposalView, ProposedHit, ProposedWrite
+from mdmem.model.proposals import (
+    Decision,
+    PartOp,
+    PartState,
+    PartView,
+    ProposalList,
+    ProposalView,
+    ProposedHit,
+    ProposedWrite,
+)
 from mdmem.model.writes import WriteResult
 from mdmem.show.formatting import short_id, unreadable_json, unreadable_line
 from mdmem.show.writes import place_text, write_json, write_text
@@ -20,14 +31,25 @@ from mdmem.wording import number_of
 
 _INDENT = "    "
 _HIDDEN = BLANK | frozenset("\u3164\uffa0")
-"""Characters that show nothing, though they count as letters, marks or symbols; with compatible forms of them."""
-_SIGNS = {PartOp.ADD: "+", PartOp.UPDATE: "~", PartOp.DELETE: "-", PartOp.RETRACT: "-", PartOp.CONFIRM: "=", PartOp.SECTION: "#"}
+"""Characters that show nothing, though they count as letters, marks or symbols; with compatible
+forms of them.
+"""
+_SIGNS = {
+    PartOp.ADD: "+",
+    PartOp.UPDATE: "~",
+    PartOp.DELETE: "-",
+    PartOp.RETRACT: "-",
+    PartOp.CONFIRM: "=",
+    PartOp.SECTION: "#",
+}
 
 
 def visible(text: str, keep: str = "\n") -> str:
-    """A text with every character by its number that steers a terminal, changes the order of others or shows nothing.
+    """A text with every character by its number that steers a terminal, changes the order of others
+    or shows nothing.
 
-    A variation selector behind a sign, and the joiner of an emoji, are shown too: a proposed text may hide words in them.
+    A variation selector behind a sign, and the joiner of an emoji, are shown too: a proposed text
+    may hide words in them.
     """
     if text.isascii() and text.isprintable():
         return text
@@ -35,11 +57,13 @@ def visible(text: str, keep: str = "\n") -> str:
 
 
 def _is_hidden(character: str) -> bool:
-    if character in _HIDDEN or not (character.isprintable() or unicodedata.category(character) == "Zs"):
+    if character in _HIDDEN or not (
+        character.isprintable() or unicodedata.category(character) == "Zs"
+    ):
         return True
-    return (unicodedata.category(character) == "Zs" and character not in " \u3000") or "VARIATION SELECTOR" in unicodedata.name(
-        character, ""
-    )
+    return (
+        unicodedata.category(character) == "Zs" and character not in " \u3000"
+    ) or "VARIATION SELECTOR" in unicodedata.name(character, "")
 
 
 def _line(text: str) -> str:
@@ -55,7 +79,9 @@ def proposed_json(done: ProposedWrite) -> dict[str, Any]:
 
 
 def proposed_text(done: ProposedWrite, fact: str | None = None) -> str:
-    """The outcome of a verb that proposes, in one line that ends in the id of the proposal; the diff of a dry run."""
+    """The outcome of a verb that proposes, in one line that ends in the id of the proposal; the
+    diff of a dry run.
+    """
     if done.result.diff is not None or not done.result.changed:
         return write_text(done.result, fact)
     return f"Proposed as {done.proposal}: {place_text(done.result, fact)} (nothing changed yet)"
@@ -83,7 +109,12 @@ def _part_json(part: PartView) -> dict[str, Any]:
 
 def proposal_json(view: ProposalView) -> dict[str, Any]:
     """One proposal with all of its parts."""
-    return {"proposal": view.id, "actor": view.actor, "base": view.base, "parts": [_part_json(part) for part in view.parts]}
+    return {
+        "proposal": view.id,
+        "actor": view.actor,
+        "base": view.base,
+        "parts": [_part_json(part) for part in view.parts],
+    }
 
 
 def proposals_json(listed: ProposalList, now: datetime) -> dict[str, Any]:
@@ -108,8 +139,12 @@ def _summary_json(view: ProposalView, now: datetime) -> dict[str, Any]:
         "removed": sum(part.old is not None for part in waiting),
         "fresh": states[PartState.OPEN],
         "overtaken": states[PartState.OVERTAKEN],
-        "duplicates": [{"part": part.name, "fact": part.duplicate_of} for part in waiting if part.duplicate_of],
-        "contradicts": [{"part": part.name, "fact": part.contradicts} for part in waiting if part.contradicts],
+        "duplicates": [
+            {"part": part.name, "fact": part.duplicate_of} for part in waiting if part.duplicate_of
+        ],
+        "contradicts": [
+            {"part": part.name, "fact": part.contradicts} for part in waiting if part.contradicts
+        ],
         "reason": view.reason,
     }
 
@@ -127,13 +162,20 @@ def proposals_text(listed: ProposalList, now: datetime) -> str:
 def _summary_text(view: ProposalView, now: datetime) -> str:
     summary = _summary_json(view, now)
     if not summary["parts"]:
-        return f"{view.id} {_line(view.actor)}, {_age(summary['days'])}: nothing is open; to close it: mdmem accept {view.id}"
+        return (
+            f"{view.id} {_line(view.actor)}, {_age(summary['days'])}: nothing is open; to close it:"
+            f" mdmem accept {view.id}"
+        )
     words = [
         number_of(summary["parts"], "part"),
         f"+{summary['added']} -{summary['removed']}",
         f"{summary['overtaken']} overtaken" if summary["overtaken"] else "fresh",
         *([number_of(len(summary["duplicates"]), "duplicate")] if summary["duplicates"] else []),
-        *([number_of(len(summary["contradicts"]), "contradiction")] if summary["contradicts"] else []),
+        *(
+            [number_of(len(summary["contradicts"]), "contradiction")]
+            if summary["contradicts"]
+            else []
+        ),
     ]
     reason = f": {_line(view.reason)}" if view.reason else ""
     return f"{view.id} {_line(view.actor)}, {_age(summary['days'])}: {', '.join(words)}{reason}"
@@ -144,10 +186,16 @@ def _age(days: int) -> str:
 
 
 def proposal_text(view: ProposalView, colour: bool) -> str:
-    """One proposal: each part with its place, what goes and what comes, word by word, and what stands there now."""
+    """One proposal: each part with its place, what goes and what comes, word by word, and what
+    stands there now.
+    """
     head = f"{view.id} {_line(view.actor)}" + (f": {_line(view.reason)}" if view.reason else "")
-    others = [f"not memory, left alone: {', '.join(map(_line, view.others))}"] if view.others else []
-    return "\n".join([head, *(line for part in view.parts for line in _part_lines(part, colour)), *others])
+    others = (
+        [f"not memory, left alone: {', '.join(map(_line, view.others))}"] if view.others else []
+    )
+    return "\n".join(
+        [head, *(line for part in view.parts for line in _part_lines(part, colour)), *others]
+    )
 
 
 def _part_lines(part: PartView, colour: bool) -> Iterator[str]:
@@ -161,7 +209,11 @@ def _part_lines(part: PartView, colour: bool) -> Iterator[str]:
     if part.state is PartState.OVERTAKEN:
         yield from _indented("\n".join(_signed("now: ", part.standing or "nothing")))
     origin = part.origin
-    details = [f"{origin.source}, {origin.confidence:g}", *([f"because {_line(origin.reason)}"] if origin.reason else []), *origin.cites]
+    details = [
+        f"{origin.source}, {origin.confidence:g}",
+        *([f"because {_line(origin.reason)}"] if origin.reason else []),
+        *origin.cites,
+    ]
     yield f"{_INDENT}{_line('; '.join(details))}"
     if part.state.waits and part.duplicate_of:
         yield f"{_INDENT}already in memory, as {part.duplicate_of}"
@@ -173,11 +225,18 @@ def _part_lines(part: PartView, colour: bool) -> Iterator[str]:
 def _words(old: str, new: str) -> str:
     """Two wordings as one text: what goes in [-…-], what comes in {+…+}."""
     marks = {DiffKind.KEPT: ("", ""), DiffKind.OUT: ("[-", "-]"), DiffKind.IN: ("{+", "+}")}
-    return "".join(f"{marks[kind][0]}{visible(text)}{marks[kind][1]}" for kind, text in word_difference(old, new))
+    return "".join(
+        f"{marks[kind][0]}{visible(text)}{marks[kind][1]}"
+        for kind, text in word_difference(old, new)
+    )
 
 
 def _signed(sign: str, text: str | None) -> list[str]:
-    return [] if text is None else [f"{sign}{line}" for line in (visible(text.replace("\r\n", "\n")).split("\n"))]
+    return (
+        []
+        if text is None
+        else [f"{sign}{line}" for line in visible(text.replace("\r\n", "\n")).split("\n")]
+    )
 
 
 def _indented(text: str) -> list[str]:
@@ -188,7 +247,9 @@ def _indented(text: str) -> list[str]:
 
 
 def accepted_json(decision: Decision) -> dict[str, Any]:
-    """The parts that were taken, each with the outcome of its write, and those that are overtaken."""
+    """The parts that were taken, each with the outcome of its write, and those that are
+    overtaken.
+    """
     return {
         "changed": any(result.changed for _, result in decision.parts),
         "proposal": decision.proposal,
@@ -210,8 +271,13 @@ def accepted_text(decision: Decision) -> str:
 def decision_notes(decision: Decision) -> tuple[str, ...]:
     """Lines for standard error: what was left, and that the proposal is closed."""
     accept = f"mdmem accept {decision.proposal}"
-    left = [f"{part.name} is overtaken. To accept it anyway: {accept} {shlex.quote(part.name)} --anyway" for part in decision.overtaken]
-    closed = [f"{decision.proposal} is closed; nothing is left to decide"] if decision.closed else []
+    left = [
+        f"{part.name} is overtaken. To accept it anyway: {accept} {shlex.quote(part.name)} --anyway"
+        for part in decision.overtaken
+    ]
+    closed = (
+        [f"{decision.proposal} is closed; nothing is left to decide"] if decision.closed else []
+    )
     return (*(note for _, result in decision.parts for note in result.notes), *left, *closed)
 
 
@@ -238,7 +304,8 @@ def rejected_text(decision: Decision) -> str:
     """The parts that were rejected, a line each."""
     verb = "would reject" if decision.dry_run else "rejected"
     lines = [
-        f"{verb} {_line(part.name)}: {_line(part.new or part.old or '')} {_ending(result)}".rstrip() for part, result in decision.parts
+        f"{verb} {_line(part.name)}: {_line(part.new or part.old or '')} {_ending(result)}".rstrip()
+        for part, result in decision.parts
     ]
     return "\n".join(lines or [f"nothing to reject in {decision.proposal}"])
 
@@ -248,13 +315,17 @@ def rejected_text(decision: Decision) -> str:
 
 def hits_json(query: str, hits: Sequence[ProposedHit]) -> dict[str, Any]:
     """The parts that hold words of a query."""
-    rows = ({"proposal": hit.proposal, "actor": hit.actor, "score": hit.score, **_part_json(hit.part)} for hit in hits)
+    rows = (
+        {"proposal": hit.proposal, "actor": hit.actor, "score": hit.score, **_part_json(hit.part)}
+        for hit in hits
+    )
     return {"query": query, "proposed": True, "hits": list(rows)}
 
 
 def hits_text(hits: Sequence[ProposedHit]) -> str:
     """The parts that hold words of a query, a line each."""
     return "\n".join(
-        f"{hit.proposal} {_SIGNS[hit.part.op]} {_line(hit.part.name)} {_line(hit.part.path)}: {_line(hit.part.new or hit.part.old or '')}"
+        f"{hit.proposal} {_SIGNS[hit.part.op]} {_line(hit.part.name)} {_line(hit.part.path)}:"
+        f" {_line(hit.part.new or hit.part.old or '')}"
         for hit in hits
     )

@@ -32,10 +32,15 @@ _COLUMNS = 80
 
 
 def sessions_json(listed: SessionList) -> dict[str, Any]:
-    """A list of sessions; where the settings name no client, with the folders that could be read."""
+    """A list of sessions; where the settings name no client, with the folders that
+    could be read.
+    """
     answer: dict[str, Any] = {"sessions": [session_json(session) for session in listed.sessions]}
     if listed.folders:
-        answer["folders"] = [{"client": each.client, "folder": each.folder, "files": each.files} for each in listed.folders]
+        answer["folders"] = [
+            {"client": each.client, "folder": each.folder, "files": each.files}
+            for each in listed.folders
+        ]
     return answer
 
 
@@ -70,14 +75,26 @@ def session_view_json(view: SessionView) -> dict[str, Any]:
         }
         for message in view.messages
     ]
-    return {"sessions": [session_json(view.session)], "messages": messages, "older": view.older, "newer": view.newer}
+    return {
+        "sessions": [session_json(view.session)],
+        "messages": messages,
+        "older": view.older,
+        "newer": view.newer,
+    }
 
 
 def sessions_text(listed: SessionList, colour: bool) -> str:
-    """Two lines a session: when and which, and how much of it there is. Or the folders that could be read."""
+    """Two lines a session: when and which, and how much of it there is. Or the folders that could
+    be read.
+    """
     if listed.folders:
-        return "\n".join(one_line(f"{each.client}  {number_of(each.files, 'file')} in {each.folder}") for each in listed.folders)
-    return "\n".join(line for session in listed.sessions for line in _session_lines(session, colour))
+        return "\n".join(
+            one_line(f"{each.client}  {number_of(each.files, 'file')} in {each.folder}")
+            for each in listed.folders
+        )
+    return "\n".join(
+        line for session in listed.sessions for line in _session_lines(session, colour)
+    )
 
 
 def sessions_notes(listed: SessionList) -> tuple[str, ...]:
@@ -121,7 +138,11 @@ def session_view_notes(view: SessionView) -> tuple[str, ...]:
     """Notes on a session."""
     if view.session.gone:
         return ("the transcript is gone: clients delete old ones",)
-    left_out = (number_of(count, f"{age} message") for age, count in (("older", view.older), ("newer", view.newer)) if count)
+    left_out = (
+        number_of(count, f"{age} message")
+        for age, count in (("older", view.older), ("newer", view.newer))
+        if count
+    )
     words = " and ".join(left_out)
     return (f"{words} not shown",) if words else ()
 
@@ -138,7 +159,12 @@ def _view_lines(view: SessionView, colour: bool) -> Iterator[str]:
 
 def _head(message: ShownMessage) -> str:
     mark = ">" if message.is_named else "#"
-    return " ".join(filter(None, (f"{mark}{message.line}", _minute(message.time), message.sender or message.speaker)))
+    return " ".join(
+        filter(
+            None,
+            (f"{mark}{message.line}", _minute(message.time), message.sender or message.speaker),
+        )
+    )
 
 
 def _minute(moment: datetime | None) -> str:
@@ -179,11 +205,17 @@ def section_notes(view: SectionView) -> tuple[str, ...]:
     """Where a fact is, and what else its name, or a section's, could mean."""
     place = f"{view.path}:{view.start_line}  {section_line(view.section)}".rstrip()
     past = () if view.as_of is None else (f"Memory as of {view.as_of}",)
-    return (*([one_line(f"{place}  [{view.fact}]")] if view.fact else []), *past, *also_notes(view.also))
+    return (
+        *([one_line(f"{place}  [{view.fact}]")] if view.fact else []),
+        *past,
+        *also_notes(view.also),
+    )
 
 
 def section_text(view: SectionView, terminal: bool) -> str:
-    """A section's own text, and what else had been said by the moment asked for; for a terminal with nothing in it that could steer it."""
+    """A section's own text, and what else had been said by the moment asked for; for a terminal
+    with nothing in it that could steer it.
+    """
     text = "\n".join([view.text.strip("\r\n"), *(f"{line}  (said by then)" for line in view.said)])
     return steerless(text) if terminal else text
 
@@ -201,7 +233,13 @@ def tasks_text(names: Iterable[str]) -> str:
 def outline_json(outline: Outline) -> dict[str, Any]:
     """A file's sections."""
     rows = (
-        {"section": join_path(row.section), "level": row.level, "line": row.line, "etag": row.etag, "lines": row.lines}
+        {
+            "section": join_path(row.section),
+            "level": row.level,
+            "line": row.line,
+            "etag": row.etag,
+            "lines": row.lines,
+        }
         for row in outline.sections
     )
     return {"path": outline.path, "sections": list(rows)}
@@ -209,19 +247,28 @@ def outline_json(outline: Outline) -> dict[str, Any]:
 
 def outline_text(outline: Outline) -> str:
     """A file's sections, indented by their depth, with line and etag."""
-    rows = (f"{'  ' * (len(row.section) - 1)}{section_line(row.section[-1:])}  (line {row.line}) {row.etag}" for row in outline.sections)
+    rows = (
+        f"{'  ' * (len(row.section) - 1)}{section_line(row.section[-1:])}  (line {row.line})"
+        f" {row.etag}"
+        for row in outline.sections
+    )
     return "\n".join(one_line(row) for row in rows) or f"{outline.path} has no headings"
 
 
 def problems_json(problems: Iterable[Problem]) -> dict[str, Any]:
     """The problems of memory files."""
-    rows = ({"path": p.path, "line": p.line, "code": p.code, "level": p.level, "message": p.message} for p in problems)
+    rows = (
+        {"path": p.path, "line": p.line, "code": p.code, "level": p.level, "message": p.message}
+        for p in problems
+    )
     return {"problems": list(rows)}
 
 
 def problem_text(problem: Problem) -> str:
     """One problem in one line, its hint in a second."""
-    line = one_line(f"{problem.path}:{problem.line}: {problem.level}: {problem.message} ({problem.code})")
+    line = one_line(
+        f"{problem.path}:{problem.line}: {problem.level}: {problem.message} ({problem.code})"
+    )
     return f"{line}\n    {printable(problem.hint)}" if problem.hint else line
 
 
@@ -237,7 +284,11 @@ def status_json(status: WorkspaceStatus) -> dict[str, Any]:
         "other_markdown": status.other_markdown,
         "uncommitted": list(status.uncommitted),
         "skipped": [{"path": path, "reason": reason} for path, reason in status.skipped],
-        "index": {"current": status.current, "entries": status.entries, "commit": status.indexed_commit},
+        "index": {
+            "current": status.current,
+            "entries": status.entries,
+            "commit": status.indexed_commit,
+        },
         "hooks": dict(status.hooks),
         "pipelines": _pipelines_json(status.pipelines) if status.pipelines else None,
         "waiting": waiting_json(status.waiting),
@@ -251,19 +302,35 @@ def _pipelines_json(status: PipelineStatus) -> dict[str, Any]:
         "time": status.last_time.isoformat(timespec="seconds") if status.last_time else None,
         "outcome": status.last_outcome,
     }
-    oldest = {"path": status.oldest_unread, "time": status.oldest_time.isoformat(timespec="seconds") if status.oldest_time else None}
+    oldest = {
+        "path": status.oldest_unread,
+        "time": status.oldest_time.isoformat(timespec="seconds") if status.oldest_time else None,
+    }
     return {
         "last": last if status.last_step else None,
         "unread": {"count": status.unread, "oldest": oldest if status.unread else None},
-        "silent": [{"step": each.step, "since": each.since.isoformat(timespec="seconds"), "bytes": each.size} for each in status.silent],
+        "silent": [
+            {
+                "step": each.step,
+                "since": each.since.isoformat(timespec="seconds"),
+                "bytes": each.size,
+            }
+            for each in status.silent
+        ],
         "dreamt": status.dreamt.isoformat() if status.dreamt else None,
         "model": _model_json(status.model) if status.model else None,
-        "skipped": [{"path": each.path, "lines": each.count, "first": each.line, "reason": each.reason} for each in status.skipped],
+        "skipped": [
+            {"path": each.path, "lines": each.count, "first": each.line, "reason": each.reason}
+            for each in status.skipped
+        ],
     }
 
 
 def _model_json(status: ModelStatus) -> dict[str, Any]:
-    last = {"outcome": status.last_outcome, "time": status.last_time.isoformat(timespec="seconds") if status.last_time else None}
+    last = {
+        "outcome": status.last_outcome,
+        "time": status.last_time.isoformat(timespec="seconds") if status.last_time else None,
+    }
     return {
         "tokens_used": status.tokens_used,
         "tokens_a_day": status.tokens_a_day,
@@ -276,7 +343,10 @@ def _model_json(status: ModelStatus) -> dict[str, Any]:
 def _index_state(status: WorkspaceStatus) -> str:
     if not status.entries and not status.current:
         return "not built yet (the next search builds it)"
-    return f"{number_of(status.entries, 'entry', 'entries')}, {'current' if status.current else 'behind (the next search updates it)'}"
+    return (
+        f"{number_of(status.entries, 'entry', 'entries')},"
+        f" {'current' if status.current else 'behind (the next search updates it)'}"
+    )
 
 
 def status_text(status: WorkspaceStatus) -> str:
@@ -288,7 +358,11 @@ def status_text(status: WorkspaceStatus) -> str:
         f"branch     {status.branch or 'detached'} at {short_id(status.commit) or 'no commit yet'}",
         f"files      {kinds}",
         *(f"paths      {glob}: {number_of(count, 'file')}" for glob, count in status.paths.items()),
-        *([f"not memory {number_of(status.other_markdown, 'other Markdown file')}"] if status.other_markdown else []),
+        *(
+            [f"not memory {number_of(status.other_markdown, 'other Markdown file')}"]
+            if status.other_markdown
+            else []
+        ),
         f"index      {_index_state(status)}",
         f"hooks      {', '.join(hooks)}",
         *(f"uncommitted  {path}" for path in some_of(status.uncommitted)),
@@ -303,7 +377,10 @@ def status_text(status: WorkspaceStatus) -> str:
 
 def _pipeline_rows(status: PipelineStatus) -> Iterator[str]:
     if status.last_time:
-        yield f"last run   {status.last_step} {status.last_outcome}, {status.last_time.astimezone():%Y-%m-%d %H:%M} ({status.last_run})"
+        yield (
+            f"last run   {status.last_step} {status.last_outcome},"
+            f" {status.last_time.astimezone():%Y-%m-%d %H:%M} ({status.last_run})"
+        )
     else:
         yield "last run   none"
     if status.dreamt:
@@ -311,13 +388,21 @@ def _pipeline_rows(status: PipelineStatus) -> Iterator[str]:
     if status.unread and status.oldest_time:
         count = number_of(status.unread, "session")
         yield (
-            f"unread     {count} for more than 20 days, oldest {status.oldest_time:%Y-%m-%d} ({status.oldest_unread}); clients delete them"
+            f"unread     {count} for more than 20 days, oldest {status.oldest_time:%Y-%m-%d}"
+            f" ({status.oldest_unread}); clients delete them"
         )
     for silent in status.silent:
-        yield f"silent     {silent.step} has found nothing since {silent.since:%Y-%m-%d}, in {silent.size:,} bytes of new transcripts"
+        yield (
+            f"silent     {silent.step} has found nothing since {silent.since:%Y-%m-%d}, in"
+            f" {silent.size:,} bytes of new transcripts"
+        )
     if status.model is not None:
         yield f"model      {', '.join(_model_parts(status.model))}"
-    parts = [f"{part.path}: {number_of(part.count, 'line')}, the first is line {part.line} ({part.reason})" for part in status.skipped]
+    parts = [
+        f"{part.path}: {number_of(part.count, 'line')}, the first is line {part.line}"
+        f" ({part.reason})"
+        for part in status.skipped
+    ]
     yield from (f"skipped    {part}" for part in some_of(parts))
 
 
@@ -328,13 +413,18 @@ def _model_parts(status: ModelStatus) -> Iterator[str]:
     if status.waiting:
         yield f"{number_of(status.waiting, 'session')} waiting"
     if status.given_up:
-        yield f"{number_of(status.given_up, 'session')} partly left to the rules, because the model did not answer"
+        yield (
+            f"{number_of(status.given_up, 'session')} partly left to the rules, because the model"
+            " did not answer"
+        )
 
 
 def _next_steps(status: WorkspaceStatus) -> Iterator[str]:
     """Commands that bring a workspace into order, or begin to use it."""
     if not status.adopted:
-        yield f"mdmem init {shlex.quote(status.workspace)}  (adopts it, so that agents are given it)"
+        yield (
+            f"mdmem init {shlex.quote(status.workspace)}  (adopts it, so that agents are given it)"
+        )
     if status.uncommitted:
         yield f"mdmem save  (commits {number_of(len(status.uncommitted), 'pending file')} as yours)"
     if status.pipelines is not None and (status.pipelines.unread or not status.pipelines.last_step):

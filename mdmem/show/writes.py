@@ -32,7 +32,10 @@ def write_json(result: WriteResult) -> dict[str, Any]:
         ],
         "contradicts": list(result.contradicts),
         "kept": list(result.kept),
-        "like": [{"fact": each.fact, "text": each.text, "path": each.path, "line": each.line} for each in result.like],
+        "like": [
+            {"fact": each.fact, "text": each.text, "path": each.path, "line": each.line}
+            for each in result.like
+        ],
         "warnings": list(result.warnings),
     }
     if result.forgotten or result.also:
@@ -45,16 +48,24 @@ def write_json(result: WriteResult) -> dict[str, Any]:
 def write_text(result: WriteResult, fact: str | None = None) -> str:
     """The result of a write in one line that ends in an id, or the diff of a dry run."""
     if result.diff is not None:
-        shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip("\n")  # a line end steers nothing, and belongs to the patch
-        return shown or ("no text changes, only a commit" if result.changed else "nothing to change")
-    done = "unchanged:" if not result.changed else "Forgotten:" if result.forgotten else _done(result)
+        shown = "\r\n".join(map(printable, result.diff.split("\r\n"))).rstrip(
+            "\n"
+        )  # a line end steers nothing, and belongs to the patch
+        return shown or (
+            "no text changes, only a commit" if result.changed else "nothing to change"
+        )
+    done = (
+        "unchanged:" if not result.changed else "Forgotten:" if result.forgotten else _done(result)
+    )
     return f"{done} {place_text(result, fact)}"
 
 
 def place_text(result: WriteResult, fact: str | None = None) -> str:
     """Where a write went, in one line that ends in an id."""
     if result.forgotten and result.changed:
-        return one_line(f"{', '.join(some_of(result.forgotten))} {fact or short_id(result.commit) or ''}".rstrip())
+        return one_line(
+            f"{', '.join(some_of(result.forgotten))} {fact or short_id(result.commit) or ''}".rstrip()
+        )
     where = f"{result.path}: {section_line(result.section)}" if result.section else result.path
     where += f" (until {result.day})" if result.day and result.op is not Op.LOG else ""
     where += _beside(result) if result.changed else ""
@@ -64,13 +75,18 @@ def place_text(result: WriteResult, fact: str | None = None) -> str:
 def write_notes(result: WriteResult) -> tuple[str, ...]:
     """The notes of a write, and the standing facts that its line resembles."""
     hint = like_hint(result)
-    like = (f"similar: {each.fact} {each.path}:{each.line} {one_line(each.text)[:_MAX_LIKE]}" for each in result.like)
+    like = (
+        f"similar: {each.fact} {each.path}:{each.line} {one_line(each.text)[:_MAX_LIKE]}"
+        for each in result.like
+    )
     also = (f"also: {'; '.join(some_of(result.also))}",) if result.also else ()
     return (*also, *result.notes, *like, *((hint,) if hint else ()))
 
 
 def like_hint(result: WriteResult) -> str:
-    """A sentence on what to do about the first fact that a new line resembles; empty where there is none."""
+    """A sentence on what to do about the first fact that a new line resembles; empty where there is
+    none.
+    """
     if not result.like:
         return ""
     first = result.like[0]
@@ -84,7 +100,10 @@ def _beside(result: WriteResult) -> str:
     """The current facts that a new one contradicts, and what it took over, in a few words."""
     kept = one_line(" ".join(result.kept))
     kept = kept if len(kept) <= _MAX_KEPT else f"{kept[: _MAX_KEPT - 1]}…"
-    words = [f"against {', '.join(result.contradicts)}" if result.contradicts else "", f"with {kept}" if kept else ""]
+    words = [
+        f"against {', '.join(result.contradicts)}" if result.contradicts else "",
+        f"with {kept}" if kept else "",
+    ]
     return "".join(f", {each}" for each in words if each) + ("," if any(words) else "")
 
 
@@ -126,4 +145,8 @@ def saved_json(commit: CommitId | None, paths: Sequence[FilePath]) -> dict[str, 
 
 def saved_text(commit: CommitId | None, paths: Sequence[FilePath]) -> str:
     """The commit of `save`, and its files."""
-    return one_line(f"saved {', '.join(some_of(paths))} {short_id(commit)}") if commit else "nothing to save"
+    return (
+        one_line(f"saved {', '.join(some_of(paths))} {short_id(commit)}")
+        if commit
+        else "nothing to save"
+    )

@@ -1,1 +1,3 @@
-"""Start and end a short-lived process quickly: records made without generated code, modules loaded late, a way out."""
+"""Start and end a short-lived process quickly: records made without generated code, modules loaded
+late, a way out.
+"""

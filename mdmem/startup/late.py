@@ -15,13 +15,16 @@ else:
 def pattern(text: AnyStr) -> re.Pattern[AnyStr]:
     """A stand-in for `compiled(text)`, compiled when it is first used.
 
-    A command uses half of the hundred patterns at the top of its modules; compiling the others takes 2 to 7 ms of a cold start.
+    A command uses half of the hundred patterns at the top of its modules; compiling the others
+    takes 2 to 7 ms of a cold start.
     """
     return cast("re.Pattern[AnyStr]", _LatePattern(text))
 
 
 class _LatePattern:
-    """A pattern that may not be compiled yet. It keeps each method that was used, so that only the first call of each looks further."""
+    """A pattern that may not be compiled yet. It keeps each method that was used, so that only the
+    first call of each looks further.
+    """
 
     def __init__(self, text: str | bytes) -> None:
         self.pattern = text

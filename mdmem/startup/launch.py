@@ -15,11 +15,15 @@ INTERRUPTIONS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INTERRUPTED = 130
 """The exit status after an interruption."""
 _LITTER = 50_000
-"""The new objects before cycles among them are looked for. By default that is done a dozen times while modules are loaded, for nothing."""
+"""The new objects before cycles among them are looked for. By default that is done a dozen times
+while modules are loaded, for nothing.
+"""
 
 
 def launch(main: Callable[[], int]) -> NoReturn:
-    """Run `main` and leave with its status, without taking the interpreter apart, which takes 6 ms. `main` loads what it needs itself."""
+    """Run `main` and leave with its status, without taking the interpreter apart, which takes 6 ms.
+    `main` loads what it needs itself.
+    """
     gc.set_threshold(_LITTER)
     for number in INTERRUPTIONS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
@@ -39,7 +43,9 @@ def launch(main: Callable[[], int]) -> NoReturn:
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
-    """Interrupt the process once. Further signals are ignored, so that half-done work is put back to the end."""
+    """Interrupt the process once. Further signals are ignored, so that half-done work is put back
+    to the end.
+    """
     for interruption in INTERRUPTIONS:
         signal.signal(interruption, _let_be)
     raise KeyboardInterrupt

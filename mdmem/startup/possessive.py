@@ -1,7 +1,9 @@
-"""Compiles regular expressions for Python 3.11.0 to 3.11.4, which matches possessive repetitions of groups wrongly.
+"""Compiles regular expressions for Python 3.11.0 to 3.11.4, which matches possessive repetitions of
+groups wrongly.
 
-There `(?:-[ ]*+){3,}+` may fail to match, or match less than it should (CPython's gh-106052). An atomic group with the greedy repetition in it,
-`(?>(?:-[ ]*+){3,})`, means the same and is matched right.
+There `(?:-[ ]*+){3,}+` may fail to match, or match less than it should (CPython's gh-106052). An
+atomic group with the greedy repetition in it, `(?>(?:-[ ]*+){3,})`, means the same and is matched
+right.
 """
 
 from __future__ import annotations

@@ -1,13 +1,17 @@
-"""Dataclasses that cost little to define: `dataclass`, `field`, `replace` and `asdict` in the form of the standard library.
+"""Dataclasses that cost little to define: `dataclass`, `field`, `replace` and `asdict` in the form
+of the standard library.
 
-Why: `dataclasses` writes and compiles the source of six methods for each class when its module is loaded, 0.5 ms a class, and loads
-`inspect` for it. A `log` defines some forty records, a `search` sixty: they would start 64 ms later (63 and 53 ms in all with these).
-What: methods are closures over the field names; the constructor of a class is compiled once it has made a hundred instances.
-The same: frozen, slots, eq, defaults, default_factory, compare, `__post_init__`, `match`, repr, copy and pickle; `inspect.signature` and
-`help` list the fields; `dataclasses.fields`, `asdict` and `replace` take these classes. Type checkers see the standard library's own.
-Not there: inheritance, order, kw_only, InitVar, init=False, and `asdict` of nested records.
-To do without: with `MDMEM_RECORDS=dataclasses` in the environment this module is the standard library's four names (`make test-plain` runs
-the suite so). To remove it, delete this module and import from `dataclasses`.
+Why: `dataclasses` writes and compiles the source of six methods for each class when its module is
+loaded, 0.5 ms a class, and loads `inspect` for it. A `log` defines some forty records, a `search`
+sixty: they would start 64 ms later (63 and 53 ms in all with these). What: methods are closures
+over the field names; the constructor of a class is compiled once it has made a hundred instances.
+The same: frozen, slots, eq, defaults, default_factory, compare, `__post_init__`, `match`, repr,
+copy and pickle; `inspect.signature` and `help` list the fields; `dataclasses.fields`, `asdict` and
+`replace` take these classes. Type checkers see the standard library's own. Not there: inheritance,
+order, kw_only, InitVar, init=False, and `asdict` of nested records. To do without: with
+`MDMEM_RECORDS=dataclasses` in the environment this module is the standard library's four names
+(`make test-plain` runs the suite so). To remove it, delete this module and import from
+`dataclasses`.
 """
 
 from __future__ import annotations
@@ -27,7 +31,15 @@ else:
     _COMPILE_AFTER = 100
     """Instances of a class, after which compiling its constructor (some 100 µs) pays."""
     _OBJECT_ATTRIBUTES = ("__dict__", "__weakref__")
-    _GENERATED = ("__init__", "__repr__", "__reduce__", "__eq__", "__hash__", "__setattr__", "__delattr__")
+    _GENERATED = (
+        "__init__",
+        "__repr__",
+        "__reduce__",
+        "__eq__",
+        "__hash__",
+        "__setattr__",
+        "__delattr__",
+    )
 
     class _Field:
         """The options of one field."""
@@ -45,7 +57,9 @@ else:
             return self.default if self.factory is _MISSING else self.factory()
 
     class _StandardFields:
-        """`__dataclass_fields__`: the field descriptions that the standard library makes of the same class, made when it asks for them."""
+        """`__dataclass_fields__`: the field descriptions that the standard library makes of the
+        same class, made when it asks for them.
+        """
 
         def __init__(self, fields):
             self._fields = fields
@@ -54,7 +68,9 @@ else:
             return _standard_class(cls, self._fields).__dataclass_fields__
 
     class _Signature:
-        """`__signature__`: the fields with their types and defaults, for `inspect.signature` and `help`."""
+        """`__signature__`: the fields with their types and defaults, for `inspect.signature` and
+        `help`.
+        """
 
         def __init__(self, fields):
             self._fields = fields
@@ -77,8 +93,14 @@ else:
 
         described = []
         for name, options in fields.items():
-            arguments = {"default": options.default, "default_factory": options.factory, "compare": options.compare}
-            present = {keyword: value for keyword, value in arguments.items() if value is not _MISSING}
+            arguments = {
+                "default": options.default,
+                "default_factory": options.factory,
+                "compare": options.compare,
+            }
+            present = {
+                keyword: value for keyword, value in arguments.items() if value is not _MISSING
+            }
             described.append((name, cls.__annotations__[name], dataclasses.field(**present)))
         return dataclasses.make_dataclass(cls.__name__, described)
 
@@ -103,26 +125,49 @@ else:
         """
         if cls is None:
             return lambda decorated: dataclass(decorated, frozen=frozen, slots=slots, eq=eq)
-        namespace = {name: value for name, value in cls.__dict__.items() if name not in _OBJECT_ATTRIBUTES}
+        namespace = {
+            name: value for name, value in cls.__dict__.items() if name not in _OBJECT_ATTRIBUTES
+        }
         if cls.__bases__ != (object,) or not namespace.keys().isdisjoint(_GENERATED):
-            raise TypeError(f"{cls.__qualname__} is more than a record: it inherits, or defines a method that is made here")
+            raise TypeError(
+                f"{cls.__qualname__} is more than a record: it inherits, or defines a method that"
+                " is made here"
+            )
         fields = {}
         for name in cls.__annotations__:
             default = namespace.pop(name, _MISSING)
             if type(default).__hash__ is None:
-                raise ValueError(f"{cls.__qualname__} would share the default of {name!r}: a default_factory makes one for each")
-            fields[name] = default if isinstance(default, _Field) else _Field(default, _MISSING, True)
+                raise ValueError(
+                    f"{cls.__qualname__} would share the default of {name!r}: a default_factory"
+                    " makes one for each"
+                )
+            fields[name] = (
+                default if isinstance(default, _Field) else _Field(default, _MISSING, True)
+            )
         names = tuple(fields)
         setters = {} if slots else {name: _dict_setter(name) for name in names}
         namespace |= {
             **({"__slots__": names} if slots else {}),
-            **{"__qualname__": cls.__qualname__, "__match_args__": names, "__dataclass_fields__": _StandardFields(fields)},
-            **{"__init__": _constructor(fields, setters), "__repr__": _repr, "__reduce__": _reduce, "__signature__": _Signature(fields)},
+            **{
+                "__qualname__": cls.__qualname__,
+                "__match_args__": names,
+                "__dataclass_fields__": _StandardFields(fields),
+            },
+            **{
+                "__init__": _constructor(fields, setters),
+                "__repr__": _repr,
+                "__reduce__": _reduce,
+                "__signature__": _Signature(fields),
+            },
         }
         if eq:
             compared = [name for name in names if fields[name].compare]
             values = attrgetter(*compared) if compared else _no_values
-            namespace["__eq__"] = lambda left, right: values(left) == values(right) if right.__class__ is left.__class__ else NotImplemented
+            namespace["__eq__"] = lambda left, right: (
+                values(left) == values(right)
+                if right.__class__ is left.__class__
+                else NotImplemented
+            )
             namespace["__hash__"] = (lambda record: hash(values(record))) if frozen else None
         if frozen:
             namespace["__setattr__"] = namespace["__delattr__"] = _refuse_change
@@ -132,7 +177,9 @@ else:
         return record_class
 
     def _constructor(fields, setters):
-        """An `__init__` that looks up each name; it replaces itself by a compiled one when there are many instances."""
+        """An `__init__` that looks up each name; it replaces itself by a compiled one when there
+        are many instances.
+        """
         names, count = tuple(fields), len(fields)
         optional = [(name, options) for name, options in fields.items() if not options.is_required]
         instances = 0
@@ -147,7 +194,9 @@ else:
                 for name, options in optional:
                     if name not in named and name not in filled:
                         named[name] = options.make_default()
-            if len(positional) + len(named) != count or (positional and named and not named.keys().isdisjoint(names[: len(positional)])):
+            if len(positional) + len(named) != count or (
+                positional and named and not named.keys().isdisjoint(names[: len(positional)])
+            ):
                 raise _argument_error(self, names, positional, named)
             for name, value in zip(names, positional, strict=False):
                 setters[name](self, value)
@@ -161,19 +210,34 @@ else:
         return construct
 
     def _compiled_constructor(cls, fields, setters):
-        """The same constructor from source of its own, which sets fields in a third of the time, by keyword as by position."""
-        namespace = {f"_set_{name}": setter for name, setter in setters.items()} | {"_MISSING": _MISSING}
+        """The same constructor from source of its own, which sets fields in a third of the time, by
+        keyword as by position.
+        """
+        namespace = {f"_set_{name}": setter for name, setter in setters.items()} | {
+            "_MISSING": _MISSING
+        }
         namespace |= {f"_default_{name}": options.default for name, options in fields.items()}
         namespace |= {f"_make_{name}": options.factory for name, options in fields.items()}
-        parameters = [name if options.is_required else f"{name}=_default_{name}" for name, options in fields.items()]
+        parameters = [
+            name if options.is_required else f"{name}=_default_{name}"
+            for name, options in fields.items()
+        ]
         lines = [f"def __init__(self, {', '.join(parameters)}):"]
         for name, options in fields.items():
-            value = name if options.factory is _MISSING else f"_make_{name}() if {name} is _MISSING else {name}"
+            value = (
+                name
+                if options.factory is _MISSING
+                else f"_make_{name}() if {name} is _MISSING else {name}"
+            )
             lines.append(f" _set_{name}(self, {value})")
         if hasattr(cls, "__post_init__"):
             lines.append(" self.__post_init__()")
         exec("\n".join(lines), namespace)
-        namespace["__init__"].__qualname__ = f"{cls.__qualname__}.__init__"  # named in the interpreter's own messages on wrong arguments
+        namespace[
+            "__init__"
+        ].__qualname__ = (  # named in the interpreter's own messages on wrong arguments
+            f"{cls.__qualname__}.__init__"
+        )
         return namespace["__init__"]
 
     def _dict_setter(name):
@@ -205,4 +269,6 @@ else:
     def _refuse_change(record, name, *value):
         from dataclasses import FrozenInstanceError
 
-        raise FrozenInstanceError(f"{type(record).__qualname__} is frozen: {name!r} cannot be changed")
+        raise FrozenInstanceError(
+            f"{type(record).__qualname__} is frozen: {name!r} cannot be changed"
+        )

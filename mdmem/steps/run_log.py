@@ -1,4 +1,5 @@
-"""Records of the steps that pipelines carried out, in the state folder: one JSON line a step, for `mdmem status` and `mdmem stats`.
+"""Records of the steps that pipelines carried out, in the state folder: one JSON line a step, for
+`mdmem status` and `mdmem stats`.
 
 A line has figures and names that the program gives, and nothing that was said in a session.
 """
@@ -24,14 +25,30 @@ from mdmem.startup.records import asdict
 
 OLDER_RUNS_NAME = "runs.1.jsonl"
 MAX_BYTES = 2_000_000
-"""A file that would grow larger becomes the older one; the previous older one is dropped. With a run every five minutes that is three weeks."""
+"""A file that would grow larger becomes the older one; the previous older one is dropped. With a
+run every five minutes that is three weeks.
+"""
 
 _HOST_DIGITS = 8
 _MOST_SECONDS = 60
 _LINE_BYTES = 4096
 """A line has fewer bytes."""
 _KEYS = (
-    *("time", "run", "step", "ms", "sessions", "size", "messages", "noise", "by_rule", "by_model", "entries", "doubled", "redacted"),
+    *(
+        "time",
+        "run",
+        "step",
+        "ms",
+        "sessions",
+        "size",
+        "messages",
+        "noise",
+        "by_rule",
+        "by_model",
+        "entries",
+        "doubled",
+        "redacted",
+    ),
     *("refused", "proposed", "tokens", "outcome", "surplus", "skipped", "left"),
 )
 """The fields in the order of a line."""
@@ -40,7 +57,8 @@ _NAMES = {"size": "bytes"}
 
 
 class StepRecorder:
-    """Times a step, and records it at the end of the block with its figures and its outcome; an error passes on.
+    """Times a step, and records it at the end of the block with its figures and its outcome; an
+    error passes on.
 
     `with StepRecorder(state, "digest") as step: step.run = …; step.figures = …; step.outcome = …`
     """
@@ -60,19 +78,38 @@ class StepRecorder:
         self._started = time.monotonic()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         ms = round((time.monotonic() - self._started) * 1000, 1)
         outcome = self.outcome if problem is None else events.outcome_of(problem)[1]
-        self.record = StepRecord(step=self._step, outcome=outcome, ms=ms, time=datetime.now(UTC), run=self.run, **self.figures)
+        self.record = StepRecord(
+            step=self._step,
+            outcome=outcome,
+            ms=ms,
+            time=datetime.now(UTC),
+            run=self.run,
+            **self.figures,
+        )
         if self._keep:
             with suppress(OSError):  # the work is done, or has failed for another reason
-                events.append_line(self._state / RUNS_NAME, self._state / OLDER_RUNS_NAME, _format_line(self.record), MAX_BYTES)
+                events.append_line(
+                    self._state / RUNS_NAME,
+                    self._state / OLDER_RUNS_NAME,
+                    _format_line(self.record),
+                    MAX_BYTES,
+                )
 
 
 def new_name(state: Path, step: str) -> str:
-    """A name for the commits of a step that begins now: STEP/UTC-TIME-HOST, which no step of this workspace has had before.
+    """A name for the commits of a step that begins now: STEP/UTC-TIME-HOST, which no step of this
+    workspace has had before.
 
-    The host is that of `host_name`. Of two steps in one second the later has the next second in its name.
+    The host is that of `host_name`. Of two steps in one second the later has the next second in its
+    name.
     """
     host = host_name()
     last = _last_name(state)

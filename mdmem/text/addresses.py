@@ -1,4 +1,6 @@
-"""The sections that an address names: one heading, or several joined by ` > `, compared ever more loosely until something matches."""
+"""The sections that an address names: one heading, or several joined by ` > `, compared ever more
+loosely until something matches.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +25,17 @@ def join_path(path: SectionPath) -> str:
     return PATH_SEPARATOR.join(path)
 
 
-MATCH_RULES: tuple[Callable[[str], str], ...] = (lambda title: title, plain_title, lambda title: plain_title(title).casefold())
+MATCH_RULES: tuple[Callable[[str], str], ...] = (
+    lambda title: title,
+    plain_title,
+    lambda title: plain_title(title).casefold(),
+)
 """Ways to compare titles: as written, plain, in any case. The first one with a match decides."""
 
 
 def matching_sections(document: Document, address: str) -> tuple[Section, ...]:
-    """The sections that an address names, in file order, by the first of the `MATCH_RULES` with a match.
+    """The sections that an address names, in file order, by the first of the `MATCH_RULES` with a
+    match.
 
     A single heading goes before a path, and a whole path before the end of one.
     """
@@ -46,7 +53,9 @@ def matching_sections(document: Document, address: str) -> tuple[Section, ...]:
     return ()
 
 
-def _matching_paths(document: Document, name: str, rule: Callable[[str], str]) -> tuple[Section, ...]:
+def _matching_paths(
+    document: Document, name: str, rule: Callable[[str], str]
+) -> tuple[Section, ...]:
     paths = [(section, [rule(title) for title in section.path]) for section in document.sections]
     whole = tuple(section for section, titles in paths if PATH_SEPARATOR.join(titles) == name)
     return whole or tuple(section for section, titles in paths if _ends_in(titles, name))
@@ -70,24 +79,35 @@ def similar_paths(document: Document, address: str) -> tuple[str, ...]:
         path = join_path(section.path)
         for candidate in (plain_title(section.title).casefold(), path.casefold()):
             path_of_name.setdefault(candidate[:_MAX_COMPARED_CHARS], path)
-    close = difflib.get_close_matches(name, path_of_name, n=2 * _MAX_SUGGESTIONS, cutoff=_MIN_SIMILARITY)
-    inside = [candidate for candidate in path_of_name if name and candidate and (name in candidate or candidate in name)]
-    return tuple(dict.fromkeys(path_of_name[candidate] for candidate in [*close, *inside]))[:_MAX_SUGGESTIONS]
+    close = difflib.get_close_matches(
+        name, path_of_name, n=2 * _MAX_SUGGESTIONS, cutoff=_MIN_SIMILARITY
+    )
+    inside = [
+        candidate
+        for candidate in path_of_name
+        if name and candidate and (name in candidate or candidate in name)
+    ]
+    return tuple(dict.fromkeys(path_of_name[candidate] for candidate in [*close, *inside]))[
+        :_MAX_SUGGESTIONS
+    ]
 
 
 def find_section(document: Document, address: str, nth: int | None = None) -> Section:
     """The one section that an address names.
 
     Raises:
-        SectionProblem: `section-not-found` with the nearest names, or `section-ambiguous` with path and line of each, unless
-            `nth` (from 1) chooses.
+        SectionProblem: `section-not-found` with the nearest names, or `section-ambiguous` with path
+            and line of each, unless `nth` (from 1) chooses.
     """
     matches = matching_sections(document, address)
     if not matches:
         raise _not_found(document, address)
     if nth is not None:
         if not 1 <= nth <= len(matches):
-            message = f"no number {nth} among the sections called {address[:_MAX_QUOTED_CHARS]!r} ({len(matches)} in all)"
+            message = (
+                f"no number {nth} among the sections called {address[:_MAX_QUOTED_CHARS]!r}"
+                f" ({len(matches)} in all)"
+            )
             raise SectionProblem("section-not-found", message)
         return matches[nth - 1]
     if len(matches) > 1:
@@ -97,26 +117,43 @@ def find_section(document: Document, address: str, nth: int | None = None) -> Se
 
 def _not_found(document: Document, address: str) -> SectionProblem:
     near = similar_paths(document, address)
-    suggestions = near or tuple(join_path(section.path) for section in document.sections[:_MAX_LISTED])
+    suggestions = near or tuple(
+        join_path(section.path) for section in document.sections[:_MAX_LISTED]
+    )
     lead = "Did you mean" if near else "Its sections are"
     if suggestions:
-        hint = f"{lead}: {'; '.join(suggestions)}" + ("" if near else f". To create it, use {field('create')}.")
+        hint = f"{lead}: {'; '.join(suggestions)}" + (
+            "" if near else f". To create it, use {field('create')}."
+        )
     else:
-        hint = f"The file has no headings. Use {field('preamble')} for its text, or {field('create')} to create the section."
-    return SectionProblem("section-not-found", f"no section {address[:_MAX_QUOTED_CHARS]!r}", hint, near=list(near))
+        hint = (
+            f"The file has no headings. Use {field('preamble')} for its text, or {field('create')}"
+            " to create the section."
+        )
+    return SectionProblem(
+        "section-not-found", f"no section {address[:_MAX_QUOTED_CHARS]!r}", hint, near=list(near)
+    )
 
 
 def _ambiguous(document: Document, address: str, matches: tuple[Section, ...]) -> SectionProblem:
     rows = [{"section": join_path(section.path), "line": section.start + 1} for section in matches]
     listed = "; ".join(f"{row['section']} (line {row['line']})" for row in rows[:_MAX_LISTED])
-    paths_are_unique = all(len(matching_sections(document, join_path(section.path))) == 1 for section in matches[:_MAX_LISTED])
-    hint = f"They are {listed}. Give {'the whole path or ' if paths_are_unique else ''}{field('nth')} N."
+    paths_are_unique = all(
+        len(matching_sections(document, join_path(section.path))) == 1
+        for section in matches[:_MAX_LISTED]
+    )
+    hint = (
+        f"They are {listed}. Give"
+        f" {'the whole path or ' if paths_are_unique else ''}{field('nth')} N."
+    )
     message = f"{len(matches)} sections are called {address[:_MAX_QUOTED_CHARS]!r}"
     return SectionProblem("section-ambiguous", message, hint, sections=rows)
 
 
 def address_of(document: Document, section: Section) -> tuple[str, int | None] | None:
-    """The address of a section: its path, and its number where several sections have it. None if the path means another section."""
+    """The address of a section: its path, and its number where several sections have it. None if
+    the path means another section.
+    """
     address = join_path(section.path)
     matches = matching_sections(document, address)
     if section not in matches:

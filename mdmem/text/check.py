@@ -1,7 +1,9 @@
-"""Problems of a change to a memory file, or of the file itself: unacceptable (`error`) or doubtful (`warning`). Pure.
+"""Problems of a change to a memory file, or of the file itself: unacceptable (`error`) or doubtful
+(`warning`). Pure.
 
-A change is judged by the lines that it adds and loses, and gets only the warnings that it causes. Everything here is linear in the size of
-the file, which is parsed only where that decides something.
+A change is judged by the lines that it adds and loses, and gets only the warnings that it causes.
+Everything here is linear in the size of the file, which is parsed only where that decides
+something.
 """
 
 from __future__ import annotations
@@ -47,7 +49,9 @@ class _FileWarning:
 def refusals(problems: Iterable[Problem], allow: Collection[str]) -> tuple[Problem, ...]:
     """The errors that `allow` does not let through."""
     allowed = {_ALLOWED_CODES[name] for name in allow if name in _ALLOWED_CODES}
-    return tuple(problem for problem in problems if problem.level == "error" and problem.code not in allowed)
+    return tuple(
+        problem for problem in problems if problem.level == "error" and problem.code not in allowed
+    )
 
 
 def check(
@@ -64,18 +68,22 @@ def check(
 
     Args:
         path: the file's path, after the change.
-        before: what the file held before, under its old name if it was renamed; None where there was none.
+        before: what the file held before, under its old name if it was renamed; None where there
+        was none.
         after: what it holds now; None where it was removed.
         kind: the kind of the file; only memory files have problems.
         settings: the budgets.
         renamed_from: its old path, if it was renamed.
         was_log: the day of the log that it was under its old path, where the settings say so.
-        is_note: True for a person's own notes, which may lose what they like: there these errors are warnings.
+        is_note: True for a person's own notes, which may lose what they like: there these errors
+        are warnings.
     """
     if not kind.is_memory:
         return ()
     warnings = () if after is None else _new_warnings(path, before, after, settings)
-    return _by_line([*find_errors(path, before, after, kind, renamed_from, was_log, is_note), *warnings])
+    return _by_line(
+        [*find_errors(path, before, after, kind, renamed_from, was_log, is_note), *warnings]
+    )
 
 
 def find_errors(
@@ -92,12 +100,21 @@ def find_errors(
         return ()
     old, new = _lines(before), _lines(after)
     added = _added_lines(old, new)
-    losses: Iterable[Problem] = _check_losses(path, old, new, after is None, kind, renamed_from, was_log)
+    losses: Iterable[Problem] = _check_losses(
+        path, old, new, after is None, kind, renamed_from, was_log
+    )
     if is_note:
         losses = [replace(problem, level="warning", hint="") for problem in losses]
     is_new = after is not None and (before is None or renamed_from is not None)
     secrets_found = (*(_check_name(path) if is_new else ()), *_check_secrets(path, new, added))
-    return _by_line([*losses, *_check_encoding(path, new, added), *_check_conflicts(path, new, added), *secrets_found])
+    return _by_line(
+        [
+            *losses,
+            *_check_encoding(path, new, added),
+            *_check_conflicts(path, new, added),
+            *secrets_found,
+        ]
+    )
 
 
 def shrinks_too_much(before: bytes | None, after: bytes | None) -> bool:
@@ -105,18 +122,33 @@ def shrinks_too_much(before: bytes | None, after: bytes | None) -> bool:
     return _count_excessive_losses(_lines(before), _lines(after)) > 0
 
 
-def check_file(path: FilePath, data: bytes, kind: FileKind, settings: Settings) -> tuple[Problem, ...]:
-    """The problems of a file as it is: warnings, sets of conflict markers, and secrets in it and in its name; in the order of their lines."""
+def check_file(
+    path: FilePath, data: bytes, kind: FileKind, settings: Settings
+) -> tuple[Problem, ...]:
+    """The problems of a file as it is: warnings, sets of conflict markers, and secrets in it and in
+    its name; in the order of their lines.
+    """
     if not kind.is_memory:
         return ()
     lines = _lines(data)
     warnings = (warning.problem for warning in _warnings(path, data, settings))
     numbers = set(range(len(lines)))
-    return _by_line([*warnings, *_check_conflicts(path, lines, numbers), *_check_name(path), *_check_secrets(path, lines, numbers)])
+    return _by_line(
+        [
+            *warnings,
+            *_check_conflicts(path, lines, numbers),
+            *_check_name(path),
+            *_check_secrets(path, lines, numbers),
+        ]
+    )
 
 
-def added_secrets(path: FilePath, before: bytes | None, after: bytes | None, kind: FileKind) -> tuple[Problem, ...]:
-    """The secrets among the lines that a change adds to a memory file, and in the name of a new one."""
+def added_secrets(
+    path: FilePath, before: bytes | None, after: bytes | None, kind: FileKind
+) -> tuple[Problem, ...]:
+    """The secrets among the lines that a change adds to a memory file, and in the name of a new
+    one.
+    """
     if not kind.is_memory:
         return ()
     new = _lines(after)
@@ -165,7 +197,13 @@ def _added_lines(old: list[str], new: list[str]) -> set[int]:
 
 
 def _check_losses(
-    path: str, old: list[str], new: list[str], removed: bool, kind: FileKind, renamed_from: str | None, was_log: date | None
+    path: str,
+    old: list[str],
+    new: list[str],
+    removed: bool,
+    kind: FileKind,
+    renamed_from: str | None,
+    was_log: date | None,
 ) -> Iterator[Problem]:
     was_log = was_log or (log_day(renamed_from) if renamed_from else None)
     was_daily = was_log is not None if renamed_from else kind is FileKind.DAILY
@@ -174,7 +212,9 @@ def _check_losses(
     elif renamed_from:
         yield _warning(path, 1, "append", f"the daily log {renamed_from} is renamed")
         title = f"# {was_log}"
-        for problem in _check_appending(path, ["" if line.strip() == title else line for line in old], new):
+        for problem in _check_appending(
+            path, ["" if line.strip() == title else line for line in old], new
+        ):
             yield replace(problem, level="warning", hint="Put it back and add a new entry below.")
     elif removed:
         yield _warning(path, 1, "append", "the daily log is removed as a whole")
@@ -193,7 +233,10 @@ def _check_shrinking(path: str, old: list[str], new: list[str]) -> Iterator[Prob
 def _count_excessive_losses(old: list[str], new: list[str]) -> int:
     """The number of lines that a file loses, if that is more than it may; else 0."""
     remaining = Counter(line.strip() for line in new)
-    lost = sum(max(0, count - remaining[line]) for line, count in Counter(line.strip() for line in old).items())
+    lost = sum(
+        max(0, count - remaining[line])
+        for line, count in Counter(line.strip() for line in old).items()
+    )
     return lost if len(old) >= _MIN_GUARDED_LINES and lost * 2 > len(old) else 0
 
 
@@ -207,13 +250,19 @@ def _check_appending(path: str, old: list[str], new: list[str]) -> Iterator[Prob
     if loss is None:
         return
     lost, expected_at = loss
-    message = f"an earlier entry of the daily log is lost or changed: {_quote(old[old_front + lost])}"
-    hint = f"Put it back and add a new entry below. If it must go: {field('allow')} append (MDMEM_ALLOW=append git commit …)."
+    message = (
+        f"an earlier entry of the daily log is lost or changed: {_quote(old[old_front + lost])}"
+    )
+    hint = (
+        f"Put it back and add a new entry below. If it must go: {field('allow')} append"
+        " (MDMEM_ALLOW=append git commit …)."
+    )
     yield _error(path, min(new_front + expected_at + 1, max(len(new), 1)), "append", message, hint)
 
 
 def _first_loss(old: list[str], new: list[str]) -> tuple[int, int] | None:
-    """The number of the first old line that the new ones lack in its order, and where it ought to stand in them; None if they lack none.
+    """The number of the first old line that the new ones lack in its order, and where it ought to
+    stand in them; None if they lack none.
 
     Blank lines and white space at the end of a line do not count.
     """
@@ -247,8 +296,14 @@ def _quote(line: str) -> str:
 def _check_encoding(path: str, new: list[str], added: set[int]) -> Iterator[Problem]:
     broken = [number for number in added if not _is_utf8(new[number])]
     if broken:
-        message = "the text is not UTF-8" if len(broken) == 1 else f"the text is not UTF-8, in {len(broken)} lines from here on"
-        yield _error(path, min(broken) + 1, "not-utf8", message, "Convert the file: iconv -t UTF-8.")
+        message = (
+            "the text is not UTF-8"
+            if len(broken) == 1
+            else f"the text is not UTF-8, in {len(broken)} lines from here on"
+        )
+        yield _error(
+            path, min(broken) + 1, "not-utf8", message, "Convert the file: iconv -t UTF-8."
+        )
 
 
 def _is_utf8(line: str) -> bool:
@@ -276,7 +331,10 @@ def _check_secrets(path: str, new: list[str], added: set[int]) -> Iterator[Probl
     numbers = sorted(added)
     for secret in secrets.find("\n".join(new[number] for number in numbers)):
         message = f"possible secret ({secret.kind})"
-        hint = f"Remove it. False alarm? {secrets.ALLOW_COMMENT} on the line, or {field('allow')} secret (MDMEM_ALLOW=secret git commit …)."
+        hint = (
+            f"Remove it. False alarm? {secrets.ALLOW_COMMENT} on the line, or {field('allow')}"
+            " secret (MDMEM_ALLOW=secret git commit …)."
+        )
         problem = _error(path, numbers[secret.line - 1] + 1, "secret-found", message, hint)
         yield replace(problem, kind=secret.kind)
 
@@ -298,18 +356,27 @@ def _conflict_sets(lines: list[str]) -> Iterator[tuple[int, int, int]]:
 
 
 def _code_lines(lines: list[str]) -> set[int]:
-    """The numbers of the lines in top-level code blocks. Only there can code hold a marker in the first column: nested blocks are indented."""
+    """The numbers of the lines in top-level code blocks. Only there can code hold a marker in the
+    first column: nested blocks are indented.
+    """
     try:
         blocks = parse("\n".join(lines)).blocks
     except PathProblem:
         return set()  # nested too deeply to be parsed: every line counts
-    return {number for block in blocks if block.kind is BlockKind.CODE for number in range(block.start, block.end)}
+    return {
+        number
+        for block in blocks
+        if block.kind is BlockKind.CODE
+        for number in range(block.start, block.end)
+    }
 
 
 # Warnings about a file.
 
 
-def _new_warnings(path: str, before: bytes | None, after: bytes, settings: Settings) -> Iterator[Problem]:
+def _new_warnings(
+    path: str, before: bytes | None, after: bytes, settings: Settings
+) -> Iterator[Problem]:
     """The warnings about a file that it did not deserve before the change."""
     warnings = _warnings(path, after, settings)
     if not warnings:
@@ -327,12 +394,18 @@ def _warnings(path: str, data: bytes, settings: Settings) -> list[_FileWarning]:
         document = parse_bytes(data)
     except PathProblem as failure:
         return [*_over_budget(path, data, settings), _unsupported(path, failure)]
-    return [*_over_budget(path, data, settings), *_duplicate_headings(path, document), *_duplicate_facts(path, document)]
+    return [
+        *_over_budget(path, data, settings),
+        *_duplicate_headings(path, document),
+        *_duplicate_facts(path, document),
+    ]
 
 
 def _unsupported(path: str, failure: PathProblem) -> _FileWarning:
     message = f"{failure.message}; it is neither edited nor searched"
-    return _FileWarning(("unsupported-file",), _warning(path, 1, "unsupported-file", message, failure.hint))
+    return _FileWarning(
+        ("unsupported-file",), _warning(path, 1, "unsupported-file", message, failure.hint)
+    )
 
 
 def _over_budget(path: str, data: bytes, settings: Settings) -> Iterator[_FileWarning]:
@@ -347,7 +420,9 @@ def _over_budget(path: str, data: bytes, settings: Settings) -> Iterator[_FileWa
 
 
 def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]:
-    """Headings that stand twice under one parent. Times of day may: a log has each minute as often as it comes."""
+    """Headings that stand twice under one parent. Times of day may: a log has each minute as often
+    as it comes.
+    """
     parents: list[tuple[int, int]] = []
     first_lines: dict[tuple[int, str], int] = {}
     for section in document.sections:
@@ -360,13 +435,24 @@ def _duplicate_headings(path: str, document: Document) -> Iterator[_FileWarning]
             continue
         first = first_lines.setdefault((parent, name), section.start + 1)
         if first != section.start + 1:
-            message = f"the heading {_quote(section.title)} is already in line {first}, under the same parent"
-            problem = _warning(path, section.start + 1, "duplicate-heading", message, "Join the two, or rename one.")
+            message = (
+                f"the heading {_quote(section.title)} is already in line {first}, under the same"
+                " parent"
+            )
+            problem = _warning(
+                path,
+                section.start + 1,
+                "duplicate-heading",
+                message,
+                "Join the two, or rename one.",
+            )
             yield _FileWarning(("duplicate-heading", _folded_path(section.path)), problem)
 
 
 def _duplicate_facts(path: str, document: Document) -> Iterator[_FileWarning]:
-    """Facts that are twice in one section. Instructions to an agent are none, and tasks and lines of a diary may repeat."""
+    """Facts that are twice in one section. Instructions to an agent are none, and tasks and lines
+    of a diary may repeat.
+    """
     if path.rpartition("/")[2] in BOOTSTRAP_NAMES:
         return
     starts = [section.start for section in document.sections]
@@ -378,8 +464,13 @@ def _duplicate_facts(path: str, document: Document) -> Iterator[_FileWarning]:
         first = first_lines.setdefault((section, item.fact.id), item.start + 1)
         if first != item.start + 1:
             path_of_section = _folded_path(document.sections[section].path) if section >= 0 else ""
-            message = f"the fact {item.fact.id} is already in line {first}, in the same section: {_quote(item.fact.text)}"
-            problem = _warning(path, item.start + 1, "duplicate-fact", message, "Remove one of them.")
+            message = (
+                f"the fact {item.fact.id} is already in line {first}, in the same section:"
+                f" {_quote(item.fact.text)}"
+            )
+            problem = _warning(
+                path, item.start + 1, "duplicate-fact", message, "Remove one of them."
+            )
             yield _FileWarning(("duplicate-fact", path_of_section, item.fact.id), problem)
 
 

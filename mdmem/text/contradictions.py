@@ -12,20 +12,27 @@ from mdmem.model.trail import Claim, Conflict, Mark, MarkKind
 from mdmem.text.facts import find_held_key, is_dated, normalise
 
 _MAX_ALL_PAIRS = 16
-"""If more facts than this have one key, each contradicts only the next one, so that a long list does not make a pair of every two."""
+"""If more facts than this have one key, each contradicts only the next one, so that a long list
+does not make a pair of every two.
+"""
 
 _SPOKEN_LINES, _SPOKEN_SECONDS = 3, 600
-"""So many lines with one key that came within so many seconds are what somebody said (`Ada: …`), and no values of a key."""
+"""So many lines with one key that came within so many seconds are what somebody said (`Ada: …`),
+and no values of a key.
+"""
 
 _Pair = tuple[FactId, FactId]
 _SectionKey = tuple[FilePath, SectionPath]
 
 
-def find_conflicts(claims: Sequence[Claim], marks: Sequence[Mark], today: date) -> tuple[Conflict, ...]:
+def find_conflicts(
+    claims: Sequence[Claim], marks: Sequence[Mark], today: date
+) -> tuple[Conflict, ...]:
     """The pairs of claims that contradict each other, in the order of the claims.
 
-    Two claims contradict each other if they hold one key in one section of one file, unless that key was stated to have several values
-    there, is a speaker's name or a date; and if a mark says so. A later mark that resolves a pair ends both kinds, until a still later one marks it again.
+    Two claims contradict each other if they hold one key in one section of one file, unless that
+    key was stated to have several values there, is a speaker's name or a date; and if a mark says
+    so. A later mark that resolves a pair ends both kinds, until a still later one marks it again.
 
     Args:
         claims: the current ones. A claim that has expired by `today` contradicts nothing.
@@ -39,20 +46,31 @@ def find_conflicts(claims: Sequence[Claim], marks: Sequence[Mark], today: date) 
         mark = last_marks.get(_pair(first.id, second.id))
         if mark is not MarkKind.RESOLVED:
             conflicts[first, second] = _conflict(first, second, key, marked=mark is not None)
-    for first, second in _marked_pairs(unexpired, [pair for pair, mark in last_marks.items() if mark is MarkKind.CONTRADICTS]):
+    for first, second in _marked_pairs(
+        unexpired, [pair for pair, mark in last_marks.items() if mark is MarkKind.CONTRADICTS]
+    ):
         conflicts.setdefault((first, second), _conflict(first, second, None, marked=True))
     if not conflicts:
         return ()
     positions = {claim: number for number, claim in enumerate(unexpired)}
-    return tuple(sorted(conflicts.values(), key=lambda conflict: (positions[conflict.first], positions[conflict.second])))
+    return tuple(
+        sorted(
+            conflicts.values(),
+            key=lambda conflict: (positions[conflict.first], positions[conflict.second]),
+        )
+    )
 
 
 def _conflict(first: Claim, second: Claim, key: str | None, marked: bool) -> Conflict:
-    return Conflict(first=first, second=second, key=key, marked=marked, weaker=weaker_claim(first, second))
+    return Conflict(
+        first=first, second=second, key=key, marked=marked, weaker=weaker_claim(first, second)
+    )
 
 
 def weaker_claim(first: Claim, second: Claim) -> Claim | None:
-    """The worse founded of two claims, by confidence, then source, then age (the older one); None if neither is."""
+    """The worse founded of two claims, by confidence, then source, then age (the older one); None
+    if neither is.
+    """
     ranks = [(claim.confidence, claim.source.confidence, claim.time) for claim in (first, second)]
     if ranks[0] == ranks[1]:
         return None
@@ -76,18 +94,25 @@ def _pairs_by_key(claims: Sequence[Claim]) -> Iterator[tuple[Claim, Claim, str]]
     for group, key in _groups_by_key(claims):
         if any(claim.also for claim in group) or is_dated(key) or _is_speaker(group):
             continue
-        for first, second in combinations(group, 2) if len(group) <= _MAX_ALL_PAIRS else pairwise(group):
+        for first, second in (
+            combinations(group, 2) if len(group) <= _MAX_ALL_PAIRS else pairwise(group)
+        ):
             yield first, second, key
 
 
 def _is_speaker(group: Iterable[Claim]) -> bool:
     """True if the key of these claims is the name of a person who says one line after the other."""
     times = sorted(claim.time for claim in group if claim.time)
-    return any(last - first <= _SPOKEN_SECONDS for first, last in zip(times, times[_SPOKEN_LINES - 1 :], strict=False))
+    return any(
+        last - first <= _SPOKEN_SECONDS
+        for first, last in zip(times, times[_SPOKEN_LINES - 1 :], strict=False)
+    )
 
 
 def _groups_by_key(claims: Sequence[Claim]) -> Iterator[tuple[list[Claim], str]]:
-    """The claims of each section that share a key, each fact once, with the key as the first of them writes it."""
+    """The claims of each section that share a key, each fact once, with the key as the first of
+    them writes it.
+    """
     sections: dict[_SectionKey, list[Claim]] = defaultdict(list)
     for claim in claims:
         sections[claim.path, claim.section].append(claim)
@@ -98,14 +123,24 @@ def _groups_by_key(claims: Sequence[Claim]) -> Iterator[tuple[list[Claim], str]]
                 spellings.setdefault(normalise(claim.key), claim.key)
         groups: dict[str, dict[FactId, Claim]] = defaultdict(dict)
         for claim in section_claims if spellings else ():
-            key = normalise(claim.key) if claim.key is not None else find_held_key(claim.text, spellings)
+            key = (
+                normalise(claim.key)
+                if claim.key is not None
+                else find_held_key(claim.text, spellings)
+            )
             if key is not None:
                 groups[key].setdefault(claim.id, claim)
-        yield from ((list(facts.values()), spellings[key]) for key, facts in groups.items() if len(facts) > 1)
+        yield from (
+            (list(facts.values()), spellings[key])
+            for key, facts in groups.items()
+            if len(facts) > 1
+        )
 
 
 def _marked_pairs(claims: Sequence[Claim], pairs: Sequence[_Pair]) -> Iterator[tuple[Claim, Claim]]:
-    """The claims that marked pairs of facts mean: two of one section, else of one file, else the first of each."""
+    """The claims that marked pairs of facts mean: two of one section, else of one file, else the
+    first of each.
+    """
     marked = {fact for pair in pairs for fact in pair}
     claims_of: dict[FactId, list[Claim]] = defaultdict(list)
     for claim in claims:
@@ -119,7 +154,9 @@ def _marked_pairs(claims: Sequence[Claim], pairs: Sequence[_Pair]) -> Iterator[t
 
 
 def _nearest(left: Sequence[Claim], right: Sequence[Claim]) -> tuple[Claim, Claim] | None:
-    """The two claims that are closest to each other: in one section, else in one file, else the first of each."""
+    """The two claims that are closest to each other: in one section, else in one file, else the
+    first of each.
+    """
     if not left or not right:
         return None
     for depth in (2, 1):

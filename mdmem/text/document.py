@@ -1,8 +1,9 @@
 """Text <-> sections: a Markdown document as a lossless partition of its text.
 
-A section is a heading that is a direct child of the document, its own text (up to the next heading of any level) and its
-subsections. Lines end at `\n`, `\r\n` or `\r` only. Line numbers in here count from 0 and ranges are half open. markdown-it-py decides
-what is a heading and what a block; `scan` reads most texts without loading it.
+A section is a heading that is a direct child of the document, its own text (up to the next heading
+of any level) and its subsections. Lines end at `\n`, `\r\n` or `\r` only. Line numbers in here
+count from 0 and ranges are half open. markdown-it-py decides what is a heading and what a block;
+`scan` reads most texts without loading it.
 """
 
 from __future__ import annotations
@@ -46,15 +47,21 @@ UNSPACED = (
     "\uac00-\ud7af"  # Hangul: written with spaces, but a word carries its particles
     "]+"
 )
-"""A pattern for runs of scripts that are written without spaces. Not compiled here: that takes longer than most commands that never use it."""
+"""A pattern for runs of scripts that are written without spaces. Not compiled here: that takes
+longer than most commands that never use it.
+"""
 _CACHED_TITLES = 8192
 _CACHED_TEXTS = 4
-"""The number of parsed texts that are kept: an edit parses its file several times, to change it, to check the change, to answer."""
+"""The number of parsed texts that are kept: an edit parses its file several times, to change it, to
+check the change, to answer.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading (lines `start` up to `body`), its own text (`body` up to `end`) and its subsections (up to `tree_end`)."""
+    """A heading (lines `start` up to `body`), its own text (`body` up to `end`) and its subsections
+    (up to `tree_end`).
+    """
 
     index: int
     start: int
@@ -68,9 +75,11 @@ class Section:
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed text. `bom` and the joined `lines` are the text; the first `front` lines are front matter and opaque.
+    """A parsed text. `bom` and the joined `lines` are the text; the first `front` lines are front
+    matter and opaque.
 
-    If the text ends inside a fence, comment or HTML block, `open_line` is the line in which that opens.
+    If the text ends inside a fence, comment or HTML block, `open_line` is the line in which that
+    opens.
     """
 
     bom: str
@@ -119,7 +128,9 @@ class Document:
 
     def subsections(self, section: Section) -> tuple[Section, ...]:
         """The sections below a section, at any depth."""
-        last = bisect_left(self.sections, section.tree_end, lo=section.index + 1, key=lambda section: section.start)
+        last = bisect_left(
+            self.sections, section.tree_end, lo=section.index + 1, key=lambda section: section.start
+        )
         return self.sections[section.index + 1 : last]
 
     def blocks_in(self, start: int, end: int) -> tuple[Block, ...]:
@@ -127,7 +138,9 @@ class Document:
         return tuple(starmap(Block, self.spans_in(start, end)))
 
     def spans_in(self, start: int, end: int) -> Iterator[tuple[BlockKind, int, int]]:
-        """Kind, first line and the line after the last one of each of the `blocks_in` some lines."""
+        """Kind, first line and the line after the last one of each of the `blocks_in`
+        some lines.
+        """
         first = max(0, bisect_right(self.pieces, start, key=itemgetter(1)) - 1)
         last = bisect_left(self.pieces, end, lo=first, key=itemgetter(1))
         for span in spans(self.pieces[first:last], self.lines):
@@ -140,7 +153,8 @@ def _parser(core_rules: tuple[str, ...]) -> MarkdownIt:
     # 45 ms, for the few texts that the scanner hands over
     from markdown_it import MarkdownIt  # noqa: PLC0415
 
-    # At the default nesting of 20 every heading after a list ten deep disappears, and an edit would eat the rest of the file.
+    # At the default nesting of 20 every heading after a list ten deep disappears, and an edit would
+    # eat the rest of the file.
     parser = MarkdownIt("commonmark", {"maxNesting": _MAX_NESTING})
     parser.core.ruler.enableOnly(core_rules)
     return parser
@@ -150,17 +164,30 @@ def decode(data: bytes) -> str:
     """The text of a file.
 
     Raises:
-        PathProblem: `unsupported-file` with the reason: not UTF-8, a NUL, larger than `MAX_FILE_BYTES`.
+        PathProblem: `unsupported-file` with the reason: not UTF-8, a NUL, larger than
+        `MAX_FILE_BYTES`.
     """
     if len(data) > MAX_FILE_BYTES:
-        raise PathProblem("unsupported-file", f"the file has {len(data):,} bytes; the maximum is {MAX_FILE_BYTES:,}", "Split it.")
+        raise PathProblem(
+            "unsupported-file",
+            f"the file has {len(data):,} bytes; the maximum is {MAX_FILE_BYTES:,}",
+            "Split it.",
+        )
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as problem:
-        raise PathProblem("unsupported-file", f"the file is not UTF-8 (byte {problem.start})", "Convert it: iconv -t UTF-8.") from problem
+        raise PathProblem(
+            "unsupported-file",
+            f"the file is not UTF-8 (byte {problem.start})",
+            "Convert it: iconv -t UTF-8.",
+        ) from problem
     if "\0" in text:
         line = text[: text.index("\0")].count("\n") + 1
-        raise PathProblem("unsupported-file", f"the file has a NUL character in line {line}", "Remove it with an editor.")
+        raise PathProblem(
+            "unsupported-file",
+            f"the file has a NUL character in line {line}",
+            "Remove it with an editor.",
+        )
     return text
 
 
@@ -177,7 +204,9 @@ def with_line_end(text: str, end: str) -> str:
 
 
 def blank_line(before: str, end: str) -> str:
-    """The blank line that goes after `before` where lines end in `end`: a lone `\\r` and a `\\n` would be one line end."""
+    """The blank line that goes after `before` where lines end in `end`: a lone `\\r` and a `\\n`
+    would be one line end.
+    """
     return "\r" if end == "\n" and before.endswith("\r") else end
 
 
@@ -213,7 +242,11 @@ def _parse_with_markdown_it(text: str) -> ScanResult:
     try:
         tokens = _parser(("normalize", "block")).parse(text)
     except RecursionError as problem:
-        raise PathProblem("unsupported-file", "the file nests lists or quotes too deeply to be edited safely", "Flatten it.") from problem
+        raise PathProblem(
+            "unsupported-file",
+            "the file nests lists or quotes too deeply to be edited safely",
+            "Flatten it.",
+        ) from problem
     result = ScanResult()
     for number, token in enumerate(tokens):
         if token.map is None or token.level > 1:
@@ -273,7 +306,9 @@ def parse(text: str, fragment: bool = False) -> Document:
 def _parse_file(text: str) -> Document:
     bom = BOM if text.startswith(BOM) else ""
     body = text[len(bom) :]
-    return _parse(body, bom, _front_matter_lines(split_lines(body)) if body.startswith("---") else 0)
+    return _parse(
+        body, bom, _front_matter_lines(split_lines(body)) if body.startswith("---") else 0
+    )
 
 
 def _parse(body: str, bom: str, front: int) -> Document:
@@ -302,10 +337,14 @@ def parse_bytes(data: bytes) -> Document:
 
 
 def etag(document: Document, start: int, end: int) -> str:
-    """The first 12 hex digits of the SHA-256 of the bytes from line `start` to the last non-blank line before `end`."""
+    """The first 12 hex digits of the SHA-256 of the bytes from line `start` to the last non-blank
+    line before `end`.
+    """
     while end > start and is_blank(document.lines[end - 1]):
         end -= 1
-    return hashlib.sha256(document.slice(start, end).rstrip("\r\n").encode()).hexdigest()[:_ETAG_DIGITS]
+    return hashlib.sha256(document.slice(start, end).rstrip("\r\n").encode()).hexdigest()[
+        :_ETAG_DIGITS
+    ]
 
 
 def section_etag(document: Document, section: Section) -> str:
@@ -337,8 +376,19 @@ def plain_title(title: str) -> str:
 
 @lru_cache(maxsize=_CACHED_TITLES)
 def _without_markup(title: str) -> str:
-    children = _parser(("normalize", "block", "inline", "text_join")).parseInline(title)[0].children or []
-    parts = (" " if token.type.endswith("break") else "" if token.type == "html_inline" else token.content for token in children)
+    children = (
+        _parser(("normalize", "block", "inline", "text_join")).parseInline(title)[0].children or []
+    )
+    parts = (
+        (
+            " "
+            if token.type.endswith("break")
+            else ""
+            if token.type == "html_inline"
+            else token.content
+        )
+        for token in children
+    )
     return fold_space("".join(parts))
 
 
@@ -348,7 +398,9 @@ def lines_without_ends(text: str) -> list[str]:
 
 
 def closed_fences(lines: Sequence[str]) -> frozenset[int]:
-    """The numbers of the lines, from 0, that belong to code fences which these lines also close, in a list or not."""
+    """The numbers of the lines, from 0, that belong to code fences which these lines also close, in
+    a list or not.
+    """
     fenced: set[int] = set()
     unclosed_up_to: dict[tuple[str, str], int] = {}
     for number, line in enumerate(lines):
@@ -370,13 +422,18 @@ def _end_of_fence(lines: Sequence[str], opener: int, indent: str, fence: str) ->
         words = rest.strip(" \t")
         if words and not lines[number].startswith(indent):
             return number, False
-        if words.startswith(fence) and not words.strip(fence[0]) and rest.index(fence) < _CODE_INDENT:
+        if (
+            words.startswith(fence)
+            and not words.strip(fence[0])
+            and rest.index(fence) < _CODE_INDENT
+        ):
             return number, True
     return len(lines), False
 
 
 def clean_input(text: str, name: str = "text") -> str:
-    """A user's text as it can be stored: without a leading byte order mark. Messages call it by its `name`.
+    """A user's text as it can be stored: without a leading byte order mark. Messages call it by its
+    `name`.
 
     Raises:
         TextProblem: `bad-text`: a NUL, or bytes that were not UTF-8.
@@ -386,5 +443,7 @@ def clean_input(text: str, name: str = "text") -> str:
     try:
         text.encode("utf-8")
     except UnicodeEncodeError as problem:
-        raise TextProblem("bad-text", f"the {name} is not UTF-8 (character {problem.start})") from problem
+        raise TextProblem(
+            "bad-text", f"the {name} is not UTF-8 (character {problem.start})"
+        ) from problem
     return text.removeprefix(BOM)

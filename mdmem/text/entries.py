@@ -1,4 +1,6 @@
-"""Document -> entries: the parts of a file that a search finds. Pure; nothing here knows the index."""
+"""Document -> entries: the parts of a file that a search finds. Pure; nothing here
+knows the index.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +19,17 @@ from mdmem.text.scan import BlockKind
 ABOUT_JOINT = " / "
 """Separates what front matter says of a file, in one text."""
 INSTRUCTIONS_BEGIN, INSTRUCTIONS_END = "<!-- mdmem:begin -->", "<!-- mdmem:end -->"
-"""The lines around mdmem's own instructions to agents in a file; what stands between them is nobody's memory."""
+"""The lines around mdmem's own instructions to agents in a file; what stands between them is
+nobody's memory.
+"""
 _COMMENT = late.pattern(r"(?s)<!--.*?(?:-->|\Z)")
-_CODE = r"\\.|^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^[ \t]*(?P=fence)|\Z)|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
-_COMMENT_OF_ITEM = late.pattern(rf"(?ms)(?P<code>{_CODE})|^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)|[ \t]*<!--.*?-->")
+_CODE = (
+    r"\\.|^[ \t]*(?P<fence>`{3,}|~{3,}).*?(?:^["
+    r" \t]*(?P=fence)|\Z)|(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)"
+)
+_COMMENT_OF_ITEM = late.pattern(
+    rf"(?ms)(?P<code>{_CODE})|^[ \t]*<!--.*?-->[ \t]*(?:\n|\Z)|[ \t]*<!--.*?-->"
+)
 """A comment in an item. What looks like one in code, or is escaped, is kept."""
 _ID_OF_FIRST_LINE = late.pattern(r"\A(.*\S)[ \t]+\^[A-Za-z0-9-]+[ \t]*\n")
 _TEXTS_KEPT = 4096
@@ -29,9 +38,15 @@ _CONTENT = late.pattern(r"[^\s!-/:-@\[-`{-~]")
 
 
 def entries(
-    document: Document, path: FilePath, tags: tuple[str, ...] = (), start: int = 0, end: int | None = None, daily: str | None = None
+    document: Document,
+    path: FilePath,
+    tags: tuple[str, ...] = (),
+    start: int = 0,
+    end: int | None = None,
+    daily: str | None = None,
 ) -> tuple[Entry, ...]:
-    """The entries of a file in their order. Blocks without content (an empty item, a comment, an empty fence) are left out.
+    """The entries of a file in their order. Blocks without content (an empty item, a comment, an
+    empty fence) are left out.
 
     So are mdmem's own instructions to agents.
 
@@ -44,10 +59,19 @@ def entries(
         daily: the names of daily logs, where the settings give any.
     """
     end = len(document.lines) if end is None else end
-    return tuple(_entries(document, path, day_of(path, daily), tuple(dict.fromkeys(tags)), start, end))
+    return tuple(
+        _entries(document, path, day_of(path, daily), tuple(dict.fromkeys(tags)), start, end)
+    )
 
 
-def _entries(document: Document, path: FilePath, day: date | None, file_tags: tuple[str, ...], start: int, end: int) -> Iterator[Entry]:
+def _entries(
+    document: Document,
+    path: FilePath,
+    day: date | None,
+    file_tags: tuple[str, ...],
+    start: int,
+    end: int,
+) -> Iterator[Entry]:
     lines = document.lines
     section: SectionPath = ()
     section_end = -1
@@ -63,13 +87,21 @@ def _entries(document: Document, path: FilePath, day: date | None, file_tags: tu
             text = _block_text(kind, raw)
             if not _CONTENT.search(text):
                 continue
-        elif (words := plain_words(raw)) is not None:  # as most are, and then there is less to look at
+        elif (
+            words := plain_words(raw)
+        ) is not None:  # as most are, and then there is less to look at
             text, fact_id = words, plain_id(words)
         else:
             fact = parse_item(raw)
             if not _has_content(raw, fact):
                 continue
-            text, fact_kind, key, until, fact_id = fact.text, fact.kind, fact.key, fact.until, fact.id
+            text, fact_kind, key, until, fact_id = (
+                fact.text,
+                fact.kind,
+                fact.key,
+                fact.until,
+                fact.id,
+            )
             if fact.tags:
                 tags = tuple(dict.fromkeys((*fact.tags, *file_tags)))
         yield Entry(
@@ -92,18 +124,30 @@ def _instructions(lines: Sequence[str]) -> range:
     """The lines of mdmem's own instructions; none where they have no end."""
     stripped = [line.strip() for line in lines]
     begin = stripped.index(INSTRUCTIONS_BEGIN) if INSTRUCTIONS_BEGIN in stripped else len(stripped)
-    return range(begin, stripped.index(INSTRUCTIONS_END, begin)) if INSTRUCTIONS_END in stripped[begin:] else range(0)
+    return (
+        range(begin, stripped.index(INSTRUCTIONS_END, begin))
+        if INSTRUCTIONS_END in stripped[begin:]
+        else range(0)
+    )
 
 
 def shown_text(entry: Entry) -> str:
-    """The text of an entry as a reader wants it: that of a fact without the comments and the block id within it, which count for its id."""
+    """The text of an entry as a reader wants it: that of a fact without the comments and the block
+    id within it, which count for its id.
+    """
     text = entry.text
-    return _without_comments(text) if entry.fact is not None and ("<!--" in text or ("^" in text and "\n" in text)) else text
+    return (
+        _without_comments(text)
+        if entry.fact is not None and ("<!--" in text or ("^" in text and "\n" in text))
+        else text
+    )
 
 
 @lru_cache(maxsize=_TEXTS_KEPT)
 def _without_comments(text: str) -> str:
-    return _ID_OF_FIRST_LINE.sub(r"\1\n", _COMMENT_OF_ITEM.sub(lambda match: match["code"] or "", text).rstrip() + "\n").rstrip()
+    return _ID_OF_FIRST_LINE.sub(
+        r"\1\n", _COMMENT_OF_ITEM.sub(lambda match: match["code"] or "", text).rstrip() + "\n"
+    ).rstrip()
 
 
 def _section_and_end(document: Document, line: int) -> tuple[SectionPath, int]:
@@ -113,10 +157,16 @@ def _section_and_end(document: Document, line: int) -> tuple[SectionPath, int]:
 
 
 def _has_content(raw: str, fact: Fact) -> bool:
-    """True if a list item has words; most hold nothing that could be taken for a comment or block id."""
+    """True if a list item has words; most hold nothing that could be taken for a comment or block
+    id.
+    """
     return has_words(raw) if "<!--" in raw or "^" in raw else bool(fact.text)
 
 
 def _block_text(kind: BlockKind, raw: str) -> str:
-    """The words of a block other than a list item, without comments; code has none, whatever looks like one."""
-    return raw.strip() if kind is BlockKind.CODE or "<" not in raw else _COMMENT.sub("", raw).strip()
+    """The words of a block other than a list item, without comments; code has none, whatever looks
+    like one.
+    """
+    return (
+        raw.strip() if kind is BlockKind.CODE or "<" not in raw else _COMMENT.sub("", raw).strip()
+    )

@@ -7,7 +7,17 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from mdmem.errors import FactProblem, TextProblem
 from mdmem.model import FactId
 from mdmem.startup import late
-from mdmem.text.facts import Item, fact_id, head_fact, holds_key, item_text, normalise, parse_item, parse_text, write_item
+from mdmem.text.facts import (
+    Item,
+    fact_id,
+    head_fact,
+    holds_key,
+    item_text,
+    normalise,
+    parse_item,
+    parse_text,
+    write_item,
+)
 
 _QUOTED = 80
 _ID_PREFIX = late.pattern("[0-9a-f]{6,8}")
@@ -20,11 +30,12 @@ _PUNCTUATION = "".join(_ENDINGS)
 def items_matching(facts: Iterable[Item], name: str, keys: bool = False) -> tuple[Item, ...]:
     """The items that a name means.
 
-    By exact text (normalised, with or without kind, tags, expiry, marker and lines beneath), else by the text
-    without its final punctuation, else (`keys`) by key, else by id or its prefix.
+    By exact text (normalised, with or without kind, tags, expiry, marker and lines beneath), else
+    by the text without its final punctuation, else (`keys`) by key, else by id or its prefix.
 
     Raises:
-        FactProblem: `fact-ambiguous`: a prefix fits several ids, or the name several facts as different sorts of names.
+        FactProblem: `fact-ambiguous`: a prefix fits several ids, or the name several facts as
+        different sorts of names.
     """
     candidates = tuple(facts)
     words = name.strip()
@@ -33,21 +44,31 @@ def items_matching(facts: Iterable[Item], name: str, keys: bool = False) -> tupl
     prefix = id_prefix(words)
     by_id = tuple(item for item in candidates if prefix and item.fact.id.startswith(prefix))
     sorts = {"the text": by_text, "the key": by_key, "the beginning of the id": by_id}
-    fitting = {sort: {item.fact.id for item in matches} for sort, matches in sorts.items() if matches}
+    fitting = {
+        sort: {item.fact.id for item in matches} for sort, matches in sorts.items() if matches
+    }
     require_one_sort(words, fitting)
     require_unique_id(prefix, {item.fact.id for item in by_id})
     return by_text or by_key or by_id
 
 
 def _with_text(candidates: Sequence[Item], name: str) -> tuple[Item, ...]:
-    """The items with a text, with or without the lines beneath; else those that differ from it in final punctuation."""
+    """The items with a text, with or without the lines beneath; else those that differ from it in
+    final punctuation.
+    """
     ids, folded = {*exact_ids(name)}, normalise(name)
-    exact = tuple(item for item in candidates if item.fact.id in ids or normalise(item_text(item.raw)) == folded)
+    exact = tuple(
+        item
+        for item in candidates
+        if item.fact.id in ids or normalise(item_text(item.raw)) == folded
+    )
     exact = exact or _with_head(candidates, ids)
     if exact:
         return exact
     similar = {*similar_ids(name)}
-    return tuple(item for item in candidates if item.fact.id in similar) or _with_head(candidates, similar)
+    return tuple(item for item in candidates if item.fact.id in similar) or _with_head(
+        candidates, similar
+    )
 
 
 def _with_head(candidates: Sequence[Item], ids: Collection[FactId]) -> tuple[Item, ...]:
@@ -55,7 +76,9 @@ def _with_head(candidates: Sequence[Item], ids: Collection[FactId]) -> tuple[Ite
 
 
 def exact_ids(name: str) -> tuple[FactId, ...]:
-    """The ids of the facts that a text states, as it is written in a file, and as it becomes where it is remembered."""
+    """The ids of the facts that a text states, as it is written in a file, and as it becomes where
+    it is remembered.
+    """
     words = name.strip()
     in_file = parse_text(words).id, parse_item(words).id
     try:
@@ -85,8 +108,12 @@ def require_one_sort(name: str, fitting: Mapping[str, Collection[FactId]]) -> No
     """
     facts = sorted({fact for ids in fitting.values() for fact in ids})
     if len(fitting) > 1 and any(set(ids) != set(facts) for ids in fitting.values()):
-        readings = " and ".join(f"{sort} of {', '.join(sorted(ids))}" for sort, ids in fitting.items())
-        raise FactProblem("fact-ambiguous", f"{name[:_QUOTED]!r} is {readings}", "Give the id.", facts=facts)
+        readings = " and ".join(
+            f"{sort} of {', '.join(sorted(ids))}" for sort, ids in fitting.items()
+        )
+        raise FactProblem(
+            "fact-ambiguous", f"{name[:_QUOTED]!r} is {readings}", "Give the id.", facts=facts
+        )
 
 
 def names_any(name: str, facts: Collection[FactId]) -> bool:
@@ -111,5 +138,8 @@ def require_unique_id(prefix: str, ids: Collection[FactId]) -> None:
     if len(ids) > 1:
         listed = sorted(ids)
         raise FactProblem(
-            "fact-ambiguous", f"{prefix} matches several facts: {', '.join(listed)}", "Give more digits of the id.", facts=listed
+            "fact-ambiguous",
+            f"{prefix} matches several facts: {', '.join(listed)}",
+            "Give more digits of the id.",
+            facts=listed,
         )

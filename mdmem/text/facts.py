@@ -18,7 +18,15 @@ from mdmem.errors import LabelProblem, TextProblem
 from mdmem.model import Fact, FactId
 from mdmem.startup import late
 from mdmem.startup.records import dataclass
-from mdmem.text.document import Document, Section, clean_input, closed_fences, fold_space, split_lines, with_line_end
+from mdmem.text.document import (
+    Document,
+    Section,
+    clean_input,
+    closed_fences,
+    fold_space,
+    split_lines,
+    with_line_end,
+)
 from mdmem.text.scan import BlockKind
 from mdmem.wording import field
 
@@ -28,7 +36,9 @@ _CACHED_ITEMS = 20_000
 _MAX_KEY_COLONS = 4
 """A key with more colons holds only where it is asked for by name."""
 
-MARKER = late.pattern(r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))")
+MARKER = late.pattern(
+    r"^( {0,3})([-+*]|\d{1,9}[.)])( {1,4}(?! )| {1,4}(?=[\r\n]|$)|\t| (?= {4,})|(?=[\r\n]|$))"
+)
 _SIMPLE_ITEM = late.pattern(r"[-+*] (?!\[|\*\*|__|[a-z][a-z0-9_.]*: )([^\s^#<][^^#<\r\n]*)\n?\Z")
 """A list item of one line that is nothing but words, unless they end in a parenthesis."""
 _ASCII_WORD = late.pattern("[a-z0-9]+")
@@ -48,12 +58,18 @@ UNTIL = late.pattern(r"(?:^|\s)\(until (\d{4}-\d{2}-\d{2})\)\s*$")
 """The end of the words of a fact that expires; `split_until` decides whether it counts."""
 _COLON = late.pattern(r":(?=\s)")
 _IDENTIFIER_KEY = late.pattern(r"^([a-z][a-z0-9_.]*): +(?=\S)")
-_BOLD_KEY = late.pattern(r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)")
+_BOLD_KEY = late.pattern(
+    r"^(?:\*\*([^*\r\n]+?)\*\*:|\*\*([^*\r\n]+?):\*\*|__([^_\r\n]+?)__:|__([^_\r\n]+?):__) +(?=\S)"
+)
 _OPENER = late.pattern(r"(?m)(?:#{1,6}(?:[ \t]|$)|```|~~~|[-_*=][-_*= \t]*$)")
 _LAST_FENCE = late.pattern(r"(\r\n?|\n)([ \t]*)(?:`{3,}|~{3,})[ \t]*\Z")
 _KIND_NAME = late.pattern(r"[^\W\d_]{2,}")
-_BLOCK_BENEATH = late.pattern(r"\n(?=[ \t]*(?:\n|\Z|(?:[-+*]|1[.)])[ \t]+\S|>|#{1,6}[ \t]|```|~~~))")
-"""The line end before what ends the first paragraph of an item: a blank line, a list, a quote, a heading, a fence."""
+_BLOCK_BENEATH = late.pattern(
+    r"\n(?=[ \t]*(?:\n|\Z|(?:[-+*]|1[.)])[ \t]+\S|>|#{1,6}[ \t]|```|~~~))"
+)
+"""The line end before what ends the first paragraph of an item: a blank line, a list, a quote, a
+heading, a fence.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +88,16 @@ def is_dated(text: str) -> bool:
 
 
 def may_repeat(text: str) -> bool:
-    """True for a fact that may be stated twice: a task of a list, open or done, and a line of a diary."""
+    """True for a fact that may be stated twice: a task of a list, open or done, and a line of a
+    diary.
+    """
     return is_dated(text) or bool(_TASK_BOX.match(text))
 
 
 def may_have_copies(text: str, key: str | None) -> bool:
-    """True for a fact that is the same wherever it is stated: it has a key, or words enough to tell it from others."""
+    """True for a fact that is the same wherever it is stated: it has a key, or words enough to tell
+    it from others.
+    """
     if key is not None:
         return True
     words = 0
@@ -90,12 +110,16 @@ def may_have_copies(text: str, key: str | None) -> bool:
 
 
 def normalise(text: str) -> str:
-    """A text in NFC with case and white space folded. Texts of which that is equal count as the same."""
+    """A text in NFC with case and white space folded. Texts of which that is equal count as the
+    same.
+    """
     return fold_space(text).casefold()
 
 
 def fact_id(text: str) -> FactId:
-    """The first 8 hex digits of the SHA-256 of key and text, normalised. A bold key counts without its marks."""
+    """The first 8 hex digits of the SHA-256 of key and text, normalised. A bold key counts without
+    its marks.
+    """
     return _id(text, *_split_key(text))
 
 
@@ -104,7 +128,9 @@ def _id(text: str, key: str | None, rest: str) -> FactId:
 
 
 def _digest(normalised: str) -> FactId:
-    return FactId(hashlib.sha256(normalised.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS])
+    return FactId(
+        hashlib.sha256(normalised.encode("utf-8", "surrogatepass")).hexdigest()[:_ID_DIGITS]
+    )
 
 
 def _split_key(text: str) -> tuple[str | None, str]:
@@ -116,7 +142,9 @@ def _split_key(text: str) -> tuple[str | None, str]:
 
 
 def item_text(item: str) -> str:
-    """The text of a list item without its outermost marker; its other lines are dedented by as much."""
+    """The text of a list item without its outermost marker; its other lines are dedented by as
+    much.
+    """
     lines = with_line_end(item, "\n").rstrip("\n").split("\n")
     match = MARKER.match(lines[0])
     if not match:
@@ -151,7 +179,11 @@ def before_tags(text: str, end: int) -> tuple[int, tuple[str, ...]]:
     """The offset at which the words of `text[:end]` end, and the tags behind them."""
     tags: list[str] = []
     hash_at = text.rfind("#", 0, end)
-    while hash_at >= 0 and (not hash_at or text[hash_at - 1].isspace()) and _is_tag(text[hash_at + 1 : end]):
+    while (
+        hash_at >= 0
+        and (not hash_at or text[hash_at - 1].isspace())
+        and _is_tag(text[hash_at + 1 : end])
+    ):
         tags.append(text[hash_at + 1 : end])
         end = _strip_end(text, hash_at)
         hash_at = text.rfind("#", 0, end)
@@ -161,12 +193,15 @@ def before_tags(text: str, end: int) -> tuple[int, tuple[str, ...]]:
 def _is_tag(name: str) -> bool:
     """True for a letter, then letters with their marks, digits, `_`, `-` and `/`."""
     return name[:1].isalpha() and all(
-        c.isalnum() or c in "_-/" or (not c.isascii() and unicodedata.category(c).startswith("M")) for c in name
+        c.isalnum() or c in "_-/" or (not c.isascii() and unicodedata.category(c).startswith("M"))
+        for c in name
     )
 
 
 def split_until(text: str) -> tuple[str, date | None]:
-    """Split the text of a fact (without its kind) from the date on which it expires. A date with nothing before it is the text itself."""
+    """Split the text of a fact (without its kind) from the date on which it expires. A date with
+    nothing before it is the text itself.
+    """
     match = UNTIL.search(text, max(0, text.rfind("(") - 1)) if "(" in text else None
     if not match or not text[: match.start()].strip():
         return text, None
@@ -188,7 +223,9 @@ def _parse_item(item: str) -> Fact:
 
 
 def plain_words(item: str) -> str | None:
-    """The text of a list item without key, kind, expiry, tags, comment and block id; None for an item that has any, or may have."""
+    """The text of a list item without key, kind, expiry, tags, comment and block id; None for an
+    item that has any, or may have.
+    """
     match = _SIMPLE_ITEM.match(item)
     text = match[1].rstrip() if match else ")"
     return None if text.endswith(")") else text
@@ -207,7 +244,8 @@ def split_kind(words: str) -> tuple[str | None, str]:
 
 
 def parse_text(words: str) -> Fact:
-    """The fact that the words of a list item state. The `(until …)` stays in the text, but counts neither for key nor id.
+    """The fact that the words of a list item state. The `(until …)` stays in the text, but counts
+    neither for key nor id.
 
     Until, tags, comments and block id stand at the end of the first paragraph, or at the very end.
     """
@@ -235,32 +273,45 @@ def paragraph_end(text: str) -> int:
     start = len(text) - len(words)
     comments = [match.span() for match in COMMENT_SPAN.finditer(text)]
     ends = (match.start() for match in _BLOCK_BENEATH.finditer(text, start))
-    return next((end for end in ends if not any(first < end < last for first, last in comments)), len(text))
+    return next(
+        (end for end in ends if not any(first < end < last for first, last in comments)), len(text)
+    )
 
 
 def head_fact(item: str) -> Fact | None:
-    """The fact that the first paragraph of a list item would state alone; None where nothing stands beneath it."""
+    """The fact that the first paragraph of a list item would state alone; None where nothing stands
+    beneath it.
+    """
     text = item_text(item).strip()
     end = paragraph_end(text)
     return parse_text(text[:end]) if end < len(text) else None
 
 
 def items(document: Document, start: int = 0, end: int | None = None) -> tuple[Item, ...]:
-    """The facts in some lines of a document: every list item at the top level of a section, in file order."""
+    """The facts in some lines of a document: every list item at the top level of a section, in file
+    order.
+    """
     return tuple(_items(document, start, len(document.lines) if end is None else end, ""))
 
 
 def find_same_item(document: Document, item: str) -> Item | None:
     """The first fact of a document that states the same as a list item.
 
-    Such a fact also holds the item's longest word of ASCII letters and digits, which NFC and case folding leave alone. So only items with
-    that word are read.
+    Such a fact also holds the item's longest word of ASCII letters and digits, which NFC and case
+    folding leave alone. So only items with that word are read.
     """
     fact = parse_item(item)
     word = max(_ASCII_WORD.findall(normalise(UNTIL.sub("", fact.text))), key=len, default="")
     if word not in document.text.casefold():
         return None
-    return next((candidate for candidate in _items(document, 0, len(document.lines), word) if candidate.fact.id == fact.id), None)
+    return next(
+        (
+            candidate
+            for candidate in _items(document, 0, len(document.lines), word)
+            if candidate.fact.id == fact.id
+        ),
+        None,
+    )
 
 
 def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item]:
@@ -274,7 +325,9 @@ def _items(document: Document, start: int, end: int, word: str) -> Iterator[Item
 
 @lru_cache(maxsize=_CACHED_ITEMS)
 def has_words(item: str) -> bool:
-    """True if a list item has more than a kind, comments (even unclosed) and a block id; tags alone are words."""
+    """True if a list item has more than a kind, comments (even unclosed) and a block id; tags alone
+    are words.
+    """
     _, words = split_kind(item_text(item).strip())
     return bool(_COMMENT.sub("", words[: before_marks(words)]).strip())
 
@@ -285,7 +338,9 @@ def section_items(document: Document, section: Section) -> tuple[Item, ...]:
 
 
 def split_key(text: str, key: str) -> tuple[str, str]:
-    """Split a fact's text behind `key: ` (NFC, case and white space folded, bold or not); the first part is empty if it has another key."""
+    """Split a fact's text behind `key: ` (NFC, case and white space folded, bold or not); the first
+    part is empty if it has another key.
+    """
     spellings = _spellings(key)
     match = _BOLD_KEY.match(text)
     if match and spellings & _spellings(_split_key(text)[0] or ""):
@@ -303,7 +358,9 @@ def ids_of(fact: Fact) -> tuple[FactId, ...]:
 
 
 def _spellings(key: str) -> set[str]:
-    """A key as written and without bold marks, each normalised and without the escapes that `write_item` puts in."""
+    """A key as written and without bold marks, each normalised and without the escapes that
+    `write_item` puts in.
+    """
     written = key.strip().replace("\\<!--", "<!--")
     unescaped = written.removeprefix("\\")
     written = unescaped if _OPENER.match(unescaped) or KIND_LABEL.match(unescaped) else written
@@ -311,7 +368,9 @@ def _spellings(key: str) -> set[str]:
 
 
 def normalise_key(text: str) -> str:
-    """A key, or a text that may begin with one, normalised, without bold marks and escapes; the same for all spellings of a key."""
+    """A key, or a text that may begin with one, normalised, without bold marks and escapes; the
+    same for all spellings of a key.
+    """
     return normalise(text.replace("\\", "").replace("**", "").replace("__", ""))
 
 
@@ -325,7 +384,9 @@ def holds_key(fact: Fact, key: str) -> bool:
 
 
 def find_held_key(text: str, keys: Collection[str]) -> str | None:
-    """The one of some keys (normalised) that a text begins with, as `holds_key` compares them; for facts without a key of their own."""
+    """The one of some keys (normalised) that a text begins with, as `holds_key` compares them; for
+    facts without a key of their own.
+    """
     for colon in islice(_COLON.finditer(text), _MAX_KEY_COLONS):
         held = [spelling for spelling in _spellings(text[: colon.start()]) if spelling in keys]
         if held and text[colon.end() :].strip():
@@ -333,11 +394,18 @@ def find_held_key(text: str, keys: Collection[str]) -> str | None:
     return None
 
 
-def write_item(text: str, key: str | None = None, kind: str | None = None, tags: Iterable[str] = (), until: date | None = None) -> str:
-    """The list item that states a fact, with LF and without a last line end; `parse_item` reads it back.
+def write_item(
+    text: str,
+    key: str | None = None,
+    kind: str | None = None,
+    tags: Iterable[str] = (),
+    until: date | None = None,
+) -> str:
+    """The list item that states a fact, with LF and without a last line end; `parse_item` reads it
+    back.
 
-    The other lines are indented below the first. Text that would open a heading, a fence that it does not close or a comment is escaped,
-    and so is a key that would be read as a kind.
+    The other lines are indented below the first. Text that would open a heading, a fence that it
+    does not close or a comment is escaped, and so is a key that would be read as a kind.
 
     Raises:
         TextProblem: `empty-text`.
@@ -347,8 +415,13 @@ def write_item(text: str, key: str | None = None, kind: str | None = None, tags:
     if not any(lines):
         raise TextProblem("empty-text", "the text is empty")
     fenced = closed_fences(lines) if "```" in text or "~~~" in text else ()
-    stored = [line if number in fenced else _escape_line(line, number) for number, line in enumerate(lines)]
-    content = _escape_labels("\n".join([stored[0], *(f"  {line}" if line else "" for line in stored[1:])]))
+    stored = [
+        line if number in fenced else _escape_line(line, number)
+        for number, line in enumerate(lines)
+    ]
+    content = _escape_labels(
+        "\n".join([stored[0], *(f"  {line}" if line else "" for line in stored[1:])])
+    )
     gap = "\n  " if 0 in fenced else " "
     if key is not None:
         content = _add_key(content, key, gap)
@@ -358,7 +431,10 @@ def write_item(text: str, key: str | None = None, kind: str | None = None, tags:
     if kind is None:
         label, content = content[: len(content) - len(rest)], rest
     else:
-        label, content = f"[{require_kind(kind)}]{gap}", rest if normalise(own_kind or "") == normalise(kind) else content
+        label, content = (
+            f"[{require_kind(kind)}]{gap}",
+            rest if normalise(own_kind or "") == normalise(kind) else content,
+        )
     marks = before_marks(content[: paragraph_end(content)])
     end, own_tags = before_tags(content, marks)
     words = split_until(content[:end])[0] if until else content[:end]
@@ -375,7 +451,9 @@ def _escape_comments(text: str) -> str:
 
 
 def _escape_labels(text: str) -> str:
-    """A text, escaped if all of its first paragraph, or all behind its key, would be read as kind, tags or block id."""
+    """A text, escaped if all of its first paragraph, or all behind its key, would be read as kind,
+    tags or block id.
+    """
     kind = KIND_LABEL.match(text)
     start = kind.end() if kind else 0
     for last in (start + paragraph_end(text[start:]), len(text)):
@@ -396,7 +474,9 @@ def _escape_opener(line: str) -> str:
 def _add_key(text: str, key: str, gap: str) -> str:
     name = fold_space(key)
     if not name or len(split_lines(key)) > 1:
-        raise LabelProblem("bad-text", f"{key!r} cannot be a key: a key is one line that is not empty")
+        raise LabelProblem(
+            "bad-text", f"{key!r} cannot be a key: a key is one line that is not empty"
+        )
     if holds_key(parse_text(text), name):
         return text
     line = f"{_escape_comments(name)}:{gap}{text}"
@@ -406,17 +486,32 @@ def _add_key(text: str, key: str, gap: str) -> str:
 def require_kind(kind: str) -> str:
     """The kind, if it has the form of one."""
     if not _KIND_NAME.fullmatch(kind):
-        raise LabelProblem("bad-text", f"{kind!r} cannot be a kind: a kind is a word of at least two letters")
+        raise LabelProblem(
+            "bad-text", f"{kind!r} cannot be a kind: a kind is a word of at least two letters"
+        )
     return kind
 
 
 def add_labels(words: str, until: date | None, tags: Iterable[str]) -> str:
-    """The words of an item with expiry and tags behind them; behind a fence on a line of their own."""
+    """The words of an item with expiry and tags behind them; behind a fence on a line
+    of their own.
+    """
     names = [tag.removeprefix("#") for tag in tags]
     for name in names:
         if not _is_tag(name):
-            hint = f"Give {field('tags')} once for each label." if "," in name or " " in name else ""
-            raise LabelProblem("bad-text", f"{name!r} cannot be a tag: a tag is a letter, then letters, digits, _, - or /", hint)
-    labels = [*([f"(until {until.isoformat()})"] if until else []), *(f"#{name}" for name in dict.fromkeys(names))]
+            hint = (
+                f"Give {field('tags')} once for each label." if "," in name or " " in name else ""
+            )
+            raise LabelProblem(
+                "bad-text",
+                f"{name!r} cannot be a tag: a tag is a letter, then letters, digits, _, - or /",
+                hint,
+            )
+    labels = [
+        *([f"(until {until.isoformat()})"] if until else []),
+        *(f"#{name}" for name in dict.fromkeys(names)),
+    ]
     fence = _LAST_FENCE.search(words) if labels else None
-    return "".join([words, fence[1] + fence[2] if fence else " ", " ".join(labels)] if labels else [words])
+    return "".join(
+        [words, fence[1] + fence[2] if fence else " ", " ".join(labels)] if labels else [words]
+    )

@@ -1,4 +1,6 @@
-"""Read the values of front matter. It is never written: dumping it would lose comments, quoting and order."""
+"""Read the values of front matter. It is never written: dumping it would lose comments, quoting and
+order.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +13,29 @@ from mdmem.text.document import Document, with_line_end
 from mdmem.text.entries import ABOUT_JOINT
 
 _ABOUT = ("name", "title", "description", "aliases")
-"""The fields that name a file and tell what it is about; a search finds it by these, and by `FIELD: VALUE` of others."""
+"""The fields that name a file and tell what it is about; a search finds it by these, and by `FIELD:
+VALUE` of others.
+"""
 _TAGS = "tags"
 
 
 def values(document: Document) -> dict[str, Any]:
-    """The front matter of a document; empty if there is none or it cannot be read, which must never stop an edit or an index."""
+    """The front matter of a document; empty if there is none or it cannot be read, which must never
+    stop an edit or an index.
+    """
     if not document.front:
         return {}
     # 40 ms with the parser of YAML, for the few files that have front matter
     import frontmatter  # noqa: PLC0415
+
     # as above
     import yaml  # noqa: PLC0415
 
     try:
         # The reader knows neither `...` as the end nor lone carriage returns.
-        text = with_line_end("".join(["---\n", *document.lines[1 : document.front - 1], "---\n"]), "\n")
+        text = with_line_end(
+            "".join(["---\n", *document.lines[1 : document.front - 1], "---\n"]), "\n"
+        )
         metadata, _ = frontmatter.parse(text)
     except (yaml.YAMLError, ValueError, TypeError, AttributeError, RecursionError):
         return {}
@@ -35,7 +44,9 @@ def values(document: Document) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class FileLabels:
-    """The labels that front matter gives a whole file: its tags, and all else in it that has words."""
+    """The labels that front matter gives a whole file: its tags, and all else in it
+    that has words.
+    """
 
     tags: tuple[str, ...] = ()
     about: str = ""
@@ -69,7 +80,9 @@ def _words(value: object) -> Iterator[str]:
 
 
 def _plain_lines(document: Document) -> Iterator[tuple[str, str]]:
-    """The values of front matter that is no YAML (a title with a colon is enough), as far as they stand on one line."""
+    """The values of front matter that is no YAML (a title with a colon is enough), as far as they
+    stand on one line.
+    """
     for line in document.lines[1 : document.front - 1]:
         name, colon, value = line.partition(":")
         if colon and name[:1].isalnum():
@@ -77,9 +90,11 @@ def _plain_lines(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def tags(document: Document) -> tuple[str, ...]:
-    """The tags that the front matter gives the whole file: a list, or one text with commas or spaces between.
+    """The tags that the front matter gives the whole file: a list, or one text with commas or
+    spaces between.
 
-    Where the word does not occur there are none, and the parser of YAML need not be loaded; a backslash may write its letters otherwise.
+    Where the word does not occur there are none, and the parser of YAML need not be loaded; a
+    backslash may write its letters otherwise.
     """
     text = document.slice(0, document.front)
     return labels(document).tags if "tags" in text or "\\" in text else ()
@@ -90,4 +105,6 @@ def _tags(listed: object) -> tuple[str, ...]:
         listed = listed.replace(",", " ").split()
     if not isinstance(listed, list):
         return ()
-    return tuple(tag.removeprefix("#").strip() for tag in listed if isinstance(tag, str) and tag.strip("# "))
+    return tuple(
+        tag.removeprefix("#").strip() for tag in listed if isinstance(tag, str) and tag.strip("# ")
+    )

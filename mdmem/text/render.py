@@ -42,6 +42,10 @@ def _words(token: dict[str, Any]) -> str:
         return _COMMENT.sub("", token["raw"])
     if "children" in token:
         words = (_words(child) for child in token["children"])
-        return "\n".join(filter(None, words)) if kind in _CONTAINERS else _SEPARATORS.get(kind, "").join(words)
+        return (
+            "\n".join(filter(None, words))
+            if kind in _CONTAINERS
+            else _SEPARATORS.get(kind, "").join(words)
+        )
     raw = str(token.get("raw", ""))
     return html.unescape(raw) if kind == "text" else raw

@@ -1,10 +1,12 @@
 """Markdown -> its headings and blocks, by regular expressions that match a whole block at a time.
 
-The scanner reads a text exactly as markdown-it does. Where that is uncertain (a list item of several lines or a quote of several blocks
-whose text goes on at the margin, link references that are not simple, deep nesting), a *stretch* of the text goes to the caller's parser.
+The scanner reads a text exactly as markdown-it does. Where that is uncertain (a list item of
+several lines or a quote of several blocks whose text goes on at the margin, link references that
+are not simple, deep nesting), a *stretch* of the text goes to the caller's parser.
 
-Both begin only at *fresh* points: lines before which nothing is open. A block of a CommonMark document depends on nothing before
-such a point, and on what follows only as far as its own last line; so the pieces put together are those of the whole text.
+Both begin only at *fresh* points: lines before which nothing is open. A block of a CommonMark
+document depends on nothing before such a point, and on what follows only as far as its own last
+line; so the pieces put together are those of the whole text.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ Head = tuple[int, int, int, str]
 
 
 class BlockKind(StrEnum):
-    """The kinds of block. Headings and thematic breaks are no blocks here: they hold nothing of their own."""
+    """The kinds of block. Headings and thematic breaks are no blocks here: they hold nothing of
+    their own.
+    """
 
     ITEM = "item"
     PARAGRAPH = "paragraph"
@@ -42,12 +46,16 @@ class Block:
 
 
 Piece = tuple[BlockKind | None, int, int]
-"""Kind and lines of a block, perhaps with the blank lines after it. Kind None: a run of list items, one for each line at the margin."""
+"""Kind and lines of a block, perhaps with the blank lines after it. Kind None: a run of list items,
+one for each line at the margin.
+"""
 
 
 @dataclass(slots=True)
 class ScanResult:
-    """The headings and pieces of a text in their order, and the line of the block that is open at its end."""
+    """The headings and pieces of a text in their order, and the line of the block that is open at
+    its end.
+    """
 
     heads: list[Head] = field(default_factory=list)
     pieces: list[Piece] = field(default_factory=list)
@@ -57,7 +65,10 @@ class ScanResult:
 Parser: TypeAlias = "Callable[[str], ScanResult]"
 """Reads a stretch of text (LF); it may leave out `open_line`."""
 
-_TRIMMED = "\t\n\x0b\x0c\r \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+_TRIMMED = (
+    "\t\n\x0b\x0c\r"
+    " \xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+)
 """The white space that markdown-it strips from a title."""
 _PROBE = "# probe\n"
 _SPACE = " \t\r\n"
@@ -81,15 +92,27 @@ _MARKER = r"(?:[-+*]|[0-9]{1,9}[.)])(?=[ \t\n])"
 _RAW = r"<(?ai:script|pre|style|textarea)(?=[\s>])|<!--|<\?|<![A-Za-z]|<!\[CDATA\["
 _TAG = rf"</?(?ai:{_TAG_NAMES})(?=\s|/?>)"
 _DEEP = r"[ \t>+*.)0-9-]{100}"
-"""The beginning of a line that may open more containers than the parser could follow: one a character, or two a tab."""
+"""The beginning of a line that may open more containers than the parser could follow: one a
+character, or two a tab.
+"""
 
 _OPENER = rf"(?:{_HASHES}|>|{_TICKS}|{_RULE}|{_MARKER}|<!--)"
-"""The beginning of a line that surely ends an indented paragraph, as in a list item or a quote; after up to three spaces."""
-_INTERRUPTS = rf"(?:{_HASHES}|>|{_TICKS}|{_UNDERLINE}|{_RULE}|(?:[-+*]|0{{0,8}}1[.)])[ \t]+[^ \t\n]|<(?![a-z]+:))"
-"""The beginning of a line that ends the paragraph above it or makes that a heading; after up to three spaces. Only a tag is uncertain."""
+"""The beginning of a line that surely ends an indented paragraph, as in a list item or a quote;
+after up to three spaces.
+"""
+_INTERRUPTS = (
+    rf"(?:{_HASHES}|>|{_TICKS}|{_UNDERLINE}|{_RULE}|(?:[-+*]|0{{0,8}}1[.)])[ \t]+[^"
+    r" \t\n]|<(?![a-z]+:))"
+)
+"""The beginning of a line that ends the paragraph above it or makes that a heading; after up to
+three spaces. Only a tag is uncertain.
+"""
 _FIRST = r"[#>`~=\-+*_<0-9]"
 """The first characters of all of these."""
-_PARAGRAPH_LINE = rf"(?![ \t\n<]|{_HASHES}|>|{_TICKS}|{_MARKER}|[-*_][-*_ \t]*\n|=+[ \t]*\n|\[(?![^\[\]\\\n]*\](?!:)))"
+_PARAGRAPH_LINE = (
+    rf"(?![ \t\n<]|{_HASHES}|>|{_TICKS}|{_MARKER}|[-*_][-*_ \t]*\n|=+["
+    r" \t]*\n|\[(?![^\[\]\\\n]*\](?!:)))"
+)
 """Before the words of a line in a container that begins a paragraph or goes on with one."""
 _BULLET = rf"[-*+] (?![-* \t]*\n|[ \t])(?!{_DEEP})"
 _BELOW_BULLET = rf"(?:  | ?\t)(?!{_DEEP}){_WORDS}"
@@ -101,7 +124,10 @@ _ANY_TAG = rf"(?:<[A-Za-z][A-Za-z0-9-]*(?:{_ATTRIBUTE})*[^\S\n]*/?>|</[A-Za-z][A
 _TO_BLANK = rf"(?:(?!{_BLANK}){_LINE})*+"
 _URL = r"(?:https?://[a-zA-Z0-9][a-zA-Z0-9:._~/?#@!$&*+,;=%-]*|[a-zA-Z0-9._/#?=%+-]+)"
 _LINK_TITLE = r"""[ \t]+(?:"[^"\\\n]*"|'[^'\\\n]*')[ \t]*\n"""
-_REFERENCE = rf" {{0,3}}\[(?=[^\]\n]*\w)[^\[\]\\\n]+\]:[ \t]*{_URL}(?:{_LINK_TITLE}|[ \t]*\n(?![ \t]*[\"'(]))"
+_REFERENCE = (
+    rf" {{0,3}}\[(?=[^\]\n]*\w)[^\[\]\\\n]+\]:[ \t]*{_URL}(?:{_LINK_TITLE}|[ \t]*\n(?!["
+    r" \t]*[\"'(]))"
+)
 
 _PARAGRAPH = (
     rf"(?P<paragraph>{_LINE}(?:(?!{_BLANK}| {{0,3}}(?={_FIRST}){_INTERRUPTS}){_LINE})*+)"
@@ -111,10 +137,13 @@ _FREQUENT_BLOCK = (
     rf"(?P<blank>(?:{_BLANK})++)"
     rf"|(?P<heading> {{0,3}}(?P<hashes>#{{1,6}})(?:[ \t](?P<title>[^\n]*))?\n(?:{_BLANK})*+)"
     r"|(?P<comment> {0,3}<!--(?:(?!-->)[^\n])*+-->[^\n]*\n)"
-    rf"|(?P<run>{_ITEMS}(?:(?:{_BLANK})*+{_ITEMS})*+(?P<closed>(?:{_BLANK})++(?![ \t])|(?={_OPENER})|\Z)?)"
+    rf"|(?P<run>{_ITEMS}(?:(?:{_BLANK})*+{_ITEMS})*+(?P<closed>(?:{_BLANK})++(?!["
+    rf" \t])|(?={_OPENER})|\Z)?)"
     rf"|(?![ \t`~>*_+<\[0-9-]){_PARAGRAPH}"
 )
-"""The blocks that most memory files are made of; without a match it is a fence or one of the others."""
+"""The blocks that most memory files are made of; without a match it is a fence or one of the
+others.
+"""
 _FENCE = rf"(?P<fence> {{0,3}}(?P<ticks>{_TICKS}){_LINE})"
 _OTHER_BLOCK = (
     rf"(?P<code>{_CODE_INDENT}{_LINE}(?:(?:{_BLANK})*+{_CODE_INDENT}{_WORDS}{_LINE})*+)"
@@ -142,7 +171,9 @@ _RAW_ENDS = {"<!--": "-->", "<?": r"\?>", "<![CDATA[": r"\]\]>"}
 _DECLARATION_END = ">"
 _TEXT_END = r"</(?ai:script|pre|style|textarea)>"
 _FRESH = r"\n(?:(?=#{1,6} |[-*+] [^\s*+-])|[ \t]*\n(?=[^ \t\n]))"
-"""Before lines that are a fresh point unless a fence or HTML block is open: they end everything else."""
+"""Before lines that are a fresh point unless a fence or HTML block is open: they end everything
+else.
+"""
 
 
 @cache
@@ -172,7 +203,9 @@ def _title(words: str) -> str:
 
 
 class _Scanner:
-    """Reads a text from fresh point to fresh point: `at` is the offset of the next one, `line` its line number."""
+    """Reads a text from fresh point to fresh point: `at` is the offset of the next one, `line` its
+    line number.
+    """
 
     def __init__(self, source: str, first: int, parser: Parser) -> None:
         self.source = source
@@ -186,15 +219,27 @@ class _Scanner:
         source, heads, frequent = self.source, self.result.heads, compiled(_FREQUENT_BLOCK)
         while self.at < len(source):
             match = frequent.match(source, self.at)
-            # The pattern of the others takes 1.5 ms to compile, which a file with nothing but fences besides is spared.
-            match = match or compiled(_FENCE).match(source, self.at) or compiled(_OTHER_BLOCK).match(source, self.at)
+            # The pattern of the others takes 1.5 ms to compile, which a file with nothing but
+            # fences besides is spared.
+            match = (
+                match
+                or compiled(_FENCE).match(source, self.at)
+                or compiled(_OTHER_BLOCK).match(source, self.at)
+            )
             assert match, "every line belongs to a block"
             end = match.end()
             match match.lastgroup:
                 case "blank" | "rule" | "reference":
                     self._skip(end)
                 case "heading":
-                    heads.append((self.line, self.line + 1, len(match["hashes"]), _title(match["title"] or "")))
+                    heads.append(
+                        (
+                            self.line,
+                            self.line + 1,
+                            len(match["hashes"]),
+                            _title(match["title"] or ""),
+                        )
+                    )
                     self._skip(end)
                 case "run" if match["closed"] is not None:
                     self._take(None, end)
@@ -207,7 +252,14 @@ class _Scanner:
                 case "underline":
                     start = self.line
                     self._skip(end)
-                    heads.append((start, self.line, 1 if "=" in match["underline"] else 2, match["paragraph"].strip(_TRIMMED)))
+                    heads.append(
+                        (
+                            start,
+                            self.line,
+                            1 if "=" in match["underline"] else 2,
+                            match["paragraph"].strip(_TRIMMED),
+                        )
+                    )
                 case "code":
                     self._take(BlockKind.CODE, end)
                 case "fence":
@@ -239,7 +291,9 @@ class _Scanner:
         self.result.pieces.append((kind, start, self.line))
 
     def _until(self, kind: BlockKind, closing: str, start: int) -> None:
-        """Take a block up to the line in which `closing` stands; without one the rest of the text is in it."""
+        """Take a block up to the line in which `closing` stands; without one the rest of the text
+        is in it.
+        """
         match = compiled(closing).search(self.source, start)
         if match:
             self._take(kind, self.source.index("\n", match.end() - 1) + 1)
@@ -295,7 +349,11 @@ class _Scanner:
         else:
             lazy = self._end(_LAZY, end)
             goes_on = self._matches("[ \t]*>", lazy)
-            if not goes_on and self._matches(_AFTER_LAZY, lazy) and self._matches(_PARAGRAPH_QUOTE, self.at, end):
+            if (
+                not goes_on
+                and self._matches(_AFTER_LAZY, lazy)
+                and self._matches(_PARAGRAPH_QUOTE, self.at, end)
+            ):
                 self._take(BlockKind.QUOTE, lazy)
             else:
                 self._hand_over()
@@ -303,7 +361,8 @@ class _Scanner:
     def _hand_over(self) -> None:
         """Let the parser read up to a point that proves to be a fresh one.
 
-        Each call gets one point more than the last, so that a text that needs thousands of calls does not pay for each.
+        Each call gets one point more than the last, so that a text that needs thousands of calls
+        does not pay for each.
         """
         self.points += 1
         source, result, end, points = self.source, self.result, self.at, self.points
@@ -321,8 +380,13 @@ class _Scanner:
         first = self.line
         self._skip(end)
         heads = parsed.heads[:-1] if ends_fresh else parsed.heads
-        result.heads += [(start + first, body + first, level, title) for start, body, level, title in heads]
-        result.pieces += [(kind, start + first, min(stop + first, self.line)) for kind, start, stop in parsed.pieces]
+        result.heads += [
+            (start + first, body + first, level, title) for start, body, level, title in heads
+        ]
+        result.pieces += [
+            (kind, start + first, min(stop + first, self.line))
+            for kind, start, stop in parsed.pieces
+        ]
         if not ends_fresh:
             result.open_line = result.pieces[-1][1]
 
@@ -347,7 +411,9 @@ def scan(source: str, first: int, parser: Parser) -> ScanResult:
 
 
 def spans(pieces: Iterable[Piece], lines: Sequence[str]) -> Iterator[tuple[BlockKind, int, int]]:
-    """Kind and lines of each block, without the blank lines at its end; `lines` are those of the whole text."""
+    """Kind and lines of each block, without the blank lines at its end; `lines` are those of the
+    whole text.
+    """
     for kind, start, end in pieces:
         while end > start + 1 and not lines[end - 1].strip(_SPACE):
             end -= 1

@@ -1,8 +1,10 @@
-"""Secrets in text: the one table of rules. Used before a write, by the pre-commit check and by `mdmem redact`.
+"""Secrets in text: the one table of rules. Used before a write, by the pre-commit check and by
+`mdmem redact`.
 
-Three kinds of rule: tokens with their issuer's prefix, keys in armour, and values that are called a password, a token or a key. Only the
-last kind needs a judgement (`_is_random`), since such a value can be anything. Every pattern is bounded, and is compiled only where one of
-its rule's literals stands in the text.
+Three kinds of rule: tokens with their issuer's prefix, keys in armour, and values that are called a
+password, a token or a key. Only the last kind needs a judgement (`_is_random`), since such a value
+can be anything. Every pattern is bounded, and is compiled only where one of its rule's literals
+stands in the text.
 """
 
 from __future__ import annotations
@@ -19,7 +21,9 @@ from mdmem.startup.records import dataclass, replace
 
 @dataclass(frozen=True, slots=True)
 class Secret:
-    """A secret in a text: characters `start` up to `end`, in line `line` (from 1). Messages never show its value."""
+    """A secret in a text: characters `start` up to `end`, in line `line` (from 1). Messages never
+    show its value.
+    """
 
     kind: str
     start: int
@@ -35,9 +39,10 @@ _ARMOUR = "PRIVATE" + " KEY"
 class Rule:
     """One kind of secret.
 
-    `literals`: every text with such a secret holds one of them (in lower case where the pattern ignores case). `pattern`: its group
-    `secret`, or the whole match, is the secret. `judge`: accepts or rejects a match; `strict_judge` accepts more, where a text is only left out.
-    `leads`: a match begins with a literal.
+    `literals`: every text with such a secret holds one of them (in lower case where the pattern
+    ignores case). `pattern`: its group `secret`, or the whole match, is the secret. `judge`:
+    accepts or rejects a match; `strict_judge` accepts more, where a text is only left out. `leads`:
+    a match begins with a literal.
     """
 
     kind: str
@@ -62,7 +67,9 @@ _CHUNK = late.pattern(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _FORMAT = late.pattern(r"(?i)%[sd]")
 _LONG_BASE64 = late.pattern(r"[A-Za-z0-9+/=]{30,}")
 _HEXADECIMAL = late.pattern(r"[0-9a-f]{16,}")
-_SMALL, _CAPITAL, _LETTER, _DIGIT, _SIGN = (late.pattern(pattern) for pattern in ("[a-z]", "[A-Z]", "[A-Za-z]", r"\d", "[!#%&*+?@^~$]"))
+_SMALL, _CAPITAL, _LETTER, _DIGIT, _SIGN = (
+    late.pattern(pattern) for pattern in ("[a-z]", "[A-Z]", "[A-Za-z]", r"\d", "[!#%&*+?@^~$]")
+)
 _EXAMPLE = late.pattern(r"EXAMPLE|YOUR|your-|xxxxx|XXXXX|\.\.\.")
 _LINE_END = late.pattern(r"\r\n?|\n")
 _ESCAPE = late.pattern(r"\\([!-/:-@\[-`{-~])")
@@ -70,12 +77,18 @@ _ESCAPE = late.pattern(r"\\([!-/:-@\[-`{-~])")
 _MAX_NAME_CHARS = 40
 _MIN_ENTROPY = 2.6
 _MAX_RANDOM_CHUNK = 3.2
-"""Mean length of the runs of one case or class: words have longer ones, random text shorter ones (its mean is below 2.5)."""
+"""Mean length of the runs of one case or class: words have longer ones, random text shorter ones
+(its mean is below 2.5).
+"""
 
 
 def _entropy(text: str) -> float:
     """Shannon entropy of the characters of a text, in bits per character."""
-    return -math.fsum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values()) if text else 0.0
+    return (
+        -math.fsum(n / len(text) * math.log2(n / len(text)) for n in Counter(text).values())
+        if text
+        else 0.0
+    )
 
 
 def _is_no_placeholder(value: str) -> bool:
@@ -102,19 +115,26 @@ def _has_no_words(value: str) -> bool:
 
 
 def _is_password(value: str) -> bool:
-    """True if a value that is called a password is one: letters with digits and signs, or random."""
+    """True if a value that is called a password is one: letters with digits and signs,
+    or random.
+    """
     if not _is_no_placeholder(value):
         return False
-    return _is_random(value) or bool(_LETTER.search(value) and _DIGIT.search(value) and _SIGN.search(value))
+    return _is_random(value) or bool(
+        _LETTER.search(value) and _DIGIT.search(value) and _SIGN.search(value)
+    )
 
 
 def _is_mixed(value: str) -> bool:
-    """True if a value mixes letters and digits, or capitals and small letters other than at its beginning, as no word does."""
+    """True if a value mixes letters and digits, or capitals and small letters other than at its
+    beginning, as no word does.
+    """
     plain = _FORMAT.sub("", value)
     if not _is_no_placeholder(plain):
         return False
     return bool(
-        (_LETTER.search(plain) and (_DIGIT.search(plain) or _SIGN.search(plain))) or (_SMALL.search(plain) and _CAPITAL.search(plain, 1))
+        (_LETTER.search(plain) and (_DIGIT.search(plain) or _SIGN.search(plain)))
+        or (_SMALL.search(plain) and _CAPITAL.search(plain, 1))
     )
 
 
@@ -129,12 +149,20 @@ _END = r"(?![A-Za-z0-9])"
 
 def _token(kind: str, pattern: str, *literals: str) -> Rule:
     """A token with a prefix; placeholders of documentation do not count."""
-    return Rule(kind=kind, literals=literals, pattern=_WORD + pattern + _END, judge=_is_no_example, leads=True)
+    return Rule(
+        kind=kind,
+        literals=literals,
+        pattern=_WORD + pattern + _END,
+        judge=_is_no_example,
+        leads=True,
+    )
 
 
 def _inner(kind: str, pattern: str, literal: str) -> Rule:
     """A token with the issuer's mark inside."""
-    return Rule(kind=kind, literals=(literal,), pattern=_WORD + pattern + _END, judge=_is_no_example)
+    return Rule(
+        kind=kind, literals=(literal,), pattern=_WORD + pattern + _END, judge=_is_no_example
+    )
 
 
 def _is_no_example(value: str) -> bool:
@@ -153,8 +181,12 @@ RULES: tuple[Rule, ...] = (
         r"|(?:[\s>]{1,8}[A-Za-z0-9+/=]{16,128}){1,200})",
     ),
     _token("age-key", r"AGE-SECRET-KEY-1[A-Z0-9]{58}", "AGE-SECRET-KEY-1"),
-    _token("aws-access-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}", "AKIA", "ASIA", "ABIA", "ACCA"),
-    _token("github-token", r"gh[oprsu]_[A-Za-z0-9]{36,255}", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
+    _token(
+        "aws-access-key", r"(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}", "AKIA", "ASIA", "ABIA", "ACCA"
+    ),
+    _token(
+        "github-token", r"gh[oprsu]_[A-Za-z0-9]{36,255}", "ghp_", "gho_", "ghu_", "ghs_", "ghr_"
+    ),
     _token("github-token", r"github_pat_[A-Za-z0-9]{22}_[A-Za-z0-9]{59}", "github_pat_"),
     _token(
         "gitlab-token",
@@ -170,7 +202,14 @@ RULES: tuple[Rule, ...] = (
         "glagent-",
     ),
     _inner("openai-key", r"sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}", "T3BlbkFJ"),
-    _token("openai-key", r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_\-]{40,220}", "sk-proj-", "sk-svcacct-", "sk-admin-", "sk-None-"),
+    _token(
+        "openai-key",
+        r"sk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_\-]{40,220}",
+        "sk-proj-",
+        "sk-svcacct-",
+        "sk-admin-",
+        "sk-None-",
+    ),
     _token("anthropic-key", r"sk-ant-[a-z0-9]{3,12}-[A-Za-z0-9_\-]{60,140}", "sk-ant-"),
     _token("openrouter-key", r"sk-or-v1-[0-9a-f]{64}", "sk-or-v1-"),
     _token("perplexity-key", r"pplx-[A-Za-z0-9]{40,64}", "pplx-"),
@@ -183,13 +222,35 @@ RULES: tuple[Rule, ...] = (
     _token("google-oauth", r"ya29\.[A-Za-z0-9_\-]{30,300}", "ya29."),
     _token("slack-token", r"xox[abeoprs]-(?:[0-9]{6,16}-){1,3}[A-Za-z0-9\-]{10,64}", "xox"),
     _token("slack-token", r"xapp-\d-[A-Z0-9]{8,14}-\d{8,16}-[0-9a-f]{32,80}", "xapp-"),
-    _token("slack-webhook", r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/+]{40,90}", "https://hooks.slack.com/"),
-    _token("discord-webhook", r"https://discord(?:app)?\.com/api/webhooks/\d{17,20}/[A-Za-z0-9_\-]{60,80}", "https://discord"),
+    _token(
+        "slack-webhook",
+        r"https://hooks\.slack\.com/(?:services|workflows)/[A-Za-z0-9/+]{40,90}",
+        "https://hooks.slack.com/",
+    ),
+    _token(
+        "discord-webhook",
+        r"https://discord(?:app)?\.com/api/webhooks/\d{17,20}/[A-Za-z0-9_\-]{60,80}",
+        "https://discord",
+    ),
     _inner("telegram-token", r"\d{8,10}:AA[A-Za-z0-9_\-]{33}", ":AA"),
-    _token("stripe-key", r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,200}", "sk_live_", "sk_test_", "rk_live_", "rk_test_"),
+    _token(
+        "stripe-key",
+        r"(?:sk|rk)_(?:live|test)_[A-Za-z0-9]{16,200}",
+        "sk_live_",
+        "sk_test_",
+        "rk_live_",
+        "rk_test_",
+    ),
     _token("stripe-webhook", r"whsec_[A-Za-z0-9+/=]{24,64}", "whsec_"),
     _token("square-token", r"sq0[a-z]{3}-[A-Za-z0-9_\-]{22,43}", "sq0"),
-    _token("shopify-token", r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}", "shpat_", "shpca_", "shppa_", "shpss_"),
+    _token(
+        "shopify-token",
+        r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}",
+        "shpat_",
+        "shpca_",
+        "shppa_",
+        "shpss_",
+    ),
     _token("twilio-key", r"SK[0-9a-f]{32}", "SK"),
     _token("sendgrid-key", r"SG\.[A-Za-z0-9_\-]{22}\.[A-Za-z0-9_\-]{43}", "SG."),
     _token("mailgun-key", r"key-[0-9a-f]{32}", "key-"),
@@ -215,7 +276,11 @@ RULES: tuple[Rule, ...] = (
     _token("postman-key", r"PMAK-[0-9a-f]{24}-[0-9a-f]{34}", "PMAK-"),
     _token("planetscale-token", r"pscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.\-]{32,64}", "pscale_"),
     _token("doppler-token", r"dp\.(?:pt|st|ct|sa|scim|audit)\.[A-Za-z0-9._\-]{40,64}", "dp."),
-    _token("jwt", r"eyJ[A-Za-z0-9_\-]{8,2000}+\.eyJ[A-Za-z0-9_\-]{8,4000}+\.[A-Za-z0-9_\-]{16,1000}", "eyJ"),
+    _token(
+        "jwt",
+        r"eyJ[A-Za-z0-9_\-]{8,2000}+\.eyJ[A-Za-z0-9_\-]{8,4000}+\.[A-Za-z0-9_\-]{16,1000}",
+        "eyJ",
+    ),
     Rule(
         kind="azure-key",
         literals=("accountkey=", "sharedaccesskey="),
@@ -225,7 +290,10 @@ RULES: tuple[Rule, ...] = (
         kind="url-password",
         literals=("://",),
         pattern=r"(?i)(?<![a-z0-9])[a-z][a-z0-9+.\-]{1,20}://[^\s:/@\"'`<>]{0,64}:(?P<secret>[^\s/@\"'`<>]{4,128})@[A-Za-z0-9\[]",
-        judge=lambda value: _is_no_placeholder(value) and value.lower() not in ("pass", "pwd", "user", "token", "admin"),
+        judge=lambda value: (
+            _is_no_placeholder(value)
+            and value.lower() not in ("pass", "pwd", "user", "token", "admin")
+        ),
     ),
     Rule(
         kind="bearer-token",
@@ -250,7 +318,10 @@ RULES: tuple[Rule, ...] = (
     Rule(
         kind="key",
         literals=("secret", "token", "api", "key", "credential", "auth"),
-        pattern=r"(?i)(?:secret|token|api[_\- ]?key|access[_\- ]?key|private[_\- ]?key|signing[_\- ]?key|encryption[_\- ]?key|credentials?|auth[_\-]?key)"
+        pattern=(
+            r"(?i)(?:secret|token|api[_\- ]?key|access[_\- ]?key|private[_\- ]?key|signing[_\-"
+            r" ]?key|encryption[_\- ]?key|credentials?|auth[_\-]?key)"
+        )
         + _NAME_END
         + _VALUE,
         judge=_is_random,
@@ -278,7 +349,9 @@ _FOLDED_LITERALS, _TOKEN_LITERALS = (
     )
     for is_named in (True, False)
 )
-"""The literals with the numbers of their rules: those of values that are called secrets, in lower case, and those of tokens."""
+"""The literals with the numbers of their rules: those of values that are called secrets, in lower
+case, and those of tokens.
+"""
 
 ALLOW_COMMENT = "<!-- mdmem: allow secret -->"
 REDACTED = "[REDACTED:"
@@ -289,11 +362,13 @@ _ALLOWED = late.pattern(r"(?i)mdmem:\s?allow[ -]secret|gitleaks:allow|pragma: al
 
 
 def find(text: str, *, strict: bool = False) -> tuple[Secret, ...]:
-    """The secrets of a text in their order; those that overlap count as one. Lines with an allow comment are exempt.
+    """The secrets of a text in their order; those that overlap count as one. Lines with an allow
+    comment are exempt.
 
     Args:
         text: any text.
-        strict: no line is exempt, and what is called a password need not look random. For texts that are better left out than stored.
+        strict: no line is exempt, and what is called a password need not look random. For texts
+        that are better left out than stored.
     """
     escaped = _matches_without_escapes(text, strict) if "\\" in text else ()
     matches = sorted([*_matches(text, strict), *escaped], key=lambda match: (match[1], -match[2]))
@@ -304,7 +379,11 @@ def find(text: str, *, strict: bool = False) -> tuple[Secret, ...]:
     allowed: set[int] = set()
     if not strict:
         allowed = {
-            line for line in set(lines) if _ALLOWED.search(text, starts[line - 1], starts[line] if line < len(starts) else len(text))
+            line
+            for line in set(lines)
+            if _ALLOWED.search(
+                text, starts[line - 1], starts[line] if line < len(starts) else len(text)
+            )
         }
     result: list[Secret] = []
     for line, (kind, start, end) in zip(lines, matches, strict=True):
@@ -332,7 +411,8 @@ def _matches_without_escapes(text: str, strict: bool) -> Iterator[tuple[str, int
 def _possible_rules(text: str) -> Iterable[Rule]:
     """The rules with a literal that stands in the text, in their order."""
     lowered = text.lower()
-    # Flat tables: this is asked of each message of a transcript, and the answer is nearly always none.
+    # Flat tables: this is asked of each message of a transcript, and the answer is nearly always
+    # none.
     numbers = {number for literal, number in _FOLDED_LITERALS if literal in lowered}
     if _ARMOUR in text:
         numbers.add(_ARMOUR_NUMBER)
@@ -347,18 +427,25 @@ def _matches_of(rule: Rule, text: str, strict: bool) -> Iterator[tuple[str, int,
     for match in _pattern_matches(rule, text):
         group: str | int = "secret" if "secret" in match.re.groupindex else 0
         start = match.start(group)
-        # A match that overlaps a secret is not judged: that would take long where one prefix stands thousands of times.
+        # A match that overlaps a secret is not judged: that would take long where one prefix stands
+        # thousands of times.
         if start < last_end or _is_accepted(rule, match[group].rstrip(".,:)]}"), strict):
             last_end = start + len(match[group].rstrip("."))
             yield rule.kind, start, last_end
 
 
 def _is_accepted(rule: Rule, value: str, strict: bool) -> bool:
-    return rule.judge is None or rule.judge(value) or bool(strict and rule.strict_judge and rule.strict_judge(value))
+    return (
+        rule.judge is None
+        or rule.judge(value)
+        or bool(strict and rule.strict_judge and rule.strict_judge(value))
+    )
 
 
 def _pattern_matches(rule: Rule, text: str) -> Iterator[Match[str]]:
-    """The matches of a rule's pattern. A pattern that begins with a literal is tried only where that stands: ten times as fast."""
+    """The matches of a rule's pattern. A pattern that begins with a literal is tried only where
+    that stands: ten times as fast.
+    """
     pattern = late.compiled(rule.pattern)
     if not rule.leads:
         return _overlapping_matches(pattern, text)
@@ -367,12 +454,19 @@ def _pattern_matches(rule: Rule, text: str) -> Iterator[Match[str]]:
 
 
 def _overlapping_matches(pattern: Pattern[str], text: str) -> Iterator[Match[str]]:
-    """The matches of a pattern, and those that begin inside a secret, which may be the name of the next one (`token=api_key: …`)."""
+    """The matches of a pattern, and those that begin inside a secret, which may be the name of the
+    next one (`token=api_key: …`).
+    """
     group = "secret" if "secret" in pattern.groupindex else 0
     for match in pattern.finditer(text):
         yield match
         inner: Match[str] | None = match
-        while inner and inner[group].endswith((":", "=")) and len(inner[group]) <= _MAX_NAME_CHARS and inner.start(group) > inner.start():
+        while (
+            inner
+            and inner[group].endswith((":", "="))
+            and len(inner[group]) <= _MAX_NAME_CHARS
+            and inner.start(group) > inner.start()
+        ):
             inner = pattern.search(text, inner.start(group))
             if inner is None or inner.start() >= match.end():
                 break

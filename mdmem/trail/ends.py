@@ -13,7 +13,12 @@ from mdmem.model import FactId
 from mdmem.model.trail import Fate, Mark, Ranges, holds, parse
 from mdmem.startup.records import dataclass
 from mdmem.trail.rows import SqlRow, blob, decoded, parse_mark
-from mdmem.trail.schema import END_COLUMNS, SELECT_COPY_MARKS, SELECT_FACTS_CHANGED_AFTER, SELECT_REVISIONS
+from mdmem.trail.schema import (
+    END_COLUMNS,
+    SELECT_COPY_MARKS,
+    SELECT_FACTS_CHANGED_AFTER,
+    SELECT_REVISIONS,
+)
 from mdmem.trail.storage import Store, broken_trail
 
 _HAS_ENDS = """
@@ -35,7 +40,8 @@ SELECT DISTINCT fact FROM occurrences WHERE attribute IS NOT NULL AND fact IN (S
 
 
 def changed_facts(store: Store, after: int) -> tuple[set[FactId], tuple[str, ...]]:
-    """The facts whose copies may have another fate by what commits after a number did, and the texts that may have a key before a value.
+    """The facts whose copies may have another fate by what commits after a number did, and the
+    texts that may have a key before a value.
 
     Of the texts, the values may be facts of logs with that key as their attribute.
     """
@@ -52,28 +58,48 @@ def changed_facts(store: Store, after: int) -> tuple[set[FactId], tuple[str, ...
 
 def last_row(store: Store, number: int) -> int:
     """The row of the last occurrence that commits up to a number added."""
-    rows = store.rows("SELECT number FROM occurrences WHERE added <= ? ORDER BY number DESC LIMIT 1", number)
+    rows = store.rows(
+        "SELECT number FROM occurrences WHERE added <= ? ORDER BY number DESC LIMIT 1", number
+    )
     return int(rows[0][0]) if rows else 0
 
 
 def copy_marks(store: Store, fact: FactId) -> tuple[Mark, ...]:
     """The marks of copies of a fact."""
-    return store.all(parse_mark, f"{SELECT_COPY_MARKS} WHERE one = ? ORDER BY occurrence, begun, kind, other", blob(fact))
+    return store.all(
+        parse_mark,
+        f"{SELECT_COPY_MARKS} WHERE one = ? ORDER BY occurrence, begun, kind, other",
+        blob(fact),
+    )
 
 
 def set_copy_marks(store: Store, fact: FactId, marks: Sequence[Mark], number: int) -> None:
-    """Put marks in the place of those that copies of a fact had, as of the commit up to which the trail is."""
+    """Put marks in the place of those that copies of a fact had, as of the commit up to which the
+    trail is.
+    """
     before = copy_marks(store, fact)
     if set(before) == set(marks):
         return
     store.run("DELETE FROM copy_marks WHERE one = ?", blob(fact))
     changed = {mark.occurrence for mark in {*before, *marks} if (mark in before) != (mark in marks)}
-    places = {row: store.rows("SELECT path, ended FROM occurrences WHERE number = ?", row) for row in {*changed, *_rows(marks)}}
+    places = {
+        row: store.rows("SELECT path, ended FROM occurrences WHERE number = ?", row)
+        for row in {*changed, *_rows(marks)}
+    }
     for mark in marks:
         ((path, _),) = places[mark.occurrence]
         store.run(
             "INSERT OR REPLACE INTO copy_marks VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            *(blob(mark.fact), mark.occurrence, mark.begun, mark.kind.value, blob(mark.commit), blob(mark.other or ""), mark.ended, path),
+            *(
+                blob(mark.fact),
+                mark.occurrence,
+                mark.begun,
+                mark.kind.value,
+                blob(mark.commit),
+                blob(mark.other or ""),
+                mark.ended,
+                path,
+            ),
         )
     for path, ended in (place for row in changed for place in places[row]):
         store.run("INSERT OR IGNORE INTO copies_changed VALUES (?, ?)", number, path)
@@ -86,7 +112,9 @@ def _rows(marks: Collection[Mark]) -> set[int]:
 
 
 def cut(store: Store, number: int, last: int) -> None:
-    """Take out what commits after `number` brought; the occurrences after the row `last` are gone. Whoever cuts derives the rest anew."""
+    """Take out what commits after `number` brought; the occurrences after the row `last` are gone.
+    Whoever cuts derives the rest anew.
+    """
     store.run("DELETE FROM promotions WHERE added > ?", number)
     store.run("DELETE FROM copies_changed WHERE number > ?", number)
     store.run("DELETE FROM copy_marks WHERE occurrence > ?", last)
@@ -107,19 +135,36 @@ def lineage_rows(store: Store, lineage: int) -> Iterator[SqlRow]:
 
 
 def with_whole_text(store: Store, row: SqlRow) -> SqlRow:
-    """A row with its whole text. A live revision is the newest of its lineage, whose text is stored whole, unless sections were joined."""
-    return row if row[_NEXT] is None else next(whole for whole in lineage_rows(store, row[1]) if whole[0] == row[0])
+    """A row with its whole text. A live revision is the newest of its lineage, whose text is stored
+    whole, unless sections were joined.
+    """
+    return (
+        row
+        if row[_NEXT] is None
+        else next(whole for whole in lineage_rows(store, row[1]) if whole[0] == row[0])
+    )
 
 
 def shorten(store: Store, lineage: int, number: int, text: bytes) -> None:
-    """Reduce the newest revision of a lineage to what differs from the next one, `number`, which has this text."""
-    newest = store.rows("SELECT number, text FROM revisions WHERE lineage = ? AND next IS NULL", lineage)
+    """Reduce the newest revision of a lineage to what differs from the next one, `number`, which
+    has this text.
+    """
+    newest = store.rows(
+        "SELECT number, text FROM revisions WHERE lineage = ? AND next IS NULL", lineage
+    )
     if len(newest) != 1:
         raise broken_trail(f"no lineage {lineage}")
     ((newest_number, before),) = newest
     head, tail = _shared_ends(before, text)
     middle = before[head : len(before) - tail]
-    store.run("UPDATE revisions SET next = ?, head = ?, tail = ?, text = ? WHERE number = ?", number, head, tail, middle, newest_number)
+    store.run(
+        "UPDATE revisions SET next = ?, head = ?, tail = ?, text = ? WHERE number = ?",
+        number,
+        head,
+        tail,
+        middle,
+        newest_number,
+    )
 
 
 def _whole_text(row: SqlRow, next_number: int | None, text: bytes) -> bytes:
@@ -131,7 +176,9 @@ def _whole_text(row: SqlRow, next_number: int | None, text: bytes) -> bytes:
 
 
 def _shared_ends(old: bytes, new: bytes) -> tuple[int, int]:
-    """Count the bytes that two texts share at their beginning, and those of the rest that they share at their end."""
+    """Count the bytes that two texts share at their beginning, and those of the rest that they
+    share at their end.
+    """
     head = _shared_start(old, new)
     return head, _shared_start(old[head:][::-1], new[head:][::-1])
 
@@ -151,7 +198,9 @@ _NOTHING: SqlRow = (None,) * 7
 
 @dataclass(frozen=True, slots=True)
 class EndsTable:
-    """A table of rows that end, and the one of their ends; `columns` are those that tell of an end."""
+    """A table of rows that end, and the one of their ends; `columns` are those that
+    tell of an end.
+    """
 
     rows: str
     ends: str
@@ -163,11 +212,17 @@ class EndsTable:
         return self.columns.count(",") + 1
 
     def add(self, store: Store, number: int, ends: Iterable[tuple[int, SqlRow]]) -> None:
-        """Add ends that commit `number` tells of to rows that others ended or will end; all None: the row stands after all."""
+        """Add ends that commit `number` tells of to rows that others ended or will end; all None:
+        the row stands after all.
+        """
         for row, end in ends:
-            found = store.rows(f"SELECT contested, {self.columns} FROM {self.rows} WHERE number = ?", row)
+            found = store.rows(
+                f"SELECT contested, {self.columns} FROM {self.rows} WHERE number = ?", row
+            )
             if not found:
-                raise broken_trail(f"commit {number} ends row {row} of {self.rows}, which is not there")
+                raise broken_trail(
+                    f"commit {number} ends row {row} of {self.rows}, which is not there"
+                )
             contested, *before = found[0]
             if not contested and before[0] is not None:
                 self._insert(store, row, before[0], tuple(before))
@@ -180,16 +235,25 @@ class EndsTable:
 
     def _settle(self, store: Store, row: int) -> None:
         """Write the outcome of all ends into a row."""
-        all_ends = store.rows(f"SELECT at, {self.columns} FROM {self.ends} WHERE {self.row} = ?", row)
+        all_ends = store.rows(
+            f"SELECT at, {self.columns} FROM {self.ends} WHERE {self.row} = ?", row
+        )
         outcome = outcome_of(store, all_ends) or _NOTHING[: self._width]
         places = ", ".join(f"{name.strip()} = ?" for name in self.columns.split(","))
         last = max((end[0] for end in all_ends), default=0)
-        store.run(f"UPDATE {self.rows} SET contested = ?, {places} WHERE number = ?", last, *outcome, row)
+        store.run(
+            f"UPDATE {self.rows} SET contested = ?, {places} WHERE number = ?", last, *outcome, row
+        )
 
     def cut(self, store: Store, number: int, last: int) -> None:
         """Take out what commits after `number` ended; the rows after `last` are gone."""
         store.run(f"DELETE FROM {self.ends} WHERE {self.row} > ?", last)
-        rows = [row for (row,) in store.rows(f"SELECT DISTINCT {self.row} FROM {self.ends} WHERE at > ?", number)]
+        rows = [
+            row
+            for (row,) in store.rows(
+                f"SELECT DISTINCT {self.row} FROM {self.ends} WHERE at > ?", number
+            )
+        ]
         for row in rows:
             ended = f"SELECT ended FROM {self.ends} WHERE {self.row} = ? AND ended <= ?"
             store.run(f"INSERT OR IGNORE INTO reopened {ended}", row, number)
@@ -205,7 +269,8 @@ REVISION_ENDS = EndsTable(rows="revisions", ends="revision_ends", row="revision"
 
 
 def outcome_of(store: Store, ends: Sequence[SqlRow]) -> SqlRow | None:
-    """The end that counts of several (the commit that tells of each, then its columns); None where the row is live.
+    """The end that counts of several (the commit that tells of each, then its columns); None where
+    the row is live.
 
     What a commit tells replaces all that its past tells. Of ends that do not know of each other the
     earlier counts, and where one of them names a successor, that is the successor.
@@ -217,7 +282,14 @@ def outcome_of(store: Store, ends: Sequence[SqlRow]) -> SqlRow | None:
         return None
     times = dict(_times(store, {end[0] for end in counting}))
     first, *others = sorted(counting, key=lambda end: times.get(end[0], (0, b"")))
-    replaced = next((end for end in others if len(end) > 1 and end[1] == Fate.SUPERSEDED and end[2] is not None), None)
+    replaced = next(
+        (
+            end
+            for end in others
+            if len(end) > 1 and end[1] == Fate.SUPERSEDED and end[2] is not None
+        ),
+        None,
+    )
     if replaced is not None and first[1] == Fate.REMOVED:
         return (first[0], *replaced[1:3], *first[3:])
     return first

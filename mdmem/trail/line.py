@@ -7,9 +7,29 @@ from functools import lru_cache
 from operator import itemgetter
 
 from mdmem.model import CommitId, FactId, FilePath, SectionPath
-from mdmem.model.trail import Fate, Mark, MarkKind, Occurrence, Ranges, Revision, StatedRevert, TrailCommit, holds, union
+from mdmem.model.trail import (
+    Fate,
+    Mark,
+    MarkKind,
+    Occurrence,
+    Ranges,
+    Revision,
+    StatedRevert,
+    TrailCommit,
+    holds,
+    union,
+)
 from mdmem.trail.ends import outcome_of, with_whole_text
-from mdmem.trail.rows import SqlRow, blob, decoded, join_words, parse_mark, parse_occurrence, parse_revert, parse_revision
+from mdmem.trail.rows import (
+    SqlRow,
+    blob,
+    decoded,
+    join_words,
+    parse_mark,
+    parse_occurrence,
+    parse_revert,
+    parse_revision,
+)
 from mdmem.trail.schema import (
     END_COLUMNS,
     ENDED_AFTER_CONDITION,
@@ -42,8 +62,12 @@ class LineTrail:
 
     # Occurrences.
 
-    def live_occurrences(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that have not ended, as they arrived; all, or those in sections `among` these paths."""
+    def live_occurrences(
+        self, path: FilePath, among: Collection[SectionPath] | None = None
+    ) -> tuple[Occurrence, ...]:
+        """The occurrences in a file that have not ended, as they arrived; all, or those in sections
+        `among` these paths.
+        """
         return parse_rows(_parsed, self._live_rows(path, among))
 
     def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]:
@@ -53,27 +77,57 @@ class LineTrail:
     def _live_rows(self, path: FilePath, among: Collection[SectionPath] | None) -> Iterator[SqlRow]:
         condition, sections = in_sections(among)
         rows = []
-        for which in ("ended IS NULL AND contested < ?", "ended >= ? AND contested < ?", "contested >= ? AND contested"):
+        for which in (
+            "ended IS NULL AND contested < ?",
+            "ended >= ? AND contested < ?",
+            "contested >= ? AND contested",
+        ):
             values = [self._low] * which.count("?")
-            rows += self._store.rows(f"{SELECT_ROWS_OF_LINES} WHERE path = ? {condition} AND {which}", blob(path), *sections, *values)
+            rows += self._store.rows(
+                f"{SELECT_ROWS_OF_LINES} WHERE path = ? {condition} AND {which}",
+                blob(path),
+                *sections,
+                *values,
+            )
         rows.sort(key=itemgetter(0))
-        return (row[:WHILE_LIVE_COLUMNS] for row in self._as_known(rows) if len(row) == WHILE_LIVE_COLUMNS)
+        return (
+            row[:WHILE_LIVE_COLUMNS]
+            for row in self._as_known(rows)
+            if len(row) == WHILE_LIVE_COLUMNS
+        )
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """Every occurrence of a fact, in the order in which they arrived."""
-        rows = self._store.rows(f"{SELECT_ROWS_OF_LINES} WHERE fact = ? ORDER BY number", blob(fact))
+        rows = self._store.rows(
+            f"{SELECT_ROWS_OF_LINES} WHERE fact = ? ORDER BY number", blob(fact)
+        )
         return parse_rows(parse_occurrence, self._as_known(rows))
 
     def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]:
-        """The facts of logs that were said in some lines of a session, in the order of their ids."""
+        """The facts of logs that were said in some lines of a session, in the order of
+        their ids.
+        """
         rows = self._store.rows(SELECT_CITING, blob(f"\n{cited}\n"))
-        return tuple(sorted({FactId(decoded(fact)) for fact, added in rows if not holds(self._missing, added)}))
+        return tuple(
+            sorted(
+                {FactId(decoded(fact)) for fact, added in rows if not holds(self._missing, added)}
+            )
+        )
 
     def occurrences_ended(self, after: int, upto: int) -> tuple[Occurrence, ...]:
         """The occurrences that commits after `after` and up to `upto` ended."""
-        among = "number IN (SELECT number FROM occurrences WHERE ended > ? AND ended <= ? UNION SELECT occurrence FROM ends WHERE ended > ? AND ended <= ?)"
-        rows = self._store.rows(f"{SELECT_ROWS_OF_LINES} WHERE {among} ORDER BY number", after, upto, after, upto)
-        return tuple(each for each in parse_rows(parse_occurrence, self._as_known(rows)) if each.ended and after < each.ended <= upto)
+        among = (
+            "number IN (SELECT number FROM occurrences WHERE ended > ? AND ended <= ? UNION SELECT"
+            " occurrence FROM ends WHERE ended > ? AND ended <= ?)"
+        )
+        rows = self._store.rows(
+            f"{SELECT_ROWS_OF_LINES} WHERE {among} ORDER BY number", after, upto, after, upto
+        )
+        return tuple(
+            each
+            for each in parse_rows(parse_occurrence, self._as_known(rows))
+            if each.ended and after < each.ended <= upto
+        )
 
     def order(self, number: int) -> tuple[int, CommitId]:
         """The place of a commit among others: its moment, then its id."""
@@ -81,11 +135,21 @@ class LineTrail:
 
     def replaced_after(self, path: FilePath, time: int) -> tuple[Occurrence, ...]:
         """The occurrences in a file that commits later than a time replaced."""
-        rows = self._store.rows(f"{SELECT_ROWS_OF_LINES} WHERE {ENDED_AFTER_CONDITION} ORDER BY number", path=blob(path), time=time)
-        return tuple(each for each in parse_rows(parse_occurrence, self._as_known(rows)) if each.fate is Fate.SUPERSEDED)
+        rows = self._store.rows(
+            f"{SELECT_ROWS_OF_LINES} WHERE {ENDED_AFTER_CONDITION} ORDER BY number",
+            path=blob(path),
+            time=time,
+        )
+        return tuple(
+            each
+            for each in parse_rows(parse_occurrence, self._as_known(rows))
+            if each.fate is Fate.SUPERSEDED
+        )
 
     def _as_known(self, rows: Iterable[SqlRow]) -> Iterator[SqlRow]:
-        """Rows of `SELECT_ROWS_OF_LINES` that are known on this line, with their ends as they are there."""
+        """Rows of `SELECT_ROWS_OF_LINES` that are known on this line, with their ends as they are
+        there.
+        """
         for *row, added, contested in rows:
             if holds(self._missing, added):
                 continue
@@ -104,11 +168,19 @@ class LineTrail:
 
     # Revisions.
 
-    def live_revisions(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Revision, ...]:
-        """The revisions in a file that have not ended; all, or those of sections `among` these paths."""
+    def live_revisions(
+        self, path: FilePath, among: Collection[SectionPath] | None = None
+    ) -> tuple[Revision, ...]:
+        """The revisions in a file that have not ended; all, or those of sections `among` these
+        paths.
+        """
         rows = self._store.rows(SELECT_REVISIONS_IN_FILE_OF_LINE, path=blob(path), low=self._low)
         sections = None if among is None else set(map(join_words, among))
-        known = (row for row in rows if (sections is None or row[_SECTION] in sections) and self._is_live(row))
+        known = (
+            row
+            for row in rows
+            if (sections is None or row[_SECTION] in sections) and self._is_live(row)
+        )
         live = ((*row[:_REVISION_END], None, *row[_REVISION_END + 1 :]) for row in known)
         return parse_rows(parse_revision, (with_whole_text(self._store, row) for row in live))
 
@@ -123,14 +195,21 @@ class LineTrail:
         """The newest revision under a path of a section that is there no more, under any path."""
         rows = self._store.rows(SELECT_LAST_REVISION, blob(path), join_words(section), nth)
         row = next((row for row in rows if not holds(self._missing, row[2])), None)
-        if row is None or any(map(self._is_live, self._store.rows(f"{SELECT_REVISIONS} WHERE lineage = ?", row[1]))):
+        if row is None or any(
+            map(self._is_live, self._store.rows(f"{SELECT_REVISIONS} WHERE lineage = ?", row[1]))
+        ):
             return None
         return parse_revision(with_whole_text(self._store, row))
 
     # Marks.
 
-    def _marks(self, condition: str, *values: object, include_ended: bool = False) -> tuple[Mark, ...]:
-        rows = self._store.rows(f"{SELECT_MARKS.replace(' FROM', ', added FROM')} WHERE {condition} ORDER BY number", *values)
+    def _marks(
+        self, condition: str, *values: object, include_ended: bool = False
+    ) -> tuple[Mark, ...]:
+        rows = self._store.rows(
+            f"{SELECT_MARKS.replace(' FROM', ', added FROM')} WHERE {condition} ORDER BY number",
+            *values,
+        )
         known = []
         for *row, added in rows:
             if holds(self._missing, added):
@@ -144,17 +223,27 @@ class LineTrail:
     def marks(self, path: FilePath) -> tuple[Mark, ...]:
         """The marks in force on the live occurrences in a file."""
         live = {each.number for each in self.live_occurrences(path)}
-        return tuple(mark for mark in self._marks("path = ?", blob(path)) if mark.kind in _CLOSING and mark.occurrence in live)
+        return tuple(
+            mark
+            for mark in self._marks("path = ?", blob(path))
+            if mark.kind in _CLOSING and mark.occurrence in live
+        )
 
     def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
-        """The marks that say of live occurrences in a file that they are over, and that the file itself overrules."""
-        marks = [mark for mark in self._marks("path = ?", blob(path)) if mark.kind is MarkKind.OVERRULED]
+        """The marks that say of live occurrences in a file that they are over, and that the file
+        itself overrules.
+        """
+        marks = [
+            mark for mark in self._marks("path = ?", blob(path)) if mark.kind is MarkKind.OVERRULED
+        ]
         live = {each.number for each in self.live_occurrences(path)} if marks else set()
         return tuple(mark for mark in marks if mark.occurrence in live)
 
     def stated_marks_of(self, number: int) -> tuple[Mark, ...]:
         """The marks in force on one occurrence."""
-        return tuple(mark for mark in self._marks("occurrence = ?", number) if mark.kind in _CLOSING)
+        return tuple(
+            mark for mark in self._marks("occurrence = ?", number) if mark.kind in _CLOSING
+        )
 
     def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]:
         """The marks that a commit states; ended ones too, oldest first."""
@@ -169,14 +258,20 @@ class LineTrail:
     def reverts(self) -> tuple[StatedRevert, ...]:
         """Every revert that a commit of this line states."""
         rows = self._store.rows("SELECT origin, reverted, added FROM reverts ORDER BY number")
-        return parse_rows(parse_revert, (row[:-1] for row in rows if not holds(self._missing, row[-1])))
+        return parse_rows(
+            parse_revert, (row[:-1] for row in rows if not holds(self._missing, row[-1]))
+        )
 
     def stating_commit(self, digits: str) -> CommitId | None:
-        """The commit with marks or reverts whose id begins with these digits, where only one does."""
+        """The commit with marks or reverts whose id begins with these digits, where
+        only one does.
+        """
         return self._trail.stating_commit(digits)
 
     def commit_with_id(self, commit: CommitId) -> TrailCommit | None:
-        """The commit of this line with this id, or with an id that begins so where only one does."""
+        """The commit of this line with this id, or with an id that begins so where only
+        one does.
+        """
         found = self._trail.commit_with_id(commit)
         return found if found and not holds(self._missing, found.number) else None
 

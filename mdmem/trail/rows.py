@@ -1,7 +1,8 @@
 """Rows of the trail, to and from values.
 
-Paths and texts are stored as UTF-8 bytes, lone surrogates included, and several words in one column as JSON. Row numbers grow with time
-and are never used twice, except those of rows that were cut away.
+Paths and texts are stored as UTF-8 bytes, lone surrogates included, and several words in one column
+as JSON. Row numbers grow with time and are never used twice, except those of rows that were cut
+away.
 """
 
 from __future__ import annotations
@@ -14,7 +15,18 @@ from json.encoder import encode_basestring
 from typing import Any
 
 from mdmem.model import CommitId, FactId, FilePath, Source, trail
-from mdmem.model.trail import Entry, Fate, Mark, MarkKind, Occurrence, Origin, Revision, StatedRevert, TrailCommit, plain_first_line
+from mdmem.model.trail import (
+    Entry,
+    Fate,
+    Mark,
+    MarkKind,
+    Occurrence,
+    Origin,
+    Revision,
+    StatedRevert,
+    TrailCommit,
+    plain_first_line,
+)
 from mdmem.text.facts import normalise_key
 from mdmem.trail.schema import WHILE_LIVE_COLUMNS
 
@@ -32,7 +44,9 @@ def blob(text: str) -> bytes:
 
 
 def bulk_blob(text: str) -> bytearray:
-    """The same for many texts at once: for `bytes` the sqlite3 module looks for adapters each time, which takes as long as storing them."""
+    """The same for many texts at once: for `bytes` the sqlite3 module looks for adapters each time,
+    which takes as long as storing them.
+    """
     return bytearray(text, "utf-8", "surrogatepass")
 
 
@@ -63,7 +77,9 @@ def _path(data: bytes) -> FilePath:
 @lru_cache(4096)
 def join_words(words: tuple[str, ...]) -> bytes:
     """Several words in one column."""
-    return blob(f"[{','.join(map(encode_basestring, words))}]")  # `json.dumps` makes an encoder each time
+    return blob(
+        f"[{','.join(map(encode_basestring, words))}]"
+    )  # `json.dumps` makes an encoder each time
 
 
 @lru_cache(4096)
@@ -81,14 +97,34 @@ def _date(text: str | None) -> date | None:
 
 
 def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Iterator[SqlRow]:
-    """The rows of occurrences that the step of a commit begins, `first` on; what neighbours share is converted once."""
+    """The rows of occurrences that the step of a commit begins, `first` on; what neighbours share
+    is converted once.
+    """
     origin, path, day, day_column, section, tags = None, None, None, None, None, None
     for row, occurrence in enumerate(begun, first):
         entry = occurrence.entry
-        text, fact, kind, key, until, first_line = entry.text, entry.fact, entry.kind, entry.key, entry.until, entry.first_line
+        text, fact, kind, key, until, first_line = (
+            entry.text,
+            entry.fact,
+            entry.kind,
+            entry.key,
+            entry.until,
+            entry.first_line,
+        )
         if occurrence.origin is not origin:
             origin = occurrence.origin
-            commit, time, source, confidence, author, actor, session, claimed_by, cites, attribute = _origin_columns(origin)
+            (
+                commit,
+                time,
+                source,
+                confidence,
+                author,
+                actor,
+                session,
+                claimed_by,
+                cites,
+                attribute,
+            ) = _origin_columns(origin)
         if entry.path is not path:
             path, path_column = entry.path, bulk_blob(entry.path)
         if entry.day is not day:
@@ -132,7 +168,12 @@ def occurrence_rows(begun: Sequence[Occurrence], number: int, first: int) -> Ite
 def _origin_columns(origin: Origin) -> SqlRow:
     return (
         *(bulk_blob(origin.commit), origin.time, origin.source.value, origin.confidence),
-        *(bulk_blob(origin.author), _maybe_bulk_blob(origin.actor), _maybe_bulk_blob(origin.session), _maybe_bulk_blob(origin.claimed_by)),
+        *(
+            bulk_blob(origin.author),
+            _maybe_bulk_blob(origin.actor),
+            _maybe_bulk_blob(origin.session),
+            _maybe_bulk_blob(origin.claimed_by),
+        ),
         bulk_blob("\n".join(origin.cites)) if origin.cites else None,
         _maybe_bulk_blob(origin.attribute),
     )
@@ -181,13 +222,31 @@ def commit_row(commit: TrailCommit) -> SqlRow:
     return (
         *(commit.number, blob(commit.commit), commit.time, commit.committed, commit.moment),
         *(blob(commit.author), blob(commit.email), blob(commit.message)),
-        *(join_numbers(commit.parents), trail.as_text(commit.missing), int(commit.is_needed), commit.brought),
+        *(
+            join_numbers(commit.parents),
+            trail.as_text(commit.missing),
+            int(commit.is_needed),
+            commit.brought,
+        ),
     )
 
 
 def parse_commit(row: SqlRow) -> TrailCommit:
     """A row of `SELECT_COMMITS`."""
-    number, commit, time, author, message, email, committed, moment, parents, missing, needed, brought = row
+    (
+        number,
+        commit,
+        time,
+        author,
+        message,
+        email,
+        committed,
+        moment,
+        parents,
+        missing,
+        needed,
+        brought,
+    ) = row
     return TrailCommit(
         number=number,
         commit=CommitId(decoded(commit)),
@@ -216,8 +275,27 @@ def parse_numbers(text: str | None) -> tuple[int, ...]:
 
 def parse_occurrence(row: SqlRow) -> Occurrence:
     """A row of `SELECT_LIVE_OCCURRENCES` or `SELECT_OCCURRENCES`."""
-    number, begun, path, start, end, section, day, text, kind, key, tags, until, fact, first_line, *origin, also = row[:WHILE_LIVE_COLUMNS]
-    ended, fate, successor, last_start, last_end, last_tags, last_until, last = row[WHILE_LIVE_COLUMNS:] or _NO_END
+    (
+        number,
+        begun,
+        path,
+        start,
+        end,
+        section,
+        day,
+        text,
+        kind,
+        key,
+        tags,
+        until,
+        fact,
+        first_line,
+        *origin,
+        also,
+    ) = row[:WHILE_LIVE_COLUMNS]
+    ended, fate, successor, last_start, last_end, last_tags, last_until, last = (
+        row[WHILE_LIVE_COLUMNS:] or _NO_END
+    )
     if ended is not None:
         start, end, tags, until = last_start, last_end, last_tags, last_until
     text = decoded(text)

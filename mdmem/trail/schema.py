@@ -20,15 +20,19 @@ FILLED_INDICES = {
 }
 """The indices that take in every new occurrence or revision, each with what it is on."""
 
-# `commits` are those that HEAD reaches, in the order of their arrival; `missing` are the numbers below that one does not reach. `moment` is
-# its time as far as that can be told without a clock. `added` is the commit in whose step a row was made, which may tell of an earlier one:
-# `begun` is the commit that brought a line or a mark in. `ends` has all ends of what several commits ended, or that a merge has stand after all
-# (`ended` is NULL); such rows are `contested` (the last commit in whose step that was; else 0), and the columns for their end are the outcome. `at` is the commit in whose step that is, `ended`
-# the one that is told as the end. `reopened` are the commits among whose ends something changed when others were cut away. `origin` is the
-# commit that states a mark or a revert. `copy_marks` are those that no commit states, of lines of logs that share the fate of another line
-# (`history.copies`), and `copies_changed` has the files of which some changed when the trail came up to a commit. `promotions` are the facts
-# of logs that a commit took into curated files, with the facts that they became there. `beginning` is the start of a fact's text as keys are
-# compared.
+# `commits` are those that HEAD reaches, in the order of their arrival; `missing` are the numbers
+# below that one does not reach. `moment` is its time as far as that can be told without a clock.
+# `added` is the commit in whose step a row was made, which may tell of an earlier one: `begun` is
+# the commit that brought a line or a mark in. `ends` has all ends of what several commits ended, or
+# that a merge has stand after all (`ended` is NULL); such rows are `contested` (the last commit in
+# whose step that was; else 0), and the columns for their end are the outcome. `at` is the commit in
+# whose step that is, `ended` the one that is told as the end. `reopened` are the commits among
+# whose ends something changed when others were cut away. `origin` is the commit that states a mark
+# or a revert. `copy_marks` are those that no commit states, of lines of logs that share the fate of
+# another line (`history.copies`), and `copies_changed` has the files of which some changed when the
+# trail came up to a commit. `promotions` are the facts of logs that a commit took into curated
+# files, with the facts that they became there. `beginning` is the start of a fact's text as keys
+# are compared.
 SCHEMA = f"""
 CREATE TABLE about (settings BLOB);
 CREATE TABLE commits (
@@ -104,48 +108,72 @@ PRAGMA user_version = {TRAIL_VERSION};
 """
 
 
-SELECT_COMMITS = "SELECT number, id, time, author, message, email, committed, moment, parents, missing, needed, brought FROM commits"
+SELECT_COMMITS = (
+    "SELECT number, id, time, author, message, email, committed, moment, parents, missing, needed,"
+    " brought FROM commits"
+)
 HAS_LATER_MERGE = "SELECT 1 FROM commits WHERE number > ? AND instr(parents, ' ') LIMIT 1"
-SELECT_LATER_PARENTS = "SELECT number, moment, id, parents FROM commits WHERE number > ? ORDER BY number"
-_ORIGIN = "origin, origin_time, source, confidence, author, actor, session, claimed_by, cites, attribute"
-_WHILE_LIVE = f"number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact, first_line, {_ORIGIN}, also"
+SELECT_LATER_PARENTS = (
+    "SELECT number, moment, id, parents FROM commits WHERE number > ? ORDER BY number"
+)
+_ORIGIN = (
+    "origin, origin_time, source, confidence, author, actor, session, claimed_by, cites, attribute"
+)
+_WHILE_LIVE = (
+    "number, begun, path, start_line, end_line, section, day, text, kind, key, tags, until, fact,"
+    f" first_line, {_ORIGIN}, also"
+)
 WHILE_LIVE_COLUMNS = _WHILE_LIVE.count(",") + 1
 """The number of columns that the row of an occurrence has before it ends."""
 SELECT_LIVE_OCCURRENCES = f"SELECT {_WHILE_LIVE} FROM occurrences WHERE ended IS NULL"
 SELECT_LIVE_ORIGINS_IN_FILE = (
-    f"SELECT begun, {_ORIGIN}, count(*) FROM occurrences WHERE path = ? AND ended IS NULL GROUP BY begun, {_ORIGIN} LIMIT 2"
+    f"SELECT begun, {_ORIGIN}, count(*) FROM occurrences WHERE path = ? AND ended IS NULL GROUP BY"
+    f" begun, {_ORIGIN} LIMIT 2"
 )
 END_COLUMNS = "ended, fate, successor, last_start, last_end, last_tags, last_until"
-_LAST = "(SELECT id FROM commits WHERE number = (SELECT CAST(parents AS INTEGER) FROM commits WHERE number = ended))"
+_LAST = (
+    "(SELECT id FROM commits WHERE number = (SELECT CAST(parents AS INTEGER) FROM commits WHERE"
+    " number = ended))"
+)
 """The commit before the one that ended an occurrence."""
 SELECT_OCCURRENCES = f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, {_LAST} FROM occurrences"
-SELECT_ROWS_OF_LINES = f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, NULL, added, contested FROM occurrences"
-"""Occurrences without the last commit that had them, with the columns that tell on which lines they are."""
+SELECT_ROWS_OF_LINES = (
+    f"SELECT {_WHILE_LIVE}, {END_COLUMNS}, NULL, added, contested FROM occurrences"
+)
+"""Occurrences without the last commit that had them, with the columns that tell on which lines they
+are.
+"""
 SELECT_REVISIONS = "SELECT * FROM revisions"
 SELECT_REVISIONS_IN_FILE_OF_LINE = f"""
 {SELECT_REVISIONS} WHERE path = :path AND ended IS NULL AND contested < :low
 UNION ALL {SELECT_REVISIONS} WHERE path = :path AND ended >= :low AND contested < :low
 UNION ALL {SELECT_REVISIONS} WHERE path = :path AND contested >= :low AND contested ORDER BY number"""
-SELECT_LAST_REVISION = f"{SELECT_REVISIONS} WHERE path = ? AND section = ? AND nth = ? ORDER BY number DESC"
+SELECT_LAST_REVISION = (
+    f"{SELECT_REVISIONS} WHERE path = ? AND section = ? AND nth = ? ORDER BY number DESC"
+)
 SELECT_MARKS = "SELECT kind, origin, begun, one, other, occurrence, ended FROM marks"
 SELECT_EVERY_MARK = "SELECT kind, origin, begun, one, other, occurrence, ended FROM every_mark"
 """The marks that commits state, and those of copies."""
-SELECT_COPY_MARKS = "SELECT kind, origin, begun, one, nullif(other, x''), occurrence, ended FROM copy_marks"
+SELECT_COPY_MARKS = (
+    "SELECT kind, origin, begun, one, nullif(other, x''), occurrence, ended FROM copy_marks"
+)
 PAIR_MARKS_CONDITION = f"kind IN ('{MarkKind.CONTRADICTS}', '{MarkKind.RESOLVED}')"
 """The condition on marks of two facts."""
 CLOSING_MARKS_CONDITION = f"kind IN ('{MarkKind.SUPERSEDED}', '{MarkKind.RETRACTED}')"
 """The condition on marks by which an occurrence is no longer current."""
 _ON_LIVE_OCCURRENCE = "(SELECT ended FROM occurrences WHERE number = occurrence) IS NULL"
 SELECT_LIVE_MARKS_IN_FILE = (
-    f"{SELECT_EVERY_MARK} WHERE path = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION} AND {_ON_LIVE_OCCURRENCE}"
-    " ORDER BY begun, number"
+    f"{SELECT_EVERY_MARK} WHERE path = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION} AND"
+    f" {_ON_LIVE_OCCURRENCE} ORDER BY begun, number"
 )
 SELECT_OVERRULED_MARKS_IN_FILE = (
-    f"{SELECT_MARKS} WHERE path = ? AND ended IS NULL AND kind = '{MarkKind.OVERRULED}' AND {_ON_LIVE_OCCURRENCE} ORDER BY number"
+    f"{SELECT_MARKS} WHERE path = ? AND ended IS NULL AND kind = '{MarkKind.OVERRULED}' AND"
+    f" {_ON_LIVE_OCCURRENCE} ORDER BY number"
 )
 _COMMITS_AFTER = "(SELECT number FROM commits WHERE moment > :time)"
 ENDED_AFTER_CONDITION = (
-    f"path = :path AND (ended IN {_COMMITS_AFTER} OR number IN (SELECT occurrence FROM ends WHERE ended IN {_COMMITS_AFTER}))"
+    f"path = :path AND (ended IN {_COMMITS_AFTER} OR number IN (SELECT occurrence FROM ends WHERE"
+    f" ended IN {_COMMITS_AFTER}))"
 )
 """The condition on occurrences that commits later than a time ended, each perhaps with others."""
 SELECT_REPLACED_ROWS = f"""
@@ -154,7 +182,8 @@ UNION SELECT occurrence FROM marks WHERE added BETWEEN :first AND :last AND kind
 """The rows that some commits ended and others too, or that some commits marked."""
 SELECT_PREDECESSORS = (
     f"{SELECT_OCCURRENCES} WHERE number IN (SELECT number FROM occurrences WHERE successor = ?"
-    f" UNION SELECT occurrence FROM every_mark WHERE other = ? AND kind = '{MarkKind.SUPERSEDED}' AND ended IS NULL) ORDER BY number"
+    f" UNION SELECT occurrence FROM every_mark WHERE other = ? AND kind = '{MarkKind.SUPERSEDED}'"
+    " AND ended IS NULL) ORDER BY number"
 )
 SELECT_NEWEST_REVISIONS_IN_FILE = f"""
 WITH RECURSIVE found (lineage) AS (
@@ -164,7 +193,9 @@ WITH RECURSIVE found (lineage) AS (
     FROM found WHERE lineage IS NOT NULL
 )
 {SELECT_REVISIONS} WHERE next IS NULL AND lineage IN (SELECT lineage FROM found WHERE lineage IS NOT NULL) ORDER BY lineage"""
-"""Goes from one lineage of the file to the next, so that the number of its revisions does not matter."""
+"""Goes from one lineage of the file to the next, so that the number of its revisions does not
+matter.
+"""
 SELECT_SECTION_CHANGES = """
 SELECT number, lineage, begun, 0 FROM revisions AS one
 WHERE NOT quiet AND (:path IS NULL OR path = :path OR EXISTS (
@@ -177,11 +208,16 @@ SELECT_REVERTS = "SELECT origin, reverted FROM reverts ORDER BY number"
 SELECT_STATING_COMMITS = """
 SELECT origin FROM marks WHERE origin >= :first AND origin < :end UNION SELECT origin FROM reverts WHERE origin >= :first AND origin < :end"""
 """The commits with marks or reverts whose ids lie in a range."""
-_MARKED_BETWEEN = "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN :first AND :last"
-SELECT_BEGINNING_WITH = f"{SELECT_OCCURRENCES} WHERE beginning >= ? AND beginning < ? ORDER BY number"
+_MARKED_BETWEEN = (
+    "SELECT one, other, path FROM marks WHERE added BETWEEN :first AND :last OR ended BETWEEN"
+    " :first AND :last"
+)
+SELECT_BEGINNING_WITH = (
+    f"{SELECT_OCCURRENCES} WHERE beginning >= ? AND beginning < ? ORDER BY number"
+)
 SELECT_CITING = (
-    "SELECT fact, added FROM occurrences WHERE cites IS NOT NULL AND day IS NOT NULL AND fact IS NOT NULL"
-    " AND instr(x'0a' || cites || x'0a', ?)"
+    "SELECT fact, added FROM occurrences WHERE cites IS NOT NULL AND day IS NOT NULL AND fact IS"
+    " NOT NULL AND instr(x'0a' || cites || x'0a', ?)"
 )
 SELECT_TAKEN_OUT_AND_LIVE = f"""
 SELECT DISTINCT live.fact FROM occurrences AS gone JOIN occurrences AS live ON live.fact = gone.fact
@@ -212,4 +248,6 @@ UNION SELECT fact FROM occurrences WHERE number IN (SELECT occurrence FROM ends 
 UNION SELECT one FROM marks WHERE added > :after OR ended > :after
 UNION SELECT log FROM promotions WHERE added > :after
 UNION SELECT curated FROM promotions WHERE added > :after"""
-"""The facts of whose occurrences, marks or promotions something changed after a commit; `row` is the last one of the commits before."""
+"""The facts of whose occurrences, marks or promotions something changed after a commit; `row` is
+the last one of the commits before.
+"""

@@ -7,7 +7,19 @@ from contextlib import ExitStack
 from itertools import islice
 
 from mdmem.model import CommitId, FactId, FilePath
-from mdmem.model.trail import Entry, Fate, Mark, Occurrence, Ranges, Revision, StatedRevert, TrailCommit, complement, intersection, union
+from mdmem.model.trail import (
+    Entry,
+    Fate,
+    Mark,
+    Occurrence,
+    Ranges,
+    Revision,
+    StatedRevert,
+    TrailCommit,
+    complement,
+    intersection,
+    union,
+)
 from mdmem.startup.records import dataclass, replace
 from mdmem.trail import ends
 from mdmem.trail.ends import OCCURRENCE_ENDS, REVISION_ENDS, lineage_rows, shorten
@@ -25,7 +37,9 @@ from mdmem.trail.rows import (
 from mdmem.trail.storage import Store, broken_trail
 
 _MANY_OCCURRENCES = 1000
-"""From so many on in a first commit, indexing them in the end saves more than making the indices anew takes."""
+"""From so many on in a first commit, indexing them in the end saves more than making the indices
+anew takes.
+"""
 
 
 _DAY = 24 * 60 * 60
@@ -33,7 +47,8 @@ _DAY = 24 * 60 * 60
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """The end of the occurrence in row `number`. `entry` has the lines, tags and date of the last commit that had it.
+    """The end of the occurrence in row `number`. `entry` has the lines, tags and date of the last
+    commit that had it.
 
     `by` is the number of the commit that is told as the end; None: the step's own.
     """
@@ -49,10 +64,11 @@ class Ending:
 class Step:
     """All that one commit did.
 
-    `ended_revisions` are rows; a revision with the lineage 0 begins its own. A mark on an occurrence that begins in this very step has, for
-    its row, the negative of its position in `begun`, counted from 1. `reverts` are those that it states, in their order; `reverted_commits`
-    have marks that end here. `paths` are the memory files touched. `standing` and `standing_revisions` are rows that one side of a merge had
-    ended and that the merge has.
+    `ended_revisions` are rows; a revision with the lineage 0 begins its own. A mark on an
+    occurrence that begins in this very step has, for its row, the negative of its position in
+    `begun`, counted from 1. `reverts` are those that it states, in their order; `reverted_commits`
+    have marks that end here. `paths` are the memory files touched. `standing` and
+    `standing_revisions` are rows that one side of a merge had ended and that the merge has.
     """
 
     ended: tuple[Ending, ...] = ()
@@ -82,18 +98,23 @@ def append(store: Store, commit: TrailCommit, step: Step) -> None:
             contexts.enter_context(store.filling())
         _add_commit(store, commit)
         has_lines = bool(commit.missing) or commit.is_merge
-        store.run_many("INSERT OR IGNORE INTO touched VALUES (?, ?)", [(number, blob(path)) for path in step.paths])
+        store.run_many(
+            "INSERT OR IGNORE INTO touched VALUES (?, ?)",
+            [(number, blob(path)) for path in step.paths],
+        )
         _end_occurrences(store, number, step, has_lines=has_lines)
         _add_reverts(store, number, step.reverts)
         store.run_many(
-            "UPDATE marks SET ended = ? WHERE origin = ? AND ended IS NULL", [(number, blob(commit)) for commit in step.reverted_commits]
+            "UPDATE marks SET ended = ? WHERE origin = ? AND ended IS NULL",
+            [(number, blob(commit)) for commit in step.reverted_commits],
         )
         first = _begin_occurrences(store, commit, step.begun)
         _end_revisions(store, number, step, has_lines=has_lines)
         _begin_revisions(store, number, step.revisions)
         _add_marks(store, number, step.marks, first, step.begun)
         store.run_many(
-            "INSERT OR IGNORE INTO promotions VALUES (?, ?, ?)", [(blob(log), number, blob(new)) for log, new in step.promotions]
+            "INSERT OR IGNORE INTO promotions VALUES (?, ?, ?)",
+            [(blob(log), number, blob(new)) for log, new in step.promotions],
         )
 
 
@@ -101,26 +122,50 @@ def _add_commit(store: Store, commit: TrailCommit) -> None:
     ((last,),) = store.rows("SELECT coalesce(max(number), 0) FROM commits")
     if commit.number != last + 1:
         raise ValueError(f"commit {commit.number} does not follow {last}")
-    store.run("INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *commit_row(commit))
+    store.run(
+        "INSERT INTO commits VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", *commit_row(commit)
+    )
 
 
 def bring(store: Store, commits: Iterable[TrailCommit]) -> None:
-    """Have proposed commits count as made by the merges that brought them, whose time and author they have now."""
+    """Have proposed commits count as made by the merges that brought them, whose time and author
+    they have now.
+    """
     for each in commits:
         store.run(
-            "UPDATE commits SET time = ?, committed = ?, moment = ?, author = ?, email = ?, brought = ? WHERE number = ?",
-            *(each.time, each.committed, each.moment, blob(each.author), blob(each.email), each.brought, each.number),
+            "UPDATE commits SET time = ?, committed = ?, moment = ?, author = ?, email = ?, brought"
+            " = ? WHERE number = ?",
+            *(
+                each.time,
+                each.committed,
+                each.moment,
+                blob(each.author),
+                blob(each.email),
+                each.brought,
+                each.number,
+            ),
         )
         author = blob(f"{each.author} <{each.email}>")
-        store.run("UPDATE occurrences SET origin_time = ?, author = ? WHERE origin = ?", each.time, author, blob(each.commit))
-        store.run("INSERT OR IGNORE INTO touched SELECT ?, path FROM touched WHERE number = ?", each.brought, each.number)
+        store.run(
+            "UPDATE occurrences SET origin_time = ?, author = ? WHERE origin = ?",
+            each.time,
+            author,
+            blob(each.commit),
+        )
+        store.run(
+            "INSERT OR IGNORE INTO touched SELECT ?, path FROM touched WHERE number = ?",
+            each.brought,
+            each.number,
+        )
         store.run("INSERT OR IGNORE INTO reopened VALUES (?)", each.number)
 
 
 def with_past(commit: TrailCommit, parents: Sequence[TrailCommit]) -> TrailCommit:
-    """A commit with its moment, its parents, and what it does not reach; the parents in an order that does not depend on who merged.
+    """A commit with its moment, its parents, and what it does not reach; the parents in an order
+    that does not depend on who merged.
 
-    A clock that is more than a day behind a parent's moment is wrong: then the moment is the parent's.
+    A clock that is more than a day behind a parent's moment is wrong: then the moment is the
+    parent's.
     """
     parents = sorted(parents, key=lambda parent: (parent.moment, parent.commit))
     latest = max((parent.moment for parent in parents), default=commit.committed)
@@ -129,7 +174,15 @@ def with_past(commit: TrailCommit, parents: Sequence[TrailCommit]) -> TrailCommi
         commit,
         parents=tuple(parent.number for parent in parents),
         missing=missing_below(commit.number, parents),
-        moment=latest if is_wrong else commit.committed if commit.brought is not None else min(commit.time, commit.committed),
+        moment=(
+            latest
+            if is_wrong
+            else (
+                commit.committed
+                if commit.brought is not None
+                else min(commit.time, commit.committed)
+            )
+        ),
     )
 
 
@@ -143,26 +196,42 @@ def missing_below(number: int, parents: Sequence[TrailCommit]) -> Ranges:
 
 
 def _add_reverts(store: Store, number: int, reverts: Sequence[StatedRevert]) -> None:
-    store.run_many("INSERT INTO reverts VALUES (NULL, ?, ?, ?)", [(number, blob(each.commit), blob(each.reverted)) for each in reverts])
+    store.run_many(
+        "INSERT INTO reverts VALUES (NULL, ?, ?, ?)",
+        [(number, blob(each.commit), blob(each.reverted)) for each in reverts],
+    )
 
 
 def _end_occurrences(store: Store, number: int, step: Step, *, has_lines: bool) -> None:
     own = [each for each in step.ended if each.by is None]
     changed = store.run_many(
-        "UPDATE occurrences SET ended = ?, fate = ?, successor = ?, last_start = ?, last_end = ?, last_tags = ?, last_until = ?"
-        " WHERE number = ? AND ended IS NULL AND NOT contested",
+        "UPDATE occurrences SET ended = ?, fate = ?, successor = ?, last_start = ?, last_end = ?,"
+        " last_tags = ?, last_until = ? WHERE number = ? AND ended IS NULL AND NOT contested",
         [(*_end_columns(number, each), each.number) for each in own],
     )
     contested = [each for each in step.ended if each.by is not None]
     if changed != len(own):
-        ended = {row for (row,) in store.rows("SELECT number FROM occurrences WHERE ended = ? AND NOT contested", number)}
+        ended = {
+            row
+            for (row,) in store.rows(
+                "SELECT number FROM occurrences WHERE ended = ? AND NOT contested", number
+            )
+        }
         contested += [each for each in own if each.number not in ended]
         if len({each.number for each in own}) < len(own):
             raise broken_trail(f"commit {number} ends an occurrence twice")
-    if contested and not has_lines and not _are_contested(store, "occurrences", [each.number for each in contested]):
+    if (
+        contested
+        and not has_lines
+        and not _are_contested(store, "occurrences", [each.number for each in contested])
+    ):
         raise broken_trail(f"commit {number} ends an occurrence that is not live")
-    OCCURRENCE_ENDS.add(store, number, [(each.number, _end_columns(number, each)) for each in contested])
-    OCCURRENCE_ENDS.add(store, number, [(each.number, _end_columns(number, each)) for each in step.ended_otherwise])
+    OCCURRENCE_ENDS.add(
+        store, number, [(each.number, _end_columns(number, each)) for each in contested]
+    )
+    OCCURRENCE_ENDS.add(
+        store, number, [(each.number, _end_columns(number, each)) for each in step.ended_otherwise]
+    )
     OCCURRENCE_ENDS.add(store, number, [(row, (None,) * 7) for row in step.standing])
 
 
@@ -173,26 +242,42 @@ def _end_columns(number: int, ending: Ending) -> SqlRow:
 
 def _are_contested(store: Store, table: str, rows: Sequence[int]) -> bool:
     """True if several lines of history had a say about all of some rows, which are there."""
-    return all(store.rows(f"SELECT 1 FROM {table} WHERE number = ? AND contested", row) for row in rows)
+    return all(
+        store.rows(f"SELECT 1 FROM {table} WHERE number = ? AND contested", row) for row in rows
+    )
 
 
 def _begin_occurrences(store: Store, commit: TrailCommit, begun: Sequence[Occurrence]) -> int:
-    """Add occurrences, of which those that a merge put together began earlier; the row of the first."""
+    """Add occurrences, of which those that a merge put together began earlier; the row of the
+    first.
+    """
     number = commit.number
-    if any(occurrence.begun != number and not (commit.is_merge and commit.reaches(occurrence.begun)) for occurrence in begun):
+    if any(
+        occurrence.begun != number and not (commit.is_merge and commit.reaches(occurrence.begun))
+        for occurrence in begun
+    ):
         raise ValueError(f"commit {number} begins an occurrence of another one")
     first = _next_row(store, "occurrences")
-    store.run_many(f"INSERT INTO occurrences VALUES ({', '.join('?' * 28)}{', NULL' * 7})", occurrence_rows(begun, number, first))
+    store.run_many(
+        f"INSERT INTO occurrences VALUES ({', '.join('?' * 28)}{', NULL' * 7})",
+        occurrence_rows(begun, number, first),
+    )
     return first
 
 
 def _end_revisions(store: Store, number: int, step: Step, *, has_lines: bool) -> None:
     rows = step.ended_revisions
     changed = store.run_many(
-        "UPDATE revisions SET ended = ? WHERE number = ? AND ended IS NULL AND NOT contested", [(number, row) for row in rows]
+        "UPDATE revisions SET ended = ? WHERE number = ? AND ended IS NULL AND NOT contested",
+        [(number, row) for row in rows],
     )
     if changed != len(rows):
-        ended = {row for (row,) in store.rows("SELECT number FROM revisions WHERE ended = ? AND NOT contested", number)}
+        ended = {
+            row
+            for (row,) in store.rows(
+                "SELECT number FROM revisions WHERE ended = ? AND NOT contested", number
+            )
+        }
         contested = [row for row in rows if row not in ended]
         if not has_lines and not _are_contested(store, "revisions", contested):
             raise broken_trail(f"commit {number} ends a revision that is not live")
@@ -212,35 +297,72 @@ def _begin_revisions(store: Store, number: int, begun: Sequence[Revision]) -> No
             shorten(store, revision.lineage, row, blob(revision.text))
         location = bulk_blob(revision.path), bytearray(join_words(revision.section)), revision.nth
         unchanged, previous = int(revision.unchanged_text), join_numbers(revision.previous)
-        waiting.append((row, revision.lineage or row, number, *location, unchanged, previous, bulk_blob(revision.text)))
+        waiting.append(
+            (
+                row,
+                revision.lineage or row,
+                number,
+                *location,
+                unchanged,
+                previous,
+                bulk_blob(revision.text),
+            )
+        )
     _insert_revisions(store, waiting)
 
 
 def _insert_revisions(store: Store, rows: Sequence[SqlRow]) -> None:
-    store.run_many("INSERT INTO revisions VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, NULL, NULL, 0, 0, ?)", rows)
+    store.run_many(
+        "INSERT INTO revisions VALUES (?, ?, ?, 0, ?, ?, ?, ?, ?, NULL, NULL, 0, 0, ?)", rows
+    )
 
 
-def _add_marks(store: Store, number: int, marks: Sequence[Mark], first: int, begun: Sequence[Occurrence]) -> None:
-    """Add marks; `first` is the row of the first occurrence of those that began in the same step."""
+def _add_marks(
+    store: Store, number: int, marks: Sequence[Mark], first: int, begun: Sequence[Occurrence]
+) -> None:
+    """Add marks; `first` is the row of the first occurrence of those that began in the
+    same step.
+    """
     for mark in marks:
         row, path = mark.occurrence, None
         if row < 0:
             path = blob(begun[-row - 1].entry.path)
             row = first - row - 1
         elif row:
-            ((path,),) = store.rows("SELECT path FROM occurrences WHERE number = ?", row) or [(None,)]
+            ((path,),) = store.rows("SELECT path FROM occurrences WHERE number = ?", row) or [
+                (None,)
+            ]
         if row and path is None:
             raise broken_trail(f"commit {number} marks an occurrence that is not there")
         store.run(
             "INSERT INTO marks VALUES (NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-            *(mark.kind.value, blob(mark.commit), mark.begun, blob(mark.fact), maybe_blob(mark.other), row, mark.ended, number, path),
+            *(
+                mark.kind.value,
+                blob(mark.commit),
+                mark.begun,
+                blob(mark.fact),
+                maybe_blob(mark.other),
+                row,
+                mark.ended,
+                number,
+                path,
+            ),
         )
 
 
-def cut(store: Store, number: int, dropped_commits: Iterable[tuple[TrailCommit, Collection[FilePath]]]) -> None:
-    """Take out what the commits after `number` did; each is noted with the files in which it changed something."""
+def cut(
+    store: Store, number: int, dropped_commits: Iterable[tuple[TrailCommit, Collection[FilePath]]]
+) -> None:
+    """Take out what the commits after `number` did; each is noted with the files in which it
+    changed something.
+    """
     for commit, paths in dropped_commits:
-        store.run("INSERT INTO dropped VALUES (NULL, ?, ?, ?)", blob(commit.commit), commit.number, join_words(tuple(sorted(paths))))
+        store.run(
+            "INSERT INTO dropped VALUES (NULL, ?, ?, ?)",
+            blob(commit.commit),
+            commit.number,
+            join_words(tuple(sorted(paths))),
+        )
     _cut_revisions(store, number)
     last = last_row(store, "occurrences", "added", number)
     store.run("DELETE FROM occurrences WHERE number > ?", last)
@@ -257,7 +379,11 @@ def _cut_revisions(store: Store, number: int) -> None:
     last = last_row(store, "revisions", "begun", number)
     for (lineage,) in set(store.rows("SELECT lineage FROM revisions WHERE number > ?", last)):
         for row in islice((row for row in lineage_rows(store, lineage) if row[0] <= last), 1):
-            store.run("UPDATE revisions SET next = NULL, head = 0, tail = 0, text = ? WHERE number = ?", row[-1], row[0])
+            store.run(
+                "UPDATE revisions SET next = NULL, head = 0, tail = 0, text = ? WHERE number = ?",
+                row[-1],
+                row[0],
+            )
     store.run("DELETE FROM revisions WHERE number > ?", last)
     REVISION_ENDS.cut(store, number, last)
 
@@ -268,6 +394,10 @@ def _next_row(store: Store, table: str) -> int:
 
 
 def last_row(store: Store, table: str, column: str, number: int) -> int:
-    """The last row that a commit up to `number` added; looked for from the end, where the newer rows are."""
-    rows = store.rows(f"SELECT number FROM {table} WHERE {column} <= ? ORDER BY number DESC LIMIT 1", number)
+    """The last row that a commit up to `number` added; looked for from the end, where the newer
+    rows are.
+    """
+    rows = store.rows(
+        f"SELECT number FROM {table} WHERE {column} <= ? ORDER BY number DESC LIMIT 1", number
+    )
     return int(rows[0][0]) if rows else 0

@@ -19,20 +19,36 @@ _SUFFIXES = ("", "-wal", "-shm", "-journal")
 """The suffixes that SQLite appends to the name of a file for the files that belong to it."""
 _BUSY_SECONDS = 5.0
 _MODES = ("mode=rw", "mode=ro&immutable=1")
-"""To open the file: with the others by which SQLite shares it or, where these cannot be created, as a file that nobody changes."""
+"""To open the file: with the others by which SQLite shares it or, where these cannot be created, as
+a file that nobody changes.
+"""
 _UNQUOTED = frozenset(b"/-._~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 """Bytes that need no quoting in the path of a URI (RFC 3986)."""
 _SYNCHRONOUS = "PRAGMA synchronous = NORMAL"
 _LOG_PAGES = 1000
-"""The length of the log from which on a commit writes it into the file; SQLite's own default. The first commit, which may hold all there is,
-leaves that to `settle`, to the next commit or to the end."""
+"""The length of the log from which on a commit writes it into the file; SQLite's own default. The
+first commit, which may hold all there is, leaves that to `settle`, to the next commit or to the
+end.
+"""
 _BROKEN_CODES = frozenset(
-    {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT, sqlite3.SQLITE_MISMATCH}
+    {
+        sqlite3.SQLITE_ERROR,
+        sqlite3.SQLITE_CORRUPT,
+        sqlite3.SQLITE_NOTADB,
+        sqlite3.SQLITE_FORMAT,
+        sqlite3.SQLITE_MISMATCH,
+    }
     | {sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_TOOBIG}
 )
 """SQLite's codes for a file that is not what was written; a missing table is an ordinary error."""
 _NO_ACCESS_CODES = frozenset(
-    {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR}
+    {
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_READONLY,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+    }
 )
 """Its codes for a folder or a disk that is read-only, full or failing."""
 
@@ -42,9 +58,13 @@ class BrokenTrail(StorageProblem):
 
 
 class Store:
-    """A connection to the trail: to its file, or to an empty one in memory until the first write replaces that file."""
+    """A connection to the trail: to its file, or to an empty one in memory until the first write
+    replaces that file.
+    """
 
-    def __init__(self, path: Path | None, settings: str, connection: sqlite3.Connection, stored: bool) -> None:
+    def __init__(
+        self, path: Path | None, settings: str, connection: sqlite3.Connection, stored: bool
+    ) -> None:
         self._path = path
         self._settings = settings
         self._connection = connection
@@ -52,14 +72,21 @@ class Store:
 
     @classmethod
     def open(cls, folder: Path, settings: str) -> Self:
-        """The trail in a folder, if it can be used and is for these settings; else an empty one, as `create`."""
+        """The trail in a folder, if it can be used and is for these settings; else an empty one, as
+        `create`.
+        """
         path = folder / TRAIL_NAME
         connection = _connect_existing(path, settings)
-        return cls(path, settings, connection, stored=True) if connection else cls.create(folder, settings)
+        return (
+            cls(path, settings, connection, stored=True)
+            if connection
+            else cls.create(folder, settings)
+        )
 
     @classmethod
     def open_any(cls, folder: Path) -> Self | None:
-        """The trail in a folder, for reading only and whatever settings it is for; None where there is no file.
+        """The trail in a folder, for reading only and whatever settings it is for; None where there
+        is no file.
 
         Raises:
             BrokenTrail: it cannot be used.
@@ -108,13 +135,17 @@ class Store:
             self.run(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
 
     def settle(self) -> None:
-        """Write what was committed from SQLite's log into the file. Where the disk does not take it, it stays in the log, and counts there."""
+        """Write what was committed from SQLite's log into the file. Where the disk does not take
+        it, it stays in the log, and counts there.
+        """
         with suppress(StorageProblem):
             self.run("PRAGMA wal_checkpoint(PASSIVE)")
 
     @contextmanager
     def filling(self) -> Iterator[None]:
-        """Rows added meanwhile, to empty tables, are indexed in the end: sorted first, in half the time of one by one."""
+        """Rows added meanwhile, to empty tables, are indexed in the end: sorted first, in half the
+        time of one by one.
+        """
         for name in FILLED_INDICES:
             self.run(f"DROP INDEX {name}")
         yield
@@ -130,12 +161,16 @@ class Store:
         self._connection.close()
         self._connection, self._stored = connection, True
 
-    def all(self, parse: Callable[[SqlRow], Value], statement: str, /, *values: object, **named: object) -> tuple[Value, ...]:
+    def all(
+        self, parse: Callable[[SqlRow], Value], statement: str, /, *values: object, **named: object
+    ) -> tuple[Value, ...]:
         """The values that `parse` gives, one a row."""
         return parse_rows(parse, self.rows(statement, *values, **named))
 
     def rows(self, statement: str, /, *values: object, **named: object) -> list[SqlRow]:
-        """All rows at once. `values` fill the `?` of a statement in their order, or `named` its `:name`; never both."""
+        """All rows at once. `values` fill the `?` of a statement in their order, or `named` its
+        `:name`; never both.
+        """
         with _translated_errors():
             return self._connection.execute(statement, named or values).fetchall()
 
@@ -158,7 +193,9 @@ class Store:
 
 
 def _connect_existing(path: Path, settings: str | None) -> sqlite3.Connection | None:
-    """Connect to a file if it is one of ours, of this version and for these settings (None: for any); else None."""
+    """Connect to a file if it is one of ours, of this version and for these settings (None: for
+    any); else None.
+    """
     with suppress(OSError):
         for mode in _MODES if path.is_file() else ():
             try:
@@ -173,7 +210,9 @@ def _connect_existing(path: Path, settings: str | None) -> sqlite3.Connection | 
 
 def _address(path: Path, mode: str) -> str:
     """The URI by which SQLite opens a file in a mode."""
-    quoted = "".join(chr(byte) if byte in _UNQUOTED else f"%{byte:02X}" for byte in os.fsencode(path.absolute()))
+    quoted = "".join(
+        chr(byte) if byte in _UNQUOTED else f"%{byte:02X}" for byte in os.fsencode(path.absolute())
+    )
     return f"file://{quoted}?{mode}"
 
 
@@ -196,7 +235,10 @@ def _connect_usable(address: str, settings: str | None) -> sqlite3.Connection | 
 
 def _is_usable(connection: sqlite3.Connection, settings: str | None) -> bool:
     connection.execute(_SYNCHRONOUS)
-    identity = [connection.execute(f"PRAGMA {name}").fetchone() for name in ("application_id", "user_version")]
+    identity = [
+        connection.execute(f"PRAGMA {name}").fetchone()
+        for name in ("application_id", "user_version")
+    ]
     if identity != [(APPLICATION_ID,), (TRAIL_VERSION,)]:
         return False
     # Read only now: a file of another program has no such table.
@@ -231,7 +273,10 @@ def _connect_new(address: str, settings: str) -> sqlite3.Connection:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute(_SYNCHRONOUS)
-            connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} INSERT INTO about VALUES (x'{blob(settings).hex()}'); COMMIT")
+            connection.executescript(
+                f"BEGIN IMMEDIATE; {SCHEMA} INSERT INTO about VALUES (x'{blob(settings).hex()}');"
+                " COMMIT"
+            )
         except BaseException:
             connection.close()
             raise
@@ -249,23 +294,34 @@ def _translated_errors() -> Iterator[None]:
         yield
     except sqlite3.ProgrammingError:
         raise
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as problem:  # its message may hold names that are damaged
+    except (
+        sqlite3.DatabaseError,
+        UnicodeDecodeError,
+    ) as problem:  # its message may hold names that are damaged
         raise _failure(problem) from problem
 
 
 def _failure(problem: Exception) -> StorageProblem:
     if _code(problem) in _BROKEN_CODES:
         return broken_trail(problem)
-    return StorageProblem(f"the table of versions could not be used: {problem}", "Is the disk full, or another process writing it?")
+    return StorageProblem(
+        f"the table of versions could not be used: {problem}",
+        "Is the disk full, or another process writing it?",
+    )
 
 
 def broken_trail(problem: Exception | str) -> BrokenTrail:
     """The problem of a trail that is not what was written."""
-    return BrokenTrail(f"the table of versions cannot be read: {problem}", "Try again: it is rebuilt from the commits.")
+    return BrokenTrail(
+        f"the table of versions cannot be read: {problem}",
+        "Try again: it is rebuilt from the commits.",
+    )
 
 
 def _code(problem: Exception) -> int:
-    """SQLite's primary error code; the sqlite3 module raises without one where a value does not fit its column."""
+    """SQLite's primary error code; the sqlite3 module raises without one where a value does not fit
+    its column.
+    """
     code: int = getattr(problem, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
     return code & 0xFF
 

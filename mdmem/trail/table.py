@@ -85,8 +85,8 @@ _LAST_CHARACTER = b"\xff"
 
 DAY_SECONDS = 24 * 60 * 60
 _ENDED_BETWEEN = (
-    "SELECT DISTINCT ended FROM occurrences WHERE ended > ? AND ended <= ?"
-    " UNION SELECT ended FROM ends WHERE occurrence IN (SELECT occurrence FROM ends WHERE at > ? AND at <= ?)"
+    "SELECT DISTINCT ended FROM occurrences WHERE ended > ? AND ended <= ? UNION SELECT ended FROM"
+    " ends WHERE occurrence IN (SELECT occurrence FROM ends WHERE at > ? AND at <= ?)"
 )
 
 
@@ -134,12 +134,18 @@ class Moments:
         return None if moment is None else int(moment)
 
     def newest(self, limit: int | None, since: float | None = None) -> dict[int, int]:
-        """The newest commits (from a time on), each with its moment: `limit` of them, and all others of the moment of the last."""
+        """The newest commits (from a time on), each with its moment: `limit` of them, and all
+        others of the moment of the last.
+        """
         if self._moments is None:
             newest = "SELECT moment FROM commits ORDER BY moment DESC LIMIT ?"
-            ((first,),) = self._store.rows(f"SELECT min(moment) FROM ({newest})", _NO_LIMIT if limit is None else limit)
+            ((first,),) = self._store.rows(
+                f"SELECT min(moment) FROM ({newest})", _NO_LIMIT if limit is None else limit
+            )
             start = max(each for each in (first or 0, since) if each is not None)
-            return dict(self._store.rows("SELECT number, moment FROM commits WHERE moment >= ?", start))
+            return dict(
+                self._store.rows("SELECT number, moment FROM commits WHERE moment >= ?", start)
+            )
         first = min(sorted(self._moments.values(), reverse=True)[:limit], default=0)
         start = max(each for each in (first, since) if each is not None)
         return {number: moment for number, moment in self._moments.items() if moment >= start}
@@ -164,7 +170,8 @@ def in_sections(among: Collection[SectionPath] | None) -> tuple[str, list[bytes]
 class Trail:
     """The commits that HEAD reaches, with their occurrences, revisions and marks.
 
-    Whoever is going to write opens it while holding the trail's lock: this object does not see a file that replaces its own meanwhile.
+    Whoever is going to write opens it while holding the trail's lock: this object does not see a
+    file that replaces its own meanwhile.
     """
 
     def __init__(self, store: Store) -> None:
@@ -172,7 +179,8 @@ class Trail:
 
     @classmethod
     def open(cls, folder: Path, settings: str) -> Self:
-        """The trail in a folder; an empty one where there is none that can be used, or where the file is for other `settings` (a digest).
+        """The trail in a folder; an empty one where there is none that can be used, or where the
+        file is for other `settings` (a digest).
 
         Nothing is created or deleted on disk before the first write.
 
@@ -203,13 +211,19 @@ class Trail:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, problem: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        problem: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self.close()
 
     # Writing.
 
     def writing(self) -> AbstractContextManager[None]:
-        """One transaction: if it fails, all stays as it was. A transaction inside another is part of that.
+        """One transaction: if it fails, all stays as it was. A transaction inside another is part
+        of that.
 
         Raises:
             StorageProblem: the disk does not take it, or another process is writing.
@@ -217,7 +231,9 @@ class Trail:
         return self._store.writing()
 
     def settle(self) -> None:
-        """Have what was committed written where it stays, as far as the disk takes it; else the last one who closes the file waits for that."""
+        """Have what was committed written where it stays, as far as the disk takes it; else the
+        last one who closes the file waits for that.
+        """
         self._store.settle()
 
     def append(self, commit: TrailCommit, step: Step) -> None:
@@ -231,19 +247,31 @@ class Trail:
         steps.append(self._store, commit, step)
 
     def bring(self, commits: Sequence[TrailCommit]) -> None:
-        """Have proposed commits count as made by the merges that brought them, whose time and author they have now."""
+        """Have proposed commits count as made by the merges that brought them, whose time and
+        author they have now.
+        """
         with self.writing():
             steps.bring(self._store, commits)
 
     def cut(self, number: int) -> None:
-        """Go back to commit `number` (0: to nothing), further where a later one brought what was proposed before.
+        """Go back to commit `number` (0: to nothing), further where a later one brought what was
+        proposed before.
 
         The commits dropped are listed until `forget_dropped`.
         """
-        while rows := self._store.rows("SELECT number FROM commits WHERE brought > ? AND +number <= ?", number, number):
+        while rows := self._store.rows(
+            "SELECT number FROM commits WHERE brought > ? AND +number <= ?", number, number
+        ):
             number = min(row for (row,) in rows) - 1
         with self.writing():
-            steps.cut(self._store, number, [(commit, self._paths(commit.number, commit.number)) for commit in self.commits_after(number)])
+            steps.cut(
+                self._store,
+                number,
+                [
+                    (commit, self._paths(commit.number, commit.number))
+                    for commit in self.commits_after(number)
+                ],
+            )
 
     # Commits.
 
@@ -263,29 +291,41 @@ class Trail:
         return commits[0] if len(commits) == 1 else None
 
     def moments(self, latest: int) -> Moments:
-        """When each commit counts as made, for a question that is asked at `latest`: a clock that was ahead of that was wrong."""
+        """When each commit counts as made, for a question that is asked at `latest`: a clock that
+        was ahead of that was wrong.
+        """
         if not self._store.rows("SELECT 1 FROM commits WHERE committed > ? LIMIT 1", latest):
             return Moments(self._store, None)
         moments: dict[int, int] = {}
         for commit in self.commits_after():
             before = max((moments[parent] for parent in commit.parents), default=latest)
-            is_wrong = commit.committed > latest or (commit.parents and commit.committed < before - DAY_SECONDS)
+            is_wrong = commit.committed > latest or (
+                commit.parents and commit.committed < before - DAY_SECONDS
+            )
             moments[commit.number] = before if is_wrong else min(commit.time, commit.committed)
-        moments |= {each.number: moments[each.brought] for each in self.proposed_commits() if each.brought}
+        moments |= {
+            each.number: moments[each.brought] for each in self.proposed_commits() if each.brought
+        }
         return Moments(self._store, moments)
 
     def order(self, number: int) -> tuple[int, CommitId]:
         """The place of a commit among others: its moment, then its id."""
-        moment, name = _only(self._store.rows("SELECT moment, id FROM commits WHERE number = ?", number), number)
+        moment, name = _only(
+            self._store.rows("SELECT moment, id FROM commits WHERE number = ?", number), number
+        )
         return int(moment), CommitId(decoded(name))
 
     def newest_first(self) -> list[int]:
-        """The commits in the order in which they are told of: children before parents, else the later first, else by id.
+        """The commits in the order in which they are told of: children before parents, else the
+        later first, else by id.
 
         It is the same however they arrived.
         """
         rows = self._store.rows("SELECT number, moment, id, parents FROM commits WHERE needed")
-        commits = {number: (-moment, _reversed(name), parse_numbers(parents)) for number, moment, name, parents in rows}
+        commits = {
+            number: (-moment, _reversed(name), parse_numbers(parents))
+            for number, moment, name, parents in rows
+        }
         children = Counter(parent for _, _, parents in commits.values() for parent in parents)
         waiting = [(*commits[number][:2], number) for number in commits if not children[number]]
         heapify(waiting)
@@ -308,10 +348,14 @@ class Trail:
 
     def proposed_commits(self) -> tuple[TrailCommit, ...]:
         """The commits that proposed what they changed, oldest first."""
-        return self._store.all(parse_commit, f"{SELECT_COMMITS} WHERE brought IS NOT NULL ORDER BY number")
+        return self._store.all(
+            parse_commit, f"{SELECT_COMMITS} WHERE brought IS NOT NULL ORDER BY number"
+        )
 
     def merge_of(self, number: int, after: int) -> TrailCommit | None:
-        """The merge that first brought a commit to a line without it; None if there was one up to a time, or none yet."""
+        """The merge that first brought a commit to a line without it; None if there was one up to a
+        time, or none yet.
+        """
         if not self._store.rows(HAS_LATER_MERGE, number):
             return None
         reaching, merges = {number}, list[tuple[int, bytes, int]]()
@@ -326,10 +370,14 @@ class Trail:
 
     def last_commit_upto(self, time: int) -> TrailCommit | None:
         """The last commit up to a time."""
-        return self._commit(f"{SELECT_COMMITS} WHERE moment <= ? ORDER BY moment DESC, id DESC LIMIT 1", time)
+        return self._commit(
+            f"{SELECT_COMMITS} WHERE moment <= ? ORDER BY moment DESC, id DESC LIMIT 1", time
+        )
 
     def heads_within(self, numbers: Ranges) -> tuple[TrailCommit, ...]:
-        """The commits whose whole past is among some, and that are in the past of no other such commit; the newest last."""
+        """The commits whose whole past is among some, and that are in the past of no other such
+        commit; the newest last.
+        """
         if not numbers:
             return ()
         first_gap = numbers[0][1] + 1 if numbers[0][0] == 1 else 1
@@ -337,12 +385,16 @@ class Trail:
         whole: set[int] = set()
         parents: set[int] = set()
         for commit in self.commits_after():
-            is_whole = commit.number < first_gap or (holds(numbers, commit.number) and whole.issuperset(commit.parents))
+            is_whole = commit.number < first_gap or (
+                holds(numbers, commit.number) and whole.issuperset(commit.parents)
+            )
             if is_whole:
                 whole.add(commit.number)
                 parents.update(commit.parents if commit.is_needed else ())
                 heads[commit.number] = commit
-        found = [commit for number, commit in heads.items() if commit.is_needed and number not in parents]
+        found = [
+            commit for number, commit in heads.items() if commit.is_needed and number not in parents
+        ]
         return tuple(sorted(found, key=lambda commit: (commit.moment, commit.commit)))
 
     def tips(self) -> tuple[CommitId, ...]:
@@ -354,19 +406,27 @@ class Trail:
     def commits_after(self, number: int = 0, limit: int | None = None) -> tuple[TrailCommit, ...]:
         """The commits after a number, oldest first."""
         statement = f"{SELECT_COMMITS} WHERE number > ? ORDER BY number LIMIT ?"
-        return self._store.all(parse_commit, statement, number, _NO_LIMIT if limit is None else limit)
+        return self._store.all(
+            parse_commit, statement, number, _NO_LIMIT if limit is None else limit
+        )
 
     def commits_stating(self, text: str) -> tuple[TrailCommit, ...]:
         """The commits whose message holds a text, oldest first. All messages are read."""
-        return self._store.all(parse_commit, f"{SELECT_COMMITS} WHERE instr(message, ?) ORDER BY number", blob(text))
+        return self._store.all(
+            parse_commit, f"{SELECT_COMMITS} WHERE instr(message, ?) ORDER BY number", blob(text)
+        )
 
     def _commit(self, statement: str, *values: object) -> TrailCommit | None:
         return next(iter(self._store.all(parse_commit, statement, *values)), None)
 
     # Occurrences.
 
-    def live_occurrences(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that have not ended, as they arrived; all, or those in sections `among` these paths."""
+    def live_occurrences(
+        self, path: FilePath, among: Collection[SectionPath] | None = None
+    ) -> tuple[Occurrence, ...]:
+        """The occurrences in a file that have not ended, as they arrived; all, or those in sections
+        `among` these paths.
+        """
         condition, values = in_sections(among)
         statement = f"{SELECT_LIVE_OCCURRENCES} AND path = ? {condition} ORDER BY number"
         return self._store.all(parse_occurrence, statement, blob(path), *values)
@@ -374,16 +434,23 @@ class Trail:
     def live_numbers(self, path: FilePath, among: Collection[SectionPath]) -> frozenset[int]:
         """The rows of the occurrences in sections of a file that have not ended."""
         condition, values = in_sections(among)
-        rows = self._store.rows(f"SELECT number FROM occurrences WHERE path = ? AND ended IS NULL {condition}", blob(path), *values)
+        rows = self._store.rows(
+            f"SELECT number FROM occurrences WHERE path = ? AND ended IS NULL {condition}",
+            blob(path),
+            *values,
+        )
         return frozenset(row for (row,) in rows)
 
     def all_began_at(self, path: FilePath, number: int) -> bool:
         """True if all live occurrences in a file began with one commit."""
-        statement = "SELECT 1 FROM occurrences WHERE path = ? AND ended IS NULL AND begun != ? LIMIT 1"
+        statement = (
+            "SELECT 1 FROM occurrences WHERE path = ? AND ended IS NULL AND begun != ? LIMIT 1"
+        )
         return not self._store.rows(statement, blob(path), number)
 
     def shared_origin(self, path: FilePath) -> tuple[int, Origin, int] | None:
-        """The number of the commit with which all live occurrences in a file began, their origin, and how many they are.
+        """The number of the commit with which all live occurrences in a file began, their origin,
+        and how many they are.
 
         None where there are none, or where they differ.
         """
@@ -392,43 +459,82 @@ class Trail:
 
     def occurrences_of(self, fact: FactId) -> tuple[Occurrence, ...]:
         """Every occurrence of a fact, live or ended, in the order in which they arrived."""
-        return self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact))
+        return self._store.all(
+            parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact = ? ORDER BY number", blob(fact)
+        )
 
     def occurrences_in(self, path: FilePath) -> tuple[Occurrence, ...]:
         """Every occurrence in a file, live or ended, in the order in which they arrived."""
-        halves = (f"{SELECT_OCCURRENCES} WHERE path = :path AND ended IS {which}" for which in ("NULL", "NOT NULL"))
-        return self._store.all(parse_occurrence, f"{' UNION ALL '.join(halves)} ORDER BY number", path=blob(path))
+        halves = (
+            f"{SELECT_OCCURRENCES} WHERE path = :path AND ended IS {which}"
+            for which in ("NULL", "NOT NULL")
+        )
+        return self._store.all(
+            parse_occurrence, f"{' UNION ALL '.join(halves)} ORDER BY number", path=blob(path)
+        )
 
     def contested_in(self, path: FilePath) -> tuple[Occurrence, ...]:
-        """The occurrences in a file that several commits ended, or whose end is told by another commit than took them out."""
-        return self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE path = ? AND contested ORDER BY number", blob(path))
+        """The occurrences in a file that several commits ended, or whose end is told by another
+        commit than took them out.
+        """
+        return self._store.all(
+            parse_occurrence,
+            f"{SELECT_OCCURRENCES} WHERE path = ? AND contested ORDER BY number",
+            blob(path),
+        )
 
     def occurrences_with_key(self, key: str) -> tuple[Occurrence, ...]:
-        """Every occurrence of facts that begin as those of a key do, bold or not, live or ended, oldest first; the caller looks closer."""
+        """Every occurrence of facts that begin as those of a key do, bold or not, live or ended,
+        oldest first; the caller looks closer.
+        """
         first = beginning(key)
-        return self._store.all(parse_occurrence, SELECT_BEGINNING_WITH, first, first + _LAST_CHARACTER)
+        return self._store.all(
+            parse_occurrence, SELECT_BEGINNING_WITH, first, first + _LAST_CHARACTER
+        )
 
     def occurrences_with_attribute(self, attribute: str) -> tuple[Occurrence, ...]:
-        """Every occurrence of facts to which a digest gave an attribute as their key, live or ended, oldest first."""
+        """Every occurrence of facts to which a digest gave an attribute as their key, live or
+        ended, oldest first.
+        """
         return self._store.all(parse_occurrence, SELECT_WITH_ATTRIBUTE, blob(attribute))
 
     def fact_occurrences(self) -> tuple[Occurrence, ...]:
         """Every occurrence of every fact, live or ended, newest first. All of them are read."""
-        return self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact IS NOT NULL ORDER BY number DESC")
+        return self._store.all(
+            parse_occurrence, f"{SELECT_OCCURRENCES} WHERE fact IS NOT NULL ORDER BY number DESC"
+        )
 
     def logged_facts_citing(self, cited: str) -> tuple[FactId, ...]:
-        """The facts of logs that were said in some lines of a session, in the order of their ids."""
-        return tuple(sorted({FactId(decoded(fact)) for fact, _ in self._store.rows(SELECT_CITING, blob(f"\n{cited}\n"))}))
+        """The facts of logs that were said in some lines of a session, in the order of
+        their ids.
+        """
+        return tuple(
+            sorted(
+                {
+                    FactId(decoded(fact))
+                    for fact, _ in self._store.rows(SELECT_CITING, blob(f"\n{cited}\n"))
+                }
+            )
+        )
 
     def ids_with_prefix(self, prefix: str) -> tuple[FactId, ...]:
         """The ids of facts that begin with a prefix, in their order."""
-        statement = "SELECT DISTINCT fact FROM occurrences WHERE fact >= ? AND fact < ? ORDER BY fact"
-        return self._store.all(lambda row: FactId(decoded(row[0])), statement, blob(prefix), blob(prefix) + b"\xff")
+        statement = (
+            "SELECT DISTINCT fact FROM occurrences WHERE fact >= ? AND fact < ? ORDER BY fact"
+        )
+        return self._store.all(
+            lambda row: FactId(decoded(row[0])), statement, blob(prefix), blob(prefix) + b"\xff"
+        )
 
     def occurrences_begun(self, after: int) -> tuple[Occurrence, ...]:
         """The occurrences that began with commits after `after`, live or ended, as they arrived."""
         last = steps.last_row(self._store, "occurrences", "added", after)
-        return self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE number > ? AND begun > ? ORDER BY number", last, after)
+        return self._store.all(
+            parse_occurrence,
+            f"{SELECT_OCCURRENCES} WHERE number > ? AND begun > ? ORDER BY number",
+            last,
+            after,
+        )
 
     def occurrences_ended(self, after: int, upto: int = _LAST_NUMBER) -> tuple[Occurrence, ...]:
         """The occurrences that commits after `after` and up to `upto` ended, in this order."""
@@ -436,11 +542,20 @@ class Trail:
         return self._store.all(parse_occurrence, statement, after, upto)
 
     def ended_groups(self, after: int, upto: int) -> tuple[tuple[int, tuple[Occurrence, ...]], ...]:
-        """The commits among whose ends something changed since commit `after`, each with all occurrences that it ended."""
-        plain = {number for (number,) in self._store.rows(_ENDED_BETWEEN, after, upto, after, upto) if number is not None}
+        """The commits among whose ends something changed since commit `after`, each with all
+        occurrences that it ended.
+        """
+        plain = {
+            number
+            for (number,) in self._store.rows(_ENDED_BETWEEN, after, upto, after, upto)
+            if number is not None
+        }
         reopened = {number for (number,) in self._store.rows("SELECT number FROM reopened")}
         statement = f"{SELECT_OCCURRENCES} WHERE ended = ? ORDER BY number"
-        return tuple((number, self._store.all(parse_occurrence, statement, number)) for number in sorted(plain | reopened))
+        return tuple(
+            (number, self._store.all(parse_occurrence, statement, number))
+            for number in sorted(plain | reopened)
+        )
 
     def replaced_after(self, path: FilePath, time: int) -> tuple[Occurrence, ...]:
         """The occurrences in a file that commits later than a time replaced."""
@@ -452,69 +567,127 @@ class Trail:
         """The occurrences that commits of several sides ended, or marked as superseded."""
         counts = Counter(row for numbers in sides for row in self._replaced_rows(numbers))
         rows = sorted(row for row, count in counts.items() if count > 1)
-        return tuple(each for row in rows for each in self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE number = ?", row))
+        return tuple(
+            each
+            for row in rows
+            for each in self._store.all(
+                parse_occurrence, f"{SELECT_OCCURRENCES} WHERE number = ?", row
+            )
+        )
 
     def _replaced_rows(self, numbers: Ranges) -> set[int]:
-        return {row for first, last in numbers for (row,) in self._store.rows(SELECT_REPLACED_ROWS, first=first, last=last)}
+        return {
+            row
+            for first, last in numbers
+            for (row,) in self._store.rows(SELECT_REPLACED_ROWS, first=first, last=last)
+        }
 
     def predecessors_of(self, fact: FactId) -> tuple[Occurrence, ...]:
-        """The occurrences that a fact replaced, by ending them or by a mark in force; oldest first."""
+        """The occurrences that a fact replaced, by ending them or by a mark in force;
+        oldest first.
+        """
         return self._store.all(parse_occurrence, SELECT_PREDECESSORS, blob(fact), blob(fact))
 
     # Marks.
 
     def marks(self, path: FilePath | None = None, include_ended: bool = False) -> tuple[Mark, ...]:
-        """The marks in force, oldest first; with a path those on live occurrences in that file, ended ones too where asked for."""
+        """The marks in force, oldest first; with a path those on live occurrences in that file,
+        ended ones too where asked for.
+        """
         if path is None:
-            return self._store.all(parse_mark, f"{SELECT_EVERY_MARK} WHERE ended IS NULL ORDER BY number")
+            return self._store.all(
+                parse_mark, f"{SELECT_EVERY_MARK} WHERE ended IS NULL ORDER BY number"
+            )
         return self._store.all(parse_mark, SELECT_LIVE_MARKS_IN_FILE, blob(path), include_ended)
 
     def overruled_marks(self, path: FilePath) -> tuple[Mark, ...]:
-        """The marks that say of live occurrences in a file that they are over, though the file, which is edited in place, keeps them."""
+        """The marks that say of live occurrences in a file that they are over, though the file,
+        which is edited in place, keeps them.
+        """
         return self._store.all(parse_mark, SELECT_OVERRULED_MARKS_IN_FILE, blob(path))
 
     def marks_of(self, number: int, include_ended: bool = False) -> tuple[Mark, ...]:
-        """The marks in force by which the occurrence in a row is no longer current, oldest first, ended ones too where asked for."""
+        """The marks in force by which the occurrence in a row is no longer current, oldest first,
+        ended ones too where asked for.
+        """
         condition = f"occurrence = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION}"
-        return self._store.all(parse_mark, f"{SELECT_EVERY_MARK} WHERE {condition} ORDER BY begun, number", number, include_ended)
+        return self._store.all(
+            parse_mark,
+            f"{SELECT_EVERY_MARK} WHERE {condition} ORDER BY begun, number",
+            number,
+            include_ended,
+        )
 
     def stated_marks_of(self, number: int, include_ended: bool = False) -> tuple[Mark, ...]:
         """Those of the marks of an occurrence that commits state."""
         condition = f"occurrence = ? AND (? OR ended IS NULL) AND {CLOSING_MARKS_CONDITION}"
-        return self._store.all(parse_mark, f"{SELECT_MARKS} WHERE {condition} ORDER BY number", number, include_ended)
+        return self._store.all(
+            parse_mark, f"{SELECT_MARKS} WHERE {condition} ORDER BY number", number, include_ended
+        )
 
     def marks_stated_by(self, commit: CommitId) -> tuple[Mark, ...]:
         """The marks that a commit states; ended ones too, oldest first."""
-        return self._store.all(parse_mark, f"{SELECT_MARKS} WHERE origin = ? ORDER BY number", blob(commit))
+        return self._store.all(
+            parse_mark, f"{SELECT_MARKS} WHERE origin = ? ORDER BY number", blob(commit)
+        )
 
     def commits_with_marks_from(self, number: int) -> tuple[CommitId, ...]:
         """The commits whose marks began with a commit, in the order of their marks."""
-        rows = self._store.rows("SELECT origin FROM marks WHERE begun = ? GROUP BY origin ORDER BY min(number)", number)
+        rows = self._store.rows(
+            "SELECT origin FROM marks WHERE begun = ? GROUP BY origin ORDER BY min(number)", number
+        )
         return tuple(CommitId(decoded(commit)) for (commit,) in rows)
 
     def pair_marks(self, known: Ranges | None = None) -> tuple[Mark, ...]:
-        """The marks of two facts that are in force, or were where only some commits are known; in the order in which they began."""
+        """The marks of two facts that are in force, or were where only some commits are known; in
+        the order in which they began.
+        """
         if known is None:
-            return self._store.all(parse_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL ORDER BY begun, number")
-        marks = self._store.all(parse_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} ORDER BY begun, number")
-        return tuple(mark for mark in marks if holds(known, mark.begun) and (mark.ended is None or not holds(known, mark.ended)))
+            return self._store.all(
+                parse_mark,
+                f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} AND ended IS NULL ORDER BY begun,"
+                " number",
+            )
+        marks = self._store.all(
+            parse_mark, f"{SELECT_MARKS} WHERE {PAIR_MARKS_CONDITION} ORDER BY begun, number"
+        )
+        return tuple(
+            mark
+            for mark in marks
+            if holds(known, mark.begun) and (mark.ended is None or not holds(known, mark.ended))
+        )
 
     # Copies.
 
     def facts_here_again(self) -> tuple[FactId, ...]:
-        """The facts that stand in a file, and that were taken out of one, or by a side of a merge; the caller looks closer."""
+        """The facts that stand in a file, and that were taken out of one, or by a side of a merge;
+        the caller looks closer.
+        """
         return self._store.all(lambda row: FactId(decoded(row[0])), SELECT_TAKEN_OUT_AND_LIVE)
 
     def contested_ends_of(self, number: int) -> tuple[Occurrence, ...]:
         """A live occurrence as sides of a merge had ended it."""
-        (live,) = self._store.all(parse_occurrence, f"{SELECT_OCCURRENCES} WHERE number = ?", number)
-        rows = self._store.rows("SELECT ended, fate FROM ends WHERE occurrence = ? AND ended IS NOT NULL", number)
-        return tuple(replace(live, ended=ended, fate=Fate(fate)) for ended, fate in rows if live.ended is None)
+        (live,) = self._store.all(
+            parse_occurrence, f"{SELECT_OCCURRENCES} WHERE number = ?", number
+        )
+        rows = self._store.rows(
+            "SELECT ended, fate FROM ends WHERE occurrence = ? AND ended IS NOT NULL", number
+        )
+        return tuple(
+            replace(live, ended=ended, fate=Fate(fate))
+            for ended, fate in rows
+            if live.ended is None
+        )
 
     def promoted_in(self, path: FilePath) -> dict[int, FactId]:
         """The curated facts that count in the stead of lines of a log, by the rows of these."""
-        statement = "SELECT occurrence, other FROM copy_marks WHERE path = ? AND kind = ? AND ended IS NULL"
-        return {row: FactId(decoded(other)) for row, other in self._store.rows(statement, blob(path), MarkKind.PROMOTED.value)}
+        statement = (
+            "SELECT occurrence, other FROM copy_marks WHERE path = ? AND kind = ? AND ended IS NULL"
+        )
+        return {
+            row: FactId(decoded(other))
+            for row, other in self._store.rows(statement, blob(path), MarkKind.PROMOTED.value)
+        }
 
     def promoted_to(self, fact: FactId) -> tuple[Occurrence, ...]:
         """The lines of logs in whose stead a curated fact counts."""
@@ -523,16 +696,25 @@ class Trail:
         return self._store.all(parse_occurrence, statement, blob(fact), MarkKind.PROMOTED.value)
 
     def promotions_of(self, fact: FactId) -> tuple[tuple[int, FactId], ...]:
-        """The numbers of the commits that took a fact of a log into a curated file, with the fact that it became there."""
-        rows = self._store.rows("SELECT added, curated FROM promotions WHERE log = ? ORDER BY added, curated", blob(fact))
+        """The numbers of the commits that took a fact of a log into a curated file, with the fact
+        that it became there.
+        """
+        rows = self._store.rows(
+            "SELECT added, curated FROM promotions WHERE log = ? ORDER BY added, curated",
+            blob(fact),
+        )
         return tuple((number, FactId(decoded(curated))) for number, curated in rows)
 
     def facts_with_copies(self, after: int) -> tuple[set[FactId], tuple[str, ...]]:
-        """The facts whose copies may have another fate by what commits after a number did; see `copies.changed_facts`."""
+        """The facts whose copies may have another fate by what commits after a number did; see
+        `copies.changed_facts`.
+        """
         return ends.changed_facts(self._store, after)
 
     def set_copy_marks(self, fact: FactId, marks: Sequence[Mark]) -> None:
-        """Put marks in the place of those that copies of a fact had. They are derived, and never stated by a commit."""
+        """Put marks in the place of those that copies of a fact had. They are derived, and never
+        stated by a commit.
+        """
         newest = self.newest_commit
         ends.set_copy_marks(self._store, fact, marks, newest.number if newest else 0)
 
@@ -540,7 +722,9 @@ class Trail:
 
     def reverts_of(self, commit: CommitId) -> tuple[CommitId, ...]:
         """The commits that take a commit back."""
-        rows = self._store.rows("SELECT origin FROM reverts WHERE reverted = ? ORDER BY number", blob(commit))
+        rows = self._store.rows(
+            "SELECT origin FROM reverts WHERE reverted = ? ORDER BY number", blob(commit)
+        )
         return tuple(CommitId(decoded(origin)) for (origin,) in rows)
 
     def reverts(self) -> tuple[StatedRevert, ...]:
@@ -548,15 +732,25 @@ class Trail:
         return self._store.all(parse_revert, SELECT_REVERTS)
 
     def stating_commit(self, digits: str) -> CommitId | None:
-        """The commit with marks or reverts whose id begins with these digits; None where several do."""
-        rows = self._store.rows(SELECT_STATING_COMMITS, first=blob(digits), end=blob(digits) + _LAST_CHARACTER)
+        """The commit with marks or reverts whose id begins with these digits; None where several
+        do.
+        """
+        rows = self._store.rows(
+            SELECT_STATING_COMMITS, first=blob(digits), end=blob(digits) + _LAST_CHARACTER
+        )
         return CommitId(decoded(rows[0][0])) if len(rows) == 1 else None
 
     # Revisions.
 
-    def live_revisions(self, path: FilePath, among: Collection[SectionPath] | None = None) -> tuple[Revision, ...]:
-        """The revisions in a file that have not ended, in the order in which they began; all, or those of sections `among` these paths."""
-        rows = self._store.rows(f"{SELECT_REVISIONS} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path))
+    def live_revisions(
+        self, path: FilePath, among: Collection[SectionPath] | None = None
+    ) -> tuple[Revision, ...]:
+        """The revisions in a file that have not ended, in the order in which they began; all, or
+        those of sections `among` these paths.
+        """
+        rows = self._store.rows(
+            f"{SELECT_REVISIONS} WHERE path = ? AND ended IS NULL ORDER BY number", blob(path)
+        )
         if among is not None:
             sections = set(map(join_words, among))
             rows = [row for row in rows if row[_SECTION] in sections]
@@ -564,29 +758,52 @@ class Trail:
 
     def last_revision(self, path: FilePath, section: SectionPath, nth: int) -> Revision | None:
         """The newest revision under a path of a section that is there no more, under any path."""
-        rows = self._store.rows(f"{SELECT_LAST_REVISION} LIMIT 1", blob(path), join_words(section), nth)
-        if not rows or self._store.rows("SELECT 1 FROM revisions WHERE lineage = ? AND ended IS NULL LIMIT 1", rows[0][1]):
+        rows = self._store.rows(
+            f"{SELECT_LAST_REVISION} LIMIT 1", blob(path), join_words(section), nth
+        )
+        if not rows or self._store.rows(
+            "SELECT 1 FROM revisions WHERE lineage = ? AND ended IS NULL LIMIT 1", rows[0][1]
+        ):
             return None
         return parse_rows(parse_revision, [with_whole_text(self._store, rows[0])])[0]
 
-    def revisions(self, lineage: int, limit: int | None = None, include_unchanged: bool = False) -> tuple[Revision, ...]:
-        """The revisions of one section, newest first; those that changed no text only where asked for."""
-        rows = (row for row in lineage_rows(self._store, lineage) if include_unchanged or not row[_QUIET])
+    def revisions(
+        self, lineage: int, limit: int | None = None, include_unchanged: bool = False
+    ) -> tuple[Revision, ...]:
+        """The revisions of one section, newest first; those that changed no text only where asked
+        for.
+        """
+        rows = (
+            row
+            for row in lineage_rows(self._store, lineage)
+            if include_unchanged or not row[_QUIET]
+        )
         return parse_rows(parse_revision, islice(rows, limit))
 
     def live_paths(self) -> dict[FilePath, int]:
-        """The files with live revisions, each with the number of the first commit that gave it one. All revisions are read."""
-        rows = self._store.rows("SELECT path, min(begun) FROM revisions GROUP BY path HAVING max(ended IS NULL)")
+        """The files with live revisions, each with the number of the first commit that gave it one.
+        All revisions are read.
+        """
+        rows = self._store.rows(
+            "SELECT path, min(begun) FROM revisions GROUP BY path HAVING max(ended IS NULL)"
+        )
         return {FilePath(decoded(path)): number for path, number in rows}
 
     def newest_revisions(self, path: FilePath | None = None) -> tuple[Revision, ...]:
-        """The newest revision of each section, live or ended; with a path of each that ever was in that file."""
+        """The newest revision of each section, live or ended; with a path of each that ever was in
+        that file.
+        """
         if path is None:
-            return self._store.all(parse_revision, f"{SELECT_REVISIONS} WHERE next IS NULL ORDER BY lineage")
+            return self._store.all(
+                parse_revision, f"{SELECT_REVISIONS} WHERE next IS NULL ORDER BY lineage"
+            )
         return self._store.all(parse_revision, SELECT_NEWEST_REVISIONS_IN_FILE, path=blob(path))
 
-    def section_changes(self, path: FilePath | None, limit: int) -> tuple[tuple[TrailCommit, Revision | None, Revision | None], ...]:
-        """The newest changes of sections, newest first: the commit, the revision before and the one after (None: there is none).
+    def section_changes(
+        self, path: FilePath | None, limit: int
+    ) -> tuple[tuple[TrailCommit, Revision | None, Revision | None], ...]:
+        """The newest changes of sections, newest first: the commit, the revision before and the one
+        after (None: there is none).
 
         With a path those of sections that are or were in that file, under earlier names too.
         """
@@ -596,19 +813,30 @@ class Trail:
         changes = []
         for number, lineage, commit_number, is_end in rows[:limit]:
             commit = self.commit_numbered(commit_number)
-            of_lineage = {row[0]: row for row in lineage_rows(self._store, lineage) if row[0] <= number}
+            of_lineage = {
+                row[0]: row for row in lineage_rows(self._store, lineage) if row[0] <= number
+            }
             revision = parse_revision(of_lineage[number])
             if commit is not None:
-                changes.append((commit, revision, None) if is_end else (commit, self._before(revision, of_lineage), revision))
+                changes.append(
+                    (commit, revision, None)
+                    if is_end
+                    else (commit, self._before(revision, of_lineage), revision)
+                )
         return tuple(changes)
 
     def _before(self, revision: Revision, rows: Mapping[int, SqlRow]) -> Revision | None:
         """The newest revision that another one continues in other words, among rows."""
         before = [parse_revision(rows[number]) for number in revision.previous if number in rows]
-        return next((each for each in reversed(before) if each.text != revision.text), before[-1] if before else None)
+        return next(
+            (each for each in reversed(before) if each.text != revision.text),
+            before[-1] if before else None,
+        )
 
     def section_past(self, newest: Revision) -> tuple[Revision, ...]:
-        """All revisions of a section, also those of other sides that were put together with it, in the order in which they arrived."""
+        """All revisions of a section, also those of other sides that were put together with it, in
+        the order in which they arrived.
+        """
         lineages, waiting, rows = set[int](), [newest.lineage], list[SqlRow]()
         while waiting:
             lineage = waiting.pop()
@@ -617,27 +845,55 @@ class Trail:
             lineages.add(lineage)
             of_lineage = list(lineage_rows(self._store, lineage))
             rows += of_lineage
-            before = {number for row in of_lineage for number in parse_numbers(row[_PREVIOUS])} - {row[0] for row in rows}
+            before = {number for row in of_lineage for number in parse_numbers(row[_PREVIOUS])} - {
+                row[0] for row in rows
+            }
             for number in before:
-                waiting += [each for (each,) in self._store.rows("SELECT lineage FROM revisions WHERE number = ?", number)]
+                waiting += [
+                    each
+                    for (each,) in self._store.rows(
+                        "SELECT lineage FROM revisions WHERE number = ?", number
+                    )
+                ]
         return parse_rows(parse_revision, sorted(rows, key=lambda row: int(row[0])))
 
     def came_with(self, revision: Revision) -> int:
-        """The commit with which a section came into its file, the last time if it was taken out before."""
+        """The commit with which a section came into its file, the last time if it was taken out
+        before.
+        """
         past = {each.number: each for each in self.section_past(revision)}
-        while before := [past[number] for number in revision.previous if number in past and past[number].ended == revision.begun]:
+        while before := [
+            past[number]
+            for number in revision.previous
+            if number in past and past[number].ended == revision.begun
+        ]:
             revision = before[0]
         return revision.begun
 
     def ends_of_revision(self, revision: Revision) -> tuple[int, ...]:
         """The commits that ended a revision, each on its side."""
-        rows = self._store.rows("SELECT ended FROM revision_ends WHERE revision = ? AND ended IS NOT NULL", revision.number)
-        return tuple(number for (number,) in rows) or (() if revision.ended is None else (revision.ended,))
+        rows = self._store.rows(
+            "SELECT ended FROM revision_ends WHERE revision = ? AND ended IS NOT NULL",
+            revision.number,
+        )
+        return tuple(number for (number,) in rows) or (
+            () if revision.ended is None else (revision.ended,)
+        )
 
     def revisions_containing(self, text: str) -> tuple[Revision, ...]:
-        """The revisions that contain a text as it is written, oldest first. Every revision is read."""
-        lineages = [lineage for (lineage,) in self._store.rows("SELECT lineage FROM revisions WHERE next IS NULL")]
-        rows = [row for lineage in lineages for row in lineage_rows(self._store, lineage) if blob(text) in row[-1]]
+        """The revisions that contain a text as it is written, oldest first. Every
+        revision is read.
+        """
+        lineages = [
+            lineage
+            for (lineage,) in self._store.rows("SELECT lineage FROM revisions WHERE next IS NULL")
+        ]
+        rows = [
+            row
+            for lineage in lineages
+            for row in lineage_rows(self._store, lineage)
+            if blob(text) in row[-1]
+        ]
         return parse_rows(parse_revision, sorted(rows, key=lambda row: int(row[0])))
 
     # For merges and for the index.
@@ -654,18 +910,27 @@ class Trail:
         return {FilePath(decoded(path)): number for path, number in rows}
 
     def paths_since(self, number: int) -> set[FilePath]:
-        """The files that commits after `number` touched, and those with entries that their new or ended marks concern.
+        """The files that commits after `number` touched, and those with entries that their new or
+        ended marks concern.
 
-        Where two facts are marked as contradicting each other, a change of one concerns the file of the other.
+        Where two facts are marked as contradicting each other, a change of one concerns the file of
+        the other.
         """
         return self._paths(number + 1, _LAST_NUMBER)
 
     def _paths(self, first: int, last: int) -> set[FilePath]:
-        paths = self._store.all(lambda row: FilePath(decoded(row[0])), SELECT_PATHS_CHANGED_BETWEEN, first=first, last=last)
+        paths = self._store.all(
+            lambda row: FilePath(decoded(row[0])),
+            SELECT_PATHS_CHANGED_BETWEEN,
+            first=first,
+            last=last,
+        )
         return set(paths)
 
     def dropped_commits(self) -> tuple[tuple[CommitId, int, tuple[FilePath, ...]], ...]:
-        """The commits that were cut away: id, number and the files in which each changed something."""
+        """The commits that were cut away: id, number and the files in which each
+        changed something.
+        """
         return self._store.all(parse_dropped, "SELECT id, number, paths FROM dropped ORDER BY row")
 
     def forget_dropped(self) -> None:
@@ -677,5 +942,7 @@ class Trail:
     # The whole trail.
 
     def dump(self) -> tuple[tuple[object, ...], ...]:
-        """All that the trail says, as a value that can be compared; rows are numbered by their order."""
+        """All that the trail says, as a value that can be compared; rows are numbered by their
+        order.
+        """
         return verification.dump(self._store)

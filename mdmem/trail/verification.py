@@ -24,7 +24,8 @@ _SELECT_DROPPED = "SELECT id, number, paths FROM dropped"
 
 
 def verify_trail(folder: Path) -> int | None:
-    """Read all of the trail in a folder, whatever settings it is for: the number of its commits; None where there is no trail.
+    """Read all of the trail in a folder, whatever settings it is for: the number of its commits;
+    None where there is no trail.
 
     Raises:
         BrokenTrail: it cannot be used, or what it holds is not what was written.
@@ -62,15 +63,25 @@ def _verify(store: Store) -> int:
 
 
 def dump(store: Store) -> tuple[tuple[object, ...], ...]:
-    """All that a trail says, as a value that can be compared: the same for the same commits, however they arrived."""
+    """All that a trail says, as a value that can be compared: the same for the same commits,
+    however they arrived.
+    """
     commits = {each.number: each for each in store.all(parse_commit, SELECT_COMMITS)}
     names: dict[int | None, str | None] = {None: None, 0: None}
     names.update({number: each.commit for number, each in commits.items()})
     occurrences = store.all(parse_occurrence, f"{SELECT_OCCURRENCES} ORDER BY number")
-    lineages = [lineage for (lineage,) in store.rows("SELECT lineage FROM revisions WHERE next IS NULL")]
-    revisions = parse_rows(parse_revision, [row for lineage in lineages for row in lineage_rows(store, lineage)])
-    marks = store.rows("SELECT occurrence, kind, origin, begun, one, other, ended, added, path FROM marks")
-    texts = {each.number: (names[each.begun], each.path, each.section, each.nth) for each in revisions}
+    lineages = [
+        lineage for (lineage,) in store.rows("SELECT lineage FROM revisions WHERE next IS NULL")
+    ]
+    revisions = parse_rows(
+        parse_revision, [row for lineage in lineages for row in lineage_rows(store, lineage)]
+    )
+    marks = store.rows(
+        "SELECT occurrence, kind, origin, begun, one, other, ended, added, path FROM marks"
+    )
+    texts = {
+        each.number: (names[each.begun], each.path, each.section, each.nth) for each in revisions
+    }
     lines = {each.number: _line(each, names) for each in occurrences}
     return (
         _sorted(
@@ -80,18 +91,45 @@ def dump(store: Store) -> tuple[tuple[object, ...], ...]:
         ),
         _sorted(lines.values()),
         _sorted(
-            (*texts[each.number], each.text, each.unchanged_text, names[each.ended], _sorted(texts[number] for number in each.previous))
+            (
+                *texts[each.number],
+                each.text,
+                each.unchanged_text,
+                names[each.ended],
+                _sorted(texts[number] for number in each.previous),
+            )
             for each in revisions
         ),
         _sorted(
-            (lines.get(row), kind, origin, names[begun], one, other, names[ended], names[added], path)
+            (
+                lines.get(row),
+                kind,
+                origin,
+                names[begun],
+                one,
+                other,
+                names[ended],
+                names[added],
+                path,
+            )
             for row, kind, origin, begun, one, other, ended, added, path in marks
         ),
         _sorted((each.commit, each.reverted) for each in store.all(parse_revert, SELECT_REVERTS)),
-        _sorted((names[number], path) for number, path in store.rows("SELECT number, path FROM touched")),
-        _sorted((lines[row], names[at], names[ended], *end) for row, at, ended, *end in store.rows("SELECT * FROM ends")),
-        _sorted((texts[row], names[at], names[ended]) for row, at, ended in store.rows("SELECT * FROM revision_ends")),
-        _sorted((names[added], log, new) for added, log, new in store.rows("SELECT added, log, curated FROM promotions")),
+        _sorted(
+            (names[number], path) for number, path in store.rows("SELECT number, path FROM touched")
+        ),
+        _sorted(
+            (lines[row], names[at], names[ended], *end)
+            for row, at, ended, *end in store.rows("SELECT * FROM ends")
+        ),
+        _sorted(
+            (texts[row], names[at], names[ended])
+            for row, at, ended in store.rows("SELECT * FROM revision_ends")
+        ),
+        _sorted(
+            (names[added], log, new)
+            for added, log, new in store.rows("SELECT added, log, curated FROM promotions")
+        ),
         _sorted(
             (lines.get(row), kind, origin, names[begun], one, other, names[ended])
             for row, kind, origin, begun, one, other, ended in store.rows(

@@ -1,6 +1,8 @@
-"""The verbs that write one file, a module each: which file, and what becomes of its text. Nothing is written here.
+"""The verbs that write one file, a module each: which file, and what becomes of its text. Nothing
+is written here.
 
-A verb is one value, `VERB`, that is loaded by the name of its module: no command pays for another. It knows neither doors nor git.
+A verb is one value, `VERB`, that is loaded by the name of its module: no command pays for another.
+It knows neither doors nor git.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RevertEdit:
-    """Take one change of a file back: what it made (`after`) of what was there (`before`), or only of the lines of these facts.
+    """Take one change of a file back: what it made (`after`) of what was there (`before`), or only
+    of the lines of these facts.
 
     `from_log`: the entries of these facts go out of a day's log.
     """
@@ -74,7 +77,10 @@ class AcceptEdit:
     options: WriteOptions
 
 
-FileEdit: TypeAlias = "EditSection | Log | Remember | Forget | RevertEdit | InstructionsEdit | AcceptEdit | DigestDay | WholeFileEdit"
+FileEdit: TypeAlias = (
+    "EditSection | Log | Remember | Forget | RevertEdit | InstructionsEdit | AcceptEdit | DigestDay"
+    " | WholeFileEdit"
+)
 
 _MODULES = {
     "EditSection": "edit_section",
@@ -96,8 +102,9 @@ _MODULES = {
 class EditedText:
     """A file as an edit leaves it.
 
-    `fact` is the one that the edit is about, `superseded` the one that went out for it, `retracts` are lines of a day's log that count no
-    more. `foundations`: those of the items before the edit, where it had to know them.
+    `fact` is the one that the edit is about, `superseded` the one that went out for it, `retracts`
+    are lines of a day's log that count no more. `foundations`: those of the items before the edit,
+    where it had to know them.
     """
 
     result: EditResult
@@ -111,11 +118,15 @@ class EditedText:
 class Verb:
     """A verb that writes one file. Its functions take an edit, a record of its arguments.
 
-    - `file(workspace, edit)`: the file that it goes to. `new_texts(edit)`: the texts that it brings in.
-    - `edit(workspace, edit, path, document)`: the file afterwards; the document is None where there is no such file.
+    - `file(workspace, edit)`: the file that it goes to. `new_texts(edit)`: the texts that it brings
+      in.
+    - `edit(workspace, edit, path, document)`: the file afterwards; the document is None where there
+      is no such file.
     - `appends(edit)`: True if it only adds to a day's log, or takes out what a digest wrote there.
-    - `with_iso_day(workspace, edit)`, `with_entry(workspace, edit)`: the edit with what it names in words looked up.
-    - `complete_note(note, edit, added)`: the commit's note with what only this verb states, of the facts that were added.
+    - `with_iso_day(workspace, edit)`, `with_entry(workspace, edit)`: the edit with what it names in
+      words looked up.
+    - `complete_note(note, edit, added)`: the commit's note with what only this verb states, of the
+      facts that were added.
     """
 
     file: Callable[[Workspace, Any], FilePath]
@@ -124,7 +135,9 @@ class Verb:
     appends: Callable[[Any], bool] = lambda edit: True
     with_iso_day: Callable[[Workspace, Any], FileEdit] = lambda workspace, edit: edit
     with_entry: Callable[[Workspace, Any], FileEdit] = lambda workspace, edit: edit
-    complete_note: Callable[[CommitNote, Any, tuple[FactId, ...]], CommitNote] = lambda note, edit, added: note
+    complete_note: Callable[[CommitNote, Any, tuple[FactId, ...]], CommitNote] = (
+        lambda note, edit, added: note
+    )
 
 
 def verb_of(edit: FileEdit) -> Verb:
@@ -137,7 +150,8 @@ def target_path(workspace: Workspace, edit: FileEdit) -> FilePath:
     """The file that an edit goes to.
 
     Raises:
-        PathProblem: no file of the workspace that may be written. SectionProblem: `append-only`. FactProblem: no such fact.
+        PathProblem: no file of the workspace that may be written. SectionProblem: `append-only`.
+        FactProblem: no such fact.
     """
     verb_ = verb_of(edit)
     path = verb_.file(workspace, edit)
@@ -167,9 +181,17 @@ def require_writable(workspace: Workspace, path: FilePath) -> None:
         PathProblem: `read-only-path`, `bad-path`.
     """
     if layout.within(path, workspace.settings.extra_paths):
-        raise PathProblem("read-only-path", f"{path} is under extra_paths, which are read-only", "Use the workspace that it belongs to.")
+        raise PathProblem(
+            "read-only-path",
+            f"{path} is under extra_paths, which are read-only",
+            "Use the workspace that it belongs to.",
+        )
     if folder := _nested_repository(workspace, path):
-        raise PathProblem("bad-path", f"{path} is in another repository, {folder}", f"To make it a workspace: {verb('init')} {folder}")
+        raise PathProblem(
+            "bad-path",
+            f"{path} is in another repository, {folder}",
+            f"To make it a workspace: {verb('init')} {folder}",
+        )
 
 
 def _nested_repository(workspace: Workspace, path: FilePath) -> str | None:
@@ -178,7 +200,9 @@ def _nested_repository(workspace: Workspace, path: FilePath) -> str | None:
     return next((folder for folder in folders if (workspace.root / folder / ".git").exists()), None)
 
 
-def edit_text(workspace: Workspace, edit: FileEdit, path: FilePath, document: Document | None) -> EditedText:
+def edit_text(
+    workspace: Workspace, edit: FileEdit, path: FilePath, document: Document | None
+) -> EditedText:
     """Carry out an edit on a document, which is None where there is no such file.
 
     The item that `supersedes` names goes out of a file that is edited in place.
@@ -187,7 +211,13 @@ def edit_text(workspace: Workspace, edit: FileEdit, path: FilePath, document: Do
         MdmemError: it cannot be done.
     """
     edited = verb_of(edit).edit(workspace, edit, path, document)
-    if document is None or edit.options.supersedes is None or workspace.kind_of(path) is FileKind.DAILY:
+    if (
+        document is None
+        or edit.options.supersedes is None
+        or workspace.kind_of(path) is FileKind.DAILY
+    ):
         return edited
-    result, superseded = without_superseded(workspace, path, document, edited.result, edit.options.supersedes, successor=edited.fact)
+    result, superseded = without_superseded(
+        workspace, path, document, edited.result, edit.options.supersedes, successor=edited.fact
+    )
     return replace(edited, result=result, superseded=superseded)

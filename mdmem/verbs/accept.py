@@ -31,19 +31,31 @@ def edit(change: PartTaking, document: Document | None, kind: FileKind) -> Edite
             return _edit_fact(change, piece, source, now, kind)
         case SectionPiece() as piece, FileSource() as source:
             return _edit_section(change, piece, source, now)
-    result = EditResult(text=now.text, op=Op.ACCEPT, section=part.view.section, confirms=part.confirms)
+    result = EditResult(
+        text=now.text, op=Op.ACCEPT, section=part.view.section, confirms=part.confirms
+    )
     return EditedText(result=result, retracts=(*part.retracts, *part.ended))
 
 
-def _edit_fact(change: PartTaking, piece: FactPiece, source: FileSource, now: Document, kind: FileKind) -> EditedText:
+def _edit_fact(
+    change: PartTaking, piece: FactPiece, source: FileSource, now: Document, kind: FileKind
+) -> EditedText:
     put = taking.put_fact(piece, source, now, kind, wording=change.text, is_forced=change.anyway)
     if put.text is None:
         raise overtaken(change, put.judgement.standing)
     new = _new_fact(change)
     if new is not None and not FileFacts(parse(put.text)).holders(new, None):
-        raise ProposalProblem("overtaken", f"{change.part.name} would have another meaning in its place", "Write it by hand.")
-    supersedes = _supersedes(change, new, {item.fact.id for item in put.judgement.goes}, kind is FileKind.DAILY)
-    return EditedText(result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section, supersedes=supersedes))
+        raise ProposalProblem(
+            "overtaken",
+            f"{change.part.name} would have another meaning in its place",
+            "Write it by hand.",
+        )
+    supersedes = _supersedes(
+        change, new, {item.fact.id for item in put.judgement.goes}, kind is FileKind.DAILY
+    )
+    return EditedText(
+        result=EditResult(text=put.text, op=Op.ACCEPT, section=put.section, supersedes=supersedes)
+    )
 
 
 def _new_fact(change: PartTaking) -> FactId | None:
@@ -54,15 +66,21 @@ def _new_fact(change: PartTaking) -> FactId | None:
     return piece.fact if change.text is None else parse_item(taking.written(change.text)).id
 
 
-def _supersedes(change: PartTaking, new: FactId | None, went: set[FactId], is_log: bool) -> tuple[Supersession, ...]:
+def _supersedes(
+    change: PartTaking, new: FactId | None, went: set[FactId], is_log: bool
+) -> tuple[Supersession, ...]:
     """The facts whose place a new one takes: those that go, and those that the proposal names."""
     if new is None:
         return ()
     stated = [pair.old for pair in change.part.supersedes if pair.old in went or is_log]
-    return tuple(Supersession(old, new) for old in dict.fromkeys((*sorted(went), *stated)) if old != new)
+    return tuple(
+        Supersession(old, new) for old in dict.fromkeys((*sorted(went), *stated)) if old != new
+    )
 
 
-def _edit_section(change: PartTaking, piece: SectionPiece, source: FileSource, now: Document) -> EditedText:
+def _edit_section(
+    change: PartTaking, piece: SectionPiece, source: FileSource, now: Document
+) -> EditedText:
     put = taking.put_section(piece, source, now, wording=change.text, is_forced=change.anyway)
     if put.text is None:
         raise overtaken(change, put.judgement.standing)
@@ -77,11 +95,15 @@ def overtaken(change: PartTaking, standing: str | None) -> ProposalProblem:
     words = shlex.join((change.proposal, view.name))
     command = f"{verb('accept')} {words} {field('anyway')}"
     hint = f"Now there: {now}\nProposed: {view.new or 'nothing'}\nTo take it anyway: {command}"
-    return ProposalProblem("overtaken", message, hint, part=view.name, standing=standing, proposed=view.new)
+    return ProposalProblem(
+        "overtaken", message, hint, part=view.name, standing=standing, proposed=view.new
+    )
 
 
 def _complete_note(note: CommitNote, edit: AcceptEdit, added: tuple[FactId, ...]) -> CommitNote:
-    """The note of an accepting commit: the proposal, who proposed, the part, and where it was said."""
+    """The note of an accepting commit: the proposal, who proposed, the part, and where
+    it was said.
+    """
     change, part = edit.taking, edit.taking.part
     fact = _new_fact(change) or FactId(part.name)
     return replace(
@@ -99,8 +121,12 @@ def _complete_note(note: CommitNote, edit: AcceptEdit, added: tuple[FactId, ...]
 
 VERB = Verb(
     file=lambda workspace, edit: edit.taking.part.view.path,
-    edit=lambda workspace, change, path, document: edit(change.taking, document, workspace.kind_of(path)),
-    new_texts=lambda edit: tuple(text for text in (edit.taking.text, edit.taking.part.view.new) if text),
+    edit=lambda workspace, change, path, document: edit(
+        change.taking, document, workspace.kind_of(path)
+    ),
+    new_texts=lambda edit: tuple(
+        text for text in (edit.taking.text, edit.taking.part.view.new) if text
+    ),
     appends=lambda edit: edit.taking.part.view.op in (PartOp.ADD, PartOp.RETRACT, PartOp.CONFIRM),
     complete_note=_complete_note,
 )

@@ -22,7 +22,8 @@ ACTOR = "digest"
 
 
 def edit(document: Document, change: DigestDay) -> EditResult:
-    """Put the entries that are new into a day's log; one that stands there, or is like one that does, is left out.
+    """Put the entries that are new into a day's log; one that stands there, or is like one that
+    does, is left out.
 
     Raises:
         SectionProblem: `open-block`.
@@ -46,7 +47,8 @@ def edit(document: Document, change: DigestDay) -> EditResult:
 
 
 def take_out(document: Document, facts: Collection[FactId]) -> EditResult:
-    """Take the entries that state some facts out of a log, and the headings of minutes beneath which nothing is left.
+    """Take the entries that state some facts out of a log, and the headings of minutes beneath
+    which nothing is left.
 
     Raises:
         SectionProblem: `body-escapes-section`.
@@ -66,16 +68,30 @@ def take_out(document: Document, facts: Collection[FactId]) -> EditResult:
 def _without_heading(document: Document, path: SectionPath) -> str:
     """The text of a log without the heading of a minute, where nothing stands beneath it."""
     section = next((each for each in document.sections if each.path == path), None)
-    if section is None or not daily.is_minute(section) or document.slice(section.body, section.tree_end).strip():
+    if (
+        section is None
+        or not daily.is_minute(section)
+        or document.slice(section.body, section.tree_end).strip()
+    ):
         return document.text
     start = section.start
-    while section.tree_end == len(document.lines) and start > document.front and is_blank(document.lines[start - 1]):
+    while (
+        section.tree_end == len(document.lines)
+        and start > document.front
+        and is_blank(document.lines[start - 1])
+    ):
         start -= 1
-    return document.bom + document.slice(0, start) + document.slice(section.tree_end, len(document.lines))
+    return (
+        document.bom
+        + document.slice(0, start)
+        + document.slice(section.tree_end, len(document.lines))
+    )
 
 
 def _complete_note(note: CommitNote, change: DigestDay, added: tuple[FactId, ...]) -> CommitNote:
-    """The note of a digest's commit: the run, where each entry was said, the attributes, and how far transcripts are read."""
+    """The note of a digest's commit: the run, where each entry was said, the attributes, and how
+    far transcripts are read.
+    """
     entries = [(fact, entry) for entry in change.entries if (fact := entry_fact(entry)) in added]
     session, *more_sessions = dict.fromkeys(entry.session for _, entry in entries)
     return replace(
@@ -101,8 +117,14 @@ def _item(entry: DayEntry) -> str:
     return write_item(entry.text, kind=entry.kind)
 
 
-def _edit(workspace: Workspace, change: DigestDay, path: FilePath, document: Document | None) -> EditedText:
-    return EditedText(result=edit(document or parse(daily.new_log(installed.template("daily.md"), change.day)), change))
+def _edit(
+    workspace: Workspace, change: DigestDay, path: FilePath, document: Document | None
+) -> EditedText:
+    return EditedText(
+        result=edit(
+            document or parse(daily.new_log(installed.template("daily.md"), change.day)), change
+        )
+    )
 
 
 VERB = Verb(

@@ -16,7 +16,9 @@ from mdmem.wording import field
 from mdmem.workspace import Workspace
 
 
-def _edit(workspace: Workspace, edit: EditSection, path: FilePath, document: Document | None) -> EditedText:
+def _edit(
+    workspace: Workspace, edit: EditSection, path: FilePath, document: Document | None
+) -> EditedText:
     if document is None:
         require_create(workspace, edit, path)
         document = parse(layout.NEW_TASKS if path == layout.TASKS_PATH else "")
@@ -26,7 +28,11 @@ def _edit(workspace: Workspace, edit: EditSection, path: FilePath, document: Doc
         if edit.after is not None:
             raise
         raise lookup.with_suggestions(
-            workspace, problem, edit.section, edit.file, lambda path: f"{field('file')} {shlex.quote(path)}"
+            workspace,
+            problem,
+            edit.section,
+            edit.file,
+            lambda path: f"{field('file')} {shlex.quote(path)}",
         ) from problem
 
 
@@ -39,8 +45,15 @@ def require_create(workspace: Workspace, edit: EditSection | Remember, path: Fil
     if not edit.create:
         raise lookup.missing_file(workspace, path, f"To create it, use {field('create')}.")
     curated = workspace.curated
-    if path.casefold() == curated.casefold() and files.read(files.path_on_disk(workspace.root, curated)) is not None:
-        raise PathProblem("bad-path", f"{path} would be a second curated file: {curated} already exists", f"Name {curated}.")
+    if (
+        path.casefold() == curated.casefold()
+        and files.read(files.path_on_disk(workspace.root, curated)) is not None
+    ):
+        raise PathProblem(
+            "bad-path",
+            f"{path} would be a second curated file: {curated} already exists",
+            f"Name {curated}.",
+        )
 
 
 VERB = Verb(

@@ -1,4 +1,6 @@
-"""The foundations of the facts in a file, and of a change. Loaded where a change touches a fact that is there already."""
+"""The foundations of the facts in a file, and of a change. Loaded where a change touches a fact
+that is there already.
+"""
 
 from __future__ import annotations
 
@@ -21,21 +23,32 @@ from mdmem.text.facts import Item, parse_item
 from mdmem.workspace import Workspace
 
 _MOST_COMMITS = 16
-_PLAIN_OPS = frozenset({Op.REPLACE, Op.APPEND, Op.PREPEND, Op.CREATE, Op.LOG, Op.REMEMBER, Op.FORGET})
+_PLAIN_OPS = frozenset(
+    {Op.REPLACE, Op.APPEND, Op.PREPEND, Op.CREATE, Op.LOG, Op.REMEMBER, Op.FORGET}
+)
 """Operations whose messages quote every line that they bring in or take out."""
 
 
 def own_foundation(workspace: Workspace, options: WriteOptions) -> Foundation:
-    """The foundation of a change: its source, which is only claimed where an agent names the user."""
+    """The foundation of a change: its source, which is only claimed where an agent
+    names the user.
+    """
     claimed = trust.is_claim(workspace.origin_of(options.actor), options.source)
     return Foundation(options.source, claimed)
 
 
-def find_foundations(workspace: Workspace, path: FilePath, document: Document, items: Sequence[Item], options: WriteOptions) -> Foundations:
+def find_foundations(
+    workspace: Workspace,
+    path: FilePath,
+    document: Document,
+    items: Sequence[Item],
+    options: WriteOptions,
+) -> Foundations:
     """The foundations of items of a file, and of a change.
 
-    A line that no commit has counts as it will once it is committed: as the user's own, or as claimed by the agent who is at work. Where
-    history cannot be read, every line counts as the user's own.
+    A line that no commit has counts as it will once it is committed: as the user's own, or as
+    claimed by the agent who is at work. Where history cannot be read, every line counts as the
+    user's own.
     """
     own = own_foundation(workspace, options)
     recent = _recent_foundations(workspace, path, document, items)
@@ -47,18 +60,37 @@ def find_foundations(workspace: Workspace, path: FilePath, document: Document, i
             states, _ = entry_states.match_entries(trail, path, in_file)
     except MdmemError as problem:
         unknown = {item.start: Foundation(Source.USER_STATED) for item in items}
-        return Foundations(unknown, own, f"cannot tell who stated the current facts ({problem.message}): they count as the user's own")
-    pending = own if workspace.contents else Foundation(Source.USER_STATED, claimed=workspace.is_agent(options.actor))
-    origins = {entry.start_line - 1: state.occurrence.origin for entry, state in zip(in_file, states, strict=True) if state.occurrence}
-    committed = {start: Foundation(origin.source, origin.claimed_by is not None) for start, origin in origins.items()}
+        return Foundations(
+            unknown,
+            own,
+            f"cannot tell who stated the current facts ({problem.message}): they count as the"
+            " user's own",
+        )
+    pending = (
+        own
+        if workspace.contents
+        else Foundation(Source.USER_STATED, claimed=workspace.is_agent(options.actor))
+    )
+    origins = {
+        entry.start_line - 1: state.occurrence.origin
+        for entry, state in zip(in_file, states, strict=True)
+        if state.occurrence
+    }
+    committed = {
+        start: Foundation(origin.source, origin.claimed_by is not None)
+        for start, origin in origins.items()
+    }
     return Foundations({item.start: committed.get(item.start, pending) for item in items}, own)
 
 
 # From the messages of the newest commits.
 
 
-def _recent_foundations(workspace: Workspace, path: FilePath, document: Document, items: Sequence[Item]) -> dict[int, Foundation] | None:
-    """The foundations of items that mdmem brought in a few commits ago, by their first lines; None where the newest messages do not tell.
+def _recent_foundations(
+    workspace: Workspace, path: FilePath, document: Document, items: Sequence[Item]
+) -> dict[int, Foundation] | None:
+    """The foundations of items that mdmem brought in a few commits ago, by their first lines; None
+    where the newest messages do not tell.
 
     This is cheap; the trail is not, since it has to be brought up to HEAD first.
     """
@@ -76,7 +108,9 @@ def _recent_foundations(workspace: Workspace, path: FilePath, document: Document
             if history.quoted_line(item.raw) in quoting.came:
                 if quoting.note.section != history.section_name(document.path_at(start)):
                     return None
-                foundations[start] = Foundation(quoting.note.provenance.source, quoting.note.claimed_by is not None)
+                foundations[start] = Foundation(
+                    quoting.note.provenance.source, quoting.note.claimed_by is not None
+                )
                 del unknown[start]
         if not unknown:
             return foundations
@@ -84,24 +118,38 @@ def _recent_foundations(workspace: Workspace, path: FilePath, document: Document
 
 
 def _newest_notes(workspace: Workspace, path: FilePath) -> Iterator[QuotingNote | None]:
-    """The notes of the newest commits that changed a file, the newest first; None at the first one that does not tell all."""
+    """The notes of the newest commits that changed a file, the newest first; None at the first one
+    that does not tell all.
+    """
     repository = workspace.repository
     commit = repository.head() if repository.is_simple else None
     git_dir, name = str(repository.git_dir), os.fsencode(f"{repository.prefix}{path}")
     for _ in range(_MOST_COMMITS):
         data = git_files.read_object(git_dir, commit, b"commit") if commit else None
         head, _, message = (data or b"").decode("utf-8", "replace").partition("\n\n")
-        parents = [line.removeprefix("parent ") for line in head.split("\n") if line.startswith("parent ")]
+        parents = [
+            line.removeprefix("parent ") for line in head.split("\n") if line.startswith("parent ")
+        ]
         notes = parse_notes(message)
         if commit is None or len(parents) != 1 or len(notes) != 1 or not notes[0].is_own:
             break
         if notes[0].note.path == path:
-            before, after = (git_files.blob_at(git_dir, CommitId(each), name) for each in (parents[0], commit))
+            before, after = (
+                git_files.blob_at(git_dir, CommitId(each), name) for each in (parents[0], commit)
+            )
             lines = message.split("\n")
             is_cut = any(line.endswith(" more lines)") for line in lines)
-            if notes[0].note.op not in _PLAIN_OPS or notes[0].note.confirms or before == after or is_cut:
+            if (
+                notes[0].note.op not in _PLAIN_OPS
+                or notes[0].note.confirms
+                or before == after
+                or is_cut
+            ):
                 break
-            came, went = (frozenset(line[2:] for line in lines if line.startswith(sign)) for sign in ("+ ", "- "))
+            came, went = (
+                frozenset(line[2:] for line in lines if line.startswith(sign))
+                for sign in ("+ ", "- ")
+            )
             yield replace(notes[0], came=came, went=went)
         commit = CommitId(parents[0])
     yield None

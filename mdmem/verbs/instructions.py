@@ -10,7 +10,9 @@ from mdmem.verbs import EditedText, InstructionsEdit, Verb
 from mdmem.workspace import Workspace
 
 
-def _edit(workspace: Workspace, edit: InstructionsEdit, path: FilePath, document: Document | None) -> EditedText:
+def _edit(
+    workspace: Workspace, edit: InstructionsEdit, path: FilePath, document: Document | None
+) -> EditedText:
     start = document or parse("")
     if edit.remove:
         return EditedText(result=instructions.take_out(start))

@@ -43,22 +43,40 @@ def _edit(workspace: Workspace, edit: Log, path: FilePath, document: Document | 
     return edited
 
 
-def _with_entry(workspace: Workspace, edit: Log, text: str, path: FilePath, start: Document) -> EditedText:
+def _with_entry(
+    workspace: Workspace, edit: Log, text: str, path: FilePath, start: Document
+) -> EditedText:
     item = write_item(text, kind=edit.kind, tags=edit.tags)
     fact = parse_item(item).id
-    stated = None if edit.again or find_same_item(start, item) is None else _stated_item(workspace, path, start, fact)
+    stated = (
+        None
+        if edit.again or find_same_item(start, item) is None
+        else _stated_item(workspace, path, start, fact)
+    )
     minute = workspace.now().strftime("%H:%M") if edit.time is None else edit.time
     result = daily.log(start, minute, item, again=stated is None)
-    if stated is not None and find_foundations(workspace, path, start, [stated], edit.options).is_confirmed(stated):
+    if stated is not None and find_foundations(
+        workspace, path, start, [stated], edit.options
+    ).is_confirmed(stated):
         result = replace(result, confirms=(fact,))
     return EditedText(result=result, fact=fact)
 
 
-def _stated_item(workspace: Workspace, path: FilePath, document: Document, fact: FactId) -> Item | None:
-    """The entry of a log that states a fact and is current: neither superseded nor retracted, nor expired."""
+def _stated_item(
+    workspace: Workspace, path: FilePath, document: Document, fact: FactId
+) -> Item | None:
+    """The entry of a log that states a fact and is current: neither superseded nor retracted, nor
+    expired.
+    """
     today = workspace.now().date()
-    same = [each for each in items(document) if each.fact.id == fact and (each.fact.until is None or each.fact.until >= today)]
-    current = lookup.current_locations(workspace, [lookup.FactLocation(path, document, each) for each in same])
+    same = [
+        each
+        for each in items(document)
+        if each.fact.id == fact and (each.fact.until is None or each.fact.until >= today)
+    ]
+    current = lookup.current_locations(
+        workspace, [lookup.FactLocation(path, document, each) for each in same]
+    )
     return current[0].item if current else None
 
 

@@ -28,19 +28,32 @@ def _with_iso_day(workspace: Workspace, edit: Remember) -> Remember:
 
 
 def _with_entry(workspace: Workspace, edit: Remember) -> Remember:
-    """A fact with the id and, where it has no words of its own, the text of the log's entry that it takes into a curated file.
+    """A fact with the id and, where it has no words of its own, the text of the log's entry that it
+    takes into a curated file.
 
     Raises:
         FactProblem: `fact-not-found`, `fact-ambiguous`.
     """
     if edit.entry is None:
         return edit
-    lines = lookup.current_locations(workspace, lookup.locate_fact(workspace, edit.entry, (FileKind.DAILY,)))
-    fact = lookup.meant_location(workspace, lines, edit.entry, lambda fact: f"{verb('remember', 'entry')} {fact}").item.fact
-    return replace(edit, entry=fact.id, text=edit.text or fact.text, kind=edit.kind or fact.kind, tags=edit.tags or fact.tags)
+    lines = lookup.current_locations(
+        workspace, lookup.locate_fact(workspace, edit.entry, (FileKind.DAILY,))
+    )
+    fact = lookup.meant_location(
+        workspace, lines, edit.entry, lambda fact: f"{verb('remember', 'entry')} {fact}"
+    ).item.fact
+    return replace(
+        edit,
+        entry=fact.id,
+        text=edit.text or fact.text,
+        kind=edit.kind or fact.kind,
+        tags=edit.tags or fact.tags,
+    )
 
 
-def _edit(workspace: Workspace, edit: Remember, path: FilePath, document: Document | None) -> EditedText:
+def _edit(
+    workspace: Workspace, edit: Remember, path: FilePath, document: Document | None
+) -> EditedText:
     if document is None:
         require_create(workspace, edit, path)
         document = parse("")
@@ -49,15 +62,25 @@ def _edit(workspace: Workspace, edit: Remember, path: FilePath, document: Docume
     needs_foundations = (
         similar
         and workspace.contents is None
-        and fact_editor.needs_foundations(edit, similar, foundations.own_foundation(workspace, edit.options))
+        and fact_editor.needs_foundations(
+            edit, similar, foundations.own_foundation(workspace, edit.options)
+        )
     )
-    item_foundations = foundations.find_foundations(workspace, path, document, similar, edit.options) if needs_foundations else None
-    result, fact = fact_editor.remember(document, edit, workspace.now().date(), similar, item_foundations)
+    item_foundations = (
+        foundations.find_foundations(workspace, path, document, similar, edit.options)
+        if needs_foundations
+        else None
+    )
+    result, fact = fact_editor.remember(
+        document, edit, workspace.now().date(), similar, item_foundations
+    )
     return EditedText(result=result, fact=fact, foundations=item_foundations)
 
 
 def _complete_note(note: CommitNote, edit: Remember, added: tuple[FactId, ...]) -> CommitNote:
-    return replace(note, promotes=((FactId(edit.entry), added[-1]),)) if edit.entry and added else note
+    return (
+        replace(note, promotes=((FactId(edit.entry), added[-1]),)) if edit.entry and added else note
+    )
 
 
 VERB = Verb(

@@ -1,4 +1,6 @@
-"""Take one change of a file back; `revert` makes such edits of a commit, a fact's last change or a run."""
+"""Take one change of a file back; `revert` makes such edits of a commit, a fact's last change or a
+run.
+"""
 
 from __future__ import annotations
 
@@ -25,20 +27,29 @@ def undone(edit: RevertEdit, document: Document) -> EditResult:
     return inverse_patch.undo(document, edit.after, edit.before, edit.only)
 
 
-def _edit(workspace: Workspace, edit: RevertEdit, path: FilePath, document: Document | None) -> EditedText:
-    """Take the change back; a conflict names the file, and shows how it reads and how it would read."""
+def _edit(
+    workspace: Workspace, edit: RevertEdit, path: FilePath, document: Document | None
+) -> EditedText:
+    """Take the change back; a conflict names the file, and shows how it reads and how it would
+    read.
+    """
     try:
         return EditedText(result=undone(edit, document or parse("")))
     except SectionProblem as problem:
         details = problem.details
         hint = f"{problem.hint}\nNow: {_quote(details['now'])}\nThen: {_quote(details['then'])}"
-        raise SectionProblem(problem.code, f"{edit.path}: {problem.message}", hint, path=edit.path, **details) from problem
+        raise SectionProblem(
+            problem.code, f"{edit.path}: {problem.message}", hint, path=edit.path, **details
+        ) from problem
 
 
 def _quote(text: str) -> str:
     """A few lines of a text, for a hint."""
     lines = [line for line in text.splitlines() if line.strip()]
-    return "\n      ".join(lines[:_SHOWN_LINES] + (["…"] if len(lines) > _SHOWN_LINES else [])) or "(nothing)"
+    return (
+        "\n      ".join(lines[:_SHOWN_LINES] + (["…"] if len(lines) > _SHOWN_LINES else []))
+        or "(nothing)"
+    )
 
 
 VERB = Verb(

@@ -1,4 +1,6 @@
-"""The fact that the option `supersedes` names: taken out of a file that is edited in place, superseded by a mark in a day's log."""
+"""The fact that the option `supersedes` names: taken out of a file that is edited in place,
+superseded by a mark in a day's log.
+"""
 
 from __future__ import annotations
 
@@ -40,20 +42,28 @@ def without_superseded(
     name: str,
     successor: FactId | None,
 ) -> tuple[EditResult, FactId | None]:
-    """The result of an edit of a file without the item that `name` means, and its fact; None if it is not in this file.
+    """The result of an edit of a file without the item that `name` means, and its fact; None if it
+    is not in this file.
 
     Of several items the one in the edited section is meant. Its block id goes to the `successor`,
     which is the last fact that the edit adds where None is named.
 
     Raises:
-        FactProblem: `fact-ambiguous`; `fact-not-found`: an edit like this one took it out, and what stands elsewhere was not meant.
+        FactProblem: `fact-ambiguous`; `fact-not-found`: an edit like this one took it out, and what
+        stands elsewhere was not meant.
         SectionProblem: `body-escapes-section`.
     """
     candidates = items_matching(items(document), name)
     in_section = [each for each in candidates if document.path_at(each.start) == result.section]
     if result.text == document.text and not in_section and _is_done(workspace, path, result, name):
-        if candidates or lookup.current_locations(workspace, lookup.locate_fact(workspace, name, tuple(FileKind))):
-            raise FactProblem("fact-not-found", f"{name[:80]!r} was already removed from this section, and is also elsewhere", _HINT)
+        if candidates or lookup.current_locations(
+            workspace, lookup.locate_fact(workspace, name, tuple(FileKind))
+        ):
+            raise FactProblem(
+                "fact-not-found",
+                f"{name[:80]!r} was already removed from this section, and is also elsewhere",
+                _HINT,
+            )
         return result, None
     edited = parse(result.text)
     if not candidates or len(items_matching(items(edited), name)) != len(candidates):
@@ -68,11 +78,18 @@ def without_superseded(
 
 
 def _is_done(workspace: Workspace, path: FilePath, result: EditResult, name: str) -> bool:
-    """True if one of the newest commits took what a name means out for an edit of the same section."""
+    """True if one of the newest commits took what a name means out for an edit of the
+    same section.
+    """
     repository, section = workspace.repository, history.section_name(result.section)
-    commits = first_parent.read_commits(repository, first_parent.newest_commits(repository, path, _MOST_COMMITS))
+    commits = first_parent.read_commits(
+        repository, first_parent.newest_commits(repository, path, _MOST_COMMITS)
+    )
     notes = [parse_message(commit.commit.message) for commit in commits]
-    return any(note.section == section and names_any(name, {old for old, _ in note.supersedes}) for note in notes)
+    return any(
+        note.section == section and names_any(name, {old for old, _ in note.supersedes})
+        for note in notes
+    )
 
 
 def _with_id(document: Document, fact: FactId) -> list[Item]:
@@ -80,25 +97,37 @@ def _with_id(document: Document, fact: FactId) -> list[Item]:
 
 
 def _meant(
-    workspace: Workspace, path: FilePath, document: Document, in_section: list[Item], candidates: tuple[Item, ...], name: str
+    workspace: Workspace,
+    path: FilePath,
+    document: Document,
+    in_section: list[Item],
+    candidates: tuple[Item, ...],
+    name: str,
 ) -> Item:
     if len(in_section) == 1:
         return in_section[0]
-    elsewhere = [each for each in lookup.locate_fact(workspace, name, lookup.EDITABLE) if each.path != path]
+    elsewhere = [
+        each for each in lookup.locate_fact(workspace, name, lookup.EDITABLE) if each.path != path
+    ]
     here = [FactLocation(path, document, each) for each in candidates]
     return lookup.require_one_location(workspace, [*here, *elsewhere], name, _option, _HINT).item
 
 
 def fact_to_supersede(
-    workspace: Workspace, edit: EditSection | Log | Remember | Forget | WholeFileEdit, removed: tuple[Item, ...], successor: FactId | None
+    workspace: Workspace,
+    edit: EditSection | Log | Remember | Forget | WholeFileEdit,
+    removed: tuple[Item, ...],
+    successor: FactId | None,
 ) -> tuple[FactId | None, FactLocation | None]:
-    """The fact that the option `supersedes` of an edit names: one that the edit `removed`, else a current one elsewhere.
+    """The fact that the option `supersedes` of an edit names: one that the edit `removed`, else a
+    current one elsewhere.
 
-    No fact if the same successor supersedes it already. The location is that of an item which is to go out of another file; a line of a
-    day's log is superseded by a mark.
+    No fact if the same successor supersedes it already. The location is that of an item which is to
+    go out of another file; a line of a day's log is superseded by a mark.
 
     Raises:
-        FactProblem: `fact-not-found`, `fact-ambiguous`; `supersede-in-place`: a log does not take out what stands in another file.
+        FactProblem: `fact-not-found`, `fact-ambiguous`; `supersede-in-place`: a log does not take
+        out what stands in another file.
         PathProblem: `read-only-path`.
     """
     name = edit.options.supersedes or ""
@@ -113,10 +142,22 @@ def fact_to_supersede(
     if workspace.kind_of(location.path) is FileKind.DAILY:
         return location.item.fact.id, None
     if layout.within(location.path, workspace.settings.extra_paths):
-        raise PathProblem("read-only-path", f"{location.path} is under extra_paths, which are read-only", "Change it in its own workspace.")
+        raise PathProblem(
+            "read-only-path",
+            f"{location.path} is under extra_paths, which are read-only",
+            "Change it in its own workspace.",
+        )
     if isinstance(edit, Log | Forget):
-        message = f"{name[:80]!r} is in {location.path}, which is edited in place: it must be removed there, not only marked"
-        raise FactProblem("supersede-in-place", message, _in_place_hint(workspace, edit, location), path=location.path)
+        message = (
+            f"{name[:80]!r} is in {location.path}, which is edited in place: it must be removed"
+            " there, not only marked"
+        )
+        raise FactProblem(
+            "supersede-in-place",
+            message,
+            _in_place_hint(workspace, edit, location),
+            path=location.path,
+        )
     return location.item.fact.id, location
 
 
@@ -133,4 +174,6 @@ def _in_place_hint(workspace: Workspace, edit: Log | Forget, location: FactLocat
         return " ".join([verb("forget"), fact, *file])
     section = location.document.path_at(location.item.start)
     where = [field("section"), shlex.quote(join_path(section))] if section else []
-    return " ".join([verb("remember"), shlex.quote(edit.text), *where, *file, field("supersedes"), fact])
+    return " ".join(
+        [verb("remember"), shlex.quote(edit.text), *where, *file, field("supersedes"), fact]
+    )

@@ -11,8 +11,16 @@ from mdmem.verbs import EditedText, Verb
 from mdmem.workspace import Workspace
 
 
-def _edit(workspace: Workspace, edit: WholeFileEdit, path: FilePath, document: Document | None) -> EditedText:
-    return EditedText(result=whole_file.edit(document, edit, is_log=workspace.kind_of(path) is FileKind.DAILY))
+def _edit(
+    workspace: Workspace, edit: WholeFileEdit, path: FilePath, document: Document | None
+) -> EditedText:
+    return EditedText(
+        result=whole_file.edit(document, edit, is_log=workspace.kind_of(path) is FileKind.DAILY)
+    )
 
 
-VERB = Verb(file=lambda workspace, edit: layout.parse_any_path(edit.path), edit=_edit, new_texts=whole_file.new_texts)
+VERB = Verb(
+    file=lambda workspace, edit: layout.parse_any_path(edit.path),
+    edit=_edit,
+    new_texts=whole_file.new_texts,
+)

@@ -129,8 +129,7 @@ PRONOUNS = (r"\b(?:ich|wir)\b",)
 ASIDES = (r"\bübrigens\W*$",)
 THAT = (r"\bdass\b",)
 POSSESSIONS = (
-    r"(?:mein\w*|unser\w*)\b"
-    r"(?!.*\b(?:ist|sind|hat|haben|heißt|heißen|wohnt|arbeitet)\b)",
+    r"(?:mein\w*|unser\w*)\b" r"(?!.*\b(?:ist|sind|hat|haben|heißt|heißen|wohnt|arbeitet)\b)",
 )
 MAIL_HEADERS = "von|betreff"
 WROTE = "schrieb"

@@ -223,8 +223,10 @@ KEPT_ANYWHERE = (
         "decision",
     ),
     (
-        "eat drink smoke fly drive prefer rather always never stand bear hate dislike like "
-        "love allergic intolerant vegan vegetarian call favourite favorite fave go preferred",
+        (
+            "eat drink smoke fly drive prefer rather always never stand bear hate dislike like "
+            "love allergic intolerant vegan vegetarian call favourite favorite fave go preferred"
+        ),
         (
             rf"\b{_PERSON}(?:{_ADVERB} (?:prefer|would rather|like (?:my|our))|'d rather)\b",
             rf"\b{_PERSON} (?:always|never)\b(?! (?:really )?(?:asked|knew|thought|seen|saw|"
@@ -281,8 +283,10 @@ CORRECTIONS = (
 )
 # With them a statement is somebody else's.
 REPORTED = (
-    "says said wrote writes reads states stated told tells asks asked claims according "
-    "quote print prints output outputs returned types typed replied",
+    (
+        "says said wrote writes reads states stated told tells asks asked claims according "
+        "quote print prints output outputs returned types typed replied"
+    ),
     (
         r"(?<!everyone )(?<!everybody )(?<!nobody )(?<!people )\b(?:says|said|wrote|writes|reads|"
         r"states|stated|told (?:me|you|us)|tells|asks|asked|"
@@ -332,8 +336,7 @@ _IS = (
     rf"became)(?:{_NOW}| (?:actually|still|currently|in fact))"
 )
 _IS_OR_COLON = (
-    rf"(?:{_IS} (?:not [^,.;]{{1,30}} but )?|"
-    rf"{_NOW} (?:isn't|aren't) [^,.;]{{1,30}} but |: )"
+    rf"(?:{_IS} (?:not [^,.;]{{1,30}} but )?|" rf"{_NOW} (?:isn't|aren't) [^,.;]{{1,30}} but |: )"
 )
 _ARTICLE = r"(?:called |named |a |an |the )?"
 _CAPITAL = r"(?-i:[A-Z])"

@@ -102,8 +102,7 @@ PRONOUNS = (r"\b(?:je|j'\w+|nous)\b",)
 ASIDES = (r"\bau fait\W*$",)
 THAT = (r"\bque\b", r"\bqu'")
 POSSESSIONS = (
-    r"(?:mon|ma|mes|notre|nos)\b"
-    r"(?!.*\b(?:est|sont|a|ont|s'appelle|habite|travaille)\b)",
+    r"(?:mon|ma|mes|notre|nos)\b" r"(?!.*\b(?:est|sont|a|ont|s'appelle|habite|travaille)\b)",
 )
 MAIL_HEADERS = "de|objet"
 WROTE = "a[ ]écrit"

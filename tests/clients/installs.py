@@ -54,7 +54,11 @@ def install(client: Client) -> Path:
         pytest.skip(f"{client.package} is not installed, and there is no npm to install it with")
     folder.mkdir(parents=True, exist_ok=True)
     if client.node:
-        _install_packages(npm, folder, f"node-{sys.platform}-{_MACHINES.get(platform.machine(), platform.machine())}@{client.node}")
+        _install_packages(
+            npm,
+            folder,
+            f"node-{sys.platform}-{_MACHINES.get(platform.machine(), platform.machine())}@{client.node}",
+        )
     _install_packages(npm, folder, f"{client.package}@{client.version}")
     if not (programs / client.program).exists():
         pytest.skip(f"{client.package} has no program {client.program}")
@@ -65,10 +69,29 @@ def install(client: Client) -> Path:
 def _install_packages(npm: str, folder: Path, package: str) -> None:
     """Install a package; its own scripts run with the Node that is there already, if there is one."""
     path = os.pathsep.join((str(folder / "node_modules" / ".bin"), _ENVIRONMENT["PATH"]))
-    words = [npm, "install", "--prefix", str(folder), "--no-audit", "--no-fund", "--loglevel", "error", package]
+    words = [
+        npm,
+        "install",
+        "--prefix",
+        str(folder),
+        "--no-audit",
+        "--no-fund",
+        "--loglevel",
+        "error",
+        package,
+    ]
     try:
-        done = subprocess.run(words, env=_ENVIRONMENT | {"PATH": path}, capture_output=True, text=True, timeout=_SECONDS, check=False)
+        done = subprocess.run(
+            words,
+            env=_ENVIRONMENT | {"PATH": path},
+            capture_output=True,
+            text=True,
+            timeout=_SECONDS,
+            check=False,
+        )
     except subprocess.TimeoutExpired:
         pytest.skip(f"{package} did not install within {_SECONDS} s")
     if done.returncode != 0:
-        pytest.skip(f"{package} does not install: {(done.stderr.strip().splitlines() or ['no word from npm'])[0]}")
+        pytest.skip(
+            f"{package} does not install: {(done.stderr.strip().splitlines() or ['no word from npm'])[0]}"
+        )

@@ -69,7 +69,12 @@ class ScriptedApi(ABC):
         threading.Thread(target=self._server.serve_forever, daemon=True).start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._server.shutdown()
         self._server.server_close()
 
@@ -78,9 +83,18 @@ class ScriptedApi(ABC):
             is_aside = not tools(body)
             (self.asides if is_aside else self.requests).append(body)
             number = len(self.requests) + len(self.asides)
-            step = {"text": "ok"} if is_aside else self.steps.pop(0) if self.steps else {"text": BEYOND}
+            step = (
+                {"text": "ok"}
+                if is_aside
+                else self.steps.pop(0)
+                if self.steps
+                else {"text": BEYOND}
+            )
         if body.get("stream"):
-            lines = (f"event: {event['type']}\ndata: {json.dumps(event)}\n\n" for event in self.events(step, number))
+            lines = (
+                f"event: {event['type']}\ndata: {json.dumps(event)}\n\n"
+                for event in self.events(step, number)
+            )
             return "text/event-stream", "".join(lines).encode()
         return "application/json", json.dumps(self.message(step, number)).encode()
 
@@ -99,9 +113,17 @@ class MessagesApi(ScriptedApi):
     path = "/v1/messages"
 
     def message(self, step: Json, number: int) -> Json:
-        block = {"type": "text", "text": step["text"]} if "text" in step else _tool_use(step, number)
+        block = (
+            {"type": "text", "text": step["text"]} if "text" in step else _tool_use(step, number)
+        )
         return {
-            **{"id": f"msg_{number}", "type": "message", "role": "assistant", "model": "scripted", "content": [block]},
+            **{
+                "id": f"msg_{number}",
+                "type": "message",
+                "role": "assistant",
+                "model": "scripted",
+                "content": [block],
+            },
             "stop_reason": "end_turn" if "text" in step else "tool_use",
             "stop_sequence": None,
             "usage": {"input_tokens": step.get("used", 100), "output_tokens": 20},
@@ -112,9 +134,15 @@ class MessagesApi(ScriptedApi):
         (block,) = message["content"]
         yield {"type": "message_start", "message": {**message, "content": [], "stop_reason": None}}
         if block["type"] == "text":
-            start, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
+            start, delta = (
+                {"type": "text", "text": ""},
+                {"type": "text_delta", "text": block["text"]},
+            )
         else:
-            start, delta = {**block, "input": {}}, {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+            start, delta = (
+                {**block, "input": {}},
+                {"type": "input_json_delta", "partial_json": json.dumps(block["input"])},
+            )
         yield {"type": "content_block_start", "index": 0, "content_block": start}
         yield {"type": "content_block_delta", "index": 0, "delta": delta}
         yield {"type": "content_block_stop", "index": 0}
@@ -127,7 +155,12 @@ class MessagesApi(ScriptedApi):
 
 
 def _tool_use(step: Json, number: int) -> Json:
-    return {"type": "tool_use", "id": f"toolu_{number}", "name": step["tool"], "input": step["input"]}
+    return {
+        "type": "tool_use",
+        "id": f"toolu_{number}",
+        "name": step["tool"],
+        "input": step["input"],
+    }
 
 
 class ResponsesApi(ScriptedApi):
@@ -136,8 +169,15 @@ class ResponsesApi(ScriptedApi):
     path = "/responses"
 
     def message(self, step: Json, number: int) -> Json:
-        usage = {"input_tokens": step.get("used", 100), "output_tokens": 20, "total_tokens": step.get("used", 100) + 20}
-        details = {"input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}
+        usage = {
+            "input_tokens": step.get("used", 100),
+            "output_tokens": 20,
+            "total_tokens": step.get("used", 100) + 20,
+        }
+        details = {
+            "input_tokens_details": {"cached_tokens": 0},
+            "output_tokens_details": {"reasoning_tokens": 0},
+        }
         item = (
             _message_item(step, number)
             if "text" in step
@@ -145,11 +185,20 @@ class ResponsesApi(ScriptedApi):
             if "tool" in step
             else _tool_search(step, number)
         )
-        return {"id": f"resp_{number}", "object": "response", "status": "completed", "output": [item], "usage": usage | details}
+        return {
+            "id": f"resp_{number}",
+            "object": "response",
+            "status": "completed",
+            "output": [item],
+            "usage": usage | details,
+        }
 
     def events(self, step: Json, number: int) -> Iterator[Json]:
         response = self.message(step, number)
-        yield {"type": "response.created", "response": {**response, "status": "in_progress", "output": []}}
+        yield {
+            "type": "response.created",
+            "response": {**response, "status": "in_progress", "output": []},
+        }
         for kind in ("response.output_item.added", "response.output_item.done"):
             yield {"type": kind, "output_index": 0, "item": response["output"][0]}
         yield {"type": "response.completed", "response": response}
@@ -157,18 +206,35 @@ class ResponsesApi(ScriptedApi):
 
 def _message_item(step: Json, number: int) -> Json:
     content = [{"type": "output_text", "text": step["text"], "annotations": []}]
-    return {"type": "message", "id": f"msg_{number}", "role": "assistant", "status": "completed", "content": content}
+    return {
+        "type": "message",
+        "id": f"msg_{number}",
+        "role": "assistant",
+        "status": "completed",
+        "content": content,
+    }
 
 
 def _function_call(step: Json, number: int) -> Json:
-    item = {"type": "function_call", "id": f"fc_{number}", "call_id": f"call_{number}", "status": "completed"}
+    item = {
+        "type": "function_call",
+        "id": f"fc_{number}",
+        "call_id": f"call_{number}",
+        "status": "completed",
+    }
     named = {"name": step["tool"], "arguments": json.dumps(step["input"])}
     return item | named | ({"namespace": step["namespace"]} if "namespace" in step else {})
 
 
 def _tool_search(step: Json, number: int) -> Json:
     call = {"execution": "client", "arguments": {"query": step["find"]}}
-    return {"type": "tool_search_call", "id": f"ts_{number}", "call_id": f"call_{number}", "status": "completed", **call}
+    return {
+        "type": "tool_search_call",
+        "id": f"ts_{number}",
+        "call_id": f"call_{number}",
+        "status": "completed",
+        **call,
+    }
 
 
 class GenerateApi(ScriptedApi):
@@ -178,14 +244,31 @@ class GenerateApi(ScriptedApi):
 
     def answer(self, body: Json) -> tuple[str, bytes]:
         kind, data = super().answer(body)
-        return ("text/event-stream", b"data: " + data + b"\n\n") if kind == "application/json" else (kind, data)
+        return (
+            ("text/event-stream", b"data: " + data + b"\n\n")
+            if kind == "application/json"
+            else (kind, data)
+        )
 
     def message(self, step: Json, number: int) -> Json:
-        part = {"text": step["text"]} if "text" in step else {"functionCall": {"name": step["tool"], "args": step["input"]}}
-        candidate = {"content": {"role": "model", "parts": [part]}, "finishReason": "STOP", "index": 0}
+        part = (
+            {"text": step["text"]}
+            if "text" in step
+            else {"functionCall": {"name": step["tool"], "args": step["input"]}}
+        )
+        candidate = {
+            "content": {"role": "model", "parts": [part]},
+            "finishReason": "STOP",
+            "index": 0,
+        }
         used = step.get("used", 100)
         usage = {"promptTokenCount": used, "candidatesTokenCount": 20, "totalTokenCount": used + 20}
-        return {"candidates": [candidate], "usageMetadata": usage, "modelVersion": "scripted", "responseId": f"resp_{number}"}
+        return {
+            "candidates": [candidate],
+            "usageMetadata": usage,
+            "modelVersion": "scripted",
+            "responseId": f"resp_{number}",
+        }
 
     def events(self, step: Json, number: int) -> Iterator[Json]:
         yield self.message(step, number)

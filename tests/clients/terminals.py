@@ -17,7 +17,11 @@ _QUIET = 1.5
 
 
 def type_lines(
-    command: Sequence[str], folder: Path, environment: Mapping[str, str], lines: Sequence[str], answered: Callable[[], int]
+    command: Sequence[str],
+    folder: Path,
+    environment: Mapping[str, str],
+    lines: Sequence[str],
+    answered: Callable[[], int],
 ) -> str:
     """Type each line once the one before is answered; what stood on the screen. `answered`: the number of answers so far."""
     process, terminal = pty.fork()

@@ -64,14 +64,26 @@ class Session:
     @property
     def triggers(self) -> list[str]:
         """Of its compactions."""
-        return [each["compact_metadata"]["trigger"] for each in self.lines if each.get("subtype") == "compact_boundary"]
+        return [
+            each["compact_metadata"]["trigger"]
+            for each in self.lines
+            if each.get("subtype") == "compact_boundary"
+        ]
 
 
 def talk(trial: Trial, steps: Sequence[Json], *turns: str, resume: str | None = None) -> Session:
     """A session of these turns; each step is one request, and there are no others."""
     with MessagesApi(steps) as api:
         trial.variables["ANTHROPIC_BASE_URL"] = api.address
-        command = ["claude", "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose"]
+        command = [
+            "claude",
+            "-p",
+            "--input-format",
+            "stream-json",
+            "--output-format",
+            "stream-json",
+            "--verbose",
+        ]
         options = ["--allowedTools", SERVER, *(["--resume", resume] if resume else [])]
         lines = trial.converse([*command, *options], turns)
     session = Session(api.requests, lines)
@@ -90,7 +102,9 @@ def call(tool: str, **arguments: Any) -> Json:
 def summary(*lines: str) -> Json:
     """The model's answer to a compaction."""
     items = "".join(f"- {line}\n" for line in lines)
-    return say(f"<analysis>thought</analysis>\n<summary>\n1. Request: paint.\n\nMemory:\n{items}</summary>")
+    return say(
+        f"<analysis>thought</analysis>\n<summary>\n1. Request: paint.\n\nMemory:\n{items}</summary>"
+    )
 
 
 def results(body: Json) -> list[str]:
@@ -100,7 +114,11 @@ def results(body: Json) -> list[str]:
         for part in message["content"] if isinstance(message["content"], list) else []:
             if part["type"] == "tool_result":
                 content = part["content"]
-                outputs.append(content if isinstance(content, str) else "\n".join(each["text"] for each in content))
+                outputs.append(
+                    content
+                    if isinstance(content, str)
+                    else "\n".join(each["text"] for each in content)
+                )
     return outputs
 
 
@@ -114,7 +132,9 @@ class TestPlugin:
         if "--profile" not in bare.run("claude", "plugin", "validate", "--help"):
             pytest.skip("this version has no --profile")
         folder = bare.run("mdmem", "plugin").strip()
-        assert "Validation passed" in bare.run("claude", "plugin", "validate", "--profile", "directory", f"{folder}/mdmem")
+        assert "Validation passed" in bare.run(
+            "claude", "plugin", "validate", "--profile", "directory", f"{folder}/mdmem"
+        )
 
     def test_what_it_costs_always(self, trial: Trial):
         details = trial.run("claude", "plugin", "details", "mdmem")
@@ -126,24 +146,40 @@ class TestPlugin:
 
 class TestSession:
     def test_start_and_prompts(self, trial: Trial):
-        session = talk(trial, [say("hello"), say("Nansen"), say("fine"), say("yes")], "hello", QUESTION, "thanks, go on", QUESTION)
+        session = talk(
+            trial,
+            [say("hello"), say("Nansen"), say("fine"), say("yes")],
+            "hello",
+            QUESTION,
+            "thanks, go on",
+            QUESTION,
+        )
         start, block = blocks(session.requests[-1])
         assert "breakfast: porridge and coffee" in start
         assert "the heating was mended" in start
         assert BOILER not in start
         assert BOILER in block
-        assert [blocks(request) for request in session.requests] == [[start], [start, block], [start, block], [start, block]]
+        assert [blocks(request) for request in session.requests] == [
+            [start],
+            [start, block],
+            [start, block],
+            [start, block],
+        ]
 
     def test_tools_that_are_used_at_once_are_there_in_the_first_request(self, trial: Trial):
         session = talk(trial, [say("hello")], "hello")
         names = set(tool_names(session.requests[0]))
         assert {f"{SERVER}__{name}" for name, tool in TOOLS.items() if tool.always} <= names
         if "ToolSearch" in names:  # by which the others are found
-            assert not {f"{SERVER}__{name}" for name, tool in TOOLS.items() if not tool.always} & names
+            assert (
+                not {f"{SERVER}__{name}" for name, tool in TOOLS.items() if not tool.always} & names
+            )
 
     def test_search_and_write_by_tool(self, trial: Trial):
         log = call("memory_log", text="the roof was swept", kind="fact", tags=["house"])
-        session = talk(trial, [call("memory_search", query="boiler serviced"), log, say("done")], "look it up")
+        session = talk(
+            trial, [call("memory_search", query="boiler serviced"), log, say("done")], "look it up"
+        )
         searched, logged = results(session.requests[-1])
         assert f"- memory/2025-11-11.md:5 [fact] {BOILER}" in searched
         assert '"changed": true' in logged
@@ -160,26 +196,58 @@ class TestSession:
         trial.run("mdmem", "log", "--fact", "the cellar is dry")
         third = talk(trial, [say("and again")], "and again", resume=first.id)
         assert blocks(third.requests[0])[0] == start
-        assert ["the cellar is dry" in block for block in blocks(third.requests[0])] == [False, True]
+        assert ["the cellar is dry" in block for block in blocks(third.requests[0])] == [
+            False,
+            True,
+        ]
 
     def test_helpers_of_the_client_get_none(self, trial: Trial):
-        helper = {"description": "look", "prompt": QUESTION, "subagent_type": "general-purpose", "run_in_background": False}
-        session = talk(trial, [{"tool": "Agent", "input": helper}, say("looked"), say("done")], "ask a helper")
+        helper = {
+            "description": "look",
+            "prompt": QUESTION,
+            "subagent_type": "general-purpose",
+            "run_in_background": False,
+        }
+        session = talk(
+            trial, [{"tool": "Agent", "input": helper}, say("looked"), say("done")], "ask a helper"
+        )
         assert QUESTION in "\n".join(texts(session.requests[1]))
         assert [len(blocks(request)) for request in session.requests] == [1, 0, 1]
 
 
 class TestCompaction:
     def test_three_in_a_row(self, trial: Trial):
-        kept = ["[decision] the beta ships on Fridays", "[lesson] the broker is restarted by nobody", "[preference] tea after four"]
+        kept = [
+            "[decision] the beta ships on Fridays",
+            "[lesson] the broker is restarted by nobody",
+            "[preference] tea after four",
+        ]
         steps = [
-            *(say("hello"), say("painted", used=NEARLY_FULL), summary(kept[0], "the heating was mended")),
-            *(say("mixed"), say("dried", used=NEARLY_FULL), summary(kept[0], kept[1], "breakfast: porridge and coffee")),
+            *(
+                say("hello"),
+                say("painted", used=NEARLY_FULL),
+                summary(kept[0], "the heating was mended"),
+            ),
+            *(
+                say("mixed"),
+                say("dried", used=NEARLY_FULL),
+                summary(kept[0], kept[1], "breakfast: porridge and coffee"),
+            ),
             *(say("opened"), summary(*kept)),
             say("done"),
         ]
         trial.variables |= WINDOW
-        session = talk(trial, steps, "hello", "go on", "yes please", "ok, go on", "sounds good", "/compact", "and now?")
+        session = talk(
+            trial,
+            steps,
+            "hello",
+            "go on",
+            "yes please",
+            "ok, go on",
+            "sounds good",
+            "/compact",
+            "and now?",
+        )
         assert session.triggers == ["auto", "auto", "manual"]
         log = trial.read(TODAY)
         assert [log.count(f"- {line}\n") for line in kept] == [1, 1, 1]
@@ -188,7 +256,12 @@ class TestCompaction:
         assert "mdmem-context" not in log
         messages = trial.git("log", "-3", "--format=%B%x00").split("\0")[:3]
         for message in messages:
-            for trailer in ("Op: log", "Source: auto", "Actor: agent/claude-code", f"Session: {session.id}"):
+            for trailer in (
+                "Op: log",
+                "Source: auto",
+                "Actor: agent/claude-code",
+                f"Session: {session.id}",
+            ):
                 assert f"Mdmem-{trailer}\n" in message
         for request in (session.requests[number] for number in (2, 5, 7)):
             assert ASKED in " ".join(" ".join(texts(request)).split())
@@ -196,7 +269,14 @@ class TestCompaction:
         assert trial.git("status", "--porcelain") == ""
 
     def test_the_block_after_it_holds_what_came_in_since(self, trial: Trial):
-        steps = [say("hello"), say("Nansen"), summary("[fact] the wall is dry"), say("yes"), say("again"), say("more")]
+        steps = [
+            say("hello"),
+            say("Nansen"),
+            summary("[fact] the wall is dry"),
+            say("yes"),
+            say("again"),
+            say("more"),
+        ]
         session = talk(trial, steps, "hello", QUESTION, "/compact", "and now?", QUESTION, "thanks")
         start, block = blocks(session.requests[-1])
         assert "the heating was mended" in start
@@ -208,7 +288,12 @@ class TestSilence:
         trial.variables["MDMEM_CONTEXT"] = "off"
         before = trial.git("rev-parse", "HEAD")
         session = talk(
-            trial, [say("hello"), say("Nansen"), summary("[fact] the wall is dry"), say("yes")], "hello", QUESTION, "/compact", "go"
+            trial,
+            [say("hello"), say("Nansen"), summary("[fact] the wall is dry"), say("yes")],
+            "hello",
+            QUESTION,
+            "/compact",
+            "go",
         )
         assert [blocks(request) for request in session.requests] == [[], [], [], []]
         assert ASKED not in " ".join("\n".join(texts(session.requests[2])).split())

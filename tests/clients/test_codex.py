@@ -54,14 +54,20 @@ def settings_file(trial: Trial) -> Path:
     return trial.world.home / ".codex" / "config.toml"
 
 
-def talk(trial: Trial, steps: Sequence[Json], *turns: str, resume: bool = False, model: str = PLAIN) -> ResponsesApi:
+def talk(
+    trial: Trial, steps: Sequence[Json], *turns: str, resume: bool = False, model: str = PLAIN
+) -> ResponsesApi:
     """A session of these turns, each a process of its own; each step is one request, and there are no others."""
     options = ["--skip-git-repo-check", "--dangerously-bypass-hook-trust"]
     settings = settings_file(trial).read_text()
     with ResponsesApi(steps) as api:
-        settings_file(trial).write_text(settings.replace("ADDRESS", api.address).replace("MODEL", model))
+        settings_file(trial).write_text(
+            settings.replace("ADDRESS", api.address).replace("MODEL", model)
+        )
         for number, turn in enumerate(turns):
-            trial.run("codex", "exec", *(["resume", "--last"] if number or resume else []), *options, turn)
+            trial.run(
+                "codex", "exec", *(["resume", "--last"] if number or resume else []), *options, turn
+            )
         settings_file(trial).write_text(settings)
     assert len(api.requests) == len(steps), "a turn was added, or one is missing"
     return api
@@ -76,12 +82,18 @@ def call(tool: str, used: int = 100, **arguments: Any) -> Json:
 
 
 def test_start_and_prompts(trial: Trial):
-    api = talk(trial, [say("hello"), say("Nansen"), say("fine")], "hello", QUESTION, "thanks, go on")
+    api = talk(
+        trial, [say("hello"), say("Nansen"), say("fine")], "hello", QUESTION, "thanks, go on"
+    )
     start, block = blocks(api.requests[-1])
     assert "breakfast: porridge and coffee" in start
     assert BOILER not in start
     assert BOILER in block
-    assert [blocks(request) for request in api.requests] == [[start], [start, block], [start, block]]
+    assert [blocks(request) for request in api.requests] == [
+        [start],
+        [start, block],
+        [start, block],
+    ]
     assert "memory: Long-term memory" in "\n".join(texts(api.requests[0]))
 
 
@@ -95,11 +107,21 @@ def test_where_tools_are_looked_for_first_they_are_found(trial: Trial):
     assert "tool_search" in tool_names(api.requests[0])
     assert SERVER not in json.dumps(tools(api.requests[0]))
     output = next(item for item in api.requests[1]["input"] if item["type"] == "tool_search_output")
-    assert {name for name, tool in TOOLS.items() if tool.always} <= {each["name"] for each in output["tools"][0]["tools"]}
+    assert {name for name, tool in TOOLS.items() if tool.always} <= {
+        each["name"] for each in output["tools"][0]["tools"]
+    }
 
 
 def test_search_and_write_by_tool(trial: Trial):
-    api = talk(trial, [call("memory_search", query="boiler serviced"), call("memory_log", text="the roof was swept"), say("done")], "look")
+    api = talk(
+        trial,
+        [
+            call("memory_search", query="boiler serviced"),
+            call("memory_log", text="the roof was swept"),
+            say("done"),
+        ],
+        "look",
+    )
     read = "\n".join(texts(api.requests[-1]))
     assert f"- memory/2025-11-11.md:5 [fact] {BOILER}" in read
     assert '"changed": true' in read
@@ -119,7 +141,11 @@ def test_a_resumed_one_gets_its_block_again_only_if_it_differs(trial: Trial):
 
 def test_after_a_compaction_the_block_is_there_once(trial: Trial):
     before = trial.git("rev-parse", "HEAD")
-    steps = [call("memory_search", used=MOST_TOKENS + 1, query="boiler"), say("done"), say("Nansen")]
+    steps = [
+        call("memory_search", used=MOST_TOKENS + 1, query="boiler"),
+        say("done"),
+        say("Nansen"),
+    ]
     api = talk(trial, steps, "hello", QUESTION)
     assert "CONTEXT CHECKPOINT COMPACTION" in texts(api.asides[0])[-1]
     assert len(api.asides) == 1

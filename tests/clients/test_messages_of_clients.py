@@ -46,31 +46,59 @@ def read_messages(trial: Trial, client: str) -> tuple[list[Message], list[str]]:
         transcript = read_file(file.path)
         assert transcript is not None
         assert transcript.client == client
-        messages |= {message.mark: message for message in transcript.messages if message.mark not in messages}
-        skipped += [f"{Path(file.path).name}:{each.line} {each.reason}" for each in transcript.skipped]
+        messages |= {
+            message.mark: message for message in transcript.messages if message.mark not in messages
+        }
+        skipped += [
+            f"{Path(file.path).name}:{each.line} {each.reason}" for each in transcript.skipped
+        ]
     return list(messages.values()), skipped
 
 
 def assert_each_is_read_once(
-    api_requests: Sequence[Json], trial: Trial, client: str, turns: Sequence[str], answers: Sequence[str], typed: bool
+    api_requests: Sequence[Json],
+    trial: Trial,
+    client: str,
+    turns: Sequence[str],
+    answers: Sequence[str],
+    typed: bool,
 ) -> None:
     """Compare what was read with what the API was sent and answered."""
     sent = "\n".join(text for request in api_requests for text in texts(request))
     assert [turn for turn in turns if turn not in sent] == [], "the client never sent a turn"
     messages, skipped = read_messages(trial, client)
     assert skipped == [], "the format has changed"
-    by_speaker = {speaker: Counter(message.text for message in messages if message.speaker is speaker) for speaker in Speaker}
+    by_speaker = {
+        speaker: Counter(message.text for message in messages if message.speaker is speaker)
+        for speaker in Speaker
+    }
     assert by_speaker[Speaker.USER] == Counter(turns)
     assert by_speaker[Speaker.AGENT] == Counter(answers)
     assert {message.typed for message in messages if message.speaker is Speaker.USER} == {typed}
 
 
 class TestClaudeCode:
-    def run(self, trial: Trial, requests: list[Json], steps: Sequence[Json], *turns: str, options: Sequence[str] = ()) -> str:
+    def run(
+        self,
+        trial: Trial,
+        requests: list[Json],
+        steps: Sequence[Json],
+        *turns: str,
+        options: Sequence[str] = (),
+    ) -> str:
         """A session of these turns; its id."""
         with MessagesApi(steps) as api:
             trial.variables["ANTHROPIC_BASE_URL"] = api.address
-            command = ["claude", "-p", "--input-format", "stream-json", "--output-format", "stream-json", "--verbose", *options]
+            command = [
+                "claude",
+                "-p",
+                "--input-format",
+                "stream-json",
+                "--output-format",
+                "stream-json",
+                "--verbose",
+                *options,
+            ]
             lines = trial.converse(command, turns)
         assert len(api.requests) == len(steps), "a turn was added, or one is missing"
         requests += api.requests
@@ -105,9 +133,24 @@ class TestClaudeCode:
             ],
             *("turn one, we use the blue pump", "turn two, read it", "turn three, ask a helper"),
         )
-        self.run(trial, requests, [say("answer four")], "turn four, resumed", options=["--resume", begun])
-        self.run(trial, requests, [say("answer five")], "turn five, forked", options=["--resume", begun, "--fork-session"])
-        self.run(trial, requests, [summary, say("answer six")], "/compact", "turn six, after it", options=["--resume", begun])
+        self.run(
+            trial, requests, [say("answer four")], "turn four, resumed", options=["--resume", begun]
+        )
+        self.run(
+            trial,
+            requests,
+            [say("answer five")],
+            "turn five, forked",
+            options=["--resume", begun, "--fork-session"],
+        )
+        self.run(
+            trial,
+            requests,
+            [summary, say("answer six")],
+            "/compact",
+            "turn six, after it",
+            options=["--resume", begun],
+        )
         turns = [
             *("turn one, we use the blue pump", "turn two, read it", "turn three, ask a helper"),
             *("turn four, resumed", "turn five, forked", "turn six, after it"),
@@ -118,18 +161,30 @@ class TestClaudeCode:
     def test_what_a_person_types(self, make: Make):
         key = "sk-ant-none-0123456789abcdefghij"
         trial = make(
-            CLAUDE_CODE, ANTHROPIC_API_KEY=key, CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1", DISABLE_AUTOUPDATER="1", TERM="xterm-256color"
+            CLAUDE_CODE,
+            ANTHROPIC_API_KEY=key,
+            CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC="1",
+            DISABLE_AUTOUPDATER="1",
+            TERM="xterm-256color",
         )
         answered = {"hasTrustDialogAccepted": True, "hasCompletedProjectOnboarding": True}
-        settings = {"hasCompletedOnboarding": True, "theme": "dark", "projects": {str(trial.folder): answered}}
+        settings = {
+            "hasCompletedOnboarding": True,
+            "theme": "dark",
+            "projects": {str(trial.folder): answered},
+        }
         settings["customApiKeyResponses"] = {"approved": [key[-20:]], "rejected": []}
         (trial.world.home / ".claude.json").write_text(json.dumps(settings))
         turns = ["turn one, we use the blue pump", "turn two, I prefer tea"]
         with MessagesApi([say("answer one"), say("answer two")]) as api:
             trial.variables["ANTHROPIC_BASE_URL"] = api.address
-            screen = type_lines(["claude"], trial.folder, trial.environment, turns, lambda: len(api.requests))
+            screen = type_lines(
+                ["claude"], trial.folder, trial.environment, turns, lambda: len(api.requests)
+            )
         assert len(api.requests) == len(turns), screen[-2000:]
-        assert_each_is_read_once(api.requests, trial, "claude", turns, ["answer one", "answer two"], typed=True)
+        assert_each_is_read_once(
+            api.requests, trial, "claude", turns, ["answer one", "answer two"], typed=True
+        )
 
 
 class TestCodex:
@@ -151,14 +206,36 @@ env_key = "SCRIPTED_KEY"
         settings = trial.world.home / ".codex" / "config.toml"
         settings.parent.mkdir()
         shell = {"tool": "exec_command", "input": {"cmd": "cat config.py"}}
-        steps = [say("answer one"), shell, say("answer two", used=self.MOST_TOKENS + 1), say("answer three")]
-        turns = ["turn one, we use the blue pump", "turn two, read it", "turn three, after a compaction"]
+        steps = [
+            say("answer one"),
+            shell,
+            say("answer two", used=self.MOST_TOKENS + 1),
+            say("answer three"),
+        ]
+        turns = [
+            "turn one, we use the blue pump",
+            "turn two, read it",
+            "turn three, after a compaction",
+        ]
         with ResponsesApi(steps) as api:
             settings.write_text(self.SETTINGS.replace("ADDRESS", api.address))
             for number, turn in enumerate(turns):
-                trial.run("codex", "exec", *(["resume", "--last"] if number else []), "--skip-git-repo-check", turn)
+                trial.run(
+                    "codex",
+                    "exec",
+                    *(["resume", "--last"] if number else []),
+                    "--skip-git-repo-check",
+                    turn,
+                )
         assert len(api.asides) == 1, "no compaction"
-        assert_each_is_read_once(api.requests, trial, "codex", turns, ["answer one", "answer two", "answer three"], typed=False)
+        assert_each_is_read_once(
+            api.requests,
+            trial,
+            "codex",
+            turns,
+            ["answer one", "answer two", "answer three"],
+            typed=False,
+        )
 
 
 class TestPi:
@@ -170,14 +247,26 @@ class TestPi:
         models = trial.world.home / ".pi" / "agent" / "models.json"
         models.parent.mkdir(parents=True)
         with MessagesApi(steps) as api:
-            provider = {"baseUrl": api.address, "apiKey": "none", "api": "anthropic-messages", "models": [{"id": "scripted"}]}
+            provider = {
+                "baseUrl": api.address,
+                "apiKey": "none",
+                "api": "anthropic-messages",
+                "models": [{"id": "scripted"}],
+            }
             models.write_text(json.dumps({"providers": {"scripted": provider}}))
             command = ["pi", "-p", "--provider", "scripted", "--model", "scripted"]
             trial.run(*command, turns[0])
             trial.run(*command, "--continue", turns[1])
             (file,) = find_files(["openclaw"], trial.environment)
             trial.run(*command, "--fork", file.path, turns[2])
-        assert_each_is_read_once(api.requests, trial, "openclaw", turns, ["answer one", "answer two", "answer three"], typed=True)
+        assert_each_is_read_once(
+            api.requests,
+            trial,
+            "openclaw",
+            turns,
+            ["answer one", "answer two", "answer three"],
+            typed=True,
+        )
 
 
 class TestGemini:
@@ -192,8 +281,17 @@ class TestGemini:
         settings.write_text('{"security": {"auth": {"selectedType": "gemini-api-key"}}}')
         reading = {"tool": "read_file", "input": {"file_path": "config.py"}}
         turns = ["turn one, we use the blue pump", "turn two, read it", "turn three, resumed"]
-        with GenerateApi([say("answer one"), reading, say("answer two"), say("answer three")]) as api:
+        with GenerateApi(
+            [say("answer one"), reading, say("answer two"), say("answer three")]
+        ) as api:
             self.run(trial, api, "-p", turns[0])
             self.run(trial, api, "-r", "latest", "-p", turns[1])
             self.run(trial, api, "-r", "latest", "-p", turns[2])
-        assert_each_is_read_once(api.requests, trial, "gemini", turns, ["answer one", "answer two", "answer three"], typed=True)
+        assert_each_is_read_once(
+            api.requests,
+            trial,
+            "gemini",
+            turns,
+            ["answer one", "answer two", "answer three"],
+            typed=True,
+        )

@@ -23,8 +23,14 @@ def test_search_skill_server_and_turn(world: World, repository: Path, programs: 
     trial = make_trial(world, repository, programs, {})
     with MessagesApi(
         [
-            {"tool": "tool_call", "input": {"id": "mdmem__memory_search", "args": {"query": "boiler serviced"}}},
-            {"tool": "tool_call", "input": {"id": "mdmem__memory_log", "args": {"text": "the roof was swept"}}},
+            {
+                "tool": "tool_call",
+                "input": {"id": "mdmem__memory_search", "args": {"query": "boiler serviced"}},
+            },
+            {
+                "tool": "tool_call",
+                "input": {"id": "mdmem__memory_log", "args": {"text": "the roof was swept"}},
+            },
             {"text": "done"},
         ]
     ) as api:
@@ -32,16 +38,31 @@ def test_search_skill_server_and_turn(world: World, repository: Path, programs: 
         settings_file.parent.mkdir()
         settings_file.write_text(json.dumps(settings(trial, api.address)))
         trial.run("mdmem", "log", "--fact", "the backup server stands in Porto")
-        assert "the backup server stands in Porto" in trial.run("openclaw", "memory", "search", "where does the backup server stand")
+        assert "the backup server stands in Porto" in trial.run(
+            "openclaw", "memory", "search", "where does the backup server stand"
+        )
 
-        trial.run("openclaw", "plugins", "install", "--force", "--accept-capabilities", trial.run("mdmem", "plugin").strip() + "/mdmem")
+        trial.run(
+            "openclaw",
+            "plugins",
+            "install",
+            "--force",
+            "--accept-capabilities",
+            trial.run("mdmem", "plugin").strip() + "/mdmem",
+        )
         skill = trial.run("openclaw", "skills", "info", "memory")
         assert "Ready" in skill
         assert "Visible to model: yes" in skill
 
-        server = {"command": "mdmem", "args": ["mcp"], "env": {"MDMEM_WORKSPACE": str(trial.folder)}}
+        server = {
+            "command": "mdmem",
+            "args": ["mcp"],
+            "env": {"MDMEM_WORKSPACE": str(trial.folder)},
+        }
         trial.run("openclaw", "mcp", "set", "mdmem", json.dumps(server))
-        assert f"mdmem: {len(TOOLS)} tools, resources, prompts" in trial.run("openclaw", "mcp", "probe")
+        assert f"mdmem: {len(TOOLS)} tools, resources, prompts" in trial.run(
+            "openclaw", "mcp", "probe"
+        )
 
         trial.run("openclaw", "agent", "--local", "--agent", "main", "--message", "look it up")
     read = "\n".join(texts(api.requests[-1]))
@@ -52,6 +73,11 @@ def test_search_skill_server_and_turn(world: World, repository: Path, programs: 
 
 def settings(trial: Trial, address: str) -> dict[str, object]:
     model = {"id": "scripted", "name": "scripted", "contextWindow": 200_000, "maxTokens": 8_000}
-    provider = {"baseUrl": address, "apiKey": "none", "api": "anthropic-messages", "models": [model]}
+    provider = {
+        "baseUrl": address,
+        "apiKey": "none",
+        "api": "anthropic-messages",
+        "models": [model],
+    }
     defaults = {"model": {"primary": "scripted/scripted"}, "workspace": str(trial.folder)}
     return {"models": {"providers": {"scripted": provider}}, "agents": {"defaults": defaults}}

@@ -22,14 +22,20 @@ def programs() -> Path:
 @pytest.fixture
 def trial(world: World, repository: Path, programs: Path) -> Trial:
     switched_off = ("AUTOUPDATE", "MODELS_FETCH", "LSP_DOWNLOAD", "DEFAULT_PLUGINS", "SHARE")
-    return make_trial(world, repository, programs, {f"OPENCODE_DISABLE_{name}": "1" for name in switched_off})
+    return make_trial(
+        world, repository, programs, {f"OPENCODE_DISABLE_{name}": "1" for name in switched_off}
+    )
 
 
 def test_search_and_write_by_tool(trial: Trial):
     search = {"tool": "mdmem_memory_search", "input": {"query": "boiler serviced"}}
     log = {"tool": "mdmem_memory_log", "input": {"text": "the roof was swept"}}
     with MessagesApi([search, log, {"text": "done"}]) as api:
-        model = {"name": "scripted", "limit": {"context": 200_000, "output": 8_000}, "tool_call": True}
+        model = {
+            "name": "scripted",
+            "limit": {"context": 200_000, "output": 8_000},
+            "tool_call": True,
+        }
         provider = {
             "npm": "@ai-sdk/anthropic",
             "name": "scripted",

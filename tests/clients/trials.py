@@ -39,7 +39,9 @@ class Trial:
         own = Path(sys.executable).parent
         path = os.pathsep.join((str(self.programs), str(own), self.world.environment["PATH"]))
         # Not all clients hand all variables on: the workspace is adopted by `mdmem init`.
-        kept = {name: text for name, text in self.world.environment.items() if name != "MDMEM_ADOPT"}
+        kept = {
+            name: text for name, text in self.world.environment.items() if name != "MDMEM_ADOPT"
+        }
         return {**kept, "PATH": path, "MDMEM_NOW": NOW, **self.variables}
 
     def run(self, *command: str) -> str:
@@ -54,7 +56,9 @@ class Trial:
             timeout=_SECONDS,
             check=False,
         )
-        assert done.returncode == 0, f"{command} exited {done.returncode}:\n{done.stdout}{done.stderr}"
+        assert done.returncode == 0, (
+            f"{command} exited {done.returncode}:\n{done.stdout}{done.stderr}"
+        )
         return done.stdout + done.stderr
 
     def read(self, path: str) -> str:
@@ -69,7 +73,14 @@ class Trial:
         errors = (self.world.home / "errors.txt").open("w")
         pipe = subprocess.PIPE
         client = subprocess.Popen(
-            command, cwd=self.folder, env=self.environment, stdin=pipe, stdout=pipe, stderr=errors, text=True, start_new_session=True
+            command,
+            cwd=self.folder,
+            env=self.environment,
+            stdin=pipe,
+            stdout=pipe,
+            stderr=errors,
+            text=True,
+            start_new_session=True,
         )
         limit = threading.Timer(_SECONDS, client.kill)
         limit.start()
@@ -78,7 +89,10 @@ class Trial:
             assert client.stdin is not None
             assert client.stdout is not None
             for turn in turns:
-                client.stdin.write(json.dumps({"type": "user", "message": {"role": "user", "content": turn}}) + "\n")
+                client.stdin.write(
+                    json.dumps({"type": "user", "message": {"role": "user", "content": turn}})
+                    + "\n"
+                )
                 client.stdin.flush()
                 for line in client.stdout:
                     lines.append(json.loads(line))
@@ -98,11 +112,17 @@ class Trial:
                     stream.close()
 
 
-def make_trial(world: World, repository: Path, programs: Path, variables: Mapping[str, str]) -> Trial:
+def make_trial(
+    world: World, repository: Path, programs: Path, variables: Mapping[str, str]
+) -> Trial:
     """A workspace with a few memories, new and old."""
     trial = Trial(world, repository, programs, dict(variables))
     (repository / "memory").mkdir()
-    for path, text in {"MEMORY.md": MEMORY, "memory/2026-03-04.md": YESTERDAY, "memory/2025-11-11.md": LONG_AGO}.items():
+    for path, text in {
+        "MEMORY.md": MEMORY,
+        "memory/2026-03-04.md": YESTERDAY,
+        "memory/2025-11-11.md": LONG_AGO,
+    }.items():
         (repository / path).write_text(text, encoding="utf-8")
     trial.git("add", "-A")
     trial.git("commit", "-q", "-m", "first")

@@ -21,7 +21,8 @@ from mdmem.text.scan import BlockKind
 
 @dataclass(frozen=True, slots=True)
 class TextForm:
-    """The line ends of a merge (`read`: in the texts that are merged, `written`: in the result), and the byte order mark of the result.
+    """The line ends of a merge (`read`: in the texts that are merged, `written`: in the result),
+    and the byte order mark of the result.
 
     `read` is empty where the lines of one text end differently: each keeps its own.
     """
@@ -76,7 +77,9 @@ _MAX_LEVEL = 6
 
 @dataclass(frozen=True, slots=True)
 class PlannedElement:
-    """A heading or unit of the result. `identity` names it in all versions; `unit` is a unit as one side has it, None for a heading."""
+    """A heading or unit of the result. `identity` names it in all versions; `unit` is a unit as one
+    side has it, None for a heading.
+    """
 
     identity: Hashable
     text: str
@@ -89,7 +92,9 @@ class PlannedElement:
 
 
 def arrange(
-    sections: Sequence[MergedSection], units: Sequence[Sequence[MergedUnit]], children: Callable[[int], Sequence[int]]
+    sections: Sequence[MergedSection],
+    units: Sequence[Sequence[MergedUnit]],
+    children: Callable[[int], Sequence[int]],
 ) -> Iterator[PlannedElement]:
     """The headings and units of the result.
 
@@ -120,10 +125,20 @@ _INTERRUPTS = late.pattern(r"(?:[-+*]|1[.)])[ \t]")
 _SETEXT = late.pattern(r"[\s\S]*[\r\n]")
 
 
-def identities(versions: Sequence[Version], sections: SectionMatches, units: UnitMatches) -> Iterator[list[Hashable]]:
-    """For each version the identities of its elements: a triple, but for a second section of one triple, which stands nowhere as it is."""
-    triples_of = zip((range(len(sections.triples)), *sections.in_sides), (units.in_base, *units.in_sides), strict=True)
-    for number, (version, (of_section, of_unit)) in enumerate(zip(versions, triples_of, strict=True)):
+def identities(
+    versions: Sequence[Version], sections: SectionMatches, units: UnitMatches
+) -> Iterator[list[Hashable]]:
+    """For each version the identities of its elements: a triple, but for a second section of one
+    triple, which stands nowhere as it is.
+    """
+    triples_of = zip(
+        (range(len(sections.triples)), *sections.in_sides),
+        (units.in_base, *units.in_sides),
+        strict=True,
+    )
+    for number, (version, (of_section, of_unit)) in enumerate(
+        zip(versions, triples_of, strict=True)
+    ):
         names: list[Hashable] = []
         for is_heading, n in version.elements:
             if is_heading:
@@ -143,10 +158,13 @@ class Gaps:
         line_end: the line end of the result.
     """
 
-    def __init__(self, versions: Sequence[Version], identities: Sequence[Iterable[Hashable]], line_end: str) -> None:
+    def __init__(
+        self, versions: Sequence[Version], identities: Sequence[Iterable[Hashable]], line_end: str
+    ) -> None:
         self._versions, self._line_end = versions, line_end
         self._by_pair = [
-            dict(zip(pairwise(names), version.gaps[1:-1], strict=True)) for version, names in zip(versions, identities, strict=True)
+            dict(zip(pairwise(names), version.gaps[1:-1], strict=True))
+            for version, names in zip(versions, identities, strict=True)
         ]
         self._first = [version.gaps[0] if version.elements else None for version in versions]
         self._last = [version.gaps[-1] if version.elements else None for version in versions]
@@ -178,7 +196,11 @@ class Gaps:
     def between(self, before: PlannedElement, behind: PlannedElement) -> str:
         """The gap between two elements."""
         pair = (before.identity, behind.identity)
-        gaps = [pairs.get(pair) for pairs in self._by_pair] if before.identity != behind.identity else [None]
+        gaps = (
+            [pairs.get(pair) for pairs in self._by_pair]
+            if before.identity != behind.identity
+            else [None]
+        )
         if any(gap is not None for gap in gaps[1:]):
             return _three(gaps) or ""
         return self._usual_gap(before, behind)
@@ -206,7 +228,10 @@ def _usual_gaps(versions: Sequence[Version]) -> dict[tuple[str, str], str]:
     """The most frequent gap between neighbours of two sorts."""
     counts: dict[tuple[str, str], Counter[str]] = {}
     for version in versions:
-        sorts = [_sort(None if element.is_heading else version.units[element.number]) for element in version.elements]
+        sorts = [
+            _sort(None if element.is_heading else version.units[element.number])
+            for element in version.elements
+        ]
         for pair, gap in zip(pairwise(sorts), version.gaps[1:-1], strict=True):
             counts.setdefault(pair, Counter())[gap] += 1
     return {pair: max(gaps, key=lambda gap: (gaps[gap], gap)) for pair, gaps in counts.items()}
@@ -227,10 +252,15 @@ def _sort(unit: Unit | None) -> str:
 
 
 def _may_touch(before: Unit | None, behind: Unit | None, text: str) -> bool:
-    """True if two elements (None: a heading) stay what they are without a blank line between them. `text` is that of the second one."""
+    """True if two elements (None: a heading) stay what they are without a blank line between them.
+    `text` is that of the second one.
+    """
     if before is None:
         return True
     if behind is None:
         return before.kind in (BlockKind.ITEM, BlockKind.PARAGRAPH) and not _SETEXT.match(text)
     is_item = behind.kind is BlockKind.ITEM
-    return is_item and (before.kind is BlockKind.ITEM or (before.kind is BlockKind.PARAGRAPH and bool(_INTERRUPTS.match(text))))
+    return is_item and (
+        before.kind is BlockKind.ITEM
+        or (before.kind is BlockKind.PARAGRAPH and bool(_INTERRUPTS.match(text)))
+    )

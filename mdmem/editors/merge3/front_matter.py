@@ -1,4 +1,6 @@
-"""The three-way merge of front matter, key by key. A line is never parsed further than to its key."""
+"""The three-way merge of front matter, key by key. A line is never parsed further than
+to its key.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ _Field = tuple[str, int]
 _Fields = dict[_Field, str]
 
 
-def merge_front_matter(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> tuple[str, ...]:
+def merge_front_matter(
+    base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
+) -> tuple[str, ...]:
     """The lines of the result's front matter, the lines around it included; none where it has none.
 
     A key with two new values has the greater one; the other one stays as a comment.
@@ -38,7 +42,10 @@ def merge_front_matter(base: Sequence[str], ours: Sequence[str], theirs: Sequenc
             comments[field] = "".join(f"{OTHER_SIDE}{line}" for line in split_lines(lesser))
     order = merge_order(
         [field for field in old if field in texts],
-        ([field for field in new[0] if field in texts], [field for field in new[1] if field in texts]),
+        (
+            [field for field in new[0] if field in texts],
+            [field for field in new[1] if field in texts],
+        ),
         lambda field: (field, texts[field]),
     )
     lines: list[str] = []
@@ -61,13 +68,17 @@ def _lines(text: str) -> list[str]:
 
 
 def _rank(field: _Field, value: str) -> tuple[float, str]:
-    """The order of two values: numbers by what they are, others by their text; so the later of two dates is the greater."""
+    """The order of two values: numbers by what they are, others by their text; so the later of two
+    dates is the greater.
+    """
     text = value.removeprefix(field[0]).lstrip(": ").strip().strip("\"'")
     return (float(text) if _NUMBER.fullmatch(text) else 0.0, value)
 
 
 def _fields(lines: Sequence[str]) -> _Fields:
-    """The fields by their keys (of equal ones the n-th), with the lines beneath them; a comment at the margin is one of its own."""
+    """The fields by their keys (of equal ones the n-th), with the lines beneath them; a comment at
+    the margin is one of its own.
+    """
     fields: _Fields = {}
     seen: dict[str, int] = {}
     for key, text in _runs(lines[1:-1]):

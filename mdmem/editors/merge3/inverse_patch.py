@@ -18,7 +18,9 @@ from mdmem.text.facts import items
 
 @dataclass(frozen=True, slots=True)
 class _Hunk:
-    """Lines `start` up to `end` of the changed text, and the lines that stood there before the change (from line `old_start` on)."""
+    """Lines `start` up to `end` of the changed text, and the lines that stood there before the
+    change (from line `old_start` on).
+    """
 
     start: int
     end: int
@@ -28,9 +30,11 @@ class _Hunk:
 
 @dataclass(frozen=True, slots=True)
 class _SearchRange:
-    """Lines `start` up to `end` of the changed text, which are now among the lines `now_start` up to `now_end`.
+    """Lines `start` up to `end` of the changed text, which are now among the lines `now_start` up
+    to `now_end`.
 
-    `now_of` gives the line in which each of them stands now; what was changed since is not in it. Both its sides ascend.
+    `now_of` gives the line in which each of them stands now; what was changed since is not in it.
+    Both its sides ascend.
     """
 
     start: int
@@ -44,7 +48,9 @@ _Placement = tuple[int, _Hunk]
 """A hunk, and the line in which its lines begin now."""
 
 
-def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None = None) -> EditResult:
+def undo(
+    now: Document, after: str, before: str, only: frozenset[FactId] | None = None
+) -> EditResult:
     """Take the change that made `after` of `before` out of a document; everything later stays.
 
     What is undone already stays as it is.
@@ -56,38 +62,63 @@ def undo(now: Document, after: str, before: str, only: frozenset[FactId] | None 
         only: of the change no more than the lines of these facts.
 
     Raises:
-        SectionProblem: `revert-conflict`, with the lines as they are (`now`) and as they would become (`then`): they were changed
-            again since.
+        SectionProblem: `revert-conflict`, with the lines as they are (`now`) and as they would
+            become (`then`): they were changed again since.
     """
     changed, old = lines_without_ends(after), lines_without_ends(before)
     current = lines_without_ends(now.text)
     ranges = _search_ranges(changed, current, after, now)
-    hunks = list(_hunks_by_section(changed, old, after, before)) if len(ranges) > 1 else _hunks(changed, old)
+    hunks = (
+        list(_hunks_by_section(changed, old, after, before))
+        if len(ranges) > 1
+        else _hunks(changed, old)
+    )
     if only is not None:
         added, removed = _lines_of(after, only), _lines_of(before, only)
         hunks = [part for hunk in hunks for part in _parts_about(hunk, changed, added, removed)]
-    placements = sorted(_placements(hunks, changed, current, ranges), key=lambda placement: placement[0], reverse=True)
+    placements = sorted(
+        _placements(hunks, changed, current, ranges),
+        key=lambda placement: placement[0],
+        reverse=True,
+    )
     lines, end = list(now.lines), now.line_end
     for line, hunk in placements:
-        lines[line : line + hunk.end - hunk.start] = [with_line_end(old_line, end) + end for old_line in hunk.old_lines]
+        lines[line : line + hunk.end - hunk.start] = [
+            with_line_end(old_line, end) + end for old_line in hunk.old_lines
+        ]
     text = _join_lines(lines, now)
-    return EditResult(text=text, op=Op.REVERT, section=_section_of(text, now, *placements[-1]) if placements else ())
+    return EditResult(
+        text=text,
+        op=Op.REVERT,
+        section=_section_of(text, now, *placements[-1]) if placements else (),
+    )
 
 
 def _section_of(text: str, now: Document, line: int, hunk: _Hunk) -> SectionPath:
-    """The section that a hunk's old lines came back to; where lines only went, or blank ones came back, the one that they stood in."""
-    first = next((number for number, old_line in enumerate(hunk.old_lines) if old_line.strip()), None)
+    """The section that a hunk's old lines came back to; where lines only went, or blank ones came
+    back, the one that they stood in.
+    """
+    first = next(
+        (number for number, old_line in enumerate(hunk.old_lines) if old_line.strip()), None
+    )
     return (() if first is None else parse(text).path_at(line + first)) or now.path_at(line)
 
 
 def _join_lines(lines: list[str], now: Document) -> str:
-    """The text of some lines. Only the last one may lack a line end, and only if the file's last one did."""
+    """The text of some lines. Only the last one may lack a line end, and only if the file's last
+    one did.
+    """
     last = len(lines) - 1
     text = now.bom + "".join(
-        line if line.endswith(("\n", "\r")) or number == last else line + now.line_end for number, line in enumerate(lines)
+        line if line.endswith(("\n", "\r")) or number == last else line + now.line_end
+        for number, line in enumerate(lines)
     )
     ends_with_line_end = now.text.endswith(("\n", "\r")) or not now.text
-    return text if ends_with_line_end or not text.endswith(now.line_end) else text.removesuffix(now.line_end)
+    return (
+        text
+        if ends_with_line_end or not text.endswith(now.line_end)
+        else text.removesuffix(now.line_end)
+    )
 
 
 # The change: what differs between two texts.
@@ -103,26 +134,47 @@ def _hunks(changed: Sequence[str], old: Sequence[str]) -> list[_Hunk]:
     return hunks
 
 
-def _hunks_by_section(changed: Sequence[str], old: Sequence[str], after: str, before: str) -> Iterator[_Hunk]:
-    """The hunks between each heading that both texts have and the next, so that none says of a heading that it moved."""
+def _hunks_by_section(
+    changed: Sequence[str], old: Sequence[str], after: str, before: str
+) -> Iterator[_Hunk]:
+    """The hunks between each heading that both texts have and the next, so that none says of a
+    heading that it moved.
+    """
     new_sections, old_sections = parse(after).sections, parse(before).sections
-    pairs = matching_items([section.path for section in new_sections], [section.path for section in old_sections])
+    pairs = matching_items(
+        [section.path for section in new_sections], [section.path for section in old_sections]
+    )
     matches = [(new_sections[a].start, old_sections[b].start) for a, b in pairs]
-    for (start, old_start), (end, old_end) in pairwise([(0, 0), *matches, (len(changed), len(old))]):
+    for (start, old_start), (end, old_end) in pairwise(
+        [(0, 0), *matches, (len(changed), len(old))]
+    ):
         for hunk in _hunks(changed[start:end], old[old_start:old_end]):
-            yield _Hunk(start + hunk.start, start + hunk.end, old_start + hunk.old_start, hunk.old_lines)
+            yield _Hunk(
+                start + hunk.start, start + hunk.end, old_start + hunk.old_start, hunk.old_lines
+            )
 
 
 def _lines_of(text: str, facts: frozenset[FactId]) -> set[int]:
-    return {line for item in items(parse(text)) if item.fact.id in facts for line in range(item.start, item.end)}
+    return {
+        line
+        for item in items(parse(text))
+        if item.fact.id in facts
+        for line in range(item.start, item.end)
+    }
 
 
-def _parts_about(hunk: _Hunk, changed: Sequence[str], added: set[int], removed: set[int]) -> Iterator[_Hunk]:
-    """The parts of a hunk about some lines that the change `added` and `removed`; the whole of it if its other lines are blank."""
+def _parts_about(
+    hunk: _Hunk, changed: Sequence[str], added: set[int], removed: set[int]
+) -> Iterator[_Hunk]:
+    """The parts of a hunk about some lines that the change `added` and `removed`; the whole of it
+    if its other lines are blank.
+    """
     new_lines = [line for line in range(hunk.start, hunk.end) if line in added]
     old_lines = [line for line, _ in enumerate(hunk.old_lines, hunk.old_start) if line in removed]
     unselected = [changed[line] for line in range(hunk.start, hunk.end) if line not in added]
-    unselected += [words for line, words in enumerate(hunk.old_lines, hunk.old_start) if line not in removed]
+    unselected += [
+        words for line, words in enumerate(hunk.old_lines, hunk.old_start) if line not in removed
+    ]
     if not new_lines and not old_lines:
         return
     if not any(words.strip() for words in unselected):
@@ -156,26 +208,42 @@ def _strip_blank(lines: Sequence[str]) -> tuple[str, ...]:
 # Where the lines of the changed text are now.
 
 
-def _search_ranges(changed: Sequence[str], current: Sequence[str], after: str, now: Document) -> list[_SearchRange]:
-    """Each section by itself if any of them was moved; and last the whole file without those that were."""
+def _search_ranges(
+    changed: Sequence[str], current: Sequence[str], after: str, now: Document
+) -> list[_SearchRange]:
+    """Each section by itself if any of them was moved; and last the whole file without those that
+    were.
+    """
     now_of = dict(matching_items(changed, current))
-    sections = list(_section_ranges(changed, current, parse(after), now)) if len(now_of) < len(changed) else []
+    sections = (
+        list(_section_ranges(changed, current, parse(after), now))
+        if len(now_of) < len(changed)
+        else []
+    )
     moved = [section for section in sections if now_of.get(section.start) != section.now_start]
     moved_from = {line for section in moved for line in range(section.start, section.end)}
     moved_to = {line for section in moved for line in range(section.now_start, section.now_end)}
-    rest = {line: now_line for line, now_line in now_of.items() if line not in moved_from and now_line not in moved_to}
+    rest = {
+        line: now_line
+        for line, now_line in now_of.items()
+        if line not in moved_from and now_line not in moved_to
+    }
     whole = _SearchRange(start=0, end=len(changed), now_start=0, now_end=len(current), now_of=rest)
     return [*(sections if moved else ()), whole]
 
 
-def _section_ranges(changed: Sequence[str], current: Sequence[str], after: Document, now: Document) -> Iterator[_SearchRange]:
+def _section_ranges(
+    changed: Sequence[str], current: Sequence[str], after: Document, now: Document
+) -> Iterator[_SearchRange]:
     new_sections = _unique_sections(now)
     for path, old in _unique_sections(after).items():
         new = new_sections.get(path)
         if new:
             pairs = matching_items(changed[old.start : old.end], current[new.start : new.end])
             now_of = {old.start + line: new.start + now_line for line, now_line in pairs}
-            yield _SearchRange(start=old.start, end=old.end, now_start=new.start, now_end=new.end, now_of=now_of)
+            yield _SearchRange(
+                start=old.start, end=old.end, now_start=new.start, now_end=new.end, now_of=now_of
+            )
 
 
 def _unique_sections(document: Document) -> dict[SectionPath, Section]:
@@ -188,11 +256,16 @@ def _range_of(hunk: _Hunk, changed: Sequence[str], ranges: Sequence[_SearchRange
     """The section that a hunk belongs to, where that is searched by itself; else the file."""
     inner = _without_blank_edges(hunk, changed)
     first = inner.start if inner.start < inner.end else inner.start - 1
-    return next((section for section in ranges if section.start <= first and inner.end <= section.end), ranges[-1])
+    return next(
+        (section for section in ranges if section.start <= first and inner.end <= section.end),
+        ranges[-1],
+    )
 
 
 def _neighbourhood(hunk: _Hunk, within: _SearchRange) -> tuple[int, int]:
-    """The lines that are now between what stood above a hunk and what stood below it: the first, and the one after the last."""
+    """The lines that are now between what stood above a hunk and what stood below it: the first,
+    and the one after the last.
+    """
     kept = tuple(within.now_of)
     above, below = bisect_left(kept, hunk.start), bisect_left(kept, hunk.end)
     start = within.now_of[kept[above - 1]] + 1 if above else within.now_start
@@ -203,15 +276,26 @@ def _neighbourhood(hunk: _Hunk, within: _SearchRange) -> tuple[int, int]:
 
 
 def _placements(
-    hunks: Sequence[_Hunk], changed: Sequence[str], current: Sequence[str], ranges: Sequence[_SearchRange]
+    hunks: Sequence[_Hunk],
+    changed: Sequence[str],
+    current: Sequence[str],
+    ranges: Sequence[_SearchRange],
 ) -> Iterator[_Placement]:
-    """The hunks that are still to be undone, with the lines in which they stand now; from the last one to the first."""
+    """The hunks that are still to be undone, with the lines in which they stand now; from the last
+    one to the first.
+    """
     unmatched = _unmatched(current, ranges, hunks)
-    in_sections = {line for section in ranges[:-1] for line in range(section.now_start, section.now_end)}
+    in_sections = {
+        line for section in ranges[:-1] for line in range(section.now_start, section.now_end)
+    }
     for hunk in reversed(hunks):
         within = _range_of(hunk, changed, ranges)
         start, end = _neighbourhood(hunk, within)
-        neighbours = [current[line] for line in range(start, end) if within is not ranges[-1] or line not in in_sections]
+        neighbours = [
+            current[line]
+            for line in range(start, end)
+            if within is not ranges[-1] or line not in in_sections
+        ]
         if _is_undone(hunk, changed, within.now_of, neighbours, unmatched):
             continue
         placement = _placement(hunk, changed, within)
@@ -222,14 +306,22 @@ def _placements(
         # Otherwise it is a hunk of blank lines that others have come between: it stays.
 
 
-def _unmatched(current: Sequence[str], ranges: Sequence[_SearchRange], hunks: Sequence[_Hunk]) -> Counter[str]:
+def _unmatched(
+    current: Sequence[str], ranges: Sequence[_SearchRange], hunks: Sequence[_Hunk]
+) -> Counter[str]:
     """The current lines that are none of the changed text's, and that the change did not remove."""
     matched = {now_line for section in ranges for now_line in section.now_of.values()}
     removed = Counter(line for hunk in hunks for line in hunk.old_lines)
     return Counter(words for line, words in enumerate(current) if line not in matched) - removed
 
 
-def _is_undone(hunk: _Hunk, changed: Sequence[str], now_of: dict[int, int], neighbours: Sequence[str], unmatched: Counter[str]) -> bool:
+def _is_undone(
+    hunk: _Hunk,
+    changed: Sequence[str],
+    now_of: dict[int, int],
+    neighbours: Sequence[str],
+    unmatched: Counter[str],
+) -> bool:
     """True if what the change removed is back among its `neighbours`, and what it added is gone.
 
     Where it only added lines, these must not stand elsewhere either (`unmatched`).
@@ -239,12 +331,21 @@ def _is_undone(hunk: _Hunk, changed: Sequence[str], now_of: dict[int, int], neig
         return False
     removed = _strip_blank(hunk.old_lines)
     if not removed:
-        return bool(added) and not _strip_blank(neighbours) and not any(changed[line] in unmatched for line in added)
-    return any(tuple(neighbours[start : start + len(removed)]) == removed for start in range(len(neighbours)))
+        return (
+            bool(added)
+            and not _strip_blank(neighbours)
+            and not any(changed[line] in unmatched for line in added)
+        )
+    return any(
+        tuple(neighbours[start : start + len(removed)]) == removed
+        for start in range(len(neighbours))
+    )
 
 
 def _placement(hunk: _Hunk, changed: Sequence[str], within: _SearchRange) -> _Placement | None:
-    """A hunk and the line in which it stands now; without the blank lines around it if only those have moved away. None: it was changed since."""
+    """A hunk and the line in which it stands now; without the blank lines around it if only those
+    have moved away. None: it was changed since.
+    """
     for candidate in (hunk, _without_blank_edges(hunk, changed)):
         line = _line_now(candidate, within, len(changed))
         if line is not None:
@@ -253,12 +354,16 @@ def _placement(hunk: _Hunk, changed: Sequence[str], within: _SearchRange) -> _Pl
 
 
 def _line_now(hunk: _Hunk, within: _SearchRange, total: int) -> int | None:
-    """The line in which a hunk's lines begin now; None if they were changed since. `total`: how many lines the changed text has."""
+    """The line in which a hunk's lines begin now; None if they were changed since. `total`: how
+    many lines the changed text has.
+    """
     now_of = within.now_of
     if hunk.start < hunk.end:
         lines = [now_of.get(line) for line in range(hunk.start, hunk.end)]
         start = lines[0]
-        return start if start is not None and lines == list(range(start, start + len(lines))) else None
+        return (
+            start if start is not None and lines == list(range(start, start + len(lines))) else None
+        )
     if total and not within.now_end:
         return None
     if hunk.start == 0:

@@ -22,7 +22,9 @@ from mdmem.text.facts import parse_item
 
 
 class Contradiction(NamedTuple):
-    """Two facts that stand side by side, since each side made another one of a fact (`key` is None) or of the value of a key."""
+    """Two facts that stand side by side, since each side made another one of a fact (`key` is None)
+    or of the value of a key.
+    """
 
     first: FactId
     second: FactId
@@ -31,11 +33,13 @@ class Contradiction(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MergeNotes:
-    """Events of a merge that somebody may want to know. None of them depends on which side is called ours.
+    """Events of a merge that somebody may want to know. None of them depends on which side is
+    called ours.
 
     Args:
         contradictions: pairs of facts that stand side by side.
-        labels: facts that stand twice with the same words, since each side gave them another kind, until, comment or block id.
+        labels: facts that stand twice with the same words, since each side gave them another kind,
+        until, comment or block id.
         kept: facts that one side took out and the other changed or moved.
         moved: facts that each side moved to another section.
         two_names: pairs of titles that the sides gave to one section; it stands under the first.
@@ -59,7 +63,11 @@ def collect_notes(units: Iterable[MergedUnit], sections: Iterable[MergedSection]
             if first.id == second.id:
                 labels.append(first.id)
             else:
-                contradictions.append(Contradiction(first.id, second.id, first.key if first.key == second.key else None))
+                contradictions.append(
+                    Contradiction(
+                        first.id, second.id, first.key if first.key == second.key else None
+                    )
+                )
         if facts and unit.is_kept:
             kept.append(facts[0].id)
         if facts and unit.is_moved_apart:
@@ -69,7 +77,11 @@ def collect_notes(units: Iterable[MergedUnit], sections: Iterable[MergedSection]
         labels=tuple(labels),
         kept=tuple(kept),
         moved=tuple(moved),
-        two_names=tuple((section.title, section.second_title) for section in sections if section.second_title is not None),
+        two_names=tuple(
+            (section.title, section.second_title)
+            for section in sections
+            if section.second_title is not None
+        ),
     )
 
 
@@ -79,7 +91,9 @@ _Trees = tuple[SectionTree, SectionTree, SectionTree]
 
 
 class Combination(NamedTuple):
-    """A text of a list item or another block that neither side has: it is made of those of both, which are sorted."""
+    """A text of a list item or another block that neither side has: it is made of those of both,
+    which are sorted.
+    """
 
     text: str
     first: str
@@ -88,7 +102,9 @@ class Combination(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class MergeResult:
-    """A merged file; `data` is None where it is left to git's merge of lines, and `reason` says why."""
+    """A merged file; `data` is None where it is left to git's merge of lines, and `reason` says
+    why.
+    """
 
     data: bytes | None
     notes: MergeNotes = MergeNotes()
@@ -96,17 +112,21 @@ class MergeResult:
     combinations: tuple[Combination, ...] = ()
 
 
-def merge3(base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN) -> MergeResult:
+def merge3(
+    base: bytes, ours: bytes, theirs: bytes, kind: FileKind = FileKind.EVERGREEN
+) -> MergeResult:
     """Merge two versions of a memory file that both began as `base`, by section and fact.
 
-    Pure, and symmetric in the two sides. Nothing that a side wrote is lost, doubled or put into another section; where both sides changed
-    the same part of a line, both lines stand, and the notes name them. The rules are those of docs/merging.md.
+    Pure, and symmetric in the two sides. Nothing that a side wrote is lost, doubled or put into
+    another section; where both sides changed the same part of a line, both lines stand, and the
+    notes name them. The rules are those of docs/merging.md.
 
     Args:
         base: what both sides began with; empty where each side made the file.
         ours: one side.
         theirs: the other side.
-        kind: the kind of the file by its path. A day's log is recognised by its text too, so a renamed one keeps its rules.
+        kind: the kind of the file by its path. A day's log is recognised by its text too, so a
+        renamed one keeps its rules.
     """
     sides = choices(base, ours, theirs)
     if len(sides) == 1:
@@ -158,7 +178,13 @@ def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
     merged = merge_units(versions[0], versions[1:], section_matches, unit_matches)
     unit_order = UnitOrder(versions, section_matches, unit_matches, merged)
     units = [unit_order.in_section(number, is_set) for number, is_set in enumerate(are_minutes)]
-    elements = list(arrange(sections, units, SectionOrder(trees, section_matches, sections, units, are_minutes).children))
+    elements = list(
+        arrange(
+            sections,
+            units,
+            SectionOrder(trees, section_matches, sections, units, are_minutes).children,
+        )
+    )
     front = "".join(merge_front_matter(*(version.front for version in versions)))
     gaps = Gaps(versions, list(identities(versions, section_matches, unit_matches)), line_end)
     return _Plan(
@@ -177,7 +203,9 @@ def _plan(trees: _Trees, is_daily: bool, line_end: str) -> _Plan:
 
 
 def _split(trees: _Trees, matches: SectionMatches) -> tuple[Version, Version, Version]:
-    """The versions in units; where the own text of a section is the same in all three, it is one."""
+    """The versions in units; where the own text of a section is the same in all three,
+    it is one.
+    """
     whole: tuple[set[int], set[int], set[int]] = (set(), set(), set())
     for triple in matches.triples:
         ours, theirs = triple.sides
@@ -191,15 +219,21 @@ def _split(trees: _Trees, matches: SectionMatches) -> tuple[Version, Version, Ve
 
 
 def _is_log(trees: _Trees) -> bool:
-    """True for a day's log under any name: in each version that is not empty, minutes stand below one title, which is a day."""
+    """True for a day's log under any name: in each version that is not empty, minutes stand below
+    one title, which is a day.
+    """
     written = [tree.sections[1:] for tree in trees if len(tree.sections) > 1]
     return bool(written) and all(
-        _DAY.match(sections[0].title) and all(_MINUTE.match(section.title) for section in sections[1:]) for sections in written
+        _DAY.match(sections[0].title)
+        and all(_MINUTE.match(section.title) for section in sections[1:])
+        for sections in written
     )
 
 
 def _reads_as_planned(plan: _Plan) -> bool:
-    """True if a merged text, parsed again, has each heading and each unit in its order, byte for byte."""
+    """True if a merged text, parsed again, has each heading and each unit in its order, byte for
+    byte.
+    """
     try:
         document = parse(plan.text)
     except PathProblem:
@@ -213,4 +247,6 @@ def _reads_as_planned(plan: _Plan) -> bool:
             whole.add(section)
     version = Version(SectionTree(document), whole)
     read = [(element.is_heading, version.text_of(element)) for element in version.elements]
-    return "".join(version.front) == plan.front and read == [(element.is_heading, element.text) for element in plan.elements]
+    return "".join(version.front) == plan.front and read == [
+        (element.is_heading, element.text) for element in plan.elements
+    ]

@@ -17,7 +17,8 @@ _MOST_HOLDERS = 50
 class SectionTriple:
     """A section in the base and in both sides, by number.
 
-    A side may have a second one: a new section with the name that the other side gave to this one. Its text and its subsections belong here.
+    A side may have a second one: a new section with the name that the other side gave to this one.
+    Its text and its subsections belong here.
     """
 
     base: int | None
@@ -35,19 +36,24 @@ class SectionTriple:
 
 @dataclass(slots=True)
 class SectionMatches:
-    """The sections of all three versions, each once. `in_sides` gives the triple of a section of a side; one of the base has its own number."""
+    """The sections of all three versions, each once. `in_sides` gives the triple of a section of a
+    side; one of the base has its own number.
+    """
 
     triples: list[SectionTriple]
     in_sides: tuple[list[int], list[int]]
 
 
-def match_all_sections(base: SectionTree, sides: tuple[SectionTree, SectionTree], folds: Callable[[str], bool]) -> SectionMatches:
+def match_all_sections(
+    base: SectionTree, sides: tuple[SectionTree, SectionTree], folds: Callable[[str], bool]
+) -> SectionMatches:
     """Match the sections of three versions.
 
     Args:
         base: what both sides began with.
         sides: the two sides.
-        folds: True for a title whose sections under one parent are the same section, if the base has no two of them.
+        folds: True for a title whose sections under one parent are the same section, if the base
+        has no two of them.
     """
     triples = [SectionTriple(section.number, ([], [])) for section in base.sections]
     in_sides = ([-1] * len(sides[0].sections), [-1] * len(sides[1].sections))
@@ -65,10 +71,16 @@ _Name = tuple[int, str]
 
 
 class _NewSections:
-    """The sections that are new on a side, matched by their names: with an old one that the other side named so, or with each other."""
+    """The sections that are new on a side, matched by their names: with an old one that the other
+    side named so, or with each other.
+    """
 
     def __init__(
-        self, matches: SectionMatches, base: SectionTree, sides: tuple[SectionTree, SectionTree], folds: Callable[[str], bool]
+        self,
+        matches: SectionMatches,
+        base: SectionTree,
+        sides: tuple[SectionTree, SectionTree],
+        folds: Callable[[str], bool],
     ) -> None:
         self._matches, self._base, self._sides, self._folds = matches, base, sides, folds
         self._renamed = (self._renamed_by(0), self._renamed_by(1))
@@ -79,7 +91,11 @@ class _NewSections:
         for parent, triple in enumerate(triples):  # which grows meanwhile
             titles: dict[str, tuple[list[int], list[int]]] = {}
             for side, version in enumerate(self._sides):
-                for child in (child for member in triple.sides[side] for child in version.sections[member].children):
+                for child in (
+                    child
+                    for member in triple.sides[side]
+                    for child in version.sections[member].children
+                ):
                     titles.setdefault(version.sections[child].title, ([], []))[side].append(child)
             for title, groups in titles.items():
                 self._match_group((parent, title), groups)
@@ -99,7 +115,11 @@ class _NewSections:
             elif renamed is not None:
                 self._add(renamed, side, new[side][:1])
                 del new[side][:1]
-        rows = [new] if folds else [[new[0][n : n + 1], new[1][n : n + 1]] for n in range(max(map(len, new)))]
+        rows = (
+            [new]
+            if folds
+            else [[new[0][n : n + 1], new[1][n : n + 1]] for n in range(max(map(len, new)))]
+        )
         for row in rows:
             if any(row):
                 self._matches.triples.append(SectionTriple(None, ([], [])))
@@ -112,13 +132,20 @@ class _NewSections:
             self._matches.in_sides[side][section] = triple
 
     def _renamed_by(self, side: int) -> dict[_Name, int]:
-        """The old sections that a side gave another name or parent, and the other did not, by that name."""
+        """The old sections that a side gave another name or parent, and the other did not, by that
+        name.
+        """
         names: dict[_Name, int] = {}
         for number, triple in enumerate(self._matches.triples):
             name = self._name(side, triple.main(side))
             old = self._base.sections[number]
             other = self._name(1 - side, triple.main(1 - side))
-            if number and name and name != (old.parent, old.title) and other in (None, (old.parent, old.title)):
+            if (
+                number
+                and name
+                and name != (old.parent, old.title)
+                and other in (None, (old.parent, old.title))
+            ):
                 names.setdefault(name, number)
         return names
 
@@ -130,9 +157,11 @@ class _NewSections:
 
 
 def match_sections(old: SectionTree, new: SectionTree) -> dict[int, int]:
-    """The section of a new version that each old one became, by number. The first rule that decides counts:
+    """The section of a new version that each old one became, by number. The first rule that decides
+    counts:
 
-    the same path; the same title, which no other section that is left has; half of what the section holds; an empty one's place.
+    the same path; the same title, which no other section that is left has; half of what the section
+    holds; an empty one's place.
     """
     matcher = _TreeMatcher(old, new)
     matcher.match(0, 0)
@@ -166,10 +195,15 @@ class _TreeMatcher:
             self._to_descend.append((old, new))
 
     def by_path(self) -> None:
-        """Match sections of one title in matched sections, all the way down, where only one on each side has that title."""
+        """Match sections of one title in matched sections, all the way down, where only one on each
+        side has that title.
+        """
         while self._to_descend:
             old, new = self._to_descend.pop()
-            old_children, new_children = self._left_in(self._old, old, self.matches), self._left_in(self._new, new, self._taken)
+            old_children, new_children = (
+                self._left_in(self._old, old, self.matches),
+                self._left_in(self._new, new, self._taken),
+            )
             for title, numbers in old_children.items():
                 others = new_children.get(title, ())
                 if len(numbers) == len(others) == 1:
@@ -178,7 +212,9 @@ class _TreeMatcher:
                     self._ambiguous.append((numbers, others))
 
     @staticmethod
-    def _left_in(version: SectionTree, parent: int, matched: Container[int]) -> dict[str, list[int]]:
+    def _left_in(
+        version: SectionTree, parent: int, matched: Container[int]
+    ) -> dict[str, list[int]]:
         """The unmatched sections of a parent by their titles."""
         titles: dict[str, list[int]] = {}
         for number in version.sections[parent].children:
@@ -187,7 +223,9 @@ class _TreeMatcher:
         return titles
 
     def twins(self) -> None:
-        """Match sections that share title and parent with others: those with the same text, with some of it, as many in their order."""
+        """Match sections that share title and parent with others: those with the same text, with
+        some of it, as many in their order.
+        """
         while self._ambiguous:
             groups, self._ambiguous = self._ambiguous, []
             for rule in (self._same_text, self._shared_text, self._as_many):
@@ -209,7 +247,9 @@ class _TreeMatcher:
 
     def _left_of(self, group: _Group) -> _Group:
         olds, news = group
-        return [number for number in olds if number not in self.matches], [number for number in news if number not in self._taken]
+        return [number for number in olds if number not in self.matches], [
+            number for number in news if number not in self._taken
+        ]
 
     def _same_text(self, olds: list[int], news: list[int]) -> Iterator[tuple[int, int]]:
         texts: dict[str, list[int]] = {}
@@ -228,7 +268,9 @@ class _TreeMatcher:
             yield from zip(olds, news, strict=True)
 
     def by_title(self) -> None:
-        """Match what moved: sections with a title that one section alone has of those that are left."""
+        """Match what moved: sections with a title that one section alone has of those that are
+        left.
+        """
         olds, news = self._left()
         in_old, in_new = _single(olds, self._old), _single(news, self._new)
         for title, number in in_old.items():
@@ -245,32 +287,52 @@ class _TreeMatcher:
         self.by_path()
         self.twins()
 
-    def _most_alike(self, olds: list[int], news: list[int], is_enough: Callable[[int, int], bool]) -> Iterator[tuple[int, int]]:
+    def _most_alike(
+        self, olds: list[int], news: list[int], is_enough: Callable[[int, int], bool]
+    ) -> Iterator[tuple[int, int]]:
         """Pair sections by what both hold, most first."""
         holders: dict[Hashable, list[int]] = {}
         for number in news:
-            for token in {token for tokens in self._contents(self._new, number, False) for token in tokens}:
+            for token in {
+                token for tokens in self._contents(self._new, number, False) for token in tokens
+            }:
                 holders.setdefault(token, []).append(number)
         ranked = []
         for number in olds:
             contents = list(self._contents(self._old, number, True))
             shared: Counter[int] = Counter()
             for tokens in contents:
-                few = [holders[token] for token in tokens if len(holders.get(token, ())) in range(1, _MOST_HOLDERS)]
+                few = [
+                    holders[token]
+                    for token in tokens
+                    if len(holders.get(token, ())) in range(1, _MOST_HOLDERS)
+                ]
                 shared.update({new for group in few for new in group})
-            ranked += [(-count, number, new) for new, count in shared.items() if is_enough(count, len(contents))]
+            ranked += [
+                (-count, number, new)
+                for new, count in shared.items()
+                if is_enough(count, len(contents))
+            ]
         done: set[tuple[bool, int]] = set()
         for _, old, new in sorted(ranked):
             if not done & {(True, old), (False, new)}:
                 done |= {(True, old), (False, new)}
                 yield old, new
 
-    def _contents(self, version: SectionTree, number: int, is_old: bool) -> Iterator[tuple[Hashable, ...]]:
-        """The names of each thing in a section: of a fact id and key, of other blocks their lines, of a subsection what it became."""
+    def _contents(
+        self, version: SectionTree, number: int, is_old: bool
+    ) -> Iterator[tuple[Hashable, ...]]:
+        """The names of each thing in a section: of a fact id and key, of other blocks their lines,
+        of a subsection what it became.
+        """
         section = version.sections[number]
         for unit in version.units(number):
             if unit.fact:
-                yield (("id", unit.fact.id), ("key", unit.key)) if unit.key else (("id", unit.fact.id),)
+                yield (
+                    (("id", unit.fact.id), ("key", unit.key))
+                    if unit.key
+                    else (("id", unit.fact.id),)
+                )
             else:
                 yield from ((("line", line),) for line in unit.lines)
         for child in section.children:
@@ -282,7 +344,10 @@ class _TreeMatcher:
     def by_surroundings(self) -> None:
         """Match empty sections that are alone between the same neighbours, in the same parent."""
         olds, _ = self._left()
-        itself, old_of = {old: old for old in self.matches}, {new: old for old, new in self.matches.items()}
+        itself, old_of = (
+            {old: old for old in self.matches},
+            {new: old for old, new in self.matches.items()},
+        )
         for parent in dict.fromkeys(self._old.sections[number].parent for number in olds):
             if parent not in itself:
                 continue
@@ -299,7 +364,11 @@ class _TreeMatcher:
 
     def _left(self) -> tuple[list[int], list[int]]:
         return (
-            [section.number for section in self._old.sections if section.number not in self.matches],
+            [
+                section.number
+                for section in self._old.sections
+                if section.number not in self.matches
+            ],
             [section.number for section in self._new.sections if section.number not in self._taken],
         )
 

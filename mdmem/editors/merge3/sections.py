@@ -16,19 +16,28 @@ from mdmem.text.document import split_lines
 
 
 def standing_sections(
-    base: SectionTree, sections: Sequence[MergedSection], units: Sequence[Sequence[MergedUnit]], is_minute: Sequence[bool]
+    base: SectionTree,
+    sections: Sequence[MergedSection],
+    units: Sequence[Sequence[MergedUnit]],
+    is_minute: Sequence[bool],
 ) -> set[int]:
     """The sections that stand, by the numbers of their triples.
 
-    These are the sections that both sides have, new ones, those that a side renamed, and those that a side took out but in which something
-    stands, each with all around it. A minute from which the last entry was taken out goes.
+    These are the sections that both sides have, new ones, those that a side renamed, and those that
+    a side took out but in which something stands, each with all around it. A minute from which the
+    last entry was taken out goes.
     """
     standing = {0}
     for number, section in enumerate(sections):
         triple, is_empty = section.triple, not units[number]
         if is_empty and is_minute[number] and triple.base is not None and base.units(triple.base):
             continue
-        if is_empty and triple.base is not None and not (triple.sides[0] and triple.sides[1]) and not section.is_renamed:
+        if (
+            is_empty
+            and triple.base is not None
+            and not (triple.sides[0] and triple.sides[1])
+            and not section.is_renamed
+        ):
             continue
         around = number
         while around not in standing:
@@ -56,7 +65,13 @@ class SectionOrder:
         units: Sequence[Sequence[MergedUnit]],
         is_minute: Sequence[bool],
     ) -> None:
-        self._trees, self._matches, self._sections, self._units, self._is_minute = trees, matches, sections, units, is_minute
+        self._trees, self._matches, self._sections, self._units, self._is_minute = (
+            trees,
+            matches,
+            sections,
+            units,
+            is_minute,
+        )
         self._triples_of = (range(len(trees[0].sections)), *matches.in_sides)
         self._standing = standing_sections(trees[0], sections, units, is_minute)
         self._all_in: dict[int, list[int]] = {}
@@ -64,13 +79,17 @@ class SectionOrder:
             self._all_in.setdefault(sections[number].parent, []).append(number)
 
     def children(self, parent: int) -> list[int]:
-        """The sections that stand in a parent, in their order; all by the numbers of their triples."""
+        """The sections that stand in a parent, in their order; all by the numbers of
+        their triples.
+        """
         everyone = self._all_in.get(parent, [])
         if len(everyone) < 2:
             return everyone
         base, ours, theirs = (self._children_in(version, parent) for version in range(3))
         if any(self._is_minute[number] for number in (*ours, *theirs)):
-            order = merge_set_order(base, (ours, theirs), (self._minutes(ours), self._minutes(theirs)))
+            order = merge_set_order(
+                base, (ours, theirs), (self._minutes(ours), self._minutes(theirs))
+            )
         else:
             order = merge_order(base, (ours, theirs), self._key)
         return list(dict.fromkeys((*order, *everyone)))
@@ -78,21 +97,31 @@ class SectionOrder:
     def _children_in(self, version: int, parent: int) -> list[int]:
         """The sections that stand in a parent, and stand there in a version too, in its order."""
         tree, of, triples = self._trees[version], self._triples_of[version], self._matches.triples
-        children = ((of[child], child) for member in triples[parent].members[version] for child in tree.sections[member].children)
+        children = (
+            (of[child], child)
+            for member in triples[parent].members[version]
+            for child in tree.sections[member].children
+        )
         return [
             number
             for number, child in children
-            if number in self._standing and self._sections[number].parent == parent and triples[number].members[version][0] == child
+            if number in self._standing
+            and self._sections[number].parent == parent
+            and triples[number].members[version][0] == child
         ]
 
     def _key(self, number: int) -> Any:
-        """The order of sections by themselves: title, heading and own text; equal ones as in the base."""
+        """The order of sections by themselves: title, heading and own text; equal ones as in the
+        base.
+        """
         section = self._sections[number]
         base = -1 if section.triple.base is None else section.triple.base
         return section.title, section.heading, [unit.texts for unit in self._units[number]], base
 
     def _minutes(self, side: Sequence[int]) -> Callable[[int], Any]:
-        """The keys of a side's sections in a log: their minutes; another heading has that of the minute before it."""
+        """The keys of a side's sections in a log: their minutes; another heading has that of the
+        minute before it.
+        """
         keys: dict[int, tuple[str, bool, Any]] = {}
         minute = ""
         for number in side:
@@ -115,7 +144,8 @@ class MergedSection:
         triple: the section in the three versions.
         parent: the section around it, as the number of its triple.
         steps: how many levels it is below that.
-        title: its title without markup; `second_title` is that of the other side, where each gave it another one.
+        title: its title without markup; `second_title` is that of the other side, where each gave
+        it another one.
         heading: its heading as it stands at `level`; `second_heading` likewise.
         is_renamed: a side gave it another title.
     """
@@ -132,11 +162,17 @@ class MergedSection:
 
     def headings_at(self, level: int) -> list[str]:
         """Its heading, and the second one, at a level."""
-        return [at_level(heading, self.level, level) for heading in (self.heading, self.second_heading) if heading is not None]
+        return [
+            at_level(heading, self.level, level)
+            for heading in (self.heading, self.second_heading)
+            if heading is not None
+        ]
 
 
 def at_level(heading: str, old: int, level: int) -> str:
-    """A heading at another level. As it is where it has that level; only one with an underline may have to be written anew."""
+    """A heading at another level. As it is where it has that level; only one with an underline may
+    have to be written anew.
+    """
     if old == level:
         return heading
     lines = split_lines(heading)
@@ -144,11 +180,15 @@ def at_level(heading: str, old: int, level: int) -> str:
     if match:
         return f"{match[1]}{'#' * level}{heading[match.end() :]}"
     if level in _SETEXT_LEVELS:
-        return heading[: -len(lines[-1])] + lines[-1].replace(_SETEXT_LEVELS[old], _SETEXT_LEVELS[level])
+        return heading[: -len(lines[-1])] + lines[-1].replace(
+            _SETEXT_LEVELS[old], _SETEXT_LEVELS[level]
+        )
     return f"{'#' * level} {' '.join(line.strip() for line in lines[:-1])}"
 
 
-def merge_sections(base: SectionTree, sides: tuple[SectionTree, SectionTree], matches: SectionMatches) -> list[MergedSection]:
+def merge_sections(
+    base: SectionTree, sides: tuple[SectionTree, SectionTree], matches: SectionMatches
+) -> list[MergedSection]:
     """The sections of the result, by the numbers of their triples."""
     merged = [_merge_section(triple, base, sides, matches) for triple in matches.triples]
     _break_circles(merged, base)
@@ -156,17 +196,31 @@ def merge_sections(base: SectionTree, sides: tuple[SectionTree, SectionTree], ma
 
 
 def _merge_section(
-    triple: SectionTriple, base: SectionTree, sides: tuple[SectionTree, SectionTree], matches: SectionMatches
+    triple: SectionTriple,
+    base: SectionTree,
+    sides: tuple[SectionTree, SectionTree],
+    matches: SectionMatches,
 ) -> MergedSection:
     old = base.sections[triple.base] if triple.base is not None else None
-    mains = [(side, sides[side].sections[main]) for side in (0, 1) if (main := triple.main(side)) is not None]
+    mains = [
+        (side, sides[side].sections[main])
+        for side in (0, 1)
+        if (main := triple.main(side)) is not None
+    ]
     parents = [(side, section, matches.in_sides[side][section.parent]) for side, section in mains]
-    moves = [(side, section, parent) for side, section, parent in parents if old is None or parent != old.parent]
+    moves = [
+        (side, section, parent)
+        for side, section, parent in parents
+        if old is None or parent != old.parent
+    ]
     if moves:
         _, _, parent = min(moves, key=lambda move: (sides[move[0]].name(move[1].number), move[2]))
     else:
         parent = old.parent if old else 0
-    steps = _choices_of(_steps(base, old) if old else None, [_steps(sides[side], section) for side, section in mains])
+    steps = _choices_of(
+        _steps(base, old) if old else None,
+        [_steps(sides[side], section) for side, section in mains],
+    )
     first, *second = _headings(old, [section for _, section in mains])
     return MergedSection(
         triple=triple,
@@ -176,7 +230,9 @@ def _merge_section(
         heading=first.heading,
         level=first.level,
         second_title=second[0].title if second else None,
-        second_heading=at_level(second[0].heading, second[0].level, first.level) if second else None,
+        second_heading=(
+            at_level(second[0].heading, second[0].level, first.level) if second else None
+        ),
         is_renamed=old is not None and any(section.title != old.title for _, section in mains),
     )
 
@@ -188,7 +244,9 @@ def _choices_of(base: Value | None, sides: Sequence[Value]) -> Sequence[Value]:
     return choices(base, sides[0], sides[-1]) if sides else (base,)
 
 
-def _headings(old: VersionSection | None, sections: Sequence[VersionSection]) -> list[VersionSection]:
+def _headings(
+    old: VersionSection | None, sections: Sequence[VersionSection]
+) -> list[VersionSection]:
     """The section whose heading stands; and the other one where each side gave it another title."""
     by_body = {_body(section): section for section in (*([old] if old else []), *sections)}
     bodies = _choices_of(_body(old) if old else None, [_body(section) for section in sections])
@@ -208,12 +266,16 @@ def _body(section: VersionSection) -> str:
 
 
 def _break_circles(merged: list[MergedSection], base: SectionTree) -> None:
-    """Put sections that would stand within each other back where they were; all that moved, should that make circles again and again."""
+    """Put sections that would stand within each other back where they were; all that moved, should
+    that make circles again and again.
+    """
     for attempt in range(_MOST_ATTEMPTS):
         circular = _in_circles([section.parent for section in merged])
         if not circular:
             return
-        for section in merged if attempt == _MOST_ATTEMPTS - 1 else [merged[number] for number in circular]:
+        for section in (
+            merged if attempt == _MOST_ATTEMPTS - 1 else [merged[number] for number in circular]
+        ):
             if section.triple.base is not None:
                 section.parent = base.sections[section.triple.base].parent
 

@@ -1,4 +1,6 @@
-"""Two and three sequences compared: which items they have in common, and one order of two. Linear but for sorting."""
+"""Two and three sequences compared: which items they have in common, and one order of two. Linear
+but for sorting.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,8 @@ ItemT = TypeVar("ItemT", bound=Hashable)
 def matching_items(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[tuple[int, int]]:
     """Pairs of positions at which two sequences have the same item, both ascending.
 
-    Common ends first; between them the longest ascending run of items that stand once on each side, and so on between each two of these
-    (patience diff).
+    Common ends first; between them the longest ascending run of items that stand once on each side,
+    and so on between each two of these (patience diff).
     """
     pairs: list[tuple[int, int]] = []
     ranges = [(0, len(left), 0, len(right))]
@@ -31,29 +33,45 @@ def matching_items(left: Sequence[Hashable], right: Sequence[Hashable]) -> list[
             pairs.append((a_end, b_end))
         if a == a_end or b == b_end:
             continue
-        anchors = _unique_pairs(left, right, (a, a_end, b, b_end)) or _longest_run(left, right, (a, a_end, b, b_end))
+        anchors = _unique_pairs(left, right, (a, a_end, b, b_end)) or _longest_run(
+            left, right, (a, a_end, b, b_end)
+        )
         pairs += anchors
         ends = [*anchors, (a_end, b_end)] if anchors else []
         starts = [(a, b), *((x + 1, y + 1) for x, y in anchors)]
-        ranges += [(x, x_end, y, y_end) for (x, y), (x_end, y_end) in zip(starts, ends, strict=False)]
+        ranges += [
+            (x, x_end, y, y_end) for (x, y), (x_end, y_end) in zip(starts, ends, strict=False)
+        ]
     return sorted(pairs)
 
 
-def _unique_pairs(left: Sequence[Hashable], right: Sequence[Hashable], within: tuple[int, int, int, int]) -> list[tuple[int, int]]:
+def _unique_pairs(
+    left: Sequence[Hashable], right: Sequence[Hashable], within: tuple[int, int, int, int]
+) -> list[tuple[int, int]]:
     """The longest ascending run of pairs of items that stand once in each of two ranges."""
     a, a_end, b, b_end = within
     in_left, in_right = Counter(left[a:a_end]), Counter(right[b:b_end])
     at = {item: n for n, item in enumerate(right[b:b_end], b) if in_right[item] == 1}
-    pairs = [(n, at[item]) for n, item in enumerate(left[a:a_end], a) if in_left[item] == 1 and item in at]
+    pairs = [
+        (n, at[item])
+        for n, item in enumerate(left[a:a_end], a)
+        if in_left[item] == 1 and item in at
+    ]
     return [pairs[n] for n in _ascending([y for _, y in pairs])]
 
 
-def _longest_run(left: Sequence[Hashable], right: Sequence[Hashable], within: tuple[int, int, int, int]) -> list[tuple[int, int]]:
-    """The longest run of items that two ranges have in common; none where looking for it would take long."""
+def _longest_run(
+    left: Sequence[Hashable], right: Sequence[Hashable], within: tuple[int, int, int, int]
+) -> list[tuple[int, int]]:
+    """The longest run of items that two ranges have in common; none where looking for it would take
+    long.
+    """
     a, a_end, b, b_end = within
     if (a_end - a) * (b_end - b) > _MOST_COMPARED:
         return []
-    run = difflib.SequenceMatcher(None, left[a:a_end], right[b:b_end], autojunk=False).find_longest_match()
+    run = difflib.SequenceMatcher(
+        None, left[a:a_end], right[b:b_end], autojunk=False
+    ).find_longest_match()
     return [(a + run.a + n, b + run.b + n) for n in range(run.size)]
 
 
@@ -78,8 +96,12 @@ def _ascending(numbers: Sequence[int]) -> list[int]:
     return run[::-1]
 
 
-def unmatched_between(items: Iterable[int], matches: Mapping[int, int]) -> dict[tuple[int, int], list[int]]:
-    """Runs of items without a match, by the matches of the items before and behind them; at an end that is -1."""
+def unmatched_between(
+    items: Iterable[int], matches: Mapping[int, int]
+) -> dict[tuple[int, int], list[int]]:
+    """Runs of items without a match, by the matches of the items before and behind them; at an end
+    that is -1.
+    """
     runs: dict[tuple[int, int], list[int]] = {}
     before, run = -1, list[int]()
     for item in (*items, -1):
@@ -93,17 +115,23 @@ def unmatched_between(items: Iterable[int], matches: Mapping[int, int]) -> dict[
     return runs
 
 
-def merge_order(base: Sequence[ItemT], sides: tuple[Sequence[ItemT], Sequence[ItemT]], key: Callable[[ItemT], Any]) -> list[ItemT]:
+def merge_order(
+    base: Sequence[ItemT],
+    sides: tuple[Sequence[ItemT], Sequence[ItemT]],
+    key: Callable[[ItemT], Any],
+) -> list[ItemT]:
     """One order of all items of two sides.
 
-    Items of both sides stand in the order of the side that changed it; where both did, in the one that sorts first (`key`). An item of
-    one side stays behind the one that it stood behind, in one piece with its neighbours; of two pieces at one place the one that
-    sorts first is first.
+    Items of both sides stand in the order of the side that changed it; where both did, in the one
+    that sorts first (`key`). An item of one side stays behind the one that it stood behind, in one
+    piece with its neighbours; of two pieces at one place the one that sorts first is first.
     """
     if sides[0] == sides[1]:
         return list(sides[0])
     in_both = set(sides[0]) & set(sides[1])
-    shared = _shared_order(base, [[item for item in side if item in in_both] for side in sides], key)
+    shared = _shared_order(
+        base, [[item for item in side if item in in_both] for side in sides], key
+    )
     pieces: dict[ItemT | None, list[list[ItemT]]] = {}
     for side in sides:
         for anchor, piece in _pieces(side, in_both):
@@ -112,12 +140,16 @@ def merge_order(base: Sequence[ItemT], sides: tuple[Sequence[ItemT], Sequence[It
     for anchor in (None, *shared):
         if anchor is not None:
             result.append(anchor)
-        for piece in sorted(pieces.get(anchor, ()), key=lambda piece: [key(item) for item in piece]):
+        for piece in sorted(
+            pieces.get(anchor, ()), key=lambda piece: [key(item) for item in piece]
+        ):
             result += piece
     return result
 
 
-def _pieces(side: Iterable[ItemT], in_both: Collection[ItemT]) -> list[tuple[ItemT | None, list[ItemT]]]:
+def _pieces(
+    side: Iterable[ItemT], in_both: Collection[ItemT]
+) -> list[tuple[ItemT | None, list[ItemT]]]:
     """The runs of items that one side alone has, each with the shared item before it."""
     pieces: list[tuple[ItemT | None, list[ItemT]]] = [(None, [])]
     for item in side:
@@ -128,7 +160,9 @@ def _pieces(side: Iterable[ItemT], in_both: Collection[ItemT]) -> list[tuple[Ite
     return [(anchor, piece) for anchor, piece in pieces if piece]
 
 
-def _shared_order(base: Sequence[ItemT], orders: list[list[ItemT]], key: Callable[[ItemT], Any]) -> list[ItemT]:
+def _shared_order(
+    base: Sequence[ItemT], orders: list[list[ItemT]], key: Callable[[ItemT], Any]
+) -> list[ItemT]:
     ours, theirs = orders
     if ours == theirs:
         return ours
@@ -143,12 +177,16 @@ def _shared_order(base: Sequence[ItemT], orders: list[list[ItemT]], key: Callabl
 
 
 def merge_set_order(
-    base: Sequence[ItemT], sides: tuple[Sequence[ItemT], Sequence[ItemT]], keys: tuple[Callable[[ItemT], Any], Callable[[ItemT], Any]]
+    base: Sequence[ItemT],
+    sides: tuple[Sequence[ItemT], Sequence[ItemT]],
+    keys: tuple[Callable[[ItemT], Any], Callable[[ItemT], Any]],
 ) -> list[ItemT]:
-    """One order of a set that each side added to: what the base has as it stands there, then the added items by their places.
+    """One order of a set that each side added to: what the base has as it stands there, then the
+    added items by their places.
 
-    The place of an item is the list of the keys of those added before it by its side that are greater than all between them and it, and
-    than its own, and its own; if both sides have it, the greater one. So each side's order is kept.
+    The place of an item is the list of the keys of those added before it by its side that are
+    greater than all between them and it, and than its own, and its own; if both sides have it, the
+    greater one. So each side's order is kept.
     """
     in_base = set(base)
     standing = set(sides[0]) | set(sides[1])
@@ -169,7 +207,9 @@ def merge_set_order(
 
 
 def _by_places(above: dict[ItemT, list[ItemT | None]], key_of: dict[ItemT, Any]) -> list[ItemT]:
-    """Items in the order of their places: behind the one `above` them whose place is the greater one, by their keys."""
+    """Items in the order of their places: behind the one `above` them whose place is the greater
+    one, by their keys.
+    """
     parent: dict[ItemT, ItemT | None] = {}
 
     def place(item: ItemT | None) -> list[Any]:

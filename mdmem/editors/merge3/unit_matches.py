@@ -1,4 +1,6 @@
-"""Match the units of three versions: within a section by bytes and names, then by likeness; across sections by their facts."""
+"""Match the units of three versions: within a section by bytes and names, then by likeness; across
+sections by their facts.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from mdmem.startup.records import dataclass, field
 from mdmem.text.scan import BlockKind
 
 _MIN_LIKENESS, _MIN_LIKENESS_ELSEWHERE = 0.55, 0.8
-"""The likeness from which on two facts may be the same one: within a section, and across sections."""
+"""The likeness from which on two facts may be the same one: within a section, and
+across sections.
+"""
 _MIN_LIKENESS_ALONE = 0.3
 """The same, for the only facts between the same neighbours."""
 _MIN_LIKENESS_OF_PARTS = 0.75
@@ -28,7 +32,8 @@ Name = Callable[[Unit], Hashable | None]
 class UnitTriple:
     """One unit in the base and in both sides, by number.
 
-    `is_guess`: one of the sides is that of the base by a likeness too small to mix the words of one with parts of the other.
+    `is_guess`: one of the sides is that of the base by a likeness too small to mix the words of one
+    with parts of the other.
     """
 
     base: int | None = None
@@ -38,7 +43,9 @@ class UnitTriple:
 
 @dataclass(frozen=True, slots=True)
 class UnitMatches:
-    """The units of all three versions, each once. `in_base` and `in_sides` give the triple of a unit of a version."""
+    """The units of all three versions, each once. `in_base` and `in_sides` give the triple of a
+    unit of a version.
+    """
 
     triples: list[UnitTriple]
     in_base: list[UnitTriple]
@@ -52,7 +59,9 @@ _Pair = tuple[int, int, bool]
 
 @dataclass(frozen=True, slots=True)
 class _Candidates:
-    """Units of the base that a side lacks (`gone`) and new ones of that side, among all of their scope."""
+    """Units of the base that a side lacks (`gone`) and new ones of that side, among all of their
+    scope.
+    """
 
     old_version: Version
     new_version: Version
@@ -67,18 +76,30 @@ _Rule = Callable[[_Candidates], Iterator[_Pair]]
 
 
 class _UnitMatcher:
-    """Collects the triples of a merge. `sections` are those of all three versions, `is_set` tells which of their triples are sets."""
+    """Collects the triples of a merge. `sections` are those of all three versions, `is_set` tells
+    which of their triples are sets.
+    """
 
-    def __init__(self, base: Version, sides: tuple[Version, Version], sections: SectionMatches, is_set: Sequence[bool]) -> None:
+    def __init__(
+        self,
+        base: Version,
+        sides: tuple[Version, Version],
+        sections: SectionMatches,
+        is_set: Sequence[bool],
+    ) -> None:
         self._base, self._sides, self._sections, self._is_set = base, sides, sections, is_set
         self._of_base = [UnitTriple(base=number) for number in range(len(base.units))]
-        self._of_sides = ([UnitTriple()] * len(sides[0].units), [UnitTriple()] * len(sides[1].units))
+        self._of_sides = (
+            [UnitTriple()] * len(sides[0].units),
+            [UnitTriple()] * len(sides[1].units),
+        )
 
     def match(self) -> UnitMatches:
         """Match by one rung after the other; what a rung has matched, no later one looks at.
 
-        The certain ones come first: the names of a section's units, and the id of a fact in another section. Then what is likely in a
-        section (half of the lines of a block, likeness), and in others; last what both sides brought in.
+        The certain ones come first: the names of a section's units, and the id of a fact in another
+        section. Then what is likely in a section (half of the lines of a block, likeness), and in
+        others; last what both sides brought in.
         """
         sets: list[_Scope] = []
         lists: list[_Scope] = []
@@ -93,7 +114,16 @@ class _UnitMatcher:
         self._match(self._elsewhere(lists), (_by_single_fact,))
         for scope in lists:
             self._match(scope, (_by_lines, _by_likeness, self._by_neighbours))
-        self._match(self._elsewhere(lists), (_by_single_key, _by_single_words, _by_more_lines, _by_great_likeness, _by_likeness_alone))
+        self._match(
+            self._elsewhere(lists),
+            (
+                _by_single_key,
+                _by_single_words,
+                _by_more_lines,
+                _by_great_likeness,
+                _by_likeness_alone,
+            ),
+        )
         for scope in (*sets, *lists):
             self._new_on_both(scope)
         for scope in lists:
@@ -113,11 +143,21 @@ class _UnitMatcher:
     def _elsewhere(self, scopes: Iterable[_Scope]) -> _Scope:
         """The units of some sections, as far as they are not matched."""
         base = sorted(n for scope in scopes for n in scope[0] if None in self._of_base[n].sides)
-        sides = [sorted(n for scope in scopes for n in scope[1][side] if self._of_sides[side][n].base is None) for side in (0, 1)]
+        sides = [
+            sorted(
+                n
+                for scope in scopes
+                for n in scope[1][side]
+                if self._of_sides[side][n].base is None
+            )
+            for side in (0, 1)
+        ]
         return base, (sides[0], sides[1])
 
     def _same_bytes(self, scope: _Scope) -> bool:
-        """Match units of a section that have the same text, the n-th of each version. True if others are left."""
+        """Match units of a section that have the same text, the n-th of each version. True if
+        others are left.
+        """
         base, sides = scope
         by_text = {text: self._of_base[number] for text, number in _numbered(self._base, base)}
         is_complete = len(base) == len(sides[0]) == len(sides[1])
@@ -131,16 +171,39 @@ class _UnitMatcher:
         return not is_complete or len(by_text) > len(base)
 
     def _match(self, scope: _Scope, rules: Sequence[_Rule]) -> None:
-        """Match units of the base with new ones: first with what both sides made of them alike, then with each side's own."""
+        """Match units of the base with new ones: first with what both sides made of them alike,
+        then with each side's own.
+        """
         base, sides = scope
-        new = [n for n in sides[0] if self._of_sides[0][n].base is None and self._of_sides[0][n].sides[1] is not None]
-        self._match_side([n for n in base if self._of_base[n].sides == [None, None]], new, (0, 1), scope, rules)
+        new = [
+            n
+            for n in sides[0]
+            if self._of_sides[0][n].base is None and self._of_sides[0][n].sides[1] is not None
+        ]
+        self._match_side(
+            [n for n in base if self._of_base[n].sides == [None, None]], new, (0, 1), scope, rules
+        )
         for side in (0, 1):
             new = [n for n in sides[side] if self._is_new(side, n)]
-            self._match_side([n for n in base if self._of_base[n].sides[side] is None], new, (side,), scope, rules)
+            self._match_side(
+                [n for n in base if self._of_base[n].sides[side] is None],
+                new,
+                (side,),
+                scope,
+                rules,
+            )
 
-    def _match_side(self, gone: list[int], new: list[int], to: tuple[int, ...], scope: _Scope, rules: Sequence[_Rule]) -> None:
-        """Match units of the base that a side (the first of `to`) lacks with new ones of it, by one rule after the other."""
+    def _match_side(
+        self,
+        gone: list[int],
+        new: list[int],
+        to: tuple[int, ...],
+        scope: _Scope,
+        rules: Sequence[_Rule],
+    ) -> None:
+        """Match units of the base that a side (the first of `to`) lacks with new ones of it, by one
+        rule after the other.
+        """
         side = to[0]
         for rule in rules:
             if not gone or not new:
@@ -150,7 +213,9 @@ class _UnitMatcher:
             gone = [n for n in gone if self._of_base[n].sides[side] is None]
             new = [n for n in new if self._of_sides[side][n].base is None]
 
-    def _candidates(self, gone: Sequence[int], new: Sequence[int], side: int, scope: _Scope) -> _Candidates:
+    def _candidates(
+        self, gone: Sequence[int], new: Sequence[int], side: int, scope: _Scope
+    ) -> _Candidates:
         return _Candidates(
             old_version=self._base,
             new_version=self._sides[side],
@@ -162,7 +227,9 @@ class _UnitMatcher:
         )
 
     def _link(self, old: int, unit: int, to: tuple[int, ...], is_guess: bool) -> None:
-        """Make a unit of the sides `to` (of both, if they have it alike) what became of one of the base."""
+        """Make a unit of the sides `to` (of both, if they have it alike) what became of one of the
+        base.
+        """
         triple, new = self._of_base[old], self._of_sides[to[0]][unit]
         for side in to:
             number = new.sides[side]
@@ -172,19 +239,28 @@ class _UnitMatcher:
             self._of_sides[side][number] = triple
 
     def _by_neighbours(self, candidates: _Candidates) -> Iterator[_Pair]:
-        """Facts that are alone between the same neighbours as the old one was, and a little like it.
+        """Facts that are alone between the same neighbours as the old one was, and a little like
+        it.
 
-        If the other side moved the old one, the new one would go there too: then it has to begin with the same word.
+        If the other side moved the old one, the new one would go there too: then it has to begin
+        with the same word.
         """
         side = candidates.side
-        old_runs = unmatched_between(candidates.all_old, {n: n for n in candidates.all_old if self._of_base[n].sides[side] is not None})
-        old_of = {n: old for n in candidates.all_new if (old := self._of_sides[side][n].base) is not None}
+        old_runs = unmatched_between(
+            candidates.all_old,
+            {n: n for n in candidates.all_old if self._of_base[n].sides[side] is not None},
+        )
+        old_of = {
+            n: old for n in candidates.all_new if (old := self._of_sides[side][n].base) is not None
+        }
         new_runs = unmatched_between(candidates.all_new, old_of)
         for neighbours, numbers in old_runs.items():
             others = new_runs.get(neighbours, [])
             if len(numbers) != 1 or len(others) != 1 or others[0] not in candidates.new:
                 continue
-            if not self._is_moved(numbers[0]) or _have_one_subject(candidates, numbers[0], others[0]):
+            if not self._is_moved(numbers[0]) or _have_one_subject(
+                candidates, numbers[0], others[0]
+            ):
                 for old, unit, _ in _alike(candidates, numbers, others, _MIN_LIKENESS_ALONE):
                     yield old, unit, True
 
@@ -192,7 +268,9 @@ class _UnitMatcher:
         """True for a unit of the base that a side has in another section."""
         homes = (
             of_section[version.section_of[number]]
-            for version, of_section, number in zip(self._sides, self._sections.in_sides, self._of_base[old].sides, strict=True)
+            for version, of_section, number in zip(
+                self._sides, self._sections.in_sides, self._of_base[old].sides, strict=True
+            )
             if number is not None
         )
         return any(home != self._base.section_of[old] for home in homes)
@@ -201,12 +279,17 @@ class _UnitMatcher:
 
     def _new_on_both(self, scope: _Scope) -> None:
         """Match the facts of one id that each side brought into a section."""
-        ours, theirs = ([n for n in scope[1][side] if self._of_sides[side][n].sides[1 - side] is None] for side in (0, 1))
+        ours, theirs = (
+            [n for n in scope[1][side] if self._of_sides[side][n].sides[1 - side] is None]
+            for side in (0, 1)
+        )
         for pair in _pairs_by_name(*self._sides, ours, theirs, _fact_id, None):
             self._join(*pair)
 
     def _new_key_on_both(self, scope: _Scope) -> None:
-        """Match the facts that alone have a key on each side, which the base does not have there."""
+        """Match the facts that alone have a key on each side, which the base does not
+        have there.
+        """
         base, units = scope
         ours, theirs = ([n for n in units[side] if self._is_new(side, n)] for side in (0, 1))
         old_keys = {self._base.units[n].key for n in base} if ours and theirs else ()
@@ -220,7 +303,9 @@ class _UnitMatcher:
         return triple.base is None and triple.sides[1 - side] is None
 
     def _join(self, ours: int, theirs: int) -> None:
-        """Make a unit of each side one; not where each is already what became of another one of the base."""
+        """Make a unit of each side one; not where each is already what became of another one of the
+        base.
+        """
         first, second = self._of_sides[0][ours], self._of_sides[1][theirs]
         if first.base is None or second.base is None:
             into = first if first.base is not None else second
@@ -228,8 +313,12 @@ class _UnitMatcher:
             self._of_sides[0][ours] = self._of_sides[1][theirs] = into
 
 
-def match_units(base: Version, sides: tuple[Version, Version], sections: SectionMatches, is_set: Sequence[bool]) -> UnitMatches:
-    """Match the units of three versions. In sections that are sets, only units with the same bytes or the same id match."""
+def match_units(
+    base: Version, sides: tuple[Version, Version], sections: SectionMatches, is_set: Sequence[bool]
+) -> UnitMatches:
+    """Match the units of three versions. In sections that are sets, only units with the same bytes
+    or the same id match.
+    """
     return _UnitMatcher(base, sides, sections, is_set).match()
 
 
@@ -250,7 +339,11 @@ def _key(unit: Unit) -> Hashable | None:
 
 
 def _block_id(unit: Unit) -> Hashable | None:
-    return (ItemText.read(unit.text).block_id.strip() or None) if "^" in unit.text and unit.fact else None
+    return (
+        (ItemText.read(unit.text).block_id.strip() or None)
+        if "^" in unit.text and unit.fact
+        else None
+    )
 
 
 def _words(unit: Unit) -> Hashable | None:
@@ -258,16 +351,30 @@ def _words(unit: Unit) -> Hashable | None:
 
 
 def _pairs_by_name(
-    old: Version, new: Version, gone: Iterable[int], came: Iterable[int], name: Name, once_in: tuple[Iterable[int], Iterable[int]] | None
+    old: Version,
+    new: Version,
+    gone: Iterable[int],
+    came: Iterable[int],
+    name: Name,
+    once_in: tuple[Iterable[int], Iterable[int]] | None,
 ) -> Iterator[tuple[int, int]]:
-    """Pair units of one name, in their order; with `once_in`, where these units of each version have the name once."""
+    """Pair units of one name, in their order; with `once_in`, where these units of each version
+    have the name once.
+    """
     waiting: dict[Hashable, list[int]] = {}
     for number in came:
         waiting.setdefault(name(new.units[number]), []).append(number)
     waiting.pop(None, None)
     if not waiting:
         return
-    counts = [Counter(name(version.units[n]) for n in units) for version, units in zip((old, new), once_in, strict=True)] if once_in else []
+    counts = (
+        [
+            Counter(name(version.units[n]) for n in units)
+            for version, units in zip((old, new), once_in, strict=True)
+        ]
+        if once_in
+        else []
+    )
     taken: Counter[Hashable] = Counter()
     for number in gone:
         named = name(old.units[number])
@@ -277,11 +384,21 @@ def _pairs_by_name(
             taken[named] += 1
 
 
-# Rules: each yields pairs of a unit of the base and one of a side, and whether they may be one by a guess only.
+# Rules: each yields pairs of a unit of the base and one of a side, and whether they may be one by a
+# guess only.
 
 
-def _by_name(candidates: _Candidates, name: Name, once_in: tuple[Sequence[int], Sequence[int]] | None = None) -> Iterator[_Pair]:
-    for old, unit in _pairs_by_name(candidates.old_version, candidates.new_version, candidates.gone, candidates.new, name, once_in):
+def _by_name(
+    candidates: _Candidates, name: Name, once_in: tuple[Sequence[int], Sequence[int]] | None = None
+) -> Iterator[_Pair]:
+    for old, unit in _pairs_by_name(
+        candidates.old_version,
+        candidates.new_version,
+        candidates.gone,
+        candidates.new,
+        name,
+        once_in,
+    ):
         yield old, unit, False
 
 
@@ -310,14 +427,22 @@ def _by_single_words(candidates: _Candidates) -> Iterator[_Pair]:
 
 
 def _by_single_key(candidates: _Candidates) -> Iterator[_Pair]:
-    """The facts that alone hold a key. With another value it may be another fact: somebody took one out, and somewhere states one anew."""
+    """The facts that alone hold a key. With another value it may be another fact: somebody took one
+    out, and somewhere states one anew.
+    """
     for old, unit, _ in _by_name(candidates, _key, (candidates.gone, candidates.new)):
         facts = (candidates.old_version.units[old].fact, candidates.new_version.units[unit].fact)
-        yield old, unit, likeness.likeness(*(fact.text for fact in facts if fact)) < _MIN_LIKENESS_OF_PARTS
+        yield (
+            old,
+            unit,
+            likeness.likeness(*(fact.text for fact in facts if fact)) < _MIN_LIKENESS_OF_PARTS,
+        )
 
 
 def _by_lines(candidates: _Candidates, least: int = 1) -> Iterator[_Pair]:
-    """Blocks that have half of the old one's lines in common, and at least so many; those that share most first."""
+    """Blocks that have half of the old one's lines in common, and at least so many; those that
+    share most first.
+    """
     old, new = candidates.old_version, candidates.new_version
     holders: dict[tuple[BlockKind | None, str], list[int]] = {}
     for number in candidates.new:
@@ -331,7 +456,11 @@ def _by_lines(candidates: _Candidates, least: int = 1) -> Iterator[_Pair]:
         unit = old.units[number]
         groups = (holders.get((unit.kind, line), []) for line in unit.lines)
         shared = Counter(n for group in groups if len(group) <= _MOST_HOLDERS for n in group)
-        ranked += [(-count, number, n) for n, count in shared.items() if 2 * count >= len(unit.lines) and count >= least]
+        ranked += [
+            (-count, number, n)
+            for n, count in shared.items()
+            if 2 * count >= len(unit.lines) and count >= least
+        ]
     for _, first, second in _one_to_one(sorted(ranked)):
         yield first, second, False
 
@@ -359,18 +488,27 @@ def _by_likeness_alone(candidates: _Candidates) -> Iterator[_Pair]:
 
 def _have_one_subject(candidates: _Candidates, old: int, new: int) -> bool:
     """True for facts that begin with the same word."""
-    words = (candidates.old_version.units[old].words_of_fact, candidates.new_version.units[new].words_of_fact)
+    words = (
+        candidates.old_version.units[old].words_of_fact,
+        candidates.new_version.units[new].words_of_fact,
+    )
     return words[0][:1] == words[1][:1] != []
 
 
-def _alike(candidates: _Candidates, gone: Sequence[int], new: Sequence[int], least: float) -> Iterator[_Pair]:
+def _alike(
+    candidates: _Candidates, gone: Sequence[int], new: Sequence[int], least: float
+) -> Iterator[_Pair]:
     """Facts that are most alike, one to one."""
     for distance, old, unit in _one_to_one(sorted(_likenesses(candidates, gone, new, least))):
         yield old, unit, -distance < _MIN_LIKENESS_OF_PARTS
 
 
-def _likenesses(candidates: _Candidates, gone: Sequence[int], new: Sequence[int], least: float) -> Iterator[tuple[float, int, int]]:
-    """The facts of one key, or of none, that are alike, with their likeness below 0, so that the greatest sorts first."""
+def _likenesses(
+    candidates: _Candidates, gone: Sequence[int], new: Sequence[int], least: float
+) -> Iterator[tuple[float, int, int]]:
+    """The facts of one key, or of none, that are alike, with their likeness below 0, so that the
+    greatest sorts first.
+    """
     olds = [(n, fact.text) for n in gone if (fact := candidates.old_version.units[n].fact)]
     news = [(n, fact.text) for n in new if (fact := candidates.new_version.units[n].fact)]
     for a, b in likeness.candidate_pairs([text for _, text in olds], [text for _, text in news]):

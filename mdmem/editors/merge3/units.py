@@ -39,14 +39,24 @@ class UnitOrder:
         """The units that stand in a section (the number of its triple), in their order."""
         members = self._sections.triples[section].members
         numbers = [
-            [n for member in group for n in version.units_in[member]] for version, group in zip(self._versions, members, strict=True)
+            [n for member in group for n in version.units_in[member]]
+            for version, group in zip(self._versions, members, strict=True)
         ]
-        base, ours, theirs = (self._standing(version, group, section) for version, group in enumerate(numbers))
-        order = merge_set_order(base, (ours, theirs), (_entry_key, _entry_key)) if is_set else merge_order(base, (ours, theirs), _unit_key)
+        base, ours, theirs = (
+            self._standing(version, group, section) for version, group in enumerate(numbers)
+        )
+        order = (
+            merge_set_order(base, (ours, theirs), (_entry_key, _entry_key))
+            if is_set
+            else merge_order(base, (ours, theirs), _unit_key)
+        )
         texts = [text for unit in order for text in unit.texts]
         if len(set(texts)) == len(texts):
             return order
-        counts = [Counter(version.units[n].text for n in group) for version, group in zip(self._versions[1:], numbers[1:], strict=True)]
+        counts = [
+            Counter(version.units[n].text for n in group)
+            for version, group in zip(self._versions[1:], numbers[1:], strict=True)
+        ]
         _keep_once(order, counts[0] | counts[1])
         return [unit for unit in order if unit.texts]
 
@@ -56,7 +66,9 @@ class UnitOrder:
 
 
 def _keep_once(units: Sequence[MergedUnit], most: Mapping[str, int]) -> None:
-    """Take out of the units of a section what stands more often than on any side: the same text that two old units became."""
+    """Take out of the units of a section what stands more often than on any side: the same text
+    that two old units became.
+    """
     counts: Counter[str] = Counter()
     for unit in units:
         texts = []
@@ -105,7 +117,9 @@ class MergedUnit:
 class _UnitMerger:
     """Decides what stands of each unit, and in which section."""
 
-    def __init__(self, base: Version, sides: tuple[Version, Version], sections: SectionMatches) -> None:
+    def __init__(
+        self, base: Version, sides: tuple[Version, Version], sections: SectionMatches
+    ) -> None:
         self._base, self._sides, self._sections = base, sides, sections
 
     def merge(self, triple: UnitTriple) -> MergedUnit | None:
@@ -123,26 +137,47 @@ class _UnitMerger:
         return self._sections.in_sides[side][self._sides[side].section_of[number]]
 
     def _merge_single(self, triple: UnitTriple, side: int, number: int) -> MergedUnit | None:
-        """A unit that one side has. One of the base is gone, unless that side changed or moved it."""
+        """A unit that one side has. One of the base is gone, unless that side changed
+        or moved it.
+        """
         unit, section = self._sides[side].units[number], self._section(side, number)
         is_old = triple.base is not None
-        if triple.base is not None and unit.text == self._base.units[triple.base].text and section == self._base.section_of[triple.base]:
+        if (
+            triple.base is not None
+            and unit.text == self._base.units[triple.base].text
+            and section == self._base.section_of[triple.base]
+        ):
             return None
-        return MergedUnit(triple=triple, section=section, unit=unit, texts=(unit.text,), is_kept=is_old)
+        return MergedUnit(
+            triple=triple, section=section, unit=unit, texts=(unit.text,), is_kept=is_old
+        )
 
     def _merge_both(self, triple: UnitTriple, ours: int, theirs: int) -> MergedUnit:
         units = (self._sides[0].units[ours], self._sides[1].units[theirs])
         sections = (self._section(0, ours), self._section(1, theirs))
         old = self._base.units[triple.base] if triple.base is not None else None
-        goals = sections if triple.base is None else choices(self._base.section_of[triple.base], *sections)
+        goals = (
+            sections
+            if triple.base is None
+            else choices(self._base.section_of[triple.base], *sections)
+        )
         section, is_moved_apart = goals[0], len(set(goals)) > 1
         if is_moved_apart:
             names = (self._section_name(0, ours), self._section_name(1, theirs))
             _, section = min(zip(names, sections, strict=True))
-        texts = merge_unit(units[0].kind, old.text if old else None, units[0].text, units[1].text, triple.is_guess)
+        texts = merge_unit(
+            units[0].kind, old.text if old else None, units[0].text, units[1].text, triple.is_guess
+        )
         first, second = sorted(unit.text for unit in units)
         made_of = None if {*texts} <= {first, second} else (first, second)
-        return MergedUnit(triple=triple, section=section, unit=units[0], texts=texts, is_moved_apart=is_moved_apart, made_of=made_of)
+        return MergedUnit(
+            triple=triple,
+            section=section,
+            unit=units[0],
+            texts=texts,
+            is_moved_apart=is_moved_apart,
+            made_of=made_of,
+        )
 
     def _section_name(self, side: int, number: int) -> tuple[tuple[str, ...], str, str]:
         version = self._sides[side]

@@ -1,4 +1,6 @@
-"""The three-way merge of one value: a plain value, a set, a run of lines, a block. All are symmetric in the two sides."""
+"""The three-way merge of one value: a plain value, a set, a run of lines, a block. All are
+symmetric in the two sides.
+"""
 
 from __future__ import annotations
 
@@ -17,20 +19,26 @@ Value = TypeVar("Value")
 
 
 def choices(base: Value, ours: Value, theirs: Value) -> tuple[Value, ...]:
-    """Merge a value: the changed one where one side changed it, both where the sides changed it to different ones."""
+    """Merge a value: the changed one where one side changed it, both where the sides changed it to
+    different ones.
+    """
     if ours == theirs or theirs == base:
         return (ours,)
     return (theirs,) if ours == base else (ours, theirs)
 
 
 def merge_sets(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    """The items of the base that no side took out, in their order, and behind them the added ones, sorted."""
+    """The items of the base that no side took out, in their order, and behind them the added ones,
+    sorted.
+    """
     in_both = {*ours} & {*theirs}
     added = ({*ours} | {*theirs}).difference(base)
     return list(dict.fromkeys((*(item for item in base if item in in_both), *sorted(added))))
 
 
-def merge_lines(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str] | None:
+def merge_lines(
+    base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
+) -> list[str] | None:
     """The lines of a block with the edits of both sides; None where both changed the same lines.
 
     Where both put lines in at one place, the piece that sorts first is first.
@@ -53,7 +61,11 @@ def _chunks(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> 
         return [(base, ours, theirs)]
     in_ours, in_theirs = dict(matching_items(base, ours)), dict(matching_items(base, theirs))
     kept = [line for line in in_ours if line in in_theirs]
-    points = [(-1, -1, -1), *((line, in_ours[line], in_theirs[line]) for line in kept), (len(base), len(ours), len(theirs))]
+    points = [
+        (-1, -1, -1),
+        *((line, in_ours[line], in_theirs[line]) for line in kept),
+        (len(base), len(ours), len(theirs)),
+    ]
     chunks: list[_Chunk] = []
     for (o, a, b), (next_o, next_a, next_b) in pairwise(points):
         if o >= 0:
@@ -62,11 +74,17 @@ def _chunks(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> 
     return chunks
 
 
-def _merge_chunk(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str] | None:
-    """The merge of lines that lie between lines which all three have; None where the sides contradict each other."""
+def _merge_chunk(
+    base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
+) -> list[str] | None:
+    """The merge of lines that lie between lines which all three have; None where the sides
+    contradict each other.
+    """
     head, tail = _common_ends(ours, theirs)
     for start, end in ((0, 0), (head, 0), (0, tail), (head, tail)):
-        inner = _merge_lines_apart(base, ours[start : len(ours) - end], theirs[start : len(theirs) - end])
+        inner = _merge_lines_apart(
+            base, ours[start : len(ours) - end], theirs[start : len(theirs) - end]
+        )
         if inner is not None:
             return [*ours[:start], *inner, *ours[len(ours) - end :]]
     shorter, longer = sorted((ours, theirs), key=len)
@@ -76,10 +94,14 @@ def _merge_chunk(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
 def _common_ends(ours: Sequence[str], theirs: Sequence[str]) -> tuple[int, int]:
     most = min(len(ours), len(theirs))
     head = next((n for n in range(most) if ours[n] != theirs[n]), most)
-    return head, next((n for n in range(most - head) if ours[-1 - n] != theirs[-1 - n]), most - head)
+    return head, next(
+        (n for n in range(most - head) if ours[-1 - n] != theirs[-1 - n]), most - head
+    )
 
 
-def _merge_lines_apart(base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]) -> list[str] | None:
+def _merge_lines_apart(
+    base: Sequence[str], ours: Sequence[str], theirs: Sequence[str]
+) -> list[str] | None:
     """Lines of which one side changed some and the other some others, or added more behind them."""
     sides = choices(list(base), list(ours), list(theirs))
     if len(sides) == 1:
@@ -98,7 +120,9 @@ def _merge_lines_apart(base: Sequence[str], ours: Sequence[str], theirs: Sequenc
 
 
 def _join_pieces(ours: Sequence[str], theirs: Sequence[str]) -> list[str]:
-    """Two pieces put in at one place: their common ends once, and between them both middles, the one that sorts first first."""
+    """Two pieces put in at one place: their common ends once, and between them both middles, the
+    one that sorts first first.
+    """
     head, tail = _common_ends(ours, theirs)
     inner = sorted((list(ours[head : len(ours) - tail]), list(theirs[head : len(theirs) - tail])))
     return [*ours[:head], *inner[0], *inner[1], *ours[len(ours) - tail :]]
@@ -110,7 +134,11 @@ def merge_blocks(base: str | None, ours: str, theirs: str) -> tuple[str, ...]:
         return sides
     if ours == theirs:
         return (ours,)
-    lines = None if base is None else merge_lines(base.split("\n"), ours.split("\n"), theirs.split("\n"))
+    lines = (
+        None
+        if base is None
+        else merge_lines(base.split("\n"), ours.split("\n"), theirs.split("\n"))
+    )
     return tuple(sorted((ours, theirs))) if lines is None else ("\n".join(lines),)
 
 
@@ -120,7 +148,9 @@ _BLOCK_ID = late.pattern(r"\s*\^[A-Za-z0-9-]+\s*\Z")
 
 @dataclass(frozen=True, slots=True)
 class ItemText:
-    """A list item as the pieces of its text: joined, with the tags between `until` and `comments`, they are the item."""
+    """A list item as the pieces of its text: joined, with the tags between `until` and `comments`,
+    they are the item.
+    """
 
     marker: str
     kind: str
@@ -158,11 +188,25 @@ class ItemText:
 
     def __str__(self) -> str:
         """The item."""
-        return "".join((self.marker, self.kind, self.words, self.until, self.tags, self.comments, self.block_id, self.beneath))
+        return "".join(
+            (
+                self.marker,
+                self.kind,
+                self.words,
+                self.until,
+                self.tags,
+                self.comments,
+                self.block_id,
+                self.beneath,
+            )
+        )
 
 
-def merge_items(base: str | None, ours: str, theirs: str, is_guess: bool = False) -> tuple[str, ...]:
-    """The list item that holds what both sides made of it; both items, in the order of their bytes, where they disagree.
+def merge_items(
+    base: str | None, ours: str, theirs: str, is_guess: bool = False
+) -> tuple[str, ...]:
+    """The list item that holds what both sides made of it; both items, in the order of their bytes,
+    where they disagree.
 
     Args:
         base: the item that both began with; None where both brought in the same words.
@@ -176,7 +220,9 @@ def merge_items(base: str | None, ours: str, theirs: str, is_guess: bool = False
         return sides
     both = tuple(sorted((ours, theirs)))
     a, b = ItemText.read(ours), ItemText.read(theirs)
-    if a.words != b.words and (is_guess or (base is None and normalise(a.words) != normalise(b.words))):
+    if a.words != b.words and (
+        is_guess or (base is None and normalise(a.words) != normalise(b.words))
+    ):
         return both
     o = ItemText.read(base) if base is not None else None
     marker = choices(o.marker if o else a.marker, a.marker, b.marker)
@@ -201,7 +247,9 @@ def merge_items(base: str | None, ours: str, theirs: str, is_guess: bool = False
 
 
 def _plain_parts(o: ItemText | None, a: ItemText, b: ItemText) -> list[tuple[str, str, str]]:
-    """Words, kind, until and block id of the three. Without a base, the words are the same but for their case and spaces."""
+    """Words, kind, until and block id of the three. Without a base, the words are the same but for
+    their case and spaces.
+    """
     words = (o.words, a.words, b.words) if o else (max(a.words, b.words), a.words, b.words)
     return [
         words,
@@ -212,24 +260,37 @@ def _plain_parts(o: ItemText | None, a: ItemText, b: ItemText) -> list[tuple[str
 
 
 def _merge_tags(base: str, ours: str, theirs: str) -> str:
-    """Tags as they stand between words and comments: those of the base that no side took out, then the added ones."""
+    """Tags as they stand between words and comments: those of the base that no side took out, then
+    the added ones.
+    """
     sides = choices(base, ours, theirs)
     if len(sides) == 1:
         return sides[0]
-    return "".join(f" {tag}" for tag in merge_sets(*(text.split() for text in (base, ours, theirs))))
+    return "".join(
+        f" {tag}" for tag in merge_sets(*(text.split() for text in (base, ours, theirs)))
+    )
 
 
 def _merge_comments(base: str, ours: str, theirs: str) -> str | None:
-    """Comments as they stand behind the tags; None where one side took out what the other changed."""
+    """Comments as they stand behind the tags; None where one side took out what the
+    other changed.
+    """
     sides = choices(base, ours, theirs)
     if len(sides) == 1:
         return sides[0]
     if not all(side.strip() for side in sides):
         return None
-    return "".join(f" {comment}" for comment in merge_sets(*([c.strip() for c in _COMMENT.findall(text)] for text in (base, ours, theirs))))
+    return "".join(
+        f" {comment}"
+        for comment in merge_sets(
+            *([c.strip() for c in _COMMENT.findall(text)] for text in (base, ours, theirs))
+        )
+    )
 
 
-def merge_unit(kind: BlockKind | None, base: str | None, ours: str, theirs: str, is_guess: bool) -> tuple[str, ...]:
+def merge_unit(
+    kind: BlockKind | None, base: str | None, ours: str, theirs: str, is_guess: bool
+) -> tuple[str, ...]:
     """The texts that stand of a unit that both sides have."""
     if kind is BlockKind.ITEM:
         return merge_items(base, ours, theirs, is_guess)

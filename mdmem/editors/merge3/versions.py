@@ -1,8 +1,10 @@
-"""A text of a merge taken apart: its sections, the units in each, and the blank lines between these as gaps.
+"""A text of a merge taken apart: its sections, the units in each, and the blank lines between these
+as gaps.
 
-A unit is a list item, another block, or a run of lines that belong to no block (a rule, link references). Where nothing changed, the own
-text of a section is one unit as a whole. Headings and units are the elements of a text: these and the gaps, joined, are all that stands
-behind the front matter, byte for byte.
+A unit is a list item, another block, or a run of lines that belong to no block (a rule, link
+references). Where nothing changed, the own text of a section is one unit as a whole. Headings and
+units are the elements of a text: these and the gaps, joined, are all that stands behind the front
+matter, byte for byte.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ class Element(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Unit:
-    """A part of a section's own text, or all of it as a whole. `text` is its bytes without the last line end; kind None is a run of raw lines."""
+    """A part of a section's own text, or all of it as a whole. `text` is its bytes without the last
+    line end; kind None is a run of raw lines.
+    """
 
     kind: BlockKind | None
     text: str
@@ -39,7 +43,9 @@ class Unit:
     @cached_property
     def fact(self) -> Fact | None:
         """The fact that it states; None for other blocks and items without words."""
-        return parse_item(self.text) if self.kind is BlockKind.ITEM and has_words(self.text) else None
+        return (
+            parse_item(self.text) if self.kind is BlockKind.ITEM and has_words(self.text) else None
+        )
 
     @cached_property
     def key(self) -> str | None:
@@ -59,14 +65,22 @@ class Unit:
     @cached_property
     def lines(self) -> frozenset[str]:
         """The different lines with words of a block that states no fact."""
-        return frozenset() if self.fact else frozenset(line.strip() for line in self.text.split("\n") if any(map(str.isalnum, line)))
+        return (
+            frozenset()
+            if self.fact
+            else frozenset(
+                line.strip() for line in self.text.split("\n") if any(map(str.isalnum, line))
+            )
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VersionSection:
-    """A heading as it stands (`heading`, without its last line end) and its own text (lines `body` up to `end`).
+    """A heading as it stands (`heading`, without its last line end) and its own text (lines `body`
+    up to `end`).
 
-    Number 0 is the text before the first heading. `parent` is the number of the section around it; `title` is without markup.
+    Number 0 is the text before the first heading. `parent` is the number of the section around it;
+    `title` is without markup.
     """
 
     number: int
@@ -110,16 +124,22 @@ class SectionTree:
         return tuple(unit for unit, _, _ in self.units_with_lines(number))
 
     def units_with_lines(self, number: int) -> tuple[tuple[Unit, int, int], ...]:
-        """The units of a section's own text, each with its first line and the line after its last one."""
+        """The units of a section's own text, each with its first line and the line after its last
+        one.
+        """
         units = self._units.get(number)
         if units is None:
             section = self.sections[number]
             spans = _spans(self.document, section.body, section.end)
-            units = self._units[number] = tuple((Unit(kind, self._text(start, end)), start, end) for kind, start, end in spans)
+            units = self._units[number] = tuple(
+                (Unit(kind, self._text(start, end)), start, end) for kind, start, end in spans
+            )
         return units
 
     def whole_with_lines(self, number: int) -> tuple[tuple[Unit, int, int], ...]:
-        """The own text of a section as one unit, without the blank lines around it; none where it has no more than these."""
+        """The own text of a section as one unit, without the blank lines around it; none where it
+        has no more than these.
+        """
         section = self.sections[number]
         start, end = section.body, section.end
         while start < end and is_blank(self.document.lines[start]):
@@ -173,7 +193,9 @@ def _read_sections(document: Document) -> tuple[VersionSection, ...]:
 
 
 def _spans(document: Document, start: int, end: int) -> Iterator[tuple[BlockKind | None, int, int]]:
-    """The blocks that begin in some lines, and the runs of lines that belong to none, in their order."""
+    """The blocks that begin in some lines, and the runs of lines that belong to none, in their
+    order.
+    """
     line = start
     for kind, first, last in document.spans_in(start, end):
         if first >= line:
@@ -219,7 +241,9 @@ class Version:
         self._gap, self._line = "", tree.document.front
         for section in tree.sections:
             if section.number:
-                self._add(Element(True, section.number), section.heading, section.start, section.body)
+                self._add(
+                    Element(True, section.number), section.heading, section.start, section.body
+                )
             self.units_in.append([])
             split = tree.whole_with_lines if section.number in whole else tree.units_with_lines
             for unit, start, end in split(section.number):
@@ -237,4 +261,8 @@ class Version:
 
     def text_of(self, element: Element) -> str:
         """The text of an element."""
-        return self.sections[element.number].heading if element.is_heading else self.units[element.number].text
+        return (
+            self.sections[element.number].heading
+            if element.is_heading
+            else self.units[element.number].text
+        )

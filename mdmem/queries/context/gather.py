@@ -12,7 +12,15 @@ from mdmem.folder import files, layout
 from mdmem.folder.layout import TASKS_PATH
 from mdmem.given import guard
 from mdmem.model import FileKind, FilePath
-from mdmem.model.prompts import BuildContext, ContextBlock, ContextEntry, ContextPart, PartResult, Purpose, count_tokens
+from mdmem.model.prompts import (
+    BuildContext,
+    ContextBlock,
+    ContextEntry,
+    ContextPart,
+    PartResult,
+    Purpose,
+    count_tokens,
+)
 from mdmem.model.searches import Hit, ListFacts, Search
 from mdmem.queries import search
 from mdmem.queries.context import parts
@@ -27,7 +35,9 @@ from mdmem.workspace import Progress, Say, Workspace
 
 _LEAST_ASKED, _TIMES_ASKED, _MOST_ASKED = 24, 3, 300
 _ENTRY_TOKENS = 30
-"""The usual tokens of an entry in a log, with its share of a heading; an estimate, for the number of hits to ask for."""
+"""The usual tokens of an entry in a log, with its share of a heading; an estimate, for the number
+of hits to ask for.
+"""
 _LEAST_ENTRY_TOKENS = 2
 """The fewest tokens of an entry with its citation, for the most entries that a budget can hold."""
 _HOST_TEXTS = (
@@ -47,13 +57,19 @@ _SLASH_COMMAND = late.pattern(r"/[A-Za-z][\w:.-]*(?:\s|$)")
 
 
 def is_typed(prompt: str) -> bool:
-    """True for a prompt that a person may have typed: neither empty, nor a command to the host, nor a text of the host's own."""
+    """True for a prompt that a person may have typed: neither empty, nor a command to the host, nor
+    a text of the host's own.
+    """
     text = prompt.strip()
     return bool(text) and not text.startswith(_HOST_TEXTS) and not _SLASH_COMMAND.match(text)
 
 
 def build_context(
-    workspace: Workspace, request: BuildContext, given_ids: Collection[str], say: Say, progress: Progress | None = None
+    workspace: Workspace,
+    request: BuildContext,
+    given_ids: Collection[str],
+    say: Say,
+    progress: Progress | None = None,
 ) -> ContextBlock:
     """The block for a session or a prompt.
 
@@ -68,31 +84,68 @@ def build_context(
     if prompt is not None and _BLOCK_NAME in prompt.casefold():
         prompt = guard.strip_blocks(prompt)
     if request.block_purpose is Purpose.PROMPT and (prompt is None or not is_typed(prompt)):
-        return ContextBlock(text="", tokens=0, budget=request.tokens, commit=workspace.repository.head(), stale=False)
+        return ContextBlock(
+            text="",
+            tokens=0,
+            budget=request.tokens,
+            commit=workspace.repository.head(),
+            stale=False,
+        )
     # Only a search finds what is laid over an index that is behind; a list of entries does not.
-    index = fresh_index(workspace, say, progress, current=request.block_purpose is Purpose.PROMPT, in_part=True)
+    index = fresh_index(
+        workspace, say, progress, current=request.block_purpose is Purpose.PROMPT, in_part=True
+    )
     try:
         return _build(workspace, request, prompt, index, given_ids, say)
     except BrokenIndex:
-        return _build(workspace, request, prompt, fresh_index(workspace, say, progress, full=True), given_ids, say)
+        return _build(
+            workspace,
+            request,
+            prompt,
+            fresh_index(workspace, say, progress, full=True),
+            given_ids,
+            say,
+        )
 
 
 def _build(
-    workspace: Workspace, request: BuildContext, prompt: str | None, index: FreshIndex, given_ids: Collection[str], say: Say
+    workspace: Workspace,
+    request: BuildContext,
+    prompt: str | None,
+    index: FreshIndex,
+    given_ids: Collection[str],
+    say: Say,
 ) -> ContextBlock:
     """The block by an index that is fresh."""
-    block = ContextBlock(text="", tokens=0, budget=request.tokens, commit=index.commit, stale=index.stale, notes=index.notes)
+    block = ContextBlock(
+        text="",
+        tokens=0,
+        budget=request.tokens,
+        commit=index.commit,
+        stale=index.stale,
+        notes=index.notes,
+    )
     wanted = {part for part in ContextPart if part.value not in request.without}
     offers: dict[ContextPart, Offer] = {}
     if request.block_purpose is Purpose.SESSION:
-        offers |= {part: offer for part, offer in _promptless_offers(workspace, index, request.tokens, say).items() if part in wanted}
+        offers |= {
+            part: offer
+            for part, offer in _promptless_offers(workspace, index, request.tokens, say).items()
+            if part in wanted
+        }
     if prompt is not None and ContextPart.FOUND in wanted and is_typed(prompt):
-        answer = search.search_in(workspace, index, Search(query=prompt, limit=_number_asked(request.tokens)), say)
+        answer = search.search_in(
+            workspace, index, Search(query=prompt, limit=_number_asked(request.tokens)), say
+        )
         gated = request.block_purpose is Purpose.PROMPT
         carried = bool(answer.hits) and (not gated or index.index.carries(prompt, answer.hits))
-        offer, repeated = parts.without_given(parts.found_offer(answer.hits, workspace.kind_of), given_ids)
+        offer, repeated = parts.without_given(
+            parts.found_offer(answer.hits, workspace.kind_of), given_ids
+        )
         top = answer.hits[0].score if answer.hits else None
-        block = replace(block, carried=carried if gated else None, top=top, repeated=repeated if carried else 0)
+        block = replace(
+            block, carried=carried if gated else None, top=top, repeated=repeated if carried else 0
+        )
         if carried:
             offers[ContextPart.FOUND] = offer
     return _written(workspace, request, index, say, offers, wanted, block)
@@ -103,7 +156,9 @@ def _number_asked(tokens: int) -> int:
     return min(_MOST_ASKED, max(_LEAST_ASKED, _TIMES_ASKED * tokens // _ENTRY_TOKENS))
 
 
-def _promptless_offers(workspace: Workspace, index: FreshIndex, tokens: int, say: Say) -> dict[ContextPart, Offer]:
+def _promptless_offers(
+    workspace: Workspace, index: FreshIndex, tokens: int, say: Say
+) -> dict[ContextPart, Offer]:
     """The offers of the parts that need no prompt."""
     today = workspace.now().date()
     profiles = _profile_files(workspace)
@@ -119,7 +174,8 @@ def _promptless_offers(workspace: Workspace, index: FreshIndex, tokens: int, say
     recent = [
         hit
         for hit in entries(since=today - timedelta(days=1), until=today)
-        if workspace.kind_of(hit.path) is FileKind.DAILY and (hit.promoted is None or hit.promoted not in in_curated)
+        if workspace.kind_of(hit.path) is FileKind.DAILY
+        and (hit.promoted is None or hit.promoted not in in_curated)
     ]
     return {
         ContextPart.PROFILE: parts.profile_offer(profile_hits, profiles, most),
@@ -131,9 +187,16 @@ def _promptless_offers(workspace: Workspace, index: FreshIndex, tokens: int, say
 
 def _profile_files(workspace: Workspace) -> Sequence[FilePath]:
     """The profiles, in the order in which they are named."""
-    names = [path.name for path in workspace.root.iterdir() if workspace.kind_of(path.name) is FileKind.PROFILE]
+    names = [
+        path.name
+        for path in workspace.root.iterdir()
+        if workspace.kind_of(path.name) is FileKind.PROFILE
+    ]
     order = [name.casefold() for name in layout.PROFILE_NAMES]
-    return [FilePath(name) for name in sorted(names, key=lambda name: (order.index(name.casefold()), name))]
+    return [
+        FilePath(name)
+        for name in sorted(names, key=lambda name: (order.index(name.casefold()), name))
+    ]
 
 
 def _tasks(workspace: Workspace) -> Offer:
@@ -153,12 +216,18 @@ def _written(
     wanted: Collection[ContextPart],
     block: ContextBlock,
 ) -> ContextBlock:
-    """The block with the entries that the offers leave room for, and with the parts that have no entries."""
+    """The block with the entries that the offers leave room for, and with the parts that have no
+    entries.
+    """
     shares, kept = SHARES[request.block_purpose], 0
     last_parts: list[tuple[PartResult, Paragraph | None]] = []
     if ContextPart.TAGS in wanted and ContextPart.TAGS in shares:
         listed = search.facts_in(workspace, index, ListFacts(limit=0), say)
-        last_parts.append(parts.tags_part(labels.count_tags(listed.facts), int(request.tokens * shares[ContextPart.TAGS])))
+        last_parts.append(
+            parts.tags_part(
+                labels.count_tags(listed.facts), int(request.tokens * shares[ContextPart.TAGS])
+            )
+        )
         kept += last_parts[-1][0].tokens
     has_notes = ContextPart.NOTES in wanted and ContextPart.NOTES in shares
     if has_notes and parts.may_have_notes(offers.values(), index.stale):
@@ -167,10 +236,16 @@ def _written(
     if last_parts and room < last_parts[0][0].tokens:
         last_parts.clear()
     if has_notes:
-        last_parts.append(parts.notes_part(fillings, index.stale, room - sum(result.tokens for result, _ in last_parts)))
+        last_parts.append(
+            parts.notes_part(
+                fillings, index.stale, room - sum(result.tokens for result, _ in last_parts)
+            )
+        )
     results = [*map(_part_result, fillings), *(result for result, _ in last_parts)]
     paragraphs = [paragraph for filling in fillings for paragraph in filling.paragraphs()]
-    if paragraphs or any(result.part is ContextPart.TAGS for result, paragraph in last_parts if paragraph):
+    if paragraphs or any(
+        result.part is ContextPart.TAGS for result, paragraph in last_parts if paragraph
+    ):
         paragraphs += [paragraph for _, paragraph in last_parts if paragraph]
     text = write_block(paragraphs)
     ids = tuple(each.id for filling in fillings for each in filling.shown)
@@ -178,5 +253,14 @@ def _written(
 
 
 def _part_result(filling: Filling) -> PartResult:
-    entries = tuple(ContextEntry(path=each.path, line=each.line, fact=each.fact, score=each.score, cut=each.cut) for each in filling.shown)
-    return PartResult(part=filling.part, tokens=filling.tokens, shown=len(filling.shown), left_out=filling.left_out, entries=entries)
+    entries = tuple(
+        ContextEntry(path=each.path, line=each.line, fact=each.fact, score=each.score, cut=each.cut)
+        for each in filling.shown
+    )
+    return PartResult(
+        part=filling.part,
+        tokens=filling.tokens,
+        shown=len(filling.shown),
+        left_out=filling.left_out,
+        entries=entries,
+    )
