@@ -186,7 +186,13 @@ def _main(folder: Path) -> None:
     request = sys.stdin.read()
     number = len(list(folder.glob("*.request")))
     (folder / f"{number}.request").write_text(
-        json.dumps({"text": request, "cwd": [path.name for path in Path().iterdir()], "run": os.environ.get("MDMEM_RUN")})
+        json.dumps(
+            {
+                "text": request,
+                "cwd": [path.name for path in Path().iterdir()],
+                "run": os.environ.get("MDMEM_RUN"),
+            }
+        )
     )
     if (sleep := folder / f"{number}.sleep").exists():
         time.sleep(float(sleep.read_text()))
