@@ -186,7 +186,7 @@ def merge_set_order(
 
     The place of an item is the list of the keys of those added before it by its side that are
     greater than all between them and it, and than its own, and its own; if both sides have it, the
-    greater one. So each side's order is kept.
+    greater one. So each side's order is kept where both added nothing in common.
     """
     in_base = set(base)
     standing = set(sides[0]) | set(sides[1])
