@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mdmem.text.secrets import ALLOW_COMMENT, RULES, SHORTEST_TOKEN, Rule, _entropy, find, redact
 
 _RANDOM = Random(20260305)
-CPU_LIMIT = 3
+CPU_LIMIT = 0.75
 """Seconds for 400,000 characters; about ten times what they take."""
 
 
@@ -544,7 +544,7 @@ HOSTILE = [
 
 @pytest.mark.parametrize("piece", HOSTILE)
 def test_hostile_text_takes_linear_time(piece: str):
-    text = (piece * (1 + 400_000 // len(piece)))[:400_000]
+    text = (piece * (1 + 200_000 // len(piece)))[:200_000]
     start = time.process_time()
     find(text)
     assert time.process_time() - start < CPU_LIMIT
