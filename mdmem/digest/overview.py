@@ -1,6 +1,4 @@
-"""The state of the pipelines, for `status`: the last step, what is unread for long, what was
-skipped, a step that finds nothing. Nothing is read.
-"""
+"""The pipelines' state for `status`: last step, unread and skipped parts, silent steps."""
 
 from __future__ import annotations
 
@@ -24,11 +22,7 @@ _SILENT = timedelta(days=3)
 
 
 def pipeline_status(workspace: Workspace) -> PipelineStatus:
-    """The state of the pipelines, by the cursors, the records of steps, and what is on disk.
-
-    Raises:
-        OSError: the records of steps cannot be read.
-    """
+    """By cursors, step records and files; no transcript is read. Raises: OSError."""
     records, kept, now = (
         run_log.read_steps(workspace.state),
         cursors.read_cursors(workspace.state),
@@ -53,7 +47,6 @@ def pipeline_status(workspace: Workspace) -> PipelineStatus:
 
 
 def _model_status(workspace: Workspace) -> ModelStatus:
-    """The state of the model, by the log of requests and what is due."""
     settings, due = workspace.settings, cursors.read_due(workspace.state).values()
     today = config.now(settings, workspace.environment)
     records = list(asking.read_records(workspace.state))
@@ -69,7 +62,7 @@ def _model_status(workspace: Workspace) -> ModelStatus:
 
 
 def _unread(files: Iterable[TranscriptFile], kept: Cursors, now: datetime) -> list[TranscriptFile]:
-    """The files that are not read as they are, and were last written long ago."""
+    """Changed files that were last written long ago."""
     return [
         file
         for file in files
@@ -82,9 +75,7 @@ def _time(file: TranscriptFile) -> datetime:
 
 
 def _silent(records: Sequence[StepRecord], now: datetime) -> Iterator[SilentStep]:
-    """The steps that have found nothing for three days or more, while there was
-    something to read.
-    """
+    """Steps that found nothing for three days or more, while there was something to read."""
     for step in dict.fromkeys(record.step for record in records):
         since, size = None, 0
         for record in reversed([record for record in records if record.step == step]):
@@ -96,7 +87,7 @@ def _silent(records: Sequence[StepRecord], now: datetime) -> Iterator[SilentStep
 
 
 def _skipped(kept: Cursors) -> Iterator[SkippedPart]:
-    """The transcripts with lines that were not read, as far as they are still there."""
+    """Existing transcripts with unread lines."""
     for path, skipped in kept.with_skipped_lines():
         if Path(path).exists():
             yield SkippedPart(path, skipped.count, skipped.first, skipped.reason)

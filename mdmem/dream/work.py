@@ -1,6 +1,4 @@
-"""The work of one night: judge its entries, carry out what is sure and propose the rest, and judge
-again whatever has changed meanwhile.
-"""
+"""The work of one night: judge, apply, propose, and judge again what has changed meanwhile."""
 
 from __future__ import annotations
 
@@ -50,7 +48,7 @@ if TYPE_CHECKING:
 
 _TRIES = 30
 _REFUSALS = (TextProblem, RefusedChange, SectionProblem, FactProblem, PathProblem, ProposalProblem)
-"""Failures of one change that hold up no other."""
+"""Failures of one change that stop no other."""
 _PLACES = (
     "bad-path",
     "file-exists",
@@ -62,12 +60,12 @@ _PLACES = (
     "unsupported-file",
 )
 _OF_MEMORY = frozenset((*_PLACES, "checked-out", "too-many-parts", "too-many-proposals"))
-"""The codes of those that lie in memory, and not in the entry: it waits until they are mended."""
+"""Codes that concern memory, and not the entry, which waits until they are fixed."""
 
 
 @dataclass(frozen=True, slots=True)
 class _NightPlan:
-    """The changes of a night, by memory as it is: `head` and `stamps` tell whether it still is."""
+    """The changes of a night, valid while `head` and `stamps` are current."""
 
     decided: Decided
     memory: CuratedMemory
@@ -117,11 +115,10 @@ class NightWork:
         )
 
     def carry_out(self) -> None:
-        """Do all of it. What is done already, by a night that was cut short, is left as it is.
+        """Do all that an interrupted earlier run has not done.
 
-        Raises:
-            MdmemError: memory cannot be written, or is changed again and again, or no change can be
-                made in one of its files, which the next night tries again; what is done stays done.
+        Raises: MdmemError: memory cannot be written, changes again and again, or a file takes no
+        change, which the next night retries; finished changes stay.
         """
         if self._workspace.repository.head() is None:
             return
@@ -196,9 +193,7 @@ class NightWork:
         memory: CuratedMemory,
         is_taken_out: Callable[[DreamCandidate], bool],
     ) -> Sequence[Suggestion]:
-        """Merge in the suggestions of a model where one is wanted. It is asked once, before
-        anything is written.
-        """
+        """The model is asked only once, before anything is written."""
         is_wanted = (
             self._workspace.settings.digest == "model"
             if self._request.model is None
@@ -232,7 +227,7 @@ class NightWork:
     # Carrying out.
 
     def _apply_all(self, plan: _NightPlan, is_last: bool) -> bool:
-        """Carry out what is sure; False as soon as memory is not as it was when that was judged."""
+        """Apply sure changes; False as soon as memory is not as it was judged."""
         head, stamps = plan.head, dict(plan.stamps)
         for number, suggestion in enumerate(plan.decided.applied, 1):
             ends_night = is_last and number == len(plan.decided.applied)
@@ -271,7 +266,7 @@ class NightWork:
         return True
 
     def _new_proposals(self, plan: _NightPlan) -> list[Suggestion]:
-        """The changes that are to be proposed and are not yet."""
+        """Changes to propose that are not proposed yet."""
         if not plan.decided.proposed:
             return []
         waiting = writing.WaitingParts(self._workspace)
@@ -292,7 +287,7 @@ class NightWork:
         return [suggestion for suggestion in todo if id(suggestion) not in left]
 
     def _propose_all(self, plan: _NightPlan, todo: Sequence[Suggestion]) -> None:
-        """Propose changes, as parts of this machine's standing proposal."""
+        """Propose changes as parts of this machine's open proposal."""
         if todo:
             writing.bring_up(self._workspace)
         for number, suggestion in enumerate(todo, 1):
@@ -312,7 +307,6 @@ class NightWork:
         writing.drop_surplus(self._workspace)
 
     def _preview(self, plan: _NightPlan) -> None:
-        """Note what would be carried out and proposed."""
         for suggestion in (*plan.decided.applied, *self._new_proposals(plan)):
             is_applied = suggestion in plan.decided.applied
             edit = edit_of(suggestion, self.run, dry_run=True)
@@ -323,7 +317,7 @@ class NightWork:
                 self._note_refusal(suggestion, problem)
 
     def _keep(self, plan: _NightPlan) -> None:
-        """Keep what this night knew, unless it was asked for days of its own."""
+        """Store what this night knew, unless its days were given."""
         if self._days:
             return
         seen = due.read_seen(self._workspace)
@@ -389,7 +383,7 @@ class NightWork:
 
 
 def _for_a_night(problem: MdmemError) -> MdmemError:
-    """A failure with a hint that helps where no one gives a section."""
+    """Replace a hint about sections: nobody gives one here."""
     if problem.code == "section-ambiguous":
         hint = (
             f"{problem.hint.partition('. ')[0]}. Give one of them another title: a night writes to"
@@ -402,9 +396,7 @@ def _for_a_night(problem: MdmemError) -> MdmemError:
 def _fact_of(
     suggestion: Suggestion, candidate: DreamCandidate | None, result: WriteResult | None
 ) -> FactId:
-    """The fact that a change is about: the one that comes in, else the one that goes, else the
-    entry itself.
-    """
+    """The fact added, else the one removed, else the entry itself."""
     if suggestion.op in (DreamOp.ADD, DreamOp.UPDATE):
         if result is not None and result.added:
             return result.added[-1]
@@ -415,9 +407,7 @@ def _fact_of(
 
 
 def _night_of(workspace: Workspace, trail: Trail, day: date) -> Night:
-    """The night of a day, with what the last one knew; of a day that was dreamt before, what came
-    in since.
-    """
+    """For a day dreamt before, its new entries since."""
     seen = due.read_seen(workspace)
     if seen is None:
         return Night(day)
@@ -428,7 +418,7 @@ def _night_of(workspace: Workspace, trail: Trail, day: date) -> Night:
 
 
 def _stamps(workspace: Workspace) -> dict[FilePath, tuple[int, int, int]]:
-    """The stamps of memory's files, by which a change on disk is told."""
+    """File stamps that tell of changes on disk."""
     files = workspace.memory_files().items()
     return {
         path: (listed.status.st_mtime_ns, listed.status.st_size, listed.status.st_ino)

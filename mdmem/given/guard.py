@@ -1,8 +1,7 @@
-"""The guard: texts that come back from a session, without what it was given. Pure.
+"""The guard: texts from a session, without what it was given. Pure.
 
-It takes blocks out of them, drops those that only repeat what a session was given or what memory
-holds, and finds the lines that the summary of a compaction asks to keep: the list under its line
-`Memory:`.
+It removes blocks, drops repeats of given entries or memory, and finds the lines that a compaction's
+summary asks to keep: the list under its line `Memory:`.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _OWN_TAGS = frozenset({tags.MEMORY_TAG})
 
 @dataclass(frozen=True, slots=True)
 class GuardedTexts:
-    """The texts that are new, in their order, and how many were dropped."""
+    """The new texts in order, and the number dropped."""
 
     kept: tuple[str, ...]
     dropped: int
@@ -36,7 +35,7 @@ def strip_blocks(text: str) -> str:
 
 
 def text_id(text: str) -> FactId:
-    """The id that a text has as a fact."""
+    """The id of a text as a fact."""
     return parse_text(text).id
 
 
@@ -74,7 +73,7 @@ def drop_given(
 # The summary of a compaction
 
 MOST_LINES, MOST_CHARACTERS = 20, 300
-"""The most lines of a summary that are kept, and the most characters of each."""
+"""The maximum of lines kept of a summary, and of characters in each."""
 _HEADING = late.pattern(
     r"(?im)^[ \t]*(?:#{1,6}[ \t]+)?(?:\d+[.)][ \t]+)?[*_`]{0,3}Memory(?::[*_`]{0,3}|[*_`]{0,3}:)"
     r"[ \t]*(?:none\b.*|nothing\b.*)?$"

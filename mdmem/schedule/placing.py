@@ -1,6 +1,4 @@
-"""Place what calls `run` where systemd or cron looks, and take it out again. The one module of the
-room that touches the system.
-"""
+"""Install or remove the systemd timer or cron line that calls `run`."""
 
 from __future__ import annotations
 
@@ -27,11 +25,9 @@ _PROGRAM = (sys.executable, "-P", "-m", "mdmem")
 
 
 def schedule(workspace: Workspace, request: Schedule) -> ScheduleResult:
-    """Say how `run` is called every five minutes, or see to it, or to the end of it.
+    """Show how `run` is scheduled every five minutes, or install or remove that.
 
-    Raises:
-        RepositoryProblem: `cannot-schedule`.
-        OSError: a file cannot be written.
+    Raises: RepositoryProblem (`cannot-schedule`), OSError.
     """
     return (
         _by_systemd(workspace, request)
@@ -133,7 +129,7 @@ def _is_enabled(environment: Mapping[str, str], name: str) -> bool:
 
 
 def _systemctl(environment: Mapping[str, str], *words: str) -> str:
-    """Tell the user's systemd something; empty where that was done, else why not."""
+    """Call the user's systemd; return an error message, or an empty text."""
     try:
         status, _, errors = converse(["systemctl", "--user", *words], environment, b"", _SECONDS)
     except FileNotFoundError:
@@ -190,11 +186,9 @@ def _crontab(
     text: bytes = b"",
     may_fail: bool = False,
 ) -> tuple[int, bytes, bytes]:
-    """Call crontab(1): its exit status, its output and its errors.
+    """Call crontab(1): its exit status, output and errors.
 
-    Raises:
-        RepositoryProblem: `cannot-schedule`: there is no such program, or it failed where it may
-        not.
+    Raises: RepositoryProblem (`cannot-schedule`: no such program, or it failed and may not).
     """
     try:
         status, output, errors = converse(["crontab", *words], environment, text, _SECONDS)
