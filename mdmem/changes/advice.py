@@ -46,10 +46,10 @@ def find_removal(
         in_section = [each for each in same_id if section.body <= each.start < section.end]
         if len(in_section) == 1:
             return Forget(fact=item.fact.id, file=path, section=address.section)
-    return _cut(document, path, item, section)
+    return _removal_edit(document, path, item, section)
 
 
-def _cut(
+def _removal_edit(
     document: Document, path: FilePath, item: Item, section: Section | None
 ) -> EditSection | None:
     """An edit that removes the lines of an item, named with as many lines around as are unique.
@@ -72,7 +72,9 @@ def _cut(
         and (end == item.end or is_blank(document.lines[end - 1]))
     ):
         end += 1  # there is no line above
-    while not _is_unique(document.slice(start, end), own_text):
+    while (
+        len(section_editor.find_words(_without_line_end(document.slice(start, end)), own_text)) != 1
+    ):
         if end - start >= _MAX_LINES:
             return None
         start, end = (start - 1, end) if start > first else (start, end + 1)
@@ -92,10 +94,6 @@ def _cut(
         return None
     rest = [_without_line_end(each.raw) for each in items(document) if each.start != item.start]
     return change if [_without_line_end(each.raw) for each in items(result)] == rest else None
-
-
-def _is_unique(words: str, text: str) -> bool:
-    return len(section_editor.find_words(_without_line_end(words), text)) == 1
 
 
 def _without_line_end(text: str) -> str:

@@ -198,7 +198,11 @@ def apply_edit(
         if result.overtaken:
             overtaken += 1
             if overtaken == _OVERTAKEN_TRIES:
-                raise result.problem or _never_committed(path)
+                raise result.problem or RepositoryProblem(
+                    "commit-failed",
+                    f"git committed something other than what was written to {path}",
+                    "A hook removes the change, or another program keeps saving the file.",
+                )
     raise RepositoryProblem(
         "busy", f"another program keeps saving {path}", "Close it there and try again."
     )
@@ -239,13 +243,6 @@ def _only_companion(plan: Plan, companion: Plan) -> Plan:
     edit = replace(companion.edit, confirms=plan.edit.confirms)
     return replace(
         companion, edit=edit, supersedes=plan.supersedes, ended=plan.ended, marks=plan.marks
-    )
-
-
-def _never_committed(path: FilePath) -> RepositoryProblem:
-    hint = "A hook removes the change, or another program keeps saving the file."
-    return RepositoryProblem(
-        "commit-failed", f"git committed something other than what was written to {path}", hint
     )
 
 

@@ -63,7 +63,7 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
             for part in _named(proposal, name)
         ]
         if not names:
-            proposal = _with_met_parts(workspace, proposal)
+            proposal = _with_conflicts_marked(workspace, proposal)
         chosen = [
             part
             for part in proposal.parts
@@ -177,7 +177,7 @@ def part_to_edit(workspace: Workspace, named: str, name: str, anyway: bool) -> P
     return part.view
 
 
-def _with_met_parts(workspace: Workspace, proposal: Proposal) -> Proposal:
+def _with_conflicts_marked(workspace: Workspace, proposal: Proposal) -> Proposal:
     """Mark fresh parts as overtaken if only merging one after the other shows a conflict."""
     texts: dict[FilePath, Document | None] = {}
     met: list[Part] = []
@@ -381,7 +381,7 @@ def _settle(workspace: Workspace, proposal: Proposal) -> bool:
             for folder in after.branch.shared_with
         ):
             return False
-        return branches.close(repository, before, _kept(workspace, before.id, before.tip))
+        return branches.close(repository, before, _closing_commit(workspace, before.id, before.tip))
     gone = [
         part
         for part in after.parts
@@ -400,12 +400,12 @@ def withdraw_parts(workspace: Workspace, proposal: Proposal, parts: Sequence[Par
         return False
     tip = rewriting.rewrite(repository, proposal, parts, _message)
     if tip is None:
-        return branches.close(repository, before, _kept(workspace, before.id, before.tip))
+        return branches.close(repository, before, _closing_commit(workspace, before.id, before.tip))
     branches.move(repository, before, replace(before, tip=tip))
     return False
 
 
-def _kept(workspace: Workspace, proposal: str, tip: CommitId) -> CommitId:
+def _closing_commit(workspace: Workspace, proposal: str, tip: CommitId) -> CommitId:
     """Commit on top of a closed proposal: the commit's date says how long it is kept."""
     repository = workspace.repository
     author, committer = branch_commits.identity_lines(

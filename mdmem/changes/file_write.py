@@ -10,7 +10,7 @@ from pathlib import Path
 from mdmem import history, repo
 from mdmem.changes import pending as pulled_lines
 from mdmem.changes import write_outcome
-from mdmem.changes.pending import PendingCommit, commit_pending_edits
+from mdmem.changes.pending import commit_pending_edits
 from mdmem.changes.plan import Plan
 from mdmem.changes.recover import WriteSteps
 from mdmem.changes.write_outcome import WriteEvidence, WriteOutcome, holds_write, judge_write
@@ -117,7 +117,7 @@ def _write(
         if pending := commit_pending_edits(
             workspace, each.before, replace(state, commit=parent), its_order, allow, plan.actor
         ):
-            steps.add(partial(_undo_pending, repository, each.path, pending, parent))
+            steps.add(partial(pending.undo, repository, each.path, parent))
             parent = pending.id
             paths += [] if pending.is_pulled else [each.path]
             notes += [pending.note] if pending.note else []
@@ -139,24 +139,14 @@ def _keep_pulled_lines(
         return None
     if not files.replace(plan.full_path, kept.data, plan.before, files.temporary_name()):
         return Retry(overtaken=False)
-    steps.add(partial(_take_out_kept, plan, kept.data))
+    steps.add(partial(_restore_save, plan, kept.data))
     return Retry(overtaken=False, note=kept.note)
 
 
-def _take_out_kept(plan: Plan, kept: bytes, _: BaseException) -> bool:
+def _restore_save(plan: Plan, kept: bytes, _: BaseException) -> bool:
     return plan.before is None or files.replace(
         plan.full_path, plan.before, kept, files.temporary_name()
     )
-
-
-def _undo_pending(
-    repository: Repository,
-    path: FilePath,
-    pending: PendingCommit,
-    parent: CommitId | None,
-    _: BaseException,
-) -> bool:
-    return commits.undo_commit(repository, pending.id, parent, path, pending.entry)
 
 
 @contextmanager
@@ -403,7 +393,7 @@ class _Write:
         return replace(written, commit=commit, saved=tuple(saved))
 
     def _settle_failure(self, problem: BaseException) -> Retry | None:
-        """How far the write came: None to undo it, or a retry on what somebody saved."""
+        """Find how far the write came: None to undo it, or a retry on what somebody saved."""
         # If this process was interrupted, git may have committed before that.
         interrupted = not isinstance(problem, MdmemError | OSError)
         order = self._order

@@ -9,7 +9,7 @@ from pathlib import Path
 from mdmem import history, repo
 from mdmem.changes.apply import apply_all
 from mdmem.changes.commit_notes import complete_options, with_provenance
-from mdmem.changes.pending import PendingCommit, commit_pending_edits
+from mdmem.changes.pending import commit_pending_edits
 from mdmem.changes.plan import refuse_errors, secrets_in_options
 from mdmem.changes.recover import (
     Contents,
@@ -36,7 +36,7 @@ from mdmem.model.writes import (
     WriteOptions,
     WriteResult,
 )
-from mdmem.repo import commits, git_files
+from mdmem.repo import Repository, commits, git_files
 from mdmem.repo.ignored import ignored
 from mdmem.startup.records import dataclass, replace
 from mdmem.text import check
@@ -188,9 +188,8 @@ class _Move:
                 raise
             self._commit, is_indexed = committed.id, committed.is_indexed
         self._steps.keep()
-        with suppress(
-            OSError
-        ):  # it is done; what the disk does not take now, the next command settles by the record
+        # The move is done; if the disk fails now, the next command settles it by the record.
+        with suppress(OSError):
             if record.is_removal:
                 discard(self._workspace.root, record)
             if is_indexed:
@@ -209,7 +208,7 @@ class _Move:
     def _commit_pending(self, order: commits.CommitOrder) -> None:
         workspace, repository = self._workspace, self._workspace.repository
         for path, bits in git_files.read_bits(repository.folder, order.paths).items():
-            self._steps.add(partial(_restore_bits, workspace, path, bits))
+            self._steps.add(partial(_restore_bits, repository, path, bits))
             commits.clear_bits(repository, path, bits)
         self._parent = repository.head()
         for path in repository.pending():
@@ -220,7 +219,7 @@ class _Move:
                 if pending := commit_pending_edits(
                     workspace, data, state, its_order, frozenset(), self._actor
                 ):
-                    self._steps.add(partial(_undo_pending, workspace, path, pending, self._parent))
+                    self._steps.add(partial(pending.undo, repository, path, self._parent))
                     self._parent = pending.id
 
     def _put_in_place(self) -> None:
@@ -265,20 +264,10 @@ class _Move:
 
 
 def _restore_bits(
-    workspace: Workspace, path: FilePath, bits: tuple[str, ...], _: BaseException
+    repository: Repository, path: FilePath, bits: tuple[str, ...], _: BaseException
 ) -> bool:
-    commits.set_bits(workspace.repository, path, bits)
+    commits.set_bits(repository, path, bits)
     return True
-
-
-def _undo_pending(
-    workspace: Workspace,
-    path: FilePath,
-    pending: PendingCommit,
-    parent: CommitId | None,
-    _: BaseException,
-) -> bool:
-    return commits.undo_commit(workspace.repository, pending.id, parent, path, pending.entry)
 
 
 def _message(workspace: Workspace, plan: MovePlan, options: WriteOptions) -> str:
@@ -316,7 +305,7 @@ def apply(workspace: Workspace, change: WholeFileEdit | MovePath, say: Say) -> W
 
 
 def _require_kind(workspace: Workspace, path: FilePath, change: WholeFileEdit) -> None:
-    """Refuse a folder or a missing file. PathProblem (`file-exists`, `is-folder`, `file-not-found`)."""
+    """Refuse a folder, an existing file for a new one, or a missing one (PathProblem)."""
     full_path = workspace.root / path
     is_new = isinstance(change, CreateFile)
     if not is_new and files.identity(str(full_path)) is None:

@@ -102,7 +102,7 @@ def with_pulled_lines(
     moves = (
         incoming.branch_moves(workspace.repository, branch) if branch and is_markdown(path) else []
     )
-    for move, base, since in _landings(workspace, path, moves):
+    for move, base, since in _recent_pulls(workspace, path, moves):
         if (
             base == data
             or not (undone := _undone_lines(base, committed, data))
@@ -115,7 +115,7 @@ def with_pulled_lines(
     return None
 
 
-def _landings(
+def _recent_pulls(
     workspace: Workspace, path: FilePath, moves: Sequence[BranchMove]
 ) -> Iterator[tuple[BranchMove, bytes, Sequence[BranchMove]]]:
     """The last day's pulls, oldest first, each with the file before it and the moves since."""
@@ -193,6 +193,12 @@ class PendingCommit:
     is_pulled: bool = False
     note: str | None = None
 
+    def undo(
+        self, repository: Repository, path: FilePath, parent: CommitId | None, _: BaseException
+    ) -> bool:
+        """Remove the commit, unless somebody built on it."""
+        return commits.undo_commit(repository, self.id, parent, path, self.entry)
+
 
 def commit_pending_edits(
     workspace: Workspace,
@@ -235,7 +241,7 @@ def commit_pending_edits(
     return PendingCommit(
         commit,
         entry,
-        note=None if data is None else _loss(workspace, path, committed, data, commit),
+        note=None if data is None else _lost_entries_note(workspace, path, committed, data, commit),
     )
 
 
@@ -246,7 +252,7 @@ def _pulled_note(path: FilePath) -> str:
     )
 
 
-def _loss(
+def _lost_entries_note(
     workspace: Workspace, path: FilePath, committed: bytes | None, data: bytes, commit: CommitId
 ) -> str | None:
     """A note if a person's edits removed earlier entries from a daily log."""

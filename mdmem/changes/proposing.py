@@ -46,9 +46,9 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
     `too-many-proposals`, `too-many-parts`, `proposal-not-found`, `nothing-committed`).
     """
     options = complete_options(workspace, request.edit.options)
-    verb = verb_of(request.edit)
-    edit = verb.with_entry(
-        workspace, verb.with_iso_day(workspace, replace(request.edit, options=options))
+    edit_verb = verb_of(request.edit)
+    edit = edit_verb.with_entry(
+        workspace, edit_verb.with_iso_day(workspace, replace(request.edit, options=options))
     )
     repository = workspace.repository
     with lock_workspace(workspace, say):
@@ -56,7 +56,11 @@ def propose(workspace: Workspace, request: Propose, say: Say) -> ProposedWrite:
             ref = _ref(workspace, request)
             tip = ref.tip if ref else repository.head()
             if tip is None:
-                raise _nothing_committed()
+                raise ProposalProblem(
+                    "nothing-committed",
+                    "a proposal needs a first commit",
+                    f"To create one: {verb('save')}",
+                )
             view = replace(workspace, contents=branch_commits.CommitFiles(repository, tip))
             plan = plan_edit(view, edit, target_path(view, edit))
             if not plan.changes and not plan.marks:
@@ -100,12 +104,6 @@ def _ref(workspace: Workspace, request: Propose) -> ProposalRef | None:
     if request.own not in standing:
         branches.require_few(standing)
     return standing.get(request.own)
-
-
-def _nothing_committed() -> ProposalProblem:
-    return ProposalProblem(
-        "nothing-committed", "a proposal needs a first commit", f"To create one: {verb('save')}"
-    )
 
 
 def _moved_again() -> RepositoryProblem:
@@ -201,7 +199,7 @@ def _is_users_own(workspace: Workspace, options: WriteOptions) -> bool:
 
 
 def _refuse_rejected(workspace: Workspace, plan: Plan) -> None:
-    """What a person rejected is proposed again only if the user stated it since."""
+    """Rejected parts are proposed again only if the user stated them since."""
     texts = {item.fact.id: item.fact.text for item in items(plan.new) if item.fact.id in plan.added}
     gone = frozenset(plan.removed) | frozenset(plan.retracts)
     _refuse_parts(workspace, texts, gone if not texts else frozenset())

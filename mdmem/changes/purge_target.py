@@ -25,7 +25,10 @@ _LEAST_CUT = 12
 """The minimum length of the beginning that is searched before `…`."""
 _SQUEEZED = late.pattern(r"[\s*_\\]+")
 _QUOTED_LINE = late.pattern(r"(?m)^([-+] )(\S.*)$")
-_BLANK = rb"(?:[\t\x0b\x0c\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
+_BLANK = (
+    rb"(?:[\t\x0b\x0c\x1c-\x20]|\xc2[\x85\xa0]|\xe1\x9a\x80"
+    rb"|\xe2\x80[\x80-\x8a\xa8\xa9\xaf]|\xe2\x81\x9f|\xe3\x80\x80)"
+)
 """A white space character (as of str.split()) in UTF-8, except line ends."""
 
 
@@ -103,11 +106,11 @@ def _pattern(words: str, quoting: bytes) -> re.Pattern[bytes]:
         _BLANK,
     )
     exact = gap.join(re.escape(word.encode()) for word in words.split())
-    folded = gap.join(_either(word) for word in words.split())
+    folded = gap.join(_composed_or_not(word) for word in words.split())
     return re.compile(exact if exact == folded else exact + rb"|" + folded)
 
 
-def _either(word: str) -> bytes:
+def _composed_or_not(word: str) -> bytes:
     """Each character in NFC or NFD."""
     clusters: list[str] = []
     for character in unicodedata.normalize("NFC", word):

@@ -269,7 +269,7 @@ def _settle(
             raise
     else:
         for path, data in zip(paths, contents, strict=True):
-            made = _leave_saves_out(workspace, made, path, data, order)
+            made = _without_saves(workspace, made, path, data, order)
     return f"finished an interrupted write of {' and '.join(paths)}"
 
 
@@ -297,7 +297,7 @@ def _put_back(workspace: Workspace, file: write_ahead.FileRecord) -> None:
         files.replace(full_path, committed, ours, files.temporary_name())
 
 
-def _leave_saves_out(
+def _without_saves(
     workspace: Workspace,
     commit: CommitId,
     path: FilePath,

@@ -166,10 +166,6 @@ def _on_disk(workspace: Workspace, path: FilePath) -> Document | None:
     return None if data is None else parse_bytes(data)
 
 
-def _edited_path(workspace: Workspace, edit: EditSection | Remember) -> FilePath:
-    return workspace.curated if edit.file is None else layout.parse_path(edit.file)
-
-
 def _find_own_change(
     workspace: Workspace,
     edit: EditSection | Remember,
@@ -177,7 +173,7 @@ def _find_own_change(
     read_part: Callable[[Document | None, SectionPath], list[str]],
 ) -> WriteResult | None:
     """`read_part` gets the section's path after the edit."""
-    path = _edited_path(workspace, edit)
+    path = workspace.curated if edit.file is None else layout.parse_path(edit.file)
     document = _on_disk(workspace, path)
     if document is None:
         return None

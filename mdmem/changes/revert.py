@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from mdmem import history
@@ -109,7 +108,7 @@ def plan_run(workspace: Workspace, commits: RunCommits, change: Revert) -> RunPl
         plan = replace(plan, edits=tuple(edits))
         plans += [plan] if plan.does_something else []
     if held and not change.skip:
-        raise _held_fast(change.reference, held)
+        raise _conflict(change.reference, held)
     return RunPlan(tuple(plans), tuple(held))
 
 
@@ -119,7 +118,7 @@ def _first_line(problem: SectionProblem) -> str:
     return made.strip().partition("\n")[0] or problem.message
 
 
-def _held_fast(run: str, held: Sequence[HeldChange]) -> SectionProblem:
+def _conflict(run: str, held: Sequence[HeldChange]) -> SectionProblem:
     named = "\n".join(held_lines(held))
     details = [{"commit": each.commit, "path": each.path, **each.details} for each in held]
     hint = f"{named}\nTo keep these and undo the rest, use {field('skip')}."
@@ -152,10 +151,8 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
         if run.ids or run.squashed:
             return _apply_run(workspace, change, run, say)
     plan = plan_revert(workspace, change)
-    for edit in plan.edits:
-        plan_edit(
-            workspace, edit, target_path(workspace, edit)
-        )  # what cannot be done is refused before anything is
+    for edit in plan.edits:  # refuse impossible edits before any is written
+        plan_edit(workspace, edit, target_path(workspace, edit))
     results = _carry_out(workspace, [plan], options, say)
     return _combine(plan, results, options.dry_run)
 
@@ -188,14 +185,8 @@ def _state(
 ) -> WriteResult:
     steps, before = transaction.begin_write(), workspace.repository.head()
     commit = commit_note(workspace, with_provenance(workspace, note, options))
-    steps.add(partial(_withdraw, workspace, commit, before))
+    steps.add(lambda _: commits.withdraw(workspace.repository, commit, before))
     return _note_result(note, commit)
-
-
-def _withdraw(
-    workspace: Workspace, commit: CommitId, before: CommitId | None, _: BaseException
-) -> bool:
-    return commits.withdraw(workspace.repository, commit, before)
 
 
 def _note_result(note: history.CommitNote, commit: CommitId | None) -> WriteResult:

@@ -17,7 +17,7 @@ from mdmem.model.writes import Change, WriteOptions, WriteResult
 from mdmem.proposals import branches
 from mdmem.queries import search
 from mdmem.startup.records import replace
-from mdmem.text.document import Document, parse_bytes
+from mdmem.text.document import parse_bytes
 from mdmem.text.entries import entries
 from mdmem.trail import Trail
 from mdmem.workspace import Say, Workspace
@@ -99,7 +99,7 @@ def _last_changes(
 def _fact_states(
     trail: Trail, file: CuratedFile, again: Collection[int], today: date
 ) -> Iterator[FactState]:
-    facts = _fact_entries(file.document, file.path)
+    facts = [entry for entry in entries(file.document, file.path) if entry.fact is not None]
     overruled = {mark.occurrence: mark for mark in trail.overruled_marks(file.path)}
     for entry, state in zip(facts, match_entries(trail, file.path, facts)[0], strict=True):
         mark = overruled.get(state.occurrence.number) if state.occurrence else None
@@ -117,10 +117,6 @@ def _current_successor(trail: Trail, mark: Mark | None) -> FactId | None:
         for each in trail.occurrences_of(mark.other)
     )
     return mark.other if holds else None
-
-
-def _fact_entries(document: Document, path: FilePath) -> list[Entry]:
-    return [entry for entry in entries(document, path) if entry.fact is not None]
 
 
 def _status(entry: Entry, mark: Mark | None, today: date) -> Status:

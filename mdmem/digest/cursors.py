@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, MutableMapping
+from collections.abc import Iterator, MutableMapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -17,9 +17,9 @@ MARKS_NAME = "marks.json"
 _VERSION = 1
 _DAYS = 60
 """A mark is kept for so many days."""
-_PREFIX, _REST, _SESSION, _DAY = 2, 10, 5, 4
+_PREFIX_DIGITS, _REST_DIGITS, _SESSION_DIGITS, _DAY_DIGITS = 2, 10, 5, 4
 """The lengths of a mark's prefix and rest, and of the hexadecimal session number and day."""
-_WIDTH = _REST + _SESSION + _DAY
+_WIDTH = _REST_DIGITS + _SESSION_DIGITS + _DAY_DIGITS
 _MANY = 2_000
 """Look-ups after which a table pays off."""
 
@@ -44,7 +44,7 @@ class Marks(MutableMapping[str, tuple[str, int]]):
         if self._lookups > _MANY:
             self._table = dict(self._all_filed()) | self._table
             return self._table[mark]
-        filed, rest = self._filed.get(mark[:_PREFIX], ""), mark[_PREFIX:]
+        filed, rest = self._filed.get(mark[:_PREFIX_DIGITS], ""), mark[_PREFIX_DIGITS:]
         at = filed.find(rest)
         while at % _WIDTH and at >= 0:
             at = filed.find(rest, at + 1)
@@ -76,8 +76,8 @@ class Marks(MutableMapping[str, tuple[str, int]]):
         for mark in dict.fromkeys(self._new):
             session, day = self._table[mark]
             number = numbers.setdefault(session, len(numbers))
-            added.setdefault(mark[:_PREFIX], []).append(
-                f"{mark[_PREFIX:]}{number:0{_SESSION}x}{day:0{_DAY}x}"
+            added.setdefault(mark[:_PREFIX_DIGITS], []).append(
+                f"{mark[_PREFIX_DIGITS:]}{number:0{_SESSION_DIGITS}x}{day:0{_DAY_DIGITS}x}"
             )
         for prefix, records in added.items():
             self._filed[prefix] = self._filed.get(prefix, "") + "".join(records)
@@ -90,13 +90,15 @@ class Marks(MutableMapping[str, tuple[str, int]]):
         }
 
     def _parse(self, record: str) -> tuple[str, int]:
-        return self._sessions[int(record[_REST:-_DAY], 16)], int(record[-_DAY:], 16)
+        return self._sessions[int(record[_REST_DIGITS:-_DAY_DIGITS], 16)], int(
+            record[-_DAY_DIGITS:], 16
+        )
 
     def _all_filed(self) -> Iterator[tuple[str, tuple[str, int]]]:
         for prefix, filed in self._filed.items():
             for at in range(0, len(filed), _WIDTH):
                 record = filed[at : at + _WIDTH]
-                yield prefix + record[:_REST], self._parse(record)
+                yield prefix + record[:_REST_DIGITS], self._parse(record)
 
 
 def read_marks(state: Path) -> Marks:
@@ -220,7 +222,7 @@ class ReadEnd:
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """How far a file is read.
+    """The progress of reading a file.
 
     - `device` to `changed` (ns): of the file when read; `read_size`: of the lines read.
     - `start`: the next reading's first byte (None: the first, and only lines behind `end` are new).
@@ -266,7 +268,7 @@ class Cursors(MutableMapping[str, Cursor]):
     """Cursors by path, parsed on demand: a row's first values tell that a file has no news."""
 
     def __init__(self, rows: dict[str, list[Any]]) -> None:
-        if not all(isinstance(row, list) and len(row) == _WIDTH_CURSORS for row in rows.values()):
+        if not all(isinstance(row, list) and len(row) == _ROW_WIDTH for row in rows.values()):
             raise ValueError("a row of another form")
         self.rows = rows
         """The cursors as they are kept."""
@@ -275,23 +277,25 @@ class Cursors(MutableMapping[str, Cursor]):
         """The stored problem of an unchanged file, else empty."""
         row = self.rows.get(file.path)
         return (
-            row[_STAMP]
-            if row is not None and isinstance(row[_STAMP], str) and row[:_STAMP] == list(file[1:])
+            row[_STAMP_WIDTH]
+            if row is not None
+            and isinstance(row[_STAMP_WIDTH], str)
+            and row[:_STAMP_WIDTH] == list(file[1:])
             else ""
         )
 
     def has_stamp(self, file: TranscriptFile) -> bool:
         """True if a file is unchanged since it was read."""
         row = self.rows.get(file.path)
-        return row is not None and row[:_STAMP] == list(file[1:])
+        return row is not None and row[:_STAMP_WIDTH] == list(file[1:])
 
     def is_read(self, file: TranscriptFile, ended: int) -> bool:
         """True if a file has no news; sessions last written before `ended` (ns) are over."""
         row = self.rows.get(file.path)
         return (
             row is not None
-            and row[:_STAMP] == list(file[1:])
-            and (row[_STAMP] or file.modified > ended)
+            and row[:_STAMP_WIDTH] == list(file[1:])
+            and (row[_STAMP_WIDTH] or file.modified > ended)
         )
 
     def with_skipped_lines(self) -> Iterator[tuple[str, SkippedLines]]:
@@ -353,7 +357,11 @@ def write_state(state: Path, read: ReadState) -> None:
         session: [[end.line, end.hash] for end in ends]
         for session, ends in (read.ends or {}).items()
     }
-    _write(state / CURSORS_NAME, {"cursors": read.cursors.rows, "ends": ends})
+    values = {"cursors": read.cursors.rows, "ends": ends}
+    files.write_cache(
+        state / CURSORS_NAME,
+        json.dumps({"version": _VERSION_CURSORS, "values": values}, separators=(",", ":")),
+    )
 
 
 def _read(path: Path) -> dict[str, Any]:
@@ -369,13 +377,7 @@ def _read(path: Path) -> dict[str, Any]:
     return kept if isinstance(kept, dict) else {}
 
 
-def _write(path: Path, values: Mapping[str, Any]) -> None:
-    files.write_cache(
-        path, json.dumps({"version": _VERSION_CURSORS, "values": values}, separators=(",", ":"))
-    )
-
-
-_STAMP, _WIDTH_CURSORS = 4, 6
+_STAMP_WIDTH, _ROW_WIDTH = 4, 6
 """The values of a row that are the file's, and all: with `settled`, and the rest as one text.
 
 One text costs a third of what its values would, each time that all rows are read.
@@ -483,7 +485,7 @@ def _parse_start(
 
 
 def _escaped(text: str | None) -> str:
-    """None is empty; the separator of values is removed."""
+    """None is empty, so other texts begin with `=`."""
     return "" if text is None else "=" + text.replace("%", "%25").replace("|", "%7C")
 
 

@@ -185,9 +185,7 @@ def start_digest(workspace: Workspace, transcript: Path, is_last: bool = False) 
     settings = workspace.settings
     if settings.digest == "off" or not settings.sessions or not sys.executable:
         return False
-    if workspace.environment.get(
-        BELOW_RUN
-    ):  # the session of what a run has started: no pipeline eats its own words
+    if workspace.environment.get(BELOW_RUN):  # no pipeline digests its own session
         return False
     try:
         workspace.ensure_state()

@@ -245,9 +245,8 @@ def _named_sessions(sessions: Iterable[str], files: Iterable[TranscriptFile]) ->
     return {
         session
         for session, name in ids.items()
-        if any(
-            name[:FEWEST_CHARACTERS] in path.stem and may_be_of(path, name) for path in paths
-        )  # the first is quicker than the second
+        # The first test is quicker than the second.
+        if any(name[:FEWEST_CHARACTERS] in path.stem and may_be_of(path, name) for path in paths)
     }
 
 

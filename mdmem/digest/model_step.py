@@ -239,7 +239,7 @@ class ModelStep:
         )
 
     def _due_after(self, due: DueLines, asked: _Asked, last_line: int) -> DueLines:
-        """What is still due once the answered requests' entries are written."""
+        """The lines still due once the answered requests' entries are written."""
         if asked.answered == len(asked.requests):
             return DueLines(path=due.path, line=last_line, given_up=due.given_up)
         line = max(due.line, last_whole_line(asked.requests, asked.answered))
@@ -257,7 +257,7 @@ class ModelStep:
                 time = message.time.astimezone(self._zone)
                 yield RequestLine(
                     number=message.line,
-                    who=_who(message),
+                    who=_role(message),
                     day=time.date(),
                     minute=f"{time:%H:%M}",
                     text=text,
@@ -280,7 +280,7 @@ class ModelStep:
         for number, lines in enumerate(requests):
             if self._is_late:
                 return _Asked(requests, number, tuple(drafts), None)
-            request = extract_request(ExtractData(zone, lines, _known(drawn, lines)))
+            request = extract_request(ExtractData(zone, lines, _nearby_entries(drawn, lines)))
             try:
                 answer = asker.ask(request, tries)
             except ModelFailure as failure:
@@ -301,13 +301,15 @@ def _read(path: str, owners: Collection[str]) -> Transcript | None:
     return None
 
 
-def _who(message: Message) -> str:
+def _role(message: Message) -> str:
     if message.speaker is Speaker.AGENT:
         return AGENT
     return USER if message.sender is None else OTHER
 
 
-def _known(drawn: Sequence[Draft], lines: Sequence[RequestLine]) -> tuple[tuple[str, str], ...]:
+def _nearby_entries(
+    drawn: Sequence[Draft], lines: Sequence[RequestLine]
+) -> tuple[tuple[str, str], ...]:
     """Drawn entries around some lines: by the transcript alone, so that requests repeat exactly."""
     first, last = lines[0].number - _CONTEXT_LINES, lines[-1].number
     near = [

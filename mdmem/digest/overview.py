@@ -16,9 +16,9 @@ from mdmem.steps import run_log
 from mdmem.transcripts.files import TranscriptFile, find_files
 from mdmem.workspace import Workspace
 
-_UNREAD = timedelta(days=20)
+_UNREAD_AGE = timedelta(days=20)
 """Claude Code deletes a transcript 30 days after the last word in it."""
-_SILENT = timedelta(days=3)
+_SILENT_AGE = timedelta(days=3)
 
 
 def pipeline_status(workspace: Workspace) -> PipelineStatus:
@@ -66,7 +66,7 @@ def _unread(files: Iterable[TranscriptFile], kept: Cursors, now: datetime) -> li
     return [
         file
         for file in files
-        if file.size and _time(file) < now - _UNREAD and not kept.has_stamp(file)
+        if file.size and _time(file) < now - _UNREAD_AGE and not kept.has_stamp(file)
     ]
 
 
@@ -82,7 +82,7 @@ def _silent(records: Sequence[StepRecord], now: datetime) -> Iterator[SilentStep
             if record.entries or record.doubled:
                 break
             since, size = record.time, size + record.size
-        if since is not None and size and now - since >= _SILENT:
+        if since is not None and size and now - since >= _SILENT_AGE:
             yield SilentStep(step, since, size)
 
 

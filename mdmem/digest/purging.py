@@ -36,7 +36,7 @@ _ASCII_RUN = late.pattern(rb"[a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
-class _Held:
+class _HeldTranscript:
     """A transcript with a purged text, its last line and the end of that."""
 
     path: Path
@@ -57,7 +57,7 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
 
     Raises: MdmemError as `changes.purge.run_purge`.
     """
-    held: list[_Held] = []
+    held: list[_HeldTranscript] = []
 
     def find(target: PurgeTarget) -> HeldTranscripts:
         held[:] = _held(workspace, target)
@@ -65,14 +65,13 @@ def run_purge(workspace: Workspace, arguments: Purge, say: Say) -> PurgeResult:
 
     result = purge.run_purge(workspace, arguments, say, find)
     if held:
-        with suppress(
-            RepositoryProblem
-        ):  # a digest that is long at work: the note of the purge keeps the words out
+        # While a long digest runs, the note of the purge keeps the words out.
+        with suppress(RepositoryProblem):
             _count_as_read(workspace, held, say)
     return result
 
 
-def _for_note(target: PurgeTarget, held: list[_Held]) -> HeldTranscripts:
+def _for_note(target: PurgeTarget, held: list[_HeldTranscript]) -> HeldTranscripts:
     return HeldTranscripts(
         paths=tuple(str(each.path) for each in held),
         reads=tuple(
@@ -85,7 +84,7 @@ def _for_note(target: PurgeTarget, held: list[_Held]) -> HeldTranscripts:
     )
 
 
-def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_Held]:
+def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_HeldTranscript]:
     """Configured or digested transcripts that hold a text or were cited for it."""
     cited = logged.sessions_cited(workspace, target.fact or fact_id(target.words))
     named = (file.path for file in find_files(workspace.settings.sessions, workspace.environment))
@@ -98,7 +97,7 @@ def _held(workspace: Workspace, target: PurgeTarget) -> Iterator[_Held]:
                 continue
             session = f"{head.client}/{head.session}"
             if session in cited or _holds(data, target):
-                yield _Held(
+                yield _HeldTranscript(
                     path,
                     session,
                     ReadEnd(last.number, line_hash(last.data)),
@@ -131,7 +130,7 @@ def _strings(value: Any) -> Iterator[str]:
             yield from _strings(each)
 
 
-def _count_as_read(workspace: Workspace, held: list[_Held], say: Say) -> None:
+def _count_as_read(workspace: Workspace, held: list[_HeldTranscript], say: Say) -> None:
     """Move cursors to the end, while no digest runs. Raises: RepositoryProblem (`busy`)."""
     with files.lock(workspace.state / LOCK_NAME, workspace.settings.lock_timeout, say):
         read = cursors.read_state(workspace.state)

@@ -35,7 +35,7 @@ from mdmem.transcripts.files import (
 from mdmem.wording import field, number_of
 from mdmem.workspace import Say, Workspace
 
-_AROUND = 5
+_CONTEXT_MESSAGES = 5
 """Messages shown before and behind the named lines."""
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
@@ -240,8 +240,8 @@ def _part(messages: Sequence[Message], name: SessionName, limit: int) -> tuple[i
     first, last = (positions[0], positions[-1] + 1) if positions else (behind, behind)
     first = max(first, last - limit)
     room = limit - (last - first)
-    return max(0, first - min(_AROUND, room // 2)), min(
-        len(messages), last + min(_AROUND, room - room // 2)
+    return max(0, first - min(_CONTEXT_MESSAGES, room // 2)), min(
+        len(messages), last + min(_CONTEXT_MESSAGES, room - room // 2)
     )
 
 

@@ -215,7 +215,7 @@ class Work:
         self._save()
 
     def _cursor(self, file: TranscriptFile) -> Cursor | None:
-        """How far a file is read (None: not at all); by commits if the cursor was lost."""
+        """The progress in a file (None: unread); by commits if the cursor was lost."""
         cursor = self._cursors.get(file.path)
         if cursor is not None:
             is_unread = cursor.problem == OTHER_PROJECT and self._is_every_project

@@ -198,7 +198,7 @@ def read_log_entries(workspace: Workspace, trail: Trail, last: date) -> LogEntri
 
 
 def _of_other_author(candidate: DreamCandidate, author: str) -> DreamCandidate:
-    """What another person's entry says of its speaker is said of that person."""
+    """Another person's entry about its speaker is about that person."""
     is_personal = (
         candidate.attribute is not None and attribute_named(candidate.attribute) is not None
     )

@@ -152,7 +152,9 @@ class _Judge:
         alike = (
             self._facts[self._numbers[number]] for number in self._statements.find(candidate.text)
         )
-        return any(fact is not None and _in_one_order(candidate.text, fact.text) for fact in alike)
+        return any(
+            fact is not None and _has_same_order(candidate.text, fact.text) for fact in alike
+        )
 
     def _settle(self, suggestion: Suggestion) -> None:
         """Count a change as done."""
@@ -350,7 +352,7 @@ def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePat
     )
 
 
-def _in_one_order(left: str, right: str) -> bool:
+def _has_same_order(left: str, right: str) -> bool:
     """Word order counts: tea over coffee is not coffee over tea."""
     a, b = ([word.casefold() for word in _WORD.findall(text)] for text in (left, right))
     shared = {word for word in a if a.count(word) == b.count(word) == 1}

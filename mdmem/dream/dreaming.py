@@ -33,14 +33,14 @@ def dream(workspace: Workspace, request: Dream, say: Say) -> DreamResult:
 
     def work() -> DreamResult:
         with StepRecorder(workspace.state, STEP, keep=not request.dry_run) as step:
-            return _dream(workspace, NightWork(workspace, days, request, say, last), step)
+            return _dream(NightWork(workspace, days, request, say, last), step)
 
     return in_turn(workspace.state, work, lambda _: False)
 
 
 def dream_day(workspace: Workspace, day: date, say: Say, step: StepRecorder) -> DreamResult:
     """Do the night of one ended day, in the turn of the caller. Raises: MdmemError."""
-    return _dream(workspace, NightWork(workspace, (), Dream(), say, day), step)
+    return _dream(NightWork(workspace, (), Dream(), say, day), step)
 
 
 def _ended_day(workspace: Workspace, named: str) -> date:
@@ -52,7 +52,7 @@ def _ended_day(workspace: Workspace, named: str) -> date:
     return day
 
 
-def _dream(workspace: Workspace, work: NightWork, step: StepRecorder) -> DreamResult:
+def _dream(work: NightWork, step: StepRecorder) -> DreamResult:
     """The step gets its figures, whatever ends it."""
     step.run = work.run
     try:

@@ -240,7 +240,7 @@ class _Merger:
             case ChangeOp.DELETE:
                 return self._removal(change, rule, candidate)
             case ChangeOp.NONE:
-                return _unwanted(rule, candidate)
+                return _when_declined(rule, candidate)
 
     def _addition(
         self, change: SuggestedChange, rule: Suggestion, candidate: DreamCandidate
@@ -325,7 +325,7 @@ class _Merger:
         )
 
 
-def _unwanted(rule: Suggestion, candidate: DreamCandidate) -> Suggestion:
+def _when_declined(rule: Suggestion, candidate: DreamCandidate) -> Suggestion:
     """Where a model would leave a person's words, they are proposed at least."""
     if candidate.source is Source.USER_STATED:
         return replace(rule, is_sure=False)
@@ -348,7 +348,7 @@ _JUST_NOW = 15 * 60
 
 
 @dataclass(slots=True)
-class _Heard:
+class _Answers:
     """The entries asked about, and the suggested changes as JSON."""
 
     asked: set[FactId] = field(default_factory=set)
@@ -372,7 +372,7 @@ class NightModel:
         self._say = say
         self._is_dry = is_dry
         self._is_asked_for = is_asked_for
-        self._heard: _Heard | None = None
+        self._heard: _Answers | None = None
         self._name = ""
         self.outcome = ""
         """Why the model did not answer (empty: it did, or was not needed)."""
@@ -408,15 +408,15 @@ class NightModel:
             self.refused = refused + merged.refused
         return list(merged.suggestions)
 
-    def _ask(self, by_rules: Sequence[Suggestion], memory: CuratedMemory) -> _Heard:
+    def _ask(self, by_rules: Sequence[Suggestion], memory: CuratedMemory) -> _Answers:
         workspace = self._workspace
         try:
             endpoint = endpoints.configured(workspace.settings, workspace.environment)
         except MdmemError as problem:
             self.outcome, self.message = problem.code, problem.message
-            return _Heard()
+            return _Answers()
         self._name = sha256(f"{endpoint.name}\0{self._night.run}".encode()).hexdigest()
-        heard = self._read_heard()
+        heard = self._read_answers()
         requests = open_requests(self._night.day, by_rules, memory, frozenset(heard.asked))
         if not requests or self._was_just_down():
             return heard
@@ -439,10 +439,10 @@ class NightModel:
             )
         if purged_texts(workspace, self._say).digest != purged:
             asking.drop_all_answers(workspace.state)
-            return _Heard()
+            return _Answers()
         return heard
 
-    def _ask_all(self, requests: Sequence[OpenEntries], asker: Asker, heard: _Heard) -> None:
+    def _ask_all(self, requests: Sequence[OpenEntries], asker: Asker, heard: _Answers) -> None:
         """Send requests until one gets no answer, or it is late."""
         deadline = time.monotonic() + _MOST_SECONDS
         for request in requests:
@@ -474,17 +474,17 @@ class NightModel:
         self.outcome, self.message = DOWN, "the model did not answer a moment ago"
         return True
 
-    def _read_heard(self) -> _Heard:
+    def _read_answers(self) -> _Answers:
         """The answers of this night, from before an interruption."""
         with suppress(ValueError, TypeError, KeyError, RecursionError):
             values = json.loads(asking.read_kept_answer(self._workspace.state, self._name, 0) or "")
-            return _Heard(
+            return _Answers(
                 set(map(FactId, values["asked"])),
                 [item for item in values["items"] if isinstance(item, dict)],
             )
-        return _Heard()
+        return _Answers()
 
-    def _keep_heard(self, heard: _Heard) -> None:
+    def _keep_heard(self, heard: _Answers) -> None:
         if not self._is_dry:
             with suppress(OSError):  # a cache
                 asking.keep_answer(

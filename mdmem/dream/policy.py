@@ -143,7 +143,7 @@ def decide(suggestions: Sequence[Suggestion], memory: CuratedMemory, limits: Lim
     if not limits.applies or too_many:
         sure = []
     applied = tuple(each for each in changes if each in sure)
-    proposed = _on_what_stands([each for each in changes if each not in sure], applied, memory)
+    proposed = _without_overlaps([each for each in changes if each not in sure], applied, memory)
     left += tuple(each for each in proposed if each.op is DreamOp.NONE)
     proposed = [each for each in proposed if each.op is not DreamOp.NONE]
     return Decided(
@@ -216,7 +216,7 @@ def _within_budget(
     ]
 
 
-def _on_what_stands(
+def _without_overlaps(
     proposed: Sequence[Suggestion], applied: Sequence[Suggestion], memory: CuratedMemory
 ) -> list[Suggestion]:
     """Proposals do not replace other proposals of the night: parts would overlap."""
@@ -230,12 +230,12 @@ def _on_what_stands(
             and id(change.old) not in standing
             and change.old.fact not in coming
         ):
-            change = _apart(change, change.candidate, change.old)
+            change = _beside_old(change, change.candidate, change.old)
         apart.append(change)
     return one_for_each(apart, lambda old: id(old) not in standing)
 
 
-def _apart(change: Suggestion, candidate: DreamCandidate, old: CuratedFact) -> Suggestion:
+def _beside_old(change: Suggestion, candidate: DreamCandidate, old: CuratedFact) -> Suggestion:
     """Add a change beside the fact that it would replace if allowed, else leave the entry."""
     many = old.attribute is None or old.attribute in MANY_VALUED
     if change.op is DreamOp.UPDATE and (

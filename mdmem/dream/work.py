@@ -49,7 +49,7 @@ if TYPE_CHECKING:
 _TRIES = 30
 _REFUSALS = (TextProblem, RefusedChange, SectionProblem, FactProblem, PathProblem, ProposalProblem)
 """Failures of one change that stop no other."""
-_PLACES = (
+_PLACE_CODES = (
     "bad-path",
     "file-exists",
     "ignored-path",
@@ -59,7 +59,7 @@ _PLACES = (
     "section-ambiguous",
     "unsupported-file",
 )
-_OF_MEMORY = frozenset((*_PLACES, "checked-out", "too-many-parts", "too-many-proposals"))
+_MEMORY_CODES = frozenset((*_PLACE_CODES, "checked-out", "too-many-parts", "too-many-proposals"))
 """Codes that concern memory, and not the entry, which waits until they are fixed."""
 
 
@@ -124,9 +124,8 @@ class NightWork:
             return
         if not self._request.dry_run:
             with lock_workspace(self._workspace, self._say):
-                recover(
-                    self._workspace, self._say
-                )  # a line that a killed night put into a file stands there, and in no commit
+                # A line that a killed night wrote is in the file, and in no commit.
+                recover(self._workspace, self._say)
         for _ in range(_TRIES):
             plan = self._plan()
             self._changes = {
@@ -145,7 +144,7 @@ class NightWork:
             if self._apply_all(plan, is_last=not todo):
                 self._propose_all(plan, todo)
                 if self._held is not None:
-                    raise _for_a_night(self._held)
+                    raise _with_night_hint(self._held)
                 self._keep(plan)
                 return
         raise RepositoryProblem(
@@ -337,7 +336,7 @@ class NightWork:
             self._note(leave(suggestion.candidate, why), None)
 
     def _note_refusal(self, suggestion: Suggestion, problem: MdmemError) -> None:
-        if problem.code in _OF_MEMORY:
+        if problem.code in _MEMORY_CODES:
             self._held = self._held or problem
         self._leave(suggestion, f"{problem.code}: {problem.message}")
 
@@ -382,7 +381,7 @@ class NightWork:
         )
 
 
-def _for_a_night(problem: MdmemError) -> MdmemError:
+def _with_night_hint(problem: MdmemError) -> MdmemError:
     """Replace a hint about sections: nobody gives one here."""
     if problem.code == "section-ambiguous":
         hint = (
@@ -411,9 +410,8 @@ def _night_of(workspace: Workspace, trail: Trail, day: date) -> Night:
     seen = due.read_seen(workspace)
     if seen is None:
         return Night(day)
-    commit = trail.commit_with_id(seen.commit) or trail.last_commit_upto(
-        seen.time
-    )  # where history was rewritten
+    # The time is for a rewritten history.
+    commit = trail.commit_with_id(seen.commit) or trail.last_commit_upto(seen.time)
     return Night(day, seen=commit, seen_day=min(seen.day, day))
 
 

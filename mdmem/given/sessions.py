@@ -30,7 +30,7 @@ _MOST_IDS = 5000
 
 @dataclass(frozen=True, slots=True)
 class SessionRecord:
-    """What a session was given, and its progress.
+    """The entries that a session was given, and its progress.
 
     - `given`: entry ids since its last compaction; `before`: of the cycle before, until its summary
       is seen; `earlier`: all others.

@@ -170,20 +170,17 @@ def read_each(
         if problem.code not in _UNREADABLE:
             raise
         if len(refs) == 1:
-            return [], (_unreadable(refs[0], problem),)
+            unreadable = UnreadableProposal(
+                id=refs[0].id,
+                branch=refs[0].name.removeprefix("refs/heads/"),
+                reason=problem.message,
+                hint=problem.hint or "To see more: git fsck",
+            )
+            return [], (unreadable,)
     middle = len(refs) // 2
     first, first_unreadable = read_each(refs[:middle], read)
     second, second_unreadable = read_each(refs[middle:], read)
     return [*first, *second], (*first_unreadable, *second_unreadable)
-
-
-def _unreadable(ref: ProposalRef, problem: RepositoryProblem) -> UnreadableProposal:
-    return UnreadableProposal(
-        id=ref.id,
-        branch=ref.name.removeprefix("refs/heads/"),
-        reason=problem.message,
-        hint=problem.hint or "To see more: git fsck",
-    )
 
 
 def waiting(workspace: Workspace) -> Waiting:

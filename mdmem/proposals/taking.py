@@ -131,7 +131,7 @@ def key_rivals(place: ItemPlace, now: FileFacts) -> list[Item]:
 
 
 def _successors(old: ItemPlace, base: FileFacts, now: FileFacts) -> list[Item]:
-    """What replaced an item: the item with its key, else the most similar one."""
+    """The replacement of an item: the item with its key, else the most similar one."""
     earlier = base.ids(old.section)
     later = [item for item in now.in_section(old.section) if item.fact.id not in earlier]
     key = old.item.fact.key
@@ -204,14 +204,14 @@ def _merge_fact(
     goes = (piece.old.item,) if piece.old else ()
     theirs, _ = _take_fact(piece, goes, base, kind is FileKind.DAILY, wording)
     result = merge3(base.text.encode(), now.text.encode(), theirs.encode(), kind)
-    if result.data is None or _speaks_of_others(result.notes, piece.place):
+    if result.data is None or _notes_other_conflicts(result.notes, piece.place):
         return None
     merged = decode(result.data)
     lost = {item.fact.id for item in fact_difference(now, parse(merged)).removed}
     return merged if lost <= {item.fact.id for item in goes} else None
 
 
-def _speaks_of_others(notes: MergeNotes, place: ItemPlace) -> bool:
+def _notes_other_conflicts(notes: MergeNotes, place: ItemPlace) -> bool:
     """True if a merge notes more than values of one key proposed together."""
     together = {place.item.fact.id, *place.same_key}
     return replace(notes, contradictions=()) != MergeNotes() or any(

@@ -19,7 +19,7 @@ from mdmem.workspace import Workspace
 
 _SECONDS = 30.0
 _WANTS = "timers.target.wants"
-_LINGER = "a user's timer stops at log-out, unless: loginctl enable-linger"
+_LINGER_HINT = "a user's timer stops at log-out, unless: loginctl enable-linger"
 _NO_CRONTAB = b"no crontab for"
 _PROGRAM = (sys.executable, "-P", "-m", "mdmem")
 
@@ -53,7 +53,7 @@ def _by_systemd(workspace: Workspace, request: Schedule) -> ScheduleResult:
         changed=False,
         active=False,
         next=(verb("schedule", "install"),),
-        notes=(_LINGER,),
+        notes=(_LINGER_HINT,),
     )
     if request.install:
         return _install_units(workspace, result)

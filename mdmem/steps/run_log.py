@@ -94,7 +94,7 @@ class StepRecorder:
                 events.append_line(
                     self._state / RUNS_NAME,
                     self._state / OLDER_RUNS_NAME,
-                    _format_line(self.record),
+                    json.dumps(record_json(self.record)).encode() + b"\n",
                     MAX_BYTES,
                 )
 
@@ -142,10 +142,6 @@ def read_steps(state: Path) -> tuple[StepRecord, ...]:
     """The recorded steps, oldest first, without incomplete lines. Raises: OSError."""
     lines = events.read_lines(state / RUNS_NAME, state / OLDER_RUNS_NAME)
     return tuple(record for record in map(_parse_line, lines) if record is not None)
-
-
-def _format_line(record: StepRecord) -> bytes:
-    return json.dumps(record_json(record)).encode() + b"\n"
 
 
 def _parse_line(line: bytes) -> StepRecord | None:

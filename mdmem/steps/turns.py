@@ -40,9 +40,8 @@ def in_turn(
             if not reported:
                 raise
             _report(state, reported)
-            stack.enter_context(
-                _turn(state)
-            )  # the other one may have looked for the last time before
+            # The other one may have looked for the last time before that.
+            stack.enter_context(_turn(state))
         result = work()
         has_looked = _look(state, look_again)
     while has_looked and _reports(state):  # between the last look and the end of the turn
