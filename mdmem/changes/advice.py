@@ -224,8 +224,7 @@ def find_advice(
     """
     located = _locate(curated, facts)
     ended = [each for each in map(_no_longer_holds, located) if each is not None]
-    holding = _without(located, ended)
-    unique = [fact for fact in holding if not may_repeat(fact.item.fact.text)]
+    unique = [fact for fact in _without(located, ended) if not may_repeat(fact.item.fact.text)]
     duplicates = list(_duplicates(unique))
     single = _without(unique, duplicates)
     of_files = [

@@ -84,8 +84,7 @@ def accept(workspace: Workspace, request: Accept, say: Say) -> Decision:
         with Transaction() as transaction:
             results = [apply_edit(workspace, edit, say, transaction) for edit in edits]
         decision = _decision(proposal, edits, results)
-        closed = _settle(workspace, proposal)
-        return replace(decision, closed=closed)
+        return replace(decision, closed=_settle(workspace, proposal))
 
 
 def _edit(
@@ -211,8 +210,7 @@ def _named(proposal: Proposal, name: str) -> list[Part]:
     """The parts named in full, by six or more digits of an id, by section or by etag."""
     word = name.strip()
     exact = [part for part in proposal.parts if part.name == word]
-    others = [part for part in proposal.parts if _fits(part.name, word)]
-    parts = exact or others
+    parts = exact or [part for part in proposal.parts if _fits(part.name, word)]
     _require_readable(proposal, parts)
     if not parts:
         raise ProposalProblem(

@@ -21,8 +21,6 @@ from mdmem.text.entries import INSTRUCTIONS_BEGIN
 from mdmem.verbs import InstructionsEdit
 from mdmem.workspace import Say, Workspace
 
-_MEMORY = (FileKind.DAILY, FileKind.EVERGREEN, FileKind.PROFILE)
-
 
 def require_possible(root: Path, name: str, remove: bool) -> None:
     """Refuse what `set_instructions` would, before there is a workspace. Raises: MdmemError."""
@@ -72,7 +70,7 @@ def files_with_instructions(workspace: Workspace) -> list[str]:
 
 
 def _require_no_memory(path: FilePath, kind: FileKind) -> None:
-    if kind in _MEMORY:
+    if kind in (FileKind.DAILY, FileKind.EVERGREEN, FileKind.PROFILE):
         hint = f"Name a file that an agent's host reads, such as {layout.BOOTSTRAP_NAMES[0]}."
         raise PathProblem("bad-path", f"{path} is memory, and takes no instructions", hint)
 

@@ -178,9 +178,6 @@ def _kept(workspace: Workspace, move: BranchMove, undone: _UndoneLines) -> str:
     )
 
 
-_SHORT = 10
-
-
 @dataclass(frozen=True, slots=True)
 class PendingCommit:
     """A person's edits as committed, and the file's former entry in git's index.
@@ -261,7 +258,7 @@ def _lost_entries_note(
     )
     if not any(problem.code == "append" and problem.level == "error" for problem in problems):
         return None
-    return f"your edits of {path} removed earlier entries. To see them: git show {commit[:_SHORT]}"
+    return f"your edits of {path} removed earlier entries. To see them: git show {commit[:10]}"
 
 
 def _refuse_pending(
@@ -409,16 +406,6 @@ def _put_back(
     return True
 
 
-def _commit(
-    repository: Repository, order: commits.CommitOrder, bits: Mapping[FilePath, tuple[str, ...]]
-) -> CommitId:
-    return (
-        _commit_overlooked(repository, order, bits)
-        if bits
-        else commits.commit(repository, order).id
-    )
-
-
 def _overlooked(workspace: Workspace) -> Mapping[FilePath, tuple[str, ...]]:
     """Files with pending edits that git ignores by these index bits."""
     repository = workspace.repository
@@ -430,7 +417,7 @@ def _overlooked(workspace: Workspace) -> Mapping[FilePath, tuple[str, ...]]:
     }
 
 
-def _commit_overlooked(
+def _commit(
     repository: Repository, order: commits.CommitOrder, bits: Mapping[FilePath, tuple[str, ...]]
 ) -> CommitId:
     overlooked = [path for path in order.paths if path in bits]

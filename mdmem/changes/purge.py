@@ -37,7 +37,6 @@ from mdmem.workspace import Say, Workspace
 
 _TRIES = 50
 _LOCK_SECONDS = 30.0
-_STATE = "mdmem"
 _KEPT_STATE = (files.LOCK_NAME, write_ahead.RECORD_NAME, "workspace")
 
 
@@ -120,7 +119,7 @@ def _state_folders(repository: Repository) -> list[Path]:
     return [
         folder
         for top in ref_rewrite.git_folders(repository)
-        for folder in sorted((top / _STATE).glob("*"))
+        for folder in sorted((top / "mdmem").glob("*"))
         if folder.is_dir()
     ]
 

@@ -153,8 +153,7 @@ def apply(workspace: Workspace, change: Revert, say: Say) -> WriteResult:
     plan = plan_revert(workspace, change)
     for edit in plan.edits:  # refuse impossible edits before any is written
         plan_edit(workspace, edit, target_path(workspace, edit))
-    results = _carry_out(workspace, [plan], options, say)
-    return _combine(plan, results, options.dry_run)
+    return _combine(plan, _carry_out(workspace, [plan], options, say), options.dry_run)
 
 
 def _carry_out(

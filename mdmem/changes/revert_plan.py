@@ -112,12 +112,15 @@ def plan_reverts(workspace: Workspace, ids: Sequence[CommitId], change: Revert) 
     """Plan reverts of a run's commits that have a current effect. Raises: HistoryProblem."""
     with trails.fresh_trail(workspace) as trail:
         commits = first_parent.read_commits(workspace.repository, ids)
-        targets = [
-            _RevertTarget(commit=commit.commit.id, of_run=frozenset(ids)) for commit in commits
-        ]
         plans = [
-            _plan_commit(workspace, trail, commit, target, change)
-            for commit, target in zip(commits, targets, strict=True)
+            _plan_commit(
+                workspace,
+                trail,
+                commit,
+                _RevertTarget(commit=commit.commit.id, of_run=frozenset(ids)),
+                change,
+            )
+            for commit in commits
         ]
     return [plan for plan in plans if plan.does_something or plan.held]
 

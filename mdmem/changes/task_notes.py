@@ -24,7 +24,6 @@ from mdmem.text.document import Document, Section, clean_input, fold_space, plai
 from mdmem.text.facts import item_text, section_items, write_item
 from mdmem.wording import verb
 
-_KIND = "task"
 _LEVEL = 2
 _MOST_NAMED = 8
 _DAY = late.pattern(r"(\d{4}-\d{2}-\d{2}) \d{2}:\d{2} ")
@@ -104,7 +103,7 @@ def finish_edits(
 def outcome_entry(section: Section, outcome: str, options: WriteOptions) -> Log:
     """The log line of a task's outcome. Raises: TextProblem (`empty-text`)."""
     text = f"{plain_title(section.title)}: {fold_space(_clean(outcome, 'outcome'))}"
-    return Log(text=text, kind=_KIND, options=options)
+    return Log(text=text, kind="task", options=options)
 
 
 def show_arguments(document: Document | None, name: str) -> Show:

@@ -83,7 +83,6 @@ def holds_write(evidence: WriteEvidence, data: bytes | None) -> bool:
 
 
 _WORD = late.pattern(r"\w+")
-_OTHER_MARKERS = ("* ", "+ ")
 _ALIKE = 0.6
 """The minimum ratio of similar lines: that of `difflib` for close matches."""
 
@@ -150,7 +149,7 @@ def _lines(text: bytes | str | None) -> list[str]:
 def _forms(text: bytes | str) -> list[str]:
     """The lines without white space, every list marker a dash."""
     return [
-        "".join((f"-{line[1:]}" if line[:2] in _OTHER_MARKERS else line).split())
+        "".join((f"-{line[1:]}" if line[:2] in ("* ", "+ ") else line).split())
         for line in _lines(text)
     ]
 

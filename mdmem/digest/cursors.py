@@ -275,14 +275,8 @@ class Cursors(MutableMapping[str, Cursor]):
 
     def problem(self, file: TranscriptFile) -> str:
         """The stored problem of an unchanged file, else empty."""
-        row = self.rows.get(file.path)
-        return (
-            row[_STAMP_WIDTH]
-            if row is not None
-            and isinstance(row[_STAMP_WIDTH], str)
-            and row[:_STAMP_WIDTH] == list(file[1:])
-            else ""
-        )
+        problem = self.rows[file.path][_STAMP_WIDTH] if self.has_stamp(file) else ""
+        return problem if isinstance(problem, str) else ""
 
     def has_stamp(self, file: TranscriptFile) -> bool:
         """True if a file is unchanged since it was read."""
@@ -291,11 +285,8 @@ class Cursors(MutableMapping[str, Cursor]):
 
     def is_read(self, file: TranscriptFile, ended: int) -> bool:
         """True if a file has no news; sessions last written before `ended` (ns) are over."""
-        row = self.rows.get(file.path)
-        return (
-            row is not None
-            and row[:_STAMP_WIDTH] == list(file[1:])
-            and (row[_STAMP_WIDTH] or file.modified > ended)
+        return self.has_stamp(file) and (
+            self.rows[file.path][_STAMP_WIDTH] or file.modified > ended
         )
 
     def with_skipped_lines(self) -> Iterator[tuple[str, SkippedLines]]:

@@ -270,8 +270,7 @@ class EntryJudge:
 
     def note_write(self, day: date, result: WriteResult) -> None:
         """Note what the digest itself wrote to a day's log."""
-        is_alone = result.commit is not None and not result.notes
-        self._commit = result.commit if is_alone else None
+        self._commit = None if result.notes else result.commit
         self._log(day).data = self._read_log(day)
 
     def _facts_taken_out(self) -> logged.TakenOutFacts:

@@ -308,31 +308,19 @@ class KnownSessions:
         """Sessions whose transcripts are gone; `files` are those that exist."""
         existing = self._existing_names([file.path for file in files])
         for name, session in self._all().items():
-            if not existing.isdisjoint(
-                (
-                    name,
-                    session.session,
-                    session.session[:_SHORT_ID],
-                    session.session.partition("_")[0],
-                )
+            id_ = session.session
+            if existing.isdisjoint((name, id_, id_[:_SHORT_ID], id_.partition("_")[0])) and (
+                session.path is None or not Path(session.path).exists()
             ):
-                continue
-            if session.path is None or not Path(session.path).exists():
                 yield session
 
     def _existing_names(self, paths: Iterable[str]) -> set[str]:
         """Possible session names in file names, or in the files with other names."""
         names: set[str] = set()
-        for path in paths:
-            stem = Path(path).stem
-            names.update(name_parts(stem))
-            if not _ID.search(stem):
-                try:
-                    head = read_head(path)
-                except (TranscriptProblem, OSError):
-                    continue
-                if head is not None:
-                    names.add(f"{head.client}/{head.session}")
+        for path in map(Path, paths):
+            names.update(name_parts(path.stem))
+            if not _ID.search(path.stem):
+                names.update(each.session for each in read_heads([path]))
         return names
 
     def _all(self) -> dict[str, SessionSummary]:

@@ -90,7 +90,11 @@ def read_news(
         and has_line(file.path, cursor.end.line, cursor.end.hash)
     ):
         transcript = replace(transcript, after_line=cursor.end.line)
-    if transcript.own or not _is_in_scope(workspace, request, transcript.project):
+    # Named sessions are read whatever project they are of.
+    scope = Scope(
+        "all" if request.sessions else workspace.settings.session_scope, workspace.repository.root
+    )
+    if transcript.own or not scope.includes(transcript.project):
         return News(transcript=transcript, outside=not transcript.own)
     rules = DraftRules(
         zone=zone, keep_lines=request.keep == LINES, tools_line=transcript.tools_line
@@ -131,13 +135,6 @@ def _draw_permissively(
         if marks.get(message.mark, (session, 0))[0] == session
     ]
     return draw_permissively(own, rules)
-
-
-def _is_in_scope(workspace: Workspace, request: Digest, project: str | None) -> bool:
-    """True for named sessions, else for those of this work tree's project, or all."""
-    return Scope(
-        "all" if request.sessions else workspace.settings.session_scope, workspace.repository.root
-    ).includes(project)
 
 
 def _fresh_messages(transcript: Transcript, marks: Collection[str]) -> tuple[Message, ...]:

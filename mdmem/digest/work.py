@@ -67,8 +67,12 @@ class Work:
         """
         self.tally = Tally()
         self._model: ModelStep | None = None
-        if workspace.settings.digest == "model" or request.model:
-            self._begin_model_step()
+        # Only the first test loads no module.
+        if (workspace.settings.digest == "model" or request.model) and model_step.is_wanted(
+            workspace.settings, request
+        ):
+            self._model = model_step.ModelStep(workspace, request, run, self._zone, self.tally, say)
+            self.tally.asks_model = request.model is not False
 
     @cached_property
     def _marks(self) -> Marks:
@@ -94,13 +98,6 @@ class Work:
             if progress is not None:
                 progress(number, len(changed))
         self._write_held()
-
-    def _begin_model_step(self) -> None:
-        if model_step.is_wanted(self._workspace.settings, self._request):
-            self._model = model_step.ModelStep(
-                self._workspace, self._request, self._run, self._zone, self.tally, self._say
-            )
-            self.tally.asks_model = self._request.model is not False
 
     def ask_model(self, files: Iterable[TranscriptFile] | None) -> None:
         """Ask a configured model what the rules left (None: of all), then draw permissively."""

@@ -21,8 +21,6 @@ from mdmem.text import secrets
 from mdmem.verbs import digest_day
 from mdmem.workspace import Say, Workspace
 
-_UNWRITABLE = "secret-found"
-
 
 class EntryWriter:
     """Writes the entries of sessions, and counts outcomes.
@@ -181,7 +179,7 @@ class EntryWriter:
 
 def _is_of_entry(problem: TextProblem | RefusedChange) -> bool:
     """True if a text may not be written anywhere."""
-    return isinstance(problem, TextProblem) or problem.code == _UNWRITABLE
+    return isinstance(problem, TextProblem) or problem.code == "secret-found"
 
 
 def _written_entry(change: DigestDay, entry: DayEntry) -> DigestedEntry:

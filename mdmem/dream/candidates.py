@@ -22,7 +22,6 @@ from mdmem.workspace import Workspace
 
 KINDS = frozenset({"preference", "decision", "fact", "lesson"})
 """The kinds of entries that may become curated memory."""
-_LAST_MICROSECOND = 999_999
 WEEK = timedelta(days=7)
 """An entry that was not taken is judged once more, so long after its day."""
 
@@ -215,8 +214,7 @@ def _in_order(candidates: Sequence[DreamCandidate]) -> list[DreamCandidate]:
         ordered.append(
             replace(
                 candidate,
-                said=candidate.said
-                + timedelta(microseconds=min(counts[candidate.said], _LAST_MICROSECOND)),
+                said=candidate.said + timedelta(microseconds=min(counts[candidate.said], 999_999)),
             )
         )
         counts[candidate.said] += 1

@@ -26,7 +26,6 @@ SAID_ONCE, FORGETS_NOTHING = (
 )
 """Why an entry is left, as far as the rules can tell."""
 _WORD = late.pattern(r"\w{3,}")
-_KEY_MARKS, _VALUE_ENDS = "*_", " .,;!"
 
 
 def judge(
@@ -328,10 +327,8 @@ def _value(text: str, attribute: str) -> str:
     stated = attribute_value(text, attribute)
     if stated is None:
         name, colon, rest = text.partition(": ")
-        stated = (
-            rest if colon and canonical_attribute(name.strip(_KEY_MARKS)) == attribute else text
-        )
-    return normalise(stated).strip(_VALUE_ENDS)
+        stated = rest if colon and canonical_attribute(name.strip("*_")) == attribute else text
+    return normalise(stated).strip(" .,;!")
 
 
 def _as_curated(suggestion: Suggestion, candidate: DreamCandidate, path: FilePath) -> CuratedFact:

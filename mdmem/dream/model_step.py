@@ -348,7 +348,7 @@ _JUST_NOW = 15 * 60
 
 
 @dataclass(slots=True)
-class _Answers:
+class _NightAnswers:
     """The entries asked about, and the suggested changes as JSON."""
 
     asked: set[FactId] = field(default_factory=set)
@@ -372,7 +372,7 @@ class NightModel:
         self._say = say
         self._is_dry = is_dry
         self._is_asked_for = is_asked_for
-        self._heard: _Answers | None = None
+        self._heard: _NightAnswers | None = None
         self._name = ""
         self.outcome = ""
         """Why the model did not answer (empty: it did, or was not needed)."""
@@ -408,13 +408,13 @@ class NightModel:
             self.refused = refused + merged.refused
         return list(merged.suggestions)
 
-    def _ask(self, by_rules: Sequence[Suggestion], memory: CuratedMemory) -> _Answers:
+    def _ask(self, by_rules: Sequence[Suggestion], memory: CuratedMemory) -> _NightAnswers:
         workspace = self._workspace
         try:
             endpoint = endpoints.configured(workspace.settings, workspace.environment)
         except MdmemError as problem:
             self.outcome, self.message = problem.code, problem.message
-            return _Answers()
+            return _NightAnswers()
         self._name = sha256(f"{endpoint.name}\0{self._night.run}".encode()).hexdigest()
         heard = self._read_answers()
         requests = open_requests(self._night.day, by_rules, memory, frozenset(heard.asked))
@@ -439,10 +439,10 @@ class NightModel:
             )
         if purged_texts(workspace, self._say).digest != purged:
             asking.drop_all_answers(workspace.state)
-            return _Answers()
+            return _NightAnswers()
         return heard
 
-    def _ask_all(self, requests: Sequence[OpenEntries], asker: Asker, heard: _Answers) -> None:
+    def _ask_all(self, requests: Sequence[OpenEntries], asker: Asker, heard: _NightAnswers) -> None:
         """Send requests until one gets no answer, or it is late."""
         deadline = time.monotonic() + _MOST_SECONDS
         for request in requests:
@@ -474,17 +474,17 @@ class NightModel:
         self.outcome, self.message = DOWN, "the model did not answer a moment ago"
         return True
 
-    def _read_answers(self) -> _Answers:
+    def _read_answers(self) -> _NightAnswers:
         """The answers of this night, from before an interruption."""
         with suppress(ValueError, TypeError, KeyError, RecursionError):
             values = json.loads(asking.read_kept_answer(self._workspace.state, self._name, 0) or "")
-            return _Answers(
+            return _NightAnswers(
                 set(map(FactId, values["asked"])),
                 [item for item in values["items"] if isinstance(item, dict)],
             )
-        return _Answers()
+        return _NightAnswers()
 
-    def _keep_heard(self, heard: _Answers) -> None:
+    def _keep_heard(self, heard: _NightAnswers) -> None:
         if not self._is_dry:
             with suppress(OSError):  # a cache
                 asking.keep_answer(

@@ -201,9 +201,12 @@ class NightWork:
         if not is_wanted:
             return by_rules
         if self._model is None:
-            dry, typed = self._request.dry_run, self._request.model is True
             self._model = model_step.NightModel(
-                self._workspace, self._night, self._say, is_dry=dry, is_asked_for=typed
+                self._workspace,
+                self._night,
+                self._say,
+                is_dry=self._request.dry_run,
+                is_asked_for=self._request.model is True,
             )
         suggestions = self._model.merged(by_rules, memory, is_taken_out)
         self.outcome, self.message = self._model.outcome, self._model.message

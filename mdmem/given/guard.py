@@ -17,8 +17,6 @@ from mdmem.text import secrets
 from mdmem.text.facts import normalise, parse_text, split_key
 from mdmem.transcripts import tags
 
-_OWN_TAGS = frozenset({tags.MEMORY_TAG})
-
 
 @dataclass(frozen=True, slots=True)
 class GuardedTexts:
@@ -31,7 +29,7 @@ class GuardedTexts:
 def strip_blocks(text: str) -> str:
     """A text without the blocks that a session was given; one not closed goes on to the end."""
     has_tag = tags.MEMORY_TAG in text.casefold()
-    return tags.strip_blocks(text, _OWN_TAGS) if has_tag else text
+    return tags.strip_blocks(text, frozenset({tags.MEMORY_TAG})) if has_tag else text
 
 
 def text_id(text: str) -> FactId:

@@ -145,7 +145,6 @@ _USAGE = (
     "cache_creation_input_tokens",
     "output_tokens",
 )
-_BOUNDARY = b"compact_boundary"
 _USAGE_MARK = b'"usage"'
 
 
@@ -163,7 +162,7 @@ def read_progress(lines: Iterable[bytes]) -> TranscriptProgress:
     session: str | None = None
     tokens = cycle = 0
     for line in lines:
-        if session is not None and _BOUNDARY not in line and _USAGE_MARK not in line:
+        if session is not None and b"compact_boundary" not in line and _USAGE_MARK not in line:
             continue
         values = _object(line)
         session = session or _text_of(values.get("sessionId"))

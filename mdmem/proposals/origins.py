@@ -24,8 +24,6 @@ from mdmem.text.facts import parse_item
 from mdmem.workspace import Workspace
 
 _TRAILER = late.pattern(r"([0-9a-f]{8}) (\S.*)")
-_PATTERN = "^Mdmem-(Accepts|Rejects): [0-9a-f]{8} "
-_REJECTS = "^Mdmem-Rejects: [0-9a-f]{8} "
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +47,9 @@ def decisions(
 ) -> dict[tuple[str, PartName], DecidedPart]:
     """All decisions in a commit's history by proposal and part; the newest of several."""
     decided: dict[tuple[str, PartName], DecidedPart] = {}
-    for commit, time, message in branch_commits.messages_with(repository, _PATTERN, tip):
+    for commit, time, message in branch_commits.messages_with(
+        repository, "^Mdmem-(Accepts|Rejects): [0-9a-f]{8} ", tip
+    ):
         for part in _decided(commit, time, message):
             decided.setdefault((part.proposal, part.name), part)
     return decided
@@ -57,7 +57,7 @@ def decisions(
 
 def rejected_parts(repository: Repository, tip: CommitId | None) -> list[DecidedPart]:
     """The rejected parts in a commit's history, newest first."""
-    rows = branch_commits.messages_with(repository, _REJECTS, tip)
+    rows = branch_commits.messages_with(repository, "^Mdmem-Rejects: [0-9a-f]{8} ", tip)
     return [part for row in rows for part in _decided(*row) if part.state is PartState.REJECTED]
 
 

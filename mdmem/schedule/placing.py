@@ -20,7 +20,6 @@ from mdmem.workspace import Workspace
 _SECONDS = 30.0
 _WANTS = "timers.target.wants"
 _LINGER_HINT = "a user's timer stops at log-out, unless: loginctl enable-linger"
-_NO_CRONTAB = b"no crontab for"
 _PROGRAM = (sys.executable, "-P", "-m", "mdmem")
 
 
@@ -172,7 +171,7 @@ def _by_cron(workspace: Workspace, request: Schedule) -> ScheduleResult:
 
 def _read_crontab(environment: Mapping[str, str], line: str) -> bytes:
     status, text, errors = _crontab(environment, line, "-l", may_fail=True)
-    if status and _NO_CRONTAB not in errors:
+    if status and b"no crontab for" not in errors:
         raise RepositoryProblem(
             "cannot-schedule", f"the crontab cannot be read: {_first_line(errors)}", _hint(line)
         )

@@ -103,7 +103,6 @@ def _quoted(word: str) -> str:
     return literal if literal == word and not set(word) & set(" ';") else f'"{literal}"'
 
 
-_TIMES = "*/5 * * * *"
 _MARKER_CRONTAB = "# schedule of mdmem"
 _DIGITS = 8
 
@@ -120,7 +119,7 @@ def line(program: Sequence[str], workspace: str) -> str:
             f"cron takes no line ends, and {workspace!r} has one",
             "systemd takes it.",
         )
-    return f"{_TIMES} {' '.join(map(_quoted_crontab, words))} {_marker(workspace)}"
+    return f"*/5 * * * * {' '.join(map(_quoted_crontab, words))} {_marker(workspace)}"
 
 
 def with_line(crontab: bytes, workspace: str, added: str) -> bytes:

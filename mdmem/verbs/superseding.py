@@ -67,8 +67,8 @@ def without_superseded(
     text = fact_editor.forget(edited, _with_id(edited, item.fact.id)[number]).text
     added = fact_difference(document, parse(text)).added
     successor = successor or (added[-1].fact.id if added else None)
-    taken_out = replace(result, text=text)
-    return fact_editor.hand_on_block_id(taken_out, item, successor), item.fact.id
+    result = fact_editor.hand_on_block_id(replace(result, text=text), item, successor)
+    return result, item.fact.id
 
 
 def _is_done(workspace: Workspace, path: FilePath, result: EditResult, name: str) -> bool:
